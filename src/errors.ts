@@ -1,0 +1,35 @@
+// Every failure a person may read. `code` is stable; `message` is one line and never holds a secret.
+
+/** A failure with a stable code. The HTTP layer maps the code to a status (section "Errors"). */
+export class Failure extends Error {
+  readonly code: string
+  readonly hint: string | undefined
+  readonly details: FailureDetail[] | undefined
+
+  constructor(code: string, message: string, hint?: string, details?: FailureDetail[]) {
+    super(message)
+    this.name = 'Failure'
+    this.code = code
+    this.hint = hint
+    this.details = details
+  }
+}
+
+/** One invalid field, or one referrer of something that is in use. */
+export interface FailureDetail {
+  path: string
+  code: string
+  message: string
+}
+
+/** The code of any thrown value; `internal_error` for what nobody foresaw. */
+export function codeOf(error: unknown): string {
+  if (error instanceof Error && 'code' in error && typeof error.code === 'string') return error.code
+  return 'internal_error'
+}
+
+/** The words of any thrown value, on one line. */
+export function messageOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error)
+  return text.replace(/\s*\n\s*/g, ' ').trim()
+}
