@@ -1,0 +1,233 @@
+// Durable actors: snapshot, record, indexes and history entry of one transition, written together.
+// Mind: snapshots are opaque here. What a record means is the business of machines/, what a row is, of this
+// file.
+import { StorageError } from './errors.ts'
+import type { StoredEvents } from './events.ts'
+import type { ServicePatch, Services } from './services.ts'
+import type { Commit, Store, Table } from './store.ts'
+
+/** What the API shows of an actor: its own shape per kind, with at least these. */
+export type ActorRecord = { id: string; status: string } & { [field: string]: unknown }
+
+export interface ActorRow {
+  id: string
+  kind: string
+  service_id: string | null
+  version: number
+  revision: number
+  snapshot: unknown
+  final: boolean
+  restarts: number
+  parked: string | null
+}
+
+export interface HistoryEntry {
+  at: string
+  event: string
+  state: string
+  status: string
+  phase: string | null
+}
+
+/** One transition of one actor. `event` makes a repetition of the same request a no-op. */
+export interface Transition {
+  row: ActorRow
+  record: ActorRecord
+  entry: HistoryEntry
+  service: ServicePatch | null
+  event: string | null
+}
+
+/** An actor that is not final. */
+export type ActiveActor = Pick<ActorRow, 'id' | 'kind' | 'service_id'>
+
+const firstKept = 10
+const lastKept = 500
+const all = Number.MAX_SAFE_INTEGER
+
+export class Actors {
+  readonly #store: Store
+  readonly #services: Services
+  readonly #events: StoredEvents
+  readonly #rows: Table<ActorRow>
+  readonly #records: Table<ActorRecord>
+  /** `[kind, service, id]` of what a restart reads: all in the key, where no damaged value can hide it. */
+  readonly #active: Table<1>
+  /** `[kind, service, id]` of every actor: ids sort by age, so that lists need no clock. */
+  readonly #lists: Table<1>
+  readonly #history: Table<HistoryEntry>
+
+  constructor(store: Store, services: Services, events: StoredEvents) {
+    this.#store = store
+    this.#services = services
+    this.#events = events
+    this.#rows = store.table('actors')
+    this.#records = store.table('records')
+    this.#active = store.table('active')
+    this.#lists = store.table('actor_lists')
+    this.#history = store.table('history')
+  }
+
+  /** Throws `row_damaged` when the snapshot fails its checksum. */
+  get(id: string): ActorRow | null {
+    return this.#rows.get(id)
+  }
+
+  /** A damaged one says so itself: one bad row must not hide the others. */
+  record(id: string): ActorRecord | null {
+    try {
+      return this.#records.get(id)
+    } catch {
+      return { id, status: 'failed', error: 'internal: the record of this actor is damaged' }
+    }
+  }
+
+  /** Every actor that is not final; of all kinds, or of one, or of one and a service. */
+  *active(kind?: string, serviceId?: string): Iterable<ActiveActor> {
+    const start = [kind, serviceId].filter((part) => part !== undefined)
+    const range = start.length > 0 ? { start: [...start, ''], end: [...start, '\uffff'] } : {}
+    for (const key of this.#active.keys(range)) {
+      const [kind, service, id] = key as [string, string, string]
+      yield { id, kind, service_id: service || null }
+    }
+  }
+
+  /** The newest first. */
+  list(kind: string, serviceId: string, limit: number): ActorRecord[] {
+    return this.ids(kind, serviceId, limit).map((id) => this.record(id)!)
+  }
+
+  latest(kind: string, serviceId: string): ActorRecord | null {
+    return this.list(kind, serviceId, 1)[0] ?? null
+  }
+
+  /** The newest first. */
+  ids(kind: string, serviceId: string, limit = all): string[] {
+    const range = { start: [kind, serviceId, '\uffff'], end: [kind, serviceId, ''], reverse: true, limit }
+    return [...this.#lists.keys(range)].map((key) => (key as string[])[2]!)
+  }
+
+  /** The first ten and the last five hundred transitions, oldest first. */
+  history(id: string): HistoryEntry[] {
+    return [...this.#history.range({ start: [id, 0], end: [id, all] })].map(({ value }) => value)
+  }
+
+  /**
+   * Writes the first snapshot, with whatever else belongs to the same request. Throws `id_taken` when the
+   * actor exists (whoever spawns looks first), and `conflict` when its service is being deleted.
+   */
+  create(transition: Transition, also: (commit: Commit) => void = () => {}): Promise<void> {
+    return this.#store.commit((commit) => {
+      const { row, service } = transition
+      also(commit)
+      if (row.service_id && !service?.deleting) this.#services.refuseDeleting(row.service_id)
+      if (this.#rows.get(row.id)) throw new StorageError('id_taken', `${row.id} exists`)
+      this.#lists.put(listKey(row), 1)
+      this.#write(commit, transition)
+    })
+  }
+
+  /** Writes a transition. Throws `revision_conflict` when it does not follow the one on disk. */
+  advance(transition: Transition): Promise<void> {
+    return this.#store.commit((commit) => {
+      const { id, revision } = transition.row
+      const stored = this.#rows.get(id)?.revision
+      if (stored !== revision - 1) {
+        throw new StorageError('revision_conflict', `${id} is at ${stored}, not ${revision - 1}`)
+      }
+      this.#write(commit, transition)
+    })
+  }
+
+  /** Counts a restart that the supervisor decided on. */
+  countRestart(id: string, restarts: number): Promise<void> {
+    return this.#store.commit(() => {
+      const row = this.#rows.get(id)
+      if (row) this.#writeRow({ ...row, restarts })
+    })
+  }
+
+  /** Keeps an actor for an operator: no restart reads it, its record says why. Works on a damaged row too. */
+  park(id: string, reason: string, at: string): Promise<void> {
+    return this.#store.commit((commit) => {
+      const row = readable(this.#rows, id)
+      const where = row ?? [...this.active()].find((actor) => actor.id === id)
+      if (!where) return
+      if (where.service_id) this.#services.giveUpOn(commit, where.service_id, id)
+      const revision = (row?.revision ?? 0) + 1
+      const shown = readable(this.#records, id) ?? { id, service_id: where.service_id, status: 'failed' }
+      const record = { ...shown, status: 'failed', error: `internal: ${reason}`, finished_at: at }
+      this.#active.remove(listKey(where))
+      this.#records.put(id, record)
+      if (row) {
+        const entry = { at, event: 'parked', state: 'parked', status: 'failed', phase: null }
+        this.#writeHistory(id, revision, entry)
+        this.#writeRow({ ...row, revision, parked: reason })
+      }
+      announce(commit, { ...where, revision }, record)
+    })
+  }
+
+  /** A parked actor may be started again. */
+  unpark(id: string): Promise<void> {
+    return this.#store.commit(() => {
+      const row = this.#rows.get(id)
+      if (row) this.#writeRow({ ...row, parked: null, restarts: 0 })
+    })
+  }
+
+  /** Forgets every actor of a kind that belongs to a service. Throws `conflict` while one is active. */
+  forget(kind: string, serviceId: string): Promise<void> {
+    return this.#store.commit(() => {
+      const [busy] = this.active(kind, serviceId)
+      if (busy) throw new StorageError('conflict', `${busy.id} is still active`)
+      for (const id of this.ids(kind, serviceId)) {
+        for (const key of [...this.#history.keys({ start: [id, 0], end: [id, all] })])
+          this.#history.remove(key)
+        this.#rows.remove(id)
+        this.#records.remove(id)
+        this.#active.remove([kind, serviceId, id])
+        this.#lists.remove([kind, serviceId, id])
+      }
+    })
+  }
+
+  #write(commit: Commit, { row, record, entry, service, event }: Transition): void {
+    this.#writeRow(row)
+    this.#records.put(row.id, record)
+    this.#writeHistory(row.id, row.revision, entry)
+    if (service && row.service_id) this.#services.patch(commit, row.service_id, service)
+    if (event) this.#events.keep(event, entry.at, record)
+    announce(commit, row, record)
+  }
+
+  #writeRow(row: ActorRow): void {
+    this.#rows.put(row.id, row)
+    if (row.final || row.parked) this.#active.remove(listKey(row))
+    else this.#active.put(listKey(row), 1)
+  }
+
+  #writeHistory(id: string, revision: number, entry: HistoryEntry): void {
+    this.#history.put([id, revision], entry)
+    const expired = revision - lastKept
+    if (expired > firstKept) this.#history.remove([id, expired])
+  }
+}
+
+function listKey({ kind, service_id, id }: ActiveActor): string[] {
+  return [kind, service_id ?? '', id]
+}
+
+function announce(commit: Commit, row: ActiveActor & { revision: number }, record: ActorRecord): void {
+  const { id, kind, service_id, revision } = row
+  commit.announce({ kind, id, service_id, status: record.status, revision })
+}
+
+/** The row, or null when there is none or its checksum fails. */
+function readable<V>(table: Table<V>, id: string): V | null {
+  try {
+    return table.get(id)
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,94 @@
+// Fixed addresses of instances in the private network: chosen by us and stored, because Docker's own change
+// at every restart and would then be somebody else's. Addresses are numbers here, dotted text outside.
+import { StorageError } from './errors.ts'
+import type { Store, Table } from './store.ts'
+
+interface Holder {
+  deploy_id: string
+  index: number
+}
+
+export interface AddressRange {
+  /** First and last address that may be given out, dotted. */
+  first: string
+  last: string
+}
+
+export class Addresses {
+  readonly #store: Store
+  /** Address -> who has it. */
+  readonly #holders: Table<Holder>
+  /** `[deploy, index]` -> address. */
+  readonly #held: Table<number>
+  readonly #lastGiven: Table<number>
+
+  constructor(store: Store) {
+    this.#store = store
+    this.#holders = store.table('addresses')
+    this.#held = store.table('deploy_addresses')
+    this.#lastGiven = store.table('last_address')
+  }
+
+  get(deployId: string, index: number): string | null {
+    const address = this.#held.get([deployId, index])
+    return address === null ? null : toText(address)
+  }
+
+  /** The address of that instance, taken when it has none in this range: asking twice changes nothing. */
+  take(deployId: string, index: number, range: AddressRange): Promise<string> {
+    return this.#store.commit(() => {
+      const known = this.#held.get([deployId, index])
+      if (known !== null && known >= toNumber(range.first) && known <= toNumber(range.last))
+        return toText(known)
+      if (known !== null) this.#holders.remove(known)
+      const address = this.#nextFree(range)
+      this.#holders.put(address, { deploy_id: deployId, index })
+      this.#held.put([deployId, index], address)
+      this.#lastGiven.put('last', address)
+      return toText(address)
+    })
+  }
+
+  /** Gives back the addresses of a deploy's instances, from `fromIndex` on. */
+  release(deployId: string, fromIndex = 0): Promise<void> {
+    return this.#store.commit(() => {
+      const range = { start: [deployId, fromIndex], end: [deployId, Number.MAX_SAFE_INTEGER] }
+      for (const { key, value } of [...this.#held.range(range)]) {
+        this.#held.remove(key)
+        this.#holders.remove(value)
+      }
+    })
+  }
+
+  /** Deploys that hold any address. */
+  deployIds(): string[] {
+    return [...new Set([...this.#holders.range()].map(({ value }) => value.deploy_id))]
+  }
+
+  /** The next after the one given last, not the lowest: a client's stale connection meets nobody new. */
+  #nextFree(range: AddressRange): number {
+    const [first, last] = [toNumber(range.first), toNumber(range.last)]
+    const start = Math.max(first, (this.#lastGiven.get('last') ?? 0) + 1)
+    const found = this.#firstGap(start, last) ?? this.#firstGap(first, Math.min(start, last))
+    if (found === null)
+      throw new StorageError('no_address_left', 'every address of the private network is taken')
+    return found
+  }
+
+  #firstGap(from: number, to: number): number | null {
+    let candidate = from
+    for (const key of this.#holders.keys({ start: from, end: to + 1 })) {
+      if ((key as number) > candidate) break
+      candidate = (key as number) + 1
+    }
+    return candidate <= to ? candidate : null
+  }
+}
+
+function toNumber(address: string): number {
+  return address.split('.').reduce((sum, part) => sum * 256 + Number(part), 0)
+}
+
+function toText(address: number): string {
+  return [24, 16, 8, 0].map((shift) => (address >>> shift) & 255).join('.')
+}

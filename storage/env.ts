@@ -1,0 +1,44 @@
+// Env variables of services, sealed. Values are bytes to us: whatever text came in goes out unchanged.
+// Mind: nothing here may reach a log, an event or an actor; effects read it by the service's id.
+import type { Sealer } from './secrets.ts'
+import type { Store } from './store.ts'
+
+export interface EnvVar {
+  key: string
+  value: string
+}
+
+export function openEnv(store: Store, sealer: Sealer) {
+  const sealed = store.table<string>('env')
+  const seal = (serviceId: string, vars: EnvVar[]) => sealer.seal(JSON.stringify(vars), `env:${serviceId}`)
+
+  function get(serviceId: string): EnvVar[] {
+    const row = sealed.get(serviceId)
+    return row === null ? [] : (JSON.parse(sealer.open(row, `env:${serviceId}`)) as EnvVar[])
+  }
+
+  /** Only inside a commit. */
+  function put(serviceId: string, vars: EnvVar[]): void {
+    sealed.put(serviceId, seal(serviceId, byKey(vars)))
+  }
+
+  return {
+    get,
+    put,
+    /** Only inside a commit. */
+    remove: (serviceId: string) => sealed.remove(serviceId),
+    /** Reads, changes and writes in one transaction: parallel changes of different keys all survive. */
+    change: (serviceId: string, change: (vars: EnvVar[]) => EnvVar[]) =>
+      store.commit(() => {
+        const changed = byKey(change(get(serviceId)))
+        put(serviceId, changed)
+        return changed
+      }),
+  }
+}
+
+function byKey(vars: EnvVar[]): EnvVar[] {
+  return [...vars].sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0))
+}
+
+export type Env = ReturnType<typeof openEnv>

@@ -1,0 +1,93 @@
+// Open files by path, at most `limit` of them in use or kept open; the one used longest ago is closed first.
+// Files are opened for reading and writing and never made here: a path that is gone stays gone.
+import { type FileHandle, open } from 'node:fs/promises'
+
+interface OpenFile {
+  path: string
+  file: Promise<FileHandle>
+  users: number
+  isForgotten: boolean
+}
+
+export class FilePool {
+  readonly #limit: number
+  #keptFiles: number
+  readonly #files = new Map<string, OpenFile>()
+  readonly #closing = new Set<Promise<void>>()
+  readonly #waiting: (() => void)[] = []
+  #turnsTaken = 0
+
+  constructor(limit: number) {
+    this.#limit = limit
+    this.#keptFiles = limit
+  }
+
+  /** Runs with the open file; waits while too many are in use. After a failure the file is opened anew. */
+  async use<T>(path: string, run: (file: FileHandle) => Promise<T>): Promise<T> {
+    await this.#takeTurn()
+    const used = this.#enter(path)
+    try {
+      return await run(await used.file)
+    } catch (error) {
+      this.#forget(used)
+      throw error
+    } finally {
+      this.#leave(used)
+      this.#giveTurn()
+    }
+  }
+
+  /** Closes the file as soon as nobody uses it. */
+  forget(path: string): void {
+    const kept = this.#files.get(path)
+    if (kept !== undefined) this.#forget(kept)
+  }
+
+  /** Closes all files; one that is still in use follows when its last user is done. */
+  async close(): Promise<void> {
+    this.#keptFiles = 0
+    for (const kept of this.#files.values()) this.#forget(kept)
+    await Promise.all(this.#closing)
+  }
+
+  async #takeTurn(): Promise<void> {
+    if (this.#turnsTaken >= this.#limit) return new Promise((resolve) => this.#waiting.push(resolve))
+    this.#turnsTaken++
+  }
+
+  #giveTurn(): void {
+    const next = this.#waiting.shift()
+    if (next === undefined) this.#turnsTaken--
+    else next()
+  }
+
+  #enter(path: string): OpenFile {
+    const used = this.#files.get(path) ?? { path, file: open(path, 'r+'), users: 0, isForgotten: false }
+    used.users++
+    this.#files.delete(path)
+    this.#files.set(path, used)
+    return used
+  }
+
+  #leave(used: OpenFile): void {
+    used.users--
+    if (used.isForgotten && used.users === 0) this.#closeFile(used)
+    for (const kept of this.#files.values()) {
+      if (this.#files.size <= this.#keptFiles) return
+      if (kept.users === 0) this.#forget(kept)
+    }
+  }
+
+  #forget(kept: OpenFile): void {
+    if (kept.isForgotten) return
+    kept.isForgotten = true
+    this.#files.delete(kept.path)
+    if (kept.users === 0) this.#closeFile(kept)
+  }
+
+  #closeFile(kept: OpenFile): void {
+    const closed = kept.file.then((file) => file.close()).catch(() => undefined)
+    this.#closing.add(closed)
+    void closed.then(() => this.#closing.delete(closed))
+  }
+}

@@ -1,0 +1,38 @@
+// Ids: a three-letter prefix and a monotonic ULID in lower case; their order is the order of creation.
+// The clock only ever pushes them forward: when it steps back, ids go on from the newest one.
+import { decodeTime, monotonicFactory } from 'ulid'
+import { StorageError } from './errors.ts'
+
+export type IdPrefix = 'usr' | 'ses' | 'tok' | 'cli' | 'git' | 'svc' | 'dep' | 'job' | 'dst'
+
+export interface Ids {
+  newId(prefix: IdPrefix): string
+}
+
+const pattern = /^[a-z]{3}-[0-7][0-9a-hjkmnp-tv-z]{25}$/
+
+/**
+ * A source of ids. `newestId` is the newest one that is stored: ids made after a restart come after it, also
+ * when the clock was set back while the server was down.
+ */
+export function createIds(clock: () => number = Date.now, newestId?: string): Ids {
+  const nextUlid = monotonicFactory()
+  const earliestMs = newestId === undefined ? 1 : idTime(newestId) + 1
+  return {
+    newId(prefix) {
+      const timeMs = Math.max(Math.floor(clock()), earliestMs)
+      return `${prefix}-${nextUlid(timeMs).toLowerCase()}`
+    },
+  }
+}
+
+/** True for text that looks like an id, of any prefix: also of one that a later version brings. */
+export function isId(text: string): boolean {
+  return pattern.test(text)
+}
+
+/** When an id was made, in ms since 1970. Throws `invalid_id` for other text. */
+export function idTime(id: string): number {
+  if (!isId(id)) throw new StorageError('invalid_id', `'${id}' is not an id`)
+  return decodeTime(id.slice(4))
+}

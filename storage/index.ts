@@ -1,0 +1,114 @@
+// Opens everything a data directory holds. One process at a time: whoever opens it holds the directory's
+// lock.
+import { randomBytes } from 'node:crypto'
+import { chmodSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { Actors } from './actors.ts'
+import { Addresses } from './addresses.ts'
+import { openCredentials } from './credentials.ts'
+import { openEnv } from './env.ts'
+import { openEvents } from './events.ts'
+import { createIds, idTime } from './ids.ts'
+import { type DirectoryLock, lockDirectory } from './lock.ts'
+import { openLogs } from './logs.ts'
+import { migrate } from './migrations.ts'
+import { openReleases } from './releases.ts'
+import { openSealer, type Sealer } from './secrets.ts'
+import { openServerToken } from './server-token.ts'
+import { Services } from './services.ts'
+import { openStore, type Store, type StoreOptions } from './store.ts'
+
+export type Storage = Awaited<ReturnType<typeof openStorage>>
+
+export interface StorageOptions extends StoreOptions {
+  /** Log files that cannot be written are told here; the daemon goes on. */
+  onLogError?: (error: unknown) => void
+}
+
+/**
+ * Opens, or makes, a data directory. Throws `data_directory_in_use`, `store_too_new`, and the codes of a
+ * secret key that is missing or wrong: each refuses the start.
+ */
+export async function openStorage(directory: string, options: StorageOptions) {
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  chmodSync(directory, 0o700)
+  const lock = lockDirectory(directory)
+  let store: Store | null = null
+  try {
+    store = openStore(directory, options)
+    await migrate(store)
+    const sealer = await openProvenSealer(directory, store)
+    return { directory, ...(await openTables(directory, store, sealer, lock, options)) }
+  } catch (error) {
+    await store?.close()
+    lock.release()
+    throw error
+  }
+}
+
+/** A key is made only while nothing was ever sealed: a new one beside old secrets would lose them all. */
+async function openProvenSealer(directory: string, store: Store): Promise<Sealer> {
+  const checks = store.table<string>('key_check')
+  const known = checks.get('check')
+  const sealer = openSealer(directory, { create: known === null })
+  const check = sealer.check(known)
+  if (known === null) await store.commit(() => checks.put('check', check))
+  return sealer
+}
+
+async function openTables(
+  directory: string,
+  store: Store,
+  sealer: Sealer,
+  lock: DirectoryLock,
+  options: StorageOptions,
+) {
+  const events = openEvents(store)
+  const services = new Services(store, events)
+  const logs = openLogs(join(directory, 'logs'), options.onLogError ? { onError: options.onLogError } : {})
+  return {
+    serverId: await serverIdOf(store),
+    serverToken: openServerToken(directory),
+    ids: createIds(Date.now, newestId(store)),
+    services,
+    events,
+    logs,
+    actors: new Actors(store, services, events),
+    addresses: new Addresses(store),
+    credentials: openCredentials(store, sealer),
+    env: openEnv(store, sealer),
+    releases: openReleases(store, sealer),
+    changes: store.changes,
+    async close() {
+      await logs.close()
+      await store.close()
+      lock.release()
+    },
+  }
+}
+
+/** Ids go on from here, also when the clock was set back while the server was down. */
+function newestId(store: Store): string | undefined {
+  const newestOf = ([table, prefix]: [string, string]) =>
+    [
+      ...store.table(table).keys({ start: `${prefix}-\uffff`, end: `${prefix}-`, reverse: true, limit: 1 }),
+    ] as string[]
+  const found = (
+    [
+      ['actors', 'dep'],
+      ['services', 'svc'],
+    ] as [string, string][]
+  ).flatMap(newestOf)
+  return found.sort((a, b) => idTime(b) - idTime(a))[0]
+}
+
+/** Made with the data directory: what this server may touch in Docker carries it. */
+async function serverIdOf(store: Store): Promise<string> {
+  const meta = store.table<string>('server')
+  const made = randomBytes(8).toString('hex')
+  return store.commit(() => {
+    const known = meta.get('id')
+    if (known === null) meta.put('id', made)
+    return known ?? made
+  })
+}

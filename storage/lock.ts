@@ -1,0 +1,60 @@
+// One data directory, one daemon. The lock is the kernel's (flock) on an open file: it ends with the process
+// that holds it, however that dies, so the file that stays behind means nothing and is never removed.
+import { spawnSync } from 'node:child_process'
+import * as fs from 'node:fs'
+import { join } from 'node:path'
+import { StorageError } from './errors.ts'
+
+export interface DirectoryLock {
+  release(): void
+}
+
+/**
+ * Locks a data directory for this process, or throws `data_directory_in_use` at once (`lock_unavailable` when
+ * the system cannot lock). Node opens files close-on-exec: children of the daemon do not hold the lock.
+ */
+export function lockDirectory(directory: string): DirectoryLock {
+  const path = join(directory, 'lock')
+  const file = fs.openSync(path, 'a+', 0o600)
+  try {
+    if (!takeLock(file)) throw inUse(directory, path)
+    writeHolder(file)
+  } catch (error) {
+    fs.closeSync(file)
+    throw error
+  }
+  return { release: once(() => fs.closeSync(file)) }
+}
+
+/** Node has no flock(2): util-linux calls it on the file it inherits, and the lock stays with our copy. */
+function takeLock(file: number): boolean {
+  const { error, status, stderr } = spawnSync('flock', ['-n', '3'], {
+    stdio: ['ignore', 'ignore', 'pipe', file],
+    encoding: 'utf8',
+    timeout: 10_000,
+  })
+  if (status === 0 || status === 1) return status === 0
+  const reason = error?.message ?? (stderr.trim() || `flock ended with ${status}`)
+  throw new StorageError('lock_unavailable', `The data directory cannot be locked: ${reason}`)
+}
+
+/** For people only: nothing but the lock itself decides. */
+function writeHolder(file: number): void {
+  fs.ftruncateSync(file)
+  fs.writeSync(file, `${process.pid}\n`)
+}
+
+function inUse(directory: string, path: string): StorageError {
+  const pid = /^\d+$/.exec(fs.readFileSync(path, 'latin1').trim())?.[0]
+  const holder = pid === undefined ? 'another process' : `process ${pid}`
+  return new StorageError('data_directory_in_use', `The data directory ${directory} is in use by ${holder}`)
+}
+
+function once(run: () => void): () => void {
+  let done = false
+  return () => {
+    if (done) return
+    done = true
+    run()
+  }
+}

@@ -1,0 +1,143 @@
+// All files of one log, in a directory of its own: `<number of the first line>.jsonl`. The first files (head)
+// and the last ones (tail) are kept. Where others were dropped the numbers jump, and readers get a line that
+// says how many are missing. It has the number of the last of them: numbers only rise, and a reader who comes
+// back with any number goes on at the right place.
+import * as fs from 'node:fs'
+import { mkdir, open, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { FilePool } from './file-pool.ts'
+import type { Batch, StoredLine } from './log-line.ts'
+import type { Chunk } from './log-queue.ts'
+import { appendToSegment, createSegment, readSegment, repairSegment, type Segment } from './log-segment.ts'
+
+export interface FileLimits {
+  headBytes: number
+  tailBytes: number
+  segmentBytes: number
+}
+
+const namePattern = /^(\d{12})\.jsonl$/
+
+export class LogFiles {
+  readonly #directory: string
+  readonly #pool: FilePool
+  readonly #limits: FileLimits
+  readonly #segments: Segment[]
+  /** As found when the files were opened. */
+  readonly lastNumber: number
+  readonly isEnded: boolean
+
+  /** Opens the files of a log that may have none yet; reads the last one only and cuts its torn end. */
+  constructor(directory: string, pool: FilePool, limits: FileLimits) {
+    this.#directory = directory
+    this.#pool = pool
+    this.#limits = limits
+    this.#segments = listSegments(directory)
+    const last = repairLast(this.#segments)
+    this.lastNumber = last?.number ?? 0
+    this.isEnded = last !== null && last.line === null
+  }
+
+  /** Writes as many of the chunks as go into one file, at least one, and returns how many. */
+  async write(chunks: Chunk[]): Promise<number> {
+    const [chunk] = chunks
+    if (chunk === undefined) return 0
+    const segment = await this.#segmentFor(chunk)
+    const data = fittingData(chunks, this.#limits.segmentBytes - segment.sizeBytes)
+    await this.#pool.use(segment.path, (file) => appendToSegment(file, segment, data))
+    return data.length
+  }
+
+  /** Waits until what was written is on the disk. */
+  async sync(): Promise<void> {
+    const current = this.#segments.at(-1)
+    if (current !== undefined) await this.#pool.use(current.path, (file) => file.datasync())
+  }
+
+  /** At most 500 lines after `after`, none above `upTo`. */
+  async readAfter(after: number, upTo: number): Promise<Batch | null> {
+    const at = this.#segments.findLastIndex((segment) => segment.first <= after + 1)
+    for (const segment of this.#segments.slice(Math.max(at, 0))) {
+      const reading = this.#pool.use(segment.path, (file) => readSegment(file, segment, after, upTo))
+      const batch = await reading.catch(nullIfGone)
+      if (batch !== null) return batch
+    }
+    return null
+  }
+
+  async remove(): Promise<void> {
+    for (const segment of this.#segments.splice(0)) this.#pool.forget(segment.path)
+    await rm(this.#directory, { recursive: true, force: true })
+  }
+
+  async #segmentFor(chunk: Chunk): Promise<Segment> {
+    const current = this.#segments.at(-1)
+    if (current !== undefined && fits(current, chunk, this.#limits.segmentBytes)) return current
+    if (current === undefined) await mkdir(this.#directory, { recursive: true, mode: 0o700 })
+    await this.sync()
+    const segment = await makeSegment(this.#directory, chunk.batch.first)
+    this.#segments.push(segment)
+    await this.#dropMiddle()
+    return segment
+  }
+
+  async #dropMiddle(): Promise<void> {
+    const { headBytes, tailBytes, segmentBytes } = this.#limits
+    const headCount = Math.max(1, Math.floor(headBytes / segmentBytes))
+    const tailCount = Math.max(1, Math.floor(tailBytes / segmentBytes))
+    for (const segment of this.#segments.slice(headCount, -tailCount)) {
+      this.#pool.forget(segment.path)
+      await rm(segment.path, { force: true })
+      this.#segments.splice(headCount, 1)
+    }
+  }
+}
+
+function listSegments(directory: string): Segment[] {
+  if (!fs.existsSync(directory)) return []
+  const names = fs.readdirSync(directory).filter((name) => namePattern.test(name))
+  return names.sort().map((name) => {
+    const path = join(directory, name)
+    return createSegment(path, Number.parseInt(name, 10), fs.statSync(path).size)
+  })
+}
+
+/** A file without one whole line was made by a write that never ended: nobody saw a line of it. */
+function repairLast(segments: Segment[]): StoredLine | null {
+  for (let segment = segments.at(-1); segment !== undefined; segment = segments.at(-1)) {
+    const last = repairSegment(segment)
+    if (last !== null) return last
+    fs.rmSync(segment.path)
+    segments.pop()
+  }
+  return null
+}
+
+async function makeSegment(directory: string, first: number): Promise<Segment> {
+  const path = join(directory, `${String(first).padStart(12, '0')}.jsonl`)
+  const file = await open(path, 'wx', 0o600)
+  await file.close()
+  return createSegment(path, first, 0)
+}
+
+/** A file may only be larger than it should when a single chunk is. */
+function fits(segment: Segment, chunk: Chunk, segmentBytes: number): boolean {
+  return segment.sizeBytes === 0 || segment.sizeBytes + chunk.data.length <= segmentBytes
+}
+
+function fittingData(chunks: Chunk[], roomBytes: number): Buffer[] {
+  const data: Buffer[] = []
+  let sizeBytes = 0
+  for (const chunk of chunks) {
+    sizeBytes += chunk.data.length
+    if (data.length > 0 && sizeBytes > roomBytes) break
+    data.push(chunk.data)
+  }
+  return data
+}
+
+/** A file may be dropped between being chosen and being read: the next one tells of the missing lines. */
+function nullIfGone(error: unknown): null {
+  if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+  throw error
+}

@@ -1,0 +1,153 @@
+// One file of a log: whole lines with rising numbers. Only the first `sizeBytes` bytes count; behind them is
+// a write that is under way, or one that failed and is cut before the next.
+import * as fs from 'node:fs'
+import type { FileHandle } from 'node:fs/promises'
+import { StorageError } from './errors.ts'
+import { type Batch, decodeLine, type LogLine, missingLine, numberAt, type StoredLine } from './log-line.ts'
+
+export interface Segment {
+  path: string
+  /** No line of the file has a lower number; its name. */
+  first: number
+  sizeBytes: number
+  /** A write has not come to its end. */
+  torn: boolean
+  /** Where earlier readers stopped, so that they go on without searching. */
+  places: Place[]
+}
+
+/** Every line from `offset` on has this number or a higher one, every line before it a lower one. */
+interface Place {
+  number: number
+  offset: number
+}
+
+/** Lines on their way out of a segment: those after `after` up to `upTo`. */
+interface Reading {
+  first: number
+  upTo: number
+  lines: LogLine[]
+  sizeBytes: number
+  offset: number
+}
+
+const newline = 10
+const batchLimit = { lines: 500, bytes: 256 * 1024 }
+const pieceBytes = 64 * 1024
+const keptPlaces = 64
+
+export function createSegment(path: string, first: number, sizeBytes: number): Segment {
+  return { path, first, sizeBytes, torn: false, places: [] }
+}
+
+/** Cuts what a crash left unfinished, and returns the last whole line; null when there is none. */
+export function repairSegment(segment: Segment): StoredLine | null {
+  const file = fs.openSync(segment.path, 'r+')
+  try {
+    const bytes = fs.readFileSync(file)
+    const { end, last } = lastWholeLine(bytes)
+    if (end < bytes.length) fs.ftruncateSync(file, end)
+    segment.sizeBytes = end
+    return last
+  } finally {
+    fs.closeSync(file)
+  }
+}
+
+function lastWholeLine(bytes: Buffer): { end: number; last: StoredLine | null } {
+  let end = bytes.lastIndexOf(newline) + 1
+  while (end > 0) {
+    const start = end < 2 ? 0 : bytes.lastIndexOf(newline, end - 2) + 1
+    const last = decodeLine(bytes, start, end - 1)
+    if (last !== null) return { end, last }
+    end = start
+  }
+  return { end, last: null }
+}
+
+/** Appends in one writev. When it fails, nothing of it is there for readers and it can be repeated. */
+export async function appendToSegment(file: FileHandle, segment: Segment, data: Buffer[]): Promise<void> {
+  const wantedBytes = data.reduce((sum, part) => sum + part.length, 0)
+  if (segment.torn) await file.truncate(segment.sizeBytes)
+  segment.torn = true
+  const { bytesWritten } = await file.writev(data, segment.sizeBytes)
+  if (bytesWritten < wantedBytes) {
+    throw new StorageError('log_not_written', `${segment.path} took ${bytesWritten} of ${wantedBytes} bytes`)
+  }
+  segment.torn = false
+  segment.sizeBytes += wantedBytes
+}
+
+/** The lines after `after`, and before them one about those that are missing; null when none is here. */
+export async function readSegment(
+  file: FileHandle,
+  segment: Segment,
+  after: number,
+  upTo: number,
+): Promise<Batch | null> {
+  const offset = offsetOf(segment, after + 1)
+  const reading: Reading = { first: after + 1, upTo, lines: [], sizeBytes: 0, offset }
+  while (reading.offset < segment.sizeBytes) {
+    const piece = await readPiece(file, reading.offset, segment.sizeBytes)
+    if (piece === null || takeLines(reading, piece)) break
+  }
+  if (reading.lines.length === 0) return null
+  rememberPlace(segment, { number: reading.first + reading.lines.length, offset: reading.offset })
+  return { first: reading.first, lines: reading.lines }
+}
+
+/** Whole lines from `offset` on, about 64 KiB of them, more when the line there is longer. */
+async function readPiece(file: FileHandle, offset: number, end: number): Promise<Buffer | null> {
+  for (let wantedBytes = pieceBytes; ; wantedBytes *= 2) {
+    const buffer = Buffer.allocUnsafe(Math.min(wantedBytes, end - offset))
+    const { bytesRead } = await file.read(buffer, 0, buffer.length, offset)
+    const piece = buffer.subarray(0, bytesRead)
+    const wholeBytes = piece.lastIndexOf(newline) + 1
+    if (wholeBytes > 0) return piece.subarray(0, wholeBytes)
+    if (bytesRead < wantedBytes) return null
+  }
+}
+
+/** True when the batch is complete: it is full, at a jump of the numbers, or at the newest line to show. */
+function takeLines(reading: Reading, piece: Buffer): boolean {
+  let start = 0
+  while (start < piece.length) {
+    if (reading.lines.length >= batchLimit.lines || reading.sizeBytes >= batchLimit.bytes) return true
+    const end = piece.indexOf(newline, start)
+    if (!takeLine(reading, piece, start, end)) return true
+    reading.offset += end + 1 - start
+    start = end + 1
+  }
+  return false
+}
+
+/** False when the line is not for this batch. Earlier lines, end marks and damaged ones are passed over. */
+function takeLine(reading: Reading, piece: Buffer, start: number, end: number): boolean {
+  const { lines } = reading
+  const next = reading.first + lines.length
+  const number = numberAt(piece, start)
+  if (number < next) return true
+  if (number > reading.upTo || (number > next && lines.length > 0)) return false
+  const line = decodeLine(piece, start, end)?.line
+  if (!line) return true
+  if (number > next) {
+    lines.push(missingLine(next, number - 1, line.ts))
+    reading.first = number - 1
+  }
+  lines.push(line)
+  reading.sizeBytes += end - start
+  return true
+}
+
+function offsetOf(segment: Segment, number: number): number {
+  let offset = 0
+  for (const place of segment.places) {
+    if (place.number <= number && place.offset > offset) offset = place.offset
+  }
+  return offset
+}
+
+function rememberPlace(segment: Segment, place: Place): void {
+  segment.places.push(place)
+  if (segment.places.length > keptPlaces) segment.places.shift()
+}

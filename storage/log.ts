@@ -1,0 +1,208 @@
+// One log: a queue of new lines, a writer, the newest lines in memory, and those who watch. A line is shown
+// only once it is written, so that after a crash no other line gets a number that somebody has seen.
+import type { FilePool } from './file-pool.ts'
+import { type FileLimits, LogFiles } from './log-files.ts'
+import { type Batch, type LogLine, lastNumberOf } from './log-line.ts'
+import { type Chunk, LogQueue } from './log-queue.ts'
+import { createLogRing, type LogRing } from './log-ring.ts'
+
+export interface LogLimits extends FileLimits {
+  flushMs: number
+  retryMs: number
+  /** What may wait unwritten, over all logs, before lines are dropped. */
+  pendingBytes: number
+  ringLines: number
+  ringBytes: number
+}
+
+/** What all logs of a directory share. */
+export interface LogContext {
+  readonly limits: LogLimits
+  readonly pool: FilePool
+  pendingBytes: number
+  report(error: unknown): void
+}
+
+const chunkLines = 500
+const chunkBytes = 256 * 1024
+
+export class Log {
+  readonly #context: LogContext
+  readonly #files: LogFiles
+  readonly #ring: LogRing
+  readonly #queue: LogQueue
+  readonly #watchers = new Set<() => void>()
+  #head: number
+  #isEnded: boolean
+  #isStopped = false
+  #isFailing = false
+  #ending: Promise<void> | null = null
+  #writing: Promise<void> | null = null
+  #timer: NodeJS.Timeout | undefined
+
+  /** The directory is made with the first line. Throws when there are files that cannot be read. */
+  constructor(directory: string, context: LogContext) {
+    const { limits, pool } = context
+    this.#context = context
+    this.#files = new LogFiles(directory, pool, limits)
+    this.#ring = createLogRing({ lines: limits.ringLines, bytes: limits.ringBytes })
+    const bytes = Math.min(chunkBytes, limits.segmentBytes)
+    this.#queue = new LogQueue(this.#files.lastNumber, { lines: chunkLines, bytes })
+    this.#head = this.#files.lastNumber
+    this.#isEnded = this.#files.isEnded
+  }
+
+  /** The number of the newest line that is shown, 0 for none. */
+  get head(): number {
+    return this.#head
+  }
+
+  get isEnded(): boolean {
+    return this.#isEnded
+  }
+
+  /** Nothing is lost when it is forgotten now. */
+  get isIdle(): boolean {
+    return this.#queue.sizeBytes === 0 && this.#writing === null && this.#watchers.size === 0
+  }
+
+  append(line: LogLine): void {
+    if (this.#isEnded || this.#isStopped || this.#ending !== null) return
+    const context = this.#context
+    context.pendingBytes += this.#queue.add(line)
+    if (context.pendingBytes > context.limits.pendingBytes) context.pendingBytes -= this.#queue.dropOldest()
+    this.#schedule()
+  }
+
+  end(): Promise<void> {
+    this.#ending ??= this.#isEnded || this.#isStopped ? Promise.resolve() : this.#finish()
+    return this.#ending
+  }
+
+  batchAfter(number: number): Promise<Batch | null> | Batch | null {
+    if (number >= this.#head) return null
+    const after = Math.max(number, 0)
+    return this.#ring.after(after) ?? this.#readAfter(after)
+  }
+
+  /** The last `count` numbers, which are fewer lines where some are missing. */
+  async tail(count: number): Promise<LogLine[]> {
+    const lines: LogLine[] = []
+    let at = Math.max(0, this.#head - count)
+    for (let batch = await this.batchAfter(at); batch !== null; batch = await this.batchAfter(at)) {
+      lines.push(...batch.lines)
+      at = lastNumberOf(batch)
+    }
+    return lines.slice(-count)
+  }
+
+  watch(onChange: () => void): () => void {
+    const watcher = () => onChange()
+    this.#watchers.add(watcher)
+    return () => this.#watchers.delete(watcher)
+  }
+
+  /** Resolves when the lines appended so far are written, or were refused by the disk. */
+  async flush(): Promise<void> {
+    await this.#writing
+    await this.#write()
+  }
+
+  /** Writes the rest, then nothing any more. */
+  async close(): Promise<void> {
+    await this.flush()
+    this.#stop()
+  }
+
+  async remove(): Promise<void> {
+    this.#stop()
+    await this.#writing
+    this.#settle(this.#queue.take())
+    await this.#files.remove()
+    this.#ring.clear()
+    this.#isEnded = true
+    this.#notify()
+  }
+
+  /** Lines that the disk refused until the end are shown all the same: memory has them, the files do not. */
+  async #readAfter(after: number): Promise<Batch | null> {
+    return (await this.#files.readAfter(after, this.#head)) ?? this.#ring.beyond(after)
+  }
+
+  /** When the disk refuses the rest, followers get it from memory; writing it is tried again all the same. */
+  async #finish(): Promise<void> {
+    this.#context.pendingBytes += this.#queue.addEnd()
+    await this.flush()
+    await this.#files.sync().catch((error) => this.#context.report(error))
+    const refused = this.#queue.take()
+    this.#show(refused)
+    this.#queue.putBack(refused)
+    this.#isEnded = true
+    this.#notify()
+  }
+
+  #stop(): void {
+    this.#isStopped = true
+    clearTimeout(this.#timer)
+  }
+
+  #schedule(): void {
+    if (this.#isStopped || this.#writing !== null) return
+    if (this.#queue.sizeBytes >= chunkBytes && !this.#isFailing) void this.#write()
+    else this.#timer ??= setTimeout(() => this.#write(), this.#waitMs())
+  }
+
+  #waitMs(): number {
+    return this.#isFailing ? this.#context.limits.retryMs : this.#context.limits.flushMs
+  }
+
+  #write(): Promise<void> {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#writing ??= this.#writeQueue().finally(() => {
+      this.#writing = null
+      if (this.#queue.sizeBytes > 0) this.#schedule()
+    })
+    return this.#writing
+  }
+
+  async #writeQueue(): Promise<void> {
+    if (this.#isStopped) return
+    const chunks = this.#queue.take()
+    try {
+      while (chunks.length > 0) {
+        const written = chunks.splice(0, await this.#files.write(chunks))
+        this.#settle(written)
+        this.#show(written)
+        this.#notify()
+      }
+      this.#isFailing = false
+    } catch (error) {
+      this.#queue.putBack(chunks)
+      this.#isFailing = true
+      this.#context.report(error)
+    }
+  }
+
+  #settle(chunks: Chunk[]): void {
+    for (const chunk of chunks) this.#context.pendingBytes -= chunk.data.length
+  }
+
+  #show(chunks: Chunk[]): void {
+    for (const { batch, data } of chunks) {
+      if (lastNumberOf(batch) <= this.#head) continue
+      this.#ring.push(batch, data.length)
+      this.#head = lastNumberOf(batch)
+    }
+  }
+
+  #notify(): void {
+    for (const watcher of this.#watchers) {
+      try {
+        watcher()
+      } catch (error) {
+        this.#context.report(error)
+      }
+    }
+  }
+}

@@ -1,0 +1,43 @@
+// A release is what a deploy runs with: settings and env, frozen when the deploy starts, sealed.
+// Mind: replacement and scaled-up instances read the release, never what was saved since.
+import type { EnvVar } from './env.ts'
+import type { Sealer } from './secrets.ts'
+import type { ServiceSettings } from './services.ts'
+import type { Store } from './store.ts'
+
+export interface Release {
+  settings: ServiceSettings
+  /** As the person wrote it, references and all. */
+  env: EnvVar[]
+  /** References resolved, Berth's own variables added; null until the first instance starts. */
+  resolved: EnvVar[] | null
+}
+
+export function openReleases(store: Store, sealer: Sealer) {
+  const sealed = store.table<string>('releases')
+  const name = (deployId: string) => `release:${deployId}`
+
+  function get(deployId: string): Release | null {
+    const row = sealed.get(deployId)
+    return row === null ? null : (JSON.parse(sealer.open(row, name(deployId))) as Release)
+  }
+  function put(deployId: string, release: Release): void {
+    sealed.put(deployId, sealer.seal(JSON.stringify(release), name(deployId)))
+  }
+
+  return {
+    get,
+    has: (deployId: string): boolean => sealed.get(deployId) !== null,
+    /** Reads and writes in one transaction: what is saved meanwhile is in it whole, or not at all. */
+    freeze: (deployId: string, release: () => Release) => store.commit(() => put(deployId, release())),
+    resolve: (deployId: string, resolved: EnvVar[]) =>
+      store.commit(() => {
+        const release = get(deployId)
+        if (release && !release.resolved) put(deployId, { ...release, resolved })
+      }),
+    remove: (deployId: string) => store.commit(() => sealed.remove(deployId)),
+    ids: (): string[] => [...sealed.keys()] as string[],
+  }
+}
+
+export type Releases = ReturnType<typeof openReleases>

@@ -1,0 +1,92 @@
+// Seals secrets with AES-256-GCM under the key of the data directory. The row's id is part of what is sealed:
+// a sealed value that was copied to another row does not open there.
+import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
+import * as fs from 'node:fs'
+import { join } from 'node:path'
+import { StorageError } from './errors.ts'
+import { createPrivateFile } from './private-file.ts'
+
+export interface Sealer {
+  /** Text to `v1.` and base64; two calls never give the same value. */
+  seal(text: string, rowId: string): string
+  /** The text again. Throws `secret_damaged` for a value that was changed, or sealed for another row. */
+  open(sealed: string, rowId: string): string
+  /**
+   * Proves the key. The value returned is to be stored and handed in at the next start (null at the first).
+   * Throws `secret_key_wrong` when it was sealed under another key.
+   */
+  check(sealed: string | null): string
+}
+
+const algorithm = 'aes-256-gcm'
+const keyBytes = 32
+const nonceBytes = 12
+const tagBytes = 16
+const version = 'v1.'
+const checkRow = 'secret_key'
+const checkText = 'berth'
+
+/**
+ * Opens `<dataDir>/secret_key`; `create` makes one when there is none, and is for a new data directory only:
+ * a new key beside old secrets would lose them all. Throws `secret_key_missing`, `secret_key_wrong`.
+ */
+export function openSealer(dataDir: string, options: { create: boolean }): Sealer {
+  const path = join(dataDir, 'secret_key')
+  if (options.create && !fs.existsSync(path))
+    createPrivateFile(path, `${randomBytes(keyBytes).toString('base64')}\n`)
+  const key = readKeyFile(path)
+  return {
+    seal: (text, rowId) => seal(key, text, rowId),
+    open(sealed, rowId) {
+      const text = open(key, sealed, rowId)
+      if (text !== null) return text
+      throw new StorageError('secret_damaged', `The secret of ${rowId} is damaged and cannot be opened`)
+    },
+    check(sealed) {
+      if (sealed === null) return seal(key, checkText, checkRow)
+      if (open(key, sealed, checkRow) === checkText) return sealed
+      throw new StorageError('secret_key_wrong', `${path} is not the key this data was sealed with`)
+    },
+  }
+}
+
+function seal(key: KeyObject, text: string, rowId: string): string {
+  const nonce = randomBytes(nonceBytes)
+  const cipher = createCipheriv(algorithm, key, nonce, { authTagLength: tagBytes })
+  cipher.setAAD(Buffer.from(rowId))
+  const body = Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()])
+  return version + body.toString('base64')
+}
+
+function open(key: KeyObject, sealed: string, rowId: string): string | null {
+  const body = Buffer.from(sealed.slice(version.length), 'base64')
+  if (!sealed.startsWith(version) || body.length < nonceBytes + tagBytes) return null
+  const decipher = createDecipheriv(algorithm, key, body.subarray(0, nonceBytes), { authTagLength: tagBytes })
+  decipher.setAAD(Buffer.from(rowId))
+  decipher.setAuthTag(body.subarray(-tagBytes))
+  const text = decipher.update(body.subarray(nonceBytes, -tagBytes))
+  try {
+    return Buffer.concat([text, decipher.final()]).toString('utf8')
+  } catch {
+    return null
+  }
+}
+
+/** The key appears whole or not at all: the caller holds the directory's lock, a crash leaves a draft. */
+function readKeyFile(path: string): KeyObject {
+  const key = Buffer.from(readIfThere(path), 'base64')
+  if (key.length === keyBytes) return createSecretKey(key)
+  throw new StorageError('secret_key_wrong', `${path} does not hold a key`)
+}
+
+function readIfThere(path: string): string {
+  try {
+    return fs.readFileSync(path, 'latin1').trim()
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    throw new StorageError(
+      'secret_key_missing',
+      `${path} is missing: without it the stored secrets cannot be read`,
+    )
+  }
+}

@@ -1,0 +1,176 @@
+// Services: the desired state that deploys read again and again. Field names are the API's.
+// Mind: `live_deploy_id` and `desired_deploy_id` are written by a deploy's own transaction, never by a
+// handler.
+import { StorageError } from './errors.ts'
+import type { StoredEvents } from './events.ts'
+import type { Commit, Store, Table } from './store.ts'
+
+export type ServiceType = 'web_service' | 'private_service' | 'background_worker' | 'cron_job' | 'static_site'
+
+/** What a person sets, and what a deploy freezes when it starts. */
+export interface ServiceSettings {
+  type: ServiceType
+  repo_url: string | null
+  branch: string | null
+  image: string | null
+  root_dir: string | null
+  dockerfile_path: string | null
+  build_command: string | null
+  start_command: string | null
+  publish_dir: string | null
+  port: number | null
+  health_check_path: string | null
+  health_check_timeout_seconds: number | null
+  drain_seconds: number | null
+  schedule: string | null
+  timezone: string | null
+  overlap: 'skip' | 'queue' | 'replace' | null
+  timeout_seconds: number | null
+  instances: number
+  auto_deploy: boolean
+  watch_paths: string[]
+  suspended: boolean
+  disk_mount_path: string | null
+  memory_limit_mb: number | null
+  cpu_limit: number | null
+  custom_domains: string[]
+}
+
+export interface ServiceRow extends ServiceSettings {
+  id: string
+  name: string
+  live_deploy_id: string | null
+  desired_deploy_id: string | null
+  degraded: boolean
+  deleting: boolean
+  created_at: string
+  updated_at: string
+  revision: number
+}
+
+/** What an actor's transition may write of its service, in the same transaction. */
+export interface ServicePatch {
+  live_deploy_id?: string | null
+  desired_deploy_id?: string | null
+  degraded?: boolean
+  deleting?: boolean
+  /** Written only while this deploy is the live one: a late report of a former one changes nothing. */
+  while_live?: string
+}
+
+interface Name {
+  kind: 'service' | 'datastore'
+  id: string
+}
+
+export interface WriteOptions {
+  /** Writes that belong to the same transaction (env, credentials). */
+  also?: () => void
+  /** The request's id and the answer a repetition gets. */
+  event?: { id: string; answer: unknown }
+}
+
+export class Services {
+  readonly #store: Store
+  readonly #events: StoredEvents
+  readonly #rows: Table<ServiceRow>
+  readonly #names: Table<Name>
+
+  constructor(store: Store, events: StoredEvents) {
+    this.#store = store
+    this.#events = events
+    this.#rows = store.table('services')
+    this.#names = store.table('names')
+  }
+
+  /** An exact id wins over a name. */
+  get(idOrName: string): ServiceRow | null {
+    const exact = this.#rows.get(idOrName)
+    if (exact) return exact
+    const named = this.#names.get(idOrName)
+    return named?.kind === 'service' ? this.#rows.get(named.id) : null
+  }
+
+  /** By name. */
+  list(): ServiceRow[] {
+    const services = [...this.#names.range()].filter(({ value }) => value.kind === 'service')
+    return services.map(({ value }) => this.#rows.get(value.id)!)
+  }
+
+  /** Throws `name_taken`: services and datastores share one namespace. */
+  create(row: ServiceRow, options: WriteOptions = {}): Promise<ServiceRow> {
+    return this.#store.commit((commit) => this.insert(commit, row, options))
+  }
+
+  /** Only inside a commit: like `create`, as a part of something larger. */
+  insert(commit: Commit, row: ServiceRow, options: WriteOptions = {}): ServiceRow {
+    if (this.#names.get(row.name)) throw new StorageError('name_taken', `the name ${row.name} is taken`)
+    this.#names.put(row.name, { kind: 'service', id: row.id })
+    return this.#write(commit, row, options)
+  }
+
+  /**
+   * Reads, changes and writes in one transaction, so that parallel changes of different fields all survive.
+   */
+  update(
+    id: string,
+    change: (row: ServiceRow) => ServiceRow,
+    options: WriteOptions = {},
+  ): Promise<ServiceRow> {
+    return this.#store.commit((commit) => {
+      const row = this.#rows.get(id)
+      if (!row) throw new StorageError('not_found', `there is no service ${id}`)
+      return this.#write(commit, { ...change(row), revision: row.revision + 1 }, options)
+    })
+  }
+
+  /** Only inside a commit: an actor's part of its service's row. A service that is gone stays gone. */
+  patch(commit: Commit, id: string, { while_live, ...fields }: ServicePatch): void {
+    const row = this.#rows.get(id)
+    if (!row || (while_live && row.live_deploy_id !== while_live)) return
+    const differs = Object.entries(fields).some(([field, value]) => row[field as keyof ServiceRow] !== value)
+    if (differs) this.#write(commit, { ...row, ...fields, revision: row.revision + 1 })
+  }
+
+  /** Only inside a commit. Throws `conflict`: nothing new begins for a service that is being deleted. */
+  refuseDeleting(id: string): void {
+    if (this.#rows.get(id)?.deleting) throw new StorageError('conflict', 'the service is being deleted')
+  }
+
+  /** Only inside a commit: a deploy was parked. It may go on serving, but it is wanted no longer. */
+  giveUpOn(commit: Commit, id: string, deployId: string): void {
+    const row = this.#rows.get(id)
+    if (row?.live_deploy_id === deployId) this.patch(commit, id, { degraded: true })
+    else if (row?.desired_deploy_id === deployId) {
+      this.patch(commit, id, { desired_deploy_id: row.live_deploy_id })
+    }
+  }
+
+  /** Removes the row and frees its name, with whatever else goes in the same transaction. */
+  remove(id: string, also: () => void = () => undefined): Promise<void> {
+    return this.#store.commit((commit) => {
+      const row = this.#rows.get(id)
+      if (!row) return
+      also()
+      this.#rows.remove(id)
+      this.#names.remove(row.name)
+      commit.announce({ kind: 'service', id, service_id: id, status: 'deleted', revision: row.revision + 1 })
+    })
+  }
+
+  #write(commit: Commit, row: ServiceRow, { also, event }: WriteOptions = {}): ServiceRow {
+    also?.()
+    if (event) this.#events.keep(event.id, row.updated_at, event.answer)
+    this.#rows.put(row.id, row)
+    const { id, revision } = row
+    commit.announce({ kind: 'service', id, service_id: id, status: statusOf(row), revision })
+    return row
+  }
+}
+
+function statusOf(row: ServiceRow): string {
+  if (row.deleting) return 'deleting'
+  if (row.suspended) return 'suspended'
+  if (row.live_deploy_id) return row.degraded ? 'degraded' : 'live'
+  return 'not_deployed'
+}

@@ -1,0 +1,101 @@
+// Addresses of instances: one holder each, the next one rather than the lowest, and given back when it ends.
+import { deepEqual, equal, rejects } from 'node:assert/strict'
+import { test } from 'node:test'
+import { temporaryDirectory, temporaryStorage } from '../support/supervised.ts'
+
+const range = { first: '10.201.0.2', last: '10.201.0.5' }
+
+test('an instance gets the next address, and the same one however often it asks', async (t) => {
+  const { addresses } = await temporaryStorage(t)
+  const wide = { first: '10.201.0.254', last: '10.201.255.254' }
+
+  const taken = [
+    await addresses.take('dep-1', 0, wide),
+    await addresses.take('dep-1', 1, wide),
+    await addresses.take('dep-1', 0, wide),
+    await addresses.take('dep-2', 0, wide),
+  ]
+
+  deepEqual(taken, ['10.201.0.254', '10.201.0.255', '10.201.0.254', '10.201.1.0'])
+  deepEqual([addresses.get('dep-1', 1), addresses.get('dep-1', 2)], ['10.201.0.255', null])
+})
+
+test('an address that was given back is not the next one given: stale connections meet nobody', async (t) => {
+  const { addresses } = await temporaryStorage(t)
+  await addresses.take('dep-1', 0, range)
+  await addresses.release('dep-1')
+
+  equal(await addresses.take('dep-2', 0, range), '10.201.0.3')
+})
+
+test('after the last address it goes on with the first that is free', async (t) => {
+  const { addresses } = await temporaryStorage(t)
+  for (const index of [0, 1, 2, 3]) await addresses.take('dep-1', index, range)
+  await addresses.release('dep-1', 1)
+
+  const taken = [await addresses.take('dep-2', 0, range), await addresses.take('dep-2', 1, range)]
+
+  deepEqual(taken, ['10.201.0.3', '10.201.0.4'])
+})
+
+test('where to go on survives a restart', async (t) => {
+  const directory = temporaryDirectory(t)
+  const first = await temporaryStorage(t, directory)
+  await first.addresses.take('dep-1', 0, range)
+  await first.addresses.release('dep-1')
+  await first.close()
+
+  const { addresses } = await temporaryStorage(t, directory)
+
+  equal(await addresses.take('dep-2', 0, range), '10.201.0.3')
+})
+
+test('of many that ask at once no two get one address, and when none is left that is said', async (t) => {
+  const { addresses } = await temporaryStorage(t)
+  const wishes = Array.from({ length: 6 }, (_, index) => addresses.take(`dep-${index}`, 0, range))
+
+  const outcomes = await Promise.allSettled(wishes)
+
+  const answers = outcomes.map((one) => (one.status === 'fulfilled' ? one.value : one.reason.code))
+  const full = Array<string>(2).fill('no_address_left')
+  deepEqual(answers, ['10.201.0.2', '10.201.0.3', '10.201.0.4', '10.201.0.5', ...full])
+  deepEqual(addresses.deployIds(), ['dep-0', 'dep-1', 'dep-2', 'dep-3'])
+})
+
+test('a range that is full has room again for what was given back', async (t) => {
+  const { addresses } = await temporaryStorage(t)
+  for (const index of [0, 1, 2, 3]) await addresses.take(`dep-${index}`, 0, range)
+  await rejects(addresses.take('dep-9', 0, range), { code: 'no_address_left' })
+
+  await addresses.release('dep-2')
+
+  equal(await addresses.take('dep-9', 0, range), '10.201.0.4')
+  await rejects(addresses.take('dep-10', 0, range), { code: 'no_address_left' })
+})
+
+test('giving back names a deploy and the first instance: the others keep theirs', async (t) => {
+  const { addresses } = await temporaryStorage(t)
+  for (const index of [0, 1, 2]) await addresses.take('dep-1', index, range)
+  await addresses.take('dep-10', 0, range)
+
+  await addresses.release('dep-1', 1)
+
+  deepEqual(
+    [0, 1, 2].map((index) => addresses.get('dep-1', index)),
+    ['10.201.0.2', null, null],
+  )
+  equal(addresses.get('dep-10', 0), '10.201.0.5')
+})
+
+test('in another network an instance gets another address, and its former one is free', async (t) => {
+  const { addresses } = await temporaryStorage(t)
+  const lower = { first: '10.100.0.2', last: '10.100.0.3' }
+  await addresses.take('dep-1', 0, range)
+
+  const moved = await addresses.take('dep-1', 0, lower)
+
+  deepEqual([moved, addresses.get('dep-1', 0)], ['10.100.0.2', '10.100.0.2'])
+  const back = []
+  for (const index of [0, 1, 2, 3]) back.push(await addresses.take('dep-2', index, range))
+  deepEqual(back, ['10.201.0.2', '10.201.0.3', '10.201.0.4', '10.201.0.5'])
+})

@@ -1,0 +1,38 @@
+// Credentials of a repository: sealed, of one service, and gone when they are taken out of its URL.
+import { deepEqual, equal } from 'node:assert/strict'
+import { test } from 'node:test'
+import { filesWith } from '../support/canary.ts'
+import { serviceRow } from '../support/stored.ts'
+import { temporaryDirectory, temporaryStorage } from '../support/supervised.ts'
+
+const id = 'svc-01hnzxd07m5cen5xa66emzsrzw'
+const ada = { username: 'ada', password: 'canary-pässword-93c1', origin: 'https://example.com' }
+
+test('credentials come back for their own service alone, also after a restart', async (t) => {
+  const directory = temporaryDirectory(t)
+  const first = await temporaryStorage(t, directory)
+  await first.services.create(serviceRow({ id }), { also: () => first.credentials.put(id, ada) })
+  await first.close()
+
+  const { credentials } = await temporaryStorage(t, directory)
+
+  deepEqual([credentials.get(id), credentials.get('svc-2')], [ada, null])
+})
+
+test('null removes them', async (t) => {
+  const { credentials, services } = await temporaryStorage(t)
+  await services.create(serviceRow(), { also: () => credentials.put('svc-1', ada) })
+
+  await services.update('svc-1', (row) => row, { also: () => credentials.put('svc-1', null) })
+
+  equal(credentials.get('svc-1'), null)
+})
+
+test('nothing in the data directory shows the password', async (t) => {
+  const directory = temporaryDirectory(t)
+  const storage = await temporaryStorage(t, directory)
+  await storage.services.create(serviceRow(), { also: () => storage.credentials.put('svc-1', ada) })
+  await storage.close()
+
+  deepEqual(filesWith(directory, ada.password), [])
+})

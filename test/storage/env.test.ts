@@ -1,0 +1,89 @@
+// Env variables: every byte as it came, none of it to be read on the disk.
+import { deepEqual, rejects } from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import type { EnvVar } from '../../storage/env.ts'
+import { filesWith } from '../support/canary.ts'
+import { temporaryDirectory, temporaryStorage } from '../support/supervised.ts'
+
+const key = fc.stringMatching(/^[A-Za-z_][A-Za-z0-9_]{0,20}$/)
+const value = fc.string({ unit: 'binary', maxLength: 200 }).map((text) => text.replaceAll('\0', ''))
+const vars = fc.uniqueArray(fc.record({ key, value }, { noNullPrototype: true }), {
+  selector: (one) => one.key,
+  maxLength: 20,
+})
+
+const byKey = (a: EnvVar, b: EnvVar) => (a.key < b.key ? -1 : 1)
+
+test('values of any UTF-8 without NUL come out byte for byte, ordered by key', async (t) => {
+  const { env } = await temporaryStorage(t)
+
+  await fc.assert(
+    fc.asyncProperty(vars, async (given) => {
+      await env.change('svc-1', () => given)
+      deepEqual(env.get('svc-1'), [...given].sort(byKey))
+    }),
+    { numRuns: 200 },
+  )
+})
+
+test('values that look like other things are only text', async (t) => {
+  const directory = temporaryDirectory(t)
+  const awkward = ['', ' ', '\r\n', '\u2028', '"\\', '${{service.a.port}}', 'x'.repeat(64 * 1024), '\ufeff🐎']
+  const given = awkward.map((text, index) => ({ key: `V${index}`, value: text }))
+  const first = await temporaryStorage(t, directory)
+  await first.env.change('svc-1', () => given)
+  await first.close()
+
+  deepEqual((await temporaryStorage(t, directory)).env.get('svc-1'), given)
+})
+
+test('parallel changes of different keys all survive', async (t) => {
+  const { env } = await temporaryStorage(t)
+  const added = Array.from({ length: 20 }, (_, index) => ({ key: `K${10 + index}`, value: String(index) }))
+
+  await Promise.all(added.map((one) => env.change('svc-1', (present) => [...present, one])))
+
+  deepEqual(env.get('svc-1'), added)
+})
+
+test('a change that throws leaves the variables as they were', async (t) => {
+  const { env } = await temporaryStorage(t)
+  const before = [{ key: 'A', value: '1' }]
+  await env.change('svc-1', () => before)
+
+  const change = () => {
+    throw new Error('refused')
+  }
+  await rejects(env.change('svc-1', change), { message: 'refused' })
+
+  deepEqual([env.get('svc-1'), env.get('svc-2')], [before, []])
+})
+
+test('no file shows a value, in plain, base64 or hex, also of one long gone', async (t) => {
+  const directory = temporaryDirectory(t)
+  const storage = await temporaryStorage(t, directory)
+  const secret = 'canary-4f1d9c27-only-here'
+  for (const text of [secret, `postgresql://user:${secret}@db/shop`, 'something else']) {
+    await storage.env.change('svc-1', () => [{ key: 'PASSWORD', value: text }])
+  }
+  await storage.env.change('svc-2', () => [{ key: 'PASSWORD', value: secret }])
+  await storage.close()
+
+  deepEqual(filesWith(directory, secret), [])
+})
+
+test('the search for a secret would find it, however it was written', async (t) => {
+  const directory = temporaryDirectory(t)
+  const storage = await temporaryStorage(t, directory)
+  const secret = 'canary-4f1d9c27-only-here'
+  const written = [
+    secret,
+    Buffer.from(`{"value":"${secret}"}`).toString('base64'),
+    Buffer.from(secret).toString('hex'),
+  ]
+  for (const [index, line] of written.entries()) storage.logs.append(`dep-${index}`, 'stdout', line)
+  await storage.close()
+
+  deepEqual(filesWith(directory, secret).length, 3)
+})

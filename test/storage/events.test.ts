@@ -1,0 +1,53 @@
+// Applied events: kept with what they did, in its own commit, and forgotten when nobody repeats them any
+// more.
+import { deepEqual, equal, rejects } from 'node:assert/strict'
+import { test } from 'node:test'
+import { rawTables, serviceRow, transitionOf } from '../support/stored.ts'
+import { instant, temporaryDirectory, temporaryStorage } from '../support/supervised.ts'
+
+test('the event of a transition is kept in its commit, with the answer of that time', async (t) => {
+  const storage = await temporaryStorage(t)
+  const seen: unknown[] = []
+  storage.changes.subscribe(() => seen.push(storage.events.get('key-1')))
+  await storage.actors.create(transitionOf({ id: 'dep-1' }, { event: 'key-1' }))
+
+  await storage.actors.advance(transitionOf({ id: 'dep-1', revision: 2 }, { status: 'live' }))
+
+  const answer = { at: instant, body: { id: 'dep-1', service_id: 'svc-1', status: 'queued' } }
+  deepEqual(seen, [answer, answer])
+})
+
+test('the event of a commit that was refused is not kept', async (t) => {
+  const storage = await temporaryStorage(t)
+  await storage.services.create(serviceRow())
+  const event = { id: 'key-1', answer: {} }
+
+  await rejects(storage.services.create(serviceRow({ id: 'svc-2' }), { event }), { code: 'name_taken' })
+  const also = () => {
+    throw new Error('half way')
+  }
+  await rejects(
+    storage.services.update('svc-1', (row) => row, { also, event }),
+    { message: 'half way' },
+  )
+
+  equal(storage.events.get('key-1'), null)
+})
+
+test('what was applied before an instant is forgotten, however much it is, and the rest stays', async (t) => {
+  const directory = temporaryDirectory(t)
+  const storage = await temporaryStorage(t, directory)
+  await storage.services.create(serviceRow())
+  const apply = (id: string, at: string) =>
+    storage.services.update('svc-1', (row) => ({ ...row, updated_at: at }), { event: { id, answer: id } })
+  const old = Array.from({ length: 2500 }, (_, index) => apply(`old-${index}`, '2026-01-01T00:00:00.000Z'))
+  await Promise.all([...old, apply('z', '2026-01-01T23:59:59.999Z'), apply('a', '2026-01-02T00:00:00.000Z')])
+
+  await storage.events.forgetBefore('2026-01-02T00:00:00.000Z')
+
+  deepEqual([storage.events.get('old-7'), storage.events.get('z')], [null, null])
+  deepEqual(storage.events.get('a'), { at: '2026-01-02T00:00:00.000Z', body: 'a' })
+  await storage.close()
+  const tables = await rawTables(directory)
+  deepEqual([tables.events?.length, tables.events_by_time?.length], [1, 1])
+})

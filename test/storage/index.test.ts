@@ -1,0 +1,179 @@
+// The data directory as a whole: who may read it, who may open it, and what stays the same over its lives.
+import { deepEqual, equal, ok, rejects } from 'node:assert/strict'
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { createIds } from '../../storage/ids.ts'
+import { openStorage } from '../../storage/index.ts'
+import { migrate } from '../../storage/migrations.ts'
+import { openStore } from '../../storage/store.ts'
+import { serviceRow, transitionOf } from '../support/stored.ts'
+import { instant, temporaryDirectory, temporaryStorage } from '../support/supervised.ts'
+
+const onPanic = (reason: string) => {
+  throw new Error(reason)
+}
+
+for (const mask of [0o000, 0o022]) {
+  test(`all of it is its owner's alone under umask ${mask.toString(8).padStart(3, '0')}`, async (t) => {
+    const directory = join(temporaryDirectory(t), 'data')
+    const before = process.umask(mask)
+    t.after(() => process.umask(before))
+    const storage = await temporaryStorage(t, directory)
+    storage.logs.append('dep-1', 'stdout', 'hello')
+    await storage.logs.end('dep-1')
+
+    const modes = modesBelow(directory)
+
+    ok(Object.keys(modes).length >= 8, 'lock, key, store and logs are there')
+    const wrong = Object.entries(modes).filter(
+      ([path, mode]) => mode !== (statSync(join(directory, path)).isDirectory() ? '700' : '600'),
+    )
+    deepEqual(wrong, [])
+    equal(statSync(directory).mode & 0o7777, 0o700)
+  })
+}
+
+test('a directory that others could read is closed to them', async (t) => {
+  const directory = join(temporaryDirectory(t), 'data')
+  mkdirSync(directory)
+  chmodSync(directory, 0o777)
+
+  await temporaryStorage(t, directory)
+
+  equal(statSync(directory).mode & 0o7777, 0o700)
+})
+
+test('a directory that is open is refused, and can be opened when it was closed', async (t) => {
+  const directory = temporaryDirectory(t)
+  const first = await temporaryStorage(t, directory)
+
+  await rejects(openStorage(directory, { onPanic }), { code: 'data_directory_in_use' })
+  await first.close()
+
+  equal((await temporaryStorage(t, directory)).serverId, first.serverId)
+})
+
+test('a directory without its key is refused, gets no new one, and opens when it is back', async (t) => {
+  const directory = await directoryWithSecret(t)
+  const key = join(directory, 'secret_key')
+  renameSync(key, `${key}.away`)
+
+  await rejects(openStorage(directory, { onPanic }), { code: 'secret_key_missing' })
+  equal(existsSync(key), false)
+  renameSync(`${key}.away`, key)
+
+  deepEqual((await temporaryStorage(t, directory)).env.get('svc-1'), [{ key: 'A', value: '1' }])
+})
+
+test('the key of another directory is refused', async (t) => {
+  const directory = await directoryWithSecret(t)
+  const other = await directoryWithSecret(t)
+  copyFileSync(join(other, 'secret_key'), join(directory, 'secret_key'))
+
+  await rejects(openStorage(directory, { onPanic }), { code: 'secret_key_wrong' })
+})
+
+test('a directory of a newer version is refused', async (t) => {
+  const directory = temporaryDirectory(t)
+  const store = openStore(directory, { onPanic })
+  await migrate(store, [() => undefined])
+  await store.close()
+
+  await rejects(openStorage(directory, { onPanic }), { code: 'store_too_new' })
+})
+
+test('a directory that was refused is let go: no file of it stays open', async (t) => {
+  const directory = await directoryWithSecret(t)
+  rmSync(join(directory, 'secret_key'))
+
+  await rejects(openStorage(directory, { onPanic }), { code: 'secret_key_missing' })
+
+  deepEqual(openFilesBelow(directory), [])
+})
+
+test('the id of the server stays, and another directory has another one', async (t) => {
+  const directory = temporaryDirectory(t)
+  const first = await temporaryStorage(t, directory)
+  await first.close()
+
+  const again = await temporaryStorage(t, directory)
+  const other = await temporaryStorage(t)
+
+  ok(/^[0-9a-f]{16}$/.test(first.serverId))
+  deepEqual([again.serverId === first.serverId, other.serverId === first.serverId], [true, false])
+})
+
+for (const newest of ['dep', 'svc'] as const) {
+  test(`ids go on after the newest stored one (${newest}) when the clock was set back`, async (t) => {
+    const directory = temporaryDirectory(t)
+    const future = createIds(() => Date.UTC(2200, 0))
+    const stored = future.newId(newest)
+    const first = await temporaryStorage(t, directory)
+    await first.services.create(serviceRow({ id: newest === 'svc' ? stored : first.ids.newId('svc') }))
+    await first.actors.create(transitionOf({ id: newest === 'dep' ? stored : first.ids.newId('dep') }))
+    await first.close()
+
+    const { ids } = await temporaryStorage(t, directory)
+
+    ok(ids.newId('dep').slice(4) > stored.slice(4))
+  })
+}
+
+test('all that was written is there after it was closed and opened', async (t) => {
+  const directory = temporaryDirectory(t)
+  const first = await temporaryStorage(t, directory)
+  const [serviceId, deployId] = [first.ids.newId('svc'), first.ids.newId('dep')]
+  const service = serviceRow({ id: serviceId })
+  await first.services.create(service, { event: { id: 'key-1', answer: { id: serviceId } } })
+  const created = transitionOf({ id: deployId, service_id: serviceId })
+  await first.actors.create(created)
+  await first.addresses.take(deployId, 0, { first: '10.201.0.2', last: '10.201.0.9' })
+  first.logs.append(deployId, 'stdout', 'hello', instant)
+  await first.close()
+
+  const storage = await temporaryStorage(t, directory)
+
+  deepEqual(storage.services.list(), [service])
+  deepEqual(storage.actors.get(deployId), created.row)
+  deepEqual(storage.events.get('key-1'), { at: instant, body: { id: serviceId } })
+  equal(storage.addresses.get(deployId, 0), '10.201.0.2')
+  deepEqual(await storage.logs.tail(deployId, 10), [{ ts: instant, stream: 'stdout', line: 'hello' }])
+})
+
+async function directoryWithSecret(t: TestContext): Promise<string> {
+  const directory = temporaryDirectory(t)
+  const storage = await temporaryStorage(t, directory)
+  await storage.env.change('svc-1', () => [{ key: 'A', value: '1' }])
+  await storage.close()
+  return directory
+}
+
+/** Every path below, with its mode in octal. */
+function modesBelow(directory: string): Record<string, string> {
+  const paths = readdirSync(directory, { recursive: true, encoding: 'utf8' })
+  const modeOf = (path: string) => (statSync(join(directory, path)).mode & 0o7777).toString(8)
+  return Object.fromEntries(paths.map((path) => [path, modeOf(path)]))
+}
+
+/** What this process has open there. */
+function openFilesBelow(directory: string): string[] {
+  const targets = readdirSync('/proc/self/fd').map((name) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${name}`)
+    } catch {
+      return '' // closed since the folder was listed
+    }
+  })
+  return targets.filter((target) => target.startsWith(directory))
+}

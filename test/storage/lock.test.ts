@@ -1,0 +1,92 @@
+import { equal, throws } from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, readlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { type TestContext, test } from 'node:test'
+import { lockDirectory } from '../../storage/lock.ts'
+import { temporaryDirectory } from '../support/repository.ts'
+
+const root = join(import.meta.dirname, '../..')
+
+/** Locks a directory and starts a child that outlives it, as a daemon does with git. */
+const holderProgram = `
+  import { spawn } from 'node:child_process'
+  import { lockDirectory } from '${root}/storage/lock.ts'
+  lockDirectory(process.argv.at(-1))
+  console.log(spawn('sleep', ['60'], { stdio: 'ignore' }).pid)
+`
+
+test('a directory is refused while its daemon lives, and free at once when that was killed', async (t) => {
+  const directory = temporaryDirectory(t)
+  const { holder, childPid } = await startHolder(t, directory)
+  const message = `The data directory ${directory} is in use by process ${holder.pid}`
+
+  throws(() => lockDirectory(directory), { code: 'data_directory_in_use', message })
+  holder.kill('SIGKILL')
+  await once(holder, 'exit')
+
+  equal(isAlive(childPid), true)
+  lockDirectory(directory).release()
+})
+
+test('a child of the daemon does not have the lock file open', async (t) => {
+  const directory = temporaryDirectory(t)
+
+  const { childPid } = await startHolder(t, directory)
+
+  equal(openFilesOf(childPid).includes(join(directory, 'lock')), false)
+})
+
+test('a directory can be locked again after its release, and a second release changes nothing', (t) => {
+  const directory = temporaryDirectory(t)
+  const first = lockDirectory(directory)
+
+  first.release()
+  const second = lockDirectory(directory)
+  first.release()
+
+  throws(() => lockDirectory(directory), { code: 'data_directory_in_use' })
+  second.release()
+})
+
+test('a lock file without a readable pid still refuses', (t) => {
+  const directory = temporaryDirectory(t)
+  const lock = lockDirectory(directory)
+  writeFileSync(join(directory, 'lock'), 'not a pid')
+  const message = `The data directory ${directory} is in use by another process`
+
+  throws(() => lockDirectory(directory), { code: 'data_directory_in_use', message })
+
+  lock.release()
+})
+
+test('a system that cannot lock is not taken for one that did', (t) => {
+  const directory = temporaryDirectory(t)
+  const { PATH } = process.env
+  t.after(() => Object.assign(process.env, { PATH }))
+
+  process.env.PATH = directory
+
+  throws(() => lockDirectory(directory), { code: 'lock_unavailable' })
+})
+
+async function startHolder(t: TestContext, directory: string) {
+  const options = ['--import', 'tsx', '--input-type=module', '--eval', holderProgram, directory]
+  const holder = spawn(process.execPath, options, { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] })
+  t.after(() => holder.kill('SIGKILL'))
+  const [line] = await once(createInterface(holder.stdout), 'line')
+  const childPid = Number(line)
+  t.after(() => process.kill(childPid, 'SIGKILL'))
+  return { holder, childPid }
+}
+
+function isAlive(pid: number): boolean {
+  return process.kill(pid, 0)
+}
+
+function openFilesOf(pid: number): string[] {
+  const directory = `/proc/${pid}/fd`
+  return readdirSync(directory).map((name) => readlinkSync(join(directory, name)))
+}

@@ -1,0 +1,59 @@
+// Releases: what a deploy runs with is what was frozen at its turn, whatever is saved later.
+import { deepEqual, equal } from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Release } from '../../storage/releases.ts'
+import { filesWith } from '../support/canary.ts'
+import { serviceRow } from '../support/stored.ts'
+import { temporaryDirectory, temporaryStorage } from '../support/supervised.ts'
+
+function releaseWith(value: string): Release {
+  const { id, name, live_deploy_id, desired_deploy_id, degraded, deleting, ...rest } = serviceRow()
+  const { created_at, updated_at, revision, ...settings } = rest
+  return { settings, env: [{ key: 'A', value }], resolved: null }
+}
+
+test('a deploy that takes its turn again freezes what is saved then, nothing of before', async (t) => {
+  const { releases } = await temporaryStorage(t)
+  equal(releases.has('dep-1'), false)
+  await releases.freeze('dep-1', () => releaseWith('first'))
+  await releases.freeze('dep-1', () => releaseWith('second'))
+
+  deepEqual([releases.get('dep-1'), releases.has('dep-1')], [releaseWith('second'), true])
+})
+
+test('its environment is resolved once, and never for a release that is gone', async (t) => {
+  const { releases } = await temporaryStorage(t)
+  const resolved = [{ key: 'A', value: 'resolved' }]
+  await releases.freeze('dep-1', () => releaseWith('raw'))
+
+  await releases.resolve('dep-1', resolved)
+  await releases.resolve('dep-1', [])
+  await releases.resolve('dep-2', resolved)
+
+  deepEqual(releases.get('dep-1'), { ...releaseWith('raw'), resolved })
+  equal(releases.get('dep-2'), null)
+})
+
+test('what is frozen survives a restart, and goes when it is removed', async (t) => {
+  const directory = temporaryDirectory(t)
+  const first = await temporaryStorage(t, directory)
+  for (const id of ['dep-2', 'dep-1', 'dep-3']) await first.releases.freeze(id, () => releaseWith(id))
+  await first.close()
+  const { releases } = await temporaryStorage(t, directory)
+
+  await releases.remove('dep-3')
+
+  deepEqual(releases.ids(), ['dep-1', 'dep-2'])
+  deepEqual([releases.get('dep-1'), releases.get('dep-3')], [releaseWith('dep-1'), null])
+})
+
+test('nothing in the data directory shows a frozen value', async (t) => {
+  const directory = temporaryDirectory(t)
+  const { releases, close } = await temporaryStorage(t, directory)
+  const secret = 'canary-release-51d0a7'
+  await releases.freeze('dep-1', () => releaseWith(secret))
+  await releases.resolve('dep-1', [{ key: 'A', value: `http://${secret}/` }])
+  await close()
+
+  deepEqual(filesWith(directory, secret), [])
+})

@@ -1,0 +1,104 @@
+import { deepEqual, equal, notEqual, throws } from 'node:assert/strict'
+import { readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { openSealer } from '../../storage/secrets.ts'
+import { temporaryDirectory } from '../support/repository.ts'
+
+test('what was sealed opens again after a restart, byte for byte', (t) => {
+  const directory = temporaryDirectory(t)
+  const texts = ['', 'hunter2', 'line\nbreak\r\n', 'žluťoučký 🐎', 'x'.repeat(512 * 1024)]
+  const sealed = texts.map((text) => openSealer(directory, { create: true }).seal(text, 'svc-1'))
+
+  const opened = sealed.map((value) => openSealer(directory, { create: false }).open(value, 'svc-1'))
+
+  deepEqual(opened, texts)
+})
+
+test('sealing the same text twice gives two values, and none shows the text', (t) => {
+  const sealer = openSealer(temporaryDirectory(t), { create: true })
+
+  const [one, two] = [sealer.seal('canary', 'svc-1'), sealer.seal('canary', 'svc-1')]
+
+  notEqual(one, two)
+  equal(Buffer.from(one, 'base64').includes('canary'), false)
+})
+
+test('a sealed value that was moved to another row is refused, and the message does not show it', (t) => {
+  const sealer = openSealer(temporaryDirectory(t), { create: true })
+  const sealed = sealer.seal('canary', 'svc-1')
+
+  const expected = { code: 'secret_damaged', message: 'The secret of svc-2 is damaged and cannot be opened' }
+
+  throws(() => sealer.open(sealed, 'svc-2'), expected)
+})
+
+test('a sealed value with any byte changed, cut off or put in front is refused', (t) => {
+  const sealer = openSealer(temporaryDirectory(t), { create: true })
+  const sealed = Buffer.from(sealer.seal('canary', 'svc-1').slice(3), 'base64')
+  const flipped = Array.from(sealed, (byte, at) =>
+    sealed.map((kept, index) => (index === at ? byte ^ 1 : kept)),
+  )
+  const damaged = [...flipped, sealed.subarray(1), sealed.subarray(0, -1), Buffer.from([])]
+
+  for (const bytes of damaged) {
+    const value = `v1.${Buffer.from(bytes).toString('base64')}`
+    throws(() => sealer.open(value, 'svc-1'), { code: 'secret_damaged' })
+  }
+  throws(() => sealer.open(`v2.${sealed.toString('base64')}`, 'svc-1'), { code: 'secret_damaged' })
+})
+
+for (const mask of [0o000, 0o022, 0o077, 0o777]) {
+  test(`the key file is for its owner alone under umask ${mask.toString(8).padStart(3, '0')}`, (t) => {
+    const directory = temporaryDirectory(t)
+    withUmask(t, mask)
+
+    openSealer(directory, { create: true })
+
+    equal(statSync(join(directory, 'secret_key')).mode & 0o7777, 0o600)
+    deepEqual(readdirSync(directory), ['secret_key'])
+  })
+}
+
+test('a directory that is not new is refused without its key, and gets no new one', (t) => {
+  const directory = temporaryDirectory(t)
+
+  throws(() => openSealer(directory, { create: false }), { code: 'secret_key_missing' })
+
+  deepEqual(readdirSync(directory), [])
+})
+
+test('a key that is there is kept when the making of the directory is repeated after a crash', (t) => {
+  const directory = temporaryDirectory(t)
+  writeFileSync(join(directory, 'secret_key.new'), 'half a k')
+  const sealed = openSealer(directory, { create: true }).seal('hunter2', 'svc-1')
+
+  const text = openSealer(directory, { create: true }).open(sealed, 'svc-1')
+
+  equal(text, 'hunter2')
+})
+
+test('a key file that holds no key is refused', (t) => {
+  const directory = temporaryDirectory(t)
+
+  for (const content of ['', 'dG9vIHNob3J0', 'x'.repeat(1000)]) {
+    writeFileSync(join(directory, 'secret_key'), content)
+    throws(() => openSealer(directory, { create: false }), { code: 'secret_key_wrong' })
+  }
+})
+
+test('the check value tells the right key from another one', (t) => {
+  const directory = temporaryDirectory(t)
+  const stored = openSealer(directory, { create: true }).check(null)
+
+  equal(openSealer(directory, { create: false }).check(stored), stored)
+  rmSync(join(directory, 'secret_key'))
+  const other = openSealer(directory, { create: true })
+
+  throws(() => other.check(stored), { code: 'secret_key_wrong' })
+})
+
+function withUmask(t: TestContext, mask: number): void {
+  const before = process.umask(mask)
+  t.after(() => process.umask(before))
+}

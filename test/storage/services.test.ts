@@ -1,0 +1,143 @@
+// Services: rows that many change at once, names that belong to one, and the part that deploys write.
+import { deepEqual, equal, rejects } from 'node:assert/strict'
+import { test } from 'node:test'
+import { serviceRow, transitionOf } from '../support/stored.ts'
+import { temporaryStorage } from '../support/supervised.ts'
+
+test('a service is found by its id and by its name, and the list is ordered by name', async (t) => {
+  const { services } = await temporaryStorage(t)
+  const [shop, api] = [serviceRow(), serviceRow({ id: 'svc-2', name: 'api' })]
+  await services.create(shop)
+  await services.create(api)
+
+  deepEqual([services.get('svc-1'), services.get('shop'), services.get('nobody')], [shop, shop, null])
+  deepEqual(services.list(), [api, shop])
+})
+
+test('an exact id wins over a name that reads the same', async (t) => {
+  const { services } = await temporaryStorage(t)
+  await services.create(serviceRow({ id: 'svc-1', name: 'shop' }))
+  await services.create(serviceRow({ id: 'svc-2', name: 'svc-1' }))
+
+  equal(services.get('svc-1')?.name, 'shop')
+})
+
+test('of many that want one name at once, one gets it', async (t) => {
+  const { services } = await temporaryStorage(t)
+  const wishes = Array.from({ length: 10 }, (_, index) => services.create(serviceRow({ id: `svc-${index}` })))
+
+  const outcomes = await Promise.allSettled(wishes)
+
+  const codes = outcomes.map((outcome) => (outcome.status === 'rejected' ? outcome.reason.code : 'made'))
+  deepEqual(codes, ['made', ...Array<string>(9).fill('name_taken')])
+  deepEqual(
+    services.list().map(({ id }) => id),
+    ['svc-0'],
+  )
+})
+
+test('a name is free again when its service is removed, and removing it twice changes nothing', async (t) => {
+  const { services, changes } = await temporaryStorage(t)
+  await services.create(serviceRow())
+  let also = 0
+  await services.remove('svc-1', () => also++)
+  await services.remove('svc-1', () => also++)
+
+  await services.create(serviceRow({ id: 'svc-2' }))
+
+  deepEqual([also, services.get('svc-1'), services.get('shop')?.id], [1, null, 'svc-2'])
+  deepEqual(
+    changes.since(0)?.map(({ id, status, revision }) => [id, status, revision]),
+    [
+      ['svc-1', 'not_deployed', 1],
+      ['svc-1', 'deleted', 2],
+      ['svc-2', 'not_deployed', 1],
+    ],
+  )
+})
+
+test('twenty changes of different fields at once all survive', async (t) => {
+  const { services } = await temporaryStorage(t)
+  await services.create(serviceRow())
+  const changes = Array.from({ length: 20 }, (_, index) => ({
+    ...{ name: `field_${index}`, value: `value ${index}` },
+  }))
+
+  await Promise.all(
+    changes.map(({ name, value }) => services.update('svc-1', (row) => ({ ...row, [name]: value }))),
+  )
+
+  const expected = Object.fromEntries(changes.map(({ name, value }) => [name, value]))
+  deepEqual(services.get('svc-1'), { ...serviceRow(), ...expected, revision: 21 })
+})
+
+test('a service that is not there is not updated', async (t) => {
+  const { services } = await temporaryStorage(t)
+
+  await rejects(
+    services.update('svc-1', (row) => row),
+    { code: 'not_found' },
+  )
+})
+
+test('a report of a deploy that is not the live one any more changes nothing', async (t) => {
+  const { services, actors, changes } = await temporaryStorage(t)
+  await services.create(serviceRow({ live_deploy_id: 'dep-2' }))
+  await actors.create(transitionOf({ id: 'dep-1' }))
+  await actors.create(transitionOf({ id: 'dep-2' }))
+  const before = services.get('svc-1')
+
+  const report = (id: string) => ({ service: { degraded: true, while_live: id } })
+  await actors.advance(transitionOf({ id: 'dep-1', revision: 2 }, report('dep-1')))
+  deepEqual(services.get('svc-1'), before)
+  await actors.advance(transitionOf({ id: 'dep-2', revision: 2 }, report('dep-2')))
+
+  deepEqual(services.get('svc-1'), { ...before, degraded: true, revision: 2 })
+  deepEqual(changes.since(changes.head() - 2)?.[0], {
+    ...{ number: changes.head() - 1, kind: 'service', id: 'svc-1', service_id: 'svc-1' },
+    ...{ status: 'degraded', revision: 2 },
+  })
+})
+
+test('a patch that says what is so already is no change', async (t) => {
+  const { services, actors, changes } = await temporaryStorage(t)
+  await services.create(serviceRow({ live_deploy_id: 'dep-1' }))
+
+  await actors.create(transitionOf({ id: 'dep-1' }, { service: { live_deploy_id: 'dep-1' } }))
+
+  equal(services.get('svc-1')?.revision, 1)
+  deepEqual(
+    changes.since(0)?.map(({ kind }) => kind),
+    ['service', 'deploy'],
+  )
+})
+
+test('a service that is gone does not come back by a late transition of its deploy', async (t) => {
+  const { services, actors } = await temporaryStorage(t)
+  await services.create(serviceRow())
+  await services.remove('svc-1')
+
+  await actors.create(transitionOf({ id: 'dep-1' }, { service: { live_deploy_id: 'dep-1' } }))
+
+  deepEqual([services.get('svc-1'), services.list()], [null, []])
+})
+
+test('writes that belong to a change are there with it, or not at all', async (t) => {
+  const { services, env } = await temporaryStorage(t)
+  const vars = [{ key: 'A', value: '1' }]
+  await services.create(serviceRow(), { also: () => env.put('svc-1', vars) })
+
+  const taken = services.create(serviceRow({ id: 'svc-2' }), { also: () => env.put('svc-2', vars) })
+  await rejects(taken, { code: 'name_taken' })
+  await rejects(
+    services.update(
+      'svc-1',
+      () => {
+        throw new Error('refused')
+      },
+      { also: () => env.put('svc-1', []) },
+    ),
+  )
+
+  deepEqual([env.get('svc-1'), env.get('svc-2')], [vars, []])
+})

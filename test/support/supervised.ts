@@ -1,0 +1,91 @@
+// A supervisor over real storage, with a catalogue of one kind, for tests. Cleans up after the test.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import type { KindName } from '../../machines/index.ts'
+import { createLogger } from '../../src/logger.ts'
+import { Supervisor } from '../../src/supervisor/supervisor.ts'
+import { openStorage, type Storage } from '../../storage/index.ts'
+import * as errand from './errand.ts'
+
+export type ErrandEffect = (input: { id: string }, signal: AbortSignal) => Promise<{ at: string }>
+
+export const silent = createLogger({ level: 'silent' })
+export const instant = '2026-01-01T00:00:00.000Z'
+
+/** A data directory of the test. */
+export function temporaryDirectory(t: TestContext): string {
+  const directory = mkdtempSync(join(tmpdir(), 'berth-test-'))
+  t.after(() => rmSync(directory, { recursive: true, force: true }))
+  return directory
+}
+
+export async function temporaryStorage(t: TestContext, directory = temporaryDirectory(t)): Promise<Storage> {
+  const storage = await openStorage(directory, { onPanic: (reason) => assertNever(reason) })
+  // Hooks run in the order they were made: what is written at the close comes after the folder's own removal.
+  t.after(async () => {
+    await storage.close()
+    rmSync(directory, { recursive: true, force: true })
+  })
+  return storage
+}
+
+function assertNever(reason: string): never {
+  throw new Error(`the store panicked: ${reason}`)
+}
+
+export interface Supervised {
+  storage: Pick<Storage, 'actors' | 'events'>
+  effects?: { work?: ErrandEffect; clean?: ErrandEffect }
+  version?: number
+  migrate?: (snapshot: unknown, from: number) => unknown
+  toRecord?: typeof errand.toRecord
+}
+
+/** A supervisor of errands. Effects that are not given succeed at once. */
+export function superviseErrands(t: TestContext, { storage, effects = {}, ...kind }: Supervised) {
+  const supervisor = new Supervisor({
+    storage,
+    catalogue: { errand: { ...errand, ...kind } },
+    logger: silent,
+  })
+  const succeed: ErrandEffect = async () => ({ at: instant })
+  supervisor.provide({ errand: { work: effects.work ?? succeed, clean: effects.clean ?? succeed } })
+  t.after(() => supervisor.stop(1000))
+  const spawn = (id: string, input: object = {}, options?: { eventId?: string }) =>
+    supervisor.spawn('errand' as KindName, id, { id, ...input }, options)
+  return {
+    spawn,
+    send: supervisor.send.bind(supervisor),
+    restore: supervisor.restore.bind(supervisor),
+    stop: supervisor.stop.bind(supervisor),
+  }
+}
+
+/** An effect that waits until the test lets it go on, or until it is aborted. */
+export function heldEffect() {
+  let release: (() => void) | null = null
+  let begun: () => void = () => undefined
+  const started = new Promise<void>((resolve) => {
+    begun = resolve
+  })
+  const effect: ErrandEffect = (_, signal) =>
+    new Promise((resolve, reject) => {
+      release = () => resolve({ at: instant })
+      signal.addEventListener('abort', () => reject(signal.reason))
+      begun()
+    })
+  return { effect, started, release: () => release?.() }
+}
+
+/** Looks again until `look` answers something; fails with `what` after half a minute. */
+export async function eventually<T>(what: string, look: () => T | null | undefined | false): Promise<T> {
+  const deadline = Date.now() + 30_000
+  for (;;) {
+    const found = look()
+    if (found) return found
+    if (Date.now() > deadline) throw new Error(`it did not happen in time: ${what}`)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
