@@ -1,0 +1,252 @@
+// A deploy: from the request to a supervised container, and on until a newer one has replaced it.
+// Mind: `live` is not final. The live deploy's actor keeps its own instances until its service says
+// otherwise.
+import { assign, type SnapshotFrom, setup } from 'xstate'
+import {
+  type DeployContext,
+  type DeployEvent,
+  type DeployInput,
+  type DeploySource,
+  initialContext,
+  instantOf,
+  type Turn,
+  turnTaken,
+} from './deploy-context.ts'
+import { type SlotFailure, type SlotInput, type SlotOutput, slot } from './slot.ts'
+
+export const version = 1
+
+/** Slots whose work is done once more when an effect before them outlived its abort. */
+export const cleanups = ['removeTraces', 'drainInstances'] as const
+
+interface DeploySlotInput extends SlotInput {
+  serviceId: string
+}
+
+const owner = ({ context }: { context: DeployContext }) => ({ id: context.id, serviceId: context.serviceId })
+const after = (at: string, limitMs: number) => Date.parse(at) + limitMs
+
+const deploy = setup({
+  types: {} as { context: DeployContext; input: DeployInput; events: DeployEvent },
+  actors: {
+    awaitTurn: slot<DeploySlotInput & { source: DeploySource }, Turn>(),
+    fetchSource: slot<
+      DeploySlotInput & { source: DeploySource },
+      SlotOutput & { commitSha: string; commitMessage: string }
+    >(),
+    buildImage: slot<
+      DeploySlotInput & { clearCache: boolean; timeoutMs: number },
+      SlotOutput & { image: string }
+    >(),
+    startInstances: slot<
+      DeploySlotInput & { image: string; commitSha: string | null },
+      SlotOutput & { port: number }
+    >(),
+    probeInstances: slot<DeploySlotInput & { port: number }, SlotOutput>(),
+    switchTraffic: slot<DeploySlotInput & { formerDeployId: string | null }, SlotOutput>(),
+    keepInstances: slot<DeploySlotInput & { image: string; port: number }, SlotOutput>(),
+    drainInstances: slot<DeploySlotInput & { drainUntil: number; port: number }, SlotOutput>(),
+    removeTraces: slot<
+      DeploySlotInput & { formerDeployId: string | null; outcome: string; canceled: boolean },
+      SlotOutput
+    >(),
+  },
+  guards: {
+    isSuperseded: (_, turn: Turn) => turn.supersededBy !== null,
+    isReuse: ({ context }) => context.source.kind === 'reuse',
+  },
+  actions: {
+    keepFailure: assign(({ context }, { code, message, at }: SlotFailure) => ({
+      error: { code, message: code === 'timeout' ? `${context.phase} took longer than its limit` : message },
+      finishedAt: at,
+    })),
+    keepCancel: assign((_, { at, by }: { at: string; by: string }) => ({
+      error: { code: 'canceled', message: `canceled by ${by}` },
+      finishedAt: at,
+    })),
+  },
+})
+
+/** What every phase does when its effect fails: the reason is kept, then the traces are removed. */
+const failing = {
+  target: '#deploy.failing',
+  actions: {
+    type: 'keepFailure',
+    params: ({ event }: { event: { error: unknown } }) => event.error as SlotFailure,
+  },
+} as const
+
+const canceling = {
+  target: '#deploy.canceling',
+  actions: { type: 'keepCancel', params: ({ event }: { event: { at: string; by: string } }) => event },
+} as const
+
+export const machine = deploy.createMachine({
+  id: 'deploy',
+  context: ({ input }) => initialContext(input),
+  initial: 'queued',
+  states: {
+    queued: {
+      on: { cancel: canceling },
+      invoke: {
+        id: 'awaitTurn',
+        src: 'awaitTurn',
+        input: ({ context }) => ({ ...owner({ context }), source: context.source }),
+        onDone: [
+          {
+            guard: { type: 'isSuperseded', params: ({ event }) => event.output },
+            target: 'canceling',
+            actions: assign(({ event }) => ({
+              error: { code: 'superseded', message: `superseded by ${event.output.supersededBy}` },
+              finishedAt: event.output.at,
+            })),
+          },
+          {
+            guard: 'isReuse',
+            target: 'running.starting',
+            actions: assign(({ event }) => ({ ...turnTaken(event.output), ...event.output.reused })),
+          },
+          {
+            target: 'running.fetching',
+            actions: assign(({ event }) => turnTaken(event.output)),
+          },
+        ],
+        onError: failing,
+      },
+    },
+    running: {
+      on: { cancel: canceling },
+      initial: 'fetching',
+      states: {
+        fetching: {
+          entry: assign({ phase: 'fetching' }),
+          invoke: {
+            id: 'fetchSource',
+            src: 'fetchSource',
+            input: ({ context }) => ({
+              ...owner({ context }),
+              source: context.source,
+              deadlineAt: after(context.startedAt!, context.limits.fetchMs),
+            }),
+            onDone: {
+              target: 'building',
+              actions: assign(({ event: { output } }) => ({
+                commitSha: output.commitSha,
+                commitMessage: output.commitMessage,
+              })),
+            },
+            onError: failing,
+          },
+        },
+        building: {
+          entry: assign({ phase: 'building' }),
+          invoke: {
+            id: 'buildImage',
+            src: 'buildImage',
+            // No deadline yet: the clock of a build starts when it has its slot.
+            input: ({ context }) => ({
+              ...owner({ context }),
+              clearCache: context.clearCache,
+              timeoutMs: context.limits.buildMs,
+            }),
+            onDone: {
+              target: 'starting',
+              actions: assign(({ event }) => ({ image: event.output.image })),
+            },
+            onError: failing,
+          },
+        },
+        starting: {
+          entry: assign({ phase: 'starting' }),
+          invoke: {
+            id: 'startInstances',
+            src: 'startInstances',
+            input: ({ context, event }) => ({
+              ...owner({ context }),
+              image: context.image!,
+              commitSha: context.commitSha,
+              deadlineAt: after(instantOf(event), context.limits.startMs),
+            }),
+            onDone: { target: 'checking', actions: assign(({ event }) => ({ port: event.output.port })) },
+            onError: failing,
+          },
+        },
+        checking: {
+          entry: assign({ phase: 'checking' }),
+          invoke: {
+            id: 'probeInstances',
+            src: 'probeInstances',
+            input: ({ context, event }) => ({
+              ...owner({ context }),
+              port: context.port!,
+              deadlineAt: after(instantOf(event), context.checkMs),
+            }),
+            onDone: 'switching',
+            onError: failing,
+          },
+        },
+        switching: {
+          entry: assign({ phase: 'switching' }),
+          invoke: {
+            id: 'switchTraffic',
+            src: 'switchTraffic',
+            input: ({ context, event }) => ({
+              ...owner({ context }),
+              formerDeployId: context.formerDeployId,
+              deadlineAt: after(instantOf(event), context.limits.startMs),
+            }),
+            onDone: {
+              target: '#deploy.live',
+              actions: assign(({ event }) => ({ finishedAt: event.output.at, phase: null })),
+            },
+            onError: failing,
+          },
+        },
+      },
+    },
+    live: {
+      on: { 'instances.reported': { actions: assign(({ event }) => ({ degraded: event.degraded })) } },
+      invoke: {
+        id: 'keepInstances',
+        src: 'keepInstances',
+        input: ({ context }) => ({ ...owner({ context }), image: context.image!, port: context.port! }),
+        onDone: 'draining',
+      },
+    },
+    draining: {
+      invoke: {
+        id: 'drainInstances',
+        src: 'drainInstances',
+        input: ({ context, event }) => ({
+          ...owner({ context }),
+          port: context.port!,
+          drainUntil: after(instantOf(event), context.drainMs),
+        }),
+        onDone: 'deactivated',
+      },
+    },
+    failing: { invoke: { ...traces(false), onDone: 'failed' } },
+    canceling: { invoke: { ...traces(true), onDone: 'canceled' } },
+    deactivated: { type: 'final' },
+    failed: { type: 'final' },
+    canceled: { type: 'final' },
+  },
+})
+
+/** Both ends that are not `live` leave nothing behind, and put the former deploy back in charge first. */
+function traces(canceled: boolean) {
+  return {
+    id: 'removeTraces',
+    src: 'removeTraces',
+    input: ({ context }: { context: DeployContext }) => ({
+      ...owner({ context }),
+      formerDeployId: context.formerDeployId,
+      outcome: context.error?.message ?? 'failed',
+      canceled,
+    }),
+  } as const
+}
+
+export type DeploySnapshot = SnapshotFrom<typeof machine>
+
+export { toRecord, toService } from './deploy-record.ts'

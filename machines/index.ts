@@ -1,0 +1,33 @@
+// The catalogue of actor kinds: the daemon iterates over nothing else.
+import type { AnyStateMachine } from 'xstate'
+import * as deploy from './deploy.ts'
+import * as serviceRemoval from './service-removal.ts'
+
+/** What a transition may write of its service. `while_live` limits it to the time that deploy is live. */
+export interface ServiceEffect {
+  live_deploy_id?: string | null
+  desired_deploy_id?: string | null
+  degraded?: boolean
+  deleting?: boolean
+  while_live?: string
+}
+
+export interface Kind {
+  machine: AnyStateMachine
+  version: number
+  /** Turns a snapshot of an earlier version into this one's; without it such an actor is parked. */
+  migrate?: (snapshot: unknown, from: number) => unknown
+  /** Slots whose work is done once more when an effect before them outlived its abort and the fence. */
+  cleanups?: readonly string[]
+  /** What the API shows, from the snapshot alone. */
+  toRecord: (snapshot: never) => { id: string; status: string; service_id?: string | null; phase?: unknown }
+  toService?: (snapshot: never, before: never) => ServiceEffect | null
+}
+
+export const catalogue = {
+  deploy,
+  'service-removal': serviceRemoval,
+} satisfies Record<string, Kind>
+
+export type Catalogue = typeof catalogue
+export type KindName = keyof Catalogue

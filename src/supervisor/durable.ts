@@ -1,0 +1,91 @@
+// Write ahead, then act: wraps a machine's `transition` so that its effects wait for the commit of the new
+// snapshot.
+// Mind: XState itself starts effects before any subscriber hears of the transition; persisting there is too
+// late.
+import type {
+  AnyActorScope,
+  AnyMachineSnapshot,
+  AnyStateMachine,
+  EventObject,
+  ExecutableActionObject,
+} from 'xstate'
+
+/** What the supervisor does with each outcome of a transition. */
+export interface Journal {
+  /** A new snapshot: commit it, then call `act` (never when the commit fails). */
+  moved(before: AnyMachineSnapshot, next: AnyMachineSnapshot, event: EventObject, act: () => void): void
+  /** The chart does not handle the event in this state: nothing to commit. */
+  ignored(event: EventObject): void
+  /** A guard, assign or input function threw: nothing ran, the actor is unchanged. */
+  rejected(event: EventObject, error: unknown): void
+  /** An effect failed without an answer in the chart, or `moved` threw: the disk keeps the last snapshot. */
+  failed(event: EventObject, error: unknown): void
+}
+
+/** The same machine, whose transitions are committed through the journal before anything acts on them. */
+export function makeDurable(machine: AnyStateMachine, journal: Journal): AnyStateMachine {
+  const durable: AnyStateMachine = Object.create(machine)
+  durable.transition = (snapshot: AnyMachineSnapshot, event: EventObject, scope: AnyActorScope) => {
+    // Shutdown is never persisted.
+    if (event.type === 'xstate.stop') return machine.transition(snapshot, event, scope)
+    const { stops, effects, collecting, done } = collectEffects(scope)
+    let next: AnyMachineSnapshot
+    try {
+      next = machine.transition(snapshot, event, collecting)
+    } catch (error) {
+      journal.rejected(event, error)
+      return snapshot
+    }
+    done()
+    if (next === snapshot) {
+      journal.ignored(event)
+      return snapshot
+    }
+    // Not after the commit: in that window a stopped effect's late result would reach the new state.
+    for (const stop of stops) stop()
+    try {
+      if (next.status === 'error') throw next.error
+      journal.moved(snapshot, next, event, () => runAll(effects))
+    } catch (error) {
+      journal.failed(event, error)
+    }
+    return next
+  }
+  return durable
+}
+
+function collectEffects(scope: AnyActorScope) {
+  const stops: (() => void)[] = []
+  const effects: (() => void)[] = []
+  let sink: (() => void)[] | null = effects
+  const collecting: AnyActorScope = {
+    ...scope,
+    // After the transition (sink null) an effect that defers runs at once: its time has come.
+    defer: (effect) => (sink ? sink.push(effect) : effect()),
+    actionExecutor: (action: ExecutableActionObject) => {
+      if (!isStop(action)) {
+        effects.push(() => scope.actionExecutor(action))
+        return
+      }
+      sink = stops
+      scope.actionExecutor(action)
+      sink = effects
+    },
+  }
+  return {
+    stops,
+    effects,
+    collecting,
+    done: () => {
+      sink = null
+    },
+  }
+}
+
+function isStop(action: ExecutableActionObject): boolean {
+  return action.type === 'xstate.stopChild' || action.type === 'xstate.cancel'
+}
+
+function runAll(effects: (() => void)[]): void {
+  for (const effect of effects) effect()
+}

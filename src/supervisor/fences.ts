@@ -1,0 +1,64 @@
+// A fence per actor: an effect starts only when the aborted ones of the same actor have really ended.
+// Mind: without it a cleanup runs past a create that is still under way, and a container stays behind. Fences
+// belong to the id, so they outlive an actor's restart.
+
+interface Effect {
+  aborted: boolean
+  ended: Promise<void>
+}
+
+export interface Fences {
+  /**
+   * Resolves when the aborted effects of that actor have ended, at the latest after the bound: then `late` is
+   * their end still to come, so that what follows can be done once more.
+   */
+  pass(actorId: string): Promise<{ late: Promise<void> | null }>
+  /** Stands for a running effect until it settles. */
+  guard<T>(actorId: string, signal: AbortSignal, work: Promise<T>): Promise<T>
+  /** Resolves when every effect has ended, at the latest after `timeoutMs`. */
+  settled(timeoutMs: number): Promise<void>
+}
+
+export function createFences(boundMs = 30_000): Fences {
+  const effects = new Map<string, Set<Effect>>()
+
+  return {
+    async pass(actorId) {
+      const aborted = [...(effects.get(actorId) ?? [])].filter((effect) => effect.aborted)
+      if (aborted.length === 0) return { late: null }
+      const allEnded = Promise.all(aborted.map((effect) => effect.ended)).then(() => undefined)
+      return { late: (await withinBound(allEnded, boundMs)) ? null : allEnded }
+    },
+
+    guard(actorId, signal, work) {
+      const effect: Effect = { aborted: signal.aborted, ended: work.then(nothing, nothing) }
+      const running = effects.get(actorId) ?? new Set()
+      effects.set(actorId, running.add(effect))
+      signal.addEventListener('abort', () => {
+        effect.aborted = true
+      })
+      void effect.ended.then(() => {
+        running.delete(effect)
+        if (running.size === 0) effects.delete(actorId)
+      })
+      return work
+    },
+
+    async settled(timeoutMs) {
+      const all = [...effects.values()].flatMap((running) => [...running].map((effect) => effect.ended))
+      await withinBound(Promise.all(all), timeoutMs)
+    },
+  }
+}
+
+async function withinBound(work: Promise<unknown>, boundMs: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined
+  const expired = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), boundMs)
+  })
+  const ended = await Promise.race([work.then(() => true), expired])
+  clearTimeout(timer)
+  return ended
+}
+
+function nothing(): void {}

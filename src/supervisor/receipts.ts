@@ -1,0 +1,36 @@
+// Receipts: who sent an event learns what became of it, after its commit.
+import type { EventObject } from 'xstate'
+import type { ActorRecord } from '../../storage/actors.ts'
+
+export interface Receipt {
+  applied: boolean
+  record: ActorRecord
+}
+
+interface Waiting {
+  eventId: string | null
+  resolve: (receipt: Receipt) => void
+  reject: (error: unknown) => void
+}
+
+/** Keyed by the event object itself, which XState hands through unchanged. */
+export function createReceipts() {
+  const waiting = new Map<EventObject, Waiting>()
+
+  function take(event: EventObject): Waiting | undefined {
+    const found = waiting.get(event)
+    waiting.delete(event)
+    return found
+  }
+
+  return {
+    expect: (event: EventObject, eventId: string | null) =>
+      new Promise<Receipt>((resolve, reject) => waiting.set(event, { eventId, resolve, reject })),
+    eventIdOf: (event: EventObject): string | null => waiting.get(event)?.eventId ?? null,
+    settle: (event: EventObject, receipt: Receipt) => take(event)?.resolve(receipt),
+    fail: (event: EventObject, error: unknown) => take(event)?.reject(error),
+    failAll(error: unknown): void {
+      for (const event of [...waiting.keys()]) take(event)?.reject(error)
+    },
+  }
+}

@@ -1,0 +1,24 @@
+// The restart policy: how long an actor waits after a bug before it goes on from disk, and when it is parked.
+// Mind: this is for bugs and broken stores only; what a business failure means is said by the chart.
+
+const firstDelayMs = 100
+const longestDelayMs = 30_000
+const parkAfter = 5
+const quietMs = 10 * 60_000
+
+/** Counts the restarts of each actor; ten quiet minutes forget them, also those of an earlier daemon. */
+export function createRestarts(now: () => number) {
+  const startedAt = now()
+  const lastAt = new Map<string, number>()
+
+  return {
+    /** The count that this restart makes, from the one on record. */
+    next(actorId: string, recorded: number): number {
+      const last = lastAt.get(actorId) ?? startedAt
+      lastAt.set(actorId, now())
+      return now() - last > quietMs ? 1 : recorded + 1
+    },
+    delayMs: (count: number): number => Math.min(longestDelayMs, firstDelayMs * 2 ** count),
+    isTooMany: (count: number): boolean => count > parkAfter,
+  }
+}

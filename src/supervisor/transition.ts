@@ -1,0 +1,57 @@
+// What one transition writes: snapshot, record, history entry and the service's part, as plain JSON.
+import type { AnyMachineSnapshot, AnyStateMachine, EventObject } from 'xstate'
+import type { Kind, ServiceEffect } from '../../machines/index.ts'
+import type { ActorRecord, ActorRow, HistoryEntry, Transition } from '../../storage/actors.ts'
+
+export interface Move {
+  row: Pick<ActorRow, 'id' | 'kind' | 'revision' | 'restarts'>
+  before: AnyMachineSnapshot | null
+  next: AnyMachineSnapshot
+  event: EventObject
+  eventId: string | null
+  at: string
+}
+
+/** Everything that the commit of a move writes. Pure: it asks the kind's own projections. */
+export function toTransition(kind: Kind, machine: AnyStateMachine, move: Move): Transition {
+  const { before, next, event } = move
+  const record = kind.toRecord(next as never) as ActorRecord
+  const service: ServiceEffect | null = kind.toService?.(next as never, before as never) ?? null
+  const row: ActorRow = {
+    ...move.row,
+    service_id: (record.service_id as string | undefined) ?? null,
+    version: kind.version,
+    snapshot: machine.getPersistedSnapshot(next),
+    final: next.status === 'done',
+    parked: null,
+  }
+  const phase = (record.phase as string | null | undefined) ?? null
+  const entry: HistoryEntry = {
+    at: instantOf(event) ?? move.at,
+    event: nameOf(event),
+    state: pathOf(next.value),
+    status: record.status,
+    phase,
+  }
+  return { row, record, entry, service, event: move.eventId }
+}
+
+/** `xstate.done.actor.fetchSource` reads `fetchSource.done` in a history. */
+function nameOf(event: EventObject): string {
+  if (event.type === 'xstate.init') return 'created'
+  const effect = /^xstate\.(done|error)\.actor\.(.+)$/.exec(event.type)
+  if (!effect) return event.type
+  return `${effect[2]}.${effect[1] === 'done' ? 'done' : 'failed'}`
+}
+
+/** Time comes in with events: commands carry `at`, effects resolve and reject with it. */
+function instantOf(event: EventObject): string | null {
+  const { at, output, error } = event as { at?: string; output?: { at?: string }; error?: { at?: string } }
+  return at ?? output?.at ?? error?.at ?? null
+}
+
+function pathOf(value: AnyMachineSnapshot['value']): string {
+  if (typeof value === 'string') return value
+  const regions = Object.entries(value).map(([name, inner]) => `${name}.${pathOf(inner!)}`)
+  return regions.join(' ')
+}

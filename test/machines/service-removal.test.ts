@@ -1,0 +1,114 @@
+// The chart of a service's removal: one way, in order, from wherever it was interrupted, and never backwards.
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import {
+  machine,
+  type ServiceRemovalInput,
+  type ServiceRemovalSnapshot,
+  toRecord,
+  toService,
+} from '../../machines/service-removal.ts'
+import { failure, instant } from '../support/deploy-life.ts'
+import { forever, runMachine, type TestEffect } from '../support/machine-run.ts'
+import { toMermaid } from '../support/mermaid.ts'
+
+const input: ServiceRemovalInput = { id: 'svc-1', serviceId: 'svc-1', deleteDisk: true, at: instant }
+const path = ['ending', 'clearing', 'removed']
+const slotOf: Record<string, string> = { ending: 'endDeploys', clearing: 'removeBelongings' }
+const waits: TestEffect = (_, signal) => forever(signal)
+
+function happyEffects(changes: Record<string, TestEffect> = {}): Record<string, TestEffect> {
+  const succeed = async () => ({ at: instant })
+  return { endDeploys: succeed, removeBelongings: succeed, ...changes }
+}
+
+const recordOf = (run: ReturnType<typeof runMachine>) =>
+  toRecord(run.actor.getSnapshot() as ServiceRemovalSnapshot)
+
+test('a removal ends the deploys, then clears what is left, and is then done', async () => {
+  const run = runMachine(machine, happyEffects(), { input })
+  await run.reached('removed')
+  assert.deepEqual(run.states, path)
+  assert.deepEqual(run.started, ['endDeploys', 'removeBelongings'])
+  assert.deepEqual(recordOf(run), {
+    id: 'svc-1',
+    service_id: 'svc-1',
+    status: 'removed',
+    phase: null,
+    delete_disk: true,
+    created_at: instant,
+  })
+})
+
+for (const state of ['ending', 'clearing']) {
+  test(`while ${state} it shows as deleting, with that phase`, async () => {
+    const run = runMachine(machine, happyEffects({ [slotOf[state]!]: waits }), { input })
+    await run.reached(state)
+    const { status, phase } = recordOf(run)
+    assert.deepEqual([status, phase], ['deleting', state])
+    run.actor.stop()
+  })
+
+  test(`an effect that fails while ${state} has no answer in the chart: it is the supervisor’s`, async () => {
+    const effects = happyEffects({ [slotOf[state]!]: () => Promise.reject(failure) })
+    const run = runMachine(machine, effects, { input })
+    await run.reached(state)
+    await new Promise((resolve) => setImmediate(resolve))
+    assert.equal(run.actor.getSnapshot().status, 'error')
+    assert.equal(run.states.at(-1), state)
+  })
+
+  test(`nothing calls a removal off while ${state}`, async () => {
+    const run = runMachine(machine, happyEffects({ [slotOf[state]!]: waits }), { input })
+    await run.reached(state)
+    const before = run.actor.getSnapshot()
+    run.actor.send({ type: 'cancel', at: instant, by: 'Ada' })
+    assert.equal(run.actor.getSnapshot(), before)
+    run.actor.stop()
+  })
+}
+
+test('what its effects need comes with them: whose they are, and whether the disk goes too', async () => {
+  const given: unknown[] = []
+  const note: TestEffect = async (effectInput) => {
+    given.push(effectInput)
+    return { at: instant }
+  }
+  const effects = { endDeploys: note, removeBelongings: note }
+  await runMachine(machine, effects, { input: { ...input, deleteDisk: false } }).reached('removed')
+  assert.deepEqual(given, [
+    { id: 'svc-1', serviceId: 'svc-1' },
+    { id: 'svc-1', serviceId: 'svc-1', deleteDisk: false },
+  ])
+})
+
+test('from every snapshot a fresh actor reaches the same end and repeats no finished effect', async () => {
+  const whole = runMachine(machine, happyEffects(), { input })
+  await whole.reached('removed')
+  const end = recordOf(whole)
+  const alive = whole.snapshots.filter(({ status }) => status === 'active')
+  assert.equal(alive.length, 2)
+  for (const [index, snapshot] of alive.entries()) {
+    const run = runMachine(machine, happyEffects(), { snapshot })
+    await run.reached('removed')
+    assert.deepEqual(recordOf(run), end)
+    assert.deepEqual(run.started, whole.started.slice(index))
+  }
+})
+
+test('the service is told that it is being deleted when the actor is made, and no more', async () => {
+  const run = runMachine(machine, happyEffects(), { input })
+  const told: unknown[] = []
+  run.actor.subscribe((snapshot) => void told.push(toService(snapshot as ServiceRemovalSnapshot)))
+  const first = runMachine(machine, happyEffects({ endDeploys: waits }), { input })
+  told.unshift(toService(first.actor.getSnapshot() as ServiceRemovalSnapshot))
+  first.actor.stop()
+  await run.reached('removed')
+  assert.deepEqual(told, [{ deleting: true }, null, null])
+})
+
+test('the chart is the one that was reviewed', () => {
+  const golden = readFileSync(new URL('../fixtures/charts/service-removal.mmd', import.meta.url), 'utf8')
+  assert.equal(toMermaid(machine), golden)
+})

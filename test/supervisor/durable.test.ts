@@ -1,0 +1,127 @@
+// Write ahead, then act, seen from the journal: what runs before the commit, what after it, what never.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type AnyActorRef, createActor, fromPromise } from 'xstate'
+import type { SlotInput, SlotOutput } from '../../machines/slot.ts'
+import { type Journal, makeDurable } from '../../src/supervisor/durable.ts'
+import { machine } from '../support/errand.ts'
+import { forever } from '../support/machine-run.ts'
+import { eventually, instant } from '../support/supervised.ts'
+
+const at = instant
+
+/** An errand whose journal writes down what it is told; nothing acts before the test says so. */
+function openErrand(work: (signal: AbortSignal) => Promise<{ at: string }> = forever) {
+  const told: string[] = []
+  const acts: (() => void)[] = []
+  const actors = {
+    work: fromPromise<SlotOutput, SlotInput>(({ signal }) => {
+      told.push('work began')
+      signal.addEventListener('abort', () => told.push('work aborted'))
+      return work(signal)
+    }),
+    clean: fromPromise<SlotOutput, SlotInput>(({ signal }) => {
+      told.push('cleanup began')
+      return forever(signal)
+    }),
+  }
+  const journal: Journal = {
+    moved(before, next, event, act) {
+      told.push(`${before.value} -> ${next.value} by ${event.type}`)
+      acts.push(act)
+    },
+    ignored: (event) => told.push(`ignored ${event.type}`),
+    rejected: (event, error) => told.push(`rejected ${event.type}: ${(error as Error).message}`),
+    failed: (...args) => told.push(`failed: ${JSON.stringify(args.at(-1))}`),
+  }
+  const durable = makeDurable(machine.provide({ actors }), journal)
+  const actor: AnyActorRef = createActor(durable, { input: { id: 'err-1' } })
+  actor.subscribe({ error: () => undefined })
+  return { actor, told, commit: () => acts.shift()!() }
+}
+
+test('an actor that was made but not started has done nothing', () => {
+  const { actor, told } = openErrand()
+  assert.deepEqual([actor.getSnapshot().value, told], ['working', []])
+})
+
+test('what a transition leaves is aborted before the commit, what it enters starts after it', () => {
+  const { actor, told, commit } = openErrand()
+  actor.start()
+  actor.send({ type: 'cancel', at })
+  const before = [...told]
+  commit()
+  assert.deepEqual(before, ['work began', 'work aborted', 'working -> cleaning by cancel'])
+  assert.deepEqual(told.slice(before.length), ['cleanup began'])
+})
+
+test('a commit that never comes starts nothing', async () => {
+  const { actor, told } = openErrand()
+  actor.start()
+  actor.send({ type: 'cancel', at })
+  await new Promise((resolve) => setImmediate(resolve))
+  assert.ok(!told.includes('cleanup began'))
+})
+
+test('the result of an effect is a transition like any other', async () => {
+  const { actor, told } = openErrand(async () => ({ at }))
+  actor.start()
+  await eventually('the end', () => actor.getSnapshot().status === 'done')
+  assert.deepEqual(told, ['work began', 'working -> done by xstate.done.actor.work'])
+})
+
+test('an aborted effect cannot reach the state that follows, before the commit or after', async () => {
+  let reject: (error: unknown) => void = () => undefined
+  const { actor, told, commit } = openErrand(() => new Promise((_, fail) => (reject = fail)))
+  actor.start()
+  actor.send({ type: 'cancel', at })
+  reject({ code: 'aborted', message: 'late', at })
+  await new Promise((resolve) => setImmediate(resolve))
+  commit()
+  await new Promise((resolve) => setImmediate(resolve))
+  assert.equal(actor.getSnapshot().value, 'cleaning')
+  assert.deepEqual(told.slice(-2), ['working -> cleaning by cancel', 'cleanup began'])
+})
+
+test('an event that the chart does not handle is ignored, and the snapshot is the very same', () => {
+  const { actor, told } = openErrand()
+  actor.start()
+  actor.send({ type: 'cancel', at })
+  const before = actor.getSnapshot()
+  actor.send({ type: 'note', at })
+  assert.equal(actor.getSnapshot(), before)
+  assert.equal(told.at(-1), 'ignored note')
+})
+
+test('a throw inside the chart rejects the event, and its effects go on', () => {
+  const { actor, told } = openErrand()
+  actor.start()
+  const before = actor.getSnapshot()
+  actor.send({ type: 'explode', at })
+  assert.equal(actor.getSnapshot(), before)
+  assert.match(told.at(-1)!, /^rejected explode: .*boom/s)
+  assert.ok(!told.includes('work aborted'))
+})
+
+test('a failure that the chart has no answer to is told, and is no transition', async () => {
+  const { actor, told } = openErrand(() => Promise.reject({ code: 'bug', message: 'odd', at }))
+  actor.start()
+  await eventually('the failure', () => actor.getSnapshot().status === 'error')
+  assert.deepEqual(told, ['work began', `failed: {"code":"bug","message":"odd","at":"${at}"}`])
+})
+
+test('stopping aborts what runs and is never journaled', () => {
+  const { actor, told } = openErrand()
+  actor.start()
+  actor.stop()
+  assert.deepEqual(told, ['work began', 'work aborted'])
+})
+
+test('a commit that comes after the stop starts nothing any more', () => {
+  const { actor, told, commit } = openErrand()
+  actor.start()
+  actor.send({ type: 'cancel', at })
+  actor.stop()
+  commit()
+  assert.equal(told.at(-1), 'working -> cleaning by cancel')
+})

@@ -1,0 +1,113 @@
+// Fences: what an actor does next waits for what it has aborted, but not for ever, and for no other actor.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createFences, type Fences } from '../../src/supervisor/fences.ts'
+
+/** A running effect that the test aborts and ends. */
+function guarded(fences: Fences, actorId: string) {
+  const controller = new AbortController()
+  let end = () => {}
+  let fail = (_: Error) => {}
+  const work = new Promise<void>((resolve, reject) => {
+    end = resolve
+    fail = reject
+  })
+  const result = fences.guard(actorId, controller.signal, work)
+  return { abort: () => controller.abort(), end, fail, result }
+}
+
+/** Notes when a promise is through, without waiting for it. */
+function watch(order: string[], name: string, promise: Promise<unknown>): Promise<void> {
+  return promise.then(() => void order.push(name))
+}
+
+test('an effect that was not aborted is in nobody’s way', async () => {
+  const fences = createFences()
+  const effect = guarded(fences, 'dep-1')
+  assert.deepEqual(await fences.pass('dep-1'), { late: null })
+  effect.end()
+})
+
+test('the fence opens when every aborted effect of that actor has ended, however it ended', async () => {
+  const fences = createFences()
+  const [one, two] = [guarded(fences, 'dep-1'), guarded(fences, 'dep-1')]
+  const order: string[] = []
+  one.abort()
+  two.abort()
+  const passing = watch(order, 'passed', fences.pass('dep-1'))
+  one.end()
+  await watch(order, 'one ended', one.result)
+  two.fail(new Error('aborted'))
+  await watch(
+    order,
+    'two ended',
+    two.result.catch(() => undefined),
+  )
+  await passing
+  assert.deepEqual(order, ['one ended', 'two ended', 'passed'])
+})
+
+test('an effect that began with an aborted signal counts as aborted', async () => {
+  const fences = createFences(5)
+  const never = new Promise<void>(() => undefined)
+  void fences.guard('dep-1', AbortSignal.abort(), never)
+  assert.ok((await fences.pass('dep-1')).late)
+})
+
+test('the aborted effects of another actor hold nobody up', async () => {
+  const fences = createFences()
+  const effect = guarded(fences, 'dep-1')
+  effect.abort()
+  assert.deepEqual(await fences.pass('dep-10'), { late: null })
+  effect.end()
+})
+
+test('after its bound the fence opens all the same, and says when the late effect ends', async () => {
+  const fences = createFences(5)
+  const effect = guarded(fences, 'dep-1')
+  effect.abort()
+  const { late } = await fences.pass('dep-1')
+  const order: string[] = []
+  const told = watch(order, 'late ended', late!)
+  await new Promise((resolve) => setImmediate(resolve))
+  order.push('passed')
+  effect.end()
+  await told
+  assert.deepEqual(order, ['passed', 'late ended'])
+})
+
+test('what ended is forgotten: the fence is open again', async () => {
+  const fences = createFences()
+  const effect = guarded(fences, 'dep-1')
+  effect.abort()
+  effect.end()
+  await effect.result
+  assert.deepEqual(await fences.pass('dep-1'), { late: null })
+})
+
+test('guarding hands the result of the work through', async () => {
+  const fences = createFences()
+  const signal = new AbortController().signal
+  assert.equal(await fences.guard('dep-1', signal, Promise.resolve(7)), 7)
+  await assert.rejects(fences.guard('dep-1', signal, Promise.reject(new Error('broken'))), /broken/)
+})
+
+test('settled waits for every effect of every actor, aborted or not', async () => {
+  const fences = createFences()
+  const [one, two] = [guarded(fences, 'dep-1'), guarded(fences, 'dep-2')]
+  const order: string[] = []
+  one.abort()
+  const settling = watch(order, 'settled', fences.settled(30_000))
+  one.end()
+  await watch(order, 'one ended', one.result)
+  two.end()
+  await watch(order, 'two ended', two.result)
+  await settling
+  assert.deepEqual(order, ['one ended', 'two ended', 'settled'])
+})
+
+test('settled gives up on an effect that does not end', async () => {
+  const fences = createFences()
+  guarded(fences, 'dep-1').abort()
+  await fences.settled(5)
+})

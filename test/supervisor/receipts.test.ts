@@ -1,0 +1,48 @@
+// Receipts: one answer for each event, found by the event itself.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createReceipts } from '../../src/supervisor/receipts.ts'
+
+const receipt = (status: string) => ({ applied: true, record: { id: 'dep-1', status } })
+
+test('two events that look the same have two receipts', async () => {
+  const receipts = createReceipts()
+  const [one, two] = [{ type: 'cancel' }, { type: 'cancel' }]
+  const answers = Promise.all([receipts.expect(one, 'key-1'), receipts.expect(two, null)])
+  assert.deepEqual([receipts.eventIdOf(one), receipts.eventIdOf(two)], ['key-1', null])
+  receipts.settle(two, receipt('second'))
+  receipts.settle(one, receipt('first'))
+  assert.deepEqual(await answers, [receipt('first'), receipt('second')])
+})
+
+test('only the first answer to an event counts', async () => {
+  const receipts = createReceipts()
+  const event = { type: 'cancel' }
+  const answer = receipts.expect(event, null)
+  receipts.settle(event, receipt('first'))
+  receipts.fail(event, new Error('too late'))
+  receipts.settle(event, receipt('second'))
+  assert.deepEqual(await answer, receipt('first'))
+})
+
+test('an event that nobody waits for is answered without harm', () => {
+  const receipts = createReceipts()
+  const event = { type: 'xstate.done.actor.work' }
+  receipts.settle(event, receipt('live'))
+  receipts.fail(event, new Error('nobody hears this'))
+  assert.equal(receipts.eventIdOf(event), null)
+})
+
+test('at the end everybody who still waits is told, and nobody twice', async () => {
+  const receipts = createReceipts()
+  const [answered, open] = [{ type: 'note' }, { type: 'note' }]
+  const answers = [receipts.expect(answered, null), receipts.expect(open, null)]
+  receipts.settle(answered, receipt('live'))
+  const end = new Error('the daemon is stopping')
+  receipts.failAll(end)
+  receipts.failAll(new Error('again'))
+  assert.deepEqual(await Promise.allSettled(answers), [
+    { status: 'fulfilled', value: receipt('live') },
+    { status: 'rejected', reason: end },
+  ])
+})

@@ -1,0 +1,173 @@
+// What the supervisor makes of bugs, of a store that cannot write, and of a stop in the middle of things.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { StorageError } from '../../storage/errors.ts'
+import { toRecord } from '../support/errand.ts'
+import { withActors } from '../support/stored.ts'
+import {
+  type ErrandEffect,
+  eventually,
+  heldEffect,
+  instant,
+  superviseErrands,
+  temporaryStorage,
+} from '../support/supervised.ts'
+
+const at = instant
+const full = new StorageError('commit_failed', 'no space left')
+
+/** Fails with no answer in the chart, as often as asked, and then waits. */
+function failing(error: Error, times: number) {
+  const hold = heldEffect()
+  const run = { attempts: 0 }
+  const work: ErrandEffect = (input, signal) => {
+    run.attempts++
+    return run.attempts <= times ? Promise.reject(error) : hold.effect(input, signal)
+  }
+  return { run, work }
+}
+
+const bug = () => Object.assign(new Error('no answer in the chart'), { code: 'bug' })
+
+test('an actor that was restarted five times is parked at the next bug, and says why', async (t) => {
+  const storage = await temporaryStorage(t)
+  const first = superviseErrands(t, { storage, effects: { work: heldEffect().effect } })
+  await first.spawn('err-1')
+  await first.stop()
+  await storage.actors.countRestart('err-1', 5)
+  const { run, work } = failing(bug(), 1)
+
+  const second = superviseErrands(t, { storage, effects: { work } })
+  await second.restore()
+
+  const row = await eventually('parked', () => storage.actors.get('err-1')?.parked)
+  assert.equal(row, 'no answer in the chart')
+  assert.equal(storage.actors.record('err-1')?.error, 'internal: no answer in the chart')
+  assert.equal(run.attempts, 1)
+})
+
+test('a bug that was counted is on record, and the actor goes on', async (t) => {
+  const storage = await temporaryStorage(t)
+  const { work } = failing(bug(), 2)
+  const supervisor = superviseErrands(t, { storage, effects: { work } })
+  await supervisor.spawn('err-1')
+  await eventually('the second restart', () => storage.actors.get('err-1')?.restarts === 2)
+
+  const receipt = await supervisor.send('err-1', { type: 'note', at })
+
+  assert.deepEqual([receipt.applied, storage.actors.get('err-1')?.restarts], [true, 2])
+})
+
+test('an effect that failed because the store cannot write is no fault of the actor', async (t) => {
+  const storage = await temporaryStorage(t)
+  const hold = heldEffect()
+  const first = superviseErrands(t, { storage, effects: { work: hold.effect, clean: hold.effect } })
+  await first.spawn('err-1')
+  await first.send('err-1', { type: 'cancel', at })
+  await first.stop()
+  await storage.actors.countRestart('err-1', 5)
+  const { run, work } = failing(full, 2)
+
+  const second = superviseErrands(t, { storage, effects: { clean: work } })
+  await second.restore()
+
+  await eventually('the third attempt', () => run.attempts === 3)
+  const { parked, restarts } = storage.actors.get('err-1')!
+  assert.deepEqual([parked, restarts], [null, 5])
+})
+
+test('a restart that cannot be counted, because the store cannot write, happens all the same', async (t) => {
+  const storage = await temporaryStorage(t)
+  let refusals = 0
+  const countRestart = () => {
+    refusals++
+    return Promise.reject(full)
+  }
+  const { run, work } = failing(bug(), 1)
+  const supervisor = superviseErrands(t, {
+    storage: withActors(storage, { countRestart }),
+    effects: { work },
+  })
+  await supervisor.spawn('err-1')
+
+  await eventually('the second attempt', () => run.attempts === 2)
+
+  assert.deepEqual([refusals, storage.actors.get('err-1')?.parked], [1, null])
+  assert.equal((await supervisor.send('err-1', { type: 'note', at })).applied, true)
+})
+
+test('a record that cannot be made refuses the event, and the actor goes on from disk', async (t) => {
+  const storage = await temporaryStorage(t)
+  const brokenAtTwo: typeof toRecord = (snapshot) => {
+    if (snapshot.context.notes === 2) throw new Error('two notes have no words')
+    return toRecord(snapshot)
+  }
+  const supervisor = superviseErrands(t, {
+    storage,
+    effects: { work: heldEffect().effect },
+    toRecord: brokenAtTwo,
+  })
+  await supervisor.spawn('err-1')
+  await supervisor.send('err-1', { type: 'note', at })
+
+  const refused = supervisor.send('err-1', { type: 'note', at })
+
+  await assert.rejects(refused, { code: 'internal_error', message: 'two notes have no words' })
+  assert.equal((await supervisor.send('err-1', { type: 'cancel', at })).applied, true)
+  const events = storage.actors.history('err-1').map(({ event }) => event)
+  assert.deepEqual(events.slice(0, 3), ['created', 'note', 'cancel'])
+})
+
+test('a commit under way at the stop is told to its sender, and starts nothing any more', async (t) => {
+  const storage = await temporaryStorage(t)
+  let cleanups = 0
+  let letThrough = () => {}
+  const gate = new Promise<void>((resolve) => (letThrough = resolve))
+  const advance: typeof storage.actors.advance = (transition) =>
+    gate.then(() => storage.actors.advance(transition))
+  const clean: ErrandEffect = async () => {
+    cleanups++
+    return { at }
+  }
+  const supervisor = superviseErrands(t, {
+    storage: withActors(storage, { advance }),
+    effects: { work: heldEffect().effect, clean },
+  })
+  await supervisor.spawn('err-1')
+  const sent = supervisor.send('err-1', { type: 'cancel', at })
+  await new Promise((resolve) => setImmediate(resolve))
+
+  const stopped = supervisor.stop()
+  letThrough()
+  await stopped
+
+  assert.equal((await sent).applied, true)
+  assert.deepEqual([storage.actors.record('err-1')?.status, cleanups], ['cleaning', 0])
+})
+
+test('after the stop nothing is applied, started or restarted', async (t) => {
+  const storage = await temporaryStorage(t)
+  const { run, work } = failing(bug(), 1)
+  const supervisor = superviseErrands(t, { storage, effects: { work } })
+  await supervisor.spawn('err-1')
+  await eventually('the first attempt', () => run.attempts === 1)
+
+  await supervisor.stop()
+
+  assert.equal((await supervisor.send('err-1', { type: 'note', at })).applied, false)
+  await supervisor.spawn('err-2')
+  assert.deepEqual([run.attempts, storage.actors.record('err-2')?.status], [1, 'working'])
+})
+
+test('an event that waits for an actor to come back is answered at the stop', async (t) => {
+  const storage = await temporaryStorage(t)
+  const { run, work } = failing(bug(), 1)
+  const supervisor = superviseErrands(t, { storage, effects: { work } })
+  await supervisor.spawn('err-1')
+  await eventually('the first attempt', () => run.attempts === 1)
+  const sent = supervisor.send('err-1', { type: 'note', at })
+
+  await supervisor.stop()
+
+  assert.equal((await sent).applied, false)
+})

@@ -1,0 +1,53 @@
+// The restart policy in figures.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createRestarts } from '../../src/supervisor/restarts.ts'
+
+const minuteMs = 60_000
+
+/** A policy under a clock of the test. */
+function policyAt(startMs: number) {
+  const clock = { ms: startMs }
+  return { clock, restarts: createRestarts(() => clock.ms) }
+}
+
+test('the pause doubles from one restart to the next, up to half a minute', () => {
+  const { restarts } = policyAt(0)
+  const pauses = [1, 2, 3, 4, 5, 8, 9, 30].map(restarts.delayMs)
+  assert.deepEqual(pauses, [200, 400, 800, 1600, 3200, 25_600, 30_000, 30_000])
+})
+
+test('five restarts are allowed, the sixth is one too many', () => {
+  const { restarts } = policyAt(0)
+  assert.deepEqual([1, 5, 6, 7].map(restarts.isTooMany), [false, false, true, true])
+})
+
+test('restarts in a row count up from the number on record', () => {
+  const { clock, restarts } = policyAt(0)
+  const counts = [0, 1, 2].map((recorded) => {
+    clock.ms += 10 * minuteMs
+    return restarts.next('dep-1', recorded)
+  })
+  assert.deepEqual(counts, [1, 2, 3])
+})
+
+test('after more than ten quiet minutes the count begins anew, for that actor alone', () => {
+  const { clock, restarts } = policyAt(0)
+  restarts.next('dep-1', 3)
+  clock.ms += 5 * minuteMs
+  restarts.next('dep-2', 3)
+  clock.ms += 5 * minuteMs + 1
+  assert.deepEqual([restarts.next('dep-1', 4), restarts.next('dep-2', 4)], [1, 5])
+})
+
+test('a failure right after the start of the daemon counts on: it may be what made it start', () => {
+  const { clock, restarts } = policyAt(1_000_000)
+  clock.ms += minuteMs
+  assert.equal(restarts.next('dep-1', 4), 5)
+})
+
+test('an actor that was quiet since the daemon started, for more than ten minutes, begins anew', () => {
+  const { clock, restarts } = policyAt(1_000_000)
+  clock.ms += 10 * minuteMs + 1
+  assert.equal(restarts.next('dep-1', 5), 1)
+})

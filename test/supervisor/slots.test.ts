@@ -1,0 +1,209 @@
+// Effects as the supervisor runs them: filled in, fenced, bounded, and with failures that storage can keep.
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { type AnyActorLogic, type AnyActorRef, createActor, toPromise } from 'xstate'
+import type { SlotInput } from '../../machines/slot.ts'
+import { Failure } from '../../src/errors.ts'
+import { createFences } from '../../src/supervisor/fences.ts'
+import { fillSlots, type SlotOptions, toError } from '../../src/supervisor/slots.ts'
+import { machine } from '../support/errand.ts'
+import { forever } from '../support/machine-run.ts'
+import { eventually, instant } from '../support/supervised.ts'
+
+const at = instant
+const nowMs = Date.parse(instant)
+const day = 24 * 60 * 60 * 1000
+
+type Effect = (input: SlotInput, signal: AbortSignal) => Promise<unknown>
+
+/** The slot `work` of an errand, filled with that effect, and every bug it reported. */
+function fillWork(t: TestContext, work: Effect, changes: Partial<SlotOptions> = {}) {
+  const bugs: unknown[] = []
+  const onBug = (...bug: unknown[]) => void bugs.push(bug)
+  const options = { fences: createFences(), now: () => nowMs, onBug, ...changes }
+  const filled = fillSlots(machine, { work, clean: forever }, options)
+  const logic = filled.implementations.actors.work as AnyActorLogic
+  const start = (input: SlotInput = { id: 'err-1' }): AnyActorRef => {
+    const actor = createActor(logic, { input })
+    actor.subscribe({ error: () => undefined })
+    t.after(() => actor.stop())
+    return actor.start()
+  }
+  return { start, bugs }
+}
+
+async function failureOf(actor: AnyActorRef): Promise<unknown> {
+  return toPromise(actor).then(
+    () => assert.fail('it succeeded'),
+    (error) => error,
+  )
+}
+
+test('a slot that has no effect is found when the daemon starts, and named', () => {
+  const options = { fences: createFences(), now: Date.now, onBug: assert.fail }
+  assert.throws(
+    () => fillSlots(machine, { work: forever }, options),
+    /the machine errand has no effect for its slot clean/,
+  )
+})
+
+test('an effect gets its input and its result goes to the chart as it is', async (t) => {
+  const { start } = fillWork(t, async (input) => ({ at, got: input }))
+  assert.deepEqual(await toPromise(start({ id: 'err-7' })), { at, got: { id: 'err-7' } })
+})
+
+test('a failure that was foreseen keeps its code and words, on one line, and is no bug', async (t) => {
+  const { start, bugs } = fillWork(t, async () => {
+    throw new Failure('build_failed', 'npm ci failed\n  because of this\n')
+  })
+  const expected = { code: 'build_failed', message: 'npm ci failed because of this', at }
+  assert.deepEqual(await failureOf(start()), expected)
+  assert.deepEqual(bugs, [])
+})
+
+test('a failure that nobody foresaw says that it is ours, and is reported with its stack', async (t) => {
+  const bug = new TypeError('x is not a function\nat all')
+  const { start, bugs } = fillWork(t, () => Promise.reject(bug))
+  const expected = { code: 'internal_error', message: 'internal: x is not a function at all', at }
+  assert.deepEqual(await failureOf(start()), expected)
+  assert.deepEqual(bugs, [['work', 'err-1', bug]])
+})
+
+test('an effect that throws at once, or throws what is no error, fails in the same form', async (t) => {
+  const throwing: Effect = () => {
+    throw new Failure('not_found', 'gone')
+  }
+  assert.deepEqual(await failureOf(fillWork(t, throwing).start()), { code: 'not_found', message: 'gone', at })
+  const odd = fillWork(t, () => Promise.reject('odd'))
+  const expected = { code: 'internal_error', message: 'internal: odd', at }
+  assert.deepEqual(await failureOf(odd.start()), expected)
+})
+
+test('what an effect does after its abort is no bug, whatever it throws', async (t) => {
+  let ended = false
+  const work: Effect = (_, signal) =>
+    forever(signal).catch(() => {
+      ended = true
+      throw new TypeError('torn down')
+    })
+  const { start, bugs } = fillWork(t, work)
+  const actor = start()
+  await new Promise((resolve) => setImmediate(resolve))
+  actor.stop()
+  await eventually('its end', () => ended)
+  await new Promise((resolve) => setImmediate(resolve))
+  assert.deepEqual(bugs, [])
+})
+
+test('at its deadline an effect is aborted with the code timeout, which names the slot', async (t) => {
+  const { start } = fillWork(t, (_, signal) => forever(signal))
+  const expected = { code: 'timeout', message: 'work took longer than its limit', at }
+  assert.deepEqual(await failureOf(start({ id: 'err-1', deadlineAt: nowMs + 5 })), expected)
+  assert.deepEqual(await failureOf(start({ id: 'err-1', deadlineAt: nowMs - day })), expected)
+})
+
+test('an effect may say better what the deadline cut short', async (t) => {
+  const unhealthy = new Failure('health_check_failed', 'no answer on port 3000')
+  const { start } = fillWork(t, (_, signal) => forever(signal).catch(() => Promise.reject(unhealthy)))
+  const expected = { code: 'health_check_failed', message: 'no answer on port 3000', at }
+  assert.deepEqual(await failureOf(start({ id: 'err-1', deadlineAt: nowMs })), expected)
+})
+
+test('an effect that does not end after its deadline is given up, and stays behind the fence', async (t) => {
+  const fences = createFences(5)
+  const deaf = new Promise<void>(() => undefined)
+  const { start } = fillWork(t, () => deaf, { fences, graceMs: 5 })
+  const failure = await failureOf(start({ id: 'err-1', deadlineAt: nowMs }))
+  assert.deepEqual(failure, { code: 'timeout', message: 'work took longer than its limit', at })
+  assert.ok((await fences.pass('err-1')).late)
+})
+
+test('a deadline more than 24 days away is no deadline at once', async (t) => {
+  const { start } = fillWork(t, (_, signal) =>
+    Promise.race([forever(signal), new Promise((resolve) => setTimeout(resolve, 20, { at }))]),
+  )
+  assert.deepEqual(await toPromise(start({ id: 'err-1', deadlineAt: nowMs + 30 * day })), { at })
+})
+
+test('an effect begins when the aborted one of its actor has ended', async (t) => {
+  const order: string[] = []
+  let endFirst = () => {}
+  const work: Effect = (_, signal) => {
+    order.push('began')
+    if (order.length > 1) return Promise.resolve({ at })
+    return new Promise((_resolve, reject) => {
+      endFirst = () => {
+        order.push('first ended')
+        reject(signal.reason)
+      }
+    })
+  }
+  const { start } = fillWork(t, work)
+  const first = start()
+  await eventually('the first', () => order.length === 1)
+  first.stop()
+  const second = start()
+  await new Promise((resolve) => setImmediate(resolve))
+  endFirst()
+  await toPromise(second)
+  assert.deepEqual(order, ['began', 'first ended', 'began'])
+})
+
+test('an effect that was aborted while it waited at the fence never begins', async (t) => {
+  let begun = 0
+  let end: (value: unknown) => void = () => undefined
+  const { start } = fillWork(t, () => {
+    begun++
+    return new Promise((resolve) => (end = resolve))
+  })
+  const first = start()
+  await eventually('the first', () => begun === 1)
+  first.stop()
+  start().stop()
+  end({ at })
+  await new Promise((resolve) => setImmediate(resolve))
+  assert.equal(begun, 1)
+})
+
+test('what began past a late effect is done once more when that one ends, and is waited for', async (t) => {
+  let begun = 0
+  let endLate = () => {}
+  let endRepetition = () => {}
+  const work: Effect = () => {
+    begun++
+    if (begun === 2) return Promise.resolve({ at })
+    return new Promise((resolve) => {
+      const end = () => resolve({ at })
+      if (begun === 1) endLate = end
+      else endRepetition = end
+    })
+  }
+  const fences = createFences(5)
+  const { start } = fillWork(t, work, { fences, cleanups: ['work'] })
+  const first = start()
+  await eventually('the first', () => begun === 1)
+  first.stop()
+  await toPromise(start())
+  assert.equal(begun, 2)
+  endLate()
+  await eventually('the repetition', () => begun === 3)
+  const settled = fences.settled(30_000).then(() => 'settled')
+  const waits = new Promise((resolve) => setImmediate(resolve, 'still waiting'))
+  assert.equal(await Promise.race([settled, waits]), 'still waiting')
+  endRepetition()
+  assert.equal(await settled, 'settled')
+})
+
+test('a failure that the chart has no answer to is an error again, with its code and its own words', () => {
+  const foreseen = toError({ code: 'commit_failed', message: 'no space left', at }) as Failure
+  const bug = toError({ code: 'internal_error', message: 'internal: x is not a function', at }) as Failure
+  assert.deepEqual(
+    [foreseen, bug].map(({ code, message }) => [code, message]),
+    [
+      ['commit_failed', 'no space left'],
+      ['internal_error', 'x is not a function'],
+    ],
+  )
+  const thrown = new TypeError('from the chart itself')
+  assert.deepEqual([thrown, 'odd', undefined].map(toError), [thrown, 'odd', undefined])
+})

@@ -1,0 +1,99 @@
+// What a transition writes, of real charts: plain JSON, in the words of the API.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  type AnyMachineSnapshot,
+  createMachine,
+  type EventObject,
+  getInitialSnapshot,
+  getNextSnapshot,
+} from 'xstate'
+import { catalogue, type Kind } from '../../machines/index.ts'
+import { toTransition } from '../../src/supervisor/transition.ts'
+import { deployInput, failure, grantedTurn } from '../support/deploy-life.ts'
+
+const instant = '2026-01-01T00:00:00.000Z'
+const later = '2026-01-01T00:00:05.000Z'
+const row = { id: 'dep-1', kind: 'deploy', revision: 2, restarts: 1 }
+const { deploy } = catalogue
+const queued = getInitialSnapshot(deploy.machine, deployInput()) as AnyMachineSnapshot
+
+const done = (slot: string, output: object) => ({ type: `xstate.done.actor.${slot}`, output }) as EventObject
+
+function next(before: AnyMachineSnapshot, event: EventObject): AnyMachineSnapshot {
+  return getNextSnapshot(deploy.machine, before as never, event as never) as AnyMachineSnapshot
+}
+
+function transitionOf(before: AnyMachineSnapshot, event: EventObject, eventId: string | null = null) {
+  const move = { row, before, next: next(before, event), event, eventId, at: instant }
+  return toTransition(deploy as Kind, deploy.machine, move)
+}
+
+test('a phase is named in the history with the effect that led to it, and its own instant', () => {
+  const event = done('awaitTurn', { ...grantedTurn, at: later })
+  const { entry } = transitionOf(queued, event)
+  const state = 'running.fetching'
+  assert.deepEqual(entry, { at: later, event: 'awaitTurn.done', state, status: 'running', phase: 'fetching' })
+})
+
+test('a failure and a command are named too', () => {
+  const failed = { type: 'xstate.error.actor.awaitTurn', error: { ...failure, at: later } } as EventObject
+  const cancel = { type: 'cancel', at: later, by: 'Ada' } as EventObject
+  assert.deepEqual(
+    [failed, cancel].map((event) => transitionOf(queued, event).entry),
+    [
+      { at: later, event: 'awaitTurn.failed', state: 'failing', status: 'failed', phase: null },
+      { at: later, event: 'cancel', state: 'canceling', status: 'canceled', phase: null },
+    ],
+  )
+})
+
+test('what makes an actor is called created, and an event without an instant gets the one of now', () => {
+  const move = { row, before: null, next: queued, event: { type: 'xstate.init' }, eventId: null, at: instant }
+  const { entry, service } = toTransition(deploy as Kind, deploy.machine, move)
+  assert.deepEqual(entry, { at: instant, event: 'created', state: 'queued', status: 'queued', phase: null })
+  assert.equal(service, null)
+})
+
+test('the row holds the snapshot as JSON can, the chart’s version and whose it is', () => {
+  const cancel = { type: 'cancel', at: later, by: 'Ada' } as EventObject
+  const { row: written, record, event } = transitionOf(queued, cancel, 'key-1')
+  const { snapshot, ...rest } = written
+  assert.deepEqual(rest, { ...row, service_id: 'svc-1', version: deploy.version, final: false, parked: null })
+  assert.deepEqual(JSON.parse(JSON.stringify(snapshot)).value, 'canceling')
+  assert.deepEqual(record, deploy.toRecord(next(queued, cancel) as never))
+  assert.equal(event, 'key-1')
+})
+
+test('the last state is final', () => {
+  const canceling = next(queued, { type: 'cancel', at: later, by: 'Ada' } as EventObject)
+  const { row: written, entry } = transitionOf(canceling, done('removeTraces', { at: later }))
+  assert.deepEqual([written.final, entry.state, entry.event], [true, 'canceled', 'removeTraces.done'])
+})
+
+test('what a transition means for its service comes from both snapshots', () => {
+  const path = ['awaitTurn', 'fetchSource', 'buildImage', 'startInstances', 'probeInstances', 'switchTraffic']
+  const told: unknown[] = []
+  let before = queued
+  for (const slot of path) {
+    const event = done(slot, { ...grantedTurn, image: 'berth/shop:dep-1', port: 3000 })
+    told.push(transitionOf(before, event).service)
+    before = next(before, event)
+  }
+  const live = { live_deploy_id: 'dep-1', desired_deploy_id: 'dep-1', degraded: false }
+  assert.deepEqual(told, [null, null, null, null, { desired_deploy_id: 'dep-1' }, live])
+})
+
+test('a chart of regions is named by all of them', () => {
+  const regions = {
+    limits: { initial: 'kept', states: { kept: {} } },
+    life: { initial: 'on', states: { on: {} } },
+  }
+  const machine = createMachine({ type: 'parallel', states: regions })
+  const kind: Kind = { machine, version: 1, toRecord: () => ({ id: 'dst-1', status: 'available' }) }
+  const next = getInitialSnapshot(machine)
+  const event = { type: 'xstate.init' }
+  const move = { row, before: null, next, event, eventId: null, at: instant }
+  const { entry, row: written } = toTransition(kind, machine, move)
+  assert.deepEqual([entry.state, written.service_id], ['limits.kept life.on', null])
+})

@@ -1,0 +1,66 @@
+// Runs one machine in memory with effects of the test, and records what it went through.
+import { type AnyActorRef, type AnyStateMachine, createActor, fromPromise, type Snapshot } from 'xstate'
+
+export type TestEffect = (input: Record<string, unknown>, signal: AbortSignal) => Promise<unknown>
+
+export interface Run {
+  actor: AnyActorRef
+  /** Each state it was in, in order. */
+  states: string[]
+  /** Each snapshot as storage would keep it, in order. */
+  snapshots: Snapshot<unknown>[]
+  /** Every effect that was started, in order. */
+  started: string[]
+  /** Resolves when the machine is final, failed, or in that state. */
+  reached(state: string): Promise<void>
+}
+
+/** Starts a machine from its input or from a stored snapshot. */
+export function runMachine(
+  machine: AnyStateMachine,
+  effects: Record<string, TestEffect>,
+  from: { input: object } | { snapshot: Snapshot<unknown> },
+): Run {
+  const started: string[] = []
+  const actors = Object.fromEntries(
+    Object.keys(machine.implementations.actors).map((name) => [
+      name,
+      fromPromise(({ input, signal }) => {
+        started.push(name)
+        const effect = effects[name]
+        return effect ? effect(input as Record<string, unknown>, signal) : forever(signal)
+      }),
+    ]),
+  )
+  const actor: AnyActorRef = createActor(machine.provide({ actors }), from as never)
+  const states: string[] = []
+  const snapshots: Snapshot<unknown>[] = []
+  const waiting = new Map<string, () => void>()
+  actor.subscribe({
+    next: (snapshot) => {
+      const state = pathOf(snapshot.value)
+      if (states.at(-1) !== state) states.push(state)
+      snapshots.push(JSON.parse(JSON.stringify(actor.getPersistedSnapshot())))
+      waiting.get(state)?.()
+    },
+    error: () => undefined,
+  })
+  actor.start()
+  const reached = (state: string) =>
+    new Promise<void>((resolve) => {
+      if (states.includes(state)) resolve()
+      else waiting.set(state, resolve)
+    })
+  return { actor, states, snapshots, started, reached }
+}
+
+export function forever(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+}
+
+export function pathOf(value: unknown): string {
+  if (typeof value === 'string') return value
+  return Object.entries(value as object)
+    .map(([name, inner]) => `${name}.${pathOf(inner)}`)
+    .join(' ')
+}
