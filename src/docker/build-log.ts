@@ -1,0 +1,136 @@
+// The progress of a build as the lines that `docker build --progress=plain` would print, as they happen.
+// Output comes in pieces of any length: a line is held back until its line break, or the end of its step, is
+// there.
+import { TextDecoder } from 'node:util'
+import type { BuildStatus, Timestamp, Vertex, VertexLog, VertexStatus } from './build-status.ts'
+import { toSeconds } from './build-status.ts'
+
+export type BuildLine = (stream: 'stdout' | 'stderr' | 'system', line: string) => void
+
+export interface BuildLog {
+  push(status: BuildStatus): void
+  /** The step that failed, once one did. */
+  failedStep(): Vertex | null
+}
+
+interface Step {
+  number: number
+  startedAt: Timestamp
+  isFinished: boolean
+  stdout: Output
+  stderr: Output
+}
+
+/** What a step wrote to one stream since the last line break there. */
+interface Output {
+  decoder: TextDecoder
+  pending: string
+  /** Since the step began. */
+  seconds: number
+}
+
+const stderrStream = 2
+
+export function createBuildLog(onLine: BuildLine): BuildLog {
+  const steps = new Map<string, Step>()
+  const reportedParts = new Set<string>()
+  let failed: Vertex | null = null
+
+  function begin({ digest, name, started }: Vertex): void {
+    if (started === null || steps.has(digest)) return
+    const step = createStep(steps.size + 1, started)
+    steps.set(digest, step)
+    onLine('system', `#${step.number} ${name}`)
+  }
+
+  function report(part: VertexStatus): void {
+    const step = steps.get(part.vertex)
+    const key = `${part.vertex} ${part.id}`
+    if (step === undefined || part.completed === null || reportedParts.has(key)) return
+    reportedParts.add(key)
+    onLine('system', `#${step.number} ${part.id}${part.current > 0 ? ` ${toSize(part.current)}` : ''} done`)
+  }
+
+  function print(log: VertexLog): void {
+    const step = steps.get(log.vertex)
+    if (step !== undefined) for (const line of linesOf(step, log)) onLine(streamOf(log), line)
+  }
+
+  function finish(vertex: Vertex): void {
+    const step = steps.get(vertex.digest)
+    if (step === undefined || step.isFinished || vertex.completed === null) return
+    step.isFinished = true
+    for (const stream of ['stdout', 'stderr'] as const) {
+      const output = step[stream]
+      if (output.pending !== '') onLine(stream, toLine(step, output, output.pending))
+    }
+    onLine('system', `#${step.number} ${outcomeOf(step, vertex)}`)
+    if (isFailed(vertex)) failed ??= vertex
+  }
+
+  function push(status: BuildStatus): void {
+    for (const { vertexes, statuses, logs } of byStep(status)) {
+      vertexes.forEach(begin)
+      statuses.forEach(report)
+      logs.forEach(print)
+      vertexes.forEach(finish)
+    }
+  }
+
+  return { push, failedStep: () => failed }
+}
+
+/** One message as one for each step: what began and ended in it is told whole before the next begins. */
+function byStep({ vertexes, statuses, logs }: BuildStatus): BuildStatus[] {
+  const digests = new Set([
+    ...vertexes.map(({ digest }) => digest),
+    ...[...statuses, ...logs].map(({ vertex }) => vertex),
+  ])
+  return [...digests].map((step) => ({
+    vertexes: vertexes.filter(({ digest }) => digest === step),
+    statuses: statuses.filter(({ vertex }) => vertex === step),
+    logs: logs.filter(({ vertex }) => vertex === step),
+  }))
+}
+
+function createStep(number: number, startedAt: Timestamp): Step {
+  const output = () => ({ decoder: new TextDecoder(), pending: '', seconds: 0 })
+  return { number, startedAt, isFinished: false, stdout: output(), stderr: output() }
+}
+
+/** The lines that a piece of output completes. */
+function linesOf(step: Step, log: VertexLog): string[] {
+  const output = step[streamOf(log)]
+  output.seconds = secondsSince(step, log.timestamp)
+  const lines = (output.pending + output.decoder.decode(log.msg, { stream: true })).split('\n')
+  output.pending = lines.pop() ?? ''
+  return lines.map((line) => toLine(step, output, line))
+}
+
+function toLine(step: Step, output: Output, line: string): string {
+  return `#${step.number} ${output.seconds.toFixed(3)} ${line.replace(/\r$/, '')}`
+}
+
+function secondsSince({ startedAt }: Step, instant: Timestamp | null): number {
+  return toSeconds(instant ?? startedAt) - toSeconds(startedAt)
+}
+
+function streamOf({ stream }: VertexLog): 'stdout' | 'stderr' {
+  return stream === stderrStream ? 'stderr' : 'stdout'
+}
+
+function outcomeOf(step: Step, vertex: Vertex): string {
+  if (isFailed(vertex)) return `ERROR: ${vertex.error}`
+  if (vertex.error !== '') return 'CANCELED'
+  return vertex.cached ? 'CACHED' : `DONE ${secondsSince(step, vertex.completed).toFixed(1)}s`
+}
+
+// When one step fails or the build is aborted, the other steps end with this error and are not to blame.
+function isFailed({ error }: Vertex): boolean {
+  return error !== '' && !error.includes('context canceled')
+}
+
+function toSize(bytes: number): string {
+  if (bytes < 1_000) return `${bytes}B`
+  return bytes < 1_000_000 ? `${(bytes / 1_000).toFixed(1)}kB` : `${(bytes / 1_000_000).toFixed(1)}MB`
+}

@@ -1,0 +1,95 @@
+// Making an instance be there. Nothing is remembered between two calls: what Docker has is looked at each
+// time, so that a create that timed out here and was carried out later is adopted and not made twice.
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Container } from 'dockerode'
+import { codeOf, Failure } from '../errors.ts'
+import { acceptStatus, hasStatus } from './client.ts'
+import { type Found, findToChange, removeContainer, type Site } from './instance-container.ts'
+import { type InstanceState, toInstanceState } from './instance-state.ts'
+import { labels } from './names.ts'
+import { containerSpec, type InstanceSpec, type RestartPolicy, specHash } from './spec.ts'
+
+const startTimeoutMs = 60_000
+/** A name stays taken for a moment while the engine removes its former holder. */
+const maxAttempts = 20
+const attemptEveryMs = 100
+
+export async function ensureInstance(
+  site: Site,
+  spec: InstanceSpec,
+  signal?: AbortSignal,
+): Promise<InstanceState> {
+  for (let attempt = 1; attempt <= maxAttempts; attempt++) {
+    const container = (await adopt(site, spec)) ?? (await create(site, spec, signal))
+    if (container !== null) return bringUp(site, container, spec, signal)
+    await sleep(attemptEveryMs, undefined, { signal })
+  }
+  throw new Failure('docker_error', `the name '${spec.name}' does not become free`)
+}
+
+/** The container made from this spec. One made from another, or dead, is removed: then null. */
+async function adopt(site: Site, spec: InstanceSpec): Promise<Container | null> {
+  const found = await findToChange(site, spec.name)
+  if (found === null) return null
+  const isSame = found.info.Config.Labels[labels.spec] === specHash(spec)
+  if (isSame && toInstanceState(found.info).state !== 'dead') return found.container
+  await removeContainer(site, found)
+  return null
+}
+
+/** Null when the name was taken in between, by an earlier call of ours most likely. */
+async function create(
+  { engine, owner }: Site,
+  spec: InstanceSpec,
+  signal?: AbortSignal,
+): Promise<Container | null> {
+  const options = containerSpec(owner, spec, await engine.info())
+  try {
+    return await engine.call(
+      `create ${spec.name}`,
+      (abortSignal) => engine.docker.createContainer({ ...options, abortSignal }),
+      { signal },
+    )
+  } catch (error) {
+    if (hasStatus(error, 409)) return null
+    throw error
+  }
+}
+
+async function bringUp(site: Site, container: Container, spec: InstanceSpec, signal?: AbortSignal) {
+  const found = await lookAgain(site, container)
+  const { state, restart } = toInstanceState(found.info)
+  if (restart !== spec.restart) await applyRestart(site, found, spec.restart)
+  if (state === 'created' || state === 'exited') await startOrDiscard(site, found, signal)
+  return toInstanceState((await lookAgain(site, container)).info)
+}
+
+async function startOrDiscard(site: Site, found: Found, signal?: AbortSignal): Promise<void> {
+  try {
+    await startContainer(site, found, signal)
+  } catch (error) {
+    // A refusal leaves a container that never ran. No answer leaves it unknown: the next call looks and
+    // adopts.
+    if (codeOf(error) === 'docker_error') await removeContainer(site, found)
+    throw error
+  }
+}
+
+export async function startContainer({ engine }: Site, { container, info }: Found, signal?: AbortSignal) {
+  const start = engine.call(`start ${info.Name}`, (abortSignal) => container.start({ abortSignal }), {
+    timeoutMs: startTimeoutMs,
+    signal,
+  })
+  await acceptStatus(304, start)
+}
+
+export async function applyRestart({ engine }: Site, { container, info }: Found, policy: RestartPolicy) {
+  const change = { RestartPolicy: { Name: policy } }
+  await engine.call(`set the restart policy of ${info.Name}`, () => container.update(change))
+}
+
+async function lookAgain(site: Site, container: Container): Promise<Found> {
+  const found = await findToChange(site, container.id)
+  if (found === null) throw new Failure('docker_error', 'the container was removed while it was started')
+  return found
+}

@@ -1,0 +1,75 @@
+// What Docker says of a container, as the state of an instance. Pure. A time of year 1 is Docker's way to say
+// "never"; the fixed address stays known while the instance is stopped.
+import type { ContainerInspectInfo } from 'dockerode'
+import { labels } from './names.ts'
+import type { RestartPolicy } from './spec.ts'
+
+export interface InstanceState {
+  name: string
+  containerId: string
+  deployId: string
+  serviceId: string
+  index: number
+  state: 'created' | 'running' | 'restarting' | 'paused' | 'exited' | 'dead'
+  address: string | null
+  startedAt: string | null
+  finishedAt: string | null
+  /** Of the last end; null while it runs. */
+  exitCode: number | null
+  /** A process of it was killed for memory; only with exit code 137 it was the main one. */
+  oomKilled: boolean
+  restartCount: number
+  restart: RestartPolicy
+  pid: number | null
+  memoryLimitBytes: number
+  cpuLimit: number
+  image: string
+}
+
+export function toInstanceState(info: ContainerInspectInfo): InstanceState {
+  const { State: state, Config: config, HostConfig: host } = info
+  const finishedAt = toTime(state.FinishedAt)
+  const isUp = state.Running && !state.Restarting
+  return {
+    name: info.Name.replace(/^\//, ''),
+    containerId: info.Id,
+    deployId: config.Labels[labels.id] ?? '',
+    serviceId: config.Labels[labels.serviceId] ?? '',
+    index: Number(config.Labels[labels.index] ?? 0),
+    state: toStatus(state.Status),
+    address: addressOf(info),
+    startedAt: toTime(state.StartedAt),
+    finishedAt,
+    exitCode: finishedAt === null || isUp ? null : state.ExitCode,
+    oomKilled: state.OOMKilled,
+    restartCount: info.RestartCount,
+    restart: host.RestartPolicy?.Name === 'unless-stopped' ? 'unless-stopped' : 'no',
+    pid: state.Pid === 0 ? null : state.Pid,
+    memoryLimitBytes: host.Memory ?? 0,
+    cpuLimit: (host.NanoCpus ?? 0) / 1e9,
+    image: config.Image,
+  }
+}
+
+/** Whether the instance has ended, and Docker will not start it again by itself. */
+export function isEnded(state: InstanceState): boolean {
+  return state.state === 'exited' || state.state === 'dead'
+}
+
+function toStatus(status: string): InstanceState['state'] {
+  if (status === 'created' || status === 'running' || status === 'restarting') return status
+  if (status === 'paused' || status === 'exited') return status
+  return 'dead'
+}
+
+function toTime(text: string): string | null {
+  return text.startsWith('0001-') ? null : new Date(text).toISOString()
+}
+
+function addressOf(info: ContainerInspectInfo): string | null {
+  for (const network of Object.values(info.NetworkSettings.Networks)) {
+    const address: unknown = network.IPAddress || network.IPAMConfig?.IPv4Address
+    if (typeof address === 'string') return address
+  }
+  return null
+}

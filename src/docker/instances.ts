@@ -1,0 +1,175 @@
+// The instances of our deploys: containers, as idempotent verbs. A container without both of our labels is
+// never touched: whoever holds its name keeps it. Changes go to the id that was looked at, not to the name.
+import { codeOf, Failure } from '../errors.ts'
+import { acceptStatus, type Engine, orNull } from './client.ts'
+import { type Found, findOwn, findToChange, removeContainer, type Site } from './instance-container.ts'
+import { applyRestart, ensureInstance, startContainer } from './instance-ensure.ts'
+import { settleExit } from './instance-exit.ts'
+import { followLog, type LogLine, type LogRange, type LogSource, readLines } from './instance-log.ts'
+import { type InstanceState, isEnded, toInstanceState } from './instance-state.ts'
+import { type InstanceUsage, measureUsage } from './instance-usage.ts'
+import { instanceKind, labelFilter, labels, type Owner, ownerFilter } from './names.ts'
+import type { InstanceSpec, RestartPolicy } from './spec.ts'
+
+export type { LogLine } from './instance-log.ts'
+export type { InstanceState } from './instance-state.ts'
+export type { InstanceUsage } from './instance-usage.ts'
+export type { InstanceSpec, RestartPolicy } from './spec.ts'
+
+export interface Instances {
+  /** Makes the instance be there and run: adopts what was made from the same spec, replaces what was not. */
+  ensure(spec: InstanceSpec, signal?: AbortSignal): Promise<InstanceState>
+  start(name: string): Promise<void>
+  setRestart(name: string, policy: RestartPolicy): Promise<void>
+  /** SIGTERM, the grace, SIGKILL. Docker does not start it again. Stopped or gone already is fine. */
+  stop(name: string, graceSeconds: number): Promise<void>
+  /** Kills it if need be; its anonymous volumes go with it. Gone already is fine. */
+  remove(name: string): Promise<void>
+  /** Null when there is none of that name, or when it is not ours. */
+  inspect(name: string): Promise<InstanceState | null>
+  /**
+   * Like `inspect`, but waits up to 2.5 s with an exit code of 137 until it is known whether memory was the
+   * cause.
+   */
+  inspectExit(name: string, signal?: AbortSignal): Promise<InstanceState | null>
+  list(filter: { deployId?: string; serviceId?: string }): Promise<InstanceState[]>
+  /** The last lines; none when it is gone. */
+  tail(name: string, lines: number): Promise<LogLine[]>
+  logs(name: string, options: LogOptions): AsyncIterable<LogLine>
+  /** Null when it does not run. */
+  usage(name: string): Promise<InstanceUsage | null>
+}
+
+export interface LogOptions extends LogRange {
+  /** Goes on until the instance has ended. */
+  follow: boolean
+  /** Ends the iteration quietly. */
+  signal: AbortSignal
+}
+
+const stopMarginMs = 30_000
+
+export function openInstances(engine: Engine, owner: Owner): Instances {
+  const site = { engine, owner }
+  const inspect = async (name: string) => stateOf(await findOwn(site, name))
+  return {
+    ensure: (spec, signal) => ensureInstance(site, spec, signal),
+    start: async (name) => startContainer(site, await existing(site, name)),
+    setRestart: async (name, policy) => applyRestart(site, await existing(site, name), policy),
+    stop: (name, graceSeconds) => stop(site, name, graceSeconds),
+    remove: (name) => remove(site, name),
+    inspect,
+    inspectExit: (name, signal) => settleExit(engine, () => inspect(name), signal),
+    list: (filter) => list(site, filter),
+    tail: (name, lines) => tail(site, name, { tail: lines }),
+    logs: (name, options) => logs(site, name, options),
+    usage: (name) => usage(site, name),
+  }
+}
+
+async function existing(site: Site, name: string): Promise<Found> {
+  const found = await findToChange(site, name)
+  if (found === null) throw new Failure('docker_error', `there is no container '${name}'`)
+  return found
+}
+
+async function stop(site: Site, name: string, graceSeconds: number): Promise<void> {
+  const found = await findToChange(site, name)
+  if (found === null) return
+  // The engine may still be carrying out the stop of an earlier try: the policy of what ends does not matter.
+  await applyRestart(site, found, 'no').catch(ignoreRefusal)
+  const timeoutMs = graceSeconds * 1000 + stopMarginMs
+  const request = (abortSignal: AbortSignal) => found.container.stop({ t: graceSeconds, abortSignal })
+  const stopped = site.engine.call(`stop ${name}`, request, { timeoutMs })
+  await acceptStatus(404, acceptStatus(304, stopped))
+}
+
+function ignoreRefusal(error: unknown): void {
+  if (codeOf(error) !== 'docker_error') throw error
+}
+
+async function remove(site: Site, name: string): Promise<void> {
+  const found = await findToChange(site, name)
+  if (found !== null) await removeContainer(site, found)
+}
+
+async function list(site: Site, filter: { deployId?: string; serviceId?: string }): Promise<InstanceState[]> {
+  const { docker, call } = site.engine
+  const label = [...ownerFilter(site.owner), ...labelFilter(toLabels(filter))]
+  const found = await call('list instances', (abortSignal) =>
+    docker.listContainers({ all: true, filters: { label }, abortSignal }),
+  )
+  const states = await Promise.all(found.map(async ({ Id }) => stateOf(await findOwn(site, Id))))
+  return states.filter((state) => state !== null).sort((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+function toLabels({
+  deployId,
+  serviceId,
+}: {
+  deployId?: string
+  serviceId?: string
+}): Record<string, string> {
+  return {
+    [labels.kind]: instanceKind,
+    ...(deployId === undefined ? {} : { [labels.id]: deployId }),
+    ...(serviceId === undefined ? {} : { [labels.serviceId]: serviceId }),
+  }
+}
+
+async function tail(site: Site, name: string, range: LogRange): Promise<LogLine[]> {
+  const found = await findOwn(site, name)
+  if (found === null) return []
+  const body = site.engine.call(`read the log of ${name}`, (abortSignal) =>
+    found.container.logs({ ...toLogQuery(range), follow: false, abortSignal }),
+  )
+  return readLines((await orNull(body)) ?? new Uint8Array())
+}
+
+async function* logs(
+  site: Site,
+  name: string,
+  { follow, signal, ...range }: LogOptions,
+): AsyncGenerator<LogLine> {
+  if (follow) yield* followLog(logSource(site, name, signal), range, signal)
+  else yield* await tail(site, name, range)
+}
+
+function logSource(site: Site, name: string, signal: AbortSignal): LogSource {
+  async function open(range: LogRange) {
+    const found = await findOwn(site, name)
+    if (found === null) return []
+    const query = { ...toLogQuery(range), follow: true as const, abortSignal: signal }
+    const opening = site.engine.call(`follow the log of ${name}`, () => found.container.logs(query), {
+      signal,
+    })
+    return (await orNull(opening)) ?? []
+  }
+
+  async function hasEnded() {
+    const state = stateOf(await findOwn(site, name))
+    return state === null || isEnded(state)
+  }
+
+  return { open, hasEnded }
+}
+
+// Docker takes instants as seconds since 1970, with a fraction.
+function toLogQuery({ tail, since }: LogRange) {
+  return {
+    stdout: true,
+    stderr: true,
+    timestamps: true,
+    ...(tail === undefined ? {} : { tail }),
+    ...(since === undefined ? {} : { since: Date.parse(since) / 1000 }),
+  }
+}
+
+async function usage(site: Site, name: string): Promise<InstanceUsage | null> {
+  const found = await findOwn(site, name)
+  return found?.info.State.Running ? measureUsage(site.engine, found.container) : null
+}
+
+function stateOf(found: Found | null): InstanceState | null {
+  return found && toInstanceState(found.info)
+}

@@ -1,0 +1,115 @@
+// What an instance should be, and the same in Docker's words. Pure: compare the results, no engine needed.
+import { createHash } from 'node:crypto'
+import type { ContainerCreateOptions } from 'dockerode'
+import { instanceKind, labels, type Owner, ownerLabels } from './names.ts'
+
+export interface InstanceSpec {
+  name: string
+  image: string
+  serviceId: string
+  serviceName: string
+  deployId: string
+  index: number
+  network: string
+  /** A fixed IPv4 address inside `network`. */
+  address: string
+  env: { key: string; value: string }[]
+  /** Run by `sh -c` instead of what the image would run; null for the image's own command. */
+  command: string | null
+  memoryLimitMb: number
+  cpuLimit: number
+  pidsLimit: number
+  volume: { name: string; mountPath: string } | null
+  restart: RestartPolicy
+}
+
+export type RestartPolicy = 'no' | 'unless-stopped'
+
+/** What the host says of itself and a container has to fit into. */
+export interface HostTraits {
+  cpus: number
+  loggingDriver: string
+}
+
+const bytesPerMb = 1024 * 1024
+
+export function containerSpec(owner: Owner, spec: InstanceSpec, host: HostTraits): ContainerCreateOptions {
+  return {
+    name: spec.name,
+    Image: spec.image,
+    Env: spec.env.map(({ key, value }) => `${key}=${value}`),
+    Labels: instanceLabels(owner, spec),
+    ...startCommand(spec.command),
+    HostConfig: {
+      NetworkMode: spec.network,
+      RestartPolicy: { Name: spec.restart },
+      SecurityOpt: ['no-new-privileges:true'],
+      Mounts: spec.volume ? [toMount(spec.volume)] : [],
+      ...limits(spec, host),
+      ...logging(host),
+      ...(spec.command === null ? {} : { Init: true }),
+    },
+    NetworkingConfig: {
+      EndpointsConfig: {
+        [spec.network]: { IPAMConfig: { IPv4Address: spec.address }, Aliases: [spec.serviceName] },
+      },
+    },
+  }
+}
+
+/**
+ * Tells whether a container was made from the same request. It covers the request and not Docker's words for
+ * it: a new version of Berth that words it differently must not replace what runs. The restart policy changes
+ * in place.
+ */
+export function specHash(spec: InstanceSpec): string {
+  const request = [
+    ...[spec.name, spec.image, spec.serviceId, spec.serviceName, spec.deployId, spec.index],
+    ...[spec.network, spec.address, spec.command, spec.memoryLimitMb, spec.cpuLimit, spec.pidsLimit],
+    spec.env.map(({ key, value }) => [key, value]),
+    spec.volume && [spec.volume.name, spec.volume.mountPath],
+  ]
+  return createHash('sha256').update(JSON.stringify(request)).digest('hex')
+}
+
+function instanceLabels(owner: Owner, spec: InstanceSpec): Record<string, string> {
+  return {
+    ...ownerLabels(owner),
+    [labels.kind]: instanceKind,
+    [labels.id]: spec.deployId,
+    [labels.service]: spec.serviceName,
+    [labels.serviceId]: spec.serviceId,
+    [labels.index]: String(spec.index),
+    [labels.spec]: specHash(spec),
+  }
+}
+
+// Busybox, dash and bash replace themselves by the last command of `sh -c`, so it gets SIGTERM itself. As
+// process 1 it would ignore the signal unless it handles it; hence Init. An image's own entrypoint may insist
+// on being 1.
+function startCommand(command: string | null): Pick<ContainerCreateOptions, 'Entrypoint' | 'Cmd'> {
+  return command === null ? {} : { Entrypoint: ['sh', '-c'], Cmd: [command] }
+}
+
+// MemorySwap counts memory and swap together: equal to Memory it means no swap. Docker refuses more CPUs than
+// it has.
+function limits(spec: InstanceSpec, host: HostTraits) {
+  const memoryBytes = spec.memoryLimitMb * bytesPerMb
+  return {
+    Memory: memoryBytes,
+    MemorySwap: memoryBytes,
+    NanoCpus: Math.round(Math.min(spec.cpuLimit, host.cpus) * 1e9),
+    PidsLimit: spec.pidsLimit,
+  }
+}
+
+// A host whose owner chose another driver keeps it. Less than 10 MiB x 3 loses lines to followers at each
+// rotation.
+function logging(host: HostTraits) {
+  if (host.loggingDriver !== 'json-file') return {}
+  return { LogConfig: { Type: 'json-file', Config: { 'max-size': '10m', 'max-file': '3' } } }
+}
+
+function toMount(volume: { name: string; mountPath: string }) {
+  return { Type: 'volume' as const, Source: volume.name, Target: volume.mountPath }
+}

@@ -1,0 +1,20 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { listForeignObjects } from '../../src/docker/ownership.ts'
+import { ensureVolume } from '../../src/docker/volumes.ts'
+import { openDockerSite, testOwner } from '../support/docker-site.ts'
+
+test('what another server made under our prefix is named, what is ours is not', async (t) => {
+  const { engine, owner, instances, spec } = await openDockerSite(t)
+  const { name } = await instances.ensure(await spec())
+  await ensureVolume(engine, owner, `${owner.prefix}-disk`)
+  const wrongDirectory = { ...owner, serverId: testOwner().serverId }
+
+  assert.deepEqual(await listForeignObjects(engine, owner), [])
+  assert.deepEqual(await listForeignObjects(engine, wrongDirectory), [
+    `container ${name}`,
+    `network ${owner.prefix}`,
+    `volume ${owner.prefix}-disk`,
+  ])
+  assert.deepEqual(await listForeignObjects(engine, testOwner()), [])
+})

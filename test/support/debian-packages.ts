@@ -1,0 +1,95 @@
+// Debian packages as material for images: chosen by apt, kept in the user's cache, never installed.
+// A file name (`libc6_2.36-9+deb12u14_amd64.deb`) says all about a package and is its identity here.
+import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { apt, hasApt, withFreshLists } from './apt.ts'
+import { runForBytes } from './command.ts'
+
+export interface PackageWish {
+  /** Wanted with all that they depend on, */
+  packages: string[]
+  /** except for what only their installation scripts need. */
+  without: string[]
+}
+
+/** There is no apt, or it reaches no mirror that has what is wanted. */
+export class PackagesMissing extends Error {}
+
+export const cacheDirectory = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'berth')
+const packageDirectory = join(cacheDirectory, 'packages')
+
+/** The file names that fulfil a wish. What was fetched once is chosen again, without asking apt. */
+export async function choosePackages(wish: PackageWish): Promise<string[]> {
+  const remembered = await recall(wish)
+  return remembered ?? (await askApt(() => resolve(wish)))
+}
+
+/** Fetches what the cache lacks, and remembers the choice. */
+export async function fetchPackages(wish: PackageWish, files: string[]): Promise<void> {
+  const missing = files.filter((file) => !existsSync(join(packageDirectory, file)))
+  if (missing.length > 0) await askApt(() => download(missing))
+  const path = choiceFile(wish)
+  await writeFile(`${path}.${process.pid}`, `${JSON.stringify(files, null, 2)}\n`)
+  await rename(`${path}.${process.pid}`, path)
+}
+
+/** What a package would put on the disk, as a tar archive. */
+export function readPackage(file: string): Promise<Buffer> {
+  return runForBytes('dpkg-deb', ['--fsys-tarfile', join(packageDirectory, file)])
+}
+
+async function askApt<T>(question: () => Promise<T>): Promise<T> {
+  if (!hasApt()) throw new PackagesMissing('there is no apt here')
+  try {
+    return await withFreshLists(question)
+  } catch (error) {
+    throw new PackagesMissing(error instanceof Error ? error.message : String(error))
+  }
+}
+
+function choiceFile(wish: PackageWish): string {
+  const hash = createHash('sha256').update(JSON.stringify(wish)).digest('hex').slice(0, 12)
+  return join(packageDirectory, `choice-${hash}.json`)
+}
+
+async function recall(wish: PackageWish): Promise<string[] | null> {
+  const path = choiceFile(wish)
+  if (!existsSync(path)) return null
+  const files: string[] = JSON.parse(await readFile(path, 'utf8'))
+  return files.every((file) => existsSync(join(packageDirectory, file))) ? files : null
+}
+
+// With an empty status file apt plans for a machine that has nothing: what is installed here does not matter.
+async function resolve(wish: PackageWish): Promise<string[]> {
+  const state = join(packageDirectory, 'empty')
+  await mkdir(join(state, 'partial'), { recursive: true })
+  await writeFile(join(state, 'status'), '')
+  const nothingInstalled = ['-o', `Dir::State::status=${state}/status`, '-o', `Dir::Cache::archives=${state}`]
+  const plan = ['install', '--print-uris', '-qq', '--no-install-recommends', ...wish.packages]
+  const lines = (await apt([...nothingInstalled, ...plan])).split('\n').filter((line) => line.startsWith("'"))
+  const files = lines.map((line) => line.split(' ')[1] ?? '')
+  return files.filter((file) => !wish.without.includes(nameOf(file))).sort()
+}
+
+// Into a folder of its own first: a download that was cut short must never pass for a package.
+async function download(files: string[]): Promise<void> {
+  const arrival = await mkdtemp(join(packageDirectory, 'arriving-'))
+  try {
+    await apt(['download', '-o', 'APT::Sandbox::User=root', ...files.map(versionedName)], arrival)
+    for (const file of await readdir(arrival)) await rename(join(arrival, file), join(packageDirectory, file))
+  } finally {
+    await rm(arrival, { recursive: true })
+  }
+}
+
+function nameOf(file: string): string {
+  return file.slice(0, file.indexOf('_'))
+}
+
+function versionedName(file: string): string {
+  const [name, version] = file.split('_')
+  return `${name}=${decodeURIComponent(version ?? '')}`
+}

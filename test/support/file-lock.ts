@@ -1,0 +1,26 @@
+// One process at a time. The kernel holds the lock on the open file, so a killed process leaves none behind;
+// the file itself stays and means nothing.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, open } from 'node:fs/promises'
+import { dirname } from 'node:path'
+
+/** Waits for its turn at `path`, runs, and gives the turn back. Holds between processes and within one. */
+export async function withFileLock<T>(path: string, work: () => Promise<T>): Promise<T> {
+  await mkdir(dirname(path), { recursive: true })
+  const file = await open(path, 'a')
+  try {
+    await lock(file.fd)
+    return await work()
+  } finally {
+    await file.close()
+  }
+}
+
+// Node has no flock(2). util-linux's program takes the lock on a descriptor that it inherits: the lock
+// belongs to the open file that both share, and stays ours when the program has ended.
+async function lock(fd: number): Promise<void> {
+  const helper = spawn('flock', ['3'], { stdio: ['ignore', 'ignore', 'inherit', fd] })
+  const [code] = await once(helper, 'exit')
+  if (code !== 0) throw new Error(`flock ended with ${code}`)
+}
