@@ -1,0 +1,147 @@
+// A repository's branch or commit as a plain folder of files; links stay links. `.git` does not stay: an
+// image must not ship a history by accident, and a container is told its commit by its environment.
+import { mkdir, readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Failure } from '../errors.ts'
+import { findCommit, type Wanted } from './commit.ts'
+import { type Credentials, checkCredentials, createMask } from './credentials.ts'
+import { writingEnvironment } from './environment.ts'
+import { openHistory } from './history.ts'
+import { GitError, runGit } from './process.ts'
+import { openRemote } from './remote.ts'
+import { toFailure, toSourceFailure } from './remote-failure.ts'
+import { checkBranch, checkCommit, type RepositoryUrl } from './repository.ts'
+import { listSubmodules, submoduleDirectory } from './submodules.ts'
+
+export interface CheckoutRequest {
+  repository: RepositoryUrl
+  credentials: Credentials | null
+  branch: string
+  /** Null for the branch's head. */
+  commit: string | null
+  /** Emptied first. */
+  directory: string
+  /** Carried by every git process, so that a later daemon can end them (see reaper.ts). */
+  marker: string
+  onLine(line: string): void
+  signal: AbortSignal
+}
+
+export interface Checkout {
+  commitSha: string
+  /** At most 4 KiB. */
+  commitMessage: string
+}
+
+const maxMessageBytes = 4096
+const maxSubmoduleDepth = 5
+
+/**
+ * Throws `invalid_request` (odd input), `source_not_found` (no such branch or commit),
+ * `git_remote_unreachable`, `source_invalid` (a submodule or a file that cannot be had),
+ * `insufficient_storage`, or the signal's reason.
+ */
+export async function checkoutSource(request: CheckoutRequest): Promise<Checkout> {
+  const { repository, credentials, onLine } = request
+  const branch = checkBranch(request.branch)
+  const commit = request.commit === null ? null : checkCommit(request.commit)
+  if (credentials !== null) checkCredentials(credentials)
+  onLine(`cloning ${repository.url} ${commit === null ? `branch ${branch}` : `commit ${commit}`}`)
+  const checkout = await checkoutTree({ ...request, wanted: { branch, commit } as Wanted, depth: 0 })
+  onLine(createMask(credentials)(`checked out ${title(checkout)}`))
+  return checkout
+}
+
+interface Tree extends Omit<CheckoutRequest, 'branch' | 'commit'> {
+  wanted: Wanted
+  depth: number
+}
+
+async function checkoutTree(tree: Tree): Promise<Checkout> {
+  await empty(tree.directory)
+  const commitSha = await fetchCommit(tree)
+  await write(tree, ['checkout', '--quiet', '--detach', commitSha, '--'])
+  const history = openHistory(tree.directory, tree.marker)
+  const commitMessage = clip(await history.message(commitSha), maxMessageBytes)
+  const submodules = await listSubmodules(history, commitSha, tree)
+  await removeHistory(tree)
+  if (submodules.length > 0 && tree.depth === maxSubmoduleDepth) {
+    throw new Failure('source_invalid', `submodules are nested deeper than ${maxSubmoduleDepth}`)
+  }
+  for (const { path, commit, ...source } of submodules) {
+    tree.onLine(`submodule ${path}: cloning ${source.repository.url} commit ${commit}`)
+    const directory = await submoduleDirectory(tree.directory, path)
+    await checkoutTree({
+      ...tree,
+      ...source,
+      directory,
+      wanted: { branch: null, commit },
+      depth: tree.depth + 1,
+    })
+  }
+  return { commitSha, commitMessage }
+}
+
+/** A repository speaks one of two hashes, and says which only when the wrong one is spoken to it. */
+async function fetchCommit(tree: Tree): Promise<string> {
+  try {
+    return await fetchCommitAs(tree, 'sha1').catch((error) => {
+      if (isOtherHash(error)) return fetchCommitAs(tree, 'sha256')
+      throw error
+    })
+  } catch (error) {
+    throw toFailure(error, tree.repository, tree.credentials)
+  }
+}
+
+async function fetchCommitAs(tree: Tree, hash: 'sha1' | 'sha256'): Promise<string> {
+  const { repository, directory, marker } = tree
+  await removeHistory(tree)
+  await write(tree, ['init', '--quiet', '--template=', '--initial-branch=main', `--object-format=${hash}`])
+  return findCommit(
+    { remote: openRemote(tree), history: openHistory(directory, marker), repository },
+    tree.wanted,
+  )
+}
+
+function isOtherHash(error: unknown): boolean {
+  return error instanceof GitError && /mismatched algorithms/.test(error.said.join('\n'))
+}
+
+/** git that only writes files here, and so never gets the credentials. */
+async function write(
+  { directory, marker, credentials, onLine, signal }: Tree,
+  args: string[],
+): Promise<void> {
+  try {
+    const env = writingEnvironment(marker)
+    await runGit(args, { cwd: directory, env, mask: createMask(credentials), onLine, signal })
+  } catch (error) {
+    throw toSourceFailure(error)
+  }
+}
+
+async function empty(directory: string): Promise<void> {
+  await mkdir(directory, { recursive: true })
+  const names = await readdir(directory)
+  await Promise.all(names.map((name) => rm(join(directory, name), { recursive: true, force: true })))
+}
+
+async function removeHistory({ directory }: Tree): Promise<void> {
+  await rm(join(directory, '.git'), { recursive: true, force: true })
+}
+
+/** As `git log --oneline` shows a commit. */
+function title({ commitSha, commitMessage }: Checkout): string {
+  const subject = commitMessage.split('\n', 1)[0] ?? ''
+  return `${commitSha.slice(0, 7)} ${subject.replace(/\p{Cc}/gu, ' ')}`.trimEnd()
+}
+
+/** Whole characters only. */
+function clip(text: string, maxBytes: number): string {
+  const bytes = Buffer.from(text)
+  if (bytes.length <= maxBytes) return text
+  let end = maxBytes
+  while (((bytes[end] ?? 0) & 0xc0) === 0x80) end--
+  return bytes.subarray(0, end).toString('utf8')
+}

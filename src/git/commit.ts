@@ -1,0 +1,88 @@
+// Finding the one commit that is wanted, and bringing as little else here as the remote allows. The
+// cheapest question comes first; only an abbreviated id that no branch shows needs the history.
+import { Failure } from '../errors.ts'
+import type { History } from './history.ts'
+import { GitError } from './process.ts'
+import { branchesOf, type Remote } from './remote.ts'
+import type { RepositoryUrl } from './repository.ts'
+
+/** A branch's head, or a commit, whole or abbreviated; a submodule knows no branch. */
+export type Wanted = { branch: string; commit: null } | { branch: string | null; commit: string }
+
+interface Places {
+  remote: Remote
+  history: History
+  repository: RepositoryUrl
+}
+
+/** Resolves with the whole id of a commit that is here now. Throws `source_not_found`, or a GitError. */
+export async function findCommit(places: Places, wanted: Wanted): Promise<string> {
+  if (wanted.commit === null) return findHead(places, wanted.branch)
+  for (const search of searches(places.remote, wanted)) {
+    if (!(await cameBack(search()))) continue
+    const found = await places.history.find(wanted.commit)
+    if (found === 'ambiguous') throw notFound(`commit ${wanted.commit} is ambiguous; give more of its digits`)
+    if (found !== null) return found
+  }
+  throw notFound(`commit ${wanted.commit} is on no branch or tag of ${places.repository.url}`)
+}
+
+async function findHead(places: Places, branch: string): Promise<string> {
+  const isThere = await cameBack(places.remote.fetch([headOf(branch)], 'none'))
+  const found = isThere ? await places.history.find('refs/berth/head') : null
+  if (found === null) throw await missingBranch(places, branch)
+  return found
+}
+
+function searches(remote: Remote, { branch, commit }: { branch: string | null; commit: string }) {
+  const direct = () => remote.fetch([`${commit}:refs/berth/direct`], 'none')
+  const head = branch === null ? [] : [() => remote.fetch([headOf(branch)], 'none')]
+  const past = branch === null ? [] : [() => remote.fetch([headOf(branch)], 'whole')]
+  const everything = () =>
+    remote.fetch(['+refs/heads/*:refs/berth/heads/*', '+refs/tags/*:refs/berth/tags/*'], 'whole')
+  const shown = () => fetchShown(remote, commit)
+  return isWhole(commit) ? [direct, ...past, everything] : [...head, ...past, everything, shown]
+}
+
+/** Remotes show more than branches and tags: the heads of pull requests, for one. */
+async function fetchShown(remote: Remote, commit: string): Promise<void> {
+  const { refs } = await remote.advertised()
+  const shas = new Set(refs.map(({ sha }) => sha).filter((sha) => sha.startsWith(commit)))
+  const refspecs = [...shas].map((sha) => `${sha}:refs/berth/shown/${sha}`)
+  if (refspecs.length > 0) await remote.fetch(refspecs, 'none')
+}
+
+/** False when the remote is there but does not have, or does not give out, what was asked for. */
+async function cameBack(fetching: Promise<void>): Promise<boolean> {
+  try {
+    await fetching
+    return true
+  } catch (error) {
+    if (error instanceof GitError && refused.test(error.said.join('\n'))) return false
+    throw error
+  }
+}
+
+const refused = /couldn't find remote ref|not our ref|unadvertised object|remote error: want .* not valid/
+
+async function missingBranch({ remote, repository }: Places, branch: string): Promise<Failure> {
+  const advertised = await remote.advertised()
+  const names = branchesOf(advertised).map(({ name }) => `'${name}'`)
+  const missing = `branch '${branch}' is not in ${repository.url}`
+  if (names.length === 0) return notFound(`${missing}: the repository is empty`)
+  if (advertised.defaultBranch !== null) return notFound(`${missing}: its default branch is ${names[0]}`)
+  const more = names.length > 5 ? `, and ${names.length - 5} more` : ''
+  return notFound(`${missing}: it has ${names.slice(0, 5).join(', ')}${more}`)
+}
+
+function headOf(branch: string): string {
+  return `+refs/heads/${branch}:refs/berth/head`
+}
+
+function isWhole(commit: string): boolean {
+  return commit.length === 40 || commit.length === 64
+}
+
+function notFound(message: string): Failure {
+  return new Failure('source_not_found', message)
+}

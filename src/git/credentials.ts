@@ -1,0 +1,55 @@
+// Credentials on their way to git, in the environment only: git asks the helper below when their own origin
+// demands them. (An `http.extraHeader` would not do: git takes it along to the host a redirect leads to.)
+import { Failure } from '../errors.ts'
+
+export interface Credentials {
+  username: string
+  password: string
+}
+
+/** Replaces what nobody may read. */
+export type Mask = (text: string) => string
+
+/** git runs this itself; "store" and "erase", the other words it may say, are answered with silence. */
+const answer = 'printf "username=%s\\npassword=%s\\n" "$BERTH_GIT_USERNAME" "$BERTH_GIT_PASSWORD"'
+const credentialHelper = `!f() { test "$1" = get && ${answer}; }; f`
+
+/** Throws `invalid_request` for what git's line-based protocol or HTTP basic auth cannot carry. */
+export function checkCredentials(credentials: Credentials): Credentials {
+  if (/\p{Cc}/u.test(credentials.username + credentials.password)) {
+    throw new Failure(
+      'invalid_request',
+      'the user name or password of the repository has a control character',
+    )
+  }
+  if (credentials.username.includes(':')) {
+    throw new Failure('invalid_request', 'the user name of the repository has a colon')
+  }
+  return credentials
+}
+
+/** git configuration that answers this origin's demand for credentials, and no other's. */
+export function credentialConfig(origin: string): [key: string, value: string][] {
+  return [[`credential.${origin}.helper`, credentialHelper]]
+}
+
+export function credentialVariables(credentials: Credentials): Record<string, string> {
+  return { BERTH_GIT_USERNAME: credentials.username, BERTH_GIT_PASSWORD: credentials.password }
+}
+
+/** The second line of defence: whatever git or a remote prints, these credentials are not in it. */
+export function createMask(credentials: Credentials | null): Mask {
+  const secrets = credentials === null ? [] : spellings(credentials)
+  return (text) => {
+    const bare = secrets.reduce((rest, secret) => rest.replaceAll(secret, '***'), text)
+    return bare.replace(/(https?:\/\/)[^/@\s]+@/gi, '$1***@')
+  }
+}
+
+/** Longest first, so that none is torn by a shorter one. Very short ones would blot out innocent words. */
+function spellings({ username, password }: Credentials): string[] {
+  const secret = password === '' ? username : password
+  const basic = Buffer.from(`${username}:${password}`).toString('base64')
+  const all = [basic, encodeURIComponent(secret), secret].filter((spelling) => spelling.length >= 4)
+  return all.sort((one, other) => other.length - one.length)
+}

@@ -1,0 +1,105 @@
+// The whole environment of a git process. Nothing of the daemon's own is passed on but what is named here,
+// so that no configuration, credential, prompt or hook of the host or its users takes part.
+import { type Credentials, credentialConfig, credentialVariables } from './credentials.ts'
+import type { RepositoryKind, RepositoryUrl } from './repository.ts'
+
+/** Says whose a git process is, also after the daemon that started it is gone (see reaper.ts). */
+export const markerVariable = 'BERTH_GIT_MARKER'
+
+export type Environment = Record<string, string>
+
+const proxyVariables = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'NO_PROXY']
+
+/** Only these may be spoken, also after a redirect: never from https down to http. */
+const protocols: Record<RepositoryKind, string> = {
+  https: 'https',
+  http: 'http:https',
+  ssh: 'ssh',
+  path: 'file',
+}
+
+const sshCommand = [
+  'ssh -o BatchMode=yes -o StrictHostKeyChecking=accept-new',
+  '-o ConnectTimeout=20 -o ServerAliveInterval=15 -o ServerAliveCountMax=4',
+  // A shared connection would live on in the background, out of reach of a kill.
+  '-o ControlMaster=no -o ControlPath=none',
+].join(' ')
+
+const sharedConfig: [key: string, value: string][] = [
+  ['core.hooksPath', '/dev/null'],
+  ['core.attributesFile', '/dev/null'],
+  ['core.symlinks', 'true'],
+  ['gc.auto', '0'],
+  ['maintenance.auto', 'false'],
+  ['advice.detachedHead', 'false'],
+]
+
+const httpConfig: [key: string, value: string][] = [
+  ['http.followRedirects', 'initial'],
+  // Bytes a second, for as many seconds: then the transfer has stalled.
+  ['http.lowSpeedLimit', '1000'],
+  ['http.lowSpeedTime', '60'],
+]
+
+/** For commands that only read what is already here; git may speak no protocol at all. */
+export function readingEnvironment(marker: string): Environment {
+  return {
+    PATH: process.env.PATH ?? '/usr/local/bin:/usr/bin:/bin',
+    // No home: curl would read ~/.netrc.
+    HOME: '/dev/null',
+    // Messages are read by us and shown to people: English, and file names as they are.
+    LC_ALL: 'C.UTF-8',
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_CONFIG_GLOBAL: '/dev/null',
+    GIT_ATTR_NOSYSTEM: '1',
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_ALLOW_PROTOCOL: '',
+    [markerVariable]: marker,
+  }
+}
+
+/** For commands that write the repository and its files here. */
+export function writingEnvironment(marker: string): Environment {
+  return { ...readingEnvironment(marker), ...configVariables(sharedConfig) }
+}
+
+/** For commands that talk to the remote. */
+export function remoteEnvironment(
+  repository: RepositoryUrl,
+  credentials: Credentials | null,
+  marker: string,
+): Environment {
+  const environment = { ...writingEnvironment(marker), GIT_ALLOW_PROTOCOL: protocols[repository.kind] }
+  if (repository.kind === 'path') return environment
+  if (repository.kind === 'ssh') return { ...environment, ...sshVariables() }
+  const config = [...sharedConfig, ...httpConfig]
+  if (credentials === null) return { ...environment, ...networkVariables(), ...configVariables(config) }
+  const helped = configVariables([...config, ...credentialConfig(new URL(repository.url).origin)])
+  return { ...environment, ...networkVariables(), ...credentialVariables(credentials), ...helped }
+}
+
+function sshVariables(): Environment {
+  return { ...inherited(['HOME']), GIT_SSH_COMMAND: sshCommand, GIT_SSH_VARIANT: 'ssh' }
+}
+
+/** git's curl, when it is built with GnuTLS, knows nothing of SSL_CERT_FILE: the names are translated. */
+function networkVariables(): Environment {
+  const { SSL_CERT_FILE: file, SSL_CERT_DIR: directory } = process.env
+  return {
+    ...inherited([...proxyVariables, ...proxyVariables.map((name) => name.toLowerCase())]),
+    ...(file ? { GIT_SSL_CAINFO: file } : {}),
+    ...(directory ? { GIT_SSL_CAPATH: directory } : {}),
+  }
+}
+
+function inherited(names: string[]): Environment {
+  return Object.fromEntries(names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])))
+}
+
+function configVariables(config: [key: string, value: string][]): Environment {
+  const pairs = config.flatMap(([key, value], index) => [
+    [`GIT_CONFIG_KEY_${index}`, key],
+    [`GIT_CONFIG_VALUE_${index}`, value],
+  ])
+  return { GIT_CONFIG_COUNT: String(config.length), ...Object.fromEntries(pairs) }
+}

@@ -1,0 +1,99 @@
+// One run of git, in a process group of its own: git starts helpers (remote-http, ssh, index-pack) that
+// outlive it when only git is killed, so it is always the group that is killed.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { Failure } from '../errors.ts'
+import type { Mask } from './credentials.ts'
+import type { Environment } from './environment.ts'
+import { createProgress, type Progress } from './progress.ts'
+
+export interface GitRun {
+  cwd: string
+  /** All of it: nothing is inherited (see environment.ts). */
+  env: Environment
+  mask: Mask
+  onLine(line: string): void
+  signal: AbortSignal
+}
+
+/** git ran and said no; `said` is what it printed, masked, without its counting. */
+export class GitError extends Error {
+  readonly code = 'git_failed'
+  readonly said: string[]
+
+  constructor(command: string, said: string[]) {
+    super(`git ${command} failed: ${said.at(-1) ?? 'it said nothing'}`)
+    this.name = 'GitError'
+    this.said = said
+  }
+}
+
+const maxOutputBytes = 64 * 1024 * 1024
+
+/**
+ * Resolves with standard output. Rejects with a GitError, or with the signal's reason once no process of
+ * the group is left that could still write.
+ */
+export async function runGit(args: string[], run: GitRun): Promise<string> {
+  run.signal.throwIfAborted()
+  const child = spawn('git', args, {
+    cwd: run.cwd,
+    // It is to look for a repository in its own folder only.
+    env: { ...run.env, GIT_CEILING_DIRECTORIES: dirname(run.cwd) },
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  giveUpOomProtection(child)
+  const kill = () => killGroup(child)
+  run.signal.addEventListener('abort', kill, { once: true })
+  const progress = createProgress((line) => run.onLine(run.mask(line)))
+  try {
+    const { output, exitCode } = await finish(child, progress, kill)
+    run.signal.throwIfAborted()
+    if (exitCode !== 0) throw new GitError(args[0] ?? '', progress.said().map(run.mask))
+    return output
+  } finally {
+    run.signal.removeEventListener('abort', kill)
+  }
+}
+
+/** 'close' and not 'exit': it waits for every descendant that holds the pipes. */
+function finish(child: ChildProcess, progress: Progress, kill: () => void) {
+  return new Promise<{ output: string; exitCode: number | null }>((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let sizeBytes = 0
+    child.stdout?.on('data', (chunk: Buffer) => {
+      sizeBytes += chunk.length
+      if (sizeBytes <= maxOutputBytes) chunks.push(chunk)
+      else kill()
+    })
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => progress.write(text))
+    child.on('error', (error) =>
+      reject(new Failure('internal_error', `git could not be started: ${error.message}`)),
+    )
+    child.on('close', (exitCode) => {
+      progress.end()
+      resolve({ output: Buffer.concat(chunks).toString('utf8'), exitCode })
+    })
+  })
+}
+
+function killGroup(child: ChildProcess): void {
+  if (child.pid === undefined) return
+  try {
+    process.kill(-child.pid, 'SIGKILL')
+  } catch {
+    // The group is gone already.
+  }
+}
+
+/** The daemon may be protected from the kernel's out-of-memory killer; a large clone must not be. */
+function giveUpOomProtection(child: ChildProcess): void {
+  try {
+    const protection = Number(readFileSync('/proc/self/oom_score_adj', 'utf8'))
+    if (protection < 0) writeFileSync(`/proc/${child.pid}/oom_score_adj`, '0')
+  } catch {
+    // It has ended already, or this system has no such file.
+  }
+}

@@ -1,0 +1,58 @@
+// git's standard error as lines for people. While git counts it rewrites its line with carriage returns: only
+// the last is shown, and one every few seconds, so that a long transfer does not look dead.
+const liveEveryMs = 5_000
+const maxLineLength = 16_384
+const interesting = /^(remote: +\S|warning: |Receiving |Resolving |Unpacking |Updating )/
+
+export interface Progress {
+  write(text: string): void
+  /** The end of the stream: what is left is a line. */
+  end(): void
+  /** The last lines that are not counting, for the reason of a failure. */
+  said(): string[]
+}
+
+export function createProgress(onLine: (line: string) => void): Progress {
+  const said: string[] = []
+  let rest = ''
+  let liveAt = performance.now()
+
+  function show(line: string): void {
+    liveAt = performance.now()
+    if (interesting.test(line)) onLine(line)
+  }
+
+  function finished(text: string): void {
+    const line = clean(text)
+    if (line === '') return
+    if (!/: +\d+% \(/.test(line)) said.push(line)
+    if (said.length > 50) said.shift()
+    show(line)
+  }
+
+  function passing(text: string): void {
+    if (performance.now() - liveAt >= liveEveryMs) show(clean(text))
+  }
+
+  return {
+    write(text) {
+      const pieces = (rest + text).split(/(?<=[\r\n])/)
+      rest = /[\r\n]$/.test(pieces.at(-1) ?? '') ? '' : (pieces.pop() ?? '')
+      for (const piece of pieces) {
+        if (piece.endsWith('\n')) finished(piece)
+        else passing(piece)
+      }
+      if (rest.length > maxLineLength) this.end()
+    },
+    end() {
+      finished(rest)
+      rest = ''
+    },
+    said: () => said,
+  }
+}
+
+/** A remote may send anything here, terminal commands too. */
+function clean(text: string): string {
+  return text.replace(/\p{Cc}/gu, ' ').trimEnd()
+}

@@ -1,0 +1,45 @@
+// Ends the git processes of a daemon that could not do it itself. They are known by the marker in their
+// environment, which every helper of git inherits; a process id alone may be somebody else's by now.
+import { readdir, readFile } from 'node:fs/promises'
+import { setTimeout as wait } from 'node:timers/promises'
+import { markerVariable } from './environment.ts'
+
+const maxRounds = 200
+const roundMs = 10
+
+/**
+ * Kills every process that carries this marker and resolves, with their number, when none is left. It looks
+ * again until then, since a process may start another between the look and the kill.
+ */
+export async function reapGit(marker: string): Promise<number> {
+  const killed = new Set<number>()
+  for (let round = 0; round < maxRounds; round++) {
+    const pids = await findMarked(marker)
+    if (pids.length === 0) break
+    for (const pid of pids) if (kill(pid)) killed.add(pid)
+    await wait(roundMs)
+  }
+  return killed.size
+}
+
+async function findMarked(marker: string): Promise<number[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number)
+  const marked = await Promise.all(
+    pids.map(async (pid) => pid !== process.pid && (await carries(pid, marker))),
+  )
+  return pids.filter((_, index) => marked[index])
+}
+
+/** A dead process that nobody has collected yet has an empty environment: it does not count. */
+async function carries(pid: number, marker: string): Promise<boolean> {
+  const environment = await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '')
+  return environment.split('\0').includes(`${markerVariable}=${marker}`)
+}
+
+function kill(pid: number): boolean {
+  try {
+    return process.kill(pid, 'SIGKILL')
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,69 @@
+// A failed git command in the words of the product. git's reason is kept, its riddles ("could not read
+// Username") are translated, and when the repository may just be private the message says what to do.
+import { Failure } from '../errors.ts'
+import type { Credentials } from './credentials.ts'
+import { GitError } from './process.ts'
+import type { RepositoryUrl } from './repository.ts'
+
+const maxReasonLength = 300
+
+const translations: [pattern: RegExp, reason: string][] = [
+  [/could not read (Username|Password)/, 'it asks for a user name and a password'],
+  [/Authentication failed/, 'it refused the user name or the password'],
+  [/Operation too slow/, 'the transfer stalled'],
+  // What git makes of a redirect that comes only after it has logged in.
+  [/expected flush after ref listing/, 'it redirects to another address'],
+]
+
+const privacy = ['could not read', 'Authentication failed', 'not found', 'returned error: 40[134]']
+const refusal = ['Permission denied', 'access denied', 'not appear to be a git repository']
+const looksPrivate = new RegExp([...privacy, ...refusal].join('|'), 'i')
+
+/** A Failure for a GitError of a remote; anything else (an abort, a Failure) as it is. */
+export function toFailure(
+  error: unknown,
+  repository: RepositoryUrl,
+  credentials: Credentials | null,
+): unknown {
+  if (!(error instanceof GitError)) return error
+  if (isDiskFull(error)) return diskFull()
+  const advice = looksPrivate.test(error.said.join('\n')) ? `; ${adviceFor(repository, credentials)}` : ''
+  return new Failure('git_remote_unreachable', `cannot read ${repository.url}: ${reasonOf(error)}${advice}`)
+}
+
+/** The same for a commit that is here but cannot be laid out as files: the fault is in the source. */
+export function toSourceFailure(error: unknown): unknown {
+  if (!(error instanceof GitError)) return error
+  if (isDiskFull(error)) return diskFull()
+  return new Failure('source_invalid', `the commit cannot be checked out: ${reasonOf(error)}`)
+}
+
+function isDiskFull({ said }: GitError): boolean {
+  return said.some((line) => /No space left on device|Disk quota exceeded/.test(line))
+}
+
+function diskFull(): Failure {
+  return new Failure('insufficient_storage', 'the disk is full: the source does not fit')
+}
+
+function reasonOf({ said }: GitError): string {
+  const fatal = said.findLast((line) => /^(fatal|error): /.test(line)) ?? said.at(-1) ?? 'git gave no reason'
+  const remote = said.find((line) => /^remote: +\S/.test(line))
+  // ssh says why in a line of its own, then git that it could not read.
+  const before = /Could not read from remote/.test(fatal) ? said[said.indexOf(fatal) - 1] : undefined
+  const reason = bare(before ?? fatal)
+  const translated = translations.find(([pattern]) => pattern.test(reason))?.[1] ?? reason
+  const whole = remote === undefined ? translated : `${translated} (${bare(remote)})`
+  return whole.slice(0, maxReasonLength)
+}
+
+function bare(line: string): string {
+  return line.replace(/^(?:(?:fatal|error|remote|ERROR): +)+/, '').replace(/: terminal prompts disabled$/, '')
+}
+
+function adviceFor(repository: RepositoryUrl, credentials: Credentials | null): string {
+  if (repository.kind === 'path') return 'the path must be a git repository that the server may read'
+  if (repository.kind === 'ssh') return "if it is private, add the server's ssh key to it as a deploy key"
+  if (credentials !== null) return 'its user name and token may be wrong, expired or not allowed to read it'
+  return 'if it is private, connect an account of its host or put a user name and a token into its URL'
+}

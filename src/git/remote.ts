@@ -1,0 +1,111 @@
+// The repository at the other end: what it has, and bringing some of it here. Every command is a bounded
+// group of processes that speaks the repository's own protocol only (see process.ts, environment.ts).
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Failure } from '../errors.ts'
+import { type Credentials, createMask } from './credentials.ts'
+import { remoteEnvironment } from './environment.ts'
+import { runGit } from './process.ts'
+import { toFailure } from './remote-failure.ts'
+import type { RepositoryUrl } from './repository.ts'
+
+export interface RemotePlace {
+  repository: RepositoryUrl
+  credentials: Credentials | null
+  /** Where git runs; fetched commits go into its `.git`. */
+  directory: string
+  marker: string
+  onLine(line: string): void
+  signal: AbortSignal
+}
+
+/** Both reject with a GitError: only the caller knows whether a missing commit is a failure. */
+export interface Remote {
+  /** Everything the remote shows: its branches, its tags and more. */
+  advertised(): Promise<Advertised>
+  /** `history: 'none'` brings the named commits alone, `'whole'` all that came before them too. */
+  fetch(refspecs: string[], history: 'none' | 'whole'): Promise<void>
+}
+
+export interface Advertised {
+  defaultBranch: string | null
+  refs: { name: string; sha: string }[]
+}
+
+export interface Branch {
+  name: string
+  sha: string
+}
+
+const listTimeoutMs = 20_000
+/** git's own word for "no limit"; unlike --unshallow it is also right where everything is here. */
+const wholeDepth = 0x7fffffff
+
+export function openRemote({
+  repository,
+  credentials,
+  directory,
+  marker,
+  onLine,
+  signal,
+}: RemotePlace): Remote {
+  const env = remoteEnvironment(repository, credentials, marker)
+  const mask = createMask(credentials)
+  const run = (args: string[], options: string[]) =>
+    runGit([...args, ...trustingOwner(repository), '--', repository.url, ...options], {
+      ...{ cwd: directory, env, mask, onLine, signal },
+    })
+
+  return {
+    advertised: async () => parseAdvertised(await run(['ls-remote', '--symref'], [])),
+    fetch: async (refspecs, history) => {
+      const depth = history === 'none' ? 1 : wholeDepth
+      const quiet = ['--no-tags', '--no-recurse-submodules', '--no-write-fetch-head']
+      await run(['fetch', '--progress', `--depth=${depth}`, ...quiet], refspecs)
+    },
+  }
+}
+
+/**
+ * The default branch first, the others by name. Throws `git_remote_unreachable`, also when no answer comes
+ * in 20 s.
+ */
+export async function listBranches(
+  place: Pick<RemotePlace, 'repository' | 'credentials' | 'marker' | 'signal'>,
+): Promise<{ defaultBranch: string | null; branches: Branch[] }> {
+  const directory = await mkdtemp(join(tmpdir(), 'berth-git-'))
+  const deadline = AbortSignal.timeout(listTimeoutMs)
+  const signal = AbortSignal.any([place.signal, deadline])
+  try {
+    const advertised = await openRemote({ ...place, directory, signal, onLine: () => {} }).advertised()
+    return { defaultBranch: advertised.defaultBranch, branches: branchesOf(advertised) }
+  } catch (error) {
+    if (error !== deadline.reason) throw toFailure(error, place.repository, place.credentials)
+    const late = `cannot read ${place.repository.url}: no answer in ${listTimeoutMs / 1000} seconds`
+    throw new Failure('git_remote_unreachable', late)
+  } finally {
+    await rm(directory, { recursive: true, force: true })
+  }
+}
+
+export function branchesOf({ defaultBranch, refs }: Advertised): Branch[] {
+  const heads = refs.filter(({ name }) => name.startsWith('refs/heads/'))
+  const branches = heads.map(({ name, sha }) => ({ name: name.slice('refs/heads/'.length), sha }))
+  const rank = ({ name }: Branch) => (name === defaultBranch ? 0 : 1)
+  return branches.sort((one, other) => rank(one) - rank(other) || (one.name < other.name ? -1 : 1))
+}
+
+/** git reads another user's repository only when told so, and by a path the operator has told us to. */
+function trustingOwner({ kind }: RepositoryUrl): string[] {
+  return kind === 'path' ? ['--upload-pack=git -c safe.directory=* upload-pack'] : []
+}
+
+function parseAdvertised(output: string): Advertised {
+  const rows = output.split('\n').map((line) => line.split('\t'))
+  const symbolic = rows.find(([what, name]) => name === 'HEAD' && what?.startsWith('ref: refs/heads/'))?.[0]
+  const refs = rows.flatMap(([sha, name]) =>
+    sha !== undefined && name !== undefined && /^[0-9a-f]+$/.test(sha) ? [{ name, sha }] : [],
+  )
+  return { defaultBranch: symbolic?.slice('ref: refs/heads/'.length) ?? null, refs }
+}

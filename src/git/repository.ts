@@ -1,0 +1,155 @@
+// What a user may name as a source: a repository, a branch, a commit. Everything git will see passes
+// through here first, so that nothing reads as an option, another transport or a relative path.
+import { Failure } from '../errors.ts'
+import { type Credentials, checkCredentials } from './credentials.ts'
+
+export type RepositoryKind = 'https' | 'http' | 'ssh' | 'path'
+
+export interface RepositoryUrl {
+  /**
+   * What people see and git gets: never holds credentials. The user name of an ssh address is part of the
+   * address.
+   */
+  url: string
+  kind: RepositoryKind
+  /** In lower case, with the port when one is named; null for a path. */
+  host: string | null
+  credentials: Credentials | null
+}
+
+/** Throws `invalid_request` with what is wrong; the text itself is never repeated, it may hold a secret. */
+export function parseRepositoryUrl(text: string): RepositoryUrl {
+  const trimmed = text.trim()
+  refuseOddCharacters(trimmed)
+  if (trimmed.startsWith('/')) return parsePath(trimmed)
+  if (/^https?:\/\//i.test(trimmed)) return parseHttp(trimmed)
+  if (/^ssh:\/\//i.test(trimmed)) return parseSsh(trimmed)
+  const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(trimmed)?.[1]
+  if (scheme !== undefined) throw invalid(`begins with ${scheme}://; ${acceptedForms}`)
+  return parseScp(trimmed)
+}
+
+/** The address of a submodule as its parent names it: `./` and `../` start at the parent's own address. */
+export function resolveRepositoryUrl(parent: RepositoryUrl, text: string): RepositoryUrl {
+  if (!/^\.\.?\//.test(text)) return parseRepositoryUrl(text)
+  const scp = parent.kind === 'ssh' ? scpForm.exec(parent.url)?.groups : undefined
+  if (scp !== undefined)
+    return parseRepositoryUrl(`${scp.user}@${scp.host}:${resolvePath(`/${scp.path}`, text).slice(1)}`)
+  if (parent.kind === 'path') return parseRepositoryUrl(resolvePath(parent.url, text))
+  const { protocol, username, host, pathname } = new URL(parent.url)
+  const user = username === '' ? '' : `${username}@`
+  return parseRepositoryUrl(`${protocol}//${user}${host}${resolvePath(pathname, text)}`)
+}
+
+/** By git's own rules for `refs/heads/<branch>`. Throws `invalid_request`. */
+export function checkBranch(text: string): string {
+  const wrong = branchRules.find(([pattern]) => pattern.test(text))
+  if (wrong !== undefined) throw new Failure('invalid_request', `branch ${wrong[1]}`)
+  return text
+}
+
+/** A commit's id, whole or its first 4 digits or more, in lower case. Throws `invalid_request`. */
+export function checkCommit(text: string): string {
+  const commit = text.trim().toLowerCase()
+  if (!/^[0-9a-f]{4,64}$/.test(commit))
+    throw new Failure('invalid_request', 'commit must be 4 to 64 hex digits')
+  return commit
+}
+
+const acceptedForms = 'use https://, http://, ssh://, git@host:owner/name or an absolute path'
+const hostForm = /^(?:[a-z0-9_](?:[a-z0-9._-]*[a-z0-9])?|\[[0-9a-f:.]+\])$/i
+const scpForm = /^(?<user>[a-z0-9_][a-z0-9._-]*)@(?<host>[^:/@]{2,}):(?<path>.+)$/i
+
+const branchRules: [pattern: RegExp, what: string][] = [
+  [/^$/, 'is empty'],
+  [/^.{256}/su, 'is longer than 255 characters'],
+  [/^-/, 'begins with -'],
+  [/[\p{Cc}\s~^:?*[\\]/u, 'has a blank, a control character or one of ~ ^ : ? * [ \\'],
+  [/\.\.|\/\/|@\{|^@$/, 'has .. or // or @{, or is @'],
+  [/^\/|\/$/, 'begins or ends with /'],
+  [/(^|\/)\./, 'has a part that begins with a dot'],
+  [/\.lock(\/|$)|\.$/, 'ends with a dot or .lock'],
+]
+
+function refuseOddCharacters(text: string): void {
+  if (text === '') throw invalid('is empty')
+  if (/[\p{Cc}\s]/u.test(text)) throw invalid('has a blank or a control character')
+  if (text.includes('\\')) throw invalid('has a backslash')
+  if (text.startsWith('-')) throw invalid('begins with -')
+  if (text.includes('::')) throw invalid('has ::, which names a helper program')
+}
+
+function parsePath(text: string): RepositoryUrl {
+  if (text.split('/').includes('..')) throw invalid('has .. in its path')
+  const url = text.replace(/\/+$/, '')
+  if (url === '') throw invalid('names no repository')
+  return { url, kind: 'path', host: null, credentials: null }
+}
+
+function parseHttp(text: string): RepositoryUrl {
+  const { protocol, host, pathname, username, password } = parseUrl(text)
+  const named = username !== '' || password !== ''
+  return {
+    url: `${protocol}//${host}${repositoryPath(pathname)}`,
+    kind: protocol === 'https:' ? 'https' : 'http',
+    host,
+    credentials: named ? checkCredentials({ username: decode(username), password: decode(password) }) : null,
+  }
+}
+
+function parseSsh(text: string): RepositoryUrl {
+  const { host, pathname, username, password } = parseUrl(text)
+  if (password !== '') throw invalid('has a password, but ssh takes keys only')
+  if (!/^([a-z0-9_][a-z0-9._-]*)?$/i.test(username)) throw invalid('has an odd user name')
+  const user = username === '' ? '' : `${username}@`
+  return {
+    url: `ssh://${user}${host}${repositoryPath(pathname)}`,
+    kind: 'ssh',
+    host: host.toLowerCase(),
+    credentials: null,
+  }
+}
+
+function parseScp(text: string): RepositoryUrl {
+  const parts = scpForm.exec(text)?.groups
+  if (parts === undefined) throw invalid(`is none of the accepted forms: ${acceptedForms}`)
+  const { user, host, path } = parts as { user: string; host: string; path: string }
+  if (!hostForm.test(host)) throw invalid('has an odd host name')
+  if (path.startsWith('-')) throw invalid('has a path that begins with -')
+  return {
+    url: `${user}@${host}:${path.replace(/\/+$/, '')}`,
+    kind: 'ssh',
+    host: host.toLowerCase(),
+    credentials: null,
+  }
+}
+
+function parseUrl(text: string): URL {
+  if (!URL.canParse(text)) throw invalid('is not a valid URL')
+  const url = new URL(text)
+  if (!hostForm.test(url.hostname)) throw invalid('has an odd host name')
+  if (url.search !== '' || url.hash !== '') throw invalid('has a ? or a #')
+  return url
+}
+
+function repositoryPath(pathname: string): string {
+  const path = pathname.replace(/\/+$/, '')
+  if (path === '') throw invalid('names no repository')
+  return path
+}
+
+function resolvePath(parent: string, relative: string): string {
+  return new URL(relative, `http://parent${parent.replace(/\/+$/, '')}/`).pathname
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    throw invalid('has a user name or password with a broken % escape')
+  }
+}
+
+function invalid(what: string): Failure {
+  return new Failure('invalid_request', `repository URL ${what}`)
+}

@@ -1,0 +1,109 @@
+// The submodules of a commit. A stranger may have written `.gitmodules`: an address is held to the rules of
+// a service's own, and the parent's credentials go to the parent's origin only.
+import { realpath } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Failure, messageOf } from '../errors.ts'
+import type { Credentials } from './credentials.ts'
+import type { History } from './history.ts'
+import { type RepositoryKind, type RepositoryUrl, resolveRepositoryUrl } from './repository.ts'
+
+export interface Submodule {
+  /** Inside the parent's folder. */
+  path: string
+  repository: RepositoryUrl
+  credentials: Credentials | null
+  commit: string
+}
+
+interface Parent {
+  repository: RepositoryUrl
+  credentials: Credentials | null
+}
+
+/** What a submodule may be fetched over, by its parent's kind. Never a path: it would read this host. */
+const kinds: Record<RepositoryKind, RepositoryKind[]> = {
+  https: ['https'],
+  http: ['https', 'http'],
+  ssh: ['https', 'ssh'],
+  path: ['https'],
+}
+
+/** Those that the tree has a commit for. Throws `source_invalid` for an address that is refused. */
+export async function listSubmodules(history: History, sha: string, parent: Parent): Promise<Submodule[]> {
+  const submodules: Submodule[] = []
+  for (const { path, url, update } of await readEntries(history, sha)) {
+    if (path === undefined || !isPlain(path) || url === undefined || update === 'none') continue
+    const commit = await history.linkedCommit(sha, path)
+    if (commit !== null) submodules.push({ path, commit, ...locate(path, url, parent) })
+  }
+  return submodules
+}
+
+/** The folder that git made for a submodule. Throws `source_invalid` when a link leads elsewhere. */
+export async function submoduleDirectory(parentDirectory: string, path: string): Promise<string> {
+  const directory = join(await realpath(parentDirectory), path)
+  const reached = await realpath(directory).catch(() => null)
+  if (reached !== directory) throw refusal(path, 'its path is not a folder of the checkout')
+  return directory
+}
+
+type Entry = Partial<Record<'path' | 'url' | 'update', string>>
+
+async function readEntries(history: History, sha: string): Promise<Entry[]> {
+  const settings = await history.settingsOf(sha, '.gitmodules').catch(() => {
+    throw new Failure(
+      'source_invalid',
+      '.gitmodules cannot be read: it must be written like a git configuration',
+    )
+  })
+  return groupByName(settings)
+}
+
+/** Others are in no tree that git checks out, or would break a log line. */
+function isPlain(path: string): boolean {
+  return !/\p{Cc}/u.test(path) && path.split('/').every((part) => !['', '.', '..'].includes(part))
+}
+
+function groupByName(settings: [key: string, value: string][]): Entry[] {
+  const entries = new Map<string, Entry>()
+  for (const [key, value] of settings) {
+    const [, name, field] = /^submodule\.(.+)\.(path|url|update)$/s.exec(key) ?? []
+    if (name !== undefined) entries.set(name, { ...entries.get(name), [field as keyof Entry]: value })
+  }
+  return [...entries.values()]
+}
+
+function locate(path: string, url: string, parent: Parent): Parent {
+  const repository = resolve(path, url, parent)
+  if (!kinds[parent.repository.kind].includes(repository.kind)) {
+    throw refusal(path, `it is fetched over https only, but its URL is ${nouns[repository.kind]}`)
+  }
+  if (repository.kind === 'ssh' && repository.host !== parent.repository.host) {
+    throw refusal(path, "it is fetched over ssh from its parent's host only")
+  }
+  const inherited = isSameOrigin(repository, parent.repository) ? parent.credentials : null
+  return { repository, credentials: repository.credentials ?? inherited }
+}
+
+const nouns: Record<RepositoryKind, string> = {
+  https: 'https',
+  http: 'plain http',
+  ssh: 'ssh',
+  path: 'a local path',
+}
+
+function resolve(path: string, url: string, { repository }: Parent): RepositoryUrl {
+  try {
+    return resolveRepositoryUrl(repository, url)
+  } catch (error) {
+    throw refusal(path, messageOf(error))
+  }
+}
+
+function isSameOrigin(one: RepositoryUrl, other: RepositoryUrl): boolean {
+  return one.kind === other.kind && one.host === other.host
+}
+
+function refusal(path: string, why: string): Failure {
+  return new Failure('source_invalid', `submodule '${path}' is refused: ${why}`)
+}

@@ -1,0 +1,139 @@
+// What a checkout leaves on disk, and what a repository cannot make git do.
+import assert from 'node:assert/strict'
+import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { readTree, startCheckout } from '../support/checkout.ts'
+import { createGitServer } from '../support/git-server.ts'
+import { createRepository, temporaryDirectory } from '../support/repository.ts'
+
+test('the head of a branch is checked out as plain files, with its commit told', async (t) => {
+  const repository = createRepository(t)
+  repository.commit('First', { 'README.md': 'one' })
+  const sha = repository.commit('Fix the login\n\nIt was broken.', {
+    'README.md': 'two',
+    'src/app.js': 'run()',
+  })
+  const { url } = await createGitServer(t, repository)
+
+  const { directory, lines, done } = startCheckout(t, { url: `${url}/app` })
+
+  assert.deepEqual(await done, { commitSha: sha, commitMessage: 'Fix the login\n\nIt was broken.' })
+  assert.deepEqual(readTree(directory), { 'README.md': 'two', 'src/app.js': 'run()' })
+  assert.equal(lines[0], `cloning ${url}/app branch main`)
+  assert.equal(lines.at(-1), `checked out ${sha.slice(0, 7)} Fix the login`)
+})
+
+test('another branch than the default one is checked out by its name', async (t) => {
+  const repository = createRepository(t)
+  repository.commit('First', { file: 'main' })
+  repository.git('checkout', '--quiet', '-b', 'feature/login')
+  const sha = repository.commit('Second', { file: 'feature' })
+  repository.checkout('main')
+
+  const { directory, done } = startCheckout(t, { url: repository.directory, branch: 'feature/login' })
+
+  assert.equal((await done).commitSha, sha)
+  assert.deepEqual(readTree(directory), { file: 'feature' })
+})
+
+test('what was in the directory before is gone after the checkout', async (t) => {
+  const repository = createRepository(t)
+  repository.commit('First', { file: 'new' })
+  const directory = join(temporaryDirectory(t), 'source')
+  mkdirSync(join(directory, '.git'), { recursive: true })
+  writeFileSync(join(directory, '.git/config'), 'broken [')
+  writeFileSync(join(directory, 'left-over'), 'old')
+
+  await startCheckout(t, { url: repository.directory, directory }).done
+
+  assert.deepEqual(readTree(directory), { file: 'new' })
+})
+
+test('a repository that hashes with SHA-256 is checked out like any other', async (t) => {
+  const repository = createRepository(t, { hash: 'sha256' })
+  const sha = repository.commit('First', { file: 'one' })
+  const { url } = await createGitServer(t, repository)
+
+  for (const commit of [undefined, sha, sha.slice(0, 8)]) {
+    const { done } = startCheckout(t, { url: `${url}/app`, ...(commit === undefined ? {} : { commit }) })
+    assert.deepEqual(await done, { commitSha: sha, commitMessage: 'First' })
+  }
+})
+
+test('a repository of another user is read when its path is named', {
+  skip: process.getuid?.() !== 0,
+}, async (t) => {
+  const repository = createRepository(t)
+  repository.commit('First', { file: 'one' })
+  chmodSync(repository.root, 0o755)
+  for (const directory of [repository.directory, join(repository.directory, '.git')])
+    chownSync(directory, 12345, 12345)
+
+  const { directory, done } = startCheckout(t, { url: repository.directory })
+
+  await done
+  assert.deepEqual(readTree(directory), { file: 'one' })
+})
+
+test('links stay links, also those that lead out of the checkout', async (t) => {
+  const repository = createRepository(t)
+  repository.commit('First', { inside: { symlink: 'file' }, outside: { symlink: '/etc/passwd' }, file: '' })
+
+  const { directory, done } = startCheckout(t, { url: repository.directory })
+
+  await done
+  assert.deepEqual(readTree(directory), { file: '', inside: '-> file', outside: '-> /etc/passwd' })
+})
+
+test('a repository cannot run a filter or change files by its attributes', async (t) => {
+  const repository = createRepository(t)
+  const pointer = 'version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n'
+  const attributes = '*.bin filter=lfs\nsecret export-ignore\nversion export-subst\n'
+  const files = { '.gitattributes': attributes, 'a.bin': pointer, secret: 's', version: '$Format:%H$' }
+  repository.commit('First', files)
+
+  const { directory, done } = startCheckout(t, { url: repository.directory })
+
+  await done
+  assert.deepEqual(readTree(directory), files)
+})
+
+test('hooks of the host’s git templates do not run', async (t) => {
+  const repository = createRepository(t)
+  repository.commit('First', { file: '' })
+  const templates = temporaryDirectory(t)
+  mkdirSync(join(templates, 'hooks'))
+  const proof = join(templates, 'ran')
+  writeFileSync(join(templates, 'hooks/post-checkout'), `#!/bin/sh\ntouch ${proof}\n`, { mode: 0o755 })
+  process.env.GIT_TEMPLATE_DIR = templates
+  t.after(() => delete process.env.GIT_TEMPLATE_DIR)
+
+  await startCheckout(t, { url: repository.directory }).done
+
+  assert.deepEqual([existsSync(proof), readdirSync(templates)], [false, ['hooks']])
+})
+
+test('a long commit message is kept to 4 KiB of whole characters', async (t) => {
+  const repository = createRepository(t)
+  repository.commit(`a${'é'.repeat(4000)}`, {})
+
+  const { commitMessage } = await startCheckout(t, { url: repository.directory }).done
+
+  assert.equal(commitMessage, `a${'é'.repeat(2047)}`)
+})
+
+test('a branch or commit that reads as an option is refused before git sees it', async (t) => {
+  const repository = createRepository(t)
+  const proof = join(repository.root, 'owned')
+
+  const odd = `--upload-pack=touch ${proof}`
+  await assert.rejects(startCheckout(t, { url: repository.directory, branch: odd }).done, {
+    code: 'invalid_request',
+  })
+  await assert.rejects(startCheckout(t, { url: repository.directory, commit: odd }).done, {
+    code: 'invalid_request',
+  })
+
+  assert.equal(existsSync(proof), false)
+})

@@ -1,0 +1,135 @@
+// Which commit is found, how little is fetched for it, and what is said when there is none.
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { readTree, startCheckout } from '../support/checkout.ts'
+import { createGitServer } from '../support/git-server.ts'
+import { createRepository } from '../support/repository.ts'
+
+/**
+ * An old commit on main, one on a branch, one that only a tag holds, and one that only a hidden ref holds.
+ */
+function createHistory(t: TestContext) {
+  const repository = createRepository(t)
+  const old = repository.commit('Old', { file: 'old' })
+  const head = repository.commit('Head', { file: 'head' })
+  repository.git('checkout', '--quiet', '-b', 'side')
+  const side = repository.commit('Side', { file: 'side' })
+  repository.commit('After side', { file: 'after' })
+  repository.git('checkout', '--quiet', '--detach')
+  const tagged = repository.commit('Tagged', { file: 'tagged' })
+  repository.tag('v1')
+  const pull = repository.commit('Pull', { file: 'pull' })
+  repository.git('update-ref', 'refs/pull/1/head', pull)
+  repository.checkout('main')
+  return { repository, commits: { old, head, side, tagged, pull } }
+}
+
+for (const name of ['old', 'head', 'side', 'tagged', 'pull'] as const) {
+  for (const digits of [40, 10]) {
+    test(`the ${name} commit is found by ${digits} of its digits`, async (t) => {
+      const { repository, commits } = createHistory(t)
+      const { url } = await createGitServer(t, repository)
+
+      const commit = commits[name].slice(0, digits)
+      const { directory, done } = startCheckout(t, { url: `${url}/app`, commit })
+
+      assert.equal((await done).commitSha, commits[name])
+      assert.deepEqual(readTree(directory), { file: name })
+    })
+  }
+}
+
+test('a commit is found although the branch of the service is gone', async (t) => {
+  const { repository, commits } = createHistory(t)
+
+  const commit = commits.old.slice(0, 12)
+  const { done } = startCheckout(t, { url: repository.directory, branch: 'deleted', commit })
+
+  assert.equal((await done).commitSha, commits.old)
+})
+
+test('a whole commit is fetched without the history before it', async (t) => {
+  const repository = createRepository(t)
+  const noise = Array.from({ length: 40 }, (_, index) =>
+    repository.commit(`No ${index}`, { [`file-${index}`]: '' }),
+  )
+  const { url, requests } = await createGitServer(t, repository)
+
+  const { lines, done } = startCheckout(t, { url: `${url}/app`, commit: noise[20]! })
+
+  assert.equal((await done).commitMessage, 'No 20')
+  assert.equal(
+    lines.includes('remote: Total 3 (delta 0), reused 0 (delta 0), pack-reused 0'),
+    true,
+    lines.join('\n'),
+  )
+  assert.equal(requests.length, 2)
+})
+
+test('a whole commit is found on a server that gives out no commits by name', async (t) => {
+  const { repository, commits } = createHistory(t)
+  const { url } = await createGitServer(t, { ...repository, speaksOldProtocol: true })
+
+  for (const name of ['old', 'side'] as const) {
+    const { done } = startCheckout(t, { url: `${url}/app`, commit: commits[name] })
+    assert.equal((await done).commitSha, commits[name])
+  }
+})
+
+test('a commit nobody has is not found', async (t) => {
+  const { repository } = createHistory(t)
+  const { url } = await createGitServer(t, repository)
+
+  for (const commit of ['0123456789', '0123456789'.repeat(4)]) {
+    await assert.rejects(startCheckout(t, { url: `${url}/app`, commit }).done, {
+      code: 'source_not_found',
+      message: `commit ${commit} is on no branch or tag of ${url}/app`,
+    })
+  }
+})
+
+test('digits that fit two commits are refused as ambiguous', async (t) => {
+  const repository = createRepository(t)
+  const one = repository.commit('No 93', {})
+  repository.git('checkout', '--quiet', '--orphan', 'other')
+  const other = repository.commit('No 195', {})
+  const commit = 'e6f9'
+  assert.deepEqual([one.slice(0, 4), other.slice(0, 4)], [commit, commit])
+
+  await assert.rejects(startCheckout(t, { url: repository.directory, branch: 'gone', commit }).done, {
+    code: 'source_not_found',
+    message: `commit ${commit} is ambiguous; give more of its digits`,
+  })
+})
+
+test('a missing branch is told with the default branch', async (t) => {
+  const repository = createRepository(t)
+  repository.commit('First', {})
+  repository.branch('other')
+
+  await assert.rejects(startCheckout(t, { url: repository.directory, branch: 'mian' }).done, {
+    code: 'source_not_found',
+    message: `branch 'mian' is not in ${repository.directory}: its default branch is 'main'`,
+  })
+})
+
+test('a missing branch is told with the first five when there is no default branch', async (t) => {
+  const repository = createRepository(t)
+  repository.commit('First', {})
+  for (const name of ['f', 'e', 'd', 'c', 'b', 'a']) repository.branch(name)
+  repository.git('checkout', '--quiet', '--detach')
+
+  await assert.rejects(startCheckout(t, { url: repository.directory, branch: 'x' }).done, {
+    message: `branch 'x' is not in ${repository.directory}: it has 'a', 'b', 'c', 'd', 'e', and 2 more`,
+  })
+})
+
+test('an empty repository is told as empty', async (t) => {
+  const repository = createRepository(t)
+  const { url } = await createGitServer(t, repository)
+
+  await assert.rejects(startCheckout(t, { url: `${url}/app` }).done, {
+    code: 'source_not_found',
+    message: `branch 'main' is not in ${url}/app: the repository is empty`,
+  })
+})

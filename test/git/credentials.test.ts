@@ -1,0 +1,187 @@
+// Where a token goes and where it never goes, seen from the servers and from the process table.
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { messageOf } from '../../src/errors.ts'
+import { createMask } from '../../src/git/credentials.ts'
+import { readTree, startCheckout } from '../support/checkout.ts'
+import { gitProcesses, untilGitProcesses } from '../support/git-processes.ts'
+import { createGitServer } from '../support/git-server.ts'
+import { createRepository, temporaryDirectory } from '../support/repository.ts'
+
+const credentials = { username: 'x-access-token', password: 's3cr3t-%$\'"tok`en' }
+const basic = `Basic ${Buffer.from(`${credentials.username}:${credentials.password}`).toString('base64')}`
+
+function createApp(t: TestContext) {
+  const repository = createRepository(t)
+  repository.commit('First', { file: 'private' })
+  return repository
+}
+
+test('a private repository is checked out with its credentials', async (t) => {
+  const { url } = await createGitServer(t, { ...createApp(t), credentials })
+
+  const { directory, done } = startCheckout(t, { url: `${url}/app`, credentials })
+
+  await done
+  assert.deepEqual(readTree(directory), { file: 'private' })
+})
+
+test('a token that stands alone in the URL is enough', async (t) => {
+  const token = { username: 'ghp_12345678', password: '' }
+  const { url } = await createGitServer(t, { ...createApp(t), credentials: token })
+
+  const { lines, done } = startCheckout(t, { url: `${url.replace('://', '://ghp_12345678@')}/app` })
+
+  await done
+  assert.equal(lines[0], `cloning ${url}/app branch main`)
+})
+
+test('without credentials a private repository is told with what to do', async (t) => {
+  const { url } = await createGitServer(t, { ...createApp(t), credentials })
+
+  await assert.rejects(startCheckout(t, { url: `${url}/app` }).done, {
+    code: 'git_remote_unreachable',
+    message:
+      `cannot read ${url}/app: it asks for a user name and a password; ` +
+      'if it is private, connect an account of its host or put a user name and a token into its URL',
+  })
+})
+
+test('wrong credentials are told as refused and not shown', async (t) => {
+  const { url } = await createGitServer(t, { ...createApp(t), credentials })
+
+  const wrong = { username: 'deploy', password: 'not-the-one' }
+  await assert.rejects(startCheckout(t, { url: `${url}/app`, credentials: wrong }).done, {
+    code: 'git_remote_unreachable',
+    message:
+      `cannot read ${url}/app: it refused the user name or the password; ` +
+      'its user name and token may be wrong, expired or not allowed to read it',
+  })
+})
+
+test('credentials are in no argument of any git process', async (t) => {
+  const answer = ({ method }: { method: string }) => (method === 'POST' ? 'hang' : 'serve')
+  const { url } = await createGitServer(t, { ...createApp(t), credentials, answer })
+  const abort = new AbortController()
+
+  const { done } = startCheckout(t, {
+    url: `${url}/app`,
+    credentials,
+    signal: abort.signal,
+    marker: 'dep-argv',
+  })
+  const ended = assert.rejects(done, { name: 'AbortError' })
+  const commands = await untilGitProcesses('dep-argv', (found) =>
+    found.some((line) => line.includes('remote-http')),
+  )
+  abort.abort()
+  await ended
+
+  assert.doesNotMatch(commands.join('\n'), /s3cr3t|x-access-token/)
+  assert.deepEqual(gitProcesses('dep-argv'), [])
+})
+
+test('a redirect on the same host is followed with the credentials', async (t) => {
+  const { url } = await createGitServer(t, {
+    ...createApp(t),
+    credentials,
+    answer: ({ path }) => (path.startsWith('/old/') ? { redirect: path.replace('/old/', '/app/') } : 'serve'),
+  })
+
+  const { directory, done } = startCheckout(t, { url: `${url}/old`, credentials })
+
+  await done
+  assert.deepEqual(readTree(directory), { file: 'private' })
+})
+
+/**
+ * A host that demands the credentials, or does not, before it sends git to a stranger that would take them.
+ */
+async function checkoutByStranger(t: TestContext, demanded: boolean, strangerDemands: boolean) {
+  const app = createApp(t)
+  const stranger = await createGitServer(t, { ...app, ...(strangerDemands ? { credentials } : {}) })
+  const host = await createGitServer(t, {
+    ...app,
+    ...(demanded ? { credentials } : {}),
+    answer: ({ authorization, path }) => {
+      if (demanded && authorization === null) return 'serve'
+      return { redirect: stranger.url.replace('127.0.0.1', 'localhost') + path }
+    },
+  })
+  const done = startCheckout(t, { url: `${host.url}/app`, credentials }).done
+  await done.catch(() => {})
+  return { done, seen: stranger.requests.map(({ authorization }) => authorization) }
+}
+
+for (const demanded of [true, false]) {
+  const when = demanded ? 'after they were demanded' : 'that nobody demanded'
+
+  test(`a redirect to another host takes no credentials along ${when}`, async (t) => {
+    const { seen } = await checkoutByStranger(t, demanded, false)
+
+    assert.equal(seen.length > 0, true)
+    assert.deepEqual(new Set(seen), new Set([null]))
+  })
+
+  test(`another host gets none by demanding credentials ${when}`, async (t) => {
+    const { done, seen } = await checkoutByStranger(t, demanded, true)
+
+    await assert.rejects(done, { code: 'git_remote_unreachable' })
+    assert.deepEqual(new Set(seen), new Set([null]))
+  })
+}
+
+test('a public repository that moved to another host is checked out from there', async (t) => {
+  const { done } = await checkoutByStranger(t, false, false)
+
+  assert.equal((await done).commitMessage, 'First')
+})
+
+test('the home directory’s own passwords are not used', async (t) => {
+  const { url, requests } = await createGitServer(t, { ...createApp(t), credentials })
+  const home = temporaryDirectory(t)
+  writeFileSync(join(home, '.netrc'), 'machine 127.0.0.1 login root password toor\n')
+  writeFileSync(join(home, '.gitconfig'), '[http]\n\textraHeader = Authorization: Basic cm9vdDp0b29y\n')
+  const { HOME } = process.env
+  process.env.HOME = home
+  t.after(() => {
+    process.env.HOME = HOME
+  })
+
+  await assert.rejects(startCheckout(t, { url: `${url}/app` }).done, { code: 'git_remote_unreachable' })
+
+  assert.deepEqual(new Set(requests.map(({ authorization }) => authorization)), new Set([null]))
+})
+
+test('what a remote says of the credentials is masked in the error', async (t) => {
+  const text = `${credentials.password} and ${basic} are not welcome\n`
+  const { url } = await createGitServer(t, {
+    ...createApp(t),
+    credentials,
+    answer: () => ({ status: 403, text }),
+  })
+
+  await assert.rejects(startCheckout(t, { url: `${url}/app`, credentials }).done, (error) => {
+    assert.match(messageOf(error), /\*\*\* and Basic \*\*\* are not welcome/)
+    assert.doesNotMatch(messageOf(error), /s3cr3t/)
+    return true
+  })
+})
+
+test('every spelling of a secret is masked, and credentials of any URL too', () => {
+  const { password } = credentials
+  const text = `${password} ${encodeURIComponent(password)} ${basic} https://a:b@example.com/x`
+
+  assert.equal(createMask(credentials)(text), '*** *** Basic *** https://***@example.com/x')
+})
+
+test('credentials with a line break are refused before git sees them', async (t) => {
+  const forged = { username: 'a', password: 'b\nhost=evil.example.com' }
+
+  await assert.rejects(startCheckout(t, { url: 'https://example.com/app', credentials: forged }).done, {
+    code: 'invalid_request',
+    message: 'the user name or password of the repository has a control character',
+  })
+})

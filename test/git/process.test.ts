@@ -1,0 +1,94 @@
+// That git always ends: a group is killed as a whole, and what a killed daemon left behind is found again.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { type TestContext, test } from 'node:test'
+import { reapGit } from '../../src/git/reaper.ts'
+import { startCheckout } from '../support/checkout.ts'
+import { gitProcesses, untilGitProcesses } from '../support/git-processes.ts'
+import { createGitServer, type GitServerAnswer } from '../support/git-server.ts'
+import { createRepository, temporaryDirectory } from '../support/repository.ts'
+
+/** Large enough that its pack is cut in the middle, with more objects than git unpacks one by one. */
+function createLargeRepository(t: TestContext) {
+  const repository = createRepository(t)
+  const names = Array.from({ length: 150 }, (_, index) => `file-${index}`)
+  const files = names.map((name) => [name, randomBytes(600).toString('hex')])
+  repository.commit('Large', Object.fromEntries(files))
+  return repository
+}
+
+const newMarker = () => `dep-${randomBytes(6).toString('hex')}`
+const runs = (name: string) => (commands: string[]) => commands.some((line) => line.includes(name))
+
+const silences: [what: string, answer: GitServerAnswer, helper: string][] = [
+  ['never answers', 'hang', 'remote-http'],
+  ['stops in the middle of the pack', 'stall', 'index-pack'],
+]
+
+for (const [what, answer, helper] of silences) {
+  test(`no git process stays after an abort while the remote ${what}`, async (t) => {
+    const { url } = await createGitServer(t, { ...createLargeRepository(t), answer: () => answer })
+    const [marker, abort] = [newMarker(), new AbortController()]
+    const { done } = startCheckout(t, { url: `${url}/app`, marker, signal: abort.signal })
+    const ended = assert.rejects(done, { name: 'Error', message: 'canceled' })
+    await untilGitProcesses(marker, runs(helper))
+
+    abort.abort(new Error('canceled'))
+    await ended
+
+    assert.deepEqual(gitProcesses(marker), [])
+  })
+}
+
+test('an aborted signal starts no git at all', async (t) => {
+  const { url, requests } = await createGitServer(t, createLargeRepository(t))
+
+  const signal = AbortSignal.abort(new Error('canceled'))
+  await assert.rejects(startCheckout(t, { url: `${url}/app`, signal }).done, { message: 'canceled' })
+
+  assert.deepEqual(requests, [])
+})
+
+const daemon = `
+  import { checkoutSource } from './src/git/checkout.ts'
+  import { parseRepositoryUrl } from './src/git/repository.ts'
+  const [url, directory, marker] = process.argv.slice(1)
+  await checkoutSource({
+    ...{ repository: parseRepositoryUrl(url), credentials: null, branch: 'main', commit: null },
+    ...{ directory, marker, onLine() {}, signal: new AbortController().signal },
+  })
+`
+
+test('the git processes of a daemon that was killed are ended by their marker', async (t) => {
+  const { url } = await createGitServer(t, { ...createLargeRepository(t), answer: () => 'stall' })
+  const [marker, directory] = [newMarker(), temporaryDirectory(t)]
+  const cwd = new URL('../..', import.meta.url).pathname
+  const flags = ['--import', 'tsx', '--input-type=module', '--eval', daemon]
+  const child = spawn(process.execPath, [...flags, '--', `${url}/app`, directory, marker], {
+    cwd,
+    stdio: 'inherit',
+  })
+  const ended = new Promise((resolve) => child.on('exit', resolve))
+  await untilGitProcesses(marker, runs('index-pack'))
+  child.kill('SIGKILL')
+  await ended
+  assert.equal(runs('index-pack')(gitProcesses(marker)), true, 'git outlives the daemon')
+
+  const killed = await reapGit(marker)
+
+  assert.equal(killed >= 3, true, `only ${killed} were killed`)
+  assert.deepEqual(gitProcesses(marker), [])
+})
+
+test('a marker that only begins alike is left alone', async (t) => {
+  const marker = newMarker()
+  const env = { PATH: process.env.PATH, BERTH_GIT_MARKER: `${marker}-other` }
+  const other = spawn('sleep', ['60'], { env })
+  t.after(() => other.kill('SIGKILL'))
+  await untilGitProcesses(`${marker}-other`, (commands) => commands.length === 1)
+
+  const killed = await reapGit(marker)
+
+  assert.deepEqual([killed, gitProcesses(`${marker}-other`)], [0, ['sleep 60']])
+})

@@ -1,0 +1,126 @@
+// What a remote that refuses, breaks or is not there is called, and the list of branches.
+import assert from 'node:assert/strict'
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { listBranches } from '../../src/git/remote.ts'
+import { parseRepositoryUrl } from '../../src/git/repository.ts'
+import { readTree, startCheckout } from '../support/checkout.ts'
+import { createGitServer } from '../support/git-server.ts'
+import { createRepository, temporaryDirectory } from '../support/repository.ts'
+
+const noSignal = new AbortController().signal
+
+function branchesOf(url: string, signal = noSignal) {
+  return listBranches({ repository: parseRepositoryUrl(url), credentials: null, marker: 'list', signal })
+}
+
+test('branches are listed with the default branch first and the others by name', async (t) => {
+  const repository = createRepository(t)
+  const sha = repository.commit('First', {})
+  for (const name of ['a', 'feature/z', 'b']) repository.branch(name)
+  repository.tag('v1')
+  const { url } = await createGitServer(t, repository)
+
+  const list = await branchesOf(`${url}/app`)
+
+  const branches = ['main', 'a', 'b', 'feature/z'].map((name) => ({ name, sha }))
+  assert.deepEqual(list, { defaultBranch: 'main', branches })
+  assert.deepEqual(await branchesOf(repository.directory), list)
+})
+
+test('an empty repository has no branches and no default branch', async (t) => {
+  const { directory } = createRepository(t)
+
+  assert.deepEqual(await branchesOf(directory), { defaultBranch: null, branches: [] })
+})
+
+test('listing branches ends when the caller no longer wants them', async (t) => {
+  const { url } = await createGitServer(t, { ...createRepository(t), answer: () => 'hang' })
+
+  await assert.rejects(branchesOf(`${url}/app`, AbortSignal.timeout(200)), { name: 'TimeoutError' })
+})
+
+const advice = 'if it is private, connect an account of its host or put a user name and a token into its URL'
+
+test('a repository that the server does not have is told with its words', async (t) => {
+  const { url } = await createGitServer(t, {
+    ...createRepository(t),
+    answer: () => ({ status: 404, text: 'Repository not found.\n' }),
+  })
+
+  await assert.rejects(startCheckout(t, { url: `${url}/web` }).done, {
+    code: 'git_remote_unreachable',
+    message: `cannot read ${url}/web: repository '${url}/web/' not found (Repository not found.); ${advice}`,
+  })
+})
+
+test('a server that fails is told with its status and without advice', async (t) => {
+  const { url } = await createGitServer(t, { ...createRepository(t), answer: () => ({ status: 500 }) })
+
+  await assert.rejects(branchesOf(`${url}/app`), {
+    code: 'git_remote_unreachable',
+    message:
+      `cannot read ${url}/app: ` + `unable to access '${url}/app/': The requested URL returned error: 500`,
+  })
+})
+
+test('a server that is not there is told as unreachable', async (t) => {
+  await assert.rejects(startCheckout(t, { url: 'http://127.0.0.1:9/app' }).done, {
+    code: 'git_remote_unreachable',
+    message: /^cannot read http:\/\/127\.0\.0\.1:9\/app: unable to access .*(Failed to connect|refused)/,
+  })
+})
+
+test('a path that is no repository is told as such', async (t) => {
+  const directory = temporaryDirectory(t)
+
+  await assert.rejects(startCheckout(t, { url: directory }).done, {
+    code: 'git_remote_unreachable',
+    message:
+      `cannot read ${directory}: '${directory}' does not appear to be a git repository; ` +
+      'the path must be a git repository that the server may read',
+  })
+})
+
+/** An `ssh` that notes its arguments and runs the last of them here, or refuses. */
+function installSsh(t: TestContext, action: string) {
+  const directory = temporaryDirectory(t)
+  const notes = join(directory, 'notes')
+  mkdirSync(join(directory, 'bin'))
+  const script = `#!/bin/sh\necho "$@" > ${notes}\nfor last; do :; done\n${action}\n`
+  writeFileSync(join(directory, 'bin/ssh'), script)
+  chmodSync(join(directory, 'bin/ssh'), 0o755)
+  const { PATH } = process.env
+  process.env.PATH = `${join(directory, 'bin')}:${PATH}`
+  t.after(() => {
+    process.env.PATH = PATH
+  })
+  return { notes, directory }
+}
+
+test('a repository is checked out over ssh, without questions', async (t) => {
+  const repository = createRepository(t)
+  repository.commit('First', { file: 'one' })
+  const { directory } = installSsh(t, `cd ${repository.root} && eval "$last"`)
+
+  for (const url of ['git@example.com:app', `ssh://git@example.com:2222${repository.directory}`]) {
+    const checkout = startCheckout(t, { url })
+    await checkout.done
+    assert.deepEqual(readTree(checkout.directory), { file: 'one' })
+  }
+
+  const { notes } = readTree(directory)
+  assert.match(notes ?? '', /-o BatchMode=yes -o StrictHostKeyChecking=accept-new .*-p 2222 git@example\.com/)
+})
+
+test('a key that the ssh server does not know is told with what to do', async (t) => {
+  installSsh(t, 'echo "git@example.com: Permission denied (publickey)." >&2; exit 255')
+
+  await assert.rejects(startCheckout(t, { url: 'git@example.com:acme/web.git' }).done, {
+    code: 'git_remote_unreachable',
+    message:
+      'cannot read git@example.com:acme/web.git: git@example.com: Permission denied (publickey).; ' +
+      "if it is private, add the server's ssh key to it as a deploy key",
+  })
+})

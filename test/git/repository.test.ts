@@ -1,0 +1,167 @@
+// What is accepted as a repository, a branch and a commit, and the words for what is not.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { codeOf, messageOf } from '../../src/errors.ts'
+import {
+  checkBranch,
+  checkCommit,
+  parseRepositoryUrl,
+  resolveRepositoryUrl,
+} from '../../src/git/repository.ts'
+
+const noCredentials = { credentials: null }
+
+function refusalOf(run: () => unknown): { code: string; message: string } {
+  try {
+    run()
+  } catch (error) {
+    return { code: codeOf(error), message: messageOf(error) }
+  }
+  throw new assert.AssertionError({ message: 'it was accepted' })
+}
+
+test('every accepted form of a repository is read the way people see it', () => {
+  const url = (text: string) => parseRepositoryUrl(text)
+
+  assert.deepEqual(
+    [
+      url('  https://GitHub.com/acme/web.git/ '),
+      url('http://127.0.0.1:3000/acme/web'),
+      url('ssh://git@example.com:2222/acme/web.git'),
+      url('git@example.com:acme/web.git'),
+      url('/srv/git/web.git/'),
+    ],
+    [
+      { url: 'https://github.com/acme/web.git', kind: 'https', host: 'github.com', ...noCredentials },
+      { url: 'http://127.0.0.1:3000/acme/web', kind: 'http', host: '127.0.0.1:3000', ...noCredentials },
+      {
+        ...{ url: 'ssh://git@example.com:2222/acme/web.git', kind: 'ssh', host: 'example.com:2222' },
+        ...noCredentials,
+      },
+      { url: 'git@example.com:acme/web.git', kind: 'ssh', host: 'example.com', ...noCredentials },
+      { url: '/srv/git/web.git', kind: 'path', host: null, ...noCredentials },
+    ],
+  )
+})
+
+test('credentials in a URL are taken out of it and decoded', () => {
+  const both = parseRepositoryUrl('https://deploy:p%40ss%2Fword@example.com/acme/web.git')
+  const tokenOnly = parseRepositoryUrl('https://ghp_token@example.com/acme/web.git')
+
+  assert.deepEqual(
+    [both.url, both.credentials, tokenOnly.url, tokenOnly.credentials],
+    [
+      ...['https://example.com/acme/web.git', { username: 'deploy', password: 'p@ss/word' }],
+      ...['https://example.com/acme/web.git', { username: 'ghp_token', password: '' }],
+    ],
+  )
+})
+
+const refusedUrls: [text: string, reason: RegExp][] = [
+  ['', /is empty/],
+  ['-oProxyCommand=touch /tmp/owned', /has a blank/],
+  ['--upload-pack=/bin/sh', /begins with -/],
+  ['ext::sh -c id', /has a blank/],
+  ['ext::/bin/id', /has ::/],
+  ['file:///etc/passwd', /begins with file:\/\//],
+  ['git://example.com/web.git', /begins with git:\/\//],
+  ['ftp://example.com/web.git', /begins with ftp:\/\//],
+  ['../web', /none of the accepted forms/],
+  ['acme/web', /none of the accepted forms/],
+  ['/srv/../etc', /has \.\. in its path/],
+  ['/', /names no repository/],
+  ['https://example.com', /names no repository/],
+  ['https://example.com/web?x=1', /has a \? or a #/],
+  ['https://example.com\\@evil.com/web', /has a backslash/],
+  ['https://exa\nmple.com/web', /control character/],
+  ['https://user:a%0Ab@example.com/web', /control character/],
+  ['https://user%3Aname:secret@example.com/web', /colon/],
+  ['https://user:%zz@example.com/web', /broken % escape/],
+  ['https:///web', /not a valid URL|odd host|names no repository/],
+  ['ssh://-oProxyCommand=x/web', /odd host|not a valid URL/],
+  ['ssh://-x@example.com/web', /odd user name/],
+  ['ssh://git:password@example.com/web', /ssh takes keys only/],
+  ['git@-oProxyCommand=x:web', /odd host/],
+  ['git@h:web', /none of the accepted forms/],
+  ['git@example.com:-web', /begins with -/],
+  ['-git@example.com:web', /begins with -/],
+  ['https://$(id)/web', /odd host|not a valid URL/],
+]
+
+for (const [text, reason] of refusedUrls) {
+  test(`${JSON.stringify(text)} is refused as a repository`, () => {
+    const { code, message } = refusalOf(() => parseRepositoryUrl(text))
+    assert.equal(code, 'invalid_request')
+    assert.match(message, reason)
+  })
+}
+
+test('a refused repository URL is not repeated, since it may hold a password', () => {
+  const { message } = refusalOf(() => parseRepositoryUrl('ftp://user:hunter2hunter2@example.com/web'))
+
+  assert.doesNotMatch(message, /hunter2/)
+})
+
+test('a relative address starts at the address of the parent', () => {
+  const resolved = (parent: string, text: string) =>
+    resolveRepositoryUrl(parseRepositoryUrl(parent), text).url
+
+  assert.deepEqual(
+    [
+      resolved('https://user:secret@example.com/acme/web.git', '../lib.git'),
+      resolved('https://example.com/acme/web.git', './lib'),
+      resolved('http://example.com:3000/web', '../../../lib'),
+      resolved('git@example.com:acme/web.git', '../lib.git'),
+      resolved('ssh://git@example.com:2222/acme/web', '../lib'),
+      resolved('/srv/web', '../lib'),
+      resolved('https://example.com/acme/web.git', 'https://other.com/lib'),
+    ],
+    [
+      'https://example.com/acme/lib.git',
+      'https://example.com/acme/web.git/lib',
+      'http://example.com:3000/lib',
+      'git@example.com:acme/lib.git',
+      'ssh://git@example.com:2222/acme/lib',
+      '/srv/lib',
+      'https://other.com/lib',
+    ],
+  )
+})
+
+test('branches are accepted by git’s own rules', () => {
+  const accepted = ['main', 'feature/login', 'v1.2', 'über', 'a'.repeat(255), "it's;$(id)"]
+  const refused = [
+    ...[
+      '',
+      '-f',
+      '--upload-pack=x',
+      'a b',
+      'a\tb',
+      'a\0b',
+      'a..b',
+      'a//b',
+      '/a',
+      'a/',
+      '.a',
+      'a/.b',
+      'a.lock',
+    ],
+    ...['a.lock/b', 'a.', '@', 'a@{1}', 'a~1', 'a^', 'a:b', 'a?', 'a*', 'a[', 'a\\b', 'a'.repeat(256)],
+  ]
+
+  assert.deepEqual(accepted.map(checkBranch), accepted)
+  assert.deepEqual(
+    refused.map((branch) => refusalOf(() => checkBranch(branch)).code),
+    refused.map(() => 'invalid_request'),
+  )
+})
+
+test('a commit is 4 to 64 hex digits', () => {
+  assert.deepEqual([' 1A2b ', 'a'.repeat(64)].map(checkCommit), ['1a2b', 'a'.repeat(64)])
+  assert.deepEqual(
+    ['', 'abc', 'a'.repeat(65), 'main', '-abcd', 'abcd;id', 'HEAD~1'].map(
+      (text) => refusalOf(() => checkCommit(text)).code,
+    ),
+    Array(7).fill('invalid_request'),
+  )
+})

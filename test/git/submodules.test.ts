@@ -1,0 +1,154 @@
+// Submodules: fetched like a source of their own, or refused with a reason a person can act on.
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { readTree, startCheckout } from '../support/checkout.ts'
+import { createGitServer, type GitServerOptions } from '../support/git-server.ts'
+import { createRepository, temporaryDirectory } from '../support/repository.ts'
+
+/** An `app` and a `lib` beside each other on one server; `lib` has an older commit and a newer one. */
+async function createPair(t: TestContext, options: Partial<GitServerOptions> = {}) {
+  const root = temporaryDirectory(t)
+  const lib = createRepository(t, { root, name: 'lib' })
+  const pinned = lib.commit('Pinned', { 'lib.js': 'pinned' })
+  lib.commit('Newer', { 'lib.js': 'newer' })
+  const app = createRepository(t, { root, name: 'app' })
+  app.commit('App', { 'app.js': 'app' })
+  const { url, requests } = await createGitServer(t, { root, ...options })
+  return { root, app, lib, pinned, url, requests }
+}
+
+test('a submodule beside its parent is checked out at the commit the parent names', async (t) => {
+  const { app, pinned, url } = await createPair(t)
+  app.submodule('vendor/lib', '../lib', pinned)
+
+  const { directory, lines, done } = startCheckout(t, { url: `${url}/app` })
+
+  await done
+  const { '.gitmodules': _, ...files } = readTree(directory)
+  assert.deepEqual(files, { 'app.js': 'app', 'vendor/lib/lib.js': 'pinned' })
+  assert.equal(lines.includes(`submodule vendor/lib: cloning ${url}/lib commit ${pinned}`), true)
+})
+
+test('a submodule of a submodule is checked out too', async (t) => {
+  const { root, app, lib, pinned, url } = await createPair(t)
+  const deep = createRepository(t, { root, name: 'deep' }).commit('Deep', { 'deep.js': 'deep' })
+  assert.notEqual(lib.submodule('deep', `${url}/deep`, deep), pinned)
+  app.submodule('lib', `${url}/lib`, lib.git('rev-parse', 'HEAD'))
+
+  const { directory, done } = startCheckout(t, { url: `${url}/app` })
+
+  await done
+  assert.equal(readTree(directory)['lib/deep/deep.js'], 'deep')
+})
+
+test('a submodule of the same origin gets the credentials of its parent', async (t) => {
+  const credentials = { username: 'deploy', password: 'the-secret' }
+  const { app, pinned, url } = await createPair(t, { credentials })
+  app.submodule('lib', '../lib', pinned)
+
+  const { directory, done } = startCheckout(t, { url: `${url}/app`, credentials })
+
+  await done
+  assert.equal(readTree(directory)['lib/lib.js'], 'pinned')
+})
+
+test('a submodule of another origin gets no credentials, however much it asks', async (t) => {
+  const credentials = { username: 'deploy', password: 'the-secret' }
+  const { root, app, pinned, url } = await createPair(t, { credentials })
+  const stranger = await createGitServer(t, { root, credentials })
+  app.submodule('lib', `${stranger.url}/lib`, pinned)
+
+  await assert.rejects(startCheckout(t, { url: `${url}/app`, credentials }).done, {
+    code: 'git_remote_unreachable',
+  })
+
+  assert.deepEqual(new Set(stranger.requests.map(({ authorization }) => authorization)), new Set([null]))
+})
+
+const refusals: [url: string, why: string][] = [
+  ['git@example.com:acme/lib.git', 'it is fetched over https only, but its URL is ssh'],
+  ['/etc', 'it is fetched over https only, but its URL is a local path'],
+  ['file:///etc', 'repository URL begins with file://; use https://, http://, ssh://, git@host:owner/name'],
+  ['ext::/bin/id', 'repository URL has ::, which names a helper program'],
+  ['--upload-pack=id', 'repository URL begins with -'],
+]
+
+for (const [address, why] of refusals) {
+  test(`a submodule at ${address} is refused`, async (t) => {
+    const { app, pinned, url } = await createPair(t)
+    app.submodule('lib', address, pinned)
+
+    await assert.rejects(startCheckout(t, { url: `${url}/app` }).done, (error: Error & { code: string }) => {
+      assert.equal(error.code, 'source_invalid')
+      assert.equal(error.message.startsWith(`submodule 'lib' is refused: ${why}`), true, error.message)
+      return true
+    })
+  })
+}
+
+test('a submodule beside a local repository is refused, since it would read the host', async (t) => {
+  const { app, pinned } = await createPair(t)
+  app.submodule('lib', '../lib', pinned)
+
+  await assert.rejects(startCheckout(t, { url: app.directory }).done, {
+    code: 'source_invalid',
+    message: "submodule 'lib' is refused: it is fetched over https only, but its URL is a local path",
+  })
+})
+
+test('submodules that name themselves end at a fixed depth', async (t) => {
+  const { app, pinned, url } = await createPair(t)
+  let commit = app.submodule('again', `${url}/app`, pinned)
+  for (let depth = 0; depth < 8; depth++) commit = app.submodule('again', `${url}/app`, commit)
+
+  await assert.rejects(startCheckout(t, { url: `${url}/app` }).done, {
+    code: 'source_invalid',
+    message: 'submodules are nested deeper than 5',
+  })
+})
+
+test('a submodule that nobody wants updated stays an empty folder', async (t) => {
+  const { app, pinned, url } = await createPair(t)
+  app.submodule('lib', '../lib', pinned, { update: 'none' })
+
+  const { directory, done } = startCheckout(t, { url: `${url}/app` })
+
+  await done
+  assert.equal(readTree(directory)['lib/'], '')
+})
+
+test('a commit that the remote of a submodule does not have is not found', async (t) => {
+  const { app, url } = await createPair(t)
+  const unknown = '0123456789'.repeat(4)
+  app.submodule('lib', '../lib', unknown)
+
+  await assert.rejects(startCheckout(t, { url: `${url}/app` }).done, {
+    code: 'source_not_found',
+    message: `commit ${unknown} is on no branch or tag of ${url}/lib`,
+  })
+})
+
+test('paths that lead out of the checkout name no submodule', async (t) => {
+  const { app, pinned, url } = await createPair(t)
+  for (const path of ['../lib', '/tmp/lib', '.', 'a//b']) {
+    app.git('config', '--file', '.gitmodules', `submodule.${path}.path`, path)
+    app.git('config', '--file', '.gitmodules', `submodule.${path}.url`, `${url}/lib`)
+  }
+  app.submodule('lib', '../lib', pinned)
+
+  const { directory, done } = startCheckout(t, { url: `${url}/app` })
+
+  await done
+  const { '.gitmodules': _, ...files } = readTree(directory)
+  assert.deepEqual(files, { 'app.js': 'app', 'lib/lib.js': 'pinned' })
+})
+
+test('a broken .gitmodules is told', async (t) => {
+  const { app, url } = await createPair(t)
+  app.commit('Broken', { '.gitmodules': '[submodule "lib"\n' })
+
+  await assert.rejects(startCheckout(t, { url: `${url}/app` }).done, {
+    code: 'source_invalid',
+    message: '.gitmodules cannot be read: it must be written like a git configuration',
+  })
+})

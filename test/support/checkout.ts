@@ -1,0 +1,57 @@
+// One checkout as a deploy asks for it, into a temp folder, with everything it said.
+import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { type Checkout, checkoutSource } from '../../src/git/checkout.ts'
+import type { Credentials } from '../../src/git/credentials.ts'
+import { parseRepositoryUrl } from '../../src/git/repository.ts'
+import { temporaryDirectory } from './repository.ts'
+
+export interface CheckoutOptions {
+  url: string
+  branch?: string
+  commit?: string
+  credentials?: Credentials
+  signal?: AbortSignal
+  marker?: string
+  directory?: string
+}
+
+export interface CheckoutRun {
+  directory: string
+  lines: string[]
+  done: Promise<Checkout>
+}
+
+export function startCheckout(t: TestContext, options: CheckoutOptions): CheckoutRun {
+  const { directory = join(temporaryDirectory(t), 'source') } = options
+  const lines: string[] = []
+  const repository = parseRepositoryUrl(options.url)
+  const done = checkoutSource({
+    repository,
+    credentials: options.credentials ?? repository.credentials,
+    branch: options.branch ?? 'main',
+    commit: options.commit ?? null,
+    directory,
+    marker: options.marker ?? 'dep-test',
+    onLine: (line) => lines.push(line),
+    signal: options.signal ?? new AbortController().signal,
+  })
+  return { directory, lines, done }
+}
+
+/**
+ * Every file below, by path: its content, or `-> target` for a link. Folders count only when they are
+ * empty.
+ */
+export function readTree(directory: string, prefix = ''): Record<string, string> {
+  const names = readdirSync(directory)
+  if (names.length === 0 && prefix !== '') return { [prefix]: '' }
+  return Object.assign({}, ...names.map((name) => readEntry(join(directory, name), prefix + name)))
+}
+
+function readEntry(path: string, name: string): Record<string, string> {
+  const status = lstatSync(path)
+  if (status.isSymbolicLink()) return { [name]: `-> ${readlinkSync(path)}` }
+  return status.isDirectory() ? readTree(path, `${name}/`) : { [name]: readFileSync(path, 'utf8') }
+}

@@ -1,0 +1,35 @@
+// The git processes of one marker, read from the kernel: what a test asks when it says that none is left.
+import { readdirSync, readFileSync } from 'node:fs'
+import { setTimeout as wait } from 'node:timers/promises'
+
+/** The command lines of the living processes that carry the marker, sorted. */
+export function gitProcesses(marker: string): string[] {
+  const entry = `BERTH_GIT_MARKER=${marker}`
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+  const marked = pids.filter((pid) => read(pid, 'environ').split('\0').includes(entry))
+  return marked.map((pid) => read(pid, 'cmdline').replaceAll('\0', ' ').trim()).sort()
+}
+
+/** Waits until the marked processes are as the test needs them. */
+export async function untilGitProcesses(
+  marker: string,
+  isMet: (commands: string[]) => boolean,
+  deadlineMs = 20_000,
+): Promise<string[]> {
+  const until = performance.now() + deadlineMs
+  for (;;) {
+    const commands = gitProcesses(marker)
+    if (isMet(commands)) return commands
+    if (performance.now() > until)
+      throw new Error(`git processes stayed as they are: ${JSON.stringify(commands)}`)
+    await wait(20)
+  }
+}
+
+function read(pid: string, file: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'utf8')
+  } catch {
+    return ''
+  }
+}

@@ -1,0 +1,125 @@
+// A smart-HTTP git server on a free port: node:http in front of `git http-backend`. Each request may be
+// answered in another way, so that a test can have a remote that refuses, moves, or falls silent half way.
+import { spawn } from 'node:child_process'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { TestContext } from 'node:test'
+
+export interface GitServerRequest {
+  method: string
+  /** With the query. */
+  path: string
+  authorization: string | null
+}
+
+/**
+ * `serve` and `stall` demand the credentials first. `hang` answers nothing; `stall` sends the first 32 KiB
+ * of a larger answer and nothing more.
+ */
+export type GitServerAnswer =
+  | 'serve'
+  | 'hang'
+  | 'stall'
+  | { status: number; text?: string }
+  | { redirect: string }
+
+export interface GitServerOptions {
+  /** The folder whose repositories are served by name. */
+  root: string
+  credentials?: { username: string; password: string }
+  /** The first version of git's protocol, in which a server gives out only what its refs name. */
+  speaksOldProtocol?: boolean
+  /** `serve` when it is left out. */
+  answer?: (request: GitServerRequest) => GitServerAnswer
+}
+
+export interface GitServer {
+  /** Without a slash at its end. */
+  url: string
+  requests: GitServerRequest[]
+}
+
+const stallBytes = 32 * 1024
+
+export async function createGitServer(t: TestContext, options: GitServerOptions): Promise<GitServer> {
+  const requests: GitServerRequest[] = []
+  const server = createServer((request, response) => {
+    const { method = 'GET', url: path = '/', headers } = request
+    const seen = { method, path, authorization: headers.authorization ?? null }
+    requests.push(seen)
+    const answer = options.answer?.(seen) ?? 'serve'
+    if (answer === 'hang') return
+    if (typeof answer === 'object') refuse(answer, response)
+    else if (!isAllowed(seen, options)) demandCredentials(response)
+    else serve(backendEnvironment(options, request), request, response, answer === 'stall')
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests }
+}
+
+function isAllowed({ authorization }: GitServerRequest, { credentials }: GitServerOptions): boolean {
+  if (credentials === undefined) return true
+  const { username, password } = credentials
+  return authorization === `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`
+}
+
+function demandCredentials(response: ServerResponse): void {
+  response.writeHead(401, { 'www-authenticate': 'Basic realm="git"' }).end('who are you?')
+}
+
+function refuse(
+  answer: { status: number; text?: string } | { redirect: string },
+  response: ServerResponse,
+): void {
+  if ('redirect' in answer) response.writeHead(302, { location: answer.redirect }).end()
+  else response.writeHead(answer.status, { 'content-type': 'text/plain' }).end(answer.text ?? '')
+}
+
+/** `git http-backend` is a CGI program: it answers with headers, an empty line, and the body. */
+function serve(
+  env: NodeJS.ProcessEnv,
+  request: IncomingMessage,
+  response: ServerResponse,
+  stalls: boolean,
+): void {
+  const backend = spawn('git', ['http-backend'], { env })
+  const chunks: Buffer[] = []
+  request.pipe(backend.stdin).on('error', () => {})
+  backend.stdout.on('data', (chunk: Buffer) => chunks.push(chunk))
+  backend.on('close', () => {
+    const output = Buffer.concat(chunks)
+    const end = output.indexOf('\r\n\r\n')
+    writeHead(response, output.subarray(0, end).toString())
+    const body = output.subarray(end + 4)
+    if (stalls && body.length > stallBytes) response.write(body.subarray(0, stallBytes))
+    else response.end(body)
+  })
+}
+
+function writeHead(response: ServerResponse, head: string): void {
+  for (const line of head.split('\r\n')) {
+    const [name = '', value = ''] = line.split(': ')
+    if (name === 'Status') response.statusCode = Number.parseInt(value, 10)
+    else response.setHeader(name, value)
+  }
+}
+
+function backendEnvironment(options: GitServerOptions, request: IncomingMessage): NodeJS.ProcessEnv {
+  const { pathname, searchParams } = new URL(request.url ?? '/', 'http://server')
+  return {
+    PATH: process.env.PATH,
+    HOME: '/dev/null',
+    GIT_PROJECT_ROOT: options.root,
+    GIT_HTTP_EXPORT_ALL: '1',
+    PATH_INFO: pathname,
+    QUERY_STRING: searchParams.toString(),
+    REQUEST_METHOD: request.method,
+    CONTENT_TYPE: request.headers['content-type'] ?? '',
+    HTTP_CONTENT_ENCODING: request.headers['content-encoding'] ?? '',
+    GIT_PROTOCOL: options.speaksOldProtocol ? '' : String(request.headers['git-protocol'] ?? ''),
+  }
+}
