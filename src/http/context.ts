@@ -1,0 +1,100 @@
+// What the HTTP layer gets from the daemon, and all it gets. Handlers know no other way to the outside.
+// Mind: handlers never call Docker to change something; `observe` only looks.
+import type { ActorRecord } from '../../storage/actors.ts'
+import type { RepositoryCredentials } from '../../storage/credentials.ts'
+import type { Storage } from '../../storage/index.ts'
+import type { LogLine } from '../../storage/logs.ts'
+import type { Commit } from '../../storage/store.ts'
+
+export interface HttpContext {
+  version: string
+  config: HttpConfig
+  /** Whether a Host header names this server. */
+  allowedHosts(host: string): boolean
+  /** Compares in constant time. */
+  isServerToken(secret: string): boolean
+  /** True once what was on disk has been restored and compared with Docker. */
+  ready(): boolean
+  storage: HttpStorage
+  actors: ActorPort
+  observe: Observer
+  parse: Parser
+}
+
+export interface HttpConfig {
+  baseDomain: string
+  defaultMemoryLimitMb: number
+  defaultCpuLimit: number
+  minFreeDiskMb: number
+  dataDir: string
+  /** How long the phases of a deploy may take. */
+  deployLimits: { fetchMs: number; buildMs: number; startMs: number }
+}
+
+/** The part of the store that handlers read and write. */
+export interface HttpStorage {
+  ids: Pick<Storage['ids'], 'newId'>
+  services: Pick<Storage['services'], 'get' | 'list' | 'create' | 'insert' | 'update'>
+  env: Pick<Storage['env'], 'get' | 'put' | 'change'>
+  credentials: Pick<Storage['credentials'], 'put'>
+  actors: Pick<Storage['actors'], 'record' | 'list' | 'latest' | 'history'>
+  events: Pick<Storage['events'], 'get' | 'record'>
+  releases: Pick<Storage['releases'], 'has'>
+  changes: Storage['changes']
+  logs: Pick<Storage['logs'], 'head' | 'isEnded' | 'batchAfter' | 'watch'>
+}
+
+/** Starts actors and speaks to them; both resolve after the commit. */
+export interface ActorPort {
+  spawn(
+    kind: 'deploy' | 'service-removal',
+    id: string,
+    input: object,
+    options?: { eventId?: string; also?: (commit: Commit) => void },
+  ): Promise<{ record: ActorRecord; duplicate: boolean }>
+  /** `applied` is false when the actor's chart does not handle the event now. */
+  send(
+    id: string,
+    event: { type: string; at: string; by: string },
+    options?: { eventId?: string },
+  ): Promise<{ applied: boolean; record: ActorRecord }>
+}
+
+/** What runs now, as Docker tells it. */
+export interface Observer {
+  /** Throws `docker_unavailable`. */
+  instances(serviceId: string): Promise<InstanceStatus[]>
+  runtimeLog(
+    serviceId: string,
+    options: { tail: number; follow: boolean; signal: AbortSignal },
+  ): AsyncIterable<RuntimeLine>
+  /** null when the engine does not answer. */
+  engine(): Promise<{ version: string; cpus: number; memoryBytes: number } | null>
+  diskFreeBytes(): Promise<number>
+}
+
+export type RuntimeLine = LogLine & { instance: string }
+
+export interface InstanceStatus {
+  container_id: string
+  name: string
+  deploy_id: string
+  state: string
+  address: string | null
+  started_at: string | null
+  restart_count: number
+  cpu_percent: number | null
+  memory_bytes: number | null
+  memory_limit_bytes: number | null
+  cpu_limit: number | null
+  oom_killed: boolean
+  exit_code: number | null
+}
+
+/** The rules of git for what people type; each throws `invalid_request`. */
+export interface Parser {
+  /** `url` never holds the credentials. */
+  repository(text: string): { url: string; credentials: RepositoryCredentials | null }
+  branch(text: string): string
+  commit(text: string): string
+}

@@ -1,0 +1,105 @@
+// What a deploy is asked for with: the input of its actor, in one place.
+// Mind: the actor holds ids only; settings and env are frozen when the deploy has its turn.
+import type { ServiceRow } from '../../storage/services.ts'
+import { Failure } from '../errors.ts'
+import type { HttpContext } from './context.ts'
+import type { Deploy } from './schemas/deploy.ts'
+import { decisiveDeploy, latestDeploy } from './service-record.ts'
+
+export interface DeployRequest {
+  id: string
+  serviceId: string
+  trigger: 'create' | 'manual' | 'restart'
+  source: Deploy['source']
+  clearCache: boolean
+  limits: { fetchMs: number; buildMs: number; startMs: number }
+  at: string
+}
+
+/** A deploy of the repository: the branch's head, or the commit. */
+export function requestSource(
+  context: HttpContext,
+  row: ServiceRow,
+  options: { trigger: 'create' | 'manual'; commit?: string | undefined; clearCache?: boolean | undefined },
+): DeployRequest {
+  const { repo_url, branch } = row
+  const commit = options.commit ?? null
+  const source = { kind: 'git', repo_url, branch, commit, image: null, deploy_id: null } as const
+  return request(context, row, options.trigger, source, options.clearCache ?? false)
+}
+
+/** A restart names no deploy: it runs what is live when its turn comes. */
+export function requestRestart(context: HttpContext, row: ServiceRow): DeployRequest {
+  const source = {
+    kind: 'reuse',
+    repo_url: null,
+    branch: null,
+    commit: null,
+    image: null,
+    deploy_id: null,
+  } as const
+  return request(context, row, 'restart', source, false)
+}
+
+function request(
+  context: HttpContext,
+  row: ServiceRow,
+  trigger: DeployRequest['trigger'],
+  source: DeployRequest['source'],
+  clearCache: boolean,
+): DeployRequest {
+  const limits = context.config.deployLimits
+  const id = context.storage.ids.newId('dep')
+  return { id, serviceId: row.id, trigger, source, clearCache, limits, at: new Date().toISOString() }
+}
+
+/** The record a deploy begins with. */
+export function queuedRecord({ id, serviceId, trigger, source, at }: DeployRequest): Deploy {
+  return {
+    id,
+    service_id: serviceId,
+    status: 'queued',
+    phase: null,
+    trigger,
+    source,
+    image: null,
+    port: null,
+    commit_sha: null,
+    commit_message: null,
+    error: null,
+    created_at: at,
+    started_at: null,
+    finished_at: null,
+  }
+}
+
+/** Starts the deploy's actor; resolves with its committed record. */
+export async function queueDeploy(
+  context: HttpContext,
+  asked: DeployRequest,
+  options: Parameters<HttpContext['actors']['spawn']>[3] = {},
+): Promise<Deploy> {
+  const { record } = await context.actors.spawn('deploy', asked.id, asked, options)
+  return record as Deploy
+}
+
+/**
+ * Queues a restart. A deploy that is queued already, whatever it deploys, is taken instead, unless what it
+ * runs with is frozen: it would miss what was saved since. Throws `conflict`.
+ */
+export async function queueRestart(context: HttpContext, row: ServiceRow, eventId?: string): Promise<Deploy> {
+  refuseSuspended(row)
+  const latest = latestDeploy(context.storage, row.id)
+  if (latest?.status === 'queued' && !context.storage.releases.has(latest.id)) {
+    if (eventId) await context.storage.events.record(eventId, new Date().toISOString(), latest)
+    return latest
+  }
+  if (!row.live_deploy_id && decisiveDeploy(context.storage, row.id)?.status !== 'running') {
+    throw new Failure('conflict', `${row.name} has nothing to restart`, 'deploy it first')
+  }
+  return queueDeploy(context, requestRestart(context, row), eventId ? { eventId } : {})
+}
+
+export function refuseSuspended(row: ServiceRow): void {
+  if (row.suspended) throw new Failure('conflict', `${row.name} is suspended`, 'resume it first')
+}

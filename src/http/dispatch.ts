@@ -1,0 +1,99 @@
+// The way of every request: head, host, credential, route, input, handler.
+// Mind: authentication comes before routing; a GET that need not wait is answered inside its own callback.
+import { randomBytes } from 'node:crypto'
+import { Failure } from '../errors.ts'
+import type { Logger } from '../logger.ts'
+import { createAnswers, type Exchange } from './answers.ts'
+import { authenticate, checkHost } from './auth.ts'
+import type { HttpContext } from './context.ts'
+import { checkHead, decodeParams, parseQuery } from './head.ts'
+import { createIdempotency, eventIdOf, type Idempotency } from './idempotency.ts'
+import type { Call, Route, Target } from './route.ts'
+import type { Request, Response } from './server.ts'
+import { defaultBodyLimitBytes, parseBody, validate } from './validation.ts'
+
+interface House {
+  context: HttpContext
+  idempotency: Idempotency
+  logger: Logger
+}
+
+/** Makes the listener that answers every request of a server. */
+export function createDispatcher(context: HttpContext, logger: Logger) {
+  const answers = createAnswers(context.version, logger)
+  const house = { context, logger, idempotency: createIdempotency(context.storage.events) }
+  const boot = randomBytes(6).toString('hex')
+  let count = 0
+
+  return function dispatch(target: Target | null, request: Request, response: Response): void {
+    const requestId = `${boot}-${(++count).toString(36)}`
+    const startedAt = performance.now()
+    const exchange = { request, response, target, requestId, startedAt, isHeadChecked: false }
+    try {
+      const result = decide(house, exchange)
+      if (result instanceof Promise) {
+        result
+          .then((value) => answers.succeed(exchange, value))
+          .catch((error) => answers.fail(exchange, error))
+      } else answers.succeed(exchange, result)
+    } catch (error) {
+      answers.fail(exchange, error)
+    }
+  }
+}
+
+/** What to answer, or the promise of it. Throws whatever refuses the request. */
+function decide(house: House, exchange: Exchange): unknown {
+  const { context, logger: log } = house
+  const { request, target, requestId } = exchange
+  checkHead(request)
+  exchange.isHeadChecked = true
+  checkHost(context, request)
+  const query = parseQuery(request.query)
+  const route = target?.routes.get(request.method)
+  const credential = isPublic(request, target, route) ? null : authenticate(context, request, query)
+  if (!target) throw new Failure('not_found', `there is nothing at ${request.path}`)
+  if (!route) return refuseMethod(request, target)
+  const params = route.params && validate(route.params, decodeParams(target.paramNames, request.params))
+  const asked = route.query && validate(route.query, Object.fromEntries(query))
+  const eventId = eventIdOf(request, credential)
+  const lastEventId = lastEventIdOf(request)
+  return perform(house, route, request, {
+    context,
+    params,
+    query: asked,
+    eventId,
+    lastEventId,
+    log,
+    requestId,
+  })
+}
+
+/** Under /api everything needs a credential that is not public, even what is not there. */
+function isPublic({ path }: Request, target: Target | null, route: Route | undefined): boolean {
+  if (route) return route.credential === 'public'
+  return target ? target.isPublic : path !== '/api' && !path.startsWith('/api/')
+}
+
+function refuseMethod({ method }: Request, target: Target): undefined {
+  if (method === 'OPTIONS') return undefined
+  throw new Failure('method_not_allowed', `${target.path} takes ${target.allow}`)
+}
+
+function lastEventIdOf({ headers }: Request): number | undefined {
+  const text = headers.get('last-event-id')
+  return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined
+}
+
+/** Reads the body, if the route takes one, and runs the handler: once for an `Idempotency-Key`. */
+function perform(house: House, route: Route, request: Request, call: Omit<Call, 'body'>): unknown {
+  const { body: schema } = route
+  const run = (toBody: () => unknown) => {
+    const act = () => route.handler({ ...call, body: toBody() })
+    return call.eventId === undefined ? act() : house.idempotency.once(call.eventId, act)
+  }
+  if (!schema) return run(() => undefined)
+  const handle = (bytes: Buffer) => run(() => validate(schema, parseBody(request, bytes)))
+  const bytes = request.readBody(route.bodyLimitBytes ?? defaultBodyLimitBytes)
+  return bytes instanceof Promise ? bytes.then(handle) : handle(bytes)
+}

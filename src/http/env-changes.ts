@@ -1,0 +1,42 @@
+// Changes of a set of env variables: what comes out, and what differs.
+// Mind: answers name keys only.
+import { Failure } from '../errors.ts'
+import { isResolvable } from './references.ts'
+import type { ChangeEnv, EnvChanges, EnvVar } from './schemas/env.ts'
+
+const totalLimitBytes = 512 * 1024
+
+/** Throws `invalid_request` when the variables together are too large. */
+export function checkTotal(vars: readonly EnvVar[]): void {
+  const totalBytes = vars.reduce(
+    (sum, { key, value }) => sum + Buffer.byteLength(key) + Buffer.byteLength(value),
+    0,
+  )
+  if (totalBytes > totalLimitBytes)
+    throw new Failure('invalid_request', 'all variables together may have 512 KiB')
+}
+
+/** Removes first and sets after: a key in both is set. */
+export function mergeVars(vars: readonly EnvVar[], { set = [], unset = [] }: ChangeEnv): EnvVar[] {
+  const merged = new Map(vars.map(({ key, value }) => [key, value]))
+  for (const key of unset) merged.delete(key)
+  for (const { key, value } of set) merged.set(key, value)
+  return [...merged].map(([key, value]) => ({ key, value }))
+}
+
+/** What a change would do, by key. */
+export function compareVars(
+  before: readonly EnvVar[],
+  after: readonly EnvVar[],
+  hasService: (name: string) => boolean,
+): EnvChanges {
+  const old = new Map(before.map(({ key, value }) => [key, value]))
+  const kept = new Set(after.map(({ key }) => key))
+  const keysOf = (vars: readonly EnvVar[]) => vars.map(({ key }) => key).sort()
+  return {
+    added: keysOf(after.filter(({ key }) => !old.has(key))),
+    changed: keysOf(after.filter(({ key, value }) => old.has(key) && old.get(key) !== value)),
+    removed: keysOf(before.filter(({ key }) => !kept.has(key))),
+    unresolved: keysOf(after.filter(({ value }) => !isResolvable(value, hasService))),
+  }
+}

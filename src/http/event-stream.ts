@@ -1,0 +1,79 @@
+// One open event stream. It never grows: whoever writes asks `isWritable` first and waits for `onWritable`.
+// Mind: a stream that was blocked once is closed by uWS after 12 s unless something is written as it drains.
+
+/** What a stream needs of uWS. */
+interface Socket {
+  cork(write: () => void): unknown
+  write(chunk: string | Uint8Array): boolean
+  end(): unknown
+  onWritable(listener: () => boolean): unknown
+}
+
+export interface EventStream {
+  /** False while the reader is behind, and for good after the end: write nothing then. */
+  isWritable(): boolean
+  isOpen(): boolean
+  write(frame: string | Uint8Array): void
+  /** Called when a reader that was behind has caught up, and at the end. The last listener is the one. */
+  onWritable(listener: () => void): void
+  /** Called once, whoever ends the stream. */
+  onClose(listener: () => void): void
+  end(): void
+  /** The client is gone: the socket must not be touched any more. */
+  abort(): void
+}
+
+const commentEveryMs = 15_000
+const comment = ':\n\n'
+
+/** The head must have been written. `onGone` is told when the stream is over. */
+export function createEventStream(socket: Socket, onGone: () => void): EventStream {
+  let isOpen = true
+  let isBlocked = false
+  let onWritable = () => {}
+  const closeListeners: (() => void)[] = [onGone]
+  const heartbeat = setInterval(() => {
+    if (!isBlocked) write(comment)
+  }, commentEveryMs)
+
+  function write(frame: string | Uint8Array): void {
+    if (!isOpen) return
+    socket.cork(() => {
+      isBlocked = !socket.write(frame)
+    })
+  }
+
+  function close(): void {
+    if (!isOpen) return
+    isOpen = false
+    clearInterval(heartbeat)
+    for (const listener of closeListeners) listener()
+    onWritable()
+  }
+
+  socket.onWritable(() => {
+    if (!isOpen) return true
+    write(comment)
+    if (!isBlocked) onWritable()
+    return true
+  })
+
+  return {
+    isWritable: () => isOpen && !isBlocked,
+    isOpen: () => isOpen,
+    write,
+    onWritable: (listener) => {
+      onWritable = listener
+    },
+    onClose(listener) {
+      if (isOpen) closeListeners.push(listener)
+      else listener()
+    },
+    end() {
+      if (!isOpen) return
+      socket.cork(() => socket.end())
+      close()
+    },
+    abort: close,
+  }
+}

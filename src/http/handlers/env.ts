@@ -1,0 +1,59 @@
+// Env variables of a service. They take effect with the next deploy or restart.
+// Mind: values go out only where a person asked for them; never into a log, a message or an event.
+import type { ServiceRow } from '../../../storage/services.ts'
+import { codeOf, Failure, messageOf } from '../../errors.ts'
+import type { HttpContext } from '../context.ts'
+import { queueRestart } from '../deploy-request.ts'
+import { checkTotal, compareVars, mergeVars } from '../env-changes.ts'
+import type { Call } from '../route.ts'
+import type { ChangeEnv, EnvChanges, EnvQuery, EnvVar, ReplaceEnv } from '../schemas/env.ts'
+import type { ServiceParams } from '../schemas/service.ts'
+import { decisiveDeploy, findService, refuseDeleting } from '../service-record.ts'
+
+export function getEnv({ context: { storage }, params }: Call<ServiceParams>): EnvVar[] {
+  return storage.env.get(findService(storage, params.id).id)
+}
+
+export function replaceEnv(call: Call<ServiceParams, EnvQuery, ReplaceEnv>): Promise<EnvVar[] | EnvChanges> {
+  return changeEnv(call, () => call.body.vars)
+}
+
+export function updateEnv(call: Call<ServiceParams, EnvQuery, ChangeEnv>): Promise<EnvVar[] | EnvChanges> {
+  return changeEnv(call, (vars) => mergeVars(vars, call.body))
+}
+
+async function changeEnv(
+  { context, params, query }: Call<ServiceParams, EnvQuery>,
+  change: (vars: EnvVar[]) => EnvVar[],
+): Promise<EnvVar[] | EnvChanges> {
+  const { storage } = context
+  const { id } = findService(storage, params.id)
+  const checked = (vars: EnvVar[]) => {
+    refuseDeleting(findService(storage, id))
+    const changed = change(vars)
+    checkTotal(changed)
+    return changed
+  }
+  if (query.dry_run) {
+    const vars = storage.env.get(id)
+    return compareVars(vars, checked(vars), (name) => storage.services.get(name)?.name === name)
+  }
+  const saved = await storage.env.change(id, checked)
+  if (query.restart) await restartIfDeployed(context, findService(storage, id))
+  return saved
+}
+
+/** A service that is suspended or was never deployed takes the variables with its next deploy. */
+async function restartIfDeployed(context: HttpContext, row: ServiceRow): Promise<void> {
+  const status = decisiveDeploy(context.storage, row.id)?.status
+  const isUnderWay = status === 'queued' || status === 'running'
+  if (row.suspended || !(row.live_deploy_id || isUnderWay)) return
+  try {
+    await queueRestart(context, row)
+  } catch (error) {
+    throw new Failure(
+      codeOf(error),
+      `the variables are saved, but restarting ${row.name} failed: ${messageOf(error)}`,
+    )
+  }
+}

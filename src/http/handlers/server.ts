@@ -1,0 +1,36 @@
+// The server itself: whether it is up, what it is, and what its API looks like.
+import { openApiDocument } from '../openapi.ts'
+import { type Call, Raw, type Route } from '../route.ts'
+import type { Info } from '../schemas/info.ts'
+
+export function health({ context }: Call): Raw {
+  const isReady = context.ready()
+  return new Raw(isReady ? 200 : 503, 'text/plain; charset=utf-8', isReady ? 'ok' : 'starting')
+}
+
+/** Made when somebody first asks for it. */
+export function createOpenApi(routes: () => readonly Route[]): (call: Call) => Raw {
+  let made: Raw | null = null
+  return ({ context: { version } }) => {
+    made ??= new Raw(200, 'application/json', JSON.stringify(openApiDocument(routes(), version)))
+    return made
+  }
+}
+
+export async function info({ context }: Call): Promise<Info> {
+  const [engine, diskFreeBytes] = await Promise.all([
+    context.observe.engine(),
+    context.observe.diskFreeBytes(),
+  ])
+  return {
+    version: context.version,
+    base_domain: context.config.baseDomain,
+    default_memory_limit_mb: context.config.defaultMemoryLimitMb,
+    default_cpu_limit: context.config.defaultCpuLimit,
+    docker_version: engine?.version ?? null,
+    docker_cpus: engine?.cpus ?? null,
+    docker_memory_bytes: engine?.memoryBytes ?? null,
+    disk_free_bytes: diskFreeBytes,
+    uptime_seconds: Math.floor(process.uptime()),
+  }
+}

@@ -1,0 +1,196 @@
+// Services: the desired state that a person sets. Handlers change the row; the live deploy watches it.
+// Mind: what a request shows of a repository never holds its credentials.
+import type { ServiceRow } from '../../../storage/services.ts'
+import { Failure, type FailureDetail, messageOf } from '../../errors.ts'
+import type { HttpContext, HttpStorage } from '../context.ts'
+import { queueDeploy, queuedRecord, queueRestart, requestSource } from '../deploy-request.ts'
+import { checkTotal } from '../env-changes.ts'
+import { refersToService } from '../references.ts'
+import type { Call, Events } from '../route.ts'
+import type { Deploy } from '../schemas/deploy.ts'
+import type {
+  CreateService,
+  DeleteQuery,
+  ScaleService,
+  Service,
+  ServiceParams,
+  UpdateService,
+} from '../schemas/service.ts'
+import type { ServiceLogQuery, ServiceStatus } from '../schemas/status.ts'
+import { findService, refuseDeleting, stateOf, toService } from '../service-record.ts'
+import { changedRow, checkRow, newRow } from '../service-rules.ts'
+import { lineEvents } from '../sse.ts'
+
+export function listServices({ context: { storage } }: Call): Service[] {
+  return storage.services.list().map((row) => toService(storage, row))
+}
+
+export function getService({ context: { storage }, params }: Call<ServiceParams>): Service {
+  return toService(storage, findService(storage, params.id))
+}
+
+export async function createService(call: Call<unknown, unknown, CreateService>): Promise<Service> {
+  const { context, body, eventId } = call
+  const { storage } = context
+  const repository = body.repo_url ? context.parse.repository(body.repo_url) : null
+  const at = new Date().toISOString()
+  const made = {
+    id: storage.ids.newId('svc'),
+    at,
+    repoUrl: repository?.url ?? null,
+    branch: branchOf(context, body) ?? null,
+  }
+  const row = newRow(body, made)
+  checkRow(row)
+  const vars = body.env ?? []
+  checkTotal(vars)
+  const first = row.repo_url && body.deploy ? requestSource(context, row, { trigger: 'create' }) : null
+  const answer = toService(storage, row, first && queuedRecord(first))
+  const also = () => {
+    storage.env.put(row.id, vars)
+    storage.credentials.put(row.id, repository?.credentials ?? null)
+  }
+  const options = { also, ...(eventId ? { event: { id: eventId, answer } } : {}) }
+  // In one transaction: a service that was answered with a deploy has it, whatever happens next.
+  if (first)
+    await queueDeploy(context, first, { also: (commit) => storage.services.insert(commit, row, options) })
+  else await storage.services.create(row, options)
+  return answer
+}
+
+export async function updateService(call: Call<ServiceParams, unknown, UpdateService>): Promise<Service> {
+  const { context, params, body } = call
+  const { id } = findService(context.storage, params.id)
+  const repository = body.repo_url ? context.parse.repository(body.repo_url) : null
+  const made = {
+    at: new Date().toISOString(),
+    // Left out stays left out, cleared is null.
+    repoUrl: repository ? repository.url : (body.repo_url as null | undefined),
+    branch: branchOf(context, body),
+  }
+  let isMoved = false
+  const row = await changeService(
+    call,
+    id,
+    (row) => {
+      isMoved = made.repoUrl !== undefined && made.repoUrl !== row.repo_url
+      const changed = changedRow(row, body, made)
+      checkRow(changed)
+      return changed
+    },
+    () => {
+      // The address as it is shown, sent back, keeps the credentials that once came with it.
+      const credentials = repository?.credentials ?? null
+      if (isMoved || credentials) context.storage.credentials.put(id, credentials)
+    },
+  )
+  return toService(context.storage, row)
+}
+
+function branchOf({ parse }: HttpContext, { branch }: { branch?: string | null | undefined }) {
+  return branch ? parse.branch(branch) : branch
+}
+
+/** Changes a row inside one transaction; a repeated request finds the answer made there. */
+function changeService(
+  { context: { storage }, eventId }: Call,
+  id: string,
+  change: (row: ServiceRow) => ServiceRow,
+  also: () => void = () => {},
+): Promise<ServiceRow> {
+  const event = { id: eventId ?? '', answer: null as unknown }
+  const changeAndAnswer = (row: ServiceRow) => {
+    refuseDeleting(row)
+    const changed = change(row)
+    event.answer = toService(storage, changed)
+    return changed
+  }
+  return storage.services.update(id, changeAndAnswer, { also, ...(eventId ? { event } : {}) })
+}
+
+async function setFields(call: Call<ServiceParams>, fields: Partial<ServiceRow>): Promise<Service> {
+  const { storage } = call.context
+  const { id } = findService(storage, call.params.id)
+  const row = await changeService(call, id, (row) => {
+    const changed = { ...row, ...fields, updated_at: new Date().toISOString() }
+    checkRow(changed)
+    return changed
+  })
+  return toService(storage, row)
+}
+
+export const suspendService = (call: Call<ServiceParams>) => setFields(call, { suspended: true })
+export const resumeService = (call: Call<ServiceParams>) => setFields(call, { suspended: false })
+
+export function scaleService(call: Call<ServiceParams, unknown, ScaleService>): Promise<Service> {
+  return setFields(call, { instances: call.body.instances })
+}
+
+export function restartService({ context, params, eventId }: Call<ServiceParams>): Promise<Deploy> {
+  const row = findService(context.storage, params.id)
+  refuseDeleting(row)
+  return queueRestart(context, row, eventId)
+}
+
+export async function deleteService({
+  context,
+  params,
+  query,
+}: Call<ServiceParams, DeleteQuery>): Promise<undefined> {
+  const row = findService(context.storage, params.id)
+  if (!query.force) refuseReferred(context.storage, row)
+  const { id } = row
+  const at = new Date().toISOString()
+  const asked = { id, serviceId: id, deleteDisk: query.delete_disk, at }
+  const { record } = await context.actors.spawn('service-removal', id, asked)
+  if (query.delete_disk && record.delete_disk === false) {
+    throw new Failure('conflict', `${row.name} is being deleted already, and its disk is kept`)
+  }
+}
+
+/** Throws `in_use`, naming who refers to the service; a reference to itself does not count. */
+function refuseReferred(storage: HttpStorage, { id, name }: ServiceRow): void {
+  const referrers = storage.services.list().flatMap((other): FailureDetail[] =>
+    other.id === id
+      ? []
+      : storage.env
+          .get(other.id)
+          .filter(({ value }) => refersToService(value, name))
+          .map(({ key }) => ({
+            path: `${other.name}.${key}`,
+            code: 'reference',
+            message: `refers to ${name}`,
+          })),
+  )
+  if (referrers.length === 0) return
+  const names = [...new Set(referrers.map(({ path }) => path.split('.')[0]))].join(', ')
+  throw new Failure(
+    'in_use',
+    `${name} is referred to by ${names}`,
+    'use force=true to delete it anyway',
+    referrers,
+  )
+}
+
+export async function serviceStatus({ context, params }: Call<ServiceParams>): Promise<ServiceStatus> {
+  const row = findService(context.storage, params.id)
+  const instances = await context.observe.instances(row.id)
+  return {
+    service_id: row.id,
+    state: stateOf(context.storage, row),
+    desired_instances: row.suspended ? 0 : row.instances,
+    instances,
+  }
+}
+
+/** Asks the engine first: once a stream has begun, it can only break off. */
+export async function serviceLogs(call: Call<ServiceParams, ServiceLogQuery>): Promise<Events> {
+  const { context, params, query, log } = call
+  const { id } = findService(context.storage, params.id)
+  if (!(await context.observe.engine())) throw new Failure('docker_unavailable', 'Docker does not answer')
+  const { tail, follow } = query
+  return lineEvents((signal) => context.observe.runtimeLog(id, { tail, follow, signal }), {
+    follow,
+    onError: (error) => log.warn({ service_id: id, reason: messageOf(error) }, 'a runtime log broke off'),
+  })
+}

@@ -1,0 +1,134 @@
+// The OpenAPI 3.1 document, made from the route table: it cannot say anything else than what is served.
+// Mind: a schema gets a place under components by its `id`; without one it is written out where it is used.
+import { STATUS_CODES } from 'node:http'
+import { z } from 'zod'
+import { statusOf } from './problem.ts'
+import type { Route } from './route.ts'
+import { ProblemDetails } from './schemas/problem.ts'
+
+type Json = Record<string, unknown>
+
+export interface OpenApiDocument extends Json {
+  paths: Record<string, Record<string, Json>>
+  components: { schemas: Record<string, Json>; securitySchemes: Json }
+}
+
+/** The document for a route table. */
+export function openApiDocument(routes: readonly Route[], version: string): OpenApiDocument {
+  const schemas: Record<string, Json> = {}
+  const paths: OpenApiDocument['paths'] = {}
+  for (const one of routes) {
+    paths[one.path] ??= {}
+    paths[one.path]![one.method.toLowerCase()] = operationOf(one, schemas)
+  }
+  return {
+    openapi: '3.1.0',
+    jsonSchemaDialect: 'https://json-schema.org/draft/2020-12/schema',
+    info: { title: 'Berth', version, description: 'A self-hosted deployment server.' },
+    servers: [{ url: '/' }],
+    paths,
+    components: {
+      schemas,
+      securitySchemes: {
+        token: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'An API token; GET takes `access_token` in the query too.',
+        },
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: 'svc_session_<port>',
+          description: 'The dashboard session.',
+        },
+      },
+    },
+  }
+}
+
+function operationOf(one: Route, schemas: Record<string, Json>): Json {
+  const parameters = [
+    ...parametersOf(one.params, 'path'),
+    ...parametersOf(one.query, 'query'),
+    ...headersOf(one),
+  ]
+  return {
+    operationId: operationIdOf(one),
+    tags: [one.tag],
+    summary: one.summary,
+    security: one.credential === 'public' ? [] : [{ token: [] }, { session: [] }],
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...(one.body ? { requestBody: bodyOf(one.body, schemas) } : {}),
+    responses: { [one.status]: successOf(one, schemas), ...problemsOf(one, schemas) },
+  }
+}
+
+/** `get_services_id_env`: unique because method and path are. */
+function operationIdOf({ method, path }: Route): string {
+  const words = path.replace('/api/v1', '').match(/\w+/g) ?? []
+  return [method.toLowerCase(), ...words].join('_')
+}
+
+function parametersOf(schema: z.ZodType | undefined, place: 'path' | 'query'): Json[] {
+  if (!schema) return []
+  const { properties = {}, required = [] } = z.toJSONSchema(schema, { io: 'input' })
+  return Object.entries(properties).map(([name, property]) => {
+    const { description, ...rest } = property as Json
+    return {
+      name,
+      in: place,
+      required: required.includes(name),
+      ...(description ? { description } : {}),
+      schema: rest,
+    }
+  })
+}
+
+function headersOf({ method, answer }: Route): Json[] {
+  const header = (name: string, schema: Json) => ({ name, in: 'header', required: false, schema })
+  if (method === 'POST') return [header('Idempotency-Key', { type: 'string', minLength: 1, maxLength: 200 })]
+  return answer === 'stream' ? [header('Last-Event-ID', { type: 'string' })] : []
+}
+
+function bodyOf(body: z.ZodType, schemas: Record<string, Json>): Json {
+  const isOptional = body.safeParse({}).success
+  return {
+    required: !isOptional,
+    content: { 'application/json': { schema: schemaOf(body, 'input', schemas) } },
+  }
+}
+
+function successOf({ answer, status }: Route, schemas: Record<string, Json>): Json {
+  const description = STATUS_CODES[status]!
+  if (answer === undefined) return { description }
+  if (answer === 'text') return { description, content: { 'text/plain': { schema: { type: 'string' } } } }
+  if (answer === 'stream')
+    return { description, content: { 'text/event-stream': { schema: { type: 'string' } } } }
+  return { description, content: { 'application/json': { schema: schemaOf(answer, 'output', schemas) } } }
+}
+
+/** The codes a route can answer with, by status. */
+function problemsOf(one: Route, schemas: Record<string, Json>): Json {
+  const codes = ['internal_error', 'invalid_request', ...(one.problems ?? [])]
+  if (one.credential !== 'public') codes.push('unauthorized')
+  if (one.params) codes.push('not_found')
+  if (one.body) codes.push('payload_too_large', 'unsupported_media_type')
+  if (one.method !== 'GET') codes.push('insufficient_storage')
+  const byStatus: Record<string, string[]> = {}
+  for (const code of codes) byStatus[statusOf(code)] = [...(byStatus[statusOf(code)] ?? []), code]
+  const schema = schemaOf(ProblemDetails, 'output', schemas)
+  const content = { 'application/problem+json': { schema } }
+  return Object.fromEntries(
+    Object.entries(byStatus).map(([status, here]) => [status, { description: here.join(', '), content }]),
+  )
+}
+
+/** The JSON Schema of a zod schema; the ones with a name become components. */
+function schemaOf(schema: z.ZodType, io: 'input' | 'output', schemas: Record<string, Json>): Json {
+  // Wrapped, because a schema at the top is never turned into a reference.
+  const wrapped = z.toJSONSchema(z.object({ it: schema }), { io })
+  const moved = JSON.parse(JSON.stringify(wrapped).replaceAll('"#/$defs/', '"#/components/schemas/'))
+  for (const [id, { id: _, ...definition }] of Object.entries<Json>(moved.$defs ?? {}))
+    schemas[id] = definition
+  return moved.properties.it
+}

@@ -1,0 +1,121 @@
+// What a route is. Validation, the handler's types and the OpenAPI document come from this one definition.
+// Mind: schemas are made once, when the module is loaded, never for a request.
+import type { z } from 'zod'
+import type { Logger } from '../logger.ts'
+import type { HttpContext } from './context.ts'
+import type { EventStream } from './event-stream.ts'
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+/** What a handler gets. */
+export interface Call<Params = unknown, Query = unknown, Body = unknown> {
+  context: HttpContext
+  params: Params
+  query: Query
+  body: Body
+  /** For an `Idempotency-Key`: belongs to the call of the store or the supervisor that makes the change. */
+  eventId: string | undefined
+  /** The `Last-Event-ID` of a stream that resumes. */
+  lastEventId: number | undefined
+  log: Logger
+  requestId: string
+}
+
+interface Definition<
+  Params extends z.ZodType,
+  Query extends z.ZodType,
+  Body extends z.ZodType,
+  Answer extends z.ZodType,
+> {
+  method: Method
+  /** With parameters in braces: `/api/v1/services/{id}`. */
+  path: string
+  /** Without it the server's token is needed; `public` ignores whatever credential is sent along. */
+  credential?: 'public' | 'token'
+  summary: string
+  params?: Params
+  query?: Query
+  body?: Body
+  bodyLimitBytes?: number
+  /** `stream` is an event stream, `text` a line of plain text; without it the answer is empty. */
+  answer?: Answer | 'stream' | 'text'
+  /** Without it 200, or 204 for an empty answer. */
+  status?: 200 | 201 | 202 | 204
+  /** Codes beside the ones that follow from the rest: `conflict`, `in_use`, … */
+  problems?: readonly string[]
+  handler(call: Call<z.output<Params>, z.output<Query>, z.output<Body>>): Reply<Answer>
+}
+
+type Reply<Answer extends z.ZodType> = Result<z.output<Answer>> | Promise<Result<z.output<Answer>>>
+type Result<Value> = Value | Raw | Events | undefined
+
+/** A route with its types forgotten, as the table holds it. */
+export interface Route extends Omit<Definition<z.ZodType, z.ZodType, z.ZodType, z.ZodType>, 'handler'> {
+  credential: 'public' | 'token'
+  status: 200 | 201 | 202 | 204
+  tag: string
+  handler(call: Call): unknown
+}
+
+/** An answer that is not the route's JSON. */
+export class Raw {
+  readonly status: number
+  readonly contentType: string
+  readonly body: string
+
+  constructor(status: number, contentType: string, body: string) {
+    this.status = status
+    this.contentType = contentType
+    this.body = body
+  }
+}
+
+/** An answer that goes on: `start` is called with the open stream. */
+export class Events {
+  readonly start: (stream: EventStream) => void
+
+  constructor(start: (stream: EventStream) => void) {
+    this.start = start
+  }
+}
+
+/** Checks a definition's types and forgets them. */
+export function route<
+  Params extends z.ZodType,
+  Query extends z.ZodType,
+  Body extends z.ZodType,
+  Answer extends z.ZodType,
+>(definition: Definition<Params, Query, Body, Answer>): Route {
+  return { credential: 'token', status: definition.answer ? 200 : 204, tag: '', ...definition }
+}
+
+/** Gives routes the heading they have in the OpenAPI document. */
+export function tagged(tag: string, routes: readonly Route[]): Route[] {
+  return routes.map((one) => ({ ...one, tag }))
+}
+
+/** The routes of one path, by method. */
+export interface Target {
+  path: string
+  paramNames: readonly string[]
+  routes: ReadonlyMap<string, Route>
+  /** The value of `Allow`. */
+  allow: string
+  isPublic: boolean
+}
+
+/** Groups a route table by path. GET answers HEAD too, except where it streams. */
+export function targetsOf(routes: readonly Route[]): Map<string, Target> {
+  const targets = new Map<string, Target>()
+  for (const path of new Set(routes.map((one) => one.path))) {
+    const here = routes.filter((one) => one.path === path)
+    const byMethod = new Map<string, Route>(here.map((one) => [one.method, one]))
+    const get = byMethod.get('GET')
+    if (get && get.answer !== 'stream') byMethod.set('HEAD', get)
+    const allow = [...byMethod.keys(), 'OPTIONS'].join(', ')
+    const paramNames = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!)
+    const isPublic = here.every((one) => one.credential === 'public')
+    targets.set(path, { path, paramNames, routes: byMethod, allow, isPublic })
+  }
+  return targets
+}

@@ -1,0 +1,68 @@
+// The deploy: what a client may send, and what it gets (decisions "Deploy").
+// Mind: this is the record of the deploy's chart, word for word; machines/deploy.ts makes it.
+import { z } from 'zod'
+import { clamped, flag, identifier, optional, timestamp } from './fields.ts'
+
+export const deployStatuses = ['queued', 'running', 'live', 'deactivated', 'failed', 'canceled'] as const
+export const deployPhases = ['fetching', 'building', 'pulling', 'starting', 'checking', 'switching'] as const
+export const deployTriggers = ['create', 'manual', 'upload', 'push', 'hook', 'rollback', 'restart'] as const
+
+const text = z.string().nullable()
+
+export const Deploy = z
+  .object({
+    id: z.string(),
+    service_id: z.string(),
+    status: z.enum(deployStatuses),
+    phase: z.enum(deployPhases).nullable(),
+    trigger: z.enum(deployTriggers),
+    source: z.object({
+      kind: z.enum(['git', 'archive', 'image', 'reuse']),
+      repo_url: text,
+      branch: text,
+      commit: text,
+      image: text,
+      deploy_id: text,
+    }),
+    image: text,
+    port: z.int().nullable(),
+    commit_sha: text,
+    commit_message: text,
+    error: text,
+    created_at: timestamp,
+    started_at: timestamp.nullable(),
+    finished_at: timestamp.nullable(),
+  })
+  .meta({ id: 'Deploy' })
+export type Deploy = z.output<typeof Deploy>
+
+export const CreateDeploy = z
+  .strictObject({
+    commit: optional(z.string().max(128)).meta({
+      description: '4 to 64 hex digits; without it the head of the branch.',
+    }),
+    clear_cache: optional(z.boolean()).meta({ description: 'Build without the build cache.' }),
+  })
+  .meta({ id: 'CreateDeploy' })
+export type CreateDeploy = z.output<typeof CreateDeploy>
+
+export const HistoryEntry = z
+  .object({
+    at: timestamp,
+    event: z.string(),
+    state: z.string(),
+    status: z.string(),
+    phase: text,
+  })
+  .meta({ id: 'HistoryEntry', description: 'One transition of a chart.' })
+
+export const DeployParams = z.object({ id: identifier.meta({ description: 'Id of a deploy.' }) })
+export type DeployParams = z.output<typeof DeployParams>
+
+export const ListQuery = z.object({ limit: clamped(20, 1, 500, 'How many, 1 to 500.') })
+export type ListQuery = z.output<typeof ListQuery>
+
+export const DeployLogQuery = z.object({
+  follow: flag('Go on with new lines until the deploy has finished.'),
+})
+export type DeployLogQuery = z.output<typeof DeployLogQuery>

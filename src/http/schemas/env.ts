@@ -1,0 +1,52 @@
+// Env variables in requests and answers (decisions "Service").
+// Mind: values are byte-exact and secret: no message of this file may ever hold one.
+import { z } from 'zod'
+import { flag, optional } from './fields.ts'
+
+const valueLimitBytes = 64 * 1024
+
+const key = z
+  .string()
+  .max(256)
+  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, { error: 'must be letters, digits and _, and not begin with a digit' })
+const value = z
+  .string()
+  .refine((text) => !text.includes('\0'), { error: 'must not hold a NUL' })
+  .refine((text) => !/\p{Surrogate}/u.test(text), { error: 'must be valid Unicode' })
+  .refine((text) => Buffer.byteLength(text) <= valueLimitBytes, { error: 'must be at most 64 KiB long' })
+
+export const EnvVar = z.strictObject({ key, value }).meta({ id: 'EnvVar' })
+export type EnvVar = z.output<typeof EnvVar>
+
+export const EnvVars = z.array(EnvVar).max(4096).superRefine(refuseTwice)
+
+function refuseTwice(vars: EnvVar[], { addIssue }: z.core.$RefinementCtx<EnvVar[]>): void {
+  const seen = new Set<string>()
+  for (const [index, one] of vars.entries()) {
+    if (seen.has(one.key)) {
+      addIssue({ code: 'custom', path: [index, 'key'], message: 'is given twice', input: one.key })
+    }
+    seen.add(one.key)
+  }
+}
+
+export const ReplaceEnv = z.strictObject({ vars: EnvVars }).meta({ id: 'ReplaceEnv' })
+export type ReplaceEnv = z.output<typeof ReplaceEnv>
+
+export const ChangeEnv = z
+  .strictObject({ set: optional(EnvVars), unset: optional(z.array(z.string().max(256)).max(4096)) })
+  .meta({ id: 'ChangeEnv', description: 'Removes first and sets after: a key in both is set.' })
+export type ChangeEnv = z.output<typeof ChangeEnv>
+
+export const EnvQuery = z.object({
+  restart: flag('Restart the service when the variables are saved.'),
+  dry_run: flag('Say what would change and save nothing.'),
+})
+export type EnvQuery = z.output<typeof EnvQuery>
+
+const keys = z.array(z.string())
+
+export const EnvChanges = z
+  .object({ added: keys, changed: keys, removed: keys, unresolved: keys })
+  .meta({ id: 'EnvChanges', description: 'Keys only. `unresolved` refer to something that does not exist.' })
+export type EnvChanges = z.output<typeof EnvChanges>

@@ -1,0 +1,61 @@
+// The small schemas that others are made of.
+// Mind: in a request null means the same as leaving out, and an empty text clears.
+import { z } from 'zod'
+
+export const notOffered = 'is not offered yet'
+export const fixed = 'cannot be changed'
+
+/** A key of the record that no request may set for now. */
+export const later = z.null({ error: notOffered }).optional().meta({ description: 'Not offered yet.' })
+
+/** A key of the record that is set once. */
+export const unchangeable = z.null({ error: fixed }).optional().meta({ description: 'Cannot be changed.' })
+
+/** Left out, or null: undefined. */
+export function optional<Schema extends z.ZodType>(schema: Schema) {
+  return schema.nullish().transform((value) => value ?? undefined)
+}
+
+/** Left out, or null: `fallback`. */
+export function withDefault<Schema extends z.ZodType>(schema: Schema, fallback: z.output<Schema>) {
+  return schema.nullish().transform((value) => value ?? fallback)
+}
+
+/** A text that an empty one clears: undefined when left out, null when cleared. */
+export function clearable(schema: z.ZodString) {
+  return schema.nullish().transform((value) => (value === '' ? null : (value ?? undefined)))
+}
+
+/** A number that 0 clears: undefined when left out, null when cleared. */
+export function clearableByZero(schema: z.ZodNumber) {
+  return schema.nullish().transform((value) => (value === 0 ? null : (value ?? undefined)))
+}
+
+/** UTC, milliseconds, Z. */
+export const timestamp = z.iso.datetime({ precision: 3 })
+
+/** An id of ours; `{id}` of a service takes its name as well. */
+export const identifier = z.string().min(1).max(128)
+
+const yes = ['', '1', 'true', 'yes', 'on']
+const no = ['0', 'false', 'no', 'off']
+
+/** A flag of a query, false when absent; the bare key says yes. */
+export function flag(description: string) {
+  return z
+    .string()
+    .refine((text) => [...yes, ...no].includes(text.toLowerCase()), { error: 'must be true or false' })
+    .optional()
+    .transform((text) => text !== undefined && yes.includes(text.toLowerCase()))
+    .meta({ description, type: 'boolean' })
+}
+
+/** A whole number of a query, brought into its bounds. */
+export function clamped(fallback: number, minimum: number, maximum: number, description: string) {
+  return z
+    .string()
+    .regex(/^-?\d{1,15}$/, { error: 'must be a whole number' })
+    .optional()
+    .transform((text) => Math.min(maximum, Math.max(minimum, text === undefined ? fallback : Number(text))))
+    .meta({ description: `${description} Without it ${fallback}.`, type: 'integer', pattern: undefined })
+}

@@ -1,0 +1,20 @@
+// The server itself (decisions "Server"). What Docker would tell is null while it does not answer.
+import { z } from 'zod'
+
+export const Info = z
+  .object({
+    version: z.string(),
+    base_domain: z.string(),
+    default_memory_limit_mb: z.int(),
+    default_cpu_limit: z.number(),
+    docker_version: z.string().nullable(),
+    docker_cpus: z.int().nullable(),
+    docker_memory_bytes: z.int().nullable(),
+    disk_free_bytes: z.int(),
+    uptime_seconds: z.int(),
+  })
+  .meta({ id: 'Info' })
+export type Info = z.output<typeof Info>
+
+/** The OpenAPI document itself: any object. */
+export const Document = z.looseObject({ openapi: z.string() }).meta({ id: 'Document' })

@@ -1,0 +1,204 @@
+// Server-sent events: logs, the change feed, lines as they come (decisions "Logs over SSE", "Change feed").
+// Mind: a follower is a cursor. It is not written to while it is behind; it reads on where it stopped.
+import type { Change, ChangeFeed } from '../../storage/changes.ts'
+import type { Batch, Logs } from '../../storage/logs.ts'
+import type { RuntimeLine } from './context.ts'
+import type { EventStream } from './event-stream.ts'
+import { Events } from './route.ts'
+
+type LogSource = Pick<Logs, 'head' | 'isEnded' | 'batchAfter' | 'watch'>
+
+const retry = 'retry: 1000\n\n'
+// Browsers dispatch an event only when it has a data line.
+const end = 'event: end\ndata: \n\n'
+const frameLimitChars = 64 * 1024
+
+interface FollowOptions {
+  follow: boolean
+  /** The number of the last line the reader has; 0 for none. */
+  after: number
+  onError: (error: unknown) => void
+}
+
+/** The log with this id: what is stored, and with `follow` what comes until it ends. */
+export function logEvents(logs: LogSource, id: string, options: FollowOptions): Events {
+  return new Events((stream) => {
+    stream.write(retry)
+    const follower = followLog(logs, id, options, stream)
+    stream.onWritable(follower)
+    if (options.follow) stream.onClose(logs.watch(id, follower))
+    follower()
+  })
+}
+
+/** The change feed after a number, or from now on. */
+export function changeEvents(changes: ChangeFeed, after: number | undefined): Events {
+  return new Events((stream) => {
+    let cursor = after ?? changes.head()
+    stream.write(`${retry}id: ${cursor}\nevent: ready\ndata: {}\n\n`)
+
+    function send(change: Change): void {
+      cursor = change.number
+      stream.write(changeFrame(change))
+    }
+    function catchUp(): void {
+      if (!stream.isWritable()) return
+      const missed = changes.since(cursor)
+      if (missed === null) {
+        cursor = changes.head()
+        stream.write(`id: ${cursor}\nevent: reset\ndata: {}\n\n`)
+        return
+      }
+      for (const change of missed) if (stream.isWritable()) send(change)
+    }
+    stream.onWritable(catchUp)
+    stream.onClose(
+      changes.subscribe((change) => {
+        if (!stream.isWritable() || change.number <= cursor) return
+        if (change.number === cursor + 1) send(change)
+        else catchUp()
+      }),
+    )
+    catchUp()
+  })
+}
+
+/** Lines as they come, without numbers: `end` follows the last one unless they were to go on for ever. */
+export function lineEvents(
+  lines: (signal: AbortSignal) => AsyncIterable<RuntimeLine>,
+  options: { follow: boolean; onError: (error: unknown) => void },
+): Events {
+  return new Events((stream) => {
+    const gone = new AbortController()
+    stream.onClose(() => gone.abort())
+    stream.write(retry)
+    void forward(stream, lines(gone.signal), options)
+  })
+}
+
+async function forward(
+  stream: EventStream,
+  lines: AsyncIterable<RuntimeLine>,
+  { follow, onError }: { follow: boolean; onError: (error: unknown) => void },
+): Promise<void> {
+  try {
+    for await (const { ts, stream: source, line, instance } of lines) {
+      await writable(stream)
+      if (!stream.isOpen()) return
+      stream.write(`event: log\ndata: ${JSON.stringify({ ts, stream: source, line, instance })}\n\n`)
+    }
+    await writable(stream)
+    if (!follow) stream.write(end)
+  } catch (error) {
+    if (stream.isOpen()) onError(error)
+  } finally {
+    stream.end()
+  }
+}
+
+/** Resolves when the stream takes more, or is over. */
+function writable(stream: EventStream): Promise<void> | undefined {
+  if (stream.isWritable() || !stream.isOpen()) return undefined
+  return new Promise((resolve) => stream.onWritable(resolve))
+}
+
+/** A function that writes what there is and the reader takes; it may be called at any time. */
+function followLog(logs: LogSource, id: string, options: FollowOptions, stream: EventStream): () => void {
+  const { follow, after, onError } = options
+  // Without `follow` a log that has not ended is read up to here, and has no `end`.
+  const isWhole = follow || logs.isEnded(id)
+  const lastWanted = isWhole ? Number.POSITIVE_INFINITY : logs.head(id)
+  let cursor = Math.min(after, logs.head(id))
+
+  /** False when there is nothing more for now. */
+  async function writeNext(): Promise<boolean> {
+    // Asked before reading: a log that ends in between is looked at once more.
+    const isEnded = logs.isEnded(id)
+    const batch = cursor < lastWanted ? await logs.batchAfter(id, cursor) : null
+    for (const { last, bytes } of batch ? framesAfter(batch, cursor) : []) {
+      if (!stream.isWritable()) return false
+      stream.write(bytes)
+      cursor = last
+    }
+    if (batch) return true
+    if (!stream.isWritable() || (follow && !isEnded)) return false
+    if (isWhole) stream.write(end)
+    stream.end()
+    return false
+  }
+
+  return createPump(stream, writeNext, onError)
+}
+
+/** Repeats a step while it has something to write. Asked while it runs, it looks once more. */
+function createPump(stream: EventStream, step: () => Promise<boolean>, onError: (error: unknown) => void) {
+  let isPumping = false
+  let isAsked = false
+
+  async function pump(): Promise<void> {
+    isPumping = true
+    try {
+      while (isAsked) {
+        isAsked = false
+        while (stream.isWritable() && (await step())) {}
+      }
+    } catch (error) {
+      onError(error)
+      stream.end()
+    } finally {
+      isPumping = false
+    }
+  }
+
+  return () => {
+    isAsked = true
+    if (!isPumping) void pump()
+  }
+}
+
+interface Frame {
+  /** The number of its last line. */
+  last: number
+  bytes: Buffer
+}
+
+/** Encoded once for all followers: the log hands the same batch to each of them. */
+const encoded = new WeakMap<Batch, Frame[]>()
+
+function framesAfter(batch: Batch, cursor: number): Frame[] {
+  if (batch.first <= cursor) {
+    return encode({ first: cursor + 1, lines: batch.lines.slice(cursor + 1 - batch.first) })
+  }
+  let frames = encoded.get(batch)
+  if (!frames) {
+    frames = encode(batch)
+    encoded.set(batch, frames)
+  }
+  return frames
+}
+
+/** In pieces of bounded size: no more than one of them waits for a reader that is behind. */
+function encode({ first, lines }: Batch): Frame[] {
+  const frames: Frame[] = []
+  let text = ''
+  for (const [index, { ts, stream, line }] of lines.entries()) {
+    const number = first + index
+    text += `id: ${number}\nevent: log\ndata: ${JSON.stringify({ ts, stream, line })}\n\n`
+    if (text.length < frameLimitChars && index < lines.length - 1) continue
+    frames.push({ last: number, bytes: Buffer.from(text) })
+    text = ''
+  }
+  return frames
+}
+
+const changeFrames = new WeakMap<Change, string>()
+
+function changeFrame(change: Change): string {
+  let frame = changeFrames.get(change)
+  if (frame === undefined) {
+    const { number, ...data } = change
+    frame = `id: ${number}\nevent: change\ndata: ${JSON.stringify(data)}\n\n`
+    changeFrames.set(change, frame)
+  }
+  return frame
+}

@@ -1,0 +1,98 @@
+// Turns what a client sent into what a handler may rely on, and a schema's complaint into words.
+// Mind: messages name keys and rules, never the value: it may be a secret.
+import type { z } from 'zod'
+import { Failure, type FailureDetail } from '../errors.ts'
+import { fixed, notOffered } from './schemas/fields.ts'
+import type { Request } from './server.ts'
+
+export const defaultBodyLimitBytes = 1024 * 1024
+
+/** Checks a value. Throws `invalid_request` with one entry of `errors` for each complaint. */
+export function validate(schema: z.ZodType, value: unknown): unknown {
+  const result = schema.safeParse(value, { error: wordsFor })
+  if (result.success) return result.data
+  const details = result.error.issues.flatMap(toDetails)
+  const [first] = details
+  const more = details.length > 1 ? ` (and ${details.length - 1} more)` : ''
+  throw new Failure('invalid_request', `${sentence(first!)}${more}`, undefined, details)
+}
+
+function sentence({ path, message }: FailureDetail): string {
+  return path === '' ? message : `${path}: ${message}`
+}
+
+function wordsFor(issue: z.core.$ZodRawIssue): string | undefined {
+  if (issue.code === 'invalid_type') {
+    return issue.input === undefined ? 'is required' : `must be ${nameOf(issue.expected)}`
+  }
+  if (issue.code === 'too_small') return `must be at least ${issue.minimum}${unitOf(issue.origin)}`
+  if (issue.code === 'too_big') return `must be at most ${issue.maximum}${unitOf(issue.origin)}`
+  if (issue.code === 'invalid_value') return `must be one of ${issue.values.map(String).join(', ')}`
+  if (issue.code === 'invalid_format') return 'does not have the right form'
+  return undefined
+}
+
+function nameOf(type: string): string {
+  return /^[aeio]/.test(type) ? `an ${type}` : `a ${type}`
+}
+
+function unitOf(origin: string): string {
+  if (origin === 'string') return ' characters long'
+  return origin === 'array' ? ' entries long' : ''
+}
+
+function toDetails(issue: z.core.$ZodIssue): FailureDetail[] {
+  const path = issue.path.map(String)
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => ({
+      path: [...path, key].join('.'),
+      code: 'unknown_key',
+      message: 'is not a known key',
+    }))
+  }
+  return [{ path: path.join('.'), code: codeFor(issue), message: issue.message }]
+}
+
+function codeFor({ code, message }: z.core.$ZodIssue): string {
+  if (message === 'is required') return 'required'
+  if (message.endsWith(notOffered)) return 'not_offered'
+  if (message === fixed) return 'fixed'
+  return code === 'custom' ? 'invalid' : code
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+/** Reads a JSON body; nothing at all counts as `{}`. */
+export function parseBody(request: Request, bytes: Buffer): unknown {
+  if (bytes.length === 0) return {}
+  checkMediaType(request)
+  let text: string
+  try {
+    text = utf8.decode(bytes)
+  } catch {
+    throw new Failure('invalid_request', 'the body is not valid UTF-8')
+  }
+  if (text.trim() === '') return {}
+  try {
+    return JSON.parse(text)
+  } catch {
+    // The parser's own words quote the body.
+    throw new Failure('invalid_request', 'the body is not valid JSON')
+  }
+}
+
+/** A body without a Content-Type is taken for JSON; a form is not. */
+function checkMediaType({ headers }: Request): void {
+  const type = headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
+  if (type && type !== 'application/json' && !type.endsWith('+json')) {
+    throw new Failure(
+      'unsupported_media_type',
+      'the body must be JSON',
+      'send Content-Type: application/json',
+    )
+  }
+  const encoding = headers.get('content-encoding')?.toLowerCase()
+  if (encoding && encoding !== 'identity') {
+    throw new Failure('unsupported_media_type', 'the body must not be compressed')
+  }
+}

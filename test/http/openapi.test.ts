@@ -1,0 +1,68 @@
+// The route table and its document.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { routes } from '../../src/http/routes.ts'
+import { startApi } from '../support/http-context.ts'
+import { checkAnswer, createAjv, document } from '../support/openapi.ts'
+
+test('every route is in the document, and the document has nothing else', () => {
+  const served = routes.map(({ method, path }) => `${method} ${path}`).sort()
+  const described = Object.entries(document.paths)
+    .flatMap(([path, methods]) => Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`))
+    .sort()
+
+  assert.deepEqual(described, served)
+})
+
+test('every schema of the document is valid JSON Schema 2020-12', () => {
+  const ajv = createAjv()
+  const schemas = [...schemasIn(document)]
+
+  assert.ok(schemas.length > 60, `only ${schemas.length} schemas found`)
+  for (const pointer of schemas)
+    assert.doesNotThrow(() => ajv.getSchema(`https://berth.test/openapi.json#${pointer}`))
+})
+
+test('no two operations have the same id, and each has a heading and a summary', () => {
+  const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods))
+  const ids = operations.map(({ operationId }) => operationId)
+
+  assert.equal(new Set(ids).size, ids.length)
+  for (const { tags, summary } of operations) assert.ok(String(tags).length > 0 && String(summary).length > 0)
+})
+
+test('only health and the document itself need no credential', () => {
+  const open = routes.filter(({ credential }) => credential === 'public').map(({ path }) => path)
+
+  assert.deepEqual(open, ['/healthz', '/api/v1/openapi.json'])
+  assert.deepEqual(Object.keys(document.components.securitySchemes), ['token', 'session'])
+})
+
+test('every route without its credential is 401', async (t) => {
+  const api = await startApi(t)
+  for (const { method, path, credential } of routes) {
+    if (credential === 'public') continue
+    const answer = await api.call(method, path.replace('{id}', 'x'), { token: null })
+    assert.deepEqual([method, path, answer.status], [method, path, 401])
+    checkAnswer(method, path, 401, answer.body)
+  }
+})
+
+test('the server serves the document', async (t) => {
+  const api = await startApi(t)
+
+  const { status, body } = await api.call('GET', '/api/v1/openapi.json', { token: null })
+
+  assert.equal(status, 200)
+  assert.deepEqual(body, JSON.parse(JSON.stringify(document)))
+})
+
+/** JSON pointers of all values under a key named `schema`, and of the components. */
+function* schemasIn(value: unknown, pointer = ''): Iterable<string> {
+  if (typeof value !== 'object' || value === null) return
+  for (const [key, child] of Object.entries(value)) {
+    const here = `${pointer}/${encodeURIComponent(key.replaceAll('~', '~0').replaceAll('/', '~1'))}`
+    if (key === 'schema' || pointer === '/components/schemas') yield here
+    yield* schemasIn(child, here)
+  }
+}

@@ -1,0 +1,164 @@
+// The layer itself, over real sockets: headers of answers, bodies, the stop.
+import assert from 'node:assert/strict'
+import { connect } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { createDispatcher } from '../../src/http/dispatch.ts'
+import { type Route, route, targetsOf } from '../../src/http/route.ts'
+import { CreateService } from '../../src/http/schemas/service.ts'
+import { openServer } from '../../src/http/server.ts'
+import { createContext, head, raw, startApi, token } from '../support/http-context.ts'
+import { eventually, silent, temporaryStorage } from '../support/supervised.ts'
+
+const credential = `Authorization: Bearer ${token}`
+
+test('every answer carries the headers of the house', async (t) => {
+  const api = await startApi(t)
+  const paths = ['/healthz', '/api/v1/info', '/api/v1/nothing', '/nothing', '/api/v1/services/x']
+
+  for (const path of paths) {
+    const { headers } = await api.call('GET', path)
+    assert.equal(headers.get('x-content-type-options'), 'nosniff')
+    assert.match(headers.get('content-security-policy')!, /frame-ancestors 'none'/)
+    assert.equal(headers.get('referrer-policy'), 'no-referrer')
+    assert.equal(headers.get('cache-control'), 'no-store')
+    assert.equal(headers.get('berth-version'), '0.0.0-test')
+    assert.match(headers.get('x-request-id')!, /^[0-9a-f]{12}-[0-9a-z]+$/)
+  }
+})
+
+test('two requests never have the same id', async (t) => {
+  const api = await startApi(t)
+
+  const ids = await Promise.all(
+    Array.from({ length: 20 }, async () => (await api.call('GET', '/healthz')).headers.get('x-request-id')),
+  )
+
+  assert.equal(new Set(ids).size, 20)
+})
+
+test('a body over the limit is 413 before it is sent, and while it is sent in chunks', async (t) => {
+  const api = await startApi(t)
+  const path = '/api/v1/services/x'
+
+  const announced = await api.raw(
+    head(`PATCH ${path}`, 'Host: localhost', credential, 'Content-Length: 99999999'),
+  )
+  const chunk = `${(256 * 1024).toString(16)}\r\n${' '.repeat(256 * 1024)}\r\n`
+  const counted = await api.raw(
+    head(`PATCH ${path}`, 'Host: localhost', credential, 'Transfer-Encoding: chunked') + chunk.repeat(5),
+  )
+
+  assert.match(announced.text, /^HTTP\/1\.1 413 .*payload_too_large/s)
+  assert.match(counted.text, /^HTTP\/1\.1 413 .*payload_too_large/s)
+})
+
+test('a body in many small pieces arrives whole', async (t) => {
+  const api = await startApi(t)
+  const chunks = ['{"na', 'me":', '"web', '"}'].map((text) => `${text.length.toString(16)}\r\n${text}\r\n`)
+
+  const answer = await api.raw(
+    head('POST /api/v1/services', 'Host: localhost', credential, 'Transfer-Encoding: chunked') +
+      `${chunks.join('')}0\r\n\r\n`,
+  )
+
+  assert.match(answer.text, /^HTTP\/1\.1 201 .*"name":"web"/s)
+})
+
+test('a body that is no JSON is told from one of another kind, and neither is repeated', async (t) => {
+  const api = await startApi(t)
+  const post = (body: string, headers = {}) => api.call('POST', '/api/v1/services', { body, headers })
+
+  const broken = await post('{"name": "s3cret')
+  const form = await post('name=s3cret', { 'content-type': 'application/x-www-form-urlencoded' })
+  const packed = await post('s3cret', { 'content-encoding': 'gzip' })
+
+  assert.deepEqual([broken.status, broken.body.code], [400, 'invalid_request'])
+  assert.deepEqual([form.status, form.body.code], [415, 'unsupported_media_type'])
+  assert.deepEqual([packed.status, packed.body.code], [415, 'unsupported_media_type'])
+  for (const { text } of [broken, form, packed]) assert.doesNotMatch(text, /s3cret/)
+})
+
+test('a POST without body or type is no form: the type is asked only of a body', async (t) => {
+  const api = await startApi(t)
+
+  const bare = await api.raw(head('POST /api/v1/services', 'Host: localhost', credential))
+
+  assert.match(bare.text, /^HTTP\/1\.1 400 .*"path":"name","code":"required"/s)
+})
+
+/** A server with one route that answers when the test lets it. */
+async function startHeld(t: TestContext) {
+  const storage = await temporaryStorage(t)
+  let release: (() => void) | null = null
+  const held: Route = route({
+    method: 'POST',
+    path: '/held',
+    credential: 'public',
+    summary: 'Waits',
+    body: CreateService,
+    answer: CreateService,
+    handler: () =>
+      new Promise((resolve) => {
+        release = () => resolve(undefined)
+      }),
+  })
+  const listener = createDispatcher(createContext(storage), silent)
+  const server = await openServer({ host: '127.0.0.1', port: 0, targets: targetsOf([held]), listener })
+  t.after(() => server.stop(0))
+  const body = '{"name":"web"}'
+  const request = head('POST /held', 'Host: localhost', `Content-Length: ${body.length}`) + body
+  return {
+    server,
+    request,
+    begun: () => eventually('the handler began', () => release),
+    release: () => release?.(),
+  }
+}
+
+test('a stop waits for open requests, refuses new connections, and ends in order', async (t) => {
+  const { server, request, begun, release } = await startHeld(t)
+  const answer = raw(server.port, request)
+  await begun()
+
+  const stopping = server.stop(10_000)
+  const refused = await raw(server.port, head('GET /held', 'Host: localhost'))
+  release()
+  await stopping
+
+  assert.deepEqual(refused, { text: '', isClosed: true })
+  assert.match((await answer).text, /^HTTP\/1\.1 200 /)
+})
+
+test('a stop does not wait longer than its deadline', async (t) => {
+  const { server, request, begun } = await startHeld(t)
+  const answer = raw(server.port, request)
+  await begun()
+
+  await server.stop(50)
+
+  assert.deepEqual(await answer, { text: '', isClosed: true })
+})
+
+test('a client that leaves before its answer does no harm', async (t) => {
+  const { server, request, begun, release } = await startHeld(t)
+  const socket = connect(server.port, '127.0.0.1')
+  socket.write(request)
+  await begun()
+
+  socket.destroy()
+  release()
+
+  assert.match((await raw(server.port, head('OPTIONS /held', 'Host: localhost'))).text, /^HTTP\/1\.1 204 /)
+})
+
+test('a port that is taken is said, not shared', async (t) => {
+  const api = await startApi(t)
+  const again = openServer({
+    host: '127.0.0.1',
+    port: api.server.port,
+    targets: new Map(),
+    listener: () => {},
+  })
+
+  await assert.rejects(again, { code: 'address_in_use' })
+})

@@ -1,0 +1,65 @@
+// Reads an event stream as a browser would, one event at a time. Ends it after the test.
+import type { TestContext } from 'node:test'
+import { token } from './http-context.ts'
+
+export interface ServerEvent {
+  id: string | null
+  event: string
+  data: string
+}
+
+export interface Reader {
+  response: Response
+  /** The next event; null when the server has ended the stream. Comments are passed over. */
+  next(): Promise<ServerEvent | null>
+  /** Everything up to the end of the stream. */
+  rest(): Promise<ServerEvent[]>
+  close(): void
+}
+
+export async function openStream(
+  t: TestContext,
+  url: string,
+  headers: Record<string, string> = {},
+): Promise<Reader> {
+  const leaving = new AbortController()
+  t.after(() => leaving.abort())
+  const response = await fetch(url, {
+    headers: { authorization: `Bearer ${token}`, ...headers },
+    signal: leaving.signal,
+  })
+  const events = eventsOf(response)
+  const next = async () => (await events.next()).value ?? null
+  return {
+    response,
+    next,
+    async rest() {
+      const all: ServerEvent[] = []
+      for (let event = await next(); event; event = await next()) all.push(event)
+      return all
+    },
+    close: () => leaving.abort(),
+  }
+}
+
+async function* eventsOf(response: Response): AsyncGenerator<ServerEvent> {
+  const decoder = new TextDecoder()
+  let text = ''
+  for await (const chunk of response.body!) {
+    text += decoder.decode(chunk, { stream: true })
+    const blocks = text.split('\n\n')
+    text = blocks.pop()!
+    for (const block of blocks) {
+      const event = parseBlock(block)
+      if (event) yield event
+    }
+  }
+}
+
+/** null for a comment and for what has no data line: a browser dispatches nothing either. */
+function parseBlock(block: string): ServerEvent | null {
+  const fields = block.split('\n').map((line) => /^(\w+): ?(.*)$/.exec(line))
+  const fieldOf = (name: string) => fields.find((field) => field?.[1] === name)?.[2] ?? null
+  const data = fieldOf('data')
+  return data === null ? null : { id: fieldOf('id'), event: fieldOf('event') ?? 'message', data }
+}

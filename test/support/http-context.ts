@@ -1,0 +1,179 @@
+// The API on a real port over a real store, with actors that only keep records. Cleans up after the test.
+// Mind: nothing runs here. A test says itself what a deploy became, with `setDeploy`.
+import { connect } from 'node:net'
+import type { TestContext } from 'node:test'
+import { checkBranch, checkCommit, parseRepositoryUrl } from '../../src/git/repository.ts'
+import { openApi } from '../../src/http/api.ts'
+import type { ActorPort, HttpContext } from '../../src/http/context.ts'
+import { type DeployRequest, queuedRecord } from '../../src/http/deploy-request.ts'
+import type { Deploy } from '../../src/http/schemas/deploy.ts'
+import type { Logger } from '../../src/logger.ts'
+import type { ActorRecord } from '../../storage/actors.ts'
+import type { Storage } from '../../storage/index.ts'
+import { silent, temporaryStorage } from './supervised.ts'
+
+export const token = 'bth_test'
+
+export interface Answer {
+  status: number
+  headers: Headers
+  text: string
+  // A test looks into what it knows to be there.
+  body: Record<string, unknown>
+}
+
+export interface Asked {
+  body?: unknown
+  headers?: Record<string, string>
+  token?: string | null
+}
+
+/** Serves the API; `overrides` replace parts of its context. */
+export async function startApi(
+  t: TestContext,
+  { logger = silent, ...overrides }: Partial<HttpContext> & { logger?: Logger } = {},
+) {
+  const storage = await temporaryStorage(t)
+  const context = { ...createContext(storage), ...overrides }
+  const server = await openApi(context, { host: '127.0.0.1', port: 0, logger })
+  t.after(() => server.stop(0))
+  const url = `http://127.0.0.1:${server.port}`
+  return {
+    url,
+    server,
+    storage,
+    context,
+    call: (method: string, path: string, asked: Asked = {}) => call(url, method, path, asked),
+    raw: (text: string) => raw(server.port, text),
+    setDeploy: (id: string, fields: Partial<Deploy>) => setDeploy(storage, id, fields),
+  }
+}
+
+export type Api = Awaited<ReturnType<typeof startApi>>
+
+export function createContext(storage: Storage): HttpContext {
+  return {
+    version: '0.0.0-test',
+    config: {
+      baseDomain: 'localhost',
+      defaultMemoryLimitMb: 512,
+      defaultCpuLimit: 1,
+      minFreeDiskMb: 1024,
+      dataDir: storage.directory,
+      deployLimits: { fetchMs: 1000, buildMs: 1000, startMs: 1000 },
+    },
+    allowedHosts: (host) => /^(127\.0\.0\.1|localhost)(:\d+)?$/.test(host),
+    isServerToken: (secret) => secret === token,
+    ready: () => true,
+    storage,
+    actors: createActors(storage),
+    observe: {
+      instances: async () => [],
+      async *runtimeLog() {},
+      engine: async () => ({ version: '20.10.0', cpus: 2, memoryBytes: 1024 }),
+      diskFreeBytes: async () => 4096,
+    },
+    parse: {
+      repository: (text) => {
+        const { url, credentials } = parseRepositoryUrl(text)
+        return { url, credentials: credentials && { ...credentials, origin: new URL(url).origin } }
+      },
+      branch: checkBranch,
+      commit: checkCommit,
+    },
+  }
+}
+
+function createActors(storage: Storage): ActorPort {
+  return {
+    async spawn(kind, id, input, { eventId, also } = {}) {
+      const known = storage.actors.record(id)
+      if (known) return { record: known, duplicate: true }
+      const record = kind === 'deploy' ? queuedRecord(input as DeployRequest) : { id, status: 'deleting' }
+      const serviceId = (input as { serviceId: string }).serviceId
+      await storage.actors.create(transition(kind, record, serviceId, 1, eventId ?? null), also)
+      if (kind === 'service-removal') await storage.services.update(id, (row) => ({ ...row, deleting: true }))
+      return { record, duplicate: false }
+    },
+    async send(id, event, { eventId } = {}) {
+      const record = storage.actors.record(id) as Deploy
+      const applied = record.status === 'queued' || record.status === 'running'
+      if (!applied) return { applied, record }
+      const error = `canceled by ${event.by}`
+      const canceled = await setDeploy(
+        storage,
+        id,
+        { status: 'canceled', error, finished_at: event.at },
+        eventId,
+      )
+      return { applied, record: canceled }
+    },
+  }
+}
+
+async function setDeploy(
+  storage: Storage,
+  id: string,
+  fields: Partial<Deploy>,
+  eventId?: string,
+): Promise<Deploy> {
+  const record = { ...(storage.actors.record(id) as Deploy), ...fields }
+  const revision = storage.actors.get(id)!.revision + 1
+  const next = transition('deploy', record, record.service_id, revision, eventId ?? null)
+  const live = fields.status === 'live' ? { live_deploy_id: id, desired_deploy_id: id } : null
+  await storage.actors.advance({ ...next, service: live })
+  return record
+}
+
+function transition(
+  kind: string,
+  record: ActorRecord,
+  serviceId: string,
+  revision: number,
+  event: string | null,
+) {
+  const row = { id: record.id, kind, service_id: serviceId, version: 1, revision, snapshot: {}, restarts: 0 }
+  const at = new Date().toISOString()
+  const entry = { at, event: 'test', state: record.status, status: record.status, phase: null }
+  return { row: { ...row, final: false, parked: null }, record, entry, service: null, event }
+}
+
+async function call(url: string, method: string, path: string, asked: Asked): Promise<Answer> {
+  const { body, headers = {}, token: secret = token } = asked
+  const response = await fetch(`${url}${path}`, {
+    method,
+    headers: {
+      ...(secret === null ? {} : { authorization: `Bearer ${secret}` }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  })
+  const text = await response.text()
+  const isJson = text !== '' && response.headers.get('content-type')?.includes('json')
+  return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : {} }
+}
+
+/** The head of a request, to be sent as it is. */
+export function head(first: string, ...lines: string[]): string {
+  return [`${first} HTTP/1.1`, ...lines, '', ''].join('\r\n')
+}
+
+/** Sends bytes as they are and returns what came back until the server closed or fell silent. */
+export function raw(port: number, text: string): Promise<{ text: string; isClosed: boolean }> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1')
+    let received = ''
+    const finish = (isClosed: boolean) => {
+      socket.destroy()
+      resolve({ text: received, isClosed })
+    }
+    socket.setTimeout(500, () => finish(false))
+    socket.on('data', (chunk) => {
+      received += chunk
+    })
+    socket.on('error', () => finish(true))
+    socket.on('close', () => finish(true))
+    socket.write(text)
+  })
+}

@@ -1,0 +1,61 @@
+// Answers checked against the OpenAPI document: what it says is what is served.
+import assert from 'node:assert/strict'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { type OpenApiDocument, openApiDocument } from '../../src/http/openapi.ts'
+import { routes } from '../../src/http/routes.ts'
+
+export const document: OpenApiDocument = openApiDocument(routes, '0.0.0-test')
+
+const root = 'https://berth.test/openapi.json'
+
+/** Knows the whole document; `strict` refuses keywords that JSON Schema does not have. */
+export function createAjv(): Ajv2020 {
+  const ajv = new Ajv2020({ strict: true, strictTypes: false, allErrors: true })
+  ajv.addFormat('date-time', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+  // The vocabulary of OpenAPI around the schemas: of no interest to a validator.
+  for (const word of ['openapi', 'info', 'servers', 'paths', 'components', 'jsonSchemaDialect'])
+    ajv.addKeyword(word)
+  ajv.addSchema({ ...document, $id: root })
+  return ajv
+}
+
+const ajv = createAjv()
+
+/** Fails unless the document has the path, the method and the status, and the body is what it promises. */
+export function checkAnswer(method: string, path: string, status: number, body: unknown): void {
+  const template = templateOf(path.split('?')[0]!)
+  const operation = document.paths[template]?.[method.toLowerCase()]
+  assert.ok(operation, `${method} ${path} is not in the document`)
+  const responses = operation.responses as Record<string, { content?: Record<string, unknown> }>
+  const response = responses[status]
+  assert.ok(response, `${method} ${template} may not answer ${status}`)
+  const type = Object.keys(response.content ?? {}).find((name) => name.includes('json'))
+  if (type === undefined) return
+  const pointer = [
+    'paths',
+    template,
+    method.toLowerCase(),
+    'responses',
+    String(status),
+    'content',
+    type,
+    'schema',
+  ]
+  const valid = ajv.getSchema(`${root}#/${pointer.map(escapePointer).join('/')}`)
+  assert.ok(valid, `no schema for ${method} ${template} ${status}`)
+  assert.ok(valid(body), `${method} ${template} ${status}: ${ajv.errorsText(valid.errors)}`)
+}
+
+/** The path of the document that a request's path belongs to; words win over parameters. */
+function templateOf(path: string): string {
+  const fits = Object.keys(document.paths).filter((template) =>
+    new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}$`).test(path),
+  )
+  const [best] = fits.sort((a, b) => a.split('{').length - b.split('{').length)
+  assert.ok(best, `${path} is not in the document`)
+  return best
+}
+
+function escapePointer(part: string): string {
+  return encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'))
+}
