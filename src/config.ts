@@ -1,0 +1,150 @@
+// The options of `berthd`: each flag has its variable (`--build-concurrency` is BERTH_BUILD_CONCURRENCY).
+// Mind: a bad value stops the start with a message that names the option; nothing falls back silently.
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { Failure } from './errors.ts'
+
+interface Option<T> {
+  help: string
+  fallback: string
+  parse(text: string): T
+}
+
+const text = (pattern: RegExp, what: string) => (value: string) => {
+  if (!pattern.test(value)) throw new Error(`is not ${what}`)
+  return value
+}
+const integer = (least: number, most: number) => (value: string) => {
+  const number = Number(value)
+  if (!/^\d+$/.test(value) || number < least || number > most) {
+    throw new Error(`is not a whole number from ${least} to ${most}`)
+  }
+  return number
+}
+const oneOf =
+  <T extends string>(...words: T[]) =>
+  (value: string) => {
+    if (!(words as string[]).includes(value)) throw new Error(`is not one of ${words.join(', ')}`)
+    return value as T
+  }
+const cpus = (value: string) => {
+  const number = Number(value)
+  if (!/^\d+(\.\d+)?$/.test(value) || number < 0.01 || number > 512)
+    throw new Error('is not a number from 0.01 to 512')
+  return number
+}
+const option = <T>(help: string, fallback: string, parse: (value: string) => T): Option<T> => ({
+  help,
+  fallback,
+  parse,
+})
+
+const hostName = /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/
+const day = 24 * 60 * 60
+
+/** Every option, in the order of the help text. */
+const options = {
+  'data-dir': option(
+    'where everything is kept (mode 0700)',
+    defaultDataDir(),
+    text(/^\//, 'an absolute path'),
+  ),
+  listen: option('address and port of the API', '127.0.0.1:7878', text(/^\S+:\d{1,5}$/, 'HOST:PORT')),
+  docker: option(
+    'the Docker engine',
+    'unix:///var/run/docker.sock',
+    text(/^(unix|tcp|http):\/\//, 'a Docker address'),
+  ),
+  prefix: option(
+    'names and labels in Docker start with it',
+    'berth',
+    text(/^[a-z][a-z0-9-]{0,30}$/, 'a short name'),
+  ),
+  subnet: option(
+    'private network of the instances',
+    '10.201.0.0/16',
+    text(/^(\d+\.){3}\d+\/16$/, 'a /16 network'),
+  ),
+  'base-domain': option('services get names below it', 'localhost', text(hostName, 'a domain')),
+  'dashboard-host': option(
+    'another host name the API may be asked by',
+    '',
+    text(/^[a-z0-9.-]*$/, 'a host name'),
+  ),
+  'build-concurrency': option('builds at a time', '2', integer(1, 64)),
+  'default-memory-limit': option(
+    'MiB of an instance whose service sets none',
+    '512',
+    integer(16, 1024 * 1024),
+  ),
+  'default-cpu-limit': option('CPUs of an instance whose service sets none', '1', cpus),
+  'pids-limit': option('processes of an instance', '1024', integer(16, 1_000_000)),
+  'keep-images': option('images kept per service', '5', integer(1, 1000)),
+  'min-free-disk': option(
+    'MiB that must be free for a deploy to begin',
+    '1024',
+    integer(0, 1024 * 1024 * 1024),
+  ),
+  'fetch-timeout': option('seconds a fetch may take', '600', integer(1, day)),
+  'build-timeout': option('seconds a build may take, from when it has its slot', '3600', integer(1, day)),
+  'start-timeout': option('seconds the start of instances may take', '120', integer(1, day)),
+  'log-level': option('debug, info, warn or error', 'info', oneOf('debug', 'info', 'warn', 'error')),
+} as const
+
+type Options = typeof options
+export type Config = { [Name in keyof Options]: ReturnType<Options[Name]['parse']> }
+
+/** Reads flags, then variables, then defaults. Throws `invalid_option`; its message names the option. */
+export function readConfig(args: string[], env: NodeJS.ProcessEnv): Config {
+  const flags = parseFlags(args)
+  const entries = Object.entries(options).map(([name, { fallback, parse }]) => {
+    const variable = variableOf(name)
+    const value =
+      flags[name] ?? env[variable] ?? (name === 'docker' ? env.DOCKER_HOST : undefined) ?? fallback
+    try {
+      return [name, parse(value)]
+    } catch (error) {
+      const where = flags[name] === undefined ? variable : `--${name}`
+      throw new Failure('invalid_option', `${where}: '${value}' ${(error as Error).message}`)
+    }
+  })
+  return Object.fromEntries(entries) as Config
+}
+
+/** The help text: every option with its variable and default. */
+export function helpText(): string {
+  const lines = Object.entries(options).map(([name, { help, fallback }]) => {
+    const shown = fallback === '' ? '' : ` (${fallback})`
+    return `  ${`--${name}`.padEnd(24)}${help}${shown}`
+  })
+  return [
+    'berthd: the Berth deployment server',
+    '',
+    'usage: berthd [options]',
+    '',
+    ...lines,
+    `  ${'--help, --version'.padEnd(24)}say this, or the version, and exit`,
+    '',
+    'Each option has a variable: --build-concurrency is BERTH_BUILD_CONCURRENCY.',
+    '',
+  ].join('\n')
+}
+
+function parseFlags(args: string[]): Record<string, string | undefined> {
+  const known = Object.keys(options).map((name) => [name, { type: 'string' as const }])
+  try {
+    return parseArgs({ args, options: Object.fromEntries(known) }).values as Record<string, string>
+  } catch (error) {
+    throw new Failure('invalid_option', (error as Error).message, 'berthd --help lists the options')
+  }
+}
+
+function variableOf(name: string): string {
+  return `BERTH_${name.toUpperCase().replaceAll('-', '_')}`
+}
+
+function defaultDataDir(): string {
+  const { STATE_DIRECTORY, XDG_DATA_HOME } = process.env
+  return STATE_DIRECTORY ?? join(XDG_DATA_HOME ?? join(homedir(), '.local/share'), 'berth')
+}

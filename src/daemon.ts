@@ -1,0 +1,185 @@
+// Wires everything, once: storage, supervisor, effects, HTTP. Only main.ts and tests import it.
+// Mind the order: the lock and the store first, actors before requests, Docker whenever it answers.
+import { timingSafeEqual } from 'node:crypto'
+import { catalogue } from '../machines/index.ts'
+import { openStorage, type Storage } from '../storage/index.ts'
+import type { Config } from './config.ts'
+import { createBuildKit } from './docker/build.ts'
+import { openEngine } from './docker/client.ts'
+import { watchEvents } from './docker/events.ts'
+import { openInstances } from './docker/instances.ts'
+import { createBuildSlots } from './effects/build-slots.ts'
+import { deployEffects } from './effects/deploy.ts'
+import { createGate, type Gate } from './effects/gate.ts'
+import type { Host } from './effects/host.ts'
+import { createInstanceEvents } from './effects/instance-events.ts'
+import { createObserver } from './effects/observer.ts'
+import { reconcile } from './effects/reconcile.ts'
+import { serviceRemovalEffects } from './effects/service-removal.ts'
+import type { Failure } from './errors.ts'
+import { checkBranch, checkCommit, parseRepositoryUrl } from './git/repository.ts'
+import { openApi } from './http/api.ts'
+import type { HttpContext } from './http/context.ts'
+import type { Logger } from './logger.ts'
+import { Supervisor } from './supervisor/supervisor.ts'
+import { version } from './version.ts'
+
+export interface DaemonOptions {
+  config: Config
+  logger: Logger
+  /** The daemon cannot go on (a silent store, somebody else's Docker objects): the process has to end. */
+  onFatal: (reason: string) => void
+}
+
+export interface Daemon {
+  /** Where the API answers. */
+  url: string
+  /**
+   * Takes no new work, lets requests and commits finish, stops. What was under way goes on at the next start.
+   */
+  stop(): Promise<void>
+}
+
+/** How long the engine may be silent at the start before the daemon serves without it. */
+const engineGraceMs = 20_000
+const stopMs = 10_000
+const hourMs = 60 * 60 * 1000
+
+export async function startDaemon({ config, logger, onFatal }: DaemonOptions): Promise<Daemon> {
+  const storage = await openStorage(config['data-dir'], {
+    onPanic: onFatal,
+    onLogError: (error) => logger.error({ err: error }, 'a log file cannot be written'),
+  })
+  const supervisor = new Supervisor({ storage, catalogue, logger })
+  const { host, gate, close } = openHost({ config, logger, onFatal }, storage, supervisor)
+  supervisor.provide({ deploy: deployEffects(host), 'service-removal': serviceRemovalEffects(host) })
+  const restored = await supervisor.restore()
+  const start = { isReady: false }
+  void awaitEngine(gate, logger).then(() => {
+    start.isReady = true
+  })
+  const context = httpContext(config, host, supervisor, () => start.isReady)
+  const api = await openApi(context, { ...parseListen(config.listen), logger })
+  void forgetEvents(storage, logger)
+  const forgetting = setInterval(() => void forgetEvents(storage, logger), hourMs).unref()
+  const url = `http://${config.listen.replace(/:\d+$/, '')}:${api.port}`
+  logger.info({ url, version, dataDir: storage.directory, ...restored }, 'berthd is up')
+
+  return {
+    url,
+    async stop() {
+      clearInterval(forgetting)
+      await api.stop(stopMs)
+      await supervisor.stop(stopMs)
+      close()
+      await storage.close()
+    },
+  }
+}
+
+/** Everything that effects use. */
+function openHost({ config, logger, onFatal }: DaemonOptions, storage: Storage, supervisor: Supervisor) {
+  const engine = openEngine(config.docker)
+  const owner = { prefix: config.prefix, serverId: storage.serverId }
+  const instances = openInstances(engine, owner)
+  const settings = {
+    dataDir: storage.directory,
+    defaultMemoryLimitMb: config['default-memory-limit'],
+    defaultCpuLimit: config['default-cpu-limit'],
+    pidsLimit: config['pids-limit'],
+    keepImages: config['keep-images'],
+    minFreeDiskMb: config['min-free-disk'],
+    baseDomain: config['base-domain'],
+  }
+  const parts = { storage, instances, engine, owner, settings, logger }
+  const gate = createGate({
+    engine,
+    owner,
+    subnet: config.subnet,
+    reconcile: () => reconcile(parts),
+    onForeign: (failure: Failure) => onFatal(`${failure.message} (${failure.hint})`),
+  })
+  const instanceEvents = createInstanceEvents()
+  const watching = new AbortController()
+  void watchEvents(engine.fork(), owner, instanceEvents.publish, watching.signal)
+  const host: Host = {
+    ...parts,
+    actors: supervisor,
+    builder: createBuildKit(engine),
+    buildSlots: createBuildSlots(config['build-concurrency']),
+    instanceEvents,
+    ready: gate.ready,
+    startedAt: new Date().toISOString(),
+  }
+  const close = () => {
+    watching.abort()
+    engine.close()
+  }
+  return { host, gate, close }
+}
+
+async function awaitEngine(gate: Gate, logger: Logger): Promise<void> {
+  try {
+    await gate.ready(AbortSignal.timeout(engineGraceMs))
+  } catch (error) {
+    logger.warn({ err: error }, 'the Docker engine cannot be used yet; deploys wait until it can')
+  }
+}
+
+function httpContext(config: Config, host: Host, supervisor: Supervisor, ready: () => boolean): HttpContext {
+  return {
+    version,
+    config: {
+      baseDomain: config['base-domain'],
+      defaultMemoryLimitMb: config['default-memory-limit'],
+      defaultCpuLimit: config['default-cpu-limit'],
+      minFreeDiskMb: config['min-free-disk'],
+      dataDir: host.settings.dataDir,
+      deployLimits: {
+        fetchMs: config['fetch-timeout'] * 1000,
+        buildMs: config['build-timeout'] * 1000,
+        startMs: config['start-timeout'] * 1000,
+      },
+    },
+    allowedHosts: hostCheck(config),
+    isServerToken: (secret) => isSame(secret, host.storage.serverToken),
+    ready,
+    storage: host.storage,
+    actors: supervisor,
+    observe: createObserver(host),
+    parse: {
+      repository: (text) => {
+        const { url, credentials } = parseRepositoryUrl(text)
+        return { url, credentials: credentials && { ...credentials, origin: new URL(url).origin } }
+      },
+      branch: checkBranch,
+      commit: checkCommit,
+    },
+  }
+}
+
+/**
+ * A Host that is neither loopback, nor the listen address, nor --dashboard-host is refused: DNS rebinding.
+ */
+function hostCheck(config: Config): (host: string) => boolean {
+  const own = [parseListen(config.listen).host, config['dashboard-host']]
+  const allowed = new Set(['localhost', '127.0.0.1', '[::1]', ...own.filter((name) => name !== '')])
+  return (host) => allowed.has(host.replace(/:\d+$/, '').toLowerCase())
+}
+
+function parseListen(listen: string): { host: string; port: number } {
+  const split = listen.lastIndexOf(':')
+  return { host: listen.slice(0, split), port: Number(listen.slice(split + 1)) }
+}
+
+function isSame(given: string, expected: string): boolean {
+  const [a, b] = [Buffer.from(given), Buffer.from(expected)]
+  return a.length > 0 && a.length === b.length && timingSafeEqual(a, b)
+}
+
+async function forgetEvents(storage: Storage, logger: Logger): Promise<void> {
+  const yesterday = new Date(Date.now() - 24 * hourMs).toISOString()
+  await storage.events
+    .forgetBefore(yesterday)
+    .catch((error: unknown) => logger.warn({ err: error }, 'old event ids could not be forgotten'))
+}

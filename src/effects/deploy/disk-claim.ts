@@ -1,0 +1,67 @@
+// A disk belongs to one version at a time: two writers would ruin what is on it.
+// Mind: what Docker lists and what is made from it happen under one lock, or somebody comes in between.
+import { Failure } from '../../errors.ts'
+import type { Host } from '../host.ts'
+import { sleep } from '../waiting.ts'
+import type { DeployLog } from './log.ts'
+
+const claims = new Map<string, Promise<unknown>>()
+const lookAgainMs = 250
+
+/** Runs `work` while no other version holds the service's disk. Throws `disk_in_use` when one does. */
+export async function withDisk<T>(
+  host: Host,
+  serviceId: string,
+  deployId: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  const before = claims.get(serviceId)
+  const claim = (async () => {
+    await before?.catch(() => undefined)
+    await requireFree(host, serviceId, deployId)
+    return work()
+  })()
+  claims.set(serviceId, claim)
+  try {
+    return await claim
+  } finally {
+    if (claims.get(serviceId) === claim) claims.delete(serviceId)
+  }
+}
+
+/** The version that the service wants may have it, once no other one with a disk has an instance. */
+async function requireFree(host: Host, serviceId: string, deployId: string): Promise<void> {
+  const service = host.storage.services.get(serviceId)
+  const wanted = service?.desired_deploy_id ?? deployId
+  const holder =
+    wanted !== deployId && usesDisk(host, wanted) ? wanted : await findHolder(host, serviceId, deployId)
+  if (holder) throw new Failure('disk_in_use', `the disk is held by ${holder}`)
+}
+
+async function findHolder(host: Host, serviceId: string, deployId: string): Promise<string | undefined> {
+  const instances = await host.instances.list({ serviceId })
+  const others = instances.filter((instance) => instance.deployId !== deployId)
+  return others.find((instance) => usesDisk(host, instance.deployId))?.deployId
+}
+
+export function usesDisk(host: Host, deployId: string | null): boolean {
+  const release = deployId ? host.storage.releases.get(deployId) : null
+  return release !== null && release.settings.disk_mount_path !== null
+}
+
+/** The former version stops when it sees that the service wants this one; until then this waits. */
+export async function whileDiskIsBusy<T>(
+  log: DeployLog,
+  signal: AbortSignal,
+  work: () => Promise<T>,
+): Promise<T> {
+  for (let isTold = false; ; isTold = true) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!(error instanceof Failure) || error.code !== 'disk_in_use') throw error
+      if (!isTold) log.say(`${error.message}, which stops first: the service is away until this one is live`)
+      await sleep(lookAgainMs, signal)
+    }
+  }
+}

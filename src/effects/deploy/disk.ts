@@ -1,0 +1,21 @@
+// The check of the free disk before anything big is fetched or built.
+import { statfs } from 'node:fs/promises'
+import { Failure } from '../../errors.ts'
+import type { HostSettings } from '../host.ts'
+
+const mebibyte = 1024 * 1024
+
+/** Throws `insufficient_storage`, naming path, free space, threshold and option. */
+export async function checkFreeDisk({ dataDir, minFreeDiskMb }: HostSettings): Promise<void> {
+  const freeMb = Math.floor((await freeBytes(dataDir)) / mebibyte)
+  if (freeMb >= minFreeDiskMb) return
+  throw new Failure(
+    'insufficient_storage',
+    `${dataDir} has ${freeMb} MiB free, a deploy needs ${minFreeDiskMb} MiB (--min-free-disk)`,
+  )
+}
+
+export async function freeBytes(path: string): Promise<number> {
+  const { bavail, bsize } = await statfs(path)
+  return bavail * bsize
+}

@@ -1,0 +1,39 @@
+// Whether a live deploy is degraded: fewer instances run than wanted, or one keeps crashing.
+// Mind: an exit that upkeep itself asked for is none.
+import type { InstanceState } from '../../docker/instances.ts'
+
+export interface Health {
+  /** This instance is about to be stopped on purpose. */
+  expectExit(name: string): void
+  /** From now on an exit of it is a crash again. */
+  expectRunning(name: string): void
+  sawExit(name: string): void
+  /** Asked once a round, with what Docker says now. */
+  isDegraded(instances: InstanceState[], wanted: number): boolean
+}
+
+const crashLoopExits = 3
+const crashLoopMs = 60_000
+
+export function createHealth(now: () => number = Date.now): Health {
+  const leaving = new Set<string>()
+  let exits: number[] = []
+  let wasShort = false
+
+  return {
+    expectExit: (name) => void leaving.add(name),
+    expectRunning: (name) => void leaving.delete(name),
+    sawExit(name) {
+      if (!leaving.has(name)) exits.push(now())
+    },
+    isDegraded(instances, wanted) {
+      exits = exits.filter((at) => now() - at < crashLoopMs)
+      const running = instances.filter(({ state }) => state === 'running').length
+      const isShort = running < wanted
+      // One round of missing is a restart; two are a lack.
+      const lacks = isShort && wasShort
+      wasShort = isShort
+      return lacks || (wanted > 0 && exits.length >= crashLoopExits)
+    },
+  }
+}

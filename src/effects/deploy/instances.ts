@@ -1,0 +1,137 @@
+// The instances of a deploy: what each should be, from the release, and bringing one into being.
+// Mind: the release is frozen; only the number of instances and whether they run come from the service of
+// now.
+
+import type { DeploySource } from '../../../machines/deploy-context.ts'
+import type { Release } from '../../../storage/releases.ts'
+import type { ServiceRow } from '../../../storage/services.ts'
+import { inspectImage } from '../../docker/images.ts'
+import { containerName, labels, volumeName } from '../../docker/names.ts'
+import type { InstanceSpec } from '../../docker/spec.ts'
+import { ensureVolume } from '../../docker/volumes.ts'
+import { Failure } from '../../errors.ts'
+import { type Host, isoNow } from '../host.ts'
+import { whileEngineReturns } from '../waiting.ts'
+import { whileDiskIsBusy, withDisk } from './disk-claim.ts'
+import { choosePort, resolveReferences, withDefaults } from './environment.ts'
+import { openDeployLog } from './log.ts'
+
+interface StartInput {
+  id: string
+  serviceId: string
+  image: string
+  commitSha: string | null
+}
+
+export function startInstances(host: Host) {
+  return async (input: StartInput, signal: AbortSignal) => {
+    const log = openDeployLog(host, input.id)
+    const service = host.storage.services.get(input.serviceId)!
+    const port = await whileEngineReturns(host, signal, () => resolveEnvironment(host, input, service))
+    const count = service.suspended ? 0 : service.instances
+    if (count === 0) log.say('the service is suspended: nothing is started')
+    for (let index = 0; index < count; index++) {
+      const wanted = { ...input, index, restart: 'no' } as const
+      const start = () => ensureInstance(host, service, wanted, signal)
+      const state = await whileDiskIsBusy(log, signal, () => whileEngineReturns(host, signal, start))
+      log.say(`started instance ${index + 1} of ${count} at ${state.address}:${port}`)
+    }
+    return { at: isoNow(), port }
+  }
+}
+
+/** Settles the port and the resolved env once; a start that is repeated finds them. */
+async function resolveEnvironment(host: Host, input: StartInput, service: ServiceRow): Promise<number> {
+  const release = requireRelease(host, input.id)
+  const image = await inspectImage(host.engine, input.image)
+  if (!image) throw new Failure('image_gone', `the image ${input.image} is not there any more`)
+  const vars = resolveReferences(release.env, (kind, name, property) => lookUp(host, kind, name, property))
+  const port = choosePort(release.settings.port, vars, image.exposedPorts)
+  const source = host.storage.actors.record(input.id)?.source as DeploySource | undefined
+  const resolved = withDefaults(vars, {
+    PORT: String(port),
+    BERTH_SERVICE_ID: service.id,
+    BERTH_SERVICE_NAME: service.name,
+    BERTH_DEPLOY_ID: input.id,
+    BERTH_GIT_COMMIT: input.commitSha ?? '',
+    BERTH_GIT_BRANCH: source?.branch ?? '',
+    BERTH_URL: '',
+  })
+  await host.storage.releases.resolve(input.id, resolved)
+  return port
+}
+
+function lookUp(host: Host, kind: string, name: string, property: string): string | null {
+  const service = kind === 'service' ? host.storage.services.get(name) : null
+  if (!service || service.deleting) return null
+  const live = service.live_deploy_id ? host.storage.actors.record(service.live_deploy_id) : null
+  const port = String(service.port ?? live?.port ?? 3000)
+  const values: Record<string, string> = {
+    host: service.name,
+    port,
+    hostport: `${service.name}:${port}`,
+    internalUrl: `http://${service.name}:${port}`,
+  }
+  return values[property] ?? null
+}
+
+/** One instance, running: adopted when it is there already. */
+export async function ensureInstance(
+  host: Host,
+  service: ServiceRow,
+  wanted: { id: string; image: string; index: number; restart: InstanceSpec['restart'] },
+  signal: AbortSignal,
+) {
+  const network = await host.ready(signal)
+  const release = requireRelease(host, wanted.id)
+  const address = await host.storage.addresses.take(wanted.id, wanted.index, network.range)
+  const spec = instanceSpec(host, service, release, { ...wanted, address, network: network.name })
+  if (!spec.volume) return host.instances.ensure(spec, signal)
+  return withDisk(host, service.id, wanted.id, () => ensureWithVolume(host, service, spec, signal))
+}
+
+async function ensureWithVolume(host: Host, service: ServiceRow, spec: InstanceSpec, signal: AbortSignal) {
+  const owned = { [labels.kind]: 'disk', [labels.id]: service.id, [labels.service]: service.name }
+  await ensureVolume(host.engine, host.owner, spec.volume!.name, owned)
+  return host.instances.ensure(spec, signal)
+}
+
+function instanceSpec(
+  host: Host,
+  service: ServiceRow,
+  release: Release,
+  place: {
+    id: string
+    image: string
+    index: number
+    restart: InstanceSpec['restart']
+    address: string
+    network: string
+  },
+): InstanceSpec {
+  const { settings } = release
+  const disk = settings.disk_mount_path
+  return {
+    name: containerName(host.owner, service.name, place.id, place.index),
+    image: place.image,
+    serviceId: service.id,
+    serviceName: service.name,
+    deployId: place.id,
+    index: place.index,
+    network: place.network,
+    address: place.address,
+    env: release.resolved ?? release.env,
+    command: settings.start_command,
+    memoryLimitMb: settings.memory_limit_mb || host.settings.defaultMemoryLimitMb,
+    cpuLimit: settings.cpu_limit || host.settings.defaultCpuLimit,
+    pidsLimit: host.settings.pidsLimit,
+    volume: disk ? { name: volumeName(host.owner, service.id), mountPath: disk } : null,
+    restart: place.restart,
+  }
+}
+
+function requireRelease(host: Host, deployId: string): Release {
+  const release = host.storage.releases.get(deployId)
+  if (!release) throw new Error(`the release of ${deployId} is gone`)
+  return release
+}

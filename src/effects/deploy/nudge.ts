@@ -1,0 +1,42 @@
+// What makes upkeep look again before its round is over: a change of the service, an event of its instances.
+
+import type { Host } from '../host.ts'
+import { untilNudged } from '../waiting.ts'
+
+export interface Nudge {
+  /** Resolves at the next nudge (one since the last call counts) or after the time. */
+  next(withinMs: number, signal: AbortSignal): Promise<void>
+  close(): void
+}
+
+export function createNudge(
+  host: Host,
+  deployId: string,
+  serviceId: string,
+  onExit: (name: string) => void,
+): Nudge {
+  let nudged = false
+  let wake: (() => void) | null = null
+  const nudge = () => {
+    nudged = true
+    wake?.()
+  }
+  const stopChanges = host.storage.changes.subscribe((change) => {
+    if (change.kind === 'service' && change.id === serviceId) nudge()
+  })
+  const stopEvents = host.instanceEvents.subscribe(deployId, (event) => {
+    if (event.action === 'die') onExit(event.name)
+    nudge()
+  })
+  return {
+    async next(withinMs, signal) {
+      if (!nudged) await untilNudged((listener) => (wake = listener), withinMs, signal)
+      nudged = false
+      wake = null
+    },
+    close() {
+      stopChanges()
+      stopEvents()
+    },
+  }
+}

@@ -1,0 +1,45 @@
+// Which images of a service stay: the newest N that were built, and those in use. Only ours ever go.
+import { listImages, removeImage } from '../../docker/images.ts'
+import { codeOf, messageOf } from '../../errors.ts'
+import type { Host } from '../host.ts'
+
+/** How far back releases are looked for that a removed image made useless. */
+const deploysLookedAt = 500
+
+/** Removes older images of that service, and the releases that nothing can run any more. */
+export async function removeOldImages(host: Host, serviceId: string, drainedId?: string): Promise<void> {
+  const service = host.storage.services.get(serviceId)
+  if (!service) return
+  const images = await listImages(host.engine, host.owner, service.name)
+  const newestFirst = images.sort((a, b) => (a.deployId < b.deployId ? 1 : -1))
+  const inUse = imagesInUse(host, serviceId, drainedId)
+  for (const { name } of newestFirst.slice(host.settings.keepImages)) {
+    if (!inUse.has(name)) await removeVersion(host, serviceId, name)
+  }
+}
+
+/** Somebody may be using the image by hand: then it stays, and is tried again after the next deploy. */
+async function removeVersion(host: Host, serviceId: string, image: string): Promise<void> {
+  try {
+    // Releases first: once the image is gone nobody would come back for them.
+    await removeReleases(host, serviceId, image)
+    await removeImage(host.engine, host.owner, image)
+  } catch (error) {
+    if (codeOf(error) !== 'docker_error') throw error
+    host.logger.info({ image, reason: messageOf(error) }, 'an old image stays')
+  }
+}
+
+/** Every image that an active deploy of the service runs or is about to run, but for one that has drained. */
+function imagesInUse(host: Host, serviceId: string, drainedId: string | undefined): Set<unknown> {
+  const active = [...host.storage.actors.active('deploy', serviceId)].filter(({ id }) => id !== drainedId)
+  return new Set(active.map(({ id }) => host.storage.actors.record(id)?.image))
+}
+
+/** A restart has a release of its own and another deploy's image. */
+async function removeReleases(host: Host, serviceId: string, image: string): Promise<void> {
+  const deploys = host.storage.actors.list('deploy', serviceId, deploysLookedAt)
+  for (const deploy of deploys) {
+    if (deploy.image === image) await host.storage.releases.remove(deploy.id)
+  }
+}

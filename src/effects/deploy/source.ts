@@ -1,0 +1,69 @@
+// Fetching the source of a deploy: a checkout in the data directory, gone again when the image is built.
+import { mkdir, realpath, rm } from 'node:fs/promises'
+import { join, relative } from 'node:path'
+import type { DeploySource } from '../../../machines/deploy-context.ts'
+import { Failure } from '../../errors.ts'
+import { checkoutSource } from '../../git/checkout.ts'
+import type { Credentials } from '../../git/credentials.ts'
+import { reapGit } from '../../git/reaper.ts'
+import { parseRepositoryUrl, type RepositoryUrl } from '../../git/repository.ts'
+import { type Host, isoNow } from '../host.ts'
+import { isBegunAgain, openDeployLog } from './log.ts'
+
+export function fetchSource(host: Host) {
+  return async (input: { id: string; serviceId: string; source: DeploySource }, signal: AbortSignal) => {
+    const { id, serviceId, source } = input
+    const log = openDeployLog(host, id)
+    if (isBegunAgain(host, id)) log.say('fetching starts again: the daemon was restarted')
+    await reapGit(id) // of a daemon that was killed: two gits in one directory would meet
+    const directory = checkoutDirectory(host, id)
+    await mkdir(directory, { recursive: true })
+    const repository = parseRepositoryUrl(source.repo_url!)
+    const found = await checkoutSource({
+      repository: { ...repository, credentials: null },
+      credentials: credentialsFor(host, serviceId, repository),
+      branch: source.branch ?? 'main',
+      commit: source.commit,
+      directory,
+      marker: id,
+      onLine: log.say,
+      signal,
+    })
+    return { ...found, at: isoNow() }
+  }
+}
+
+/**
+ * Settings may have moved to another host since this deploy was asked for; its credentials stay where they
+ * belong.
+ */
+function credentialsFor(host: Host, serviceId: string, { url, kind }: RepositoryUrl): Credentials | null {
+  const stored = host.storage.credentials.get(serviceId)
+  if (!stored || (kind !== 'https' && kind !== 'http') || stored.origin !== new URL(url).origin) return null
+  return { username: stored.username, password: stored.password }
+}
+
+/** What a deploy keeps in the data directory while it works. */
+export function workDirectory(host: Host, deployId: string): string {
+  return join(host.settings.dataDir, 'work', deployId)
+}
+
+export function checkoutDirectory(host: Host, deployId: string): string {
+  return join(workDirectory(host, deployId), 'source')
+}
+
+export async function removeWork(host: Host, deployId: string): Promise<void> {
+  await rm(workDirectory(host, deployId), { recursive: true, force: true })
+}
+
+/** A path inside the checkout, links followed. Throws `source_not_found` when it is missing or leads out. */
+export async function resolveInside(checkout: string, path: string, what: string): Promise<string> {
+  const root = await realpath(checkout)
+  const resolved = await realpath(join(root, path)).catch(() => null)
+  if (resolved === null) throw new Failure('source_not_found', `${what} ${path} is not in the repository`)
+  const inside = relative(root, resolved)
+  if (inside === '..' || inside.startsWith('../')) {
+    throw new Failure('source_not_found', `${what} ${path} leads out of the repository`)
+  }
+  return resolved
+}

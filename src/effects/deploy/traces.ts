@@ -1,0 +1,46 @@
+// Removing what a failed or canceled deploy leaves, after the former one is back in charge.
+// Mind: this never gives up. A trace that stays is somebody's disk, address or money.
+import { removeImage } from '../../docker/images.ts'
+import { imageName } from '../../docker/names.ts'
+import { reapGit } from '../../git/reaper.ts'
+import { type Host, isoNow } from '../host.ts'
+import { untilDone } from '../waiting.ts'
+import { stopInstances } from './drain.ts'
+import { openDeployLog } from './log.ts'
+import { removeWork } from './source.ts'
+import { putInCharge } from './traffic.ts'
+
+interface TracesInput {
+  id: string
+  serviceId: string
+  formerDeployId: string | null
+  outcome: string
+  canceled: boolean
+}
+
+export function removeTraces(host: Host) {
+  return async (input: TracesInput, signal: AbortSignal) => {
+    const { id, formerDeployId, outcome, canceled } = input
+    // Who follows the log need not wait for the cleanup.
+    await openDeployLog(host, id).close(canceled ? outcome : `failed: ${outcome}`)
+    await reapGit(id)
+    await removeWork(host, id)
+    await untilDone(host, id, signal, async () => {
+      await putInCharge(host, stillLive(host, input) ? formerDeployId : null, id)
+      await stopInstances(host, id)
+      await removeOwnImage(host, input)
+    })
+    await host.storage.addresses.release(id)
+    await host.storage.releases.remove(id)
+    return { at: isoNow() }
+  }
+}
+
+function stillLive(host: Host, { serviceId, formerDeployId }: TracesInput): boolean {
+  return host.storage.services.get(serviceId)?.live_deploy_id === formerDeployId
+}
+
+async function removeOwnImage(host: Host, { id, serviceId }: TracesInput): Promise<void> {
+  const service = host.storage.services.get(serviceId)
+  if (service) await removeImage(host.engine, host.owner, imageName(host.owner, service.name, id))
+}

@@ -1,0 +1,123 @@
+// Supervising the instances of a live deploy: as many as the service wants, running, until another is live.
+// Mind: desired state is the service row, observed state is Docker's answer; both are read anew each round.
+
+import type { ServiceRow } from '../../../storage/services.ts'
+import type { InstanceState } from '../../docker/instances.ts'
+import { codeOf, messageOf } from '../../errors.ts'
+import { type Host, isoNow } from '../host.ts'
+import { whileEngineReturns } from '../waiting.ts'
+import { removeAbandoned, stopInstances } from './drain.ts'
+import { createHealth, type Health } from './health.ts'
+import { ensureInstance } from './instances.ts'
+import { openDeployLog } from './log.ts'
+import { createNudge } from './nudge.ts'
+import { removeOldImages } from './retention.ts'
+
+interface UpkeepInput {
+  id: string
+  serviceId: string
+  image: string
+}
+
+/** Events wake it at once; this is for what no event told. */
+const roundMs = 5000
+/** Failures that the next round may not meet again. */
+const passing = ['docker_error', 'disk_in_use', 'no_address_left']
+
+export function keepInstances(host: Host) {
+  return async (input: UpkeepInput, signal: AbortSignal) => {
+    const { id, serviceId } = input
+    await openDeployLog(host, id).close('live')
+    const health = createHealth()
+    const nudge = createNudge(host, id, serviceId, health.sawExit)
+    const trying = createPatience(host, id, signal)
+    try {
+      await trying(() => removeAbandoned(host, serviceId))
+      await trying(() => removeOldImages(host, serviceId))
+      for (;;) {
+        signal.throwIfAborted()
+        const service = host.storage.services.get(serviceId)
+        if (!service || service.deleting || service.live_deploy_id !== id) return { at: isoNow() }
+        await trying(() => keepOnce(host, input, service, health, signal))
+        await nudge.next(roundMs, signal)
+      }
+    } finally {
+      nudge.close()
+    }
+  }
+}
+
+/** What cannot be done now is said once and tried again next round: a live deploy is never given up. */
+function createPatience(host: Host, deploy: string, signal: AbortSignal) {
+  let told: string | null = null
+  return async (work: () => Promise<void>): Promise<void> => {
+    try {
+      await whileEngineReturns(host, signal, work)
+      told = null
+    } catch (error) {
+      if (signal.aborted || !passing.includes(codeOf(error))) throw error
+      const reason = messageOf(error)
+      if (reason !== told) host.logger.warn({ deploy, reason }, 'a live deploy does not get what it needs')
+      told = reason
+    }
+  }
+}
+
+/** One round: too many are stopped, too few made or started, and what is seen is reported. */
+async function keepOnce(
+  host: Host,
+  input: UpkeepInput,
+  service: ServiceRow,
+  health: Health,
+  signal: AbortSignal,
+): Promise<void> {
+  const wanted = isStoodDown(host, input.id, service) ? 0 : service.instances
+  const found = await host.instances.list({ deployId: input.id })
+  const leaving = found.filter(({ index }) => index >= wanted)
+  const isSettled = found.length === wanted && found.every(({ state }) => state === 'running')
+  if (leaving.length > 0) {
+    for (const { name } of leaving) health.expectExit(name)
+    await stopInstances(host, input.id, wanted)
+  }
+  // Also after a kill between the two.
+  if (host.storage.addresses.get(input.id, wanted)) await host.storage.addresses.release(input.id, wanted)
+  try {
+    for (let index = 0; index < wanted; index++) {
+      const instance = found.find((candidate) => candidate.index === index)
+      await keepInstance(host, input, service, index, instance, signal)
+      if (instance) health.expectRunning(instance.name)
+    }
+  } finally {
+    const now = isSettled ? found : await host.instances.list({ deployId: input.id })
+    await report(host, input.id, health.isDegraded(now, wanted))
+  }
+}
+
+/** Suspended, or another deploy of a service with a disk is being tried: then the disk must be free. */
+function isStoodDown(host: Host, id: string, service: ServiceRow): boolean {
+  const hasDisk = host.storage.releases.get(id)?.settings.disk_mount_path != null
+  return service.suspended || (hasDisk && service.desired_deploy_id !== id)
+}
+
+/** Docker itself restarts one that crashed; what it gave up on, or lost, is brought back here. */
+async function keepInstance(
+  host: Host,
+  input: UpkeepInput,
+  service: ServiceRow,
+  index: number,
+  instance: InstanceState | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  // While another deploy is being switched to, Docker must not revive these: a reboot would bring both.
+  const restart = service.desired_deploy_id === input.id ? 'unless-stopped' : 'no'
+  const runs = instance?.state === 'running' || instance?.state === 'restarting'
+  if (!runs) await ensureInstance(host, service, { ...input, index, restart }, signal)
+  if (instance && instance.restart !== restart) await host.instances.setRestart(instance.name, restart)
+}
+
+/** Told as an event only when it changed: each one is a commit. */
+async function report(host: Host, id: string, degraded: boolean): Promise<void> {
+  const row = host.storage.actors.get(id)
+  const known = (row?.snapshot as { context?: { degraded?: boolean } } | undefined)?.context?.degraded
+  if (known !== degraded) await host.actors.send(id, { type: 'instances.reported', at: isoNow(), degraded })
+}

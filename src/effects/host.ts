@@ -1,0 +1,57 @@
+// What effects may use: the engine's nouns, git, storage and the port to other actors, wired once by the
+// daemon.
+// Mind: effects are handed ids and look everything else up here, so that a restart finds the same things
+// again.
+
+import type { Storage } from '../../storage/index.ts'
+import type { Builder } from '../docker/build.ts'
+import type { Engine } from '../docker/client.ts'
+import type { Instances } from '../docker/instances.ts'
+import type { Owner } from '../docker/names.ts'
+import type { Logger } from '../logger.ts'
+import type { BuildSlots } from './build-slots.ts'
+import type { InstanceEvents } from './instance-events.ts'
+
+/** Settings of the server that effects act on. */
+export interface HostSettings {
+  dataDir: string
+  defaultMemoryLimitMb: number
+  defaultCpuLimit: number
+  pidsLimit: number
+  keepImages: number
+  minFreeDiskMb: number
+  baseDomain: string
+}
+
+/** The private network, known once the engine answers. */
+export interface PrivateNetwork {
+  name: string
+  range: { first: string; last: string }
+}
+
+/** How effects reach other actors: by id, through the supervisor. */
+export interface ActorPort {
+  send(
+    id: string,
+    event: { type: string; at: string; [detail: string]: unknown },
+  ): Promise<{ applied: boolean }>
+}
+
+export interface Host {
+  settings: HostSettings
+  storage: Storage
+  actors: ActorPort
+  engine: Engine
+  owner: Owner
+  instances: Instances
+  builder: Builder
+  buildSlots: BuildSlots
+  instanceEvents: InstanceEvents
+  /** Resolves when the engine answers and the network is there; waits as long as it takes. */
+  ready(signal: AbortSignal): Promise<PrivateNetwork>
+  /** When this daemon started: what began earlier is begun again, and says so. */
+  startedAt: string
+  logger: Logger
+}
+
+export const isoNow = (): string => new Date().toISOString()

@@ -1,0 +1,47 @@
+// What runs now, as Docker tells it: for the API's live answers. Nothing here changes anything.
+
+import type { InstanceState } from '../docker/instances.ts'
+import { freeBytes } from './deploy/disk.ts'
+import type { Host } from './host.ts'
+import { type RuntimeLogOptions, readRuntimeLog } from './runtime-log.ts'
+
+type Parts = Pick<Host, 'instances' | 'engine' | 'settings' | 'storage'>
+
+export function createObserver(host: Parts) {
+  return {
+    /** The instances of a service, in order. Throws `docker_unavailable`. */
+    async instances(serviceId: string) {
+      const found = await host.instances.list({ serviceId })
+      return Promise.all(found.sort(byDeployAndIndex).map((instance) => toStatus(host, instance)))
+    },
+    /** What the instances write, oldest first where the log is read, as it comes where it is followed. */
+    runtimeLog: (serviceId: string, options: RuntimeLogOptions) => readRuntimeLog(host, serviceId, options),
+    engine: () => host.engine.info().catch(() => null),
+    diskFreeBytes: () => freeBytes(host.settings.dataDir),
+  }
+}
+
+async function toStatus(host: Parts, instance: InstanceState) {
+  const port = host.storage.actors.record(instance.deployId)?.port
+  const usage =
+    instance.state === 'running' ? await host.instances.usage(instance.name).catch(() => null) : null
+  return {
+    container_id: instance.containerId,
+    name: instance.name,
+    deploy_id: instance.deployId,
+    state: instance.state,
+    address: instance.address && port ? `${instance.address}:${port}` : instance.address,
+    started_at: instance.startedAt,
+    restart_count: instance.restartCount,
+    cpu_percent: usage?.cpuPercent ?? null,
+    memory_bytes: usage?.memoryBytes ?? null,
+    memory_limit_bytes: instance.memoryLimitBytes,
+    cpu_limit: instance.cpuLimit,
+    oom_killed: instance.oomKilled,
+    exit_code: instance.exitCode,
+  }
+}
+
+function byDeployAndIndex(a: InstanceState, b: InstanceState): number {
+  return a.deployId === b.deployId ? a.index - b.index : a.deployId < b.deployId ? -1 : 1
+}

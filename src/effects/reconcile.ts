@@ -1,0 +1,91 @@
+// Removes what no actor will ever come back for. Normally that is nothing: every actor cleans up after
+// itself.
+// Mind: only what carries both our labels, or our image name; volumes are never removed here, whatever they
+// hold.
+import { readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { listImages, removeImage } from '../docker/images.ts'
+import { codeOf, messageOf } from '../errors.ts'
+import type { Host } from './host.ts'
+
+type Parts = Pick<Host, 'storage' | 'instances' | 'engine' | 'owner' | 'settings' | 'logger'>
+
+/** Compares Docker and the data directory with the actors on record. */
+export async function reconcile(host: Parts): Promise<void> {
+  const { actors } = host.storage
+  // A parked actor's things are left as they are, for whoever looks into it.
+  const isCaredFor = (deployId: string) =>
+    unlessDamaged(() => {
+      const row = actors.get(deployId)
+      return row !== null && (!row.final || row.parked !== null)
+    })
+  const isKnown = (deployId: string) => unlessDamaged(() => actors.record(deployId) !== null)
+  await removeInstances(host, isCaredFor)
+  const images = await removeImages(host, isKnown)
+  await removeWorkDirectories(host, isCaredFor)
+  await removeRows(host, isCaredFor, isKnown, images)
+}
+
+/** A row that fails its checksum belongs to a parked actor, or soon will: its things stay, the others' go. */
+function unlessDamaged(look: () => boolean): boolean {
+  try {
+    return look()
+  } catch (error) {
+    if (codeOf(error) === 'row_damaged') return true
+    throw error
+  }
+}
+
+async function removeInstances(host: Parts, isCaredFor: (id: string) => boolean): Promise<void> {
+  for (const { name, deployId } of await host.instances.list({})) {
+    if (isCaredFor(deployId)) continue
+    host.logger.warn({ container: name, deploy: deployId }, 'removing an instance that no deploy cares for')
+    await attempt(host, name, () => host.instances.remove(name))
+  }
+}
+
+/** Answers the images that stay, by name. */
+async function removeImages(host: Parts, isKnown: (id: string) => boolean): Promise<Set<unknown>> {
+  const images = await listImages(host.engine, host.owner)
+  for (const { name, deployId } of images) {
+    if (!isKnown(deployId)) await attempt(host, name, () => removeImage(host.engine, host.owner, name))
+  }
+  return new Set(images.map(({ name }) => name))
+}
+
+async function removeWorkDirectories(host: Parts, isCaredFor: (id: string) => boolean): Promise<void> {
+  const parent = join(host.settings.dataDir, 'work')
+  for (const deployId of await readdir(parent).catch(() => [])) {
+    const path = join(parent, deployId)
+    if (!isCaredFor(deployId)) await attempt(host, path, () => rm(path, { recursive: true, force: true }))
+  }
+}
+
+async function removeRows(
+  { storage }: Parts,
+  isCaredFor: (id: string) => boolean,
+  isKnown: (id: string) => boolean,
+  images: Set<unknown>,
+): Promise<void> {
+  for (const deployId of storage.addresses.deployIds()) {
+    if (!isCaredFor(deployId)) await storage.addresses.release(deployId)
+  }
+  for (const deployId of storage.releases.ids()) {
+    // A release can be run again as long as its image is there.
+    const canRun = isCaredFor(deployId) || images.has(storage.actors.record(deployId)?.image)
+    if (!canRun) await storage.releases.remove(deployId)
+  }
+  for (const id of await storage.logs.ids()) {
+    if (!isKnown(id)) await storage.logs.remove(id)
+  }
+}
+
+/** What cannot be removed stays and is said: it must not keep every deploy from the engine. */
+async function attempt(host: Parts, what: string, remove: () => Promise<void>): Promise<void> {
+  try {
+    await remove()
+  } catch (error) {
+    if (codeOf(error) === 'docker_unavailable') throw error
+    host.logger.warn({ what, reason: messageOf(error) }, 'what nobody cares for cannot be removed')
+  }
+}

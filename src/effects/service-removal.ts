@@ -1,0 +1,47 @@
+// The effects of removing a service: its deploys end by their own charts, then what belongs to it goes.
+import type { machine } from '../../machines/service-removal.ts'
+import type { Effects } from '../../machines/slot.ts'
+import { listImages, removeImage } from '../docker/images.ts'
+import { volumeName } from '../docker/names.ts'
+import { removeVolume } from '../docker/volumes.ts'
+import { removeAbandoned } from './deploy/drain.ts'
+import { type Host, isoNow } from './host.ts'
+import { untilCommitted, untilDone } from './waiting.ts'
+
+export function serviceRemovalEffects(host: Host): Effects<typeof machine> {
+  return {
+    async endDeploys({ serviceId }, signal) {
+      const active = () => [...host.storage.actors.active('deploy', serviceId)]
+      for (const { id } of active()) {
+        await host.actors.send(id, { type: 'cancel', at: isoNow(), by: 'the removal of its service' })
+      }
+      await untilCommitted(host.storage.changes, serviceId, signal, () =>
+        active().length === 0 ? true : null,
+      )
+      return { at: isoNow() }
+    },
+
+    async removeBelongings({ serviceId, deleteDisk }, signal) {
+      const { services, actors, logs, releases, env, credentials } = host.storage
+      const service = services.get(serviceId)
+      if (!service) return { at: isoNow() }
+      await untilDone(host, serviceId, signal, async () => {
+        await removeAbandoned(host, serviceId)
+        for (const { name } of await listImages(host.engine, host.owner, service.name)) {
+          await removeImage(host.engine, host.owner, name)
+        }
+        if (deleteDisk) await removeVolume(host.engine, host.owner, volumeName(host.owner, serviceId))
+      })
+      for (const id of actors.ids('deploy', serviceId)) {
+        await logs.remove(id)
+        await releases.remove(id)
+      }
+      await actors.forget('deploy', serviceId)
+      await services.remove(serviceId, () => {
+        env.remove(serviceId)
+        credentials.put(serviceId, null)
+      })
+      return { at: isoNow() }
+    },
+  }
+}

@@ -1,0 +1,43 @@
+#!/usr/bin/env node
+// berthd: reads the options, starts the daemon, and ends in order on the first signal, at once on the second.
+import { helpText, readConfig } from './config.ts'
+import { startDaemon } from './daemon.ts'
+import { messageOf } from './errors.ts'
+import { createLogger } from './logger.ts'
+import { version } from './version.ts'
+
+async function main(): Promise<void> {
+  const args = process.argv.slice(2)
+  if (args.includes('--help') || args.includes('-h')) return void process.stdout.write(helpText())
+  if (args.includes('--version')) return void process.stdout.write(`${version}\n`)
+  const config = readConfig(args, process.env)
+  const logger = createLogger({ level: config['log-level'] })
+  const onFatal = (reason: string) => {
+    logger.fatal(reason)
+    process.exit(1)
+  }
+  // A bug, or a promise nobody waited for: nothing in memory can be trusted any more, what is on disk can.
+  process.on('uncaughtException', (err) => {
+    logger.fatal({ err }, 'berthd ends because of a bug; it goes on from disk when it is started again')
+    process.exit(1)
+  })
+  const daemon = await startDaemon({ config, logger, onFatal })
+  let isStopping = false
+  const stop = (signal: NodeJS.Signals) => {
+    if (isStopping) process.exit(130)
+    isStopping = true
+    logger.info({ signal }, 'stopping; what is under way goes on at the next start')
+    daemon.stop().then(
+      () => process.exit(0),
+      (error: unknown) => onFatal(messageOf(error)),
+    )
+  }
+  process.on('SIGTERM', stop)
+  process.on('SIGINT', stop)
+}
+
+main().catch((error: unknown) => {
+  const hint = (error as { hint?: string }).hint
+  process.stderr.write(`berthd: ${messageOf(error)}\n${hint ? `  ${hint}\n` : ''}`)
+  process.exit(1)
+})

@@ -1,0 +1,125 @@
+// The options of the daemon: from a flag, else a variable, else the default; and a bad one is named.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Config, helpText, readConfig } from '../src/config.ts'
+
+/** A value of each option that is not its default, as text and as the daemon gets it. */
+const values: { [Name in keyof Config]: [text: string, value: Config[Name]] } = {
+  'data-dir': ['/srv/berth', '/srv/berth'],
+  listen: ['0.0.0.0:8080', '0.0.0.0:8080'],
+  docker: ['tcp://10.0.0.1:2375', 'tcp://10.0.0.1:2375'],
+  prefix: ['try-1', 'try-1'],
+  subnet: ['10.77.0.0/16', '10.77.0.0/16'],
+  'base-domain': ['apps.example.com', 'apps.example.com'],
+  'dashboard-host': ['berth.example.com', 'berth.example.com'],
+  'build-concurrency': ['5', 5],
+  'default-memory-limit': ['256', 256],
+  'default-cpu-limit': ['0.5', 0.5],
+  'pids-limit': ['64', 64],
+  'keep-images': ['1', 1],
+  'min-free-disk': ['0', 0],
+  'fetch-timeout': ['30', 30],
+  'build-timeout': ['31', 31],
+  'start-timeout': ['32', 32],
+  'log-level': ['debug', 'debug'],
+}
+const names = Object.keys(values) as (keyof Config)[]
+const variableOf = (name: string) => `BERTH_${name.toUpperCase().replaceAll('-', '_')}`
+
+test('without flags and variables every option has its default', () => {
+  const { 'data-dir': dataDir, ...rest } = readConfig([], {})
+  assert.match(dataDir, /^\//)
+  assert.deepEqual(rest, {
+    listen: '127.0.0.1:7878',
+    docker: 'unix:///var/run/docker.sock',
+    prefix: 'berth',
+    subnet: '10.201.0.0/16',
+    'base-domain': 'localhost',
+    'dashboard-host': '',
+    'build-concurrency': 2,
+    'default-memory-limit': 512,
+    'default-cpu-limit': 1,
+    'pids-limit': 1024,
+    'keep-images': 5,
+    'min-free-disk': 1024,
+    'fetch-timeout': 600,
+    'build-timeout': 3600,
+    'start-timeout': 120,
+    'log-level': 'info',
+  })
+})
+
+for (const name of names) {
+  const [text, value] = values[name]
+
+  test(`--${name} comes from its flag, else from ${variableOf(name)}, and changes nothing else`, () => {
+    const others = readConfig([], {})
+    const expected = { ...others, [name]: value }
+    assert.deepEqual(readConfig([], { [variableOf(name)]: text }), expected)
+    assert.deepEqual(readConfig([`--${name}=${text}`], {}), expected)
+    assert.deepEqual(readConfig([`--${name}`, text], { [variableOf(name)]: String(others[name]) }), expected)
+  })
+}
+
+test('DOCKER_HOST is the engine when nothing of Berth’s own names one', () => {
+  const DOCKER_HOST = 'tcp://10.0.0.2:2375'
+  assert.equal(readConfig([], { DOCKER_HOST }).docker, DOCKER_HOST)
+  assert.equal(readConfig([], { DOCKER_HOST, BERTH_DOCKER: 'unix:///a' }).docker, 'unix:///a')
+})
+
+const bad: [name: keyof Config, text: string, says: string][] = [
+  ['data-dir', 'relative/path', 'is not an absolute path'],
+  ['listen', '7878', 'is not HOST:PORT'],
+  ['listen', 'localhost:http', 'is not HOST:PORT'],
+  ['docker', '/var/run/docker.sock', 'is not a Docker address'],
+  ['prefix', 'Berth', 'is not a short name'],
+  ['prefix', '-berth', 'is not a short name'],
+  ['subnet', '10.201.0.0/24', 'is not a /16 network'],
+  ['base-domain', 'http://example.com', 'is not a domain'],
+  ['dashboard-host', 'a b', 'is not a host name'],
+  ['build-concurrency', '0', 'is not a whole number from 1 to 64'],
+  ['build-concurrency', '65', 'is not a whole number from 1 to 64'],
+  ['build-concurrency', '1.5', 'is not a whole number from 1 to 64'],
+  ['build-concurrency', '0x2', 'is not a whole number from 1 to 64'],
+  ['build-concurrency', '', 'is not a whole number from 1 to 64'],
+  ['default-memory-limit', '512m', 'is not a whole number from 16 to 1048576'],
+  ['default-cpu-limit', '0', 'is not a number from 0.01 to 512'],
+  ['default-cpu-limit', 'Infinity', 'is not a number from 0.01 to 512'],
+  ['pids-limit', '15', 'is not a whole number from 16 to 1000000'],
+  ['keep-images', '0', 'is not a whole number from 1 to 1000'],
+  ['min-free-disk', '-1', 'is not a whole number from 0 to 1073741824'],
+  ['fetch-timeout', '0', 'is not a whole number from 1 to 86400'],
+  ['build-timeout', '86401', 'is not a whole number from 1 to 86400'],
+  ['start-timeout', '1h', 'is not a whole number from 1 to 86400'],
+  ['log-level', 'verbose', 'is not one of debug, info, warn, error'],
+]
+
+for (const [name, text, says] of bad) {
+  test(`'${text}' is refused for --${name}, and the message names where it came from`, () => {
+    const refusal = (where: string) => ({ code: 'invalid_option', message: `${where}: '${text}' ${says}` })
+    assert.throws(() => readConfig([`--${name}=${text}`], {}), refusal(`--${name}`))
+    assert.throws(() => readConfig([], { [variableOf(name)]: text }), refusal(variableOf(name)))
+  })
+}
+
+test('what is no option is refused, and the hint says how to see them all', () => {
+  for (const args of [['--no-such-option=1'], ['serve'], ['--listen']]) {
+    assert.throws(
+      () => readConfig(args, {}),
+      (error: Error & { code: string; hint: string }) => {
+        assert.deepEqual([error.code, error.hint], ['invalid_option', 'berthd --help lists the options'])
+        return error.message.includes(args[0]!.split('=')[0]!)
+      },
+    )
+  }
+})
+
+test('the help lists every option with its default', () => {
+  const lines = helpText().split('\n')
+  for (const name of names) {
+    const line = lines.find((one) => one.startsWith(`  --${name} `))
+    assert.ok(line, name)
+    const fallback = String(readConfig([], {})[name])
+    assert.equal(line.endsWith(` (${fallback})`), fallback !== '', line)
+  }
+})

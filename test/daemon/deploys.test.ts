@@ -1,0 +1,247 @@
+// Deploys of a real daemon: from a git repository to a page that answers, and to the next version of it.
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { test } from 'node:test'
+import { findLeftovers } from '../support/leftovers.ts'
+import { findProcesses } from '../support/processes.ts'
+import { dockerfile, fetchPage, finishedDeploy, logLines, pageApp, until } from '../support/service.ts'
+import { createService, daemonSuite } from '../support/suite.ts'
+
+const suite = daemonSuite({ args: ['--build-concurrency=1', '--keep-images=2'] })
+
+test('a git repository becomes a live container that answers', async (t) => {
+  const { api, daemon } = suite
+  const { name, id, first, repository } = await createService(t, api, await pageApp('hello'))
+  const sha = repository.git('rev-parse', 'HEAD')
+  const { created_at, started_at, finished_at, ...deploy } = first
+  assert.deepEqual(deploy, {
+    id: first.id,
+    service_id: id,
+    status: 'live',
+    phase: null,
+    trigger: 'create',
+    source: {
+      kind: 'git',
+      repo_url: repository.directory,
+      branch: 'main',
+      commit: null,
+      image: null,
+      deploy_id: null,
+    },
+    image: `${daemon.prefix}/${name}:${first.id}`,
+    port: 3000,
+    commit_sha: sha,
+    commit_message: 'First',
+    error: null,
+  })
+  assert.ok(created_at <= started_at && started_at <= finished_at)
+  assert.equal(await fetchPage(api, name), 'hello')
+  const service = await api.get(`/services/${name}`)
+  assert.deepEqual([service.state, service.live_deploy_id], ['live', first.id])
+})
+
+test('its log tells the phases in order; a reader that reconnects misses and repeats nothing', async (t) => {
+  const { api } = suite
+  const { first } = await createService(t, api, await pageApp('hello', 'RUN echo building-the-page'))
+  const all = await logLines(api, first.id)
+  const marks = [
+    /^cloning /,
+    /checked out [0-9a-f]{7} First/,
+    /building-the-page/,
+    /^started instance 1 of 1 at/,
+  ]
+  const places = [...marks, /^healthy: /, /^live$/].map((mark) => all.findIndex((line) => mark.test(line)))
+  assert.deepEqual(
+    places,
+    [...places].sort((a, b) => a - b),
+    all.join('\n'),
+  )
+  assert.ok(!places.includes(-1), all.join('\n'))
+  const ids: number[] = []
+  for await (const { event, id } of api.events(`/deploys/${first.id}/logs`, { lastEventId: 3 })) {
+    if (event === 'log') ids.push(Number(id))
+  }
+  assert.deepEqual(
+    ids,
+    Array.from({ length: all.length - 3 }, (_, index) => index + 4),
+  )
+})
+
+test('the build log is streamed while the build runs', async (t) => {
+  const { api } = suite
+  const files = await pageApp('slow', `RUN echo before-the-nap && sleep 2 && echo ${randomUUID()}`)
+  const { request, first, repository } = await createService(t, api, files, { deploy: false })
+  assert.equal(first, null)
+  repository.commit('Next', { 'www/x': String(Math.random()) })
+  const { id } = await request()
+  for await (const { data } of api.events(`/deploys/${id}/logs?follow=true`)) {
+    if (/ before-the-nap/.test(data) && !/RUN/.test(data)) break
+  }
+  assert.equal((await api.get(`/deploys/${id}`)).phase, 'building')
+  assert.equal((await finishedDeploy(api, id)).status, 'live')
+})
+
+test('the first version answers until the second is live; then it is gone', async (t) => {
+  const { api, daemon } = suite
+  const { name, request, repository, first } = await createService(t, api, await pageApp('one'))
+  const [instance] = (await api.get(`/services/${name}/status`)).instances
+  repository.commit('Second', await pageApp('two', `RUN sleep 1 # ${randomUUID()}`))
+  const { id } = await request()
+  const isLive = async () => (await api.get(`/services/${name}`)).live_deploy_id === id
+  while (!(await isLive())) {
+    const page = await fetch(`http://${instance.address}/`).then((response) => response.text())
+    // The switch may have come since it was last looked at.
+    if (page !== 'one') assert.ok(await isLive(), page)
+  }
+  await until('the first version to be gone', async () => {
+    const deploy = await api.get(`/deploys/${first.id}`)
+    const { containers } = await findLeftovers(daemon.prefix)
+    return deploy.status === 'deactivated' && !containers.includes(instance.name)
+  })
+  assert.equal(await fetchPage(api, name), 'two')
+})
+
+test('a commit, another branch, a folder and another Dockerfile can be deployed', async (t) => {
+  const { api } = suite
+  const page = await pageApp('from main')
+  const { name, request, repository } = await createService(t, api, page)
+  const old = repository.git('rev-parse', 'HEAD')
+  repository.commit('Newer', await pageApp('newer'))
+  const deploy = await finishedDeploy(api, (await request({ commit: old.slice(0, 8) })).id)
+  assert.deepEqual([deploy.status, deploy.commit_sha], ['live', old])
+
+  repository.branch('side')
+  repository.checkout('side')
+  const moved = Object.entries(await pageApp('from a folder')).map(([path, text]) => [`web/${path}`, text])
+  const files = Object.fromEntries(moved)
+  files['web/docker/Other.Dockerfile'] = files['web/Dockerfile']
+  delete files['web/Dockerfile']
+  repository.commit('Folder', files)
+  const settings = { branch: 'side', root_dir: 'web', dockerfile_path: 'docker/Other.Dockerfile' }
+  assert.equal((await api.call('PATCH', `/services/${name}`, settings)).status, 200)
+  assert.equal((await finishedDeploy(api, (await request()).id)).status, 'live')
+  assert.equal(await fetchPage(api, name), 'from a folder')
+})
+
+test('.dockerignore is honoured', async (t) => {
+  const { api } = suite
+  const { name } = await createService(t, api, {
+    ...(await pageApp('page', 'COPY . /www/all', 'RUN rm /www/all/Dockerfile')),
+    '.dockerignore': 'secret*\n!secret-but-public.txt\n',
+    'secret.txt': 'hidden',
+    'secret-but-public.txt': 'shown',
+  })
+  assert.equal(await fetchPage(api, name, '/all/secret-but-public.txt'), 'shown')
+  assert.notEqual(await fetchPage(api, name, '/all/secret.txt'), 'hidden')
+})
+
+test('env values arrive byte for byte, references resolved, and change with a restart', async (t) => {
+  const { api } = suite
+  const other = await createService(t, api, null)
+  const value = ' $ \' " \\ = # %s\r\n\ttab ünïcode 🚢 $(touch /tmp/x) `id` \n'
+  const env = [
+    { key: 'ODD', value },
+    { key: 'OTHER', value: `\${{service.${other.name}.hostport}}` },
+    { key: 'LITERAL', value: '$${{kept}}' },
+  ]
+  const command =
+    'mkdir /w; printf %s "$ODD" >/w/odd; printf %s "$OTHER $LITERAL" >/w/ref; exec httpd -f -p $PORT -h /w'
+  const { name } = await createService(
+    t,
+    api,
+    { Dockerfile: await dockerfile() },
+    { env, start_command: command },
+  )
+  assert.equal(await fetchPage(api, name, '/odd'), value)
+  assert.equal(await fetchPage(api, name, '/ref'), `${other.name}:3000 \${{kept}}`)
+
+  await api.call('PATCH', `/services/${name}/env`, { set: [{ key: 'ODD', value: 'changed' }] })
+  assert.equal(await fetchPage(api, name, '/odd'), value, 'not before the restart')
+  const restart = await finishedDeploy(api, (await api.post(`/services/${name}/restart`)).id)
+  assert.deepEqual([restart.status, restart.trigger, restart.source.kind], ['live', 'restart', 'reuse'])
+  assert.equal(await fetchPage(api, name, '/odd'), 'changed')
+})
+
+test('builds wait for a slot and say so; deploys of one service wait for each other', async (t) => {
+  const { api } = suite
+  const slow = await pageApp('slow', `RUN sleep 3 # ${randomUUID()}`)
+  const one = await createService(t, api, slow, { deploy: false })
+  const two = await createService(t, api, await pageApp('slow', `RUN sleep 3 # ${randomUUID()}`), {
+    deploy: false,
+  })
+  const first = await one.request()
+  await until('the first build', async () => (await api.get(`/deploys/${first.id}`)).phase === 'building')
+  const second = await two.request()
+  const waiting = await one.request()
+  const replacing = await one.request()
+  const outcomes = await Promise.all(
+    [first, second, waiting, replacing].map(({ id }) => finishedDeploy(api, id)),
+  )
+  assert.deepEqual(
+    outcomes.map(({ status, error }) => [status === 'deactivated' ? 'live' : status, error]),
+    [
+      ['live', null],
+      ['live', null],
+      ['canceled', `superseded by ${replacing.id}`],
+      ['live', null],
+    ],
+  )
+  assert.ok((await logLines(api, second.id)).includes('waiting for a build slot: 1 build is running'))
+  assert.ok((await logLines(api, replacing.id)).includes(`waiting for ${first.id} of this service to finish`))
+})
+
+test('a cancel stops the build, nothing of it remains, and the old version serves', async (t) => {
+  const { api, daemon } = suite
+  const { name, request, repository, first } = await createService(t, api, await pageApp('one'))
+  repository.commit('Never', await pageApp('two', 'RUN echo started && sleep 4242'))
+  const { id } = await request()
+  for await (const { data } of api.events(`/deploys/${id}/logs?follow=true`)) {
+    if (/ started"/.test(data)) break
+  }
+  const canceled = await api.post(`/deploys/${id}/cancel`)
+  assert.deepEqual(
+    [canceled.status, canceled.phase, canceled.error],
+    ['canceled', 'building', 'canceled by the API'],
+  )
+  assert.equal((await logLines(api, id)).at(-1), 'canceled by the API')
+  await until(
+    'the cleanup',
+    async () => (await api.get(`/deploys/${id}/history`)).at(-1).state === 'canceled',
+  )
+  assert.deepEqual(await findProcesses('sleep 4242'), [])
+  const { containers, images } = await findLeftovers(daemon.prefix)
+  assert.deepEqual(
+    [...containers, ...images].filter((object) => object.includes(id.slice(4))),
+    [],
+  )
+  assert.equal(await fetchPage(api, name), 'one')
+  assert.equal((await api.call('POST', `/deploys/${id}/cancel`)).body.code, 'not_cancelable')
+  assert.equal((await api.call('POST', `/deploys/${first.id}/cancel`)).body.code, 'not_cancelable')
+})
+
+test('the same Idempotency-Key makes one deploy, and answers it again', async (t) => {
+  const { api } = suite
+  const { name } = await createService(t, api, await pageApp('one', `RUN sleep 1 # ${randomUUID()}`))
+  const ask = () => api.call('POST', `/services/${name}/deploys`, {}, { 'idempotency-key': 'once' })
+  const answers = await Promise.all([ask(), ask(), ask()])
+  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([202]))
+  assert.equal(new Set(answers.map(({ body }) => body.id)).size, 1)
+  assert.equal((await api.get(`/services/${name}/deploys`)).length, 2)
+})
+
+test('the newest images stay, older ones of ours go', async (t) => {
+  const { api, daemon } = suite
+  const { name, deploy, first } = await createService(t, api, await pageApp('v1'))
+  const later = []
+  for (const version of ['v2', 'v3']) later.push(await deploy(await pageApp(version)))
+  const kept = later.map(({ id }) => `${daemon.prefix}/${name}:${id}`).sort()
+  const ofService = async () =>
+    (await findLeftovers(daemon.prefix)).images.filter((image) =>
+      image.startsWith(`${daemon.prefix}/${name}:`),
+    )
+  await until(
+    'the oldest image to go',
+    async () => !(await ofService()).some((image) => image.includes(first.id)),
+  )
+  assert.deepEqual(await ofService(), kept)
+})

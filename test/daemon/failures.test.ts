@@ -1,0 +1,160 @@
+// Deploys that cannot succeed: each says why where the user looks, leaves nothing, and the old version serves
+// on.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Api, Body } from '../support/api.ts'
+import { createGitServer } from '../support/git-server.ts'
+import { findLeftovers } from '../support/leftovers.ts'
+import { createRepository } from '../support/repository.ts'
+import { dockerfile, fetchPage, finishedDeploy, logLines, pageApp, until } from '../support/service.ts'
+import { createService, daemonSuite } from '../support/suite.ts'
+
+const suite = daemonSuite({ args: ['--fetch-timeout=8', '--build-timeout=5'] })
+
+/** The failed deploy's record and log, after its cleanup; nothing of it may be left. */
+async function failureOf(api: Api, id: string): Promise<{ deploy: Body; log: string[] }> {
+  const deploy = await finishedDeploy(api, id)
+  assert.equal(deploy.status, 'failed')
+  const log = await logLines(api, id)
+  assert.equal(log.at(-1), `failed: ${deploy.error}`)
+  await until('the cleanup', async () => (await api.get(`/deploys/${id}/history`)).at(-1).state === 'failed')
+  const { containers, images } = await findLeftovers(suite.daemon.prefix)
+  assert.deepEqual(
+    [...containers, ...images].filter((object) => object.includes(id.slice(4))),
+    [],
+  )
+  return { deploy, log }
+}
+
+async function failFirst(
+  t: Parameters<typeof createService>[0],
+  files: Record<string, string>,
+  settings = {},
+) {
+  const { first } = await createService(t, suite.api, files, settings)
+  return failureOf(suite.api, first.id)
+}
+
+test('without a Dockerfile the log says where it was looked for and shows a starter', async (t) => {
+  const { deploy, log } = await failFirst(t, { 'package.json': '{}' }, { root_dir: '.' })
+  assert.deepEqual([deploy.phase, deploy.error], ['building', 'there is no Dockerfile in the repository'])
+  assert.ok(
+    log.includes('looked for Dockerfile and found none; this looks like a Node.js project'),
+    log.join('\n'),
+  )
+  assert.ok(log.includes('    FROM node:22-slim'))
+})
+
+test('a build that fails names its command and exit code', async (t) => {
+  const { deploy, log } = await failFirst(t, {
+    Dockerfile: await dockerfile('RUN echo about to fail; exit 3'),
+  })
+  assert.equal(deploy.phase, 'building')
+  assert.match(deploy.error, /echo about to fail.*exited with code 3/)
+  assert.ok(log.some((line) => /about to fail$/.test(line)))
+})
+
+test('a build that hangs is ended at its limit', async (t) => {
+  const { deploy } = await failFirst(t, { Dockerfile: await dockerfile('RUN sleep 600') })
+  assert.match(deploy.error, /the build took longer than its limit.*--build-timeout/)
+})
+
+const crashes = [
+  {
+    what: 'exits with 1',
+    command: 'echo boo; exit 1',
+    error: /the instance exited with code 1/,
+    says: 'boo',
+  },
+  { what: 'exits with 0', command: 'echo bye', error: /exited by itself \(exit code 0\)/, says: 'bye' },
+  {
+    what: 'is not found',
+    command: 'no-such-program',
+    error: /command not found \(exit code 127\)/,
+    says: 'not found',
+  },
+]
+for (const { what, command, error, says } of crashes) {
+  test(`an app that ${what} fails the deploy with its last lines in the log`, async (t) => {
+    const { deploy, log } = await failFirst(t, { Dockerfile: await dockerfile() }, { start_command: command })
+    assert.equal(deploy.phase, 'checking')
+    assert.match(deploy.error, error)
+    assert.ok(
+      log.some((line) => line.includes(says)),
+      log.join('\n'),
+    )
+  })
+}
+
+test('an app that exceeds its memory is named as such, with the limit', async (t) => {
+  const command = 'sleep 1; x=a; while true; do x=$x$x; done'
+  const settings = { start_command: command, memory_limit_mb: 16 }
+  const { deploy } = await failFirst(t, { Dockerfile: await dockerfile() }, settings)
+  assert.match(deploy.error, /memory limit of 16/)
+})
+
+test('an app on the wrong port fails its check, and the error says where it listens', async (t) => {
+  const settings = { start_command: 'exec httpd -f -p 8080 -h /', health_check_timeout_seconds: 3 }
+  const { deploy } = await failFirst(t, { Dockerfile: await dockerfile() }, settings)
+  assert.match(deploy.error, /TCP connection to port 3000 → connection refused.*listens on 8080, not on 3000/)
+})
+
+test('a health path that answers 404 fails the check with the status', async (t) => {
+  const settings = { health_check_path: '/missing', health_check_timeout_seconds: 3 }
+  const { deploy } = await failFirst(t, await pageApp('page'), settings)
+  assert.match(deploy.error, /GET \/missing on port 3000 → 404/)
+})
+
+test('an unknown reference fails the deploy and names the variable, not its value', async (t) => {
+  const env = [{ key: 'DATABASE', value: 'hush-${{datastore.none.connectionString}}' }]
+  const { deploy } = await failFirst(t, await pageApp('page'), { env })
+  assert.match(deploy.error, /the variable DATABASE refers to \$\{\{datastore\.none\.connectionString\}\}/)
+  assert.doesNotMatch(deploy.error, /hush/)
+})
+
+test('a missing branch is told with the default one', async (t) => {
+  const { deploy } = await failFirst(t, await pageApp('page'), { branch: 'nope' })
+  assert.equal(deploy.phase, 'fetching')
+  assert.match(deploy.error, /nope.*main/)
+})
+
+test('a remote that hangs is given up at the limit of the fetch, and no git stays', async (t) => {
+  const { root } = createRepository(t)
+  const server = await createGitServer(t, { root, answer: () => 'hang' })
+  const { deploy } = await failFirst(t, await pageApp('page'), { repo_url: `${server.url}/app` })
+  assert.equal(deploy.error, 'fetching took longer than its limit')
+})
+
+test('a failed deploy leaves the old version serving', async (t) => {
+  const { api } = suite
+  const { name, deploy, first } = await createService(t, api, await pageApp('one'))
+  await failureOf(api, (await deploy({ Dockerfile: await dockerfile('RUN false') })).id)
+  assert.equal(await fetchPage(api, name), 'one')
+  const service = await api.get(`/services/${name}`)
+  assert.deepEqual([service.state, service.live_deploy_id], ['live', first.id])
+})
+
+test('credentials in a repository URL are used and never shown', async (t) => {
+  const { api, daemon } = suite
+  const repository = createRepository(t)
+  repository.commit('Private', await pageApp('private page'))
+  const password = 'canary-pass-5up3r'
+  const server = await createGitServer(t, {
+    root: repository.root,
+    credentials: { username: 'ada', password },
+  })
+  const url = `${server.url.replace('//', `//ada:${password}@`)}/app`
+  const { name, first } = await createService(t, api, null, { repo_url: url })
+  assert.equal(first.status, 'live', first.error)
+  assert.equal(await fetchPage(api, name), 'private page')
+  const shown = await api.get(`/services/${name}`)
+  assert.equal(shown.repo_url, `${server.url}/app`)
+  const log = (await logLines(api, first.id)).join('\n')
+  assert.doesNotMatch(JSON.stringify(shown) + log + daemon.log.join('\n'), /canary-pass/)
+
+  const wrong = await createService(t, api, null, {
+    repo_url: `${server.url.replace('//', '//ada:wrong-pw@')}/app`,
+  })
+  const { deploy } = await failureOf(api, wrong.first.id)
+  assert.doesNotMatch(deploy.error, /wrong-pw/)
+})

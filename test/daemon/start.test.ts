@@ -1,0 +1,117 @@
+// Starting and stopping: who may use a data directory and a prefix, and what the daemon says when it cannot
+// start.
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { startDaemon } from '../support/daemon.ts'
+import { createEngineDoor } from '../support/engine-door.ts'
+import { finishedDeploy, logLines, pageApp, until } from '../support/service.ts'
+import { createService } from '../support/suite.ts'
+import { temporaryDirectory } from '../support/supervised.ts'
+
+/** Runs berthd until it ends by itself. */
+function berthd(...args: string[]): { code: number | null; said: string } {
+  const command = ['--conditions=development', '--import', 'tsx', 'src/main.ts', ...args]
+  const { status, stderr, stdout } = spawnSync(process.execPath, command, {
+    encoding: 'utf8',
+    timeout: 60_000,
+  })
+  return { code: status, said: stderr + stdout }
+}
+
+test('an option with a bad value stops the start and is named', () => {
+  const { code, said } = berthd('--build-concurrency=many')
+  assert.equal(code, 1)
+  assert.equal(said, "berthd: --build-concurrency: 'many' is not a whole number from 1 to 64\n")
+})
+
+test('an unknown option is told, and where to find the known ones', () => {
+  const { code, said } = berthd('--colour=blue')
+  assert.equal(code, 1)
+  assert.match(said, /berthd: Unknown option '--colour'/)
+  assert.match(said, /berthd --help/)
+})
+
+test('a data directory in use is refused; a kill leaves no lock behind', async (t) => {
+  const daemon = await startDaemon(t)
+  const { code, said } = berthd('--data-dir', daemon.dataDir, '--listen', '127.0.0.1:0')
+  assert.equal(code, 1)
+  assert.match(said, new RegExp(`${daemon.dataDir} is in use by process ${daemon.pid}`))
+  await daemon.kill()
+  await daemon.start()
+  assert.equal((await daemon.api.call('GET', '/info')).status, 200)
+})
+
+test('objects of the prefix that are of another data directory stop the start', async (t) => {
+  const daemon = await startDaemon(t)
+  const { name } = await createService(t, daemon.api, await pageApp('page'))
+  await daemon.stop()
+  const other = temporaryDirectory(t)
+  const { code, said } = berthd('--data-dir', other, '--listen', '127.0.0.1:0', '--prefix', daemon.prefix)
+  assert.equal(code, 1)
+  assert.match(said, new RegExp(`belong to another data directory: container ${daemon.prefix}-${name}-`))
+})
+
+test('a missing secret key stops the start', async (t) => {
+  const daemon = await startDaemon(t)
+  await daemon.stop()
+  rmSync(join(daemon.dataDir, 'secret_key'))
+  const { code, said } = berthd(
+    '--data-dir',
+    daemon.dataDir,
+    '--listen',
+    '127.0.0.1:0',
+    '--prefix',
+    daemon.prefix,
+  )
+  assert.equal(code, 1)
+  assert.match(said, /secret_key/)
+})
+
+test('the data directory and the token are for their owner only', async (t) => {
+  const daemon = await startDaemon(t)
+  const mode = (path: string) => statSync(path).mode & 0o777
+  assert.equal(mode(daemon.dataDir), 0o700)
+  assert.equal(mode(join(daemon.dataDir, 'api_token')), 0o600)
+  assert.equal(mode(join(daemon.dataDir, 'secret_key')), 0o600)
+})
+
+test('SIGTERM ends with code 0 in the middle of a build, which goes on at the next start', async (t) => {
+  const daemon = await startDaemon(t)
+  const { request, repository } = await createService(t, daemon.api, null, { deploy: false })
+  repository.commit('Slow', await pageApp('slow', `RUN echo ${Math.random()}; sleep 2`))
+  const { id } = await request()
+  await until('the build', async () => (await daemon.api.get(`/deploys/${id}`)).phase === 'building')
+  assert.equal(await daemon.stop(), 0)
+  await daemon.start()
+  assert.equal((await finishedDeploy(daemon.api, id)).status, 'live')
+  assert.ok((await logLines(daemon.api, id)).includes('the build starts again: the daemon was restarted'))
+})
+
+test('without an engine deploys wait; with it they go on, also after a break', async (t) => {
+  const door = await createEngineDoor(t)
+  const daemon = await startDaemon(t, { args: ['--docker', door.address] })
+  const { name, request } = await createService(
+    t,
+    daemon.api,
+    await pageApp('page', `RUN sleep 2 # ${Math.random()}`),
+    {
+      deploy: false,
+    },
+  )
+  const { id } = await request()
+  assert.equal((await daemon.api.get('/info')).docker_version, null)
+  assert.equal((await daemon.api.call('GET', `/services/${name}/status`)).body.code, 'docker_unavailable')
+  await until('the reason', async () => {
+    const log = await daemon.api.call('GET', `/deploys/${id}/logs`)
+    return log.body.includes('waiting for the Docker engine')
+  })
+  await door.open()
+  await until('the build', async () => (await daemon.api.get(`/deploys/${id}`)).phase === 'building')
+  door.close()
+  await until('the engine to be missed', async () => (await daemon.api.get('/info')).docker_version === null)
+  await door.open()
+  assert.equal((await finishedDeploy(daemon.api, id)).status, 'live')
+})

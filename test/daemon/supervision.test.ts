@@ -1,0 +1,220 @@
+// What happens to live instances: they die, disappear, crash on and on, are scaled, suspended and removed.
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { test } from 'node:test'
+import Docker from 'dockerode'
+import type { Api, Body } from '../support/api.ts'
+import { ensureEngine } from '../support/engine.ts'
+import { findLeftovers } from '../support/leftovers.ts'
+import { dockerfile, fetchPage, finishedDeploy, pageApp, until } from '../support/service.ts'
+import { createService, daemonSuite } from '../support/suite.ts'
+
+const suite = daemonSuite()
+const docker = new Docker({ socketPath: (await ensureEngine()).replace('unix://', '') })
+
+async function instancesOf(api: Api, name: string): Promise<Body[]> {
+  return (await api.get(`/services/${name}/status`)).instances
+}
+
+async function running(api: Api, name: string, count: number): Promise<Body[]> {
+  return until(`${count} instances of ${name}`, async () => {
+    const found = await instancesOf(api, name)
+    const isRunning = found.every(({ state }: Body) => state === 'running')
+    return found.length === count && isRunning && found
+  })
+}
+
+const stateOf = async (api: Api, name: string) => (await api.get(`/services/${name}`)).state
+
+test('an instance that is killed, and one that disappears, is back at its address', async (t) => {
+  const { api } = suite
+  const { name } = await createService(t, api, await pageApp('page'))
+  const [before] = await running(api, name, 1)
+  await docker.getContainer(before.container_id).kill()
+  await until('the page', async () => (await fetchPage(api, name)) === 'page')
+  await docker.getContainer(before.container_id).remove({ force: true })
+  const [after] = await until('another container', async () => {
+    const found = await running(api, name, 1)
+    return found[0].container_id !== before.container_id && found
+  })
+  assert.equal(after.address, before.address)
+  assert.equal(await stateOf(api, name), 'live')
+})
+
+test('an instance that disappeared while the daemon was down is back with it', async (t) => {
+  const { daemon } = suite
+  const { name } = await createService(t, daemon.api, await pageApp('page'))
+  const [before] = await running(daemon.api, name, 1)
+  await daemon.kill()
+  assert.equal(await fetch(`http://${before.address}/`).then((response) => response.text()), 'page')
+  await docker.getContainer(before.container_id).remove({ force: true })
+  await daemon.start()
+  await until('the page', async () => (await fetchPage(daemon.api, name)) === 'page')
+})
+
+test('a crash loop shows as degraded, with the restarts counted', async (t) => {
+  const { api } = suite
+  const files = { Dockerfile: await dockerfile() }
+  const command = 'sleep 6; exit 7'
+  const settings = { type: 'background_worker', start_command: command }
+  const { name, first } = await createService(t, api, files, settings)
+  assert.equal(first.status, 'live')
+  await until('degraded', async () => (await stateOf(api, name)) === 'degraded')
+})
+
+test('instances scale up and down, each with an address of its own', async (t) => {
+  const { api } = suite
+  const { name } = await createService(t, api, await pageApp('page'))
+  await api.post(`/services/${name}/scale`, { instances: 3 })
+  const three = await running(api, name, 3)
+  assert.equal(new Set(three.map(({ address }) => address)).size, 3)
+  for (const { address } of three) await fetch(`http://${address}/`).then((response) => response.text())
+  await api.post(`/services/${name}/scale`, { instances: 1 })
+  const [one] = await running(api, name, 1)
+  assert.equal(one.address, three[0].address)
+  assert.equal(await stateOf(api, name), 'live', 'stopping what is too many is no crash')
+})
+
+test('a suspended service has no instance, refuses deploys, and comes back as it was', async (t) => {
+  const { api } = suite
+  const { name, first } = await createService(t, api, await pageApp('page'))
+  await api.post(`/services/${name}/suspend`)
+  assert.equal(await stateOf(api, name), 'suspended')
+  await running(api, name, 0)
+  assert.equal((await api.call('POST', `/services/${name}/deploys`)).body.code, 'conflict')
+  await api.post(`/services/${name}/resume`)
+  await running(api, name, 1)
+  assert.equal(await fetchPage(api, name), 'page')
+  assert.equal((await api.get(`/services/${name}`)).live_deploy_id, first.id)
+})
+
+test('limits, labels, log rotation and the private network are what was asked for', async (t) => {
+  const { api, daemon } = suite
+  const settings = { memory_limit_mb: 64, cpu_limit: 0.5 }
+  const { name, id, first } = await createService(t, api, await pageApp('page'), settings)
+  const [{ container_id }] = (await running(api, name, 1)) as [Body]
+  const { HostConfig, Config, NetworkSettings } = await docker.getContainer(container_id).inspect()
+  const { Memory, MemorySwap, NanoCpus, PidsLimit, RestartPolicy, LogConfig, PortBindings } = HostConfig
+  assert.deepEqual(
+    {
+      Memory,
+      MemorySwap,
+      NanoCpus,
+      PidsLimit,
+      restart: RestartPolicy?.Name,
+      log: LogConfig?.Config,
+      ports: PortBindings ?? {},
+    },
+    {
+      Memory: 64 * 1024 * 1024,
+      MemorySwap: 64 * 1024 * 1024,
+      NanoCpus: 5e8,
+      PidsLimit: 1024,
+      restart: 'unless-stopped',
+      log: { 'max-size': '10m', 'max-file': '3' },
+      ports: {},
+    },
+  )
+  assert.equal(Config.Labels['berth.instance'], daemon.prefix)
+  assert.equal(Config.Labels['berth.id'], first.id)
+  assert.equal(Config.Labels['berth.service'], name)
+  assert.deepEqual(Object.keys(NetworkSettings.Networks), [daemon.prefix])
+  assert.ok(id)
+})
+
+test('a service with a disk keeps its data over deploys, and never has two versions at it', async (t) => {
+  const { api, daemon } = suite
+  const command =
+    'cd /data; [ ! -e lock ] || touch shared; touch lock; echo x >> count; ' +
+    'trap "rm lock; exit 0" TERM; httpd -f -p $PORT & wait'
+  const files = { Dockerfile: await dockerfile(), 'a.txt': '1' }
+  const settings = { disk_mount_path: '/data', start_command: command }
+  const { name, id, deploy } = await createService(t, api, files, settings)
+  await running(api, name, 1)
+  const next = await deploy({ 'a.txt': '2' })
+  assert.equal(next.status, 'live', next.error)
+  assert.equal(await fetchPage(api, name, '/count'), 'x\nx\n')
+  assert.match(await fetchPage(api, name, '/shared'), /404/)
+
+  const failed = await deploy({ Dockerfile: await dockerfile('ENTRYPOINT ["false"]'), 'a.txt': '3' })
+  assert.equal(failed.status, 'live', "the start command is the service's own")
+  assert.equal((await api.call('DELETE', `/services/${name}`)).status, 204)
+  await until('its end', async () => (await api.call('GET', `/services/${name}`)).status === 404)
+  assert.deepEqual(
+    (await findLeftovers(daemon.prefix)).volumes.filter((volume) => volume.includes(id)),
+    [`${daemon.prefix}-${id}`],
+  )
+})
+
+test('a deleted service takes everything with it; one that is referred to is refused', async (t) => {
+  const { api, daemon } = suite
+  const { name, first, id } = await createService(t, api, await pageApp('page'))
+  const env = [{ key: 'A', value: `\${{service.${name}.host}}` }]
+  const other = await createService(t, api, await pageApp('other'), { env })
+  const refused = await api.call('DELETE', `/services/${name}`)
+  assert.deepEqual([refused.status, refused.body.code], [409, 'in_use'])
+  assert.equal(refused.body.errors[0].path, `${other.name}.A`)
+  assert.equal((await api.call('DELETE', `/services/${name}?force=true&delete_disk=true`)).status, 204)
+  await until('its end', async () => (await api.call('GET', `/services/${id}`)).status === 404)
+  assert.equal((await api.call('GET', `/deploys/${first.id}`)).status, 404)
+  const left = Object.values(await findLeftovers(daemon.prefix)).flat() as string[]
+  assert.deepEqual(
+    left.filter((object) => object.includes(name) || object.includes(id)),
+    [],
+  )
+  const again = await api.post('/services', { name, type: 'web_service' })
+  assert.equal(again.state, 'not_deployed')
+})
+
+test('the runtime log has what the instances write', async (t) => {
+  const { api } = suite
+  const settings = { start_command: 'echo first words; echo to stderr >&2; exec httpd -f -p $PORT' }
+  const { name } = await createService(t, api, { Dockerfile: await dockerfile() }, settings)
+  const lines: Body[] = []
+  for await (const { event, data } of api.events(`/services/${name}/logs?tail=10`)) {
+    if (event === 'log') lines.push(JSON.parse(data))
+  }
+  assert.deepEqual(lines.map(({ stream, line, instance }) => [stream, line, instance]).sort(), [
+    ['stderr', 'to stderr', '0'],
+    ['stdout', 'first words', '0'],
+  ])
+})
+
+test('a followed runtime log goes on with the instances of the next deploy', async (t) => {
+  const { api } = suite
+  const settings = { start_command: 'echo I am $BERTH_DEPLOY_ID; exec httpd -f -p $PORT' }
+  const { name, first } = await createService(t, api, { Dockerfile: await dockerfile() }, settings)
+  const seen: string[] = []
+  const reading = new AbortController()
+  t.after(() => reading.abort())
+  const read = async () => {
+    for await (const { data } of api.events(`/services/${name}/logs?follow=true`, {
+      signal: reading.signal,
+    })) {
+      seen.push(JSON.parse(data).line)
+    }
+  }
+  void read().catch(() => undefined)
+  await until('the first line', async () => seen.includes(`I am ${first.id}`))
+  const next = await api.post(`/services/${name}/restart`)
+  await until('the line of the next', async () => seen.includes(`I am ${next.id}`))
+  assert.equal(seen.filter((line) => line === `I am ${first.id}`).length, 1)
+})
+
+test('a restart with nothing live is refused; a queued deploy is answered instead of another', async (t) => {
+  const { api } = suite
+  const { name, request } = await createService(
+    t,
+    api,
+    await pageApp('page', `RUN sleep 2 # ${randomUUID()}`),
+    {
+      deploy: false,
+    },
+  )
+  assert.equal((await api.call('POST', `/services/${name}/restart`)).body.code, 'conflict')
+  const running = await request()
+  await until('its turn', async () => (await api.get(`/deploys/${running.id}`)).status === 'running')
+  const queued = await request()
+  assert.equal((await api.post(`/services/${name}/restart`)).id, queued.id)
+  await Promise.all([running, queued].map(({ id }) => finishedDeploy(api, id)))
+})

@@ -1,0 +1,73 @@
+// When a live deploy is degraded: a lack that lasts, or a crash loop; not every restart.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { InstanceState } from '../../src/docker/instances.ts'
+import { createHealth } from '../../src/effects/deploy/health.ts'
+
+const instances = (...states: InstanceState['state'][]) => states.map((state) => ({ state }) as InstanceState)
+
+function healthAt(startMs = 0) {
+  const clock = { ms: startMs }
+  return { clock, health: createHealth(() => clock.ms) }
+}
+
+test('as many instances as wanted are healthy, and so are more', () => {
+  const { health } = healthAt()
+  const rounds = [instances('running'), instances('running', 'running')]
+  assert.deepEqual(
+    rounds.map((found) => health.isDegraded(found, 1)),
+    [false, false],
+  )
+})
+
+test('an instance that is missing for one round is a restart, for two it is a lack', () => {
+  const { health } = healthAt()
+  const rounds = [instances('running', 'exited'), instances('running', 'restarting'), instances('running')]
+  const answers = rounds.map((found) => health.isDegraded(found, 2))
+  assert.deepEqual(answers, [false, true, true])
+  assert.equal(health.isDegraded(instances('running', 'running'), 2), false)
+  assert.equal(health.isDegraded(instances('running'), 2), false, 'a lack counts from the start again')
+})
+
+test('three exits within a minute are a crash loop, although each time it came back', () => {
+  const { clock, health } = healthAt()
+  const answers = [0, 20_000, 59_999].map((ms) => {
+    clock.ms = ms
+    health.sawExit('web-0')
+    return health.isDegraded(instances('running'), 1)
+  })
+  assert.deepEqual(answers, [false, false, true])
+})
+
+test('exits that are a minute old do not count', () => {
+  const { clock, health } = healthAt()
+  for (const ms of [0, 30_000, 60_000]) {
+    clock.ms = ms
+    health.sawExit('web-0')
+  }
+  assert.equal(health.isDegraded(instances('running'), 1), false)
+})
+
+test('a crash loop is over when a minute has passed without a third exit', () => {
+  const { clock, health } = healthAt()
+  for (let exit = 0; exit < 3; exit++) health.sawExit('web-0')
+  assert.equal(health.isDegraded(instances('running'), 1), true)
+  clock.ms = 60_000
+  assert.equal(health.isDegraded(instances('running'), 1), false)
+})
+
+test('exits that were asked for are none, until it is to run again', () => {
+  const { health } = healthAt()
+  health.expectExit('web-1')
+  for (let exit = 0; exit < 5; exit++) health.sawExit('web-1')
+  assert.equal(health.isDegraded(instances('running'), 1), false)
+  health.expectRunning('web-1')
+  for (let exit = 0; exit < 3; exit++) health.sawExit('web-1')
+  assert.equal(health.isDegraded(instances('running'), 1), true)
+})
+
+test('a suspended service is never degraded', () => {
+  const { health } = healthAt()
+  for (let exit = 0; exit < 5; exit++) health.sawExit('web-0')
+  assert.deepEqual([health.isDegraded([], 0), health.isDegraded([], 0)], [false, false])
+})

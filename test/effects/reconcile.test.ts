@@ -1,0 +1,95 @@
+// Reconciling with the real engine: what no deploy cares for goes, what somebody may still need stays.
+import assert from 'node:assert/strict'
+import { existsSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import type { Host } from '../../src/effects/host.ts'
+import { reconcile } from '../../src/effects/reconcile.ts'
+import type { Storage } from '../../storage/index.ts'
+import { type DockerSite, openDockerSite } from '../support/docker-site.ts'
+import { flipBit, serviceRow, transitionOf } from '../support/stored.ts'
+import { instant, silent, temporaryDirectory, temporaryStorage } from '../support/supervised.ts'
+
+const range = { first: '10.201.0.2', last: '10.201.0.254' }
+
+const hostOf = ({ engine, owner, instances }: DockerSite, storage: Storage) =>
+  ({ storage, instances, engine, owner, settings: { dataDir: storage.directory }, logger: silent }) as Host
+
+/** Everything that a deploy leaves in the data directory. */
+async function leaveTraces({ directory, addresses, releases, logs }: Storage, id: string): Promise<void> {
+  const { id: _, name, live_deploy_id, desired_deploy_id, degraded, deleting, ...rest } = serviceRow()
+  const { created_at, updated_at, revision, ...settings } = rest
+  await addresses.take(id, 0, range)
+  await releases.freeze(id, () => ({ settings, env: [], resolved: null }))
+  logs.append(id, 'stdout', 'hello')
+  await logs.end(id)
+  mkdirSync(join(directory, 'work', id), { recursive: true })
+}
+
+async function tracesOf({ directory, addresses, releases, logs }: Storage, id: string): Promise<string[]> {
+  const isThere: Record<string, boolean> = {
+    address: addresses.get(id, 0) !== null,
+    release: releases.get(id) !== null,
+    log: (await logs.ids()).includes(id),
+    work: existsSync(join(directory, 'work', id)),
+  }
+  return Object.keys(isThere).filter((trace) => isThere[trace])
+}
+
+async function openServer(t: TestContext, directory = temporaryDirectory(t)) {
+  const site = await openDockerSite(t)
+  const storage = await temporaryStorage(t, directory)
+  return { site, storage }
+}
+
+test('a deploy under way or parked keeps all, one at its end its log, an unknown one nothing', async (t) => {
+  const { site, storage } = await openServer(t)
+  for (const id of ['dep-1', 'dep-2', 'dep-3']) {
+    await storage.actors.create(transitionOf({ id, final: id === 'dep-2' }))
+  }
+  await storage.actors.park('dep-3', 'it kept failing', instant)
+  for (const id of ['dep-1', 'dep-2', 'dep-3', 'dep-4']) await leaveTraces(storage, id)
+
+  await reconcile(hostOf(site, storage))
+
+  const everything = ['address', 'release', 'log', 'work']
+  assert.deepEqual(await tracesOf(storage, 'dep-1'), everything)
+  assert.deepEqual(await tracesOf(storage, 'dep-2'), ['log'], 'its image is gone, and the release with it')
+  assert.deepEqual(await tracesOf(storage, 'dep-3'), everything)
+  assert.deepEqual(await tracesOf(storage, 'dep-4'), [])
+})
+
+test('an instance goes when its deploy is at its end or unknown, and stays before', async (t) => {
+  const { site, storage } = await openServer(t)
+  await storage.actors.create(transitionOf({ id: 'dep-1' }))
+  await storage.actors.create(transitionOf({ id: 'dep-2', final: true }))
+  const names: Record<string, string> = {}
+  for (const deployId of ['dep-1', 'dep-2', 'dep-3']) {
+    names[deployId] = (await site.instances.ensure(await site.spec({ deployId }))).name
+  }
+
+  await reconcile(hostOf(site, storage))
+
+  const left = await site.instances.list({})
+  assert.deepEqual(
+    left.map(({ name }) => name),
+    [names['dep-1']],
+  )
+})
+
+test('a deploy whose row is damaged keeps all, and stops nobody from reconciling', async (t) => {
+  const directory = temporaryDirectory(t)
+  const first = await temporaryStorage(t, directory)
+  for (const id of ['err-1', 'err-2']) await first.actors.create(transitionOf({ id, final: true }))
+  for (const id of ['err-1', 'err-2', 'err-3', 'err-4']) await leaveTraces(first, id)
+  await first.close()
+  await flipBit(directory, 'actors', 'err-1')
+  await flipBit(directory, 'records', 'err-2')
+  const { site, storage } = await openServer(t, directory)
+
+  await reconcile(hostOf(site, storage))
+
+  assert.deepEqual(await tracesOf(storage, 'err-1'), ['address', 'release', 'log', 'work'])
+  assert.deepEqual(await tracesOf(storage, 'err-2'), ['log'])
+  assert.deepEqual(await tracesOf(storage, 'err-3'), [])
+})

@@ -1,0 +1,240 @@
+// The turn of a deploy, from committed records alone: who waits for whom, who gives way, and what is frozen.
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import type { DeploySource } from '../../machines/deploy-context.ts'
+import { awaitTurn } from '../../src/effects/deploy/turn.ts'
+import type { Host } from '../../src/effects/host.ts'
+import type { ServiceRow } from '../../storage/services.ts'
+import { deployInput } from '../support/deploy-life.ts'
+import { serviceRow, transitionOf } from '../support/stored.ts'
+import { temporaryStorage } from '../support/supervised.ts'
+
+const nobody = new AbortController().signal
+
+/** A server with one service, whose deploys are rows that the test moves on. */
+async function openQueue(t: TestContext, { service = {}, minFreeDiskMb = 0 }: QueueOptions = {}) {
+  const storage = await temporaryStorage(t)
+  await storage.services.create(serviceRow(service))
+  const ready = async () => ({ name: 'berth', range: { first: '10.201.0.2', last: '10.201.0.9' } })
+  const settings = { dataDir: storage.directory, minFreeDiskMb }
+  const wait = awaitTurn({ storage, ready, settings } as unknown as Host)
+  const revisions = new Map<string, number>()
+  return {
+    storage,
+    ask: (id: string, signal = nobody, source: DeploySource = deployInput().source) =>
+      wait({ id, serviceId: 'svc-1', source }, signal),
+    /** Makes a deploy, or moves it on. */
+    async is(id: string, status: string, { final = false, service_id = 'svc-1' } = {}) {
+      const revision = (revisions.get(id) ?? 0) + 1
+      revisions.set(id, revision)
+      const transition = transitionOf({ id, revision, final, service_id }, { status })
+      await (revision === 1 ? storage.actors.create(transition) : storage.actors.advance(transition))
+    },
+    async saidBy(id: string) {
+      await storage.logs.flush()
+      return (await storage.logs.tail(id, 10)).map(({ line }) => line)
+    },
+  }
+}
+
+interface QueueOptions {
+  service?: Partial<ServiceRow>
+  minFreeDiskMb?: number
+}
+
+/** What a promise has come to after everything that is ready has run. */
+async function answerOf(promise: Promise<unknown>): Promise<unknown> {
+  const later = new Promise((resolve) => setTimeout(resolve, 20, 'waits'))
+  return Promise.race([promise, later])
+}
+
+test('a deploy with nobody before it has the turn at once', async (t) => {
+  const queue = await openQueue(t, { service: { live_deploy_id: 'dep-0', drain_seconds: 5 } })
+  await queue.is('dep-1', 'queued')
+
+  const { at, ...turn } = await queue.ask('dep-1')
+
+  assert.ok(Number.isFinite(Date.parse(at)))
+  assert.deepEqual(turn, {
+    supersededBy: null,
+    formerDeployId: 'dep-0',
+    exclusive: false,
+    checkMs: 300_000,
+    drainMs: 5000,
+    reused: null,
+  })
+})
+
+for (const status of ['running', 'failed', 'canceled']) {
+  test(`a deploy waits for another one of its service that is ${status} but not gone`, async (t) => {
+    const queue = await openQueue(t)
+    await queue.is('dep-1', status)
+    await queue.is('dep-2', 'queued')
+    const asked = queue.ask('dep-2')
+    assert.equal(await answerOf(asked), 'waits')
+    await queue.is('dep-1', status)
+    assert.equal(await answerOf(asked), 'waits')
+
+    await queue.is('dep-1', status, { final: true })
+
+    assert.equal((await asked).supersededBy, null)
+    assert.deepEqual(await queue.saidBy('dep-2'), ['waiting for dep-1 of this service to finish'])
+  })
+}
+
+for (const status of ['live', 'deactivated']) {
+  test(`a deploy does not wait for one that is ${status}`, async (t) => {
+    const queue = await openQueue(t)
+    await queue.is('dep-1', status)
+    await queue.is('dep-2', 'queued')
+    assert.equal((await queue.ask('dep-2')).supersededBy, null)
+  })
+}
+
+test('the turn comes when the one before goes live', async (t) => {
+  const queue = await openQueue(t)
+  await queue.is('dep-1', 'running')
+  await queue.is('dep-2', 'queued')
+  const asked = queue.ask('dep-2')
+  assert.equal(await answerOf(asked), 'waits')
+
+  await queue.is('dep-1', 'live')
+
+  assert.equal((await asked).supersededBy, null)
+})
+
+test('a newer queued deploy replaces the older queued one, and waits until that has ended', async (t) => {
+  const queue = await openQueue(t)
+  await queue.is('dep-1', 'running')
+  await queue.is('dep-2', 'queued')
+  const older = queue.ask('dep-2')
+  assert.equal(await answerOf(older), 'waits')
+
+  await queue.is('dep-3', 'queued')
+  const newer = queue.ask('dep-3')
+
+  const { at, ...turn } = await older
+  const none = { formerDeployId: null, exclusive: false, checkMs: 0, drainMs: 0, reused: null }
+  assert.deepEqual(turn, { supersededBy: 'dep-3', ...none })
+  await queue.is('dep-1', 'live')
+  assert.equal(await answerOf(newer), 'waits')
+  await queue.is('dep-2', 'canceled')
+  assert.equal(await answerOf(newer), 'waits')
+  await queue.is('dep-2', 'canceled', { final: true })
+  assert.equal((await newer).supersededBy, null)
+})
+
+test('a deploy that is replaced freezes nothing', async (t) => {
+  const queue = await openQueue(t)
+  await queue.is('dep-1', 'queued')
+  await queue.is('dep-2', 'queued')
+  await queue.ask('dep-1')
+  assert.deepEqual(queue.storage.releases.ids(), [])
+})
+
+test('deploys of another service are in nobody’s way', async (t) => {
+  const queue = await openQueue(t)
+  await queue.is('dep-1', 'running', { service_id: 'svc-10' })
+  await queue.is('dep-2', 'queued')
+  await queue.is('dep-3', 'queued', { service_id: 'svc-10' })
+  assert.equal((await queue.ask('dep-2')).supersededBy, null)
+})
+
+test('a deploy that waits ends when its service is removed', async (t) => {
+  const queue = await openQueue(t)
+  await queue.is('dep-1', 'running')
+  await queue.is('dep-2', 'queued')
+  const asked = queue.ask('dep-2')
+  assert.equal(await answerOf(asked), 'waits')
+
+  await queue.storage.services.update('svc-1', (row) => ({ ...row, deleting: true }))
+
+  await assert.rejects(asked, { code: 'not_found' })
+})
+
+test('a deploy that waits ends when it is aborted', async (t) => {
+  const queue = await openQueue(t)
+  await queue.is('dep-1', 'running')
+  await queue.is('dep-2', 'queued')
+  const controller = new AbortController()
+  const asked = queue.ask('dep-2', controller.signal)
+  const reason = new Error('canceled')
+  controller.abort(reason)
+  await assert.rejects(asked, reason)
+})
+
+test('settings and env are frozen at the turn; one that is taken again freezes those of then', async (t) => {
+  const queue = await openQueue(t, { service: { start_command: 'early', health_check_timeout_seconds: 7 } })
+  const { services, env, releases } = queue.storage
+  await env.change('svc-1', () => [{ key: 'A', value: 'before' }])
+  await queue.is('dep-1', 'queued')
+  const turn = await queue.ask('dep-1')
+  const changes = { start_command: 'late', health_check_timeout_seconds: 8 }
+  await services.update('svc-1', (row) => ({ ...row, ...changes }))
+  await env.change('svc-1', () => [])
+
+  assert.equal(turn.checkMs, 7000)
+  const { settings, ...rest } = releases.get('dep-1')!
+  assert.deepEqual(rest, { env: [{ key: 'A', value: 'before' }], resolved: null })
+  assert.equal(settings.start_command, 'early')
+  const states = ['id', 'name', 'live_deploy_id', 'desired_deploy_id', 'degraded', 'deleting', 'revision']
+  assert.deepEqual(
+    states.filter((field) => field in settings),
+    [],
+  )
+  assert.equal((await queue.ask('dep-1')).checkMs, 8000)
+})
+
+for (const [former, present, exclusive] of [
+  ['/data', '/data', true],
+  [null, '/data', false],
+  ['/data', null, false],
+] as const) {
+  test(`a deploy with the disk ${present} after one with ${former} is exclusive: ${exclusive}`, async (t) => {
+    const queue = await openQueue(t, { service: { disk_mount_path: former } })
+    await queue.is('dep-1', 'queued')
+    await queue.ask('dep-1')
+    await queue.is('dep-1', 'live')
+    const change = { live_deploy_id: 'dep-1', disk_mount_path: present }
+    await queue.storage.services.update('svc-1', (row) => ({ ...row, ...change }))
+    await queue.is('dep-2', 'queued')
+
+    assert.equal((await queue.ask('dep-2')).exclusive, exclusive)
+  })
+}
+
+test('a restart takes the image of what is live when it runs', async (t) => {
+  const reuse = { ...deployInput().source, kind: 'reuse' as const }
+  const queue = await openQueue(t, { service: { live_deploy_id: 'dep-1' }, minFreeDiskMb: 2 ** 40 })
+  const transition = transitionOf({ id: 'dep-1' }, { status: 'live' })
+  const { source } = deployInput()
+  const built = { image: 'berth/shop:dep-1', commit_sha: null, commit_message: null, source }
+  await queue.storage.actors.create({ ...transition, record: { ...transition.record, ...built } })
+  await queue.is('dep-2', 'queued')
+
+  const { reused } = await queue.ask('dep-2', nobody, reuse)
+
+  assert.deepEqual(reused, {
+    image: 'berth/shop:dep-1',
+    commitSha: null,
+    commitMessage: null,
+    source: { ...source, kind: 'reuse', deploy_id: 'dep-1' },
+  })
+})
+
+test('a restart of a service of which nothing is live fails', async (t) => {
+  const queue = await openQueue(t)
+  await queue.is('dep-2', 'queued')
+  const reuse = { ...deployInput().source, kind: 'reuse' as const }
+  await assert.rejects(queue.ask('dep-2', nobody, reuse), { code: 'conflict' })
+})
+
+test('a build does not begin on a disk that is nearly full; the message names path and option', async (t) => {
+  const queue = await openQueue(t, { minFreeDiskMb: 2 ** 40 })
+  await queue.is('dep-1', 'queued')
+  await assert.rejects(queue.ask('dep-1'), (error: Error & { code: string }) => {
+    assert.equal(error.code, 'insufficient_storage')
+    assert.ok(error.message.startsWith(`${queue.storage.directory} has `))
+    return error.message.endsWith('a deploy needs 1099511627776 MiB (--min-free-disk)')
+  })
+})

@@ -1,0 +1,125 @@
+// Waiting for facts: each wait ends with its fact or its signal, and leaves nobody listening behind.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Host } from '../../src/effects/host.ts'
+import { sleep, untilCommitted, untilNudged, whileEngineReturns } from '../../src/effects/waiting.ts'
+import { Failure } from '../../src/errors.ts'
+import { createChanges } from '../../storage/changes.ts'
+
+const nobody = new AbortController().signal
+const reason = new Error('canceled')
+
+/** A change feed that the test moves, and how many listen to it. */
+function openFeed() {
+  const { publish, feed } = createChanges(0)
+  let listeners = 0
+  const subscribe: typeof feed.subscribe = (listener) => {
+    listeners++
+    const unsubscribe = feed.subscribe(listener)
+    return () => {
+      listeners--
+      unsubscribe()
+    }
+  }
+  const change = (service_id: string | null) =>
+    publish([{ number: 1, kind: 'deploy', id: 'dep-1', service_id, status: 'live', revision: 1 }])
+  return { feed: { ...feed, subscribe }, change, listeners: () => listeners }
+}
+
+test('what is so already needs no change', async () => {
+  const { feed, listeners } = openFeed()
+  assert.equal(await untilCommitted(feed, 'svc-1', nobody, () => 7), 7)
+  assert.equal(listeners(), 0)
+})
+
+test('it looks again after each change of its service, and at no other', async () => {
+  const { feed, change, listeners } = openFeed()
+  let looks = 0
+  const found = untilCommitted(feed, 'svc-1', nobody, () => (++looks === 3 ? 'found' : null))
+  for (const serviceId of ['svc-2', 'svc-1', null, 'svc-10']) change(serviceId)
+  assert.equal(looks, 2)
+  change('svc-1')
+  assert.equal(await found, 'found')
+  assert.equal(listeners(), 0)
+})
+
+test('a look that throws ends the wait with it', async () => {
+  const { feed, change, listeners } = openFeed()
+  let looks = 0
+  const found = untilCommitted(feed, 'svc-1', nobody, () => {
+    if (++looks === 2) throw new Failure('not_found', 'gone')
+    return null
+  })
+  change('svc-1')
+  await assert.rejects(found, { code: 'not_found' })
+  assert.equal(listeners(), 0)
+})
+
+test('the signal ends the wait for a change, also when it came before', async () => {
+  const { feed, listeners } = openFeed()
+  const controller = new AbortController()
+  const found = untilCommitted(feed, 'svc-1', controller.signal, () => null)
+  controller.abort(reason)
+  await assert.rejects(found, reason)
+  await assert.rejects(
+    untilCommitted(feed, 'svc-1', AbortSignal.abort(reason), () => null),
+    reason,
+  )
+  assert.equal(listeners(), 0)
+})
+
+test('a sleep ends after its time or with its signal, whatever is first', async () => {
+  const controller = new AbortController()
+  await sleep(1, controller.signal)
+  const long = sleep(600_000, controller.signal)
+  controller.abort(reason)
+  await assert.rejects(long, reason)
+  await assert.rejects(sleep(0, controller.signal), reason)
+})
+
+test('a nudge, and the time, end the wait for one; the signal rejects it', async () => {
+  let nudge = () => {}
+  const listen = (listener: () => void) => (nudge = listener)
+  const nudged = untilNudged(listen, 600_000, nobody)
+  nudge()
+  await nudged
+  await untilNudged((listener) => listener(), 600_000, nobody)
+  await untilNudged(listen, 1, nobody)
+  const controller = new AbortController()
+  const aborted = untilNudged(listen, 600_000, controller.signal)
+  controller.abort(reason)
+  await assert.rejects(aborted, reason)
+})
+
+test('work in which the engine went away is done again from the start when it is back', async () => {
+  const steps: string[] = []
+  const host = { ready: async () => void steps.push('the engine is back') } as unknown as Host
+  const work = async () => {
+    steps.push('work')
+    if (steps.length === 1) throw new Failure('docker_unavailable', 'gone')
+    return 'done'
+  }
+  assert.equal(await whileEngineReturns(host, nobody, work, () => steps.push('gone')), 'done')
+  assert.deepEqual(steps, ['work', 'gone', 'the engine is back', 'work'])
+})
+
+test('any other failure is not tried again', async () => {
+  let attempts = 0
+  const work = () => {
+    attempts++
+    return Promise.reject(new Failure('docker_error', 'refused'))
+  }
+  await assert.rejects(whileEngineReturns({} as Host, nobody, work), { code: 'docker_error' })
+  assert.equal(attempts, 1)
+})
+
+test('nobody waits for an engine after the abort', async () => {
+  const controller = new AbortController()
+  const work = () => Promise.reject(new Failure('docker_unavailable', 'gone'))
+  const working = whileEngineReturns({} as Host, controller.signal, work, () => controller.abort(reason))
+  await assert.rejects(working, reason)
+  await assert.rejects(
+    whileEngineReturns({} as Host, controller.signal, () => assert.fail('it began')),
+    reason,
+  )
+})

@@ -1,0 +1,128 @@
+// A real daemon in a process of its own, with a data directory and a Docker prefix of its own.
+// Mind: `kill` is SIGKILL, as a crash is; `remove` takes away exactly what carries the prefix.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { TestContext } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { type Api, createApi } from './api.ts'
+import { ensureEngine } from './engine.ts'
+import { removeLeftovers } from './leftovers.ts'
+
+export interface TestDaemon {
+  readonly api: Api
+  readonly dataDir: string
+  readonly prefix: string
+  readonly pid: number
+  /** What it wrote to its log, one JSON object a line, over all its lives. */
+  readonly log: string[]
+  /** SIGKILL. Resolves when the process is gone. */
+  kill(): Promise<void>
+  /** SIGTERM; resolves with the exit code. */
+  stop(): Promise<number | null>
+  /** Starts it again on the same data directory. */
+  start(): Promise<void>
+  /** Ends it and removes everything it made. */
+  remove(): Promise<void>
+}
+
+export interface DaemonOptions {
+  /** More options for the command line, such as `--build-concurrency=1`. */
+  args?: string[]
+  env?: Record<string, string>
+}
+
+const home = fileURLToPath(new URL('../..', import.meta.url))
+
+/** Starts a daemon and waits until it answers. */
+export async function launchDaemon(options: DaemonOptions = {}): Promise<TestDaemon> {
+  const engine = await ensureEngine()
+  const prefix = `berth-${randomBytes(4).toString('hex')}`
+  const dataDir = mkdtempSync(join(tmpdir(), `${prefix}-`))
+  const args = [
+    '--data-dir',
+    dataDir,
+    '--listen',
+    '127.0.0.1:0',
+    '--docker',
+    engine,
+    '--prefix',
+    prefix,
+  ].concat('--min-free-disk=16', options.args ?? [])
+  const log: string[] = []
+  const removeAll = async () => {
+    await removeLeftovers(prefix)
+    rmSync(dataDir, { recursive: true, force: true })
+  }
+  let running = await run(args, options.env ?? {}, log).catch(async (error: unknown) => {
+    await removeAll()
+    throw error
+  })
+  const end = async (signal: NodeJS.Signals) => {
+    if (running.child.exitCode !== null || running.child.signalCode !== null) return running.child.exitCode
+    running.child.kill(signal)
+    const [code] = await once(running.child, 'exit')
+    return code as number | null
+  }
+  return {
+    dataDir,
+    prefix,
+    log,
+    get api() {
+      return running.api(dataDir)
+    },
+    get pid() {
+      return running.child.pid!
+    },
+    kill: async () => void (await end('SIGKILL')),
+    stop: () => end('SIGTERM'),
+    async start() {
+      running = await run(args, options.env ?? {}, log)
+    },
+    async remove() {
+      await end('SIGKILL')
+      await removeAll()
+    },
+  }
+}
+
+/** A daemon that is gone, with all it made, after the test. */
+export async function startDaemon(t: TestContext, options: DaemonOptions = {}): Promise<TestDaemon> {
+  const daemon = await launchDaemon(options)
+  t.after(() => daemon.remove())
+  return daemon
+}
+
+interface Running {
+  child: ChildProcess
+  api: (dataDir: string) => Api
+}
+
+/** Resolves when it says that it is up; rejects with what it wrote when it ends instead. */
+async function run(args: string[], env: Record<string, string>, log: string[]): Promise<Running> {
+  const child = spawn(
+    process.execPath,
+    ['--conditions=development', '--import', 'tsx', 'src/main.ts', ...args],
+    {
+      cwd: home,
+      stdio: ['ignore', 'ignore', 'pipe'],
+      env: { ...process.env, UWS_HTTP_MAX_HEADERS_SIZE: '16384', ...env },
+    },
+  )
+  const first = log.length
+  const url = await new Promise<string>((resolve, reject) => {
+    createInterface({ input: child.stderr! }).on('line', (line) => {
+      log.push(line)
+      const up = /"url":"([^"]+)".*"msg":"berthd is up"/.exec(line)
+      if (up) resolve(up[1]!)
+    })
+    child.once('exit', (code) =>
+      reject(new Error(`berthd ended with ${code}: ${log.slice(first).join('\n')}`)),
+    )
+  })
+  return { child, api: (dataDir) => createApi(url, readFileSync(join(dataDir, 'api_token'), 'utf8').trim()) }
+}

@@ -1,0 +1,48 @@
+// What a daemon of the given prefix has in Docker: to prove that nothing is left, and to remove exactly that.
+import Docker from 'dockerode'
+import { ensureEngine } from './engine.ts'
+
+export interface Leftovers {
+  containers: string[]
+  networks: string[]
+  volumes: string[]
+  images: string[]
+}
+
+/** Every object that carries the prefix, by name, sorted. */
+export async function findLeftovers(prefix: string): Promise<Leftovers> {
+  const docker = await connect()
+  const filters = { label: [`berth.instance=${prefix}`] }
+  const [containers, networks, volumes, images] = await Promise.all([
+    docker.listContainers({ all: true, filters }),
+    docker.listNetworks({ filters }),
+    docker.listVolumes({ filters }),
+    docker.listImages({ filters: { reference: [`${prefix}/*`] } }),
+  ])
+  return {
+    containers: containers.map(({ Names }) => Names[0]!.slice(1)).sort(),
+    networks: networks.map(({ Name }) => Name).sort(),
+    volumes: (volumes.Volumes ?? []).map(({ Name }) => Name).sort(),
+    images: images.flatMap(({ RepoTags }) => RepoTags ?? []).sort(),
+  }
+}
+
+/** Removes exactly what carries the prefix. */
+export async function removeLeftovers(prefix: string): Promise<void> {
+  const docker = await connect()
+  const { containers, networks, volumes, images } = await findLeftovers(prefix)
+  const gone = (removal: Promise<unknown>) => removal.catch(() => undefined)
+  await Promise.all(
+    containers.map((name) => gone(docker.getContainer(name).remove({ force: true, v: true }))),
+  )
+  await Promise.all(volumes.map((name) => gone(docker.getVolume(name).remove())))
+  await Promise.all(networks.map((name) => gone(docker.getNetwork(name).remove())))
+  await Promise.all(images.map((name) => gone(docker.getImage(name).remove({ force: true }))))
+}
+
+async function connect(): Promise<Docker> {
+  const address = await ensureEngine()
+  if (address.startsWith('unix://')) return new Docker({ socketPath: address.slice('unix://'.length) })
+  const { hostname, port } = new URL(address)
+  return new Docker({ host: hostname, port: Number(port) })
+}

@@ -1,0 +1,13 @@
+// The processes of this machine, containers included: to prove that one is gone.
+import { readdir, readFile } from 'node:fs/promises'
+
+/** The ids of the processes with exactly this command line. */
+export async function findProcesses(command: string): Promise<string[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
+  const commandOf = async (pid: string) => {
+    const text = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')
+    return text.replaceAll('\0', ' ').trim()
+  }
+  const commands = await Promise.all(pids.map(commandOf))
+  return pids.filter((_, index) => commands[index] === command)
+}
