@@ -1,0 +1,118 @@
+// `npm run demo`: Berth at work, from nothing to a served page and to its replacement. All that it makes goes
+// away again: at Ctrl-C, with `--once` by itself, and when something fails.
+import { setTimeout as delay } from 'node:timers/promises'
+import { describeMade, removeMade } from './demo/removal.ts'
+import type { Made } from './demo/stage.ts'
+import { tellStory } from './demo/story.ts'
+import { openTerminal, plain, type Terminal } from './demo/terminal.ts'
+import { type Trouble, toTrouble } from './demo/trouble.ts'
+
+const usage = `usage: npm run demo [-- --once]
+
+Deploys an example app twice with a Berth server of its own, and stays up until
+Ctrl-C. Then everything that it made is removed.
+
+  --once   end by itself when all is shown
+  --help   say this and exit
+
+It needs a Docker engine (DOCKER_HOST, or the default socket) and git. On Debian
+it installs and starts an engine when it runs as root and finds none.
+`
+
+const exitCodes = { ok: 0, failed: 1, usage: 2, interrupted: 130 }
+// npm passes on what the terminal has sent to all: one press of Ctrl-C arrives twice.
+const samePressMs = 300
+// And so does the daemon: its end may be noticed before the press itself.
+const signalDelayMs = 200
+/** Of a reason: a daemon that does not start tells all it knows. */
+const mostLines = 8
+
+async function main(args: string[]): Promise<number> {
+  if (args.includes('--help') || args.includes('-h')) {
+    process.stdout.write(usage)
+    return exitCodes.ok
+  }
+  const unknown = args.find((arg) => arg !== '--once')
+  if (unknown !== undefined) {
+    process.stderr.write(`npm run demo: it does not know ${plain(unknown)}\n\n${usage}`)
+    return exitCodes.usage
+  }
+  return play({ isOnce: args.includes('--once') })
+}
+
+async function play(options: { isOnce: boolean }): Promise<number> {
+  const terminal = openTerminal(process.stdout, process.env)
+  const made: Made = { folder: null, daemon: null, pid: null }
+  const signal = leaveOnSignals(made)
+  const troubles: Trouble[] = []
+  const keepTrouble = (error: unknown) =>
+    void troubles.push(toTrouble(error, 'the demo failed', 'run it again'))
+  let isShown = false
+  try {
+    await tellStory({ terminal, signal, made }, options)
+    isShown = true
+  } catch (error) {
+    await delay(signalDelayMs)
+    if (!signal.aborted) keepTrouble(error)
+  }
+  const lastWords = troubles.length > 0 ? await wordsOf(made) : []
+  if (signal.aborted && !isShown) terminal.print('\n Interrupted.')
+  if (made.folder !== null) terminal.print()
+  // Only a second press keeps it from removing, and that ends the process.
+  await removeMade({ terminal, made, signal: new AbortController().signal }).catch(keepTrouble)
+  for (const trouble of troubles) complain(terminal, trouble, lastWords)
+  if (troubles.length > 0) return exitCodes.failed
+  return isShown ? exitCodes.ok : exitCodes.interrupted
+}
+
+/** Aborted by the first signal, or when nobody reads any more. The second signal ends the process. */
+function leaveOnSignals(made: Made): AbortSignal {
+  const leaving = new AbortController()
+  let leftAt: number | null = null
+  const leave = () => {
+    if (leftAt !== null && Date.now() - leftAt < samePressMs) return
+    if (leftAt !== null) abandon(made)
+    leftAt = Date.now()
+    leaving.abort()
+  }
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, leave)
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => leaving.abort())
+  leaveWithNpm(leaving)
+  return leaving.signal
+}
+
+function abandon(made: Made): never {
+  try {
+    if (made.pid !== null) process.kill(made.pid, 'SIGKILL')
+  } catch {
+    // It is gone already.
+  }
+  process.stderr.write(`\n Not removed: ${describeMade(made)}\n`)
+  process.exit(exitCodes.interrupted)
+}
+
+/** Its shell passes no signal on: who ends npm alone would leave us running, unseen. */
+function leaveWithNpm(leaving: AbortController): void {
+  if (process.env.npm_lifecycle_event === undefined) return
+  const parent = process.ppid
+  setInterval(() => {
+    if (process.ppid !== parent) leaving.abort()
+  }, 1_000).unref()
+}
+
+/** The last warnings of the daemon, which say more than that it is gone. */
+async function wordsOf({ daemon }: Made): Promise<string[]> {
+  const log = (await daemon?.catch(() => null))?.log ?? []
+  return log.filter((line) => /"level":"(warn|error|fatal)"/.test(line)).slice(-3)
+}
+
+function complain(terminal: Terminal, { what, message, next }: Trouble, lastWords: string[]): void {
+  const paint = (style: 'bold' | 'dim', text: string) =>
+    process.stderr.isTTY ? terminal.paint(style, text) : text
+  const lines = (text: string) => text.trim().split('\n').slice(0, mostLines).map(plain).join('\n         ')
+  const words = lastWords.map((line) => `   ${paint('dim', 'daemon')} ${plain(line)}\n`).join('')
+  process.stderr.write(`\n   ${paint('bold', `what  ${plain(what)}`)}\n`)
+  process.stderr.write(`   why   ${lines(message)}\n   next  ${lines(next)}\n${words}`)
+}
+
+process.exit(await main(process.argv.slice(2)))

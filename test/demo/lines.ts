@@ -1,0 +1,66 @@
+// What the demo's lines look like: a mark, a name, what is to be said of it, its clock at the right edge.
+import { clip, plain, type Terminal } from './terminal.ts'
+
+export interface PhaseLine {
+  /** `✔`, `✘`, or a frame of the spinner. */
+  mark: string
+  name: string
+  detail: string
+  /** Null for what has no duration. */
+  durationMs: number | null
+}
+
+const nameColumns = 13
+const clockColumns = 8
+const colours: Record<string, 'green' | 'red'> = { '✔': 'green', '✘': 'red' }
+
+/** ` ✔ building     8 steps, 2 cached                       1.4s` */
+export function phaseLine(terminal: Terminal, { mark, name, detail, durationMs }: PhaseLine): string {
+  const colour = colours[mark]
+  const sign = colour ? terminal.paint(colour, mark) : mark
+  const heading = terminal.paint('bold', name.padEnd(nameColumns))
+  const clock = durationMs === null ? '' : seconds(durationMs)
+  const room = terminal.width() - 3 - nameColumns - clockColumns
+  const said = terminal.isLive ? clip(plain(detail), room) : plain(detail)
+  const end = terminal.paint('dim', clock.padStart(clockColumns))
+  return ` ${sign} ${heading}${said.padEnd(room)}${end}`.trimEnd()
+}
+
+/** `   │ #6 [3/3] COPY . .` */
+export function logLine(terminal: Terminal, text: string): string {
+  const said = terminal.isLive ? clip(plain(text), terminal.width() - 5) : plain(text)
+  return terminal.paint('dim', `   │ ${said}`)
+}
+
+/** `   token     /tmp/…`, never cut: these are there to be copied. More lines go below the first. */
+export function factLines(terminal: Terminal, name: string, values: string[]): string[] {
+  return values.map((value, index) => {
+    const label = terminal.paint('dim', (index === 0 ? name : '').padEnd(nameColumns))
+    return `   ${label}${value}`
+  })
+}
+
+export function heading(terminal: Terminal, words: string): void {
+  terminal.print()
+  terminal.print(` ${terminal.paint('bold', words)}`)
+  terminal.print()
+}
+
+export function seconds(durationMs: number): string {
+  return `${(durationMs / 1000).toFixed(1)}s`
+}
+
+/** Puts words on as few lines of at most `columns` as they need. */
+export function wrap(words: string[], columns: number): string[] {
+  const lines: string[] = []
+  for (const word of words) {
+    const last = lines.at(-1)
+    if (last !== undefined && last.length + 1 + word.length <= columns) lines.push(`${lines.pop()} ${word}`)
+    else lines.push(word)
+  }
+  return lines
+}
+
+export function count(amount: number, noun: string): string {
+  return `${amount} ${noun}${amount === 1 ? '' : 's'}`
+}

@@ -1,0 +1,42 @@
+// The page of the example app, as a visitor gets it. Each visit is a connection of its own: one that is kept
+// open would belong to the old container and hold up its end.
+import { get } from 'node:http'
+import { text } from 'node:stream/consumers'
+
+export interface Page {
+  title: string
+  version: string
+  commit: string
+  instance: string
+}
+
+const patienceMs = 5_000
+
+/** Rejects when there is no answer, or another one than 200. */
+export async function visit(url: string): Promise<Page> {
+  const html = await fetchText(url)
+  return {
+    title: /<title>(.*?)<\/title>/.exec(html)?.[1] ?? 'no title',
+    version: /<h1>(.*?)<\/h1>/.exec(html)?.[1] ?? 'no version',
+    commit: factOf(html, 'commit'),
+    instance: factOf(html, 'instance'),
+  }
+}
+
+function fetchText(url: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const asking = get(url, { agent: false, timeout: patienceMs }, (answer) => {
+      if (answer.statusCode === 200) return text(answer).then(resolve, reject)
+      answer.resume()
+      reject(new Error(`${url} answered ${answer.statusCode}`))
+    })
+    asking.on('timeout', () =>
+      asking.destroy(new Error(`${url} did not answer within ${patienceMs / 1000} s`)),
+    )
+    asking.on('error', reject)
+  })
+}
+
+function factOf(html: string, name: string): string {
+  return new RegExp(`<dt>${name}</dt><dd>(.*?)</dd>`).exec(html)?.[1] ?? 'unknown'
+}

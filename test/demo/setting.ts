@@ -1,0 +1,101 @@
+// What the demo plays on: a Docker engine, the base image, a daemon, a repository. All but the first two are
+// the demo's own and end with it.
+import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { hasCommand } from '../support/command.ts'
+import { launchDaemon, type TestDaemon } from '../support/daemon.ts'
+import { ensureEngine } from '../support/engine.ts'
+import { askEngine } from '../support/engine-request.ts'
+import { baseImages } from '../support/images.ts'
+import { createDemoRepository, type DemoRepository } from './repository.ts'
+import { type Stage, takeStep } from './stage.ts'
+import { Trouble } from './trouble.ts'
+
+export interface Setting {
+  daemon: TestDaemon
+  repository: DemoRepository
+  tokenFile: string
+  /** A file that `curl -H @…` takes its authorization from. */
+  headerFile: string
+}
+
+const again = 'run it again: npm run demo'
+const noGit = () =>
+  new Trouble('there is no repository without git', 'git is not installed', 'apt-get install git')
+
+export async function prepareSetting(stage: Stage): Promise<Setting> {
+  await findEngine(stage)
+  const image = await findImage(stage)
+  const folder = makeFolder(stage)
+  const daemon = await startDaemon(stage)
+  const repository = await makeRepository(stage, join(folder, 'hello'), image)
+  const tokenFile = join(daemon.dataDir, 'api_token')
+  const headerFile = join(folder, 'auth')
+  const token = (await readFile(tokenFile, 'utf8')).trim()
+  writeFileSync(headerFile, `Authorization: Bearer ${token}\n`, { mode: 0o600 })
+  return { daemon, repository, tokenFile, headerFile }
+}
+
+function findEngine(stage: Stage): Promise<{ address: string; version: string }> {
+  return takeStep(stage, {
+    name: 'engine',
+    isTalkative: true,
+    async work() {
+      if (!hasCommand('git')) throw noGit()
+      const address = await ensureEngine()
+      const answer = await askEngine(address, '/version')
+      return { address, version: JSON.parse(answer.text).Version }
+    },
+    detail: ({ address, version }) => `Docker ${version} at ${address}`,
+    trouble: { what: 'there is no Docker engine to run containers on', next: again },
+  })
+}
+
+function findImage(stage: Stage): Promise<string> {
+  return takeStep(stage, {
+    name: 'image',
+    isTalkative: true,
+    work: async () => (await baseImages()).node,
+    detail: (image) => image,
+    trouble: { what: 'the base image of the example app could not be made', next: again },
+  })
+}
+
+// Whatever makes a temporary folder from here on makes it in this one, so that no end of the demo leaves any.
+// The daemon keeps the usual place: its compiler's cache is there.
+function makeFolder({ made }: Stage): string {
+  made.folder = mkdtempSync(join(tmpdir(), 'berth-demo-'))
+  chmodSync(made.folder, 0o700)
+  return made.folder
+}
+
+function startDaemon(stage: Stage): Promise<TestDaemon> {
+  const usual = tmpdir()
+  return takeStep(stage, {
+    name: 'daemon',
+    async work() {
+      process.env.TMPDIR = stage.made.folder!
+      stage.made.daemon = launchDaemon({ env: { TMPDIR: usual } })
+      const daemon = await stage.made.daemon
+      stage.made.pid = daemon.pid
+      return daemon
+    },
+    detail: ({ api, prefix }) => `${api.url}, prefix ${prefix}`,
+    trouble: { what: 'the daemon did not start', next: again },
+  })
+}
+
+function makeRepository(stage: Stage, directory: string, image: string): Promise<DemoRepository> {
+  return takeStep(stage, {
+    name: 'repository',
+    async work() {
+      const repository = await createDemoRepository(directory, image)
+      await repository.commit('v1', 'Say v1')
+      return repository
+    },
+    detail: () => directory,
+    trouble: { what: 'the example repository could not be made', next: again },
+  })
+}
