@@ -1,0 +1,16 @@
+// A few kills of a real daemon under load; `npm run crash` does many. The seed is in the name of a failure.
+import assert from 'node:assert/strict'
+import { randomInt } from 'node:crypto'
+import { test } from 'node:test'
+import { describeBreaches } from './crash/report.ts'
+import { runCrash } from './crash/run.ts'
+
+test('a daemon that is killed at any moment under load keeps every promise', async (t) => {
+  const seed = randomInt(1_000_000)
+  t.diagnostic(`seed ${seed}`)
+
+  const outcome = await runCrash({ kills: 5, seed, keep: false, say: (line) => t.diagnostic(line) })
+
+  assert.equal(describeBreaches(outcome.breaches), '', `npm run crash -- --kills 5 --seed ${seed}`)
+  assert.equal(outcome.kills.length, 5)
+})

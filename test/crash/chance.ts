@@ -1,0 +1,44 @@
+// Chance with a seed: the same seed gives the same decisions. When something happens stays up to the machine.
+
+export interface Chance {
+  /** A number from `least` up to, but not including, `most`. */
+  between(least: number, most: number): number
+  /** A whole number, both ends included. */
+  whole(least: number, most: number): number
+  isTrue(probability: number): boolean
+  pick<T>(list: readonly T[]): T
+  /** A key, as often as its weight says. */
+  choose<K extends string>(weights: Record<K, number>): K
+  /** A sequence of its own, so that one user's delays do not change another's decisions. */
+  fork(): Chance
+}
+
+export function createChance(seed: number): Chance {
+  let state = seed >>> 0
+
+  // mulberry32
+  function next(): number {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+
+  const chance: Chance = {
+    between: (least, most) => least + next() * (most - least),
+    whole: (least, most) => least + Math.floor(next() * (most - least + 1)),
+    isTrue: (probability) => next() < probability,
+    pick: (list) => list[Math.floor(next() * list.length)]!,
+    choose(weights) {
+      const entries = Object.entries<number>(weights) as [keyof typeof weights, number][]
+      let left = next() * entries.reduce((sum, [, weight]) => sum + weight, 0)
+      for (const [key, weight] of entries) {
+        left -= weight
+        if (left < 0) return key
+      }
+      return entries[0]![0]
+    },
+    fork: () => createChance(Math.floor(next() * 2 ** 32)),
+  }
+  return chance
+}

@@ -1,0 +1,73 @@
+// What Docker has of one daemon, as the engine itself tells it. Dangling images count: nobody else removes
+// them.
+import Docker from 'dockerode'
+import { ensureEngine } from '../support/engine.ts'
+import { findLeftovers } from '../support/leftovers.ts'
+
+export interface Container {
+  name: string
+  deployId: string
+  serviceId: string
+  index: number
+  isRunning: boolean
+  restart: string
+  address: string
+}
+
+export interface DockerState {
+  containers: Container[]
+  /** By service name and deploy. */
+  images: { name: string; service: string; deployId: string }[]
+  dangling: string[]
+  networks: string[]
+  volumes: string[]
+}
+
+export async function readDocker(prefix: string): Promise<DockerState> {
+  const socketPath = (await ensureEngine()).replace(/^unix:\/\//, '')
+  const docker = new Docker({ socketPath })
+  const { containers, networks, volumes, images } = await findLeftovers(prefix)
+  const filters = { label: [`berth.instance=${prefix}`], dangling: ['true'] }
+  const dangling = await docker.listImages({ filters })
+  const states = await Promise.all(containers.map((name) => readContainer(docker, name)))
+  return {
+    containers: states.filter((state) => state !== null),
+    images: images.map((name) => {
+      const [, service = '', deployId = ''] = /\/([^:]+):(.+)$/.exec(name) ?? []
+      return { name, service, deployId }
+    }),
+    dangling: dangling.map(({ Id }) => Id),
+    networks,
+    volumes,
+  }
+}
+
+/** null when it went in the meantime. */
+async function readContainer(docker: Docker, name: string): Promise<Container | null> {
+  const found = await docker
+    .getContainer(name)
+    .inspect()
+    .catch(() => null)
+  if (!found) return null
+  const labels = found.Config.Labels
+  const [network] = Object.values(found.NetworkSettings.Networks)
+  return {
+    name,
+    deployId: labels['berth.id'] ?? '',
+    serviceId: labels['berth.service-id'] ?? '',
+    index: Number(labels['berth.index']),
+    isRunning: found.State.Running,
+    restart: found.HostConfig.RestartPolicy?.Name ?? '',
+    address: network?.IPAMConfig?.IPv4Address ?? network?.IPAddress ?? '',
+  }
+}
+
+/** One line for each thing, as evidence. */
+export function describeDocker(state: DockerState): string[] {
+  const containers = state.containers.map(
+    ({ name, isRunning, restart, address }) =>
+      `container ${name} ${isRunning ? 'runs' : 'does not run'}, restart ${restart}, ${address}`,
+  )
+  const images = state.images.map(({ name }) => `image ${name}`)
+  return [...containers, ...images, ...state.dangling.map((id) => `dangling image ${id}`)]
+}

@@ -1,0 +1,57 @@
+// Follows the log of a deploy over all lives of the daemon, and keeps what it was shown.
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Ledger } from './ledger.ts'
+import type { Victim } from './victim.ts'
+
+export interface Seen {
+  deployId: string
+  /** The line with the number n is at n - 1. */
+  lines: string[]
+  /** The log said that it is over. */
+  isEnded: boolean
+  /** The daemon does not know it any more. */
+  isGone: boolean
+}
+
+export function openFollowers(victim: Victim, ledger: Ledger) {
+  const all: Seen[] = []
+  const leaving = new AbortController()
+  const { signal } = leaving
+
+  async function follow(seen: Seen): Promise<void> {
+    while (!seen.isEnded && !seen.isGone && !signal.aborted) {
+      await readOn(seen).catch((error: Error) => {
+        seen.isGone = /: 404 /.test(error.message)
+      })
+      if (seen.isEnded || seen.isGone) return
+      ledger.figures.reconnects++
+      await sleep(30)
+    }
+  }
+
+  async function readOn(seen: Seen): Promise<void> {
+    const api = await victim.whenUp()
+    const path = `/deploys/${seen.deployId}/logs?follow=true`
+    for await (const { id, event, data } of api.events(path, { signal, lastEventId: seen.lines.length })) {
+      seen.isEnded = event === 'end'
+      if (seen.isEnded) return
+      if (Number(id) !== seen.lines.length + 1) {
+        const text = `${seen.deployId}: line ${id} came after line ${seen.lines.length}`
+        ledger.breach('followers see every line once', text, [data])
+      }
+      seen.lines.push(data)
+    }
+  }
+
+  return {
+    all,
+    follow(deployId: string): void {
+      const seen = { deployId, lines: [], isEnded: false, isGone: false }
+      all.push(seen)
+      void follow(seen)
+    },
+    close: () => leaving.abort(),
+  }
+}
+
+export type Followers = ReturnType<typeof openFollowers>

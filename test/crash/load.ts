@@ -1,0 +1,245 @@
+// The people of the run: each has one service after the other and does to it what people do, one request at a
+// time.
+// Mind: what they expect in the end is written down only when the request was acknowledged.
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Body } from '../support/api.ts'
+import type { App, Flavor } from './app.ts'
+import type { Chance } from './chance.ts'
+import type { AskedRequest, Client } from './client.ts'
+import type { DeployEntry, DeployRequest, Ledger, ServiceEntry } from './ledger.ts'
+
+export interface User {
+  app: App
+  name: string
+  hasDisk: boolean
+  /** Never deletes its service: only one that lasts has old images and old deploys. */
+  isLasting: boolean
+}
+
+export interface Load {
+  client: Client
+  ledger: Ledger
+  /** Told of every deploy that was acknowledged. */
+  onDeploy: (entry: DeployEntry) => void
+  isOver: () => boolean
+}
+
+type Act = (load: Load, service: ServiceEntry, chance: Chance) => Promise<void>
+
+const pauseMs = { least: 30, most: 2500 }
+const finishPatienceMs = 10_000
+const finished = ['live', 'deactivated', 'failed', 'canceled']
+const deletionPatienceMs = 120_000
+
+/** One service after the other, until it is over. */
+export async function useServices(load: Load, user: User, chance: Chance): Promise<void> {
+  await user.app.commit('good')
+  while (!load.isOver()) {
+    const service = await createService(load, user, chance)
+    const actCount = user.isLasting ? Number.POSITIVE_INFINITY : chance.whole(3, 20)
+    for (let done = 0; done < actCount && !load.isOver(); done++) {
+      await actOnce(load, service, chance)
+      if (chance.isTrue(0.4)) await untilFinished(load, service)
+      await sleep(chance.between(pauseMs.least, pauseMs.most))
+    }
+    if (!load.isOver()) await deleteService(load, service, chance)
+  }
+}
+
+/** Cancels whatever is under way, of any service, at moments of its own. */
+export async function cancelDeploys({ client, ledger, isOver }: Load, chance: Chance): Promise<void> {
+  while (!isOver()) {
+    await sleep(chance.between(500, 6000))
+    const newest = [...ledger.deploys.values()].slice(-3)
+    if (newest.length === 0) continue
+    const entry = chance.pick(newest)
+    const path = `/deploys/${entry.id}/cancel`
+    const answer = await client.ask({ method: 'POST', path, key: randomUUID() })
+    if (answer.status === 200) entry.isCanceled = true
+    else if (answer.status !== 409 && answer.status !== 404) unexpected(ledger, `POST ${path}`, answer)
+  }
+}
+
+/** Until the newest deploy has finished; not for ever. */
+async function untilFinished({ client, isOver }: Load, { id }: ServiceEntry): Promise<void> {
+  for (const deadline = Date.now() + finishPatienceMs; Date.now() < deadline && !isOver(); await sleep(200)) {
+    const { body } = await client.ask({ method: 'GET', path: `/services/${id}/deploys?limit=1` })
+    if (finished.includes(body[0]?.status)) return
+  }
+}
+
+async function actOnce(load: Load, service: ServiceEntry, chance: Chance): Promise<void> {
+  if (service.wanted.suspended)
+    return chance.isTrue(0.5) ? setSuspended(load, service, false) : changeEnv(load, service, chance)
+  const name = chance.choose({
+    deploy: 34,
+    again: 8,
+    restart: 12,
+    scale: 12,
+    env: 14,
+    suspend: 6,
+    repeat: 14,
+  })
+  return acts[name](load, service, chance)
+}
+
+const acts: Record<'deploy' | 'again' | 'restart' | 'scale' | 'env' | 'suspend' | 'repeat', Act> = {
+  async deploy(load, service, chance) {
+    await service.app.commit(chance.choose<Flavor>({ good: 80, broken: 8, crashing: 12 }))
+    await askDeploy(load, service, 'manual', `/services/${service.id}/deploys`, {
+      clear_cache: chance.isTrue(0.1),
+    })
+  },
+  async again(load, service, chance) {
+    const { sha } = chance.pick(service.app.commits)
+    await askDeploy(load, service, 'manual', `/services/${service.id}/deploys`, { commit: sha })
+  },
+  restart: (load, service) =>
+    askDeploy(load, service, 'restart', `/services/${service.id}/restart`, undefined),
+  async scale({ client, ledger }, service, chance) {
+    if (service.hasDisk) return
+    const instances = chance.whole(1, 3)
+    const path = `/services/${service.id}/scale`
+    const answer = await client.ask({ method: 'POST', path, body: { instances }, key: randomUUID() })
+    if (answer.status === 200) service.wanted.instances = instances
+    else unexpected(ledger, `POST ${path}`, answer)
+  },
+  env: (load, service, chance) => changeEnv(load, service, chance),
+  suspend: (load, service) => setSuspended(load, service, true),
+  async repeat(load, service, chance) {
+    const own = load.ledger.requests.filter((request) => request.service === service)
+    if (own.length > 0) await repeatRequest(load, chance.pick(own))
+  },
+}
+
+/** The same request with the same key: it must be answered with the same deploy. */
+export async function repeatRequest(load: Load, request: DeployRequest): Promise<void> {
+  const { kind, path, deployId, key, body, service } = request
+  const answer = await load.client.ask({ method: 'POST', path, key, body })
+  load.ledger.figures.duplicates++
+  const again = kind === 'create' ? answer.body.latest_deploy : answer.body
+  if (answer.status < 300 && again?.id === deployId) return
+  const text = `${kind} ${path} gave ${deployId}, then ${answer.status} ${again?.id ?? answer.body.code}`
+  const answers = [`first answer: ${JSON.stringify(request.answer)}`, `then: ${JSON.stringify(answer.body)}`]
+  load.ledger.breach('the same key gives the same deploy', text, answers)
+  // What it set going is looked after all the same.
+  if (answer.status < 300 && again)
+    rememberDeploy(load, service, kind, again, null, service.app.commits.length)
+}
+
+async function createService(load: Load, user: User, chance: Chance): Promise<ServiceEntry> {
+  const { client, ledger } = load
+  const env = [{ key: 'COLOR', value: `c${chance.whole(0, 999)}` }]
+  const instances = user.hasDisk ? 1 : chance.whole(1, 2)
+  const body = {
+    name: user.name,
+    repo_url: user.app.directory,
+    branch: 'main',
+    health_check_path: '/healthz',
+    health_check_timeout_seconds: 60,
+    drain_seconds: chance.whole(0, 2),
+    instances,
+    env,
+    ...(user.hasDisk ? { disk_mount_path: '/data' } : {}),
+  }
+  const request = { path: '/services', body, key: randomUUID() }
+  const answer = await client.ask({ method: 'POST', ...request })
+  if (answer.status !== 201) throw new Error(`no service: ${answer.status} ${JSON.stringify(answer.body)}`)
+  const wanted = { instances, suspended: false, env: new Map(env.map(({ key, value }) => [key, value])) }
+  const { app, name, hasDisk } = user
+  const service = { id: answer.body.id as string, name, app, hasDisk, wanted, isDeleted: false }
+  ledger.services.push(service)
+  remember(load, service, 'create', request, answer.body.latest_deploy)
+  return service
+}
+
+async function askDeploy(
+  load: Load,
+  service: ServiceEntry,
+  kind: 'manual' | 'restart',
+  path: string,
+  body: unknown,
+): Promise<void> {
+  const request = { path, body, key: randomUUID() }
+  const commitsThen = service.app.commits.length
+  const answer = await load.client.ask({ method: 'POST', ...request })
+  if (answer.status === 202) remember(load, service, kind, request, answer.body, commitsThen)
+  // Nothing to restart yet.
+  else if (kind !== 'restart' || answer.status !== 409) unexpected(load.ledger, `POST ${path}`, answer)
+}
+
+function remember(
+  load: Load,
+  service: ServiceEntry,
+  kind: DeployRequest['kind'],
+  asked: { path: string; key: string; body: unknown },
+  answer: Body,
+  commitsThen = service.app.commits.length,
+): void {
+  load.ledger.requests.push({ ...asked, service, kind, deployId: answer.id, answer })
+  const askedCommit = (asked.body as { commit?: string } | undefined)?.commit ?? null
+  rememberDeploy(load, service, kind, answer, askedCommit, commitsThen)
+}
+
+function rememberDeploy(
+  { ledger, onDeploy }: Load,
+  service: ServiceEntry,
+  kind: DeployRequest['kind'],
+  answer: Body,
+  askedCommit: string | null,
+  commitsThen: number,
+): void {
+  const id = answer.id as string
+  // A restart may be answered with a deploy that is queued already.
+  if (ledger.deploys.has(id)) return
+  const entry = { id, service, answer, kind, askedCommit, commitsThen, isCanceled: false }
+  ledger.deploys.set(id, entry)
+  onDeploy(entry)
+}
+
+async function changeEnv({ client, ledger }: Load, service: ServiceEntry, chance: Chance): Promise<void> {
+  const key = `KEY_${chance.whole(1, 5)}`
+  const value = `value ${chance.whole(0, 1_000_000)} ä\n"`
+  const isUnset = chance.isTrue(0.2)
+  const body = isUnset ? { unset: [key] } : { set: [{ key, value }] }
+  const path = `/services/${service.id}/env`
+  const answer = await client.ask({ method: 'PATCH', path, body })
+  if (answer.status !== 200) return unexpected(ledger, `PATCH ${path}`, answer)
+  if (isUnset) service.wanted.env.delete(key)
+  else service.wanted.env.set(key, value)
+}
+
+async function setSuspended(
+  { client, ledger }: Load,
+  service: ServiceEntry,
+  suspended: boolean,
+): Promise<void> {
+  const path = `/services/${service.id}/${suspended ? 'suspend' : 'resume'}`
+  const answer = await client.ask({ method: 'POST', path, key: randomUUID() })
+  if (answer.status === 200) service.wanted.suspended = suspended
+  else unexpected(ledger, `POST ${path}`, answer)
+}
+
+/** Deletes and waits until the name is free again. */
+export async function deleteService(load: Load, service: ServiceEntry, chance: Chance): Promise<void> {
+  const { client, ledger } = load
+  const path = `/services/${service.id}`
+  const request: AskedRequest = { method: 'DELETE', path: `${path}?delete_disk=true` }
+  const answer = await client.ask(request)
+  // A repetition of one that was done but not answered finds nothing.
+  const isDone = answer.status < 300 || (answer.status === 404 && answer.attempts > 1)
+  if (!isDone) return unexpected(ledger, `DELETE ${path}`, answer)
+  service.isDeleted = true
+  for (const deadline = Date.now() + deletionPatienceMs; ; await sleep(chance.between(50, 150))) {
+    const { status } = await client.ask({ method: 'GET', path })
+    if (status === 404) return
+    if (Date.now() < deadline) continue
+    ledger.breach('a deleted service goes', `${service.name} ${service.id} is still there after two minutes`)
+    return
+  }
+}
+
+function unexpected(ledger: Ledger, what: string, { status, body }: { status: number; body: Body }): void {
+  ledger.breach('requests are answered as the chart says', `${what}: ${status} ${JSON.stringify(body)}`)
+}

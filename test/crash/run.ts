@@ -1,0 +1,183 @@
+// One run: a daemon under load, killed again and again, then everything settles and is checked.
+// Mind: what is random has a seed, what the machine makes of it has not; the same seed finds the same kind of
+// thing.
+import { cpSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createApp } from './app.ts'
+import { type Chance, createChance } from './chance.ts'
+import { createClient } from './client.ts'
+import { describeDocker, readDocker } from './docker-state.ts'
+import { type Followers, openFollowers } from './follower.ts'
+import { checkHistories } from './histories.ts'
+import { type Kill, killOnce } from './killer.ts'
+import { createLedger, type Ledger } from './ledger.ts'
+import { cancelDeploys, deleteService, type Load, repeatRequest, type User, useServices } from './load.ts'
+import { processesOf } from './processes.ts'
+import { checkPromises } from './promises.ts'
+import { killLine, type Outcome } from './report.ts'
+import { checkServing } from './serving.ts'
+import { type Settled, settle } from './settled.ts'
+import { checkStored } from './stored.ts'
+import { openVictim, type Victim } from './victim.ts'
+
+export interface RunOptions {
+  kills: number
+  seed: number
+  /** Keeps the files, also when nothing is wrong. */
+  keep: boolean
+  say: (line: string) => void
+}
+
+interface Run extends RunOptions {
+  victim: Victim
+  ledger: Ledger
+  load: Load
+  followers: Followers
+  chance: Chance
+  /** The last kill was done: the users come to an end. */
+  isOver: boolean
+}
+
+const keepImages = 2
+const names = ['shop', 'blog', 'mail', 'wiki']
+
+export async function runCrash(options: RunOptions): Promise<Outcome> {
+  const beganAt = Date.now()
+  const ledger = createLedger()
+  const onDeath = (words: string) => ledger.breach('the daemon ends only when it is killed', words)
+  const args = ['--min-free-disk=16', `--keep-images=${keepImages}`]
+  const victim = await openVictim({ args, onDeath })
+  const run = openRun(options, victim, ledger)
+  let kept = true
+  const leave = () => void victim.remove({ keepFiles: false }).finally(() => process.exit(130))
+  process.once('SIGINT', leave).once('SIGTERM', leave)
+  try {
+    const outcome = await killAndCheck(run)
+    kept = options.keep || ledger.breaches.length > 0
+    return { ...outcome, durationMs: Date.now() - beganAt, kept: kept ? victim.directory : null }
+  } finally {
+    process.off('SIGINT', leave).off('SIGTERM', leave)
+    await victim.remove({ keepFiles: kept })
+  }
+}
+
+function openRun(options: RunOptions, victim: Victim, ledger: Ledger): Run {
+  const followers = openFollowers(victim, ledger)
+  const load: Load = {
+    client: createClient(victim, ledger),
+    ledger,
+    isOver: () => run.isOver,
+    onDeploy: ({ id }) => followers.follow(id),
+  }
+  const chance = createChance(options.seed)
+  const run: Run = { ...options, victim, ledger, followers, load, chance, isOver: false }
+  return run
+}
+
+async function killAndCheck(run: Run): Promise<Omit<Outcome, 'durationMs' | 'kept'>> {
+  const { victim, ledger, seed, followers } = run
+  const kills = await loadAndKill(run)
+  await victim.whenHealthy()
+  for (const request of ledger.requests) await repeatRequest(run.load, request)
+  const settled = await settle(await victim.whenUp(), ledger)
+  await checkAll(run, settled)
+  // As it was found: what follows deletes everything.
+  if (ledger.breaches.length > 0) cpSync(victim.dataDir, `${victim.dataDir}-found`, { recursive: true })
+  followers.close()
+  const leftovers = await removeAll(run)
+  readDaemonLog(victim, ledger)
+  const restarts = victim.lives.slice(1).filter(({ healthyAt }) => healthyAt !== null)
+  return {
+    seed,
+    kills,
+    outcomes: countOutcomes(settled),
+    services: ledger.services.length,
+    figures: ledger.figures,
+    longestRestartMs: Math.max(0, ...restarts.map(({ startedAt, healthyAt }) => healthyAt! - startedAt)),
+    strays: victim.log.filter((line) => line.includes('that no deploy cares for')).length,
+    leftovers,
+    breaches: ledger.breaches,
+  }
+}
+
+function countOutcomes({ deploys }: Settled): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const { record } of deploys) {
+    const status = record?.status ?? 'deleted with its service'
+    counts[status] = (counts[status] ?? 0) + 1
+  }
+  return counts
+}
+
+/** Ends with a daemon that runs and users who have stopped. */
+async function loadAndKill(run: Run): Promise<Kill[]> {
+  const { victim, ledger, load, chance } = run
+  victim.start()
+  const users = await createUsers(run)
+  const using = Promise.all([
+    ...users.map((user) => useServices(load, user, chance.fork())),
+    cancelDeploys(load, chance.fork()),
+  ]).catch((error: Error) => ledger.breach('every request is answered', String(error.stack)))
+  const killing = chance.fork()
+  const kills: Kill[] = []
+  while (kills.length < run.kills) {
+    void victim.whenHealthy().catch(() => undefined)
+    const kill = await killOnce(victim, load.client, killing, kills.length + 1)
+    kills.push(kill)
+    run.say(killLine(kill, run.kills))
+    await sleep(killing.isTrue(0.5) ? 0 : killing.between(0, 400))
+    victim.start()
+  }
+  run.isOver = true
+  await using
+  return kills
+}
+
+async function createUsers({ chance, victim }: Run): Promise<User[]> {
+  const count = chance.whole(2, 4)
+  const users = names.slice(0, count).map(async (name, index) => {
+    const app = await createApp(victim.directory, name, victim.prefix, chance.fork())
+    // One of them has a disk: its instances stop before the next ones start.
+    return { app, name, hasDisk: index === 1, isLasting: index === 0 }
+  })
+  return Promise.all(users)
+}
+
+/**
+ * Checks the daemon while it runs, its promises, what it left on disk, and that the instances do not need it.
+ */
+async function checkAll({ victim, ledger, followers }: Run, settled: Settled): Promise<void> {
+  const api = await victim.whenUp()
+  checkHistories(ledger, settled)
+  await checkPromises(api, ledger, settled)
+  const docker = await checkServing(api, ledger, settled, { prefix: victim.prefix, keepImages })
+  const code = await victim.stop()
+  if (code !== 0) ledger.breach('the daemon stops when it is told to', `it ended with ${code}`)
+  const after = describeDocker(await readDocker(victim.prefix))
+  if (after.join() !== describeDocker(docker).join())
+    ledger.breach('instances run on without the daemon', '', after)
+  for (const line of processesOf(victim.directory)) ledger.breach('no process is left', line)
+  const restartsAt = victim.lives.slice(1).map(({ startedAt }) => startedAt)
+  await checkStored(victim.dataDir, { ledger, settled, docker, seen: followers.all, restartsAt })
+}
+
+/** Deletes what is left by the API; what Docker and the disk then still have is left over. */
+async function removeAll({ victim, load, ledger, chance }: Run): Promise<string[]> {
+  victim.start()
+  const kept = ledger.services.filter(({ isDeleted }) => !isDeleted)
+  for (const service of kept) await deleteService(load, service, chance)
+  await victim.stop()
+  const { containers, images, dangling, volumes } = await readDocker(victim.prefix)
+  const gone = { deploys: [], services: [] }
+  const docker = { containers, images, dangling, volumes, networks: [] }
+  await checkStored(victim.dataDir, { ledger, settled: gone, docker, seen: [], restartsAt: [] })
+  const leftovers = [...describeDocker(docker), ...volumes]
+  for (const line of leftovers) ledger.breach('nothing is left when all is deleted', line)
+  return leftovers
+}
+
+/** What it says of itself: an error in its log is ours, however well everything ended. */
+function readDaemonLog({ log }: Victim, ledger: Ledger): void {
+  const errors = log.filter((line) => /^\{"level":"?(50|60|error|fatal)/.test(line))
+  for (const line of errors) ledger.breach('the daemon logs no error', line)
+}

@@ -1,0 +1,101 @@
+// When all is done: every deploy has come to an end, every deleted service is gone. And what the API says
+// then.
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Api, Body } from '../support/api.ts'
+import type { DeployEntry, Ledger, ServiceEntry } from './ledger.ts'
+
+export interface HistoryLine {
+  at: string
+  event: string
+  state: string
+  status: string
+  phase: string | null
+}
+
+/** A deploy as the API shows it at the end; `record` is null when the daemon does not know it. */
+export interface SettledDeploy {
+  entry: DeployEntry
+  record: Body | null
+  history: HistoryLine[]
+}
+
+export interface SettledService {
+  entry: ServiceEntry
+  record: Body
+  env: { key: string; value: string }[]
+  /** Every deploy it has, asked for by whomever. */
+  deployIds: string[]
+}
+
+export interface Settled {
+  deploys: SettledDeploy[]
+  /** Those that were not deleted. */
+  services: SettledService[]
+}
+
+/** `live` is where a deploy rests; the others are final. */
+export const ends = ['live', 'deactivated', 'failed', 'canceled']
+const settleMs = 150_000
+
+/** Waits for the end of everything; what does not come to one is a breach, with its history. */
+export async function settle(api: Api, ledger: Ledger): Promise<Settled> {
+  const deadline = Date.now() + settleMs
+  let deploys = await readDeploys(api, ledger)
+  while (!isSettled(deploys) && Date.now() < deadline) {
+    await sleep(200)
+    deploys = await readDeploys(api, ledger)
+  }
+  for (const deploy of deploys.filter((one) => !isEnded(one))) {
+    const text = `${deploy.entry.id} stays ${deploy.history.at(-1)?.state}`
+    ledger.breach('every deploy comes to an end', text, await evidenceOf(api, deploy))
+  }
+  const kept = ledger.services.filter(({ isDeleted }) => !isDeleted)
+  return { deploys, services: await Promise.all(kept.map((entry) => readService(api, entry))) }
+}
+
+async function readDeploys(api: Api, ledger: Ledger): Promise<SettledDeploy[]> {
+  const deploys: SettledDeploy[] = []
+  for (const entry of ledger.deploys.values()) deploys.push(await readDeploy(api, entry))
+  return deploys
+}
+
+/** A deploy that is live is about to drain while there is another of its service. */
+function isSettled(deploys: SettledDeploy[]): boolean {
+  const live = deploys.filter(({ record }) => record?.status === 'live')
+  return deploys.every(isEnded) && new Set(live.map(({ entry }) => entry.service)).size === live.length
+}
+
+async function readDeploy(api: Api, entry: DeployEntry): Promise<SettledDeploy> {
+  const answer = await api.call('GET', `/deploys/${entry.id}`)
+  if (answer.status === 404) return { entry, record: null, history: [] }
+  return { entry, record: answer.body, history: await api.get(`/deploys/${entry.id}/history`) }
+}
+
+function isEnded({ record, history, entry }: SettledDeploy): boolean {
+  // One that is not there although its service is, is the business of another check.
+  if (record === null) return true
+  if (entry.service.isDeleted) return false
+  return ends.includes(history.at(-1)!.state)
+}
+
+async function readService(api: Api, entry: ServiceEntry): Promise<SettledService> {
+  const record = await api.get(`/services/${entry.id}`)
+  const env = await api.get(`/services/${entry.id}/env`)
+  const deploys: Body[] = await api.get(`/services/${entry.id}/deploys?limit=500`)
+  return { entry, record, env, deployIds: deploys.map(({ id }) => id) }
+}
+
+/** What happened to a deploy, and the end of what it said. */
+export async function evidenceOf(api: Api, { entry, record, history }: SettledDeploy): Promise<string[]> {
+  const lines: string[] = []
+  if (record) {
+    for await (const { event, data } of api.events(`/deploys/${entry.id}/logs`)) {
+      if (event === 'log') lines.push(JSON.parse(data).line)
+    }
+  }
+  return [
+    JSON.stringify(record),
+    ...history.map(({ at, event, state }) => `${at} ${event} -> ${state}`),
+    ...lines.slice(-15).map((line) => `log: ${line}`),
+  ]
+}

@@ -1,0 +1,174 @@
+// Checks of what is on disk after the daemon has stopped: rows, indexes, logs, and no row for what is gone.
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { openStorage, type Storage } from '../../storage/index.ts'
+import type { LogLine } from '../../storage/logs.ts'
+import { openStore, type Store } from '../../storage/store.ts'
+import type { DockerState } from './docker-state.ts'
+import type { Seen } from './follower.ts'
+import { wasInterrupted } from './histories.ts'
+import type { Ledger } from './ledger.ts'
+import type { Settled } from './settled.ts'
+
+interface Row {
+  id: string
+  service_id: string
+  revision: number
+  restarts: number
+  final: boolean
+  parked: string | null
+}
+
+interface Offline {
+  ledger: Ledger
+  settled: Settled
+  docker: DockerState
+  seen: readonly Seen[]
+  /** When each life of the daemon began, but the first. */
+  restartsAt: number[]
+}
+
+const intact = 'the store is intact'
+const noOrphans = 'nothing on disk is orphaned'
+
+export async function checkStored(dataDir: string, offline: Offline): Promise<void> {
+  const { ledger } = offline
+  const storage = await openStorage(dataDir, { onPanic: (reason) => ledger.breach(intact, reason) })
+  try {
+    checkAddresses(storage, offline)
+    checkReleases(storage, offline)
+    await checkLogs(storage, offline)
+  } finally {
+    await storage.close()
+  }
+  const store = openStore(dataDir, { onPanic: (reason) => ledger.breach(intact, reason) })
+  try {
+    checkRows(store, offline)
+  } catch (error) {
+    ledger.breach(intact, String(error))
+  } finally {
+    await store.close()
+  }
+  const work = existsSync(join(dataDir, 'work')) ? readdirSync(join(dataDir, 'work')) : []
+  for (const name of work) ledger.breach(noOrphans, `the work directory ${name} is left`)
+}
+
+/** Exactly the addresses of the containers that are there. */
+function checkAddresses(storage: Storage, { ledger, docker, settled }: Offline): void {
+  const held = new Set(docker.containers.map(({ deployId }) => deployId))
+  for (const id of storage.addresses.deployIds()) {
+    if (!held.has(id)) ledger.breach(noOrphans, `${id} holds an address without a container`)
+  }
+  for (const { deployId, index, address, name } of docker.containers) {
+    const stored = storage.addresses.get(deployId, index)
+    if (stored !== address) ledger.breach(noOrphans, `${name} is at ${address}, on record is ${stored}`)
+  }
+  for (const { record, entry } of settled.services) {
+    const count = entry.wanted.suspended ? 0 : entry.wanted.instances
+    const stored = record.live_deploy_id && storage.addresses.get(record.live_deploy_id, count)
+    if (stored) ledger.breach(noOrphans, `${record.live_deploy_id} holds ${stored} for an instance too many`)
+  }
+}
+
+/** A release is there for what can still run: its deploy is known, and so is the image. */
+function checkReleases(storage: Storage, { ledger, docker, settled }: Offline): void {
+  const images = new Set(docker.images.map(({ name }) => name))
+  for (const id of storage.releases.ids()) {
+    const deploy = settled.deploys.find(({ entry }) => entry.id === id)
+    const text = `the release of ${id}`
+    if (!deploy?.record) ledger.breach(noOrphans, `${text}, which is not known`)
+    else if (!images.has(deploy.record.image)) {
+      ledger.breach(
+        noOrphans,
+        `${text} (${deploy.record.trigger}, ${deploy.record.status}), whose image is gone`,
+      )
+    }
+  }
+}
+
+async function checkLogs(storage: Storage, { ledger, settled, seen, restartsAt }: Offline): Promise<void> {
+  const known = new Map(
+    settled.deploys.filter(({ record }) => record).map((deploy) => [deploy.entry.id, deploy]),
+  )
+  for (const id of await storage.logs.ids()) {
+    if (!known.has(id)) ledger.breach(noOrphans, `the log of ${id}, which is not known`)
+  }
+  for (const [id, { history }] of known) {
+    const lines = await readLog(storage, id)
+    const follower = seen.find(({ deployId }) => deployId === id)
+    const shown = follower?.lines ?? []
+    const stored = lines.map((line) => JSON.stringify(line))
+    const at = stored.findIndex((line, index) => line !== shown[index])
+    if (!storage.logs.isEnded(id)) ledger.breach('logs end', `the log of ${id} has no end`)
+    if (!follower?.isEnded || shown.length !== stored.length || at >= 0) {
+      const text = `${id}: ${shown.length} lines were shown, ${stored.length} are stored, ${at} differs`
+      ledger.breach('followers see every line once', text, [...stored.slice(-5), '---', ...shown.slice(-5)])
+    }
+    for (const fault of repetitionFaults(lines, history, restartsAt)) {
+      ledger.breach('what starts again says so', `${id}: ${fault}`, stored)
+    }
+  }
+}
+
+async function readLog(storage: Storage, id: string): Promise<LogLine[]> {
+  const lines: LogLine[] = []
+  for (;;) {
+    const batch = await storage.logs.batchAfter(id, lines.length)
+    if (batch === null) return lines
+    lines.push(...batch.lines.slice(lines.length + 1 - batch.first))
+  }
+}
+
+/** Each clone and each build but the first comes behind a line that says that it starts again. */
+function* repetitionFaults(
+  lines: LogLine[],
+  history: Settled['deploys'][0]['history'],
+  restartsAt: number[],
+) {
+  const count = (pattern: RegExp) => lines.filter(({ line }) => pattern.test(line)).length
+  const clones = count(/^cloning /)
+  const builds = count(/\[internal\] load remote build context$/)
+  if (clones > 1 + count(/^fetching starts again/)) yield `${clones} clones`
+  if (builds > 1 + count(/^the build starts again/)) yield `${builds} builds`
+  const isCutOff = history.some(({ state }) => state === 'failing' || state === 'canceling')
+  if (
+    !isCutOff &&
+    wasInterrupted(history, 'running.fetching', restartsAt) &&
+    !count(/^fetching starts again/)
+  )
+    yield 'was fetched again without a word'
+}
+
+/** Reading a row checks its sum. */
+function checkRows(store: Store, { ledger, settled }: Offline): void {
+  const keysOf = (name: string) => [...store.table(name).range()].map(({ key }) => JSON.stringify(key))
+  const names = 'names env credentials events events_by_time releases addresses deploy_addresses services'
+  for (const name of names.split(' ')) keysOf(name)
+  const rows = [...store.table<Row>('actors').range()].map(({ value }) => value)
+  const services = new Set(settled.services.map(({ entry }) => entry.id))
+  for (const row of rows) {
+    const history = keysOf('history').filter((key) => key.startsWith(`["${row.id}",`))
+    if (history.length !== row.revision) {
+      ledger.breach(
+        'histories have no gap',
+        `${row.id}: ${history.length} entries for ${row.revision} transitions`,
+      )
+    }
+    if (row.parked) ledger.breach('no actor is parked', `${row.id}: ${row.parked}`)
+    if (row.restarts > 0) ledger.breach('no actor is restarted', `${row.id}: ${row.restarts} times`)
+    const isRemoval = row.id.startsWith('svc-')
+    if (!isRemoval && !services.has(row.service_id))
+      ledger.breach(noOrphans, `${row.id} of a service that is gone`)
+  }
+  const active = keysOf('active').length
+  const unfinished = rows.filter(({ final, parked }) => !final && !parked).length
+  if (active !== unfinished) ledger.breach(intact, `${active} actors are listed as active, ${unfinished} are`)
+  for (const name of ['services', 'env', 'credentials']) {
+    const strays = keysOf(name).filter((key) => !services.has(JSON.parse(key)))
+    for (const key of strays) ledger.breach(noOrphans, `a row of ${name} for ${key}`)
+  }
+  if (keysOf('names').length !== services.size)
+    ledger.breach(noOrphans, `names: ${keysOf('names').join(', ')}`)
+  if (keysOf('addresses').length !== keysOf('deploy_addresses').length)
+    ledger.breach(intact, 'addresses differ from their holders')
+}
