@@ -1,0 +1,63 @@
+// Behind `npm test`: prepares the machine once, then hands over to node's own test runner.
+//   npm test                       everything
+//   npm test -- deploy edge        the files whose path contains one of the words
+//   npm test -- --test-name-pattern=restart deploy    options go to node as they are
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { ensureEngine } from './support/engine.ts'
+import { baseImages } from './support/images.ts'
+import { Unprepared } from './support/unprepared.ts'
+
+const home = fileURLToPath(new URL('..', import.meta.url))
+const fileTimeoutMs = 10 * 60_000
+
+async function main(args: string[]): Promise<number> {
+  const options = args.filter((arg) => arg.startsWith('-'))
+  const files = chooseFiles(args.filter((arg) => !arg.startsWith('-')))
+  if (files.length === 0) throw new Unprepared(`No test file is called like ${args.join(' or ')}.`)
+  const engine = await ensureEngine()
+  await baseImages()
+  return runTests(engine, options, files)
+}
+
+// Node 20 expands no patterns.
+function chooseFiles(words: string[]): string[] {
+  const entries = readdirSync(join(home, 'test'), { recursive: true, encoding: 'utf8' })
+  const files = entries.filter((name) => name.endsWith('.test.ts')).map((name) => join('test', name))
+  const wanted = words.map((word) => relative(home, word))
+  if (words.length === 0) return files.sort()
+  return files.filter((file) => words.some((word) => file.includes(word)) || wanted.includes(file)).sort()
+}
+
+async function runTests(engine: string, options: string[], files: string[]): Promise<number> {
+  // Off a terminal TAP, because it ends with the summary; the other ends with the failures once more.
+  const reporter = process.stdout.isTTY ? 'spec' : 'tap'
+  const runner = [
+    '--test',
+    '--test-concurrency=2',
+    `--test-timeout=${fileTimeoutMs}`,
+    `--test-reporter=${reporter}`,
+  ]
+  const child = spawn(
+    process.execPath,
+    ['--conditions=development', '--import', 'tsx', ...runner, ...options, ...files],
+    {
+      cwd: home,
+      stdio: 'inherit',
+      // uWebSockets.js reads its limit before the first line of ours runs.
+      env: { ...process.env, DOCKER_HOST: engine, UWS_HTTP_MAX_HEADERS_SIZE: '16384' },
+    },
+  )
+  const [code] = await once(child, 'exit')
+  return typeof code === 'number' ? code : 1
+}
+
+try {
+  process.exitCode = await main(process.argv.slice(2))
+} catch (error) {
+  console.error(error instanceof Unprepared ? error.message : error)
+  process.exitCode = 1
+}

@@ -1,0 +1,29 @@
+// The rules of the house, by the sentence that each of them keeps true.
+import * as budgets from './tidy/budgets.ts'
+import * as imports from './tidy/imports.ts'
+import * as language from './tidy/language.ts'
+import * as layout from './tidy/layout.ts'
+import type { Rule } from './tidy/tree.ts'
+
+export const rules = {
+  'folders import only what the architecture allows': imports.importsStayWithinBorders,
+  'each library with side effects is loaded in one place': imports.librariesHaveOneGate,
+  'the daemon is wired once': imports.daemonIsWiredOnce,
+  'a file has at most 250 lines, a chart or the route table 300': budgets.filesAreShort,
+  'a function has at most 50 lines': budgets.functionsAreShort,
+  'a line has at most 110 columns': budgets.linesAreShort,
+  'README has fewer than 250 lines': budgets.readmeIsShort,
+  'nothing is exported as default': language.exportsHaveNames,
+  'only index files export all of another module': language.modulesListTheirExports,
+  'no type is `any`': language.typesAreKnown,
+  'no comment silences the compiler': language.compilerIsHeard,
+  'nothing runs in a shell': language.nothingRunsInAShell,
+  'charts know neither clock nor chance': language.chartsKnowNoClock,
+  'the top level is fixed': layout.topLevelIsFixed,
+  'every folder is named after what is in it': layout.foldersAreNouns,
+  'every actor kind has its chart, effects, test and word': layout.actorKindsAreWhole,
+  'dependencies are pinned': layout.versionsAreExact,
+  'README says what each dependency is for': layout.dependenciesAreExplained,
+} satisfies Record<string, Rule>
+
+export type RuleName = keyof typeof rules

@@ -1,0 +1,92 @@
+// Who may import whom: the table of the architecture, as data. A folder that is missing here may not exist.
+// `a/` means a folder with all below it, `a/*` only the files right in it.
+
+export interface Border {
+  of: string
+  /** Outside libraries. */
+  packages: string[]
+  /** Whether node's own modules are allowed. */
+  node: boolean
+  /** What may be imported as it is, */
+  values: string[]
+  /** and what as types only, beside that. */
+  types: string[]
+}
+
+const ground = ['src/errors.ts', 'src/logger.ts', 'src/config.ts']
+
+// The first line that fits a file counts.
+export const borders: Border[] = [
+  { of: 'machines/index.ts', packages: ['xstate'], node: false, values: ['machines/'], types: [] },
+  {
+    of: 'machines/',
+    packages: ['xstate'],
+    node: false,
+    // A chart may be told in parts: what it remembers, what it shows.
+    values: ['machines/slot.ts', 'machines/deploy-context.ts', 'machines/deploy-record.ts'],
+    types: ['machines/'],
+  },
+  { of: 'storage/', packages: ['lmdb', 'ulid'], node: true, values: ['storage/'], types: [] },
+  {
+    of: 'src/docker/',
+    packages: ['dockerode', 'tar-stream', '@balena/dockerignore', 'protobufjs'],
+    node: true,
+    values: ['src/docker/', 'src/errors.ts'],
+    types: [],
+  },
+  { of: 'src/git/', packages: ['simple-git'], node: true, values: ['src/git/', 'src/errors.ts'], types: [] },
+  { of: 'src/edge/', packages: [], node: true, values: ['src/edge/', 'src/errors.ts'], types: [] },
+  {
+    of: 'src/effects/',
+    packages: [],
+    node: true,
+    values: ['src/effects/', 'src/docker/', 'src/git/', 'src/edge/', 'storage/', ...ground],
+    types: ['machines/'],
+  },
+  {
+    of: 'src/supervisor/',
+    packages: ['xstate'],
+    node: true,
+    values: ['src/supervisor/', 'machines/index.ts', 'storage/', ...ground],
+    types: ['machines/'],
+  },
+  {
+    of: 'src/http/',
+    packages: ['uWebSockets.js', 'zod'],
+    node: true,
+    values: ['src/http/', ...ground],
+    types: ['src/', 'storage/', 'machines/'],
+  },
+  {
+    of: 'src/inspect/',
+    packages: [],
+    node: true,
+    values: ['src/inspect/', ...ground],
+    types: ['src/', 'machines/'],
+  },
+  { of: 'src/cli/', packages: [], node: true, values: ['src/cli/'], types: ['src/http/schemas/'] },
+  {
+    of: 'src/dashboard/',
+    packages: [],
+    node: false,
+    values: ['src/dashboard/'],
+    types: ['src/http/schemas/'],
+  },
+  { of: 'src/daemon.ts', packages: [], node: true, values: ['src/', 'storage/', 'machines/'], types: [] },
+  { of: 'src/*', packages: ['pino', 'zod'], node: true, values: ['src/*'], types: [] },
+]
+
+/** Libraries with side effects, each with the one place that may load it; types may be named elsewhere. */
+export const gates: { from: string; name?: string; gate: string }[] = [
+  { from: 'lmdb', gate: 'storage/store.ts' },
+  { from: 'dockerode', gate: 'src/docker/client.ts' },
+  { from: 'uWebSockets.js', gate: 'src/http/server.ts' },
+  { from: 'xstate', name: 'createActor', gate: 'src/supervisor/' },
+]
+
+export function covers(pattern: string, path: string): boolean {
+  if (pattern.endsWith('/')) return path.startsWith(pattern)
+  if (!pattern.endsWith('/*')) return path === pattern
+  const folder = pattern.slice(0, -1)
+  return path.startsWith(folder) && !path.slice(folder.length).includes('/')
+}

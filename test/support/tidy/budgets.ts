@@ -1,0 +1,69 @@
+// Rules about size. What is too long is two things, or one thing said badly.
+import { visit } from './syntax.ts'
+import { lineAt, linesOf, type Rule, sources } from './tree.ts'
+
+const fileLines = 250
+const tableLines = 300
+const functionLines = 50
+const columns = 110
+const readmeLines = 250
+
+export const filesAreShort: Rule = (tree) =>
+  sources(tree).flatMap(([path, text]) => {
+    const isTable = path.startsWith('machines/') || path === 'src/http/routes.ts'
+    const limit = isTable ? tableLines : fileLines
+    const length = linesOf(text).length
+    return length > limit
+      ? [{ path, line: limit + 1, text: `is ${length} lines long, the limit is ${limit}` }]
+      : []
+  })
+
+export const linesAreShort: Rule = (tree) =>
+  sources(tree).flatMap(([path, text]) =>
+    linesOf(text).flatMap((line, index) => {
+      const width = [...line].length
+      return width > columns
+        ? [{ path, line: index + 1, text: `is ${width} columns wide, the limit is ${columns}` }]
+        : []
+    }),
+  )
+
+export const functionsAreShort: Rule = (tree) =>
+  sources(tree).flatMap(([path, text]) => {
+    const long = functionsOf(path, text).filter(({ length }) => length > functionLines)
+    return long.map(({ line, length }) => ({
+      path,
+      line,
+      text: `a function of ${length} lines, the limit is ${functionLines}`,
+    }))
+  })
+
+export const readmeIsShort: Rule = (tree) => {
+  const text = tree.get('README.md')
+  if (text === undefined) return [{ path: 'README.md', line: 1, text: 'is missing' }]
+  const length = linesOf(text).length
+  return length < readmeLines
+    ? []
+    : [{ path: 'README.md', line: readmeLines, text: `is ${length} lines long` }]
+}
+
+// The callback of `describe` is a list of tests rather than a function.
+function functionsOf(path: string, text: string): { line: number; length: number }[] {
+  const found: { start: number; end: number }[] = []
+  const groups = new Set<number>()
+  const add = (node: { start: number; end: number }) => void found.push(node)
+  visit(path, text, {
+    FunctionDeclaration: add,
+    FunctionExpression: add,
+    ArrowFunctionExpression: add,
+    CallExpression(node) {
+      const isGroup = node.callee.type === 'Identifier' && ['describe', 'suite'].includes(node.callee.name)
+      if (isGroup) for (const argument of node.arguments) groups.add(argument.start)
+    },
+  })
+  const measured = found.filter(({ start }) => !groups.has(start))
+  return measured.map(({ start, end }) => {
+    const line = lineAt(text, start)
+    return { line, length: lineAt(text, end) - line + 1 }
+  })
+}

@@ -1,0 +1,242 @@
+// For each rule a tree that keeps it and trees that break it, with what the rule must say about them.
+import type { RuleName } from '../tidy.ts'
+
+type Files = Record<string, string>
+
+export interface Sample {
+  clean: Files
+  broken: { files: Files; says: string[] }[]
+}
+
+const lines = (count: number) => 'let x = 1\n'.repeat(count)
+const functionOf = (count: number) => `function f() {\n${lines(count - 2)}}\n`
+const broken = (files: Files, ...says: string[]) => ({ files, says })
+
+const wholeKind = {
+  'machines/index.ts': "export const catalogue = { 'job-run': {} } satisfies object",
+  'machines/job-run.ts': "import { setup } from 'xstate'",
+  'src/effects/job-run.ts': '',
+  'test/machines/job-run.test.ts': '',
+  'README.md': '# Berth\n## Glossary\n- **job run**: one run of a command\n## Else\n',
+}
+
+export const samples: Record<RuleName, Sample> = {
+  'folders import only what the architecture allows': {
+    clean: {
+      'machines/deploy.ts': "import { setup } from 'xstate'\nimport type { A } from './job-run.ts'",
+      'src/http/handlers/deploys.ts': "import type { Actors } from '../../supervisor/supervisor.ts'",
+      'src/docker/names.ts':
+        "// import 'xstate'\nexport const text = \"import 'xstate'\"\nimport { join } from 'node:path'",
+      'src/daemon.ts': "import { openStorage } from '../storage/index.ts'",
+      'machines/job-run.ts': "import { slot } from './slot.ts'",
+    },
+    broken: [
+      broken(
+        { 'machines/deploy.ts': "import { join } from 'node:path'" },
+        'machines/deploy.ts:1 may not import node:path',
+      ),
+      broken(
+        { 'machines/deploy.ts': "\nimport { other } from './job-run.ts'" },
+        'machines/deploy.ts:2 may not import ./job-run.ts other than as `import type`',
+      ),
+      broken(
+        { 'storage/actors.ts': "import { x } from '../src/errors.ts'" },
+        'storage/actors.ts:1 may not import ../src/errors.ts',
+      ),
+      broken(
+        { 'src/docker/a.ts': "export { x } from '../git/b.ts'" },
+        'src/docker/a.ts:1 may not import ../git/b.ts',
+      ),
+      broken({ 'src/http/a.ts': "type A = import('lmdb').A" }, 'src/http/a.ts:1 may not import lmdb'),
+      broken(
+        { 'src/effects/a.ts': "await import('../http/b.ts')" },
+        'src/effects/a.ts:1 may not import ../http/b.ts',
+      ),
+      broken(
+        { 'src/http/a.ts': "import { type Actors } from '../supervisor/supervisor.ts'" },
+        'src/http/a.ts:1 may not import ../supervisor/supervisor.ts other than as `import type`',
+      ),
+      broken({ 'src/extras/a.ts': '' }, 'src/extras/a.ts:1 has no line in the table of borders'),
+    ],
+  },
+  'each library with side effects is loaded in one place': {
+    clean: {
+      'storage/store.ts': "import { open } from 'lmdb'",
+      'src/docker/spec.ts': "import type { ContainerCreateOptions } from 'dockerode'",
+      'src/supervisor/supervisor.ts': "import { createActor } from 'xstate'",
+      'machines/deploy.ts': "import { setup } from 'xstate'",
+    },
+    broken: [
+      broken(
+        { 'storage/env.ts': "import { open } from 'lmdb'" },
+        'storage/env.ts:1 only storage/store.ts loads lmdb',
+      ),
+      broken(
+        { 'src/docker/spec.ts': "import Docker from 'dockerode'" },
+        'src/docker/spec.ts:1 only src/docker/client.ts loads dockerode',
+      ),
+      broken(
+        { 'machines/a.ts': "import { createActor } from 'xstate'" },
+        'machines/a.ts:1 only src/supervisor/ loads createActor',
+      ),
+      broken(
+        { 'machines/a.ts': "import * as x from 'xstate'" },
+        'machines/a.ts:1 only src/supervisor/ loads createActor',
+      ),
+    ],
+  },
+  'the daemon is wired once': {
+    clean: {
+      'src/main.ts': "import { startDaemon } from './daemon.ts'",
+      'test/a.test.ts': "import '../src/daemon.ts'",
+    },
+    broken: [
+      broken(
+        { 'src/cli/a.ts': "import '../daemon.ts'" },
+        'src/cli/a.ts:1 only main.ts and tests import the daemon',
+      ),
+    ],
+  },
+  'a file has at most 250 lines, a chart or the route table 300': {
+    clean: { 'src/a.ts': lines(250), 'machines/a.ts': lines(300), 'test/fixtures/a.ts': lines(400) },
+    broken: [
+      broken({ 'src/a.ts': lines(251) }, 'src/a.ts:251 is 251 lines long, the limit is 250'),
+      broken(
+        { 'src/http/routes.ts': lines(301) },
+        'src/http/routes.ts:301 is 301 lines long, the limit is 300',
+      ),
+    ],
+  },
+  'a function has at most 50 lines': {
+    clean: { 'src/a.ts': functionOf(50), 'test/a.test.ts': `describe('x', () => {\n${lines(80)}})` },
+    broken: [
+      broken({ 'src/a.ts': `\n${functionOf(51)}` }, 'src/a.ts:2 a function of 51 lines, the limit is 50'),
+      broken(
+        { 'src/a.ts': `const f = () => {\n${lines(60)}}` },
+        'src/a.ts:1 a function of 62 lines, the limit is 50',
+      ),
+    ],
+  },
+  'a line has at most 110 columns': {
+    clean: { 'src/a.ts': `// ${'ä'.repeat(107)}\n` },
+    broken: [
+      broken({ 'src/a.ts': `\n// ${'a'.repeat(108)}\n` }, 'src/a.ts:2 is 111 columns wide, the limit is 110'),
+    ],
+  },
+  'README has fewer than 250 lines': {
+    clean: { 'README.md': lines(249) },
+    broken: [
+      broken({ 'README.md': lines(250) }, 'README.md:250 is 250 lines long'),
+      broken({}, 'README.md:1 is missing'),
+    ],
+  },
+  'nothing is exported as default': {
+    clean: { 'src/a.ts': 'export const defaults = 1', 'src/dashboard/a.ts': 'export default 1' },
+    broken: [
+      broken({ 'src/a.ts': 'export default 1' }, 'src/a.ts:1 default export'),
+      broken({ 'src/a.ts': 'const a = 1\nexport { a as default }' }, 'src/a.ts:2 default export'),
+    ],
+  },
+  'only index files export all of another module': {
+    clean: { 'src/docker/index.ts': "export * from './a.ts'", 'src/a.ts': "export { a } from './b.ts'" },
+    broken: [broken({ 'src/a.ts': "export * from './b.ts'" }, 'src/a.ts:1 `export *` outside an index file')],
+  },
+  'no type is `any`': {
+    clean: { 'src/a.ts': "const any: unknown = 'any' // any" },
+    broken: [broken({ 'src/a.ts': 'const a: Record<string, any> = {}' }, 'src/a.ts:1 `any`')],
+  },
+  'no comment silences the compiler': {
+    clean: { 'src/a.ts': "const text = '// @ts-ignore'" },
+    broken: [
+      broken({ 'src/a.ts': '\n// @ts-ignore\nlet a' }, 'src/a.ts:2 silences the compiler'),
+      broken({ 'src/a.ts': '/* @ts-expect-error: no */ let a' }, 'src/a.ts:1 silences the compiler'),
+    ],
+  },
+  'nothing runs in a shell': {
+    clean: {
+      'src/a.ts':
+        "import { execFile, spawn } from 'node:child_process'\nspawn('git', ['sh'], { shell: false })",
+      'src/b.ts': 'const match = /a/.exec(text)',
+    },
+    broken: [
+      broken(
+        { 'src/a.ts': "import { exec } from 'node:child_process'" },
+        'src/a.ts:1 `exec` of node:child_process',
+      ),
+      broken({ 'src/a.ts': "import * as c from 'child_process'" }, 'src/a.ts:1 `*` of node:child_process'),
+      broken({ 'src/a.ts': "spawn('git', [], { shell: true })" }, 'src/a.ts:1 `shell: true`'),
+      broken({ 'src/a.ts': "spawn('/bin/sh', ['-c', 'x'])" }, 'src/a.ts:1 starts /bin/sh'),
+    ],
+  },
+  'charts know neither clock nor chance': {
+    clean: { 'machines/a.ts': 'const at = new Date(event.at) // Date.now()', 'src/a.ts': 'Date.now()' },
+    broken: [
+      broken({ 'machines/a.ts': 'const a = Date.now()' }, 'machines/a.ts:1 `Date.now`'),
+      broken({ 'machines/a.ts': '\nconst a = Math.random()' }, 'machines/a.ts:2 `Math.random`'),
+      broken({ 'machines/a.ts': 'const a = new Date()' }, 'machines/a.ts:1 `new Date()`'),
+    ],
+  },
+  'the top level is fixed': {
+    clean: { 'src/main.ts': '', 'README.md': '', '.ci/run': '' },
+    broken: [
+      broken({ 'docs/a.md': '', 'docs/b.md': '' }, 'docs:1 does not belong at the top level'),
+      broken({ Makefile: '' }, 'Makefile:1 does not belong at the top level'),
+    ],
+  },
+  'every folder is named after what is in it': {
+    clean: { 'src/http/handlers/services.ts': '' },
+    broken: [
+      broken({ 'src/utils/a.ts': '' }, 'utils:1 is a folder for anything: name what is in it'),
+      broken({ 'test/support/common/a.ts': '' }, 'common:1 is a folder for anything: name what is in it'),
+    ],
+  },
+  'every actor kind has its chart, effects, test and word': {
+    clean: wholeKind,
+    broken: [
+      broken({}, 'machines/index.ts:1 exports no object `catalogue`'),
+      broken(
+        { 'machines/index.ts': wholeKind['machines/index.ts'] },
+        'machines/index.ts:1 the kind job-run lacks machines/job-run.ts',
+        'machines/index.ts:1 the kind job-run lacks src/effects/job-run.ts',
+        'machines/index.ts:1 the kind job-run lacks test/machines/job-run.test.ts',
+        'machines/index.ts:1 the kind job-run lacks a line in the glossary of README.md',
+      ),
+      broken(
+        { ...wholeKind, 'README.md': '- job-run: outside the glossary\n## Glossary\n- **deploy**' },
+        'machines/index.ts:1 the kind job-run lacks a line in the glossary of README.md',
+      ),
+      broken(
+        { ...wholeKind, 'machines/stray.ts': "import { setup } from 'xstate'" },
+        'machines/stray.ts:1 is a chart that the catalogue does not list',
+      ),
+    ],
+  },
+  'dependencies are pinned': {
+    clean: { 'package.json': '{ "dependencies": { "a": "1.2.3", "b": "npm:@c/d@1.0.0-rc.1" } }' },
+    broken: [
+      broken(
+        { 'package.json': '{ "dependencies": { "a": "^1.2.3" } }' },
+        'package.json:1 a is wanted as ^1.2.3: pin it',
+      ),
+      broken(
+        { 'package.json': '{\n"devDependencies": {\n"a": "latest" } }' },
+        'package.json:3 a is wanted as latest: pin it',
+      ),
+    ],
+  },
+  'README says what each dependency is for': {
+    clean: {
+      'package.json': '{ "dependencies": { "lmdb": "1.0.0", "@a/b": "1.0.0", "@types/x": "1.0.0" } }',
+      'README.md': '| package | for |\n|---|---|\n| `lmdb`, `@a/b` | storage |\n',
+    },
+    broken: [
+      broken(
+        {
+          'package.json': '{ "dependencies": { "lmdb": "1.0.0" } }',
+          'README.md': 'lmdb\n| storage | lmdb |',
+        },
+        "package.json:1 README.md's table does not say what lmdb is for",
+      ),
+    ],
+  },
+}
