@@ -1,5 +1,6 @@
 // The options of `berthd`: each flag has its variable (`--build-concurrency` is BERTH_BUILD_CONCURRENCY).
 // Mind: a bad value stops the start with a message that names the option; nothing falls back silently.
+import { isIPv4 } from 'node:net'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -40,6 +41,16 @@ const option = <T>(help: string, fallback: string, parse: (value: string) => T):
   parse,
 })
 
+const listenAddress = (value: string) => {
+  const port = Number(/^\S+:(\d{1,5})$/.exec(value)?.[1])
+  if (!(port <= 65_535)) throw new Error('is not HOST:PORT')
+  return value
+}
+const network = (value: string) => {
+  if (!value.endsWith('/16') || isIPv4(value.slice(0, -3)) === false) throw new Error('is not a /16 network')
+  return value
+}
+
 const hostName = /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/
 const day = 24 * 60 * 60
 
@@ -47,10 +58,10 @@ const day = 24 * 60 * 60
 const options = {
   'data-dir': option(
     'where everything is kept (mode 0700)',
-    defaultDataDir(),
+    join(homedir(), '.local/share/berth'),
     text(/^\//, 'an absolute path'),
   ),
-  listen: option('address and port of the API', '127.0.0.1:7878', text(/^\S+:\d{1,5}$/, 'HOST:PORT')),
+  listen: option('address and port of the API', '127.0.0.1:7878', listenAddress),
   docker: option(
     'the Docker engine',
     'unix:///var/run/docker.sock',
@@ -61,11 +72,7 @@ const options = {
     'berth',
     text(/^[a-z][a-z0-9-]{0,30}$/, 'a short name'),
   ),
-  subnet: option(
-    'private network of the instances',
-    '10.201.0.0/16',
-    text(/^(\d+\.){3}\d+\/16$/, 'a /16 network'),
-  ),
+  subnet: option('private network of the instances', '10.201.0.0/16', network),
   'base-domain': option('services get names below it', 'localhost', text(hostName, 'a domain')),
   'dashboard-host': option(
     'another host name the API may be asked by',
@@ -100,13 +107,17 @@ export function readConfig(args: string[], env: NodeJS.ProcessEnv): Config {
   const flags = parseFlags(args)
   const entries = Object.entries(options).map(([name, { fallback, parse }]) => {
     const variable = variableOf(name)
-    const value =
-      flags[name] ?? env[variable] ?? (name === 'docker' ? env.DOCKER_HOST : undefined) ?? fallback
+    const standard = standards(env)[name]
+    const given = [
+      { from: `--${name}`, value: flags[name] },
+      { from: variable, value: env[variable] },
+      { from: standard?.from ?? variable, value: standard?.value ?? fallback },
+    ]
+    const { from, value } = given.find((candidate) => candidate.value !== undefined)!
     try {
-      return [name, parse(value)]
+      return [name, parse(value!)]
     } catch (error) {
-      const where = flags[name] === undefined ? variable : `--${name}`
-      throw new Failure('invalid_option', `${where}: '${value}' ${(error as Error).message}`)
+      throw new Failure('invalid_option', `${from}: '${value}' ${(error as Error).message}`)
     }
   })
   return Object.fromEntries(entries) as Config
@@ -144,7 +155,12 @@ function variableOf(name: string): string {
   return `BERTH_${name.toUpperCase().replaceAll('-', '_')}`
 }
 
-function defaultDataDir(): string {
-  const { STATE_DIRECTORY, XDG_DATA_HOME } = process.env
-  return STATE_DIRECTORY ?? join(XDG_DATA_HOME ?? join(homedir(), '.local/share'), 'berth')
+/** What other programs' variables say, where nothing of Berth's own does. */
+function standards(env: NodeJS.ProcessEnv): Record<string, { from: string; value: string | undefined }> {
+  const data = env.XDG_DATA_HOME ? join(env.XDG_DATA_HOME, 'berth') : undefined
+  const state = { from: 'STATE_DIRECTORY', value: env.STATE_DIRECTORY }
+  return {
+    'data-dir': state.value === undefined ? { from: 'XDG_DATA_HOME', value: data } : state,
+    docker: { from: 'DOCKER_HOST', value: env.DOCKER_HOST },
+  }
 }

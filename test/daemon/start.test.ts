@@ -2,7 +2,7 @@
 // start.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { rmSync, statSync } from 'node:fs'
+import { rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { startDaemon } from '../support/daemon.ts'
@@ -68,6 +68,15 @@ test('a missing secret key stops the start', async (t) => {
   )
   assert.equal(code, 1)
   assert.match(said, /secret_key/)
+})
+
+test('a token file that holds no token stops the start: nothing at all must not open the API', async (t) => {
+  const daemon = await startDaemon(t)
+  await daemon.stop()
+  writeFileSync(join(daemon.dataDir, 'api_token'), '')
+  const { code, said } = berthd('--data-dir', daemon.dataDir, '--listen', '127.0.0.1:0')
+  assert.equal(code, 1)
+  assert.match(said, /api_token holds no token/)
 })
 
 test('the data directory and the token are for their owner only', async (t) => {

@@ -88,6 +88,20 @@ test('a suspended service has no instance, refuses deploys, and comes back as it
   assert.equal((await api.get(`/services/${name}`)).live_deploy_id, first.id)
 })
 
+test('a version whose service was suspended meanwhile is checked all the same', async (t) => {
+  const { api } = suite
+  const { name, first, request, repository } = await createService(t, api, await pageApp('one'))
+  repository.commit('Broken', {
+    Dockerfile: await dockerfile(`RUN sleep 2 # ${randomUUID()}`, 'CMD ["false"]'),
+  })
+  const { id } = await request()
+  await until('the build', async () => (await api.get(`/deploys/${id}`)).phase === 'building')
+  await api.post(`/services/${name}/suspend`)
+  const deploy = await finishedDeploy(api, id)
+  assert.deepEqual([deploy.status, deploy.phase], ['failed', 'checking'])
+  assert.equal((await api.get(`/services/${name}`)).live_deploy_id, first.id)
+})
+
 test('limits, labels, log rotation and the private network are what was asked for', async (t) => {
   const { api, daemon } = suite
   const settings = { memory_limit_mb: 64, cpu_limit: 0.5 }
@@ -144,6 +158,24 @@ test('a service with a disk keeps its data over deploys, and never has two versi
     (await findLeftovers(daemon.prefix)).volumes.filter((volume) => volume.includes(id)),
     [`${daemon.prefix}-${id}`],
   )
+})
+
+test('a failed version gives the disk back only when it has stopped; the former then serves again', async (t) => {
+  const { api } = suite
+  const enter = 'cd /data; [ ! -e lock ] || touch shared; touch lock'
+  const serving = `${enter}; echo x >> count; trap "rm lock; exit 0" TERM; httpd -f -p $PORT & wait`
+  const silent = `${enter}; trap "sleep 3; rm lock; exit 0" TERM; sleep 1000 & wait`
+  const settings = { disk_mount_path: '/data', start_command: serving }
+  const { name, first, request } = await createService(t, api, { Dockerfile: await dockerfile() }, settings)
+  const changes = { start_command: silent, health_check_timeout_seconds: 2 }
+  assert.equal((await api.call('PATCH', `/services/${name}`, changes)).status, 200)
+
+  const failed = await finishedDeploy(api, (await request()).id)
+
+  assert.deepEqual([failed.status, failed.phase], ['failed', 'checking'])
+  await until('the former', async () => (await fetchPage(api, name, '/count')) === 'x\nx\n')
+  assert.match(await fetchPage(api, name, '/shared'), /404/)
+  assert.equal((await api.get(`/services/${name}`)).live_deploy_id, first.id)
 })
 
 test('a deleted service takes everything with it; one that is referred to is refused', async (t) => {

@@ -28,8 +28,9 @@ export function startInstances(host: Host) {
     const log = openDeployLog(host, input.id)
     const service = host.storage.services.get(input.serviceId)!
     const port = await whileEngineReturns(host, signal, () => resolveEnvironment(host, input, service))
-    const count = service.suspended ? 0 : service.instances
-    if (count === 0) log.say('the service is suspended: nothing is started')
+    const count = service.instances
+    // Nothing goes live unchecked: the next start of the service would bring up what was never seen to run.
+    if (service.suspended) log.say('the service is suspended: this version is checked, then stopped')
     for (let index = 0; index < count; index++) {
       const wanted = { ...input, index, restart: 'no' } as const
       const start = () => ensureInstance(host, service, wanted, signal)

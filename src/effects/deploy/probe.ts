@@ -41,7 +41,7 @@ export function probeInstances(host: Host) {
     )
     for (const { name } of instances)
       await untilPassed(host, name, probe, { settings, ...input }, log, signal)
-    if (instances.length > 0) log.say(`healthy: ${probe.text}`)
+    log.say(`healthy: ${probe.text}`)
     return { at: isoNow() }
   }
 }
@@ -66,14 +66,14 @@ async function untilPassed(
   let lastAnswer: string | null = null
   let told: string | null = null
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 2)) {
-    const instance = await whileEngineReturns(host, signal, () => host.instances.inspect(name)).catch(
-      () => null,
-    )
+    const look = () => host.instances.inspectExit(name, signal)
+    const instance = await whileEngineReturns(host, signal, look).catch(() => null)
     try {
       signal.throwIfAborted()
       if (instance?.state !== 'running') throw ended(instance, context)
       const answer = await probe.run(instance, signal)
       if (answer === null) return
+      signal.throwIfAborted()
       // A refused connection in the first moment is how every start looks.
       if (answer !== told && pauseMs >= longestPauseMs) {
         told = answer

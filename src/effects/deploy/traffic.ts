@@ -15,6 +15,7 @@ export function switchTraffic(host: Host) {
     const instances = await whileEngineReturns(host, signal, () => host.instances.list({ deployId: id }))
     const lost = instances.find(({ state }) => state !== 'running')
     if (lost) throw new Failure('instance_failed', `the instance ${lost.name} ended before it could serve`)
+    if (instances.length === 0) throw new Failure('instance_failed', 'no instance is left that could serve')
     openDeployLog(host, id).say('switched to the new version')
     return { at: isoNow() }
   }
