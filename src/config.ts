@@ -70,7 +70,7 @@ const options = {
   prefix: option(
     'names and labels in Docker start with it',
     'berth',
-    text(/^[a-z][a-z0-9-]{0,30}$/, 'a short name'),
+    text(/^[a-z][a-z0-9-]{0,30}$/, 'lower-case letters, digits and dashes, beginning with a letter'),
   ),
   subnet: option('private network of the instances', '10.201.0.0/16', network),
   'base-domain': option('services get names below it', 'localhost', text(hostName, 'a domain')),

@@ -5,7 +5,7 @@ import { catalogue } from '../machines/index.ts'
 import { openStorage, type Storage } from '../storage/index.ts'
 import type { Config } from './config.ts'
 import { createBuildKit } from './docker/build.ts'
-import { openEngine } from './docker/client.ts'
+import { type Engine, openEngine } from './docker/client.ts'
 import { watchEvents } from './docker/events.ts'
 import { openInstances } from './docker/instances.ts'
 import { createBuildSlots } from './effects/build-slots.ts'
@@ -16,7 +16,7 @@ import { createInstanceEvents } from './effects/instance-events.ts'
 import { createObserver } from './effects/observer.ts'
 import { reconcile } from './effects/reconcile.ts'
 import { serviceRemovalEffects } from './effects/service-removal.ts'
-import type { Failure } from './errors.ts'
+import { type Failure, messageOf } from './errors.ts'
 import { checkBranch, checkCommit, parseRepositoryUrl } from './git/repository.ts'
 import { openApi } from './http/api.ts'
 import type { HttpContext } from './http/context.ts'
@@ -55,7 +55,7 @@ export async function startDaemon({ config, logger, onFatal }: DaemonOptions): P
   supervisor.provide({ deploy: deployEffects(host), 'service-removal': serviceRemovalEffects(host) })
   const restored = await supervisor.restore()
   const start = { isReady: false }
-  void awaitEngine(gate, logger).then(() => {
+  void awaitEngine(host.engine, gate, logger).then(() => {
     start.isReady = true
   })
   const context = httpContext(config, host, supervisor, () => start.isReady)
@@ -118,11 +118,12 @@ function openHost({ config, logger, onFatal }: DaemonOptions, storage: Storage, 
   return { host, gate, close }
 }
 
-async function awaitEngine(gate: Gate, logger: Logger): Promise<void> {
+async function awaitEngine(engine: Engine, gate: Gate, logger: Logger): Promise<void> {
   try {
+    await engine.ping().catch((error: unknown) => logger.warn(messageOf(error)))
     await gate.ready(AbortSignal.timeout(engineGraceMs))
   } catch (error) {
-    logger.warn({ err: error }, 'the Docker engine cannot be used yet; deploys wait until it can')
+    logger.warn({ reason: messageOf(error) }, 'the Docker engine cannot be used; deploys wait until it can')
   }
 }
 

@@ -7,6 +7,7 @@ import { Actors } from './actors.ts'
 import { Addresses } from './addresses.ts'
 import { openCredentials } from './credentials.ts'
 import { openEnv } from './env.ts'
+import { StorageError } from './errors.ts'
 import { openEvents } from './events.ts'
 import { createIds, idTime } from './ids.ts'
 import { type DirectoryLock, lockDirectory } from './lock.ts'
@@ -30,8 +31,7 @@ export interface StorageOptions extends StoreOptions {
  * secret key that is missing or wrong: each refuses the start.
  */
 export async function openStorage(directory: string, options: StorageOptions) {
-  mkdirSync(directory, { recursive: true, mode: 0o700 })
-  chmodSync(directory, 0o700)
+  makeDirectory(directory)
   const lock = lockDirectory(directory)
   let store: Store | null = null
   try {
@@ -43,6 +43,16 @@ export async function openStorage(directory: string, options: StorageOptions) {
     await store?.close()
     lock.release()
     throw error
+  }
+}
+
+function makeDirectory(directory: string): void {
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 })
+    chmodSync(directory, 0o700)
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new StorageError('data_directory_unusable', `${directory} cannot be the data directory: ${reason}`)
   }
 }
 

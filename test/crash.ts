@@ -10,11 +10,16 @@ import { runCrash } from './crash/run.ts'
 
 const { values } = parseArgs({
   options: {
+    help: { type: 'boolean', default: false },
     kills: { type: 'string', default: '20' },
     seed: { type: 'string' },
     keep: { type: 'boolean', default: false },
   },
 })
+if (values.help) {
+  console.log('npm run crash -- [--kills N] [--seed S] [--keep]')
+  process.exit(0)
+}
 const seed = Number(values.seed ?? randomInt(1_000_000))
 const kills = Number(values.kills)
 console.log(`${kills} kills with seed ${seed}`)

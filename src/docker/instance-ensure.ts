@@ -2,7 +2,7 @@
 // time, so that a create that timed out here and was carried out later is adopted and not made twice.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Container } from 'dockerode'
-import { codeOf, Failure } from '../errors.ts'
+import { codeOf, Failure, messageOf } from '../errors.ts'
 import { acceptStatus, hasStatus } from './client.ts'
 import { type Found, findToChange, removeContainer, type Site } from './instance-container.ts'
 import { type InstanceState, toInstanceState } from './instance-state.ts'
@@ -71,8 +71,14 @@ async function startOrDiscard(site: Site, found: Found, signal?: AbortSignal): P
     // A refusal leaves a container that never ran. No answer leaves it unknown: the next call looks and
     // adopts.
     if (codeOf(error) === 'docker_error') await removeContainer(site, found)
-    throw error
+    throw notInImage(error) ?? error
   }
+}
+
+/** runc's own words for a command that the image does not have are for experts. */
+function notInImage(error: unknown): Failure | null {
+  const command = /exec: "([^"]+)": (?:stat |executable file not found)/.exec(messageOf(error))?.[1]
+  return command ? new Failure('instance_failed', `the image has no command '${command}' to start`) : null
 }
 
 export async function startContainer({ engine }: Site, { container, info }: Found, signal?: AbortSignal) {

@@ -49,9 +49,12 @@ function diskFull(): Failure {
 function reasonOf({ said }: GitError): string {
   const fatal = said.findLast((line) => /^(fatal|error): /.test(line)) ?? said.at(-1) ?? 'git gave no reason'
   const remote = said.find((line) => /^remote: +\S/.test(line))
-  // ssh says why in a line of its own, then git that it could not read.
-  const before = /Could not read from remote/.test(fatal) ? said[said.indexOf(fatal) - 1] : undefined
-  const reason = bare(before ?? fatal)
+  // ssh says why in a line of its own, before git says that it could not read.
+  const isVague = /Could not read from remote/.test(fatal)
+  const before = isVague
+    ? said.slice(0, said.indexOf(fatal)).findLast((line) => line.trim() !== '')
+    : undefined
+  const reason = bare(before ?? fatal).replace(/[.\s]+$/, '')
   const translated = translations.find(([pattern]) => pattern.test(reason))?.[1] ?? reason
   const whole = remote === undefined ? translated : `${translated} (${bare(remote)})`
   return whole.slice(0, maxReasonLength)
@@ -65,5 +68,5 @@ function adviceFor(repository: RepositoryUrl, credentials: Credentials | null): 
   if (repository.kind === 'path') return 'the path must be a git repository that the server may read'
   if (repository.kind === 'ssh') return "if it is private, add the server's ssh key to it as a deploy key"
   if (credentials !== null) return 'its user name and token may be wrong, expired or not allowed to read it'
-  return 'if it is private, connect an account of its host or put a user name and a token into its URL'
+  return 'if it is private, put a user name and a token into its URL (https://user:token@…)'
 }

@@ -76,7 +76,10 @@ function refuseOddCharacters(text: string): void {
   if (/[\p{Cc}\s]/u.test(text)) throw invalid('has a blank or a control character')
   if (text.includes('\\')) throw invalid('has a backslash')
   if (text.startsWith('-')) throw invalid('begins with -')
-  if (text.includes('::')) throw invalid('has ::, which names a helper program')
+  if (text.includes('::'))
+    throw invalid(
+      'has ::, which git takes for the name of a helper program (IPv6 addresses need a host name)',
+    )
 }
 
 function parsePath(text: string): RepositoryUrl {

@@ -55,7 +55,7 @@ function decide(house: House, exchange: Exchange): unknown {
   if (!target) throw new Failure('not_found', `there is nothing at ${request.path}`)
   if (!route) return refuseMethod(request, target)
   const params = route.params && validate(route.params, decodeParams(target.paramNames, request.params))
-  const asked = route.query && validate(route.query, Object.fromEntries(query))
+  const asked = route.query && validate(route.query, Object.fromEntries(withoutToken(query)))
   const eventId = eventIdOf(request, credential)
   const lastEventId = lastEventIdOf(request)
   return perform(house, route, request, {
@@ -96,4 +96,9 @@ function perform(house: House, route: Route, request: Request, call: Omit<Call, 
   const handle = (bytes: Buffer) => run(() => validate(schema, parseBody(request, bytes)))
   const bytes = request.readBody(route.bodyLimitBytes ?? defaultBodyLimitBytes)
   return bytes instanceof Promise ? bytes.then(handle) : handle(bytes)
+}
+
+/** The credential is no parameter of any route. */
+function withoutToken(query: URLSearchParams): [string, string][] {
+  return [...query].filter(([name]) => name !== 'access_token')
 }

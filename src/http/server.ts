@@ -66,7 +66,13 @@ export function openServer<Target>(options: ServerOptions<Target>): Promise<Serv
   return new Promise((resolve, reject) => {
     const listening = (socket: Uws.us_listen_socket | false) => {
       if (!socket)
-        return reject(new Failure('address_in_use', `cannot listen on ${options.host}:${options.port}`))
+        return reject(
+          new Failure(
+            'address_in_use',
+            `cannot listen on ${options.host}:${options.port}: it is in use, or not an address of this host`,
+            '--listen chooses another',
+          ),
+        )
       const port = uws.us_socket_local_port(socket)
       resolve({ port, stop: (deadlineMs) => stopServer(app, socket, traffic, deadlineMs) })
     }

@@ -136,48 +136,6 @@ test('limits, labels, log rotation and the private network are what was asked fo
   assert.ok(id)
 })
 
-test('a service with a disk keeps its data over deploys, and never has two versions at it', async (t) => {
-  const { api, daemon } = suite
-  const command =
-    'cd /data; [ ! -e lock ] || touch shared; touch lock; echo x >> count; ' +
-    'trap "rm lock; exit 0" TERM; httpd -f -p $PORT & wait'
-  const files = { Dockerfile: await dockerfile(), 'a.txt': '1' }
-  const settings = { disk_mount_path: '/data', start_command: command }
-  const { name, id, deploy } = await createService(t, api, files, settings)
-  await running(api, name, 1)
-  const next = await deploy({ 'a.txt': '2' })
-  assert.equal(next.status, 'live', next.error)
-  assert.equal(await fetchPage(api, name, '/count'), 'x\nx\n')
-  assert.match(await fetchPage(api, name, '/shared'), /404/)
-
-  const failed = await deploy({ Dockerfile: await dockerfile('ENTRYPOINT ["false"]'), 'a.txt': '3' })
-  assert.equal(failed.status, 'live', "the start command is the service's own")
-  assert.equal((await api.call('DELETE', `/services/${name}`)).status, 204)
-  await until('its end', async () => (await api.call('GET', `/services/${name}`)).status === 404)
-  assert.deepEqual(
-    (await findLeftovers(daemon.prefix)).volumes.filter((volume) => volume.includes(id)),
-    [`${daemon.prefix}-${id}`],
-  )
-})
-
-test('a failed version gives the disk back only when it has stopped; the former then serves again', async (t) => {
-  const { api } = suite
-  const enter = 'cd /data; [ ! -e lock ] || touch shared; touch lock'
-  const serving = `${enter}; echo x >> count; trap "rm lock; exit 0" TERM; httpd -f -p $PORT & wait`
-  const silent = `${enter}; trap "sleep 3; rm lock; exit 0" TERM; sleep 1000 & wait`
-  const settings = { disk_mount_path: '/data', start_command: serving }
-  const { name, first, request } = await createService(t, api, { Dockerfile: await dockerfile() }, settings)
-  const changes = { start_command: silent, health_check_timeout_seconds: 2 }
-  assert.equal((await api.call('PATCH', `/services/${name}`, changes)).status, 200)
-
-  const failed = await finishedDeploy(api, (await request()).id)
-
-  assert.deepEqual([failed.status, failed.phase], ['failed', 'checking'])
-  await until('the former', async () => (await fetchPage(api, name, '/count')) === 'x\nx\n')
-  assert.match(await fetchPage(api, name, '/shared'), /404/)
-  assert.equal((await api.get(`/services/${name}`)).live_deploy_id, first.id)
-})
-
 test('a deleted service takes everything with it; one that is referred to is refused', async (t) => {
   const { api, daemon } = suite
   const { name, first, id } = await createService(t, api, await pageApp('page'))

@@ -45,7 +45,7 @@ test('without credentials a private repository is told with what to do', async (
     code: 'git_remote_unreachable',
     message:
       `cannot read ${url}/app: it asks for a user name and a password; ` +
-      'if it is private, connect an account of its host or put a user name and a token into its URL',
+      'if it is private, put a user name and a token into its URL (https://user:token@…)',
   })
 })
 

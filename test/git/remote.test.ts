@@ -41,7 +41,7 @@ test('listing branches ends when the caller no longer wants them', async (t) => 
   await assert.rejects(branchesOf(`${url}/app`, AbortSignal.timeout(200)), { name: 'TimeoutError' })
 })
 
-const advice = 'if it is private, connect an account of its host or put a user name and a token into its URL'
+const advice = 'if it is private, put a user name and a token into its URL (https://user:token@…)'
 
 test('a repository that the server does not have is told with its words', async (t) => {
   const { url } = await createGitServer(t, {
@@ -120,7 +120,7 @@ test('a key that the ssh server does not know is told with what to do', async (t
   await assert.rejects(startCheckout(t, { url: 'git@example.com:acme/web.git' }).done, {
     code: 'git_remote_unreachable',
     message:
-      'cannot read git@example.com:acme/web.git: git@example.com: Permission denied (publickey).; ' +
+      'cannot read git@example.com:acme/web.git: git@example.com: Permission denied (publickey); ' +
       "if it is private, add the server's ssh key to it as a deploy key",
   })
 })

@@ -3,6 +3,7 @@ import * as budgets from './tidy/budgets.ts'
 import * as imports from './tidy/imports.ts'
 import * as language from './tidy/language.ts'
 import * as layout from './tidy/layout.ts'
+import * as lock from './tidy/lock.ts'
 import type { Rule } from './tidy/tree.ts'
 
 export const rules = {
@@ -23,6 +24,7 @@ export const rules = {
   'every folder is named after what is in it': layout.foldersAreNouns,
   'every actor kind has its chart, effects, test and word': layout.actorKindsAreWhole,
   'dependencies are pinned': layout.versionsAreExact,
+  'the lock file names what every platform may want': lock.lockIsWhole,
   'README says what each dependency is for': layout.dependenciesAreExplained,
 } satisfies Record<string, Rule>
 

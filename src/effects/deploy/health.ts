@@ -7,7 +7,8 @@ export interface Health {
   expectExit(name: string): void
   /** From now on an exit of it is a crash again. */
   expectRunning(name: string): void
-  sawExit(name: string): void
+  /** False when it was asked for. */
+  sawExit(name: string): boolean
   /** Asked once a round, with what Docker says now. */
   isDegraded(instances: InstanceState[], wanted: number): boolean
 }
@@ -24,7 +25,9 @@ export function createHealth(now: () => number = Date.now): Health {
     expectExit: (name) => void leaving.add(name),
     expectRunning: (name) => void leaving.delete(name),
     sawExit(name) {
-      if (!leaving.has(name)) exits.push(now())
+      if (leaving.has(name)) return false
+      exits.push(now())
+      return true
     },
     isDegraded(instances, wanted) {
       exits = exits.filter((at) => now() - at < crashLoopMs)

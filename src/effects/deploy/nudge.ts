@@ -1,5 +1,6 @@
 // What makes upkeep look again before its round is over: a change of the service, an event of its instances.
 
+import type { ContainerEvent } from '../../docker/events.ts'
 import type { Host } from '../host.ts'
 import { untilNudged } from '../waiting.ts'
 
@@ -13,7 +14,7 @@ export function createNudge(
   host: Host,
   deployId: string,
   serviceId: string,
-  onExit: (name: string) => void,
+  onExit: (event: ContainerEvent) => void,
 ): Nudge {
   let nudged = false
   let wake: (() => void) | null = null
@@ -25,7 +26,7 @@ export function createNudge(
     if (change.kind === 'service' && change.id === serviceId) nudge()
   })
   const stopEvents = host.instanceEvents.subscribe(deployId, (event) => {
-    if (event.action === 'die') onExit(event.name)
+    if (event.action === 'die') onExit(event)
     nudge()
   })
   return {

@@ -29,6 +29,8 @@ const firstPauseMs = 50
 const longestPauseMs = 1000
 const attemptMs = 5000
 const shownLines = 50
+/** The answer of a probe that only time can pass. */
+const notYet = 'not yet'
 
 export function probeInstances(host: Host) {
   return async (input: ProbeInput, signal: AbortSignal) => {
@@ -75,7 +77,7 @@ async function untilPassed(
       if (answer === null) return
       signal.throwIfAborted()
       // A refused connection in the first moment is how every start looks.
-      if (answer !== told && pauseMs >= longestPauseMs) {
+      if (answer !== told && pauseMs >= longestPauseMs && answer !== notYet) {
         told = answer
         log.say(`waiting: ${probe.text} → ${answer}`)
       }
@@ -119,7 +121,9 @@ async function unhealthy(
 async function showLastLines(host: Host, name: string, log: DeployLog): Promise<void> {
   const lines = await host.instances.tail(name, shownLines).catch(() => [])
   if (lines.length === 0) return log.say('the instance wrote nothing')
-  log.say(`the last ${lines.length} lines of the instance:`)
+  log.say(
+    lines.length === 1 ? 'the only line of the instance:' : `the last ${lines.length} lines of the instance:`,
+  )
   for (const { stream, line } of lines) log.write(stream, line)
 }
 
@@ -127,7 +131,7 @@ function runningProbe(): Probe {
   const sinceStart = ({ startedAt }: InstanceState) => Date.now() - Date.parse(startedAt ?? isoNow())
   return {
     text: `still running after ${workerMustRunMs / 1000} s`,
-    run: async (instance) => (sinceStart(instance) >= workerMustRunMs ? null : 'not yet'),
+    run: async (instance) => (sinceStart(instance) >= workerMustRunMs ? null : notYet),
   }
 }
 

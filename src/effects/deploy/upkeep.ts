@@ -6,6 +6,7 @@ import type { InstanceState } from '../../docker/instances.ts'
 import { codeOf, messageOf } from '../../errors.ts'
 import { type Host, isoNow } from '../host.ts'
 import { whileEngineReturns } from '../waiting.ts'
+import { usesDisk } from './disk-claim.ts'
 import { removeAbandoned, stopInstances } from './drain.ts'
 import { createHealth, type Health } from './health.ts'
 import { ensureInstance } from './instances.ts'
@@ -29,7 +30,10 @@ export function keepInstances(host: Host) {
     const { id, serviceId } = input
     await openDeployLog(host, id).close('live')
     const health = createHealth()
-    const nudge = createNudge(host, id, serviceId, health.sawExit)
+    const nudge = createNudge(host, id, serviceId, ({ name, exitCode }) => {
+      if (health.sawExit(name))
+        host.logger.warn({ instance: name, exitCode }, 'a live instance ended by itself')
+    })
     const trying = createPatience(host, id, signal)
     try {
       await trying(() => removeAbandoned(host, serviceId))
@@ -93,10 +97,11 @@ async function keepOnce(
   }
 }
 
-/** Suspended, or another deploy of a service with a disk is being tried: then the disk must be free. */
+/** Suspended, or another deploy with the same disk is being tried: then the disk must be free. */
 function isStoodDown(host: Host, id: string, service: ServiceRow): boolean {
-  const hasDisk = host.storage.releases.get(id)?.settings.disk_mount_path != null
-  return service.suspended || (hasDisk && service.desired_deploy_id !== id)
+  if (service.suspended) return true
+  const wanted = service.desired_deploy_id
+  return wanted !== id && usesDisk(host, id) && usesDisk(host, wanted)
 }
 
 /** Docker itself restarts one that crashed; what it gave up on, or lost, is brought back here. */

@@ -138,7 +138,7 @@ export async function deleteService({
   query,
 }: Call<ServiceParams, DeleteQuery>): Promise<undefined> {
   const row = findService(context.storage, params.id)
-  if (!query.force) refuseReferred(context.storage, row)
+  if (!query.force && !row.deleting) refuseReferred(context.storage, row)
   const { id } = row
   const at = new Date().toISOString()
   const asked = { id, serviceId: id, deleteDisk: query.delete_disk, at }

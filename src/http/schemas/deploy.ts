@@ -59,10 +59,10 @@ export const HistoryEntry = z
 export const DeployParams = z.object({ id: identifier.meta({ description: 'Id of a deploy.' }) })
 export type DeployParams = z.output<typeof DeployParams>
 
-export const ListQuery = z.object({ limit: clamped(20, 1, 500, 'How many, 1 to 500.') })
+export const ListQuery = z.strictObject({ limit: clamped(20, 1, 500, 'How many, 1 to 500.') })
 export type ListQuery = z.output<typeof ListQuery>
 
-export const DeployLogQuery = z.object({
+export const DeployLogQuery = z.strictObject({
   follow: flag('Go on with new lines until the deploy has finished.'),
 })
 export type DeployLogQuery = z.output<typeof DeployLogQuery>

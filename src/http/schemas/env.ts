@@ -15,7 +15,11 @@ const value = z
   .refine((text) => !/\p{Surrogate}/u.test(text), { error: 'must be valid Unicode' })
   .refine((text) => Buffer.byteLength(text) <= valueLimitBytes, { error: 'must be at most 64 KiB long' })
 
-export const EnvVar = z.strictObject({ key, value }).meta({ id: 'EnvVar' })
+export const EnvVar = z.strictObject({ key, value }).meta({
+  id: 'EnvVar',
+  description:
+    'A value is up to 64 KiB, all together 512 KiB; ${{service.NAME.host}} refers, $${{ is a literal ${{.',
+})
 export type EnvVar = z.output<typeof EnvVar>
 
 export const EnvVars = z.array(EnvVar).max(4096).superRefine(refuseTwice)
@@ -38,7 +42,7 @@ export const ChangeEnv = z
   .meta({ id: 'ChangeEnv', description: 'Removes first and sets after: a key in both is set.' })
 export type ChangeEnv = z.output<typeof ChangeEnv>
 
-export const EnvQuery = z.object({
+export const EnvQuery = z.strictObject({
   restart: flag('Restart the service when the variables are saved.'),
   dry_run: flag('Say what would change and save nothing.'),
 })

@@ -93,7 +93,35 @@ const cpuLimit = z
   .refine((cpus) => cpus === 0 || cpus >= 0.01, { error: 'must be 0 for the default, or at least 0.01' })
 const instances = z.int().min(1).max(50)
 
-const settings = {
+function explained<Fields extends Record<string, z.ZodType>>(fields: Fields): Fields {
+  const entries = Object.entries(fields).map(([name, field]) => {
+    const description = meanings[name]
+    return [name, description ? field.meta({ description }) : field]
+  })
+  return Object.fromEntries(entries)
+}
+
+/** What each setting means, and what holds when it is left out: for the OpenAPI document. */
+const meanings: Record<string, string> = {
+  repo_url:
+    'https://, http://, ssh://, git@host:owner/name or an absolute path; user:token@ is kept apart, sealed.',
+  branch: 'Without it main.',
+  root_dir: 'Where the source is inside the repository; without it the top.',
+  dockerfile_path: 'Relative to root_dir; without it Dockerfile.',
+  start_command: "Run by sh -c in the container, instead of the image's own command.",
+  port: "Where it listens, told to it as PORT. 0: PORT of its env, else the image's exposed port or 3000.",
+  health_check_path: 'Must answer 2xx or 3xx; without it a TCP connection is enough.',
+  health_check_timeout_seconds: 'Until a new version must pass its check. Without it 300.',
+  drain_seconds: 'How long open connections to a former version may go on. Without it 30.',
+  instances: '1 to 50, one with a disk. Without it 1.',
+  auto_deploy: 'Kept for pushes, which are not offered yet.',
+  disk_mount_path:
+    'Where the disk of the service is mounted; a new version then starts after the former stopped.',
+  memory_limit_mb: 'MiB per instance, from 16; 0 is the server default.',
+  cpu_limit: 'CPUs per instance, from 0.01; 0 is the server default.',
+}
+
+const settings = explained({
   repo_url: clearable(z.string().max(2048)),
   branch: clearable(z.string().max(255)),
   root_dir: clearable(relativePath),
@@ -122,21 +150,21 @@ const settings = {
   overlap: later,
   timeout_seconds: later,
   custom_domains: later,
-}
+})
 
 export const CreateService = z
   .strictObject({
     name,
-    type: withDefault(type, 'web_service'),
+    type: withDefault(type, 'web_service').meta({ description: 'Without it web_service.' }),
     ...settings,
     env: optional(EnvVars),
-    deploy: withDefault(z.boolean(), true),
+    deploy: withDefault(z.boolean(), true).meta({ description: 'Queue a first deploy. Without it true.' }),
   })
   .meta({ id: 'CreateService' })
 
 export const UpdateService = z
   .strictObject({ name: unchangeable, type: unchangeable, ...settings, suspended: optional(z.boolean()) })
-  .meta({ id: 'UpdateService' })
+  .meta({ id: 'UpdateService', description: 'Null is as if left out; an empty text, or 0, clears.' })
 
 export const ScaleService = z.strictObject({ instances }).meta({ id: 'ScaleService' })
 
@@ -147,7 +175,7 @@ export type ScaleService = z.output<typeof ScaleService>
 export const ServiceParams = z.object({ id: identifier.meta({ description: 'Id or name of a service.' }) })
 export type ServiceParams = z.output<typeof ServiceParams>
 
-export const DeleteQuery = z.object({
+export const DeleteQuery = z.strictObject({
   force: flag('Delete although other services refer to it.'),
   delete_disk: flag('Delete the disk as well.'),
 })

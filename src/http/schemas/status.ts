@@ -31,7 +31,7 @@ export const ServiceStatus = z
   .meta({ id: 'ServiceStatus' })
 export type ServiceStatus = z.output<typeof ServiceStatus>
 
-export const ServiceLogQuery = z.object({
+export const ServiceLogQuery = z.strictObject({
   follow: flag('Go on with new lines.'),
   tail: clamped(100, 0, 10_000, 'How many of the last lines of each instance to begin with.'),
 })

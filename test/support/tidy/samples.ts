@@ -20,6 +20,8 @@ const wholeKind = {
   'README.md': '# Berth\n## Glossary\n- **job run**: one run of a command\n## Else\n',
 }
 
+const lacksB = 'package-lock.json:1 lacks b, which a may want'
+
 export const samples: Record<RuleName, Sample> = {
   'folders import only what the architecture allows': {
     clean: {
@@ -209,6 +211,12 @@ export const samples: Record<RuleName, Sample> = {
         { ...wholeKind, 'machines/stray.ts': "import { setup } from 'xstate'" },
         'machines/stray.ts:1 is a chart that the catalogue does not list',
       ),
+    ],
+  },
+  'the lock file names what every platform may want': {
+    clean: { 'package-lock.json': '{"packages":{"a":{"optionalDependencies":{}}}}' },
+    broken: [
+      broken({ 'package-lock.json': '{"packages":{"a":{"optionalDependencies":{"b":"1"}}}}' }, lacksB),
     ],
   },
   'dependencies are pinned': {
