@@ -42,9 +42,9 @@ const option = <T>(help: string, fallback: string, parse: (value: string) => T):
 })
 
 const listenAddress = (value: string) => {
-  const port = Number(/^\S+:(\d{1,5})$/.exec(value)?.[1])
-  if (!(port <= 65_535)) throw new Error('is not HOST:PORT')
-  return value
+  const [, host, port] = /^(\[[0-9a-fA-F:.]+\]|[^\s:[\]]+):(\d{1,5})$/.exec(value) ?? []
+  if (!host || Number(port) > 65_535) throw new Error('is not HOST:PORT (an IPv6 address in brackets)')
+  return value.toLowerCase()
 }
 const network = (value: string) => {
   if (!value.endsWith('/16') || isIPv4(value.slice(0, -3)) === false) throw new Error('is not a /16 network')
@@ -65,7 +65,7 @@ const options = {
   docker: option(
     'the Docker engine',
     'unix:///var/run/docker.sock',
-    text(/^(unix|tcp|http):\/\//, 'a Docker address'),
+    text(/^(unix:\/\/\/\S+|tcp:\/\/[^\s:/]+:\d+)$/, 'unix:///path or tcp://host:port'),
   ),
   prefix: option(
     'names and labels in Docker start with it',
@@ -111,9 +111,12 @@ export function readConfig(args: string[], env: NodeJS.ProcessEnv): Config {
     const given = [
       { from: `--${name}`, value: flags[name] },
       { from: variable, value: env[variable] },
-      { from: standard?.from ?? variable, value: standard?.value ?? fallback },
+      { from: standard?.from ?? variable, value: standard?.value || fallback },
     ]
-    const { from, value } = given.find((candidate) => candidate.value !== undefined)!
+    // An empty variable is one that is not set; an empty flag is a mistake.
+    const isGiven = ({ from, value }: { from: string; value: string | undefined }) =>
+      value !== undefined && (value !== '' || from.startsWith('--'))
+    const { from, value } = given.find(isGiven) ?? given.at(-1)!
     try {
       return [name, parse(value!)]
     } catch (error) {

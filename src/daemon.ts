@@ -1,6 +1,7 @@
 // Wires everything, once: storage, supervisor, effects, HTTP. Only main.ts and tests import it.
 // Mind the order: the lock and the store first, actors before requests, Docker whenever it answers.
 import { timingSafeEqual } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { catalogue } from '../machines/index.ts'
 import { openStorage, type Storage } from '../storage/index.ts'
 import type { Config } from './config.ts'
@@ -50,7 +51,12 @@ export async function startDaemon({ config, logger, onFatal }: DaemonOptions): P
     onPanic: onFatal,
     onLogError: (error) => logger.error({ err: error }, 'a log file cannot be written'),
   })
-  const supervisor = new Supervisor({ storage, catalogue, logger })
+  const supervisor = new Supervisor({
+    storage,
+    catalogue,
+    logger,
+    onParked: (id, reason) => closeLog(storage, id, reason),
+  })
   const { host, gate, close } = openHost({ config, logger, onFatal }, storage, supervisor)
   supervisor.provide({ deploy: deployEffects(host), 'service-removal': serviceRemovalEffects(host) })
   const restored = await supervisor.restore()
@@ -59,10 +65,11 @@ export async function startDaemon({ config, logger, onFatal }: DaemonOptions): P
     start.isReady = true
   })
   const context = httpContext(config, host, supervisor, () => start.isReady)
-  const api = await openApi(context, { ...parseListen(config.listen), logger })
+  const { name, port } = parseListen(config.listen)
+  const api = await openApi(context, { host: name.replace(/^\[|\]$/g, ''), port, logger })
   void forgetEvents(storage, logger)
   const forgetting = setInterval(() => void forgetEvents(storage, logger), hourMs).unref()
-  const url = `http://${config.listen.replace(/:\d+$/, '')}:${api.port}`
+  const url = `http://${name}:${api.port}`
   logger.info({ url, version, dataDir: storage.directory, ...restored }, 'berthd is up')
 
   return {
@@ -118,13 +125,25 @@ function openHost({ config, logger, onFatal }: DaemonOptions, storage: Storage, 
   return { host, gate, close }
 }
 
+/** Not longer than the grace, whatever the engine does: the daemon then says so and serves. */
 async function awaitEngine(engine: Engine, gate: Gate, logger: Logger): Promise<void> {
+  const grace = AbortSignal.timeout(engineGraceMs)
+  engine.ping().catch((error: unknown) => logger.warn(messageOf(error)))
+  const patience = sleep(engineGraceMs, undefined, { ref: false }).then(() => {
+    throw new Error(`it did not answer within ${engineGraceMs / 1000} s`)
+  })
   try {
-    await engine.ping().catch((error: unknown) => logger.warn(messageOf(error)))
-    await gate.ready(AbortSignal.timeout(engineGraceMs))
+    await Promise.race([gate.ready(grace), patience])
   } catch (error) {
     logger.warn({ reason: messageOf(error) }, 'the Docker engine cannot be used; deploys wait until it can')
   }
+}
+
+/** Who follows the log of a deploy that is parked must not wait for ever. */
+async function closeLog({ logs }: Storage, id: string, reason: string): Promise<void> {
+  if (!id.startsWith('dep-') || logs.isEnded(id)) return
+  logs.append(id, 'system', `failed: internal: ${reason}`)
+  await logs.end(id)
 }
 
 function httpContext(config: Config, host: Host, supervisor: Supervisor, ready: () => boolean): HttpContext {
@@ -163,14 +182,15 @@ function httpContext(config: Config, host: Host, supervisor: Supervisor, ready: 
  * A Host that is neither loopback, nor the listen address, nor --dashboard-host is refused: DNS rebinding.
  */
 function hostCheck(config: Config): (host: string) => boolean {
-  const own = [parseListen(config.listen).host, config['dashboard-host']]
+  const own = [parseListen(config.listen).name, config['dashboard-host']]
   const allowed = new Set(['localhost', '127.0.0.1', '[::1]', ...own.filter((name) => name !== '')])
   return (host) => allowed.has(host.replace(/:\d+$/, '').toLowerCase())
 }
 
-function parseListen(listen: string): { host: string; port: number } {
+/** The name as it stands in a URL: an IPv6 address in brackets. */
+function parseListen(listen: string): { name: string; port: number } {
   const split = listen.lastIndexOf(':')
-  return { host: listen.slice(0, split), port: Number(listen.slice(split + 1)) }
+  return { name: listen.slice(0, split), port: Number(listen.slice(split + 1)) }
 }
 
 function isSame(given: string, expected: string): boolean {

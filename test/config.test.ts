@@ -65,13 +65,17 @@ test('DOCKER_HOST is the engine when nothing of Berth’s own names one', () => 
   const DOCKER_HOST = 'tcp://10.0.0.2:2375'
   assert.equal(readConfig([], { DOCKER_HOST }).docker, DOCKER_HOST)
   assert.equal(readConfig([], { DOCKER_HOST, BERTH_DOCKER: 'unix:///a' }).docker, 'unix:///a')
+  const empty = { DOCKER_HOST: '', BERTH_DOCKER: '' }
+  assert.equal(readConfig([], empty).docker, 'unix:///var/run/docker.sock')
 })
 
 const bad: [name: keyof Config, text: string, says: string][] = [
   ['data-dir', 'relative/path', 'is not an absolute path'],
-  ['listen', '7878', 'is not HOST:PORT'],
-  ['listen', 'localhost:http', 'is not HOST:PORT'],
-  ['docker', '/var/run/docker.sock', 'is not a Docker address'],
+  ['listen', '7878', 'is not HOST:PORT (an IPv6 address in brackets)'],
+  ['listen', '::1:7878', 'is not HOST:PORT (an IPv6 address in brackets)'],
+  ['listen', 'localhost:http', 'is not HOST:PORT (an IPv6 address in brackets)'],
+  ['docker', '/var/run/docker.sock', 'is not unix:///path or tcp://host:port'],
+  ['docker', 'tcp://1.2.3.4', 'is not unix:///path or tcp://host:port'],
   ['prefix', 'Berth', 'is not lower-case letters, digits and dashes, beginning with a letter'],
   ['prefix', '-berth', 'is not lower-case letters, digits and dashes, beginning with a letter'],
   ['subnet', '10.201.0.0/24', 'is not a /16 network'],
@@ -81,7 +85,6 @@ const bad: [name: keyof Config, text: string, says: string][] = [
   ['build-concurrency', '65', 'is not a whole number from 1 to 64'],
   ['build-concurrency', '1.5', 'is not a whole number from 1 to 64'],
   ['build-concurrency', '0x2', 'is not a whole number from 1 to 64'],
-  ['build-concurrency', '', 'is not a whole number from 1 to 64'],
   ['default-memory-limit', '512m', 'is not a whole number from 16 to 1048576'],
   ['default-cpu-limit', '0', 'is not a number from 0.01 to 512'],
   ['default-cpu-limit', 'Infinity', 'is not a number from 0.01 to 512'],

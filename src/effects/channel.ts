@@ -5,7 +5,7 @@ export interface Channel<T> extends AsyncIterable<T> {
   put(value: T): Promise<void>
 }
 
-const room = 256
+const capacityValues = 256
 
 /** Ends, for reader and writers, with the signal. */
 export function createChannel<T>(signal: AbortSignal): Channel<T> {
@@ -21,7 +21,7 @@ export function createChannel<T>(signal: AbortSignal): Channel<T> {
 
   return {
     async put(value) {
-      while (values.length >= room && !signal.aborted) {
+      while (values.length >= capacityValues && !signal.aborted) {
         await new Promise<void>((resolve) => wakeWriters.push(resolve))
       }
       if (signal.aborted) return
@@ -35,7 +35,7 @@ export function createChannel<T>(signal: AbortSignal): Channel<T> {
           await new Promise<void>((resolve) => {
             wakeReader = resolve
           })
-        if (values.length < room) for (const wake of wakeWriters.splice(0)) wake()
+        if (values.length < capacityValues) for (const wake of wakeWriters.splice(0)) wake()
       }
     },
   }

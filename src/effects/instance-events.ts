@@ -2,24 +2,34 @@
 // Mind: events are nudges. Whoever gets one looks again; nobody believes it.
 import type { ContainerEvent } from '../docker/events.ts'
 
+type Listener = (event: ContainerEvent) => void
+
 export interface InstanceEvents {
-  subscribe(deployId: string, listener: (event: ContainerEvent) => void): () => void
+  subscribe(deployId: string, listener: Listener): () => void
+  subscribeService(serviceId: string, listener: Listener): () => void
   publish(event: ContainerEvent): void
 }
 
 export function createInstanceEvents(): InstanceEvents {
-  const listeners = new Map<string, Set<(event: ContainerEvent) => void>>()
+  const listeners = new Map<string, Set<Listener>>()
+
+  /** Ids of deploys and services differ by their prefix. */
+  function subscribe(id: string, listener: Listener): () => void {
+    const own = listeners.get(id) ?? new Set()
+    listeners.set(id, own.add(listener))
+    return () => {
+      own.delete(listener)
+      if (own.size === 0) listeners.delete(id)
+    }
+  }
+
   return {
-    subscribe(deployId, listener) {
-      const own = listeners.get(deployId) ?? new Set()
-      listeners.set(deployId, own.add(listener))
-      return () => {
-        own.delete(listener)
-        if (own.size === 0) listeners.delete(deployId)
-      }
-    },
+    subscribe,
+    subscribeService: subscribe,
     publish(event) {
-      for (const listener of listeners.get(event.deployId) ?? []) listener(event)
+      for (const id of [event.deployId, event.serviceId]) {
+        for (const listener of listeners.get(id) ?? []) listener(event)
+      }
     },
   }
 }

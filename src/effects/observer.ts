@@ -5,7 +5,7 @@ import { freeBytes } from './deploy/disk.ts'
 import type { Host } from './host.ts'
 import { type RuntimeLogOptions, readRuntimeLog } from './runtime-log.ts'
 
-type Parts = Pick<Host, 'instances' | 'engine' | 'settings' | 'storage'>
+type Parts = Pick<Host, 'instances' | 'engine' | 'settings' | 'storage' | 'instanceEvents'>
 
 export function createObserver(host: Parts) {
   return {

@@ -1,10 +1,11 @@
 // What the instances of a service write, as one stream. Docker keeps it with the container: it ends with it.
 // Mind: a followed log never ends by itself: instances come and go, a new deploy's are joined as they start.
 import type { LogLine } from '../../storage/logs.ts'
+import type { LogRange } from '../docker/instance-log.ts'
 import type { InstanceState } from '../docker/instances.ts'
 import { createChannel } from './channel.ts'
-import type { Host } from './host.ts'
-import { sleep } from './waiting.ts'
+import { type Host, isoNow } from './host.ts'
+import { untilNudged } from './waiting.ts'
 
 export type RuntimeLine = LogLine & { instance: string }
 
@@ -14,53 +15,65 @@ export interface RuntimeLogOptions {
   signal: AbortSignal
 }
 
-type Parts = Pick<Host, 'instances'>
+type Parts = Pick<Host, 'instances' | 'instanceEvents'>
 
-/** How soon a new instance is joined. */
-const joinMs = 500
+/** Events tell at once of a new instance; this is for what no event told. */
+const lookAgainMs = 10_000
 
 export function readRuntimeLog(host: Parts, serviceId: string, options: RuntimeLogOptions) {
   return options.follow ? followAll(host, serviceId, options) : lastLines(host, serviceId, options)
 }
 
-/** The last lines of all instances together, by their time. */
-async function* lastLines(host: Parts, serviceId: string, { tail }: RuntimeLogOptions) {
-  const instances = await host.instances.list({ serviceId })
-  const all = instances.map(async (instance) => {
+/** The last lines of all instances together, by their time. One instance after another: lines may be long. */
+async function* lastLines(host: Parts, serviceId: string, { tail, signal }: RuntimeLogOptions) {
+  let newest: RuntimeLine[] = []
+  for (const instance of await host.instances.list({ serviceId })) {
+    signal.throwIfAborted()
     const lines = await host.instances.tail(instance.name, tail)
-    return lines.map((line) => named(line, instance))
-  })
-  yield* (await Promise.all(all)).flat().sort(byTime).slice(-tail)
+    const all = [...newest, ...lines.map((line) => named(line, instance))].sort(byTime)
+    newest = tail === 0 ? [] : all.slice(-tail)
+  }
+  yield* newest
 }
 
 async function* followAll(host: Parts, serviceId: string, options: RuntimeLogOptions) {
   const { signal } = options
   const channel = createChannel<RuntimeLine>(signal)
-  const followed = new Map<string, Place>()
+  const places = new Map<string, Place>()
 
-  async function join(instance: InstanceState): Promise<void> {
-    const place = followed.get(instance.containerId) ?? { until: '', atUntil: [], isOpen: false }
-    if (place.isOpen) return
+  async function join(instance: InstanceState, beginning: LogRange): Promise<void> {
+    const place = places.get(instance.containerId) ?? { ...unread, atUntil: [] }
+    if (place.isOpen || place.readRun === instance.startedAt) return
+    places.set(instance.containerId, place)
     place.isOpen = true
-    followed.set(instance.containerId, place)
-    const from = place.until ? { since: place.until } : { tail: options.tail }
-    const isRead = readBefore(place)
+    const from = place.until ? { since: place.until } : beginning
+    const wasRead = createReadCheck(place)
     try {
       for await (const line of host.instances.logs(instance.name, { ...from, follow: true, signal })) {
-        if (!isRead(line)) await channel.put(named(line, instance))
+        if (!wasRead(line)) await channel.put(named(line, instance))
       }
+      place.readRun = instance.startedAt
     } finally {
       place.isOpen = false
     }
   }
 
+  /** Every state is joined: what an instance wrote before it crashed is what is wanted most. */
+  async function joinAll(beginning: LogRange): Promise<void> {
+    const instances = await host.instances.list({ serviceId }).catch(() => [])
+    for (const instance of instances) void join(instance, beginning).catch(() => undefined)
+  }
+
   async function joinNewOnes(): Promise<void> {
-    while (!signal.aborted) {
-      const instances = await host.instances.list({ serviceId }).catch(() => [])
-      const running = instances.filter(({ state }) => state === 'running')
-      for (const instance of running) void join(instance).catch(() => undefined)
-      await sleep(joinMs, signal).catch(() => undefined)
+    let wake = () => {}
+    const stop = host.instanceEvents.subscribeService(serviceId, () => wake())
+    // Those that are there begin with their last lines, those that come with their first.
+    for (let beginning = begin(options.tail); !signal.aborted; beginning = {}) {
+      const woken = untilNudged((listener) => (wake = listener), lookAgainMs, signal)
+      await joinAll(beginning)
+      await woken.catch(() => undefined)
     }
+    stop()
   }
 
   void joinNewOnes()
@@ -74,10 +87,14 @@ interface Place {
   /** The lines of that very instant. */
   atUntil: string[]
   isOpen: boolean
+  /** The run (when it was started) that was read to its end. */
+  readRun: string | null
 }
 
+const unread = { until: '', isOpen: false, readRun: null }
+
 /** Tells which lines of a log that is opened again were read before, and keeps the place. */
-function readBefore(place: Place): (line: LogLine) => boolean {
+function createReadCheck(place: Place): (line: LogLine) => boolean {
   const { until } = place
   const again = [...place.atUntil]
   return ({ ts, line }) => {
@@ -89,6 +106,11 @@ function readBefore(place: Place): (line: LogLine) => boolean {
     place.atUntil.push(line)
     return false
   }
+}
+
+/** No last lines means from now on: "the last 0" would be said again each time the log is opened again. */
+function begin(tail: number): LogRange {
+  return tail === 0 ? { since: isoNow() } : { tail }
 }
 
 function named(line: LogLine, { index }: InstanceState): RuntimeLine {

@@ -8,7 +8,7 @@ import { Events, Raw, type Target } from './route.ts'
 import type { Request, Response } from './server.ts'
 
 /** One request on its way to an answer. */
-export interface Exchange {
+export interface Visit {
   request: Request
   response: Response
   target: Target | null
@@ -21,70 +21,70 @@ export interface Exchange {
 /** What the log says of a request that nobody waits for any more; it is never sent. */
 const clientLeft = 499
 
-interface Desk {
+interface AnswerParts {
   headers: Headers
   logger: Logger
 }
 
 /** Makes the two ways a request ends. Neither throws. */
 export function createAnswers(version: string, logger: Logger) {
-  const desk: Desk = { headers: createHeaders(version), logger }
+  const parts: AnswerParts = { headers: createHeaders(version), logger }
   return {
-    succeed: (exchange: Exchange, result: unknown) => succeed(desk, exchange, result),
-    fail: (exchange: Exchange, error: unknown) => fail(desk, exchange, error),
+    succeed: (visit: Visit, result: unknown) => succeed(parts, visit, result),
+    fail: (visit: Visit, error: unknown) => fail(parts, visit, error),
   }
 }
 
-function succeed(desk: Desk, exchange: Exchange, result: unknown): void {
-  const { request, response, target, requestId } = exchange
-  const { headers } = desk
+function succeed(parts: AnswerParts, visit: Visit, result: unknown): void {
+  const { request, response, target, requestId } = visit
+  const { headers } = parts
   const status = target?.routes.get(request.method)?.status ?? 204
   if (result instanceof Events) {
-    stream(desk, exchange, result)
+    stream(parts, visit, result)
     return
   }
   if (result instanceof Raw) {
     response.send(result.status, headers.typed(requestId, result.contentType), result.body)
-  } else if (status === 204) response.send(204, headers.empty(requestId, allowOf(exchange)))
+  } else if (status === 204) response.send(204, headers.empty(requestId, allowOf(visit)))
   else response.send(status, headers.json(requestId), JSON.stringify(result))
-  report(desk, exchange, result instanceof Raw ? result.status : status)
+  report(parts, visit, result instanceof Raw ? result.status : status)
 }
 
-function stream(desk: Desk, exchange: Exchange, { start }: Events): void {
-  const { requestId, response } = exchange
-  const opened = response.stream(desk.headers.stream(requestId))
-  opened.onClose(() => report(desk, exchange, 200))
+function stream(parts: AnswerParts, visit: Visit, { start }: Events): void {
+  const { requestId, response } = visit
+  const opened = response.stream(parts.headers.stream(requestId))
+  opened.onClose(() => report(parts, visit, 200))
   try {
     start(opened)
   } catch (error) {
-    desk.logger.error({ err: error, request_id: requestId }, 'a stream failed')
+    parts.logger.error({ err: error, request_id: requestId }, 'a stream failed')
     opened.end()
   }
 }
 
-function fail(desk: Desk, exchange: Exchange, error: unknown): void {
-  const { requestId, response } = exchange
+function fail(parts: AnswerParts, visit: Visit, error: unknown): void {
+  const { requestId, response } = visit
   if (codeOf(error) === 'client_left') {
-    report(desk, exchange, clientLeft)
+    report(parts, visit, clientLeft)
     return
   }
   const { body, headers: more } = toProblem(error, requestId)
   const { status } = body
-  if (status === 500) desk.logger.error({ err: error, request_id: requestId }, 'a request failed')
-  const all = [...more, ...(status === 405 ? allowOf(exchange) : [])]
-  const headers = desk.headers.typed(requestId, 'application/problem+json', all)
-  const closes = !exchange.isHeadChecked || status === 413
+  if (status === 500) parts.logger.error({ err: error, request_id: requestId }, 'a request failed')
+  const all = [...more, ...(status === 405 ? allowOf(visit) : [])]
+  const headers = parts.headers.typed(requestId, 'application/problem+json', all)
+  const closes = !visit.isHeadChecked || status === 413
   response.send(status, headers, JSON.stringify(body), closes)
-  report(desk, exchange, status)
+  report(parts, visit, status)
 }
 
 /** `Allow`, where the method is not one of the path's. */
-function allowOf({ request, target }: Exchange): [string, string][] {
+function allowOf({ request, target }: Visit): [string, string][] {
   return target && !target.routes.has(request.method) ? [['Allow', target.allow]] : []
 }
 
 /** Reads that went well are told only to who debugs. */
-function report({ logger }: Desk, { request, requestId, startedAt }: Exchange, status: number): void {
+function report({ logger }: AnswerParts, { request, requestId, startedAt }: Visit, status: number): void {
   const { method, path } = request
   const isQuiet = status < 400 && (method === 'GET' || method === 'HEAD')
   const ms = Math.round((performance.now() - startedAt) * 10) / 10

@@ -1,9 +1,10 @@
 // The way of every request: head, host, credential, route, input, handler.
 // Mind: authentication comes before routing; a GET that need not wait is answered inside its own callback.
 import { randomBytes } from 'node:crypto'
+import { z } from 'zod'
 import { Failure } from '../errors.ts'
 import type { Logger } from '../logger.ts'
-import { createAnswers, type Exchange } from './answers.ts'
+import { createAnswers, type Visit } from './answers.ts'
 import { authenticate, checkHost } from './auth.ts'
 import type { HttpContext } from './context.ts'
 import { checkHead, decodeParams, parseQuery } from './head.ts'
@@ -12,7 +13,7 @@ import type { Call, Route, Target } from './route.ts'
 import type { Request, Response } from './server.ts'
 import { defaultBodyLimitBytes, parseBody, validate } from './validation.ts'
 
-interface House {
+interface DispatchParts {
   context: HttpContext
   idempotency: Idempotency
   logger: Logger
@@ -21,33 +22,31 @@ interface House {
 /** Makes the listener that answers every request of a server. */
 export function createDispatcher(context: HttpContext, logger: Logger) {
   const answers = createAnswers(context.version, logger)
-  const house = { context, logger, idempotency: createIdempotency(context.storage.events) }
+  const parts = { context, logger, idempotency: createIdempotency(context.storage.events) }
   const boot = randomBytes(6).toString('hex')
   let count = 0
 
   return function dispatch(target: Target | null, request: Request, response: Response): void {
     const requestId = `${boot}-${(++count).toString(36)}`
     const startedAt = performance.now()
-    const exchange = { request, response, target, requestId, startedAt, isHeadChecked: false }
+    const visit = { request, response, target, requestId, startedAt, isHeadChecked: false }
     try {
-      const result = decide(house, exchange)
+      const result = decide(parts, visit)
       if (result instanceof Promise) {
-        result
-          .then((value) => answers.succeed(exchange, value))
-          .catch((error) => answers.fail(exchange, error))
-      } else answers.succeed(exchange, result)
+        result.then((value) => answers.succeed(visit, value)).catch((error) => answers.fail(visit, error))
+      } else answers.succeed(visit, result)
     } catch (error) {
-      answers.fail(exchange, error)
+      answers.fail(visit, error)
     }
   }
 }
 
 /** What to answer, or the promise of it. Throws whatever refuses the request. */
-function decide(house: House, exchange: Exchange): unknown {
-  const { context, logger: log } = house
-  const { request, target, requestId } = exchange
+function decide(parts: DispatchParts, visit: Visit): unknown {
+  const { context, logger: log } = parts
+  const { request, target, requestId } = visit
   checkHead(request)
-  exchange.isHeadChecked = true
+  visit.isHeadChecked = true
   checkHost(context, request)
   const query = parseQuery(request.query)
   const route = target?.routes.get(request.method)
@@ -58,7 +57,7 @@ function decide(house: House, exchange: Exchange): unknown {
   const asked = route.query && validate(route.query, Object.fromEntries(withoutToken(query)))
   const eventId = eventIdOf(request, credential)
   const lastEventId = lastEventIdOf(request)
-  return perform(house, route, request, {
+  return perform(parts, route, request, {
     context,
     params,
     query: asked,
@@ -85,12 +84,15 @@ function lastEventIdOf({ headers }: Request): number | undefined {
   return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined
 }
 
+/** What a POST without fields takes: a key that is sent along is a mistake, and said. */
+const nothing = z.strictObject({})
+
 /** Reads the body, if the route takes one, and runs the handler: once for an `Idempotency-Key`. */
-function perform(house: House, route: Route, request: Request, call: Omit<Call, 'body'>): unknown {
-  const { body: schema } = route
+function perform(parts: DispatchParts, route: Route, request: Request, call: Omit<Call, 'body'>): unknown {
+  const schema = route.body ?? (route.method === 'POST' ? nothing : undefined)
   const run = (toBody: () => unknown) => {
     const act = () => route.handler({ ...call, body: toBody() })
-    return call.eventId === undefined ? act() : house.idempotency.once(call.eventId, act)
+    return call.eventId === undefined ? act() : parts.idempotency.once(call.eventId, act)
   }
   if (!schema) return run(() => undefined)
   const handle = (bytes: Buffer) => run(() => validate(schema, parseBody(request, bytes)))

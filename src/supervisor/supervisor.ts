@@ -22,6 +22,8 @@ export interface SupervisorOptions {
   catalogue: Record<string, Kind>
   logger: Logger
   now?: () => number
+  /** After an actor was parked. */
+  onParked?: (id: string, reason: string) => Promise<void>
 }
 
 /** A class, because what it does is many small things around the same few tables. */
@@ -30,6 +32,7 @@ export class Supervisor {
   readonly #catalogue: Record<string, Kind>
   readonly #logger: Logger
   readonly #now: () => number
+  readonly #onParked: SupervisorOptions['onParked']
   readonly #fences = createFences()
   readonly #receipts = createReceipts()
   readonly #restarts: ReturnType<typeof createRestarts>
@@ -39,11 +42,12 @@ export class Supervisor {
   readonly #halt = new AbortController()
   #isRestoring = false
 
-  constructor({ storage, catalogue, logger, now = Date.now }: SupervisorOptions) {
+  constructor({ storage, catalogue, logger, now = Date.now, onParked }: SupervisorOptions) {
     this.#storage = storage
     this.#catalogue = catalogue
     this.#logger = logger
     this.#now = now
+    this.#onParked = onParked
     this.#restarts = createRestarts(now)
   }
 
@@ -58,10 +62,7 @@ export class Supervisor {
     }
   }
 
-  /**
-   * Makes and starts an actor; a known id answers the existing one's record, and a parked one tries again.
-   * Resolves after the commit.
-   */
+  /** Makes and starts an actor; a known id answers the existing one's, and a parked one tries again. */
   async spawn(kind: KindName, id: string, input: object, options: SpawnOptions = {}): Promise<Spawned> {
     const known = this.#storage.actors.record(id)
     if (known) return { record: await this.#wake(id, known), duplicate: true }
@@ -105,9 +106,7 @@ export class Supervisor {
     return { restored: active.length - misfits.length, parked: misfits.length }
   }
 
-  /**
-   * Stops every actor; nothing of that is persisted. Waits for commits and effects under way, within a bound.
-   */
+  /** Stops every actor; nothing of that is persisted. Waits, within a bound, for what is under way. */
   async stop(timeoutMs = 10_000): Promise<void> {
     this.#halt.abort()
     const running = [...this.#entries.values()]
@@ -230,7 +229,8 @@ export class Supervisor {
     for (let tries = 1; !this.#isStopping(); tries++) {
       try {
         await this.#storage.actors.park(id, reason, this.#isoNow())
-        return void this.#entries.delete(id)
+        this.#entries.delete(id)
+        return await this.#onParked?.(id, reason)
       } catch (err) {
         this.#logger.error({ err, actor: id }, 'an actor could not be marked as parked')
         await this.#pause(this.#restarts.delayMs(tries))

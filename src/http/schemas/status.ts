@@ -33,6 +33,6 @@ export type ServiceStatus = z.output<typeof ServiceStatus>
 
 export const ServiceLogQuery = z.strictObject({
   follow: flag('Go on with new lines.'),
-  tail: clamped(100, 0, 10_000, 'How many of the last lines of each instance to begin with.'),
+  tail: clamped(100, 0, 10_000, 'How many of the last lines; with follow, of each instance that is there.'),
 })
 export type ServiceLogQuery = z.output<typeof ServiceLogQuery>
