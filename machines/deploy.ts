@@ -44,7 +44,7 @@ const deploy = setup({
     >(),
     probeInstances: slot<DeploySlotInput & { port: number }, SlotOutput>(),
     switchTraffic: slot<DeploySlotInput & { formerDeployId: string | null }, SlotOutput>(),
-    keepInstances: slot<DeploySlotInput & { image: string; port: number }, SlotOutput>(),
+    keepInstances: slot<DeploySlotInput & { image: string }, SlotOutput>(),
     drainInstances: slot<DeploySlotInput & { drainUntil: number; port: number }, SlotOutput>(),
     removeTraces: slot<
       DeploySlotInput & { formerDeployId: string | null; outcome: string; canceled: boolean },
@@ -209,7 +209,7 @@ export const machine = deploy.createMachine({
       invoke: {
         id: 'keepInstances',
         src: 'keepInstances',
-        input: ({ context }) => ({ ...owner({ context }), image: context.image!, port: context.port! }),
+        input: ({ context }) => ({ ...owner({ context }), image: context.image! }),
         onDone: 'draining',
       },
     },

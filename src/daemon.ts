@@ -3,6 +3,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { catalogue } from '../machines/index.ts'
+import { eventLifetimeMs } from '../storage/events.ts'
 import { openStorage, type Storage } from '../storage/index.ts'
 import type { Config } from './config.ts'
 import { createBuildKit } from './docker/build.ts'
@@ -18,7 +19,7 @@ import { createObserver } from './effects/observer.ts'
 import { reconcile } from './effects/reconcile.ts'
 import { serviceRemovalEffects } from './effects/service-removal.ts'
 import { type Failure, messageOf } from './errors.ts'
-import { checkBranch, checkCommit, parseRepositoryUrl } from './git/repository.ts'
+import { typed } from './git/typed.ts'
 import { openApi } from './http/api.ts'
 import type { HttpContext } from './http/context.ts'
 import type { Logger } from './logger.ts'
@@ -167,14 +168,7 @@ function httpContext(config: Config, host: Host, supervisor: Supervisor, ready: 
     storage: host.storage,
     actors: supervisor,
     observe: createObserver(host),
-    parse: {
-      repository: (text) => {
-        const { url, credentials } = parseRepositoryUrl(text)
-        return { url, credentials: credentials && { ...credentials, origin: new URL(url).origin } }
-      },
-      branch: checkBranch,
-      commit: checkCommit,
-    },
+    parse: typed,
   }
 }
 
@@ -199,8 +193,8 @@ function isSame(given: string, expected: string): boolean {
 }
 
 async function forgetEvents(storage: Storage, logger: Logger): Promise<void> {
-  const yesterday = new Date(Date.now() - 24 * hourMs).toISOString()
+  const expired = new Date(Date.now() - eventLifetimeMs).toISOString()
   await storage.events
-    .forgetBefore(yesterday)
+    .forgetBefore(expired)
     .catch((error: unknown) => logger.warn({ err: error }, 'old event ids could not be forgotten'))
 }

@@ -1,4 +1,5 @@
 // Waiting for facts: committed changes, instants, an engine that comes back. Every wait ends with its signal.
+import { setTimeout as pause } from 'node:timers/promises'
 import type { ChangeFeed } from '../../storage/changes.ts'
 import { codeOf, messageOf } from '../errors.ts'
 import type { Host } from './host.ts'
@@ -33,20 +34,9 @@ export async function untilCommitted<T>(
   })
 }
 
-/** Sleeps until the instant, or rejects with the signal. */
+/** Rejects with the signal's own reason, which says why: a deadline, a cancel, a stop. */
 export async function sleep(durationMs: number, signal: AbortSignal): Promise<void> {
-  signal.throwIfAborted()
-  await new Promise<void>((resolve, reject) => {
-    const onAbort = () => {
-      clearTimeout(timer)
-      reject(signal.reason)
-    }
-    const timer = setTimeout(() => {
-      signal.removeEventListener('abort', onAbort)
-      resolve()
-    }, durationMs)
-    signal.addEventListener('abort', onAbort, { once: true })
-  })
+  await pause(durationMs, undefined, { signal }).catch(() => signal.throwIfAborted())
 }
 
 /**

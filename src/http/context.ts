@@ -5,6 +5,7 @@ import type { RepositoryCredentials } from '../../storage/credentials.ts'
 import type { Storage } from '../../storage/index.ts'
 import type { LogLine } from '../../storage/logs.ts'
 import type { Commit } from '../../storage/store.ts'
+import type { ServiceStatus } from './schemas/status.ts'
 
 export interface HttpContext {
   version: string
@@ -75,21 +76,7 @@ export interface Observer {
 
 export type RuntimeLine = LogLine & { instance: string }
 
-export interface InstanceStatus {
-  container_id: string
-  name: string
-  deploy_id: string
-  state: string
-  address: string | null
-  started_at: string | null
-  restart_count: number
-  cpu_percent: number | null
-  memory_bytes: number | null
-  memory_limit_bytes: number | null
-  cpu_limit: number | null
-  oom_killed: boolean
-  exit_code: number | null
-}
+export type InstanceStatus = ServiceStatus['instances'][number]
 
 /** The rules of git for what people type; each throws `invalid_request`. */
 export interface Parser {

@@ -9,14 +9,15 @@ const quietMs = 10 * 60_000
 /** Counts the restarts of each actor; ten quiet minutes forget them, also those of an earlier daemon. */
 export function createRestarts(now: () => number) {
   const startedAt = now()
-  const lastAt = new Map<string, number>()
+  const known = new Map<string, { count: number; at: number }>()
 
   return {
-    /** The count that this restart makes, from the one on record. */
-    next(actorId: string, recorded: number): number {
-      const last = lastAt.get(actorId) ?? startedAt
-      lastAt.set(actorId, now())
-      return now() - last > quietMs ? 1 : recorded + 1
+    /** The count that this restart makes, from the one on record; where none is kept, from the last one. */
+    next(key: string, recorded = known.get(key)?.count ?? 0): number {
+      const last = known.get(key)?.at ?? startedAt
+      const count = now() - last > quietMs ? 1 : recorded + 1
+      known.set(key, { count, at: now() })
+      return count
     },
     delayMs: (count: number): number => Math.min(longestDelayMs, firstDelayMs * 2 ** count),
     isTooMany: (count: number): boolean => count > parkAfter,

@@ -81,7 +81,7 @@ export class Supervisor {
     const entry = this.#entries.get(id)
     const record = this.#storage.actors.record(id)
     if (!record) throw new Failure('not_found', `there is no ${id}`)
-    if (!entry || this.#isStopping() || entry.actor.getSnapshot().status !== 'active') {
+    if (!entry || this.#halt.signal.aborted || entry.actor.getSnapshot().status !== 'active') {
       return { applied: false, record }
     }
     const receipt = this.#receipts.expect(event, eventId ?? null)
@@ -113,10 +113,6 @@ export class Supervisor {
     for (const entry of running) entry.actor.stop()
     await Promise.all([...running.map((entry) => entry.tail), this.#fences.settled(timeoutMs)])
     this.#receipts.failAll(new Failure('unavailable', 'the daemon is stopping'))
-  }
-
-  #isStopping(): boolean {
-    return this.#halt.signal.aborted
   }
 
   /** Makes the actor without starting it: until then it runs no effect. */
@@ -162,7 +158,7 @@ export class Supervisor {
     await this.#storage.actors.create(transition, options.also)
     entry.row = transition.row
     this.#entries.set(id, entry)
-    if (!this.#isStopping()) entry.actor.start()
+    if (!this.#halt.signal.aborted) entry.actor.start()
     return { record: transition.record, duplicate: false }
   }
 
@@ -202,23 +198,25 @@ export class Supervisor {
 
   /** Stops an actor after a bug or a failed commit, waits, and goes on from disk. */
   async #restart(id: string, entry: Entry, error: unknown): Promise<void> {
-    if (this.#isStopping() || entry.returning || this.#entries.get(id) !== entry) return
+    if (this.#halt.signal.aborted || entry.returning || this.#entries.get(id) !== entry) return
     entry.broken = true
     entry.returning = this.#comeBack(id, entry, error).catch((failure) => this.#park(id, messageOf(failure)))
     await entry.returning
   }
 
   async #comeBack(id: string, entry: Entry, error: unknown): Promise<void> {
-    // A store that cannot write is no fault of the actor: it waits, counted or not, and is not parked.
+    // A store that cannot write is no fault of the actor: it waits longer and longer, and is never parked.
     const isStoreFailure = codeOf(error) === 'commit_failed'
-    const count = isStoreFailure ? entry.row.restarts + 1 : this.#restarts.next(id, entry.row.restarts)
+    const count = isStoreFailure
+      ? this.#restarts.next(`store of ${id}`)
+      : this.#restarts.next(id, entry.row.restarts)
     this.#logger.error({ err: error, actor: id, restarts: count }, 'an actor is started again from disk')
     await null // called from inside a transition: the actor stops after it
     entry.actor.stop()
     await entry.tail
     if (!isStoreFailure && this.#restarts.isTooMany(count)) return this.#park(id, messageOf(error))
     await this.#pause(this.#restarts.delayMs(count))
-    if (this.#isStopping()) return
+    if (this.#halt.signal.aborted) return
     if (!isStoreFailure) await this.#storage.actors.countRestart(id, count).catch(() => undefined)
     this.#revive(id)
   }
@@ -226,7 +224,7 @@ export class Supervisor {
   /** Keeps an actor for an operator: its record shows `failed`, what it made is left as it is. */
   async #park(id: string, reason: string): Promise<void> {
     this.#logger.error({ actor: id, reason }, 'an actor is parked')
-    for (let tries = 1; !this.#isStopping(); tries++) {
+    for (let tries = 1; !this.#halt.signal.aborted; tries++) {
       try {
         await this.#storage.actors.park(id, reason, this.#isoNow())
         this.#entries.delete(id)

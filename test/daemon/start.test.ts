@@ -6,10 +6,10 @@ import { rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { startDaemon } from '../support/daemon.ts'
+import { temporaryDirectory } from '../support/directory.ts'
 import { createEngineDoor } from '../support/engine-door.ts'
 import { finishedDeploy, logLines, pageApp, until } from '../support/service.ts'
 import { createService } from '../support/suite.ts'
-import { temporaryDirectory } from '../support/supervised.ts'
 
 /** Runs berthd until it ends by itself. */
 function berthd(...args: string[]): { code: number | null; said: string } {

@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { extract } from 'tar-stream'
 import { type ContextRequest, openBuildContext } from '../../src/docker/build-context.ts'
-import { temporaryDirectory } from '../support/repository.ts'
+import { temporaryDirectory } from '../support/directory.ts'
 import { writeTree } from '../support/write-tree.ts'
 
 test('a directory is packed in order, with its rights, and owned by root', async (t) => {

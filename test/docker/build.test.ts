@@ -5,9 +5,9 @@ import { type TestContext, test } from 'node:test'
 import { type BuildRequest, createBuildKit } from '../../src/docker/build.ts'
 import { inspectImage, listImages } from '../../src/docker/images.ts'
 import { imageName } from '../../src/docker/names.ts'
+import { temporaryDirectory } from '../support/directory.ts'
 import { type DockerSite, openDockerSite, until } from '../support/docker-site.ts'
 import { openEngineProxy } from '../support/engine-proxy.ts'
-import { temporaryDirectory } from '../support/repository.ts'
 import { writeTree } from '../support/write-tree.ts'
 
 test('an image is built from a Dockerfile in a subfolder, with labels and arguments', async (t) => {

@@ -3,8 +3,8 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { acceptStatus, hasStatus, openEngine, orNull } from '../../src/docker/client.ts'
+import { temporaryDirectory } from '../support/directory.ts'
 import { openDockerSite } from '../support/docker-site.ts'
-import { temporaryDirectory } from '../support/repository.ts'
 
 test('an engine that is not there is unavailable, whatever kind of address it has', async (t) => {
   const directory = temporaryDirectory(t)

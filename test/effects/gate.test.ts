@@ -6,9 +6,9 @@ import { test } from 'node:test'
 import { openEngine } from '../../src/docker/client.ts'
 import { ensureVolume } from '../../src/docker/volumes.ts'
 import { createGate, type GateOptions } from '../../src/effects/gate.ts'
+import { temporaryDirectory } from '../support/directory.ts'
 import { type DockerSite, openDockerSite, testOwner, testSubnet } from '../support/docker-site.ts'
 import { ensureEngine } from '../support/engine.ts'
-import { temporaryDirectory } from '../support/repository.ts'
 
 const nobody = new AbortController().signal
 

@@ -6,9 +6,10 @@ import { type TestContext, test } from 'node:test'
 import type { Host } from '../../src/effects/host.ts'
 import { reconcile } from '../../src/effects/reconcile.ts'
 import type { Storage } from '../../storage/index.ts'
+import { temporaryDirectory } from '../support/directory.ts'
 import { type DockerSite, openDockerSite } from '../support/docker-site.ts'
 import { flipBit, serviceRow, transitionOf } from '../support/stored.ts'
-import { instant, silent, temporaryDirectory, temporaryStorage } from '../support/supervised.ts'
+import { instant, silent, temporaryStorage } from '../support/supervised.ts'
 
 const range = { first: '10.201.0.2', last: '10.201.0.254' }
 

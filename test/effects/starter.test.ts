@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { starterFor } from '../../src/effects/deploy/starter.ts'
-import { temporaryDirectory } from '../support/repository.ts'
+import { temporaryDirectory } from '../support/directory.ts'
 
 function projectWith(t: TestContext, ...files: string[]): string {
   const directory = temporaryDirectory(t)

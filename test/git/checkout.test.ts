@@ -4,8 +4,9 @@ import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, writeFileSync
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { readTree, startCheckout } from '../support/checkout.ts'
+import { temporaryDirectory } from '../support/directory.ts'
 import { createGitServer } from '../support/git-server.ts'
-import { createRepository, temporaryDirectory } from '../support/repository.ts'
+import { createRepository } from '../support/repository.ts'
 
 test('the head of a branch is checked out as plain files, with its commit told', async (t) => {
   const repository = createRepository(t)

@@ -6,9 +6,10 @@ import { type TestContext, test } from 'node:test'
 import { messageOf } from '../../src/errors.ts'
 import { createMask } from '../../src/git/credentials.ts'
 import { readTree, startCheckout } from '../support/checkout.ts'
+import { temporaryDirectory } from '../support/directory.ts'
 import { gitProcesses, untilGitProcesses } from '../support/git-processes.ts'
 import { createGitServer } from '../support/git-server.ts'
-import { createRepository, temporaryDirectory } from '../support/repository.ts'
+import { createRepository } from '../support/repository.ts'
 
 const credentials = { username: 'x-access-token', password: 's3cr3t-%$\'"tok`en' }
 const basic = `Basic ${Buffer.from(`${credentials.username}:${credentials.password}`).toString('base64')}`

@@ -5,9 +5,10 @@ import { randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { reapGit } from '../../src/git/reaper.ts'
 import { startCheckout } from '../support/checkout.ts'
+import { temporaryDirectory } from '../support/directory.ts'
 import { gitProcesses, untilGitProcesses } from '../support/git-processes.ts'
 import { createGitServer, type GitServerAnswer } from '../support/git-server.ts'
-import { createRepository, temporaryDirectory } from '../support/repository.ts'
+import { createRepository } from '../support/repository.ts'
 
 /** Large enough that its pack is cut in the middle, with more objects than git unpacks one by one. */
 function createLargeRepository(t: TestContext) {

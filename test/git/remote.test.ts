@@ -6,8 +6,9 @@ import { type TestContext, test } from 'node:test'
 import { listBranches } from '../../src/git/remote.ts'
 import { parseRepositoryUrl } from '../../src/git/repository.ts'
 import { readTree, startCheckout } from '../support/checkout.ts'
+import { temporaryDirectory } from '../support/directory.ts'
 import { createGitServer } from '../support/git-server.ts'
-import { createRepository, temporaryDirectory } from '../support/repository.ts'
+import { createRepository } from '../support/repository.ts'
 
 const noSignal = new AbortController().signal
 

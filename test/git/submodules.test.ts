@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { readTree, startCheckout } from '../support/checkout.ts'
+import { temporaryDirectory } from '../support/directory.ts'
 import { createGitServer, type GitServerOptions } from '../support/git-server.ts'
-import { createRepository, temporaryDirectory } from '../support/repository.ts'
+import { createRepository } from '../support/repository.ts'
 
 /** An `app` and a `lib` beside each other on one server; `lib` has an older commit and a newer one. */
 async function createPair(t: TestContext, options: Partial<GitServerOptions> = {}) {

@@ -13,7 +13,7 @@ import {
   sha,
   slotOf,
 } from '../support/deploy-life.ts'
-import { forever, runMachine, type TestEffect } from '../support/machine-run.ts'
+import { forever, type Run, runMachine, type TestEffect } from '../support/machine-run.ts'
 import { toMermaid } from '../support/mermaid.ts'
 
 const waits: TestEffect = (_, signal) => forever(signal)
@@ -169,17 +169,24 @@ test('from every snapshot of its life a fresh actor reaches the same end', async
   }
 })
 
-test('the service is told who is desired before the switch, and who is live with `live`', async () => {
-  const run = runMachine(machine, happyEffects({ keepInstances: waits }), { input: deployInput() })
+/** What each transition from now on writes of the service. */
+function listenForService(run: Run): unknown[] {
   const told: unknown[] = []
   let before: DeploySnapshot | null = null
   run.actor.subscribe((snapshot) => {
-    told.push(toService(snapshot as DeploySnapshot, before))
+    const written = toService(snapshot as DeploySnapshot, before)
+    if (written) told.push(written)
     before = snapshot as DeploySnapshot
   })
+  return told
+}
+
+test('the service is told who is desired before the switch, and who is live with `live`', async () => {
+  const run = runMachine(machine, happyEffects({ keepInstances: waits }), { input: deployInput() })
+  const told = listenForService(run)
   await run.reached('live')
   run.actor.send({ type: 'instances.reported', at: instant, degraded: true })
-  assert.deepEqual(told.filter(Boolean), [
+  assert.deepEqual(told, [
     { desired_deploy_id: 'dep-1' },
     { live_deploy_id: 'dep-1', desired_deploy_id: 'dep-1', degraded: false },
     { degraded: true, while_live: 'dep-1' },
@@ -195,17 +202,12 @@ for (const [exclusive, claims] of [
     const run = runMachine(machine, happyEffects({ awaitTurn: turn, switchTraffic: waits }), {
       input: deployInput(),
     })
-    const told: unknown[] = []
-    let before: DeploySnapshot | null = null
-    run.actor.subscribe((snapshot) => {
-      told.push(toService(snapshot as DeploySnapshot, before))
-      before = snapshot as DeploySnapshot
-    })
+    const told = listenForService(run)
     await run.reached('running.switching')
     run.actor.send({ type: 'cancel', at: instant, by: 'Ada' })
     await run.reached('canceled')
     const claim = { desired_deploy_id: 'dep-1' }
-    assert.deepEqual(told.filter(Boolean), [...Array(claims).fill(claim), { desired_deploy_id: 'dep-0' }])
+    assert.deepEqual(told, [...Array(claims).fill(claim), { desired_deploy_id: 'dep-0' }])
   })
 }
 

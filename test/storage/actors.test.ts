@@ -2,8 +2,9 @@
 // commit.
 import { deepEqual, equal, rejects, throws } from 'node:assert/strict'
 import { test } from 'node:test'
+import { temporaryDirectory } from '../support/directory.ts'
 import { flipBit, rawTables, serviceRow, transitionOf } from '../support/stored.ts'
-import { instant, temporaryDirectory, temporaryStorage } from '../support/supervised.ts'
+import { instant, temporaryStorage } from '../support/supervised.ts'
 
 const ids = (found: Iterable<{ id: string }>) => [...found].map(({ id }) => id)
 

@@ -1,7 +1,8 @@
 // Addresses of instances: one holder each, the next one rather than the lowest, and given back when it ends.
 import { deepEqual, equal, rejects } from 'node:assert/strict'
 import { test } from 'node:test'
-import { temporaryDirectory, temporaryStorage } from '../support/supervised.ts'
+import { temporaryDirectory } from '../support/directory.ts'
+import { temporaryStorage } from '../support/supervised.ts'
 
 const range = { first: '10.201.0.2', last: '10.201.0.5' }
 

@@ -3,7 +3,7 @@ import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Change, createChanges } from '../../storage/changes.ts'
 import { openStore, type Store } from '../../storage/store.ts'
-import { temporaryDirectory } from '../support/repository.ts'
+import { temporaryDirectory } from '../support/directory.ts'
 import { openTestStore } from '../support/stored.ts'
 
 const change = { kind: 'deploy', id: 'dep-1', service_id: 'svc-1', status: 'live' }

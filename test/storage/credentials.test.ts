@@ -2,8 +2,9 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { filesWith } from '../support/canary.ts'
+import { temporaryDirectory } from '../support/directory.ts'
 import { serviceRow } from '../support/stored.ts'
-import { temporaryDirectory, temporaryStorage } from '../support/supervised.ts'
+import { temporaryStorage } from '../support/supervised.ts'
 
 const id = 'svc-01hnzxd07m5cen5xa66emzsrzw'
 const ada = { username: 'ada', password: 'canary-pässword-93c1', origin: 'https://example.com' }

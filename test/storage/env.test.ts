@@ -4,7 +4,8 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type { EnvVar } from '../../storage/env.ts'
 import { filesWith } from '../support/canary.ts'
-import { temporaryDirectory, temporaryStorage } from '../support/supervised.ts'
+import { temporaryDirectory } from '../support/directory.ts'
+import { temporaryStorage } from '../support/supervised.ts'
 
 const key = fc.stringMatching(/^[A-Za-z_][A-Za-z0-9_]{0,20}$/)
 const value = fc.string({ unit: 'binary', maxLength: 200 }).map((text) => text.replaceAll('\0', ''))

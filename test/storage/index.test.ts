@@ -17,8 +17,9 @@ import { createIds } from '../../storage/ids.ts'
 import { openStorage } from '../../storage/index.ts'
 import { migrate } from '../../storage/migrations.ts'
 import { openStore } from '../../storage/store.ts'
+import { temporaryDirectory } from '../support/directory.ts'
 import { serviceRow, transitionOf } from '../support/stored.ts'
-import { instant, temporaryDirectory, temporaryStorage } from '../support/supervised.ts'
+import { instant, temporaryStorage } from '../support/supervised.ts'
 
 const onPanic = (reason: string) => {
   throw new Error(reason)

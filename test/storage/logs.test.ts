@@ -3,8 +3,8 @@ import { readdirSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
+import { temporaryDirectory } from '../support/directory.ts'
 import { followLog, nextChange, openTestLogs, readLog } from '../support/logs.ts'
-import { temporaryDirectory } from '../support/repository.ts'
 
 const ts = '2026-01-02T03:04:05.678Z'
 

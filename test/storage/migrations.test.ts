@@ -3,8 +3,8 @@ import { deepEqual, rejects } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { type Migration, migrate } from '../../storage/migrations.ts'
 import { openStore } from '../../storage/store.ts'
+import { temporaryDirectory } from '../support/directory.ts'
 import { openTestStore } from '../support/stored.ts'
-import { temporaryDirectory } from '../support/supervised.ts'
 
 /** A store of schema 1, with a row in it. */
 async function oldStore(t: TestContext) {

@@ -3,7 +3,7 @@ import { readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { openSealer } from '../../storage/secrets.ts'
-import { temporaryDirectory } from '../support/repository.ts'
+import { temporaryDirectory } from '../support/directory.ts'
 
 test('what was sealed opens again after a restart, byte for byte', (t) => {
   const directory = temporaryDirectory(t)

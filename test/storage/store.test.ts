@@ -3,7 +3,7 @@ import { deepEqual, equal, rejects, throws } from 'node:assert/strict'
 import { test } from 'node:test'
 import { StorageError } from '../../storage/errors.ts'
 import { openStore } from '../../storage/store.ts'
-import { temporaryDirectory } from '../support/repository.ts'
+import { temporaryDirectory } from '../support/directory.ts'
 import { holdStore } from '../support/store-holder.ts'
 import { flipBit, openTestStore } from '../support/stored.ts'
 

@@ -31,6 +31,14 @@ test('restarts in a row count up from the number on record', () => {
   assert.deepEqual(counts, [1, 2, 3])
 })
 
+test('what is on no record counts up by itself', () => {
+  const { restarts } = policyAt(0)
+  assert.deepEqual(
+    [restarts.next('store of dep-1'), restarts.next('store of dep-1'), restarts.next('other')],
+    [1, 2, 1],
+  )
+})
+
 test('after more than ten quiet minutes the count begins anew, for that actor alone', () => {
   const { clock, restarts } = policyAt(0)
   restarts.next('dep-1', 3)

@@ -5,7 +5,7 @@ import type { TestContext } from 'node:test'
 import { type Checkout, checkoutSource } from '../../src/git/checkout.ts'
 import type { Credentials } from '../../src/git/credentials.ts'
 import { parseRepositoryUrl } from '../../src/git/repository.ts'
-import { temporaryDirectory } from './repository.ts'
+import { temporaryDirectory } from './directory.ts'
 
 export interface CheckoutOptions {
   url: string

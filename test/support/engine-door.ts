@@ -3,8 +3,8 @@ import { rmSync } from 'node:fs'
 import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import { temporaryDirectory } from './directory.ts'
 import { ensureEngine } from './engine.ts'
-import { temporaryDirectory } from './supervised.ts'
 
 export interface EngineDoor {
   /** For `--docker`. */

@@ -4,8 +4,8 @@ import { createServer, connect as dial, type Socket } from 'node:net'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { type Engine, openEngine } from '../../src/docker/client.ts'
+import { temporaryDirectory } from './directory.ts'
 import { ensureEngine } from './engine.ts'
-import { temporaryDirectory } from './repository.ts'
 
 export interface EngineProxy {
   engine: Engine

@@ -2,7 +2,7 @@
 // Mind: nothing runs here. A test says itself what a deploy became, with `setDeploy`.
 import { connect } from 'node:net'
 import type { TestContext } from 'node:test'
-import { checkBranch, checkCommit, parseRepositoryUrl } from '../../src/git/repository.ts'
+import { typed } from '../../src/git/typed.ts'
 import { openApi } from '../../src/http/api.ts'
 import type { ActorPort, HttpContext } from '../../src/http/context.ts'
 import { type DeployRequest, queuedRecord } from '../../src/http/deploy-request.ts'
@@ -73,14 +73,7 @@ export function createContext(storage: Storage): HttpContext {
       engine: async () => ({ version: '20.10.0', cpus: 2, memoryBytes: 1024 }),
       diskFreeBytes: async () => 4096,
     },
-    parse: {
-      repository: (text) => {
-        const { url, credentials } = parseRepositoryUrl(text)
-        return { url, credentials: credentials && { ...credentials, origin: new URL(url).origin } }
-      },
-      branch: checkBranch,
-      commit: checkCommit,
-    },
+    parse: typed,
   }
 }
 

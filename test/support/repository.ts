@@ -1,10 +1,10 @@
 // A real git repository in a temp folder, written commit by commit. Works without any git configuration on
 // the host.
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { TestContext } from 'node:test'
+import { temporaryDirectory } from './directory.ts'
 
 export interface TestRepository {
   /** A clone can be made from here; the last part is its name on a git server that serves `root`. */
@@ -64,13 +64,6 @@ export function createRepository(t: TestContext, options: TestRepositoryOptions 
       return commitAll(`Add ${path}`)
     },
   }
-}
-
-/** Gone when the test is over; a path without links, as git prints it. */
-export function temporaryDirectory(t: TestContext): string {
-  const directory = realpathSync(mkdtempSync(join(tmpdir(), 'berth-test-')))
-  t.after(() => rmSync(directory, { recursive: true, force: true }))
-  return directory
 }
 
 function writeFile(path: string, content: string | { symlink: string }): void {

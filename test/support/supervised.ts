@@ -1,25 +1,17 @@
 // A supervisor over real storage, with a catalogue of one kind, for tests. Cleans up after the test.
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { rmSync } from 'node:fs'
 import type { TestContext } from 'node:test'
 import type { KindName } from '../../machines/index.ts'
 import { createLogger } from '../../src/logger.ts'
 import { Supervisor } from '../../src/supervisor/supervisor.ts'
 import { openStorage, type Storage } from '../../storage/index.ts'
+import { temporaryDirectory } from './directory.ts'
 import * as errand from './errand.ts'
 
 export type ErrandEffect = (input: { id: string }, signal: AbortSignal) => Promise<{ at: string }>
 
 export const silent = createLogger({ level: 'silent' })
 export const instant = '2026-01-01T00:00:00.000Z'
-
-/** A data directory of the test. */
-export function temporaryDirectory(t: TestContext): string {
-  const directory = mkdtempSync(join(tmpdir(), 'berth-test-'))
-  t.after(() => rmSync(directory, { recursive: true, force: true }))
-  return directory
-}
 
 export async function temporaryStorage(t: TestContext, directory = temporaryDirectory(t)): Promise<Storage> {
   const storage = await openStorage(directory, { onPanic: (reason) => assertNever(reason) })

@@ -3,7 +3,7 @@
 import { access } from 'node:fs/promises'
 import { join, normalize, relative } from 'node:path'
 import { inspectImage } from '../../docker/images.ts'
-import { imageName, ownerLabels } from '../../docker/names.ts'
+import { imageName, labels, ownerLabels } from '../../docker/names.ts'
 import { Failure } from '../../errors.ts'
 import { type Host, isoNow } from '../host.ts'
 import { whileEngineReturns } from '../waiting.ts'
@@ -58,7 +58,7 @@ async function buildInSlot(
         dockerfile,
         sourceDir: checkoutDirectory(host, input.id),
         tag: image,
-        labels: { ...ownerLabels(host.owner), 'berth.kind': 'image', 'berth.id': input.id },
+        labels: { ...ownerLabels(host.owner), [labels.kind]: 'image', [labels.id]: input.id },
         noCache: input.clearCache,
         buildArgs: {},
         onLine: log.write,

@@ -44,7 +44,7 @@ function credentialsFor(host: Host, serviceId: string, { url, kind }: Repository
 }
 
 /** What a deploy keeps in the data directory while it works. */
-export function workDirectory(host: Host, deployId: string): string {
+function workDirectory(host: Host, deployId: string): string {
   return join(host.settings.dataDir, 'work', deployId)
 }
 

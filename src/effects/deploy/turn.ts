@@ -42,16 +42,12 @@ export function awaitTurn(host: Host) {
 
 const noTurn = { formerDeployId: null, exclusive: false, checkMs: 0, drainMs: 0, reused: null }
 
-interface Turn {
-  supersededBy: string | null
-}
-
 async function waitForTurn(
   host: Host,
   { id, serviceId }: { id: string; serviceId: string },
   signal: AbortSignal,
   say: (line: string) => void,
-): Promise<Turn> {
+): Promise<{ supersededBy: string | null }> {
   let told: string | null = null
   return untilCommitted(host.storage.changes, serviceId, signal, () => {
     requireService(host, serviceId)
