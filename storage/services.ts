@@ -20,8 +20,8 @@ export interface ServiceSettings {
   publish_dir: string | null
   port: number | null
   health_check_path: string | null
-  health_check_timeout_seconds: number | null
-  drain_seconds: number | null
+  health_check_timeout_seconds: number
+  drain_seconds: number
   schedule: string | null
   timezone: string | null
   overlap: 'skip' | 'queue' | 'replace' | null

@@ -22,7 +22,7 @@ export function openTestStore(t: TestContext, directory: string): Store {
 export function serviceRow(changes: Partial<ServiceRow> = {}): ServiceRow {
   const code = { repo_url: 'https://example.com/shop.git', branch: 'main', image: null, root_dir: null }
   const build = { dockerfile_path: null, build_command: null, start_command: null, publish_dir: null }
-  const health = { port: null, health_check_path: null, health_check_timeout_seconds: null }
+  const health = { port: null, health_check_path: null, health_check_timeout_seconds: 300 }
   const cron = { schedule: null, timezone: null, overlap: null, timeout_seconds: null }
   const room = { disk_mount_path: null, memory_limit_mb: null, cpu_limit: null, custom_domains: [] }
   const life = { live_deploy_id: null, desired_deploy_id: null, degraded: false, deleting: false }
@@ -31,7 +31,7 @@ export function serviceRow(changes: Partial<ServiceRow> = {}): ServiceRow {
     name: 'shop',
     type: 'web_service',
     ...{ ...code, ...build, ...health, ...cron, ...room, ...life },
-    drain_seconds: null,
+    drain_seconds: 30,
     instances: 1,
     auto_deploy: true,
     watch_paths: [],

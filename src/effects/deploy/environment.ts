@@ -2,13 +2,10 @@
 // Mind: an unknown reference fails the deploy with the variable's name, never with its value.
 import type { EnvVar } from '../../../storage/env.ts'
 import { Failure } from '../../errors.ts'
+import { replaceReferences } from '../../references.ts'
 
 /** What `${{kind.NAME.PROP}}` stands for; null when there is no such thing or property. */
 export type Lookup = (kind: string, name: string, property: string) => string | null
-
-/** Closed, or cut off: both are looked at, and both can be escaped. */
-const reference = /\$?\$\{\{(?:([^}]*)\}\})?/g
-const parts = /^\s*(service|datastore)\.([a-z0-9-]+)\.([A-Za-z]+)\s*$/
 
 /** Throws `unresolved_reference`, naming the variable and the reference. */
 export function resolveReferences(vars: EnvVar[], lookup: Lookup): EnvVar[] {
@@ -16,14 +13,11 @@ export function resolveReferences(vars: EnvVar[], lookup: Lookup): EnvVar[] {
 }
 
 function resolveValue(key: string, value: string, lookup: Lookup): string {
-  return value.replace(reference, (text, inner: string | undefined) => {
-    if (text.startsWith('$$')) return text.slice(1)
-    if (inner === undefined)
-      throw new Failure('unresolved_reference', `the variable ${key} has an unclosed \${{`)
-    const [, kind, name, property] = parts.exec(inner) ?? []
-    const found = kind ? lookup(kind, name!, property!) : null
+  return replaceReferences(value, (reference, text) => {
+    const found = reference && lookup(reference.noun, reference.name, reference.property)
     if (found !== null) return found
-    throw new Failure('unresolved_reference', `the variable ${key} refers to ${text}, which does not exist`)
+    const trouble = text.endsWith('}}') ? `refers to ${text}, which does not exist` : 'has an unclosed ${{'
+    throw new Failure('unresolved_reference', `the variable ${key} ${trouble}`)
   })
 }
 

@@ -10,6 +10,7 @@ import { containerName, labels, volumeName } from '../../docker/names.ts'
 import type { InstanceSpec } from '../../docker/spec.ts'
 import { ensureVolume } from '../../docker/volumes.ts'
 import { Failure } from '../../errors.ts'
+import type { ServiceProperty } from '../../references.ts'
 import { type Host, isoNow } from '../host.ts'
 import { whileEngineReturns } from '../waiting.ts'
 import { whileDiskIsBusy, withDisk } from './disk-claim.ts'
@@ -67,13 +68,13 @@ function lookUp(host: Host, kind: string, name: string, property: string): strin
   if (!service || service.deleting) return null
   const live = service.live_deploy_id ? host.storage.actors.record(service.live_deploy_id) : null
   const port = String(service.port ?? live?.port ?? 3000)
-  const values: Record<string, string> = {
+  const values: Record<ServiceProperty, string> = {
     host: service.name,
     port,
     hostport: `${service.name}:${port}`,
     internalUrl: `http://${service.name}:${port}`,
   }
-  return values[property] ?? null
+  return values[property as ServiceProperty] ?? null
 }
 
 /** One instance, running: adopted when it is there already. */

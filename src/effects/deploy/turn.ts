@@ -10,9 +10,6 @@ import { checkFreeDisk } from './disk.ts'
 import { usesDisk } from './disk-claim.ts'
 import { openDeployLog } from './log.ts'
 
-const defaultCheckSeconds = 300
-const defaultDrainSeconds = 30
-
 /** Waits for the turn, then freezes what the deploy runs with. */
 export function awaitTurn(host: Host) {
   return async (input: { id: string; serviceId: string; source: DeploySource }, signal: AbortSignal) => {
@@ -33,8 +30,8 @@ export function awaitTurn(host: Host) {
       supersededBy: null,
       formerDeployId: service.live_deploy_id,
       exclusive: settings.disk_mount_path !== null && usesDisk(host, service.live_deploy_id),
-      checkMs: (settings.health_check_timeout_seconds ?? defaultCheckSeconds) * 1000,
-      drainMs: (settings.drain_seconds ?? defaultDrainSeconds) * 1000,
+      checkMs: settings.health_check_timeout_seconds * 1000,
+      drainMs: settings.drain_seconds * 1000,
       reused: input.source.kind === 'reuse' ? reusedImage(host, service) : null,
     }
   }

@@ -13,7 +13,7 @@ export interface Border {
   types: string[]
 }
 
-const ground = ['src/errors.ts', 'src/logger.ts', 'src/config.ts']
+const ground = ['src/errors.ts', 'src/logger.ts', 'src/config.ts', 'src/references.ts']
 
 // The first line that fits a file counts.
 export const borders: Border[] = [

@@ -1,0 +1,45 @@
+// One grammar of references: what the API calls resolvable is what an instance gets, and nothing else.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { resolveReferences } from '../src/effects/deploy/environment.ts'
+import { isResolvable } from '../src/http/references.ts'
+import { type Reference, referencesIn, serviceProperties } from '../src/references.ts'
+
+const isShop = (name: string) => name === 'shop'
+
+/** Whether an instance would start with this value, on a server with one service, `shop`. */
+function starts(value: string): boolean {
+  const lookup = (noun: string, name: string, property: string) =>
+    noun === 'service' && isShop(name) && serviceProperties.some((known) => known === property) ? 'x' : null
+  try {
+    resolveReferences([{ key: 'A', value }], lookup)
+    return true
+  } catch {
+    return false
+  }
+}
+
+const values = {
+  ...Object.fromEntries(serviceProperties.map((property) => [`\${{service.shop.${property}}}`, true])),
+  'no reference': true,
+  '${{ service.shop.port }} and $${{anything': true,
+  // A service has no address of its own before there is an edge.
+  '${{service.shop.url}}': false,
+  '${{service.gone.port}}': false,
+  '${{datastore.shop.port}}': false,
+  '${{service.shop}}': false,
+  '${{SERVICE.shop.port}}': false,
+  '${{service.Shop.port}}': false,
+  '${{service.shop.port': false,
+}
+
+for (const [value, leads] of Object.entries(values)) {
+  test(`${value} ${leads ? 'is resolvable, and an instance starts with it' : 'is neither'}`, () => {
+    assert.deepEqual([isResolvable(value, isShop), starts(value)], [leads, leads])
+  })
+}
+
+test('references are found in order, and those without form or end are null', () => {
+  const shop: Reference = { noun: 'service', name: 'shop', property: 'port' }
+  assert.deepEqual(referencesIn('${{service.shop.port}} ${{what}} $${{no}} ${{service'), [shop, null, null])
+})
