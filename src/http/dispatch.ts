@@ -54,7 +54,7 @@ function decide(parts: DispatchParts, visit: Visit): unknown {
   if (!target) throw new Failure('not_found', `there is nothing at ${request.path}`)
   if (!route) return refuseMethod(request, target)
   const params = route.params && validate(route.params, decodeParams(target.paramNames, request.params))
-  const asked = route.query && validate(route.query, Object.fromEntries(withoutToken(query)))
+  const asked = askedOf(route, query)
   const eventId = eventIdOf(request, credential)
   const lastEventId = lastEventIdOf(request)
   return perform(parts, route, request, {
@@ -84,7 +84,7 @@ function lastEventIdOf({ headers }: Request): number | undefined {
   return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined
 }
 
-/** What a POST without fields takes: a key that is sent along is a mistake, and said. */
+/** What takes no fields, in a body or a query: a key that is sent along is a mistake, and said. */
 const nothing = z.strictObject({})
 
 /** Reads the body, if the route takes one, and runs the handler: once for an `Idempotency-Key`. */
@@ -100,7 +100,9 @@ function perform(parts: DispatchParts, route: Route, request: Request, call: Omi
   return bytes instanceof Promise ? bytes.then(handle) : handle(bytes)
 }
 
-/** The credential is no parameter of any route. */
-function withoutToken(query: URLSearchParams): [string, string][] {
-  return [...query].filter(([name]) => name !== 'access_token')
+/** A monitor may ask what is public with whatever it likes; the credential is no parameter of any route. */
+function askedOf({ credential, query: schema }: Route, query: URLSearchParams): unknown {
+  if (!schema && (credential === 'public' || query.size === 0)) return undefined
+  const fields = [...query].filter(([name]) => name !== 'access_token')
+  return validate(schema ?? nothing, Object.fromEntries(fields))
 }

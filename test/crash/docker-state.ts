@@ -1,5 +1,6 @@
 // What Docker has of one daemon, as the engine itself tells it. Dangling images count: nobody else removes
 // them.
+import { setTimeout as sleep } from 'node:timers/promises'
 import Docker from 'dockerode'
 import { ensureEngine } from '../support/engine.ts'
 import { findLeftovers } from '../support/leftovers.ts'
@@ -59,6 +60,23 @@ async function readContainer(docker: Docker, name: string): Promise<Container | 
     isRunning: found.State.Running,
     restart: found.HostConfig.RestartPolicy?.Name ?? '',
     address: network?.IPAMConfig?.IPv4Address ?? network?.IPAddress ?? '',
+  }
+}
+
+const restMs = 2000
+const restBoundMs = 60_000
+
+/**
+ * Waits until nothing changes any more. A deploy of a service with a disk that was canceled at its start has
+ * made the former version stop: that one comes back a moment after the cancel has come to its end.
+ */
+export async function untilAtRest(prefix: string): Promise<void> {
+  const deadline = Date.now() + restBoundMs
+  for (let before = ''; Date.now() < deadline; ) {
+    const now = describeDocker(await readDocker(prefix)).join()
+    if (now === before) return
+    before = now
+    await sleep(restMs)
   }
 }
 

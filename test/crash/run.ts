@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createApp } from './app.ts'
 import { type Chance, createChance } from './chance.ts'
 import { createClient } from './client.ts'
-import { describeDocker, readDocker } from './docker-state.ts'
+import { describeDocker, readDocker, untilAtRest } from './docker-state.ts'
 import { type Followers, openFollowers } from './follower.ts'
 import { checkHistories } from './histories.ts'
 import { type Kill, killOnce } from './killer.ts'
@@ -148,6 +148,7 @@ async function createUsers({ chance, victim }: Run): Promise<User[]> {
  */
 async function checkAll({ victim, ledger, followers }: Run, settled: Settled): Promise<void> {
   const api = await victim.whenUp()
+  await untilAtRest(victim.prefix)
   checkHistories(ledger, settled)
   await checkPromises(api, ledger, settled)
   const docker = await checkServing(api, ledger, settled, { prefix: victim.prefix, keepImages })

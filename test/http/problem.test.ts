@@ -78,9 +78,23 @@ test('the request log has the path without its query', async (t) => {
   const told = lines.map(({ level, fields: { ms, request_id, ...rest } }) => ({ level, ...rest }))
   assert.deepEqual(told, [
     { level: 'debug', method: 'GET', path: '/api/v1/services', status: 200 },
-    { level: 'info', method: 'POST', path: '/api/v1/services', status: 201 },
+    { level: 'info', method: 'POST', path: '/api/v1/services', status: 400 },
   ])
   assert.equal(typeof lines[0]?.fields.ms, 'number')
+})
+
+test('a mistyped parameter is refused, whether its route takes any or none', async (t) => {
+  const { call } = await startApi(t)
+  const ask = async (path: string) => {
+    const { status, body } = await call('GET', path)
+    const [first] = (body?.errors ?? []) as { path: string; code: string }[]
+    return [status, first?.path, first?.code]
+  }
+  await call('POST', '/api/v1/services', { body: { name: 'web' } })
+
+  assert.deepEqual(await ask('/api/v1/services?limt=2'), [400, 'limt', 'unknown_key'])
+  assert.deepEqual(await ask('/api/v1/services/web/deploys?limt=2'), [400, 'limt', 'unknown_key'])
+  assert.equal((await ask('/healthz?x=1'))[0], 200)
 })
 
 test('what went wrong inside is in the log under the id that the client got', async (t) => {
