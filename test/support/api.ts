@@ -27,6 +27,9 @@ export interface Api {
   events(path: string, options?: { signal?: AbortSignal; lastEventId?: number }): AsyncGenerator<SseEvent>
 }
 
+/** A connection kept for the next request may be closed by the server in that very moment: then it fails. */
+const fresh = { connection: 'close' }
+
 export function createApi(url: string, token: string): Api {
   const base = `${url}/api/v1`
   const authorization = `Bearer ${token}`
@@ -34,11 +37,8 @@ export function createApi(url: string, token: string): Api {
   async function call(method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
     const sent = body === undefined ? {} : { body: JSON.stringify(body) }
     const type = body === undefined ? {} : { 'content-type': 'application/json' }
-    const response = await fetch(base + path, {
-      method,
-      headers: { authorization, ...type, ...headers },
-      ...sent,
-    })
+    const all = { ...fresh, authorization, ...type, ...headers }
+    const response = await fetch(base + path, { method, headers: all, ...sent })
     const text = await response.text()
     const isJson = response.headers.get('content-type')?.includes('json') ?? false
     const answer = isJson ? JSON.parse(text) : text
