@@ -191,23 +191,6 @@ test('a followed runtime log goes on with the instances of the next deploy', asy
   assert.equal(seen.filter((line) => line === `I am ${first.id}`).length, 1)
 })
 
-test('a followed runtime log has the last words of an instance that crashes at once', async (t) => {
-  const { api } = suite
-  const command =
-    '[ -e /tmp/started ] && { echo my last words; exit 3; }; touch /tmp/started; sleep 7; exit 3'
-  const settings = { type: 'background_worker', start_command: command }
-  const { name } = await createService(t, api, { Dockerfile: await dockerfile() }, settings)
-  const reading = new AbortController()
-  t.after(() => reading.abort())
-  const seen: string[] = []
-  const read = async () => {
-    const events = api.events(`/services/${name}/logs?follow=true&tail=0`, { signal: reading.signal })
-    for await (const { data } of events) seen.push(JSON.parse(data).line)
-  }
-  void read().catch(() => undefined)
-  await until('the last words', async () => seen.includes('my last words'))
-})
-
 test('a restart with nothing live is refused; a queued deploy is answered instead of another', async (t) => {
   const { api } = suite
   const { name, request } = await createService(
@@ -224,4 +207,21 @@ test('a restart with nothing live is refused; a queued deploy is answered instea
   const queued = await request()
   assert.equal((await api.post(`/services/${name}/restart`)).id, queued.id)
   await Promise.all([running, queued].map(({ id }) => finishedDeploy(api, id)))
+})
+
+test('a followed runtime log has the last words of an instance that crashes at once', async (t) => {
+  const { api } = suite
+  const command =
+    '[ -e /tmp/started ] && { echo my last words; exit 3; }; touch /tmp/started; sleep 7; exit 3'
+  const settings = { type: 'background_worker', start_command: command }
+  const { name } = await createService(t, api, { Dockerfile: await dockerfile() }, settings)
+  const reading = new AbortController()
+  t.after(() => reading.abort())
+  const seen: string[] = []
+  const read = async () => {
+    const events = api.events(`/services/${name}/logs?follow=true&tail=0`, { signal: reading.signal })
+    for await (const { data } of events) seen.push(JSON.parse(data).line)
+  }
+  void read().catch(() => undefined)
+  await until('the last words', async () => seen.includes('my last words'))
 })
