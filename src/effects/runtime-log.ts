@@ -69,9 +69,11 @@ async function* followAll(host: Parts, serviceId: string, options: RuntimeLogOpt
     const stop = host.instanceEvents.subscribeService(serviceId, () => wake())
     // Those that are there begin with their last lines, those that come with their first.
     for (let beginning = begin(options.tail); !signal.aborted; beginning = {}) {
-      const woken = untilNudged((listener) => (wake = listener), lookAgainMs, signal)
+      // Caught at once: a reader that leaves while the instances are listed must not end the daemon.
+      const nudged = untilNudged((listener) => (wake = listener), lookAgainMs, signal)
+      const woken = nudged.catch(() => undefined)
       await joinAll(beginning)
-      await woken.catch(() => undefined)
+      await woken
     }
     stop()
   }
