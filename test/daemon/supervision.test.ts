@@ -209,6 +209,22 @@ test('a restart with nothing live is refused; a queued deploy is answered instea
   await Promise.all([running, queued].map(({ id }) => finishedDeploy(api, id)))
 })
 
+test('readers who leave a followed runtime log at any moment leave the daemon as it was', async (t) => {
+  const { api, daemon } = suite
+  const { name } = await createService(t, api, await pageApp('page'))
+  const { pid } = daemon
+  const leave = async (afterMs: number) => {
+    const signal = AbortSignal.timeout(afterMs)
+    const read = async () => {
+      for await (const _ of api.events(`/services/${name}/logs?follow=true`, { signal }));
+    }
+    await read().catch(() => undefined)
+  }
+  for (let afterMs = 1; afterMs <= 60; afterMs++) await leave(afterMs)
+  assert.equal((await api.call('GET', '/info')).status, 200)
+  assert.equal(daemon.pid, pid)
+})
+
 test('a followed runtime log has the last words of an instance that crashes at once', async (t) => {
   const { api } = suite
   const command =
