@@ -5,6 +5,9 @@ import type { Logger } from '../logger.ts'
 import type { HttpContext } from './context.ts'
 import type { EventStream } from './event-stream.ts'
 
+/** Where the API lives; only what a monitor asks lives outside. */
+export const v1 = '/api/v1'
+
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /** What a handler gets. */

@@ -6,6 +6,8 @@ import { fixed, notOffered } from './schemas/fields.ts'
 import type { Request } from './server.ts'
 
 export const defaultBodyLimitBytes = 1024 * 1024
+/** All variables of a service together may have 512 KiB, which JSON can make several times as long. */
+export const envBodyLimitBytes = 4 * 1024 * 1024
 
 /** Checks a value. Throws `invalid_request` with one entry of `errors` for each complaint. */
 export function validate(schema: z.ZodType, value: unknown): unknown {

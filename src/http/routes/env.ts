@@ -1,0 +1,42 @@
+// The env variables of services.
+import { z } from 'zod'
+import * as env from '../handlers/env.ts'
+import { route, tagged, v1 } from '../route.ts'
+import { ChangeEnv, EnvChanges, EnvQuery, EnvVar, ReplaceEnv } from '../schemas/env.ts'
+import { ServiceParams } from '../schemas/service.ts'
+import { envBodyLimitBytes } from '../validation.ts'
+
+export const envRoutes = tagged('Env', [
+  route({
+    method: 'GET',
+    path: `${v1}/services/{id}/env`,
+    summary: 'The env variables, by key',
+    params: ServiceParams,
+    answer: z.array(EnvVar),
+    handler: env.getEnv,
+  }),
+  route({
+    method: 'PUT',
+    path: `${v1}/services/{id}/env`,
+    summary: 'Replaces all env variables',
+    params: ServiceParams,
+    query: EnvQuery,
+    body: ReplaceEnv,
+    bodyLimitBytes: envBodyLimitBytes,
+    answer: z.union([z.array(EnvVar), EnvChanges]),
+    problems: ['conflict'],
+    handler: env.replaceEnv,
+  }),
+  route({
+    method: 'PATCH',
+    path: `${v1}/services/{id}/env`,
+    summary: 'Sets and removes env variables by key',
+    params: ServiceParams,
+    query: EnvQuery,
+    body: ChangeEnv,
+    bodyLimitBytes: envBodyLimitBytes,
+    answer: z.union([z.array(EnvVar), EnvChanges]),
+    problems: ['conflict'],
+    handler: env.updateEnv,
+  }),
+])

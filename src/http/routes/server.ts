@@ -1,0 +1,40 @@
+// The server itself: health, the contract, the machine, the change feed.
+import * as events from '../handlers/events.ts'
+import * as server from '../handlers/server.ts'
+import { type Route, route, tagged, v1 } from '../route.ts'
+import { Document, Info } from '../schemas/info.ts'
+
+export const serverRoutes = (routes: () => readonly Route[]) =>
+  tagged('Server', [
+    route({
+      method: 'GET',
+      path: '/healthz',
+      credential: 'public',
+      summary: 'Whether the server is up: `ok`, or 503 `starting`',
+      answer: 'text',
+      handler: server.health,
+    }),
+    route({
+      method: 'GET',
+      path: `${v1}/openapi.json`,
+      credential: 'public',
+      summary: 'This document',
+      answer: Document,
+      handler: server.createOpenApi(routes),
+    }),
+    route({
+      method: 'GET',
+      path: `${v1}/info`,
+      summary: 'Version, defaults and machine',
+      answer: Info,
+      handler: server.info,
+    }),
+    route({
+      method: 'GET',
+      path: `${v1}/events`,
+      summary:
+        'The change feed: `ready`, then `change` after each commit; `reset` when Last-Event-ID is too old',
+      answer: 'stream',
+      handler: events.followChanges,
+    }),
+  ])

@@ -1,0 +1,121 @@
+// Services: the desired state that a person sets.
+import { z } from 'zod'
+import * as services from '../handlers/services.ts'
+import { route, tagged, v1 } from '../route.ts'
+import { Deploy } from '../schemas/deploy.ts'
+import {
+  CreateService,
+  DeleteQuery,
+  ScaleService,
+  Service,
+  ServiceParams,
+  UpdateService,
+} from '../schemas/service.ts'
+import { ServiceLogQuery, ServiceStatus } from '../schemas/status.ts'
+import { envBodyLimitBytes } from '../validation.ts'
+
+export const serviceRoutes = tagged('Services', [
+  route({
+    method: 'GET',
+    path: `${v1}/services`,
+    summary: 'All services, by name',
+    answer: z.array(Service),
+    handler: services.listServices,
+  }),
+  route({
+    method: 'POST',
+    path: `${v1}/services`,
+    summary: 'Creates a service and, with a repository, queues its first deploy',
+    body: CreateService,
+    bodyLimitBytes: envBodyLimitBytes,
+    answer: Service,
+    status: 201,
+    problems: ['name_taken'],
+    handler: services.createService,
+  }),
+  route({
+    method: 'GET',
+    path: `${v1}/services/{id}`,
+    summary: 'One service',
+    params: ServiceParams,
+    answer: Service,
+    handler: services.getService,
+  }),
+  route({
+    method: 'PATCH',
+    path: `${v1}/services/{id}`,
+    summary:
+      'Changes settings; instances and suspended act at once, the rest with the next deploy or restart',
+    params: ServiceParams,
+    body: UpdateService,
+    answer: Service,
+    problems: ['conflict'],
+    handler: services.updateService,
+  }),
+  route({
+    method: 'DELETE',
+    path: `${v1}/services/{id}`,
+    summary: 'Deletes a service; its disk is kept unless told otherwise',
+    params: ServiceParams,
+    query: DeleteQuery,
+    problems: ['in_use'],
+    handler: services.deleteService,
+  }),
+  route({
+    method: 'GET',
+    path: `${v1}/services/{id}/status`,
+    summary: 'What runs of a service right now',
+    params: ServiceParams,
+    answer: ServiceStatus,
+    problems: ['docker_error', 'docker_unavailable'],
+    handler: services.serviceStatus,
+  }),
+  route({
+    method: 'GET',
+    path: `${v1}/services/{id}/logs`,
+    summary: 'The runtime log: `log` for each line, `end` after the last one unless it follows',
+    params: ServiceParams,
+    query: ServiceLogQuery,
+    answer: 'stream',
+    problems: ['docker_unavailable'],
+    handler: services.serviceLogs,
+  }),
+  route({
+    method: 'POST',
+    path: `${v1}/services/{id}/restart`,
+    summary: 'Runs the live image again, with current settings and env',
+    params: ServiceParams,
+    answer: Deploy,
+    status: 202,
+    problems: ['conflict'],
+    handler: services.restartService,
+  }),
+  route({
+    method: 'POST',
+    path: `${v1}/services/{id}/suspend`,
+    summary: 'Stops all instances until it is resumed',
+    params: ServiceParams,
+    answer: Service,
+    problems: ['conflict'],
+    handler: services.suspendService,
+  }),
+  route({
+    method: 'POST',
+    path: `${v1}/services/{id}/resume`,
+    summary: 'Starts the instances of a suspended service again',
+    params: ServiceParams,
+    answer: Service,
+    problems: ['conflict'],
+    handler: services.resumeService,
+  }),
+  route({
+    method: 'POST',
+    path: `${v1}/services/{id}/scale`,
+    summary: 'Sets the number of instances, at once',
+    params: ServiceParams,
+    body: ScaleService,
+    answer: Service,
+    problems: ['conflict'],
+    handler: services.scaleService,
+  }),
+])
