@@ -86,7 +86,7 @@ function specMaker(engine: Engine, owner: Owner, images: { busybox: string }): D
   }
 }
 
-async function removeAll({ docker, call }: Engine, prefix: string): Promise<void> {
+export async function removeAll({ docker, call }: Engine, prefix: string): Promise<void> {
   const gone = (what: string, removal: () => Promise<unknown>) => acceptStatus(404, call(what, removal))
   const filters = { label: [`${labels.instance}=${prefix}`] }
   for (const { Id } of await docker.listContainers({ all: true, filters })) {

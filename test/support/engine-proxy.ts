@@ -11,6 +11,8 @@ export interface EngineProxy {
   engine: Engine
   /** Breaks every open connection; new ones are let through. */
   cut(): void
+  /** How many connections of ours are open. */
+  count(): number
 }
 
 export async function openEngineProxy(t: TestContext): Promise<EngineProxy> {
@@ -42,5 +44,5 @@ export async function openEngineProxy(t: TestContext): Promise<EngineProxy> {
     cut()
     server.close()
   })
-  return { engine, cut }
+  return { engine, cut, count: () => open.size / 2 }
 }

@@ -14,11 +14,18 @@ type ErrandEvent = { type: 'cancel' | 'note' | 'explode' | 'finish'; at: string 
 export const version = 2
 
 export const machine = setup({
-  types: {} as { context: ErrandContext; input: { id: string; deadlineAt?: number }; events: ErrandEvent },
+  types: {} as {
+    context: ErrandContext
+    input: { id: string; deadlineAt?: number; isOdd?: boolean }
+    events: ErrandEvent
+  },
   actors: { work: slot<SlotInput, SlotOutput>(), clean: slot<SlotInput, SlotOutput>() },
 }).createMachine({
   id: 'errand',
-  context: ({ input }) => ({ id: input.id, deadlineAt: input.deadlineAt, notes: 0, error: null }),
+  context: ({ input: { id, deadlineAt, isOdd } }) => {
+    if (isOdd) throw new Error('an odd errand has no context')
+    return { id, deadlineAt, notes: 0, error: null }
+  },
   initial: 'working',
   states: {
     working: {

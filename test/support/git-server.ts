@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { TestContext } from 'node:test'
+import type { Scope } from './directory.ts'
 
 export interface GitServerRequest {
   method: string
@@ -41,7 +41,7 @@ export interface GitServer {
 
 const stallBytes = 32 * 1024
 
-export async function createGitServer(t: TestContext, options: GitServerOptions): Promise<GitServer> {
+export async function createGitServer(t: Scope, options: GitServerOptions): Promise<GitServer> {
   const requests: GitServerRequest[] = []
   const server = createServer((request, response) => {
     const { method = 'GET', url: path = '/', headers } = request

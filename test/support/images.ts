@@ -1,48 +1,37 @@
-// The base images of tests and demo, made from Debian packages so that no registry is needed. The tag is the
-// hash of what went in: an image that is there is the right one.
-import { createHash } from 'node:crypto'
+// The base images of tests and demo, made from Debian packages; pulled where there are none.
 import { chmod, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { run } from './command.ts'
-import {
-  cacheDirectory,
-  choosePackages,
-  fetchPackages,
-  PackagesMissing,
-  type PackageWish,
-  readPackage,
-} from './debian-packages.ts'
+import { run } from '../../src/base-images/command.ts'
+import { cacheDirectory, PackagesMissing } from '../../src/base-images/debian-packages.ts'
+import { ensureImage, type ImageStore, type Recipe } from '../../src/base-images/recipe.ts'
+import type { RootFilesystem } from '../../src/base-images/root-filesystem.ts'
 import { ensureEngine } from './engine.ts'
 import { askEngine } from './engine-request.ts'
-import { withFileLock } from './file-lock.ts'
-import { createImageArchive, type ImageSettings } from './image-archive.ts'
-import { createRootFilesystem, type RootFilesystem } from './root-filesystem.ts'
 import { Unprepared } from './unprepared.ts'
 
-interface Recipe {
-  name: string
-  /** Raised when the recipe or what it is cooked with changes. */
-  version: number
-  wish: PackageWish
-  /** What goes in beside the packages, by version. */
-  extra: string
-  command: string[]
-  finish(root: RootFilesystem): Promise<void>
+interface TestRecipe extends Recipe {
   /** What a registry offers in its place. */
   substitute: string
 }
 
-const busybox: Recipe = {
+const settings = {
+  Env: ['PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'],
+  Labels: { 'berth.test': 'base' },
+}
+
+const busybox: TestRecipe = {
+  repository: 'localhost/berth-test',
   name: 'busybox',
   version: 1,
   wish: { packages: ['busybox-static'], without: [] },
   extra: '',
-  command: ['sh'],
-  finish: async () => {},
+  settings: { ...settings, Cmd: ['sh'] },
+  finish: addSystem,
   substitute: 'busybox:1.37.0',
 }
 
-const node: Recipe = {
+const node: TestRecipe = {
+  repository: 'localhost/berth-test',
   name: 'node',
   version: 1,
   wish: {
@@ -60,58 +49,38 @@ const node: Recipe = {
     ],
   },
   extra: process.version,
-  command: ['node'],
-  finish: addNode,
+  settings: { ...settings, Cmd: ['node'] },
+  async finish(root) {
+    await addSystem(root)
+    await addNode(root)
+  },
   substitute: `node:${process.versions.node}-slim`,
 }
 
 /** The names of the images, which are on the engine when this resolves. The first run takes a few seconds. */
 export async function baseImages(): Promise<{ busybox: string; node: string }> {
   const engine = await ensureEngine()
-  return { busybox: await ensureImage(engine, busybox), node: await ensureImage(engine, node) }
+  return { busybox: await ensureTestImage(engine, busybox), node: await ensureTestImage(engine, node) }
 }
 
-async function ensureImage(engine: string, recipe: Recipe): Promise<string> {
+async function ensureTestImage(engine: string, recipe: TestRecipe): Promise<string> {
+  const store: ImageStore = {
+    has: (reference) => hasImage(engine, reference),
+    load: (archive) => loadImage(engine, archive),
+  }
+  const onMake = (reference: string) =>
+    console.error(`Making the base image ${reference} from Debian packages …`)
   try {
-    return await ensureOwnImage(engine, recipe)
+    return await ensureImage(store, recipe, { onMake })
   } catch (error) {
     if (!(error instanceof PackagesMissing)) throw error
     return pullSubstitute(engine, recipe, error.message)
   }
 }
 
-async function ensureOwnImage(engine: string, recipe: Recipe): Promise<string> {
-  const files = await choosePackages(recipe.wish)
-  const reference = referenceOf(recipe, files)
-  if (await hasImage(engine, reference)) return reference
-  return withFileLock(join(cacheDirectory, `image-${recipe.name}.lock`), async () => {
-    if (await hasImage(engine, reference)) return reference
-    console.error(`Making the base image ${reference} from Debian packages …`)
-    await fetchPackages(recipe.wish, files)
-    await loadImage(engine, await cook(recipe, files, reference))
-    return reference
-  })
-}
-
-// `localhost/` keeps an engine that misses the image from asking a public registry for it.
-function referenceOf(recipe: Recipe, files: string[]): string {
-  const inputs = JSON.stringify([recipe.version, recipe.extra, process.arch, files])
-  const hash = createHash('sha256').update(inputs).digest('hex').slice(0, 12)
-  return `localhost/berth-test/${recipe.name}:${hash}`
-}
-
-async function cook(recipe: Recipe, files: string[], reference: string): Promise<Buffer> {
-  const root = createRootFilesystem()
-  for (const file of files) await root.unpack(await readPackage(file))
+async function addSystem(root: RootFilesystem): Promise<void> {
   await addApplets(root)
   addAccounts(root)
-  await recipe.finish(root)
-  const settings: ImageSettings = {
-    Env: ['PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'],
-    Cmd: recipe.command,
-    Labels: { 'berth.test': 'base' },
-  }
-  return createImageArchive(reference, await root.toTar(), settings)
 }
 
 // The static busybox runs here as well as in the image, and knows best which programs it is.
@@ -151,7 +120,7 @@ async function loadImage(engine: string, archive: Buffer): Promise<void> {
   refuseFailure('the engine could not load the image', answer)
 }
 
-async function pullSubstitute(engine: string, recipe: Recipe, reason: string): Promise<string> {
+async function pullSubstitute(engine: string, recipe: TestRecipe, reason: string): Promise<string> {
   const reference = recipe.substitute
   if (await hasImage(engine, reference)) return reference
   console.error(`No ${recipe.name} image from Debian packages (${reason}): pulling ${reference} instead …`)

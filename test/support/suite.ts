@@ -1,7 +1,8 @@
 // One daemon for all tests of a file, and services of a test on it: real git, real Docker.
-import { after, before, type TestContext } from 'node:test'
+import { after, before } from 'node:test'
 import type { Api, Body } from './api.ts'
 import { type DaemonOptions, launchDaemon, type TestDaemon } from './daemon.ts'
+import type { Scope } from './directory.ts'
 import { createRepository, type TestRepository } from './repository.ts'
 import { finishedDeploy, pageApp } from './service.ts'
 
@@ -43,7 +44,7 @@ export interface TestService {
 
 /** A service made from a repository with these files; its first deploy is finished. */
 export async function createService(
-  t: TestContext,
+  t: Scope,
   api: Api,
   files: Record<string, string> | null,
   settings: object = {},

@@ -7,12 +7,15 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { apt, hasApt, withFreshLists } from './apt.ts'
 import { runForBytes } from './command.ts'
+import { withFileLock } from './file-lock.ts'
 
 export interface PackageWish {
   /** Wanted with all that they depend on, */
   packages: string[]
-  /** except for what only their installation scripts need. */
-  without: string[]
+  /** except for what only their installation scripts need, */
+  without?: string[]
+  /** or of all this nothing but these. */
+  only?: string[]
 }
 
 /** There is no apt, or it reaches no mirror that has what is wanted. */
@@ -22,30 +25,33 @@ export const cacheDirectory = join(process.env.XDG_CACHE_HOME || join(homedir(),
 const packageDirectory = join(cacheDirectory, 'packages')
 
 /** The file names that fulfil a wish. What was fetched once is chosen again, without asking apt. */
-export async function choosePackages(wish: PackageWish): Promise<string[]> {
+export async function choosePackages(wish: PackageWish, signal?: AbortSignal): Promise<string[]> {
   const remembered = await recall(wish)
-  return remembered ?? (await askApt(() => resolve(wish)))
+  return remembered ?? (await askApt(() => resolve(wish, signal), signal))
 }
 
 /** Fetches what the cache lacks, and remembers the choice. */
-export async function fetchPackages(wish: PackageWish, files: string[]): Promise<void> {
+export async function fetchPackages(wish: PackageWish, files: string[], signal?: AbortSignal): Promise<void> {
   const missing = files.filter((file) => !existsSync(join(packageDirectory, file)))
-  if (missing.length > 0) await askApt(() => download(missing))
+  if (missing.length > 0) await askApt(() => download(missing, signal), signal)
   const path = choiceFile(wish)
   await writeFile(`${path}.${process.pid}`, `${JSON.stringify(files, null, 2)}\n`)
   await rename(`${path}.${process.pid}`, path)
 }
 
 /** What a package would put on the disk, as a tar archive. */
-export function readPackage(file: string): Promise<Buffer> {
-  return runForBytes('dpkg-deb', ['--fsys-tarfile', join(packageDirectory, file)])
+export function readPackage(file: string, signal?: AbortSignal): Promise<Buffer> {
+  return runForBytes('dpkg-deb', ['--fsys-tarfile', join(packageDirectory, file)], { signal })
 }
 
-async function askApt<T>(question: () => Promise<T>): Promise<T> {
+async function askApt<T>(question: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!hasApt()) throw new PackagesMissing('there is no apt here')
   try {
-    return await withFreshLists(question)
+    // Two that renew the lists at once would be refused, one of them.
+    const ask = () => withFreshLists(question, signal)
+    return await withFileLock(join(cacheDirectory, 'apt.lock'), ask, signal)
   } catch (error) {
+    signal?.throwIfAborted()
     throw new PackagesMissing(error instanceof Error ? error.message : String(error))
   }
 }
@@ -63,22 +69,28 @@ async function recall(wish: PackageWish): Promise<string[] | null> {
 }
 
 // With an empty status file apt plans for a machine that has nothing: what is installed here does not matter.
-async function resolve(wish: PackageWish): Promise<string[]> {
+async function resolve(wish: PackageWish, signal: AbortSignal | undefined): Promise<string[]> {
   const state = join(packageDirectory, 'empty')
   await mkdir(join(state, 'partial'), { recursive: true })
   await writeFile(join(state, 'status'), '')
   const nothingInstalled = ['-o', `Dir::State::status=${state}/status`, '-o', `Dir::Cache::archives=${state}`]
   const plan = ['install', '--print-uris', '-qq', '--no-install-recommends', ...wish.packages]
-  const lines = (await apt([...nothingInstalled, ...plan])).split('\n').filter((line) => line.startsWith("'"))
+  const answer = await apt([...nothingInstalled, ...plan], { signal })
+  const lines = answer.split('\n').filter((line) => line.startsWith("'"))
   const files = lines.map((line) => line.split(' ')[1] ?? '')
-  return files.filter((file) => !wish.without.includes(nameOf(file))).sort()
+  return files.filter((file) => isWanted(wish, nameOf(file))).sort()
+}
+
+function isWanted({ without = [], only }: PackageWish, name: string): boolean {
+  return !without.includes(name) && (only?.includes(name) ?? true)
 }
 
 // Into a folder of its own first: a download that was cut short must never pass for a package.
-async function download(files: string[]): Promise<void> {
+async function download(files: string[], signal: AbortSignal | undefined): Promise<void> {
   const arrival = await mkdtemp(join(packageDirectory, 'arriving-'))
   try {
-    await apt(['download', '-o', 'APT::Sandbox::User=root', ...files.map(versionedName)], arrival)
+    const args = ['download', '-o', 'APT::Sandbox::User=root', ...files.map(versionedName)]
+    await apt(args, { cwd: arrival, signal })
     for (const file of await readdir(arrival)) await rename(join(arrival, file), join(packageDirectory, file))
   } finally {
     await rm(arrival, { recursive: true })

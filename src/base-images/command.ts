@@ -1,8 +1,14 @@
-// Child processes of the tests' own tools, started with an argument array. `sbin` is on their path, where
-// dockerd and iptables live and which a plain `su` leaves out.
+// Child processes that prepare images, started with an argument array. `sbin` is on their path, where dockerd
+// and iptables live and which a plain `su` leaves out.
 import { execFile } from 'node:child_process'
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
+
+export interface CommandOptions {
+  cwd?: string | undefined
+  /** Ends the process; the call then rejects with the signal's reason. */
+  signal?: AbortSignal | undefined
+}
 
 const searchPath = [process.env.PATH ?? '', '/usr/local/sbin', '/usr/sbin', '/sbin'].join(delimiter)
 
@@ -14,17 +20,23 @@ export const commandEnv: NodeJS.ProcessEnv = {
 }
 
 /** Runs a program to its end and gives its output; rejects with what it said when it fails. */
-export async function run(command: string, args: string[], cwd?: string): Promise<string> {
-  const output = await runForBytes(command, args, cwd)
+export async function run(command: string, args: string[], options: CommandOptions = {}): Promise<string> {
+  const output = await runForBytes(command, args, options)
   return output.toString('utf8')
 }
 
 /** The same for output that is not text, up to 1 GiB. */
-export function runForBytes(command: string, args: string[], cwd?: string): Promise<Buffer> {
-  const options = { cwd, env: commandEnv, encoding: 'buffer', maxBuffer: 2 ** 30 } as const
+export async function runForBytes(
+  command: string,
+  args: string[],
+  { cwd, signal }: CommandOptions = {},
+): Promise<Buffer> {
+  signal?.throwIfAborted()
+  const options = { cwd, signal, env: commandEnv, encoding: 'buffer', maxBuffer: 2 ** 30 } as const
   return new Promise((resolve, reject) => {
     execFile(command, args, options, (error, stdout, stderr) => {
       if (!error) return resolve(stdout)
+      if (signal?.aborted) return reject(signal.reason)
       const reason = stderr.toString('utf8').trim() || error.message
       reject(new Error(`${command} ${args[0] ?? ''} failed: ${reason}`))
     })

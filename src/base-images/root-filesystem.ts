@@ -15,6 +15,8 @@ export interface RootFilesystem {
   symlink(path: string, target: string): void
   /** Lays the content of a tar archive over what is there. */
   unpack(tar: Buffer): Promise<void>
+  /** Takes a file away. */
+  remove(path: string): void
   has(path: string): boolean
   /** The paths of the files below a folder, in order. */
   paths(folder: string): string[]
@@ -36,6 +38,7 @@ export function createRootFilesystem(): RootFilesystem {
     directory: (path, mode = 0o755) => put(path, { type: 'directory', mode }),
     symlink: (path, target) => put(path, { type: 'symlink', mode: 0o777, target }),
     unpack: (tar) => unpackInto(entries, tar),
+    remove: (path) => void entries.delete(placeOf(path)),
     has: (path) => entries.has(placeOf(path)),
     paths: (folder) => filePaths(entries).filter((path) => path.startsWith(`${folder}/`)),
     read: (path) => contentOf(entries, placeOf(path)),

@@ -5,12 +5,20 @@ import { once } from 'node:events'
 import { mkdir, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-/** Waits for its turn at `path`, runs, and gives the turn back. Holds between processes and within one. */
-export async function withFileLock<T>(path: string, work: () => Promise<T>): Promise<T> {
+/**
+ * Waits for its turn at `path`, runs, and gives the turn back. Holds between processes and within one. An
+ * abort ends the wait with the signal's reason.
+ */
+export async function withFileLock<T>(
+  path: string,
+  work: () => Promise<T>,
+  signal?: AbortSignal,
+): Promise<T> {
+  signal?.throwIfAborted()
   await mkdir(dirname(path), { recursive: true })
   const file = await open(path, 'a')
   try {
-    await lock(file.fd)
+    await lock(file.fd, signal)
     return await work()
   } finally {
     await file.close()
@@ -19,8 +27,11 @@ export async function withFileLock<T>(path: string, work: () => Promise<T>): Pro
 
 // Node has no flock(2). util-linux's program takes the lock on a descriptor that it inherits: the lock
 // belongs to the open file that both share, and stays ours when the program has ended.
-async function lock(fd: number): Promise<void> {
-  const helper = spawn('flock', ['3'], { stdio: ['ignore', 'ignore', 'inherit', fd] })
-  const [code] = await once(helper, 'exit')
+async function lock(fd: number, signal: AbortSignal | undefined): Promise<void> {
+  const helper = spawn('flock', ['3'], { signal, stdio: ['ignore', 'ignore', 'inherit', fd] })
+  const [code] = await once(helper, 'exit').catch((error: unknown) => {
+    signal?.throwIfAborted()
+    throw error
+  })
   if (code !== 0) throw new Error(`flock ended with ${code}`)
 }

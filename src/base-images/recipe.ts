@@ -1,0 +1,77 @@
+// An image made from Debian packages and files of ours, where no registry is needed. The tag is the hash of
+// what went in: an image that is there is the right one.
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import {
+  cacheDirectory,
+  choosePackages,
+  fetchPackages,
+  type PackageWish,
+  readPackage,
+} from './debian-packages.ts'
+import { withFileLock } from './file-lock.ts'
+import { createImageArchive, type ImageSettings } from './image-archive.ts'
+import { createRootFilesystem, type RootFilesystem } from './root-filesystem.ts'
+
+export interface Recipe {
+  /** `localhost/` keeps an engine that misses the image from asking a public registry for it. */
+  repository: `localhost/${string}`
+  name: string
+  /** Raised when the recipe or what it is cooked with changes. */
+  version: number
+  wish: PackageWish
+  /** What goes in beside the packages, by version. */
+  extra: string
+  settings: ImageSettings
+  finish(root: RootFilesystem): Promise<void>
+}
+
+/** The engine, as far as images go in. */
+export interface ImageStore {
+  has(reference: string): Promise<boolean>
+  /** Takes the archive that `docker load` reads. */
+  load(archive: Buffer): Promise<void>
+}
+
+export interface EnsureOptions {
+  /** Called before the image is made, which takes a few seconds. */
+  onMake(reference: string): void
+  signal?: AbortSignal
+}
+
+/** The name of the image, which is in the store when this resolves. Throws `PackagesMissing`. */
+export async function ensureImage(
+  store: ImageStore,
+  recipe: Recipe,
+  { onMake, signal }: EnsureOptions,
+): Promise<string> {
+  const files = await choosePackages(recipe.wish, signal)
+  const reference = referenceOf(recipe, files)
+  if (await store.has(reference)) return reference
+  const make = async () => {
+    if (await store.has(reference)) return reference
+    onMake(reference)
+    await fetchPackages(recipe.wish, files, signal)
+    await store.load(await cook(recipe, files, reference, signal))
+    return reference
+  }
+  return withFileLock(join(cacheDirectory, `image-${recipe.name}.lock`), make, signal)
+}
+
+function referenceOf(recipe: Recipe, files: string[]): string {
+  const inputs = JSON.stringify([recipe.version, recipe.extra, process.arch, files])
+  const hash = createHash('sha256').update(inputs).digest('hex').slice(0, 12)
+  return `${recipe.repository}/${recipe.name}:${hash}`
+}
+
+async function cook(
+  recipe: Recipe,
+  files: string[],
+  reference: string,
+  signal: AbortSignal | undefined,
+): Promise<Buffer> {
+  const root = createRootFilesystem()
+  for (const file of files) await root.unpack(await readPackage(file, signal))
+  await recipe.finish(root)
+  return createImageArchive(reference, await root.toTar(), recipe.settings)
+}

@@ -1,0 +1,170 @@
+// What the static server is beside its packages: nginx, told how to serve a site. Mind the two owners: the
+// site belongs to one user and the server runs as another, so that `if_not_owner` follows a link within the
+// site and none that leaves it.
+
+/** Whom nginx runs as, and who owns what it serves. */
+export const serverUser = 65_534
+export const siteOwner = 65_533
+
+// What nginx writes at its start lies in memory: all else may be mounted read-only.
+const entrypoint = `#!/bin/sh
+set -eu
+port=\${PORT:-8080}
+case $port in *[!0-9]*) echo "PORT is '$port', which is not a number" >&2; exit 64 ;; esac
+case \${BERTH_SPA:-0} in 0 | false) kind=pages ;; *) kind=app ;; esac
+for run in /dev/shm /tmp; do if [ -w "$run" ]; then break; fi; done
+cat > "$run/nginx.conf" <<END
+daemon off;
+pid $run/nginx.pid;
+error_log stderr;
+load_module /usr/lib/nginx/modules/ngx_http_brotli_filter_module.so;
+events { worker_connections 4096; }
+http {
+  client_body_temp_path $run/body;
+  proxy_temp_path $run/proxy;
+  fastcgi_temp_path $run/fastcgi;
+  uwsgi_temp_path $run/uwsgi;
+  scgi_temp_path $run/scgi;
+  include /etc/nginx/http.conf;
+  server {
+    listen $port;
+    include /etc/nginx/server.conf;
+    include /etc/nginx/$kind.conf;
+  }
+}
+END
+exec nginx -e stderr -c "$run/nginx.conf"
+`
+
+const types: Record<string, string> = {
+  'application/atom+xml': 'atom',
+  'application/epub+zip': 'epub',
+  'application/gzip': 'gz',
+  'application/json': 'json map',
+  'application/ld+json': 'jsonld',
+  'application/manifest+json': 'webmanifest',
+  'application/pdf': 'pdf',
+  'application/rss+xml': 'rss',
+  'application/vnd.ms-fontobject': 'eot',
+  'application/wasm': 'wasm',
+  'application/xhtml+xml': 'xhtml',
+  'application/zip': 'zip',
+  'audio/flac': 'flac',
+  'audio/mp4': 'm4a',
+  'audio/mpeg': 'mp3',
+  'audio/ogg': 'oga ogg opus',
+  'audio/wav': 'wav',
+  'font/otf': 'otf',
+  'font/ttf': 'ttf',
+  'font/woff': 'woff',
+  'font/woff2': 'woff2',
+  'image/apng': 'apng',
+  'image/avif': 'avif',
+  'image/bmp': 'bmp',
+  'image/gif': 'gif',
+  'image/jpeg': 'jpg jpeg',
+  'image/jxl': 'jxl',
+  'image/png': 'png',
+  'image/svg+xml': 'svg',
+  'image/tiff': 'tif tiff',
+  'image/webp': 'webp',
+  'image/x-icon': 'ico',
+  'model/gltf+json': 'gltf',
+  'model/gltf-binary': 'glb',
+  'text/calendar': 'ics',
+  'text/css': 'css',
+  'text/csv': 'csv',
+  'text/html': 'html htm',
+  'text/javascript': 'js mjs',
+  'text/markdown': 'md markdown',
+  'text/plain': 'txt text log',
+  'text/vtt': 'vtt',
+  'text/xml': 'xml xsl',
+  'video/mp2t': 'ts',
+  'video/mp4': 'mp4 m4v',
+  'video/ogg': 'ogv',
+  'video/quicktime': 'mov',
+  'video/webm': 'webm',
+}
+
+/** text/html goes without saying, and is a warning when said. */
+const texts = Object.keys(types).filter((type) => type.startsWith('text/') && type !== 'text/html')
+const packable = Object.keys(types).filter((type) => /json|xml|wasm|ttf|otf|fontobject|bmp|icon/.test(type))
+const compressed = [...new Set([...texts, ...packable])].join(' ')
+const extensions = Object.entries(types).flatMap(([type, names]) => (type === 'text/html' ? [] : [names]))
+
+// No brotli_static: it counts its path one too long, and disable_symlinks then takes the file for a folder.
+// An answer may be kept for ever only when its name is made of its content. Everything else is asked for
+// again each time, which costs 304s and shows a new version at once.
+const http = `
+types {
+${Object.entries(types)
+  .map(([type, names]) => `  ${type} ${names};`)
+  .join('\n')}
+}
+default_type application/octet-stream;
+charset utf-8;
+charset_types ${texts.join(' ')};
+server_tokens off;
+absolute_redirect off;
+access_log off;
+log_not_found off;
+sendfile on;
+tcp_nopush on;
+gzip on;
+gzip_vary on;
+gzip_proxied any;
+gzip_comp_level 5;
+gzip_min_length 512;
+gzip_types ${compressed};
+gzip_static on;
+brotli on;
+brotli_comp_level 5;
+brotli_min_length 512;
+brotli_types ${compressed};
+map "$status $uri" $caching {
+  default no-cache;
+  "~^\\d+ .*\\.html?$" no-cache;
+  "~^(200|206|304) .*[.-](?=[0-9a-f]*[a-f])(?=[0-9a-f]*[0-9])[0-9a-f]{8,64}(\\.\\w+){1,3}$" $forever;
+  "~^(200|206|304) /assets/.*-(?=.{0,7}[0-9])(?=.{0,7}[A-Z])(?=.{0,7}[a-z])[\\w-]{8}(\\.\\w+){1,2}$" $forever;
+  "~^(200|206|304) /(_next/static|_app/immutable|_astro)/" $forever;
+}
+`
+
+const server = `
+set $forever "public, max-age=31536000, immutable";
+root /site;
+index index.html;
+disable_symlinks if_not_owner from=$document_root;
+add_header Cache-Control $caching always;
+error_page 404 /404.html;
+location = /404.html { try_files $uri @missing; }
+location @missing {
+  types {}
+  default_type text/html;
+  return 404 "<!doctype html><title>Not found</title><p>There is no such page.\\n";
+}
+location ~ /\\.(?!well-known(/|$)) { return 404; }
+`
+
+// A folder without an index is a 403 of nginx's.
+const pages = `
+error_page 403 =404 /404.html;
+location / { try_files $uri $uri.html $uri/ =404; }
+`
+
+// Every path is the app's, but a script or a picture that is missing is missing.
+const app = `
+error_page 403 =200 /index.html;
+location / { try_files $uri $uri.html $uri/ /index.html; }
+location ~* \\.(${extensions.join(' ').replaceAll(' ', '|')})$ { try_files $uri =404; }
+`
+
+/** Path and content; the modes are for a person who looks inside. */
+export const serverFiles: { path: string; content: string; mode?: number }[] = [
+  { path: 'usr/bin/serve-site', content: entrypoint, mode: 0o755 },
+  { path: 'etc/nginx/http.conf', content: http },
+  { path: 'etc/nginx/server.conf', content: server },
+  { path: 'etc/nginx/pages.conf', content: pages },
+  { path: 'etc/nginx/app.conf', content: app },
+]

@@ -1,0 +1,75 @@
+// Making an image once, whoever asks for it at the same time. The packages are Debian's, the store is a set.
+import assert from 'node:assert/strict'
+import { createHash, randomUUID } from 'node:crypto'
+import { test } from 'node:test'
+import { ensureImage, type ImageStore, type Recipe } from '../../src/base-images/recipe.ts'
+
+/** A recipe that nobody has cooked yet. */
+function newRecipe(): Recipe {
+  return {
+    repository: 'localhost/berth-test',
+    name: 'recipe',
+    version: 1,
+    wish: { packages: ['busybox-static'] },
+    extra: randomUUID(),
+    settings: { Env: [], Cmd: [], Labels: {} },
+    finish: async () => {},
+  }
+}
+
+/** Keeps the hashes of what is loaded. */
+function openStore(): ImageStore & { loaded: string[] } {
+  const loaded: string[] = []
+  return {
+    loaded,
+    has: async () => loaded.length > 0,
+    load: async (archive) => void loaded.push(createHash('sha256').update(archive).digest('hex')),
+  }
+}
+
+test('two who want the same image at once have it made once', async () => {
+  const [store, recipe] = [openStore(), newRecipe()]
+  const made: string[] = []
+  const ensure = () => ensureImage(store, recipe, { onMake: (reference) => made.push(reference) })
+
+  const references = await Promise.all([ensure(), ensure()])
+
+  assert.equal(store.loaded.length, 1)
+  assert.equal(made.length, 1)
+  assert.deepEqual(references, [made[0], made[0]])
+  assert.match(made[0]!, /^localhost\/berth-test\/recipe:[0-9a-f]{12}$/)
+})
+
+test('who gives up while an image is made leaves the making to who waits for it', async () => {
+  const [store, recipe] = [openStore(), newRecipe()]
+  const impatience = new AbortController()
+  const reason = new Error('canceled')
+
+  const first = ensureImage(store, recipe, {
+    onMake: () => impatience.abort(reason),
+    signal: impatience.signal,
+  })
+  const second = ensureImage(store, recipe, { onMake: () => {} })
+
+  const outcomes = await Promise.allSettled([first, second])
+  const failures = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []))
+  assert.ok(failures.every((failure) => failure === reason))
+  assert.equal(store.loaded.length, 1)
+})
+
+test('an image has another name when anything else goes in, and else the same bytes', async () => {
+  const [recipe, store] = [newRecipe(), openStore()]
+  const silent = { onMake: () => {} }
+
+  const reference = await ensureImage(store, recipe, silent)
+  const again = openStore()
+  const changed = [
+    { ...recipe, version: 2 },
+    { ...recipe, extra: 'more' },
+  ]
+  const others = await Promise.all(changed.map((other) => ensureImage(openStore(), other, silent)))
+
+  assert.equal(await ensureImage(again, recipe, silent), reference)
+  assert.deepEqual(again.loaded, store.loaded)
+  assert.equal(new Set([reference, ...others]).size, 3)
+})
