@@ -34,9 +34,11 @@ export interface Turn extends SlotOutput {
   formerDeployId: string | null
   /** The service has a disk: the former instances stop before these start. */
   exclusive: boolean
+  /** A command runs in the new image before anything of it starts. */
+  preDeploy: boolean
   checkMs: number
   drainMs: number
-  /** What a restart runs again: the live deploy's image, and where that came from. */
+  /** What a restart or a rollback runs again: an image, and where it came from. */
   reused: Pick<DeployContext, 'image' | 'commitSha' | 'commitMessage' | 'source'> | null
 }
 
@@ -51,12 +53,13 @@ export interface DeployContext extends DeployInput {
   port: number | null
   formerDeployId: string | null
   exclusive: boolean
+  preDeploy: boolean
   checkMs: number
   drainMs: number
   degraded: boolean
 }
 
-export type Phase = 'fetching' | 'building' | 'starting' | 'checking' | 'switching'
+export type Phase = 'fetching' | 'building' | 'pulling' | 'preparing' | 'starting' | 'checking' | 'switching'
 
 /** The context before anything happened. */
 export function initialContext(input: DeployInput): DeployContext {
@@ -72,6 +75,7 @@ export function initialContext(input: DeployInput): DeployContext {
     port: null,
     formerDeployId: null,
     exclusive: false,
+    preDeploy: false,
     checkMs: 0,
     drainMs: 0,
     degraded: false,
@@ -80,12 +84,27 @@ export function initialContext(input: DeployInput): DeployContext {
 
 /** What the turn leaves in the context. */
 export function turnTaken(turn: Turn): Partial<DeployContext> {
-  const { at, formerDeployId, exclusive, checkMs, drainMs } = turn
-  return { startedAt: at, formerDeployId, exclusive, checkMs, drainMs }
+  const { at, formerDeployId, exclusive, preDeploy, checkMs, drainMs } = turn
+  return { startedAt: at, formerDeployId, exclusive, preDeploy, checkMs, drainMs }
 }
 
-/** When the event happened: what an effect resolved with says it. */
+/** When the effect ended whose end the event is: it said so itself. */
 export function instantOf(event: unknown): string {
-  const { output, at } = event as { output?: SlotOutput; at?: string }
-  return output?.at ?? at!
+  return (event as { output: SlotOutput }).output.at
+}
+
+/** Why a phase was ended, with what it may take and the option that sets it. */
+export function describeTimeout({ phase, limits, checkMs }: DeployContext): string {
+  const [limitMs, option] = limitOf(phase, limits) ?? [checkMs, 'health_check_timeout_seconds']
+  return `${phase} took longer than its limit of ${limitMs / 1000} s (${option})`
+}
+
+function limitOf(
+  phase: Phase | null,
+  limits: DeployInput['limits'],
+): [limitMs: number, option: string] | null {
+  if (phase === 'checking') return null
+  if (phase === 'fetching' || phase === 'pulling') return [limits.fetchMs, '--fetch-timeout']
+  if (phase === 'building' || phase === 'preparing') return [limits.buildMs, '--build-timeout']
+  return [limits.startMs, '--start-timeout']
 }

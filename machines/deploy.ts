@@ -7,57 +7,44 @@ import {
   type DeployEvent,
   type DeployInput,
   type DeploySource,
+  describeTimeout,
   initialContext,
   instantOf,
   type Turn,
   turnTaken,
 } from './deploy-context.ts'
-import { type SlotFailure, type SlotInput, type SlotOutput, slot } from './slot.ts'
+import { slots } from './deploy-slots.ts'
+import type { SlotFailure } from './slot.ts'
 
-export const version = 1
+export const version = 2
+
+/** Version 1 knew neither images nor commands before the switch: nothing of it waits for one. */
+export function migrate(snapshot: unknown, _from: number): unknown {
+  const old = snapshot as { context: object }
+  return { ...old, context: { ...old.context, preDeploy: false } }
+}
 
 /** Slots whose work is done once more when an effect before them outlived its abort. */
 export const cleanups = ['removeTraces', 'drainInstances'] as const
-
-interface DeploySlotInput extends SlotInput {
-  serviceId: string
-}
 
 const owner = ({ context }: { context: DeployContext }) => ({ id: context.id, serviceId: context.serviceId })
 const after = (at: string, limitMs: number) => Date.parse(at) + limitMs
 
 const deploy = setup({
   types: {} as { context: DeployContext; input: DeployInput; events: DeployEvent },
-  actors: {
-    awaitTurn: slot<DeploySlotInput & { source: DeploySource }, Turn>(),
-    fetchSource: slot<
-      DeploySlotInput & { source: DeploySource },
-      SlotOutput & { commitSha: string; commitMessage: string }
-    >(),
-    buildImage: slot<
-      DeploySlotInput & { clearCache: boolean; timeoutMs: number },
-      SlotOutput & { image: string }
-    >(),
-    startInstances: slot<
-      DeploySlotInput & { image: string; commitSha: string | null },
-      SlotOutput & { port: number }
-    >(),
-    probeInstances: slot<DeploySlotInput & { port: number }, SlotOutput>(),
-    switchTraffic: slot<DeploySlotInput & { formerDeployId: string | null }, SlotOutput>(),
-    keepInstances: slot<DeploySlotInput & { image: string }, SlotOutput>(),
-    drainInstances: slot<DeploySlotInput & { drainUntil: number; port: number }, SlotOutput>(),
-    removeTraces: slot<
-      DeploySlotInput & { formerDeployId: string | null; outcome: string; canceled: boolean },
-      SlotOutput
-    >(),
-  },
+  actors: slots,
   guards: {
     isSuperseded: (_, turn: Turn) => turn.supersededBy !== null,
     isReuse: ({ context }) => context.source.kind === 'reuse',
+    isImage: ({ context }) => context.source.kind === 'image',
+    hasPreDeploy: ({ context }) => context.preDeploy,
   },
   actions: {
+    keepImage: assign((_, { image, source }: { image: string; source?: DeploySource }) =>
+      source ? { image, source } : { image },
+    ),
     keepFailure: assign(({ context }, { code, message, at }: SlotFailure) => ({
-      error: { code, message: code === 'timeout' ? `${context.phase} took longer than its limit` : message },
+      error: { code, message: code === 'timeout' ? describeTimeout(context) : message },
       finishedAt: at,
     })),
     keepCancel: assign((_, { at, by }: { at: string; by: string }) => ({
@@ -74,6 +61,12 @@ const failing = {
     type: 'keepFailure',
     params: ({ event }: { event: { error: unknown } }) => event.error as SlotFailure,
   },
+} as const
+
+/** What comes of building and of pulling; a pull also knows which digest its tag meant. */
+const keepImage = {
+  type: 'keepImage',
+  params: ({ event }: { event: { output: { image: string; source?: DeploySource } } }) => event.output,
 } as const
 
 const canceling = {
@@ -105,6 +98,11 @@ export const machine = deploy.createMachine({
             guard: 'isReuse',
             target: 'running.starting',
             actions: assign(({ event }) => ({ ...turnTaken(event.output), ...event.output.reused })),
+          },
+          {
+            guard: 'isImage',
+            target: 'running.pulling',
+            actions: assign(({ event }) => turnTaken(event.output)),
           },
           {
             target: 'running.fetching',
@@ -149,10 +147,42 @@ export const machine = deploy.createMachine({
               clearCache: context.clearCache,
               timeoutMs: context.limits.buildMs,
             }),
-            onDone: {
-              target: 'starting',
-              actions: assign(({ event }) => ({ image: event.output.image })),
-            },
+            onDone: [
+              { guard: 'hasPreDeploy', target: 'preparing', actions: keepImage },
+              { target: 'starting', actions: keepImage },
+            ],
+            onError: failing,
+          },
+        },
+        pulling: {
+          entry: assign({ phase: 'pulling' }),
+          invoke: {
+            id: 'pullImage',
+            src: 'pullImage',
+            input: ({ context }) => ({
+              ...owner({ context }),
+              source: context.source,
+              deadlineAt: after(context.startedAt!, context.limits.fetchMs),
+            }),
+            onDone: [
+              { guard: 'hasPreDeploy', target: 'preparing', actions: keepImage },
+              { target: 'starting', actions: keepImage },
+            ],
+            onError: failing,
+          },
+        },
+        preparing: {
+          entry: assign({ phase: 'preparing' }),
+          invoke: {
+            id: 'runPreDeploy',
+            src: 'runPreDeploy',
+            input: ({ context, event }) => ({
+              ...owner({ context }),
+              image: context.image!,
+              commitSha: context.commitSha,
+              deadlineAt: after(instantOf(event), context.limits.buildMs),
+            }),
+            onDone: 'starting',
             onError: failing,
           },
         },

@@ -9,6 +9,8 @@ import {
   grantedTurn,
   happyEffects,
   happyPath,
+  imageInput,
+  imagePath,
   instant,
   sha,
   slotOf,
@@ -22,10 +24,18 @@ const waits: TestEffect = (_, signal) => forever(signal)
 async function runUntil(state: string, changes: Record<string, TestEffect> = {}) {
   const blocked = state === 'failing' ? { buildImage: () => Promise.reject(failure) } : {}
   const effects = happyEffects({ ...blocked, ...changes, [slotOf[state]!]: waits })
-  const run = runMachine(machine, effects, { input: deployInput() })
+  const run = imagePath.slice(1, 3).includes(state)
+    ? runImage(effects)
+    : runMachine(machine, effects, { input: deployInput() })
   if (state === 'canceling') run.actor.send({ type: 'cancel', at: instant, by: 'Ada' })
   await run.reached(state)
   return run
+}
+
+/** A deploy of an image with a command before the start. */
+function runImage(effects: Record<string, TestEffect>) {
+  const awaitTurn = async () => ({ ...grantedTurn, preDeploy: true })
+  return runMachine(machine, { ...effects, awaitTurn }, { input: imageInput() })
 }
 
 test('a deploy from git goes through every phase, lives, drains and ends', async () => {
@@ -50,17 +60,6 @@ test('a deploy from git goes through every phase, lives, drains and ends', async
   })
 })
 
-test('a restart neither fetches nor builds: it starts what is live', async () => {
-  const reused = { image: 'berth/shop:dep-0', commitSha: sha, commitMessage: 'Before' }
-  const effects = happyEffects({ awaitTurn: async () => ({ ...grantedTurn, reused }), keepInstances: waits })
-  const source = { ...deployInput().source, kind: 'reuse' as const }
-  const run = runMachine(machine, effects, { input: deployInput({ source }) })
-  await run.reached('live')
-  assert.deepEqual(run.states, ['queued', ...happyPath.slice(3, 7)])
-  const { image, commit_sha, commit_message } = toRecord(run.actor.getSnapshot() as DeploySnapshot)
-  assert.deepEqual([image, commit_sha, commit_message], ['berth/shop:dep-0', sha, 'Before'])
-})
-
 test('a deploy that a newer queued one replaces is canceled, and says by which', async () => {
   const effects = happyEffects({ awaitTurn: async () => ({ ...grantedTurn, supersededBy: 'dep-2' }) })
   const run = runMachine(machine, effects, { input: deployInput() })
@@ -69,11 +68,12 @@ test('a deploy that a newer queued one replaces is canceled, and says by which',
   assert.equal(toRecord(run.actor.getSnapshot() as DeploySnapshot).error, 'superseded by dep-2')
 })
 
-for (const state of happyPath.slice(0, 6)) {
+for (const state of [...happyPath.slice(0, 6), ...imagePath.slice(1, 3)]) {
   const slot = slotOf[state]!
   test(`when ${slot} fails the deploy removes its traces and is failed, with the reason`, async () => {
     const effects = happyEffects({ [slot]: () => Promise.reject(failure) })
-    const run = runMachine(machine, effects, { input: deployInput() })
+    const isImage = imagePath.slice(1, 3).includes(state)
+    const run = isImage ? runImage(effects) : runMachine(machine, effects, { input: deployInput() })
     await run.reached('failed')
     assert.deepEqual(run.states.slice(-3), [state, 'failing', 'failed'])
     const record = toRecord(run.actor.getSnapshot() as DeploySnapshot)
@@ -82,14 +82,28 @@ for (const state of happyPath.slice(0, 6)) {
   })
 }
 
-test('a phase that passes its deadline says which one it was', async () => {
-  const timeout = { code: 'timeout', message: 'fetchSource took longer than its limit', at: instant }
-  const effects = happyEffects({ fetchSource: () => Promise.reject(timeout) })
-  const run = runMachine(machine, effects, { input: deployInput() })
-  await run.reached('failed')
-  const { error } = toRecord(run.actor.getSnapshot() as DeploySnapshot)
-  assert.equal(error, 'fetching took longer than its limit')
-})
+const limits: [state: string, words: string][] = [
+  ['fetching', '600 s (--fetch-timeout)'],
+  ['pulling', '600 s (--fetch-timeout)'],
+  ['building', '3600 s (--build-timeout)'],
+  ['preparing', '3600 s (--build-timeout)'],
+  ['starting', '120 s (--start-timeout)'],
+  ['checking', '300 s (health_check_timeout_seconds)'],
+  ['switching', '120 s (--start-timeout)'],
+]
+
+for (const [phase, words] of limits) {
+  test(`${phase} that passes its deadline says so, with the limit and what sets it`, async () => {
+    const slot = slotOf[`running.${phase}`]!
+    const timeout = { code: 'timeout', message: `${slot} took longer than its limit`, at: instant }
+    const effects = happyEffects({ [slot]: () => Promise.reject(timeout) })
+    const isImage = imagePath.includes(`running.${phase}`) && phase !== 'starting'
+    const run = isImage ? runImage(effects) : runMachine(machine, effects, { input: deployInput() })
+    await run.reached('failed')
+    const { error } = toRecord(run.actor.getSnapshot() as DeploySnapshot)
+    assert.equal(error, `${phase} took longer than its limit of ${words}`)
+  })
+}
 
 for (const state of ['live', 'draining', 'failing', 'canceling']) {
   test(`an effect that fails in ${state} is left to the supervisor`, async () => {
@@ -116,6 +130,8 @@ const answers: Record<string, [cancel: string | null, reported: string | null]> 
   queued: ['canceling', null],
   'running.fetching': ['canceling', null],
   'running.building': ['canceling', null],
+  'running.pulling': ['canceling', null],
+  'running.preparing': ['canceling', null],
   'running.starting': ['canceling', null],
   'running.checking': ['canceling', null],
   'running.switching': ['canceling', null],

@@ -24,6 +24,7 @@ export const grantedTurn = {
   supersededBy: null,
   formerDeployId: 'dep-0',
   exclusive: false,
+  preDeploy: false,
   checkMs: 300_000,
   drainMs: 30_000,
   reused: null,
@@ -35,6 +36,8 @@ export function happyEffects(changes: Record<string, TestEffect> = {}): Record<s
     awaitTurn: async () => grantedTurn,
     fetchSource: async () => ({ at: instant, commitSha: sha, commitMessage: 'Fix the login' }),
     buildImage: async () => ({ at: instant, image: 'berth/shop:dep-1' }),
+    pullImage: async ({ source }) => ({ at: instant, image: 'berth/shop:dep-1', source }),
+    runPreDeploy: async () => ({ at: instant }),
     startInstances: async () => ({ at: instant, port: 3000 }),
     probeInstances: async () => ({ at: instant }),
     switchTraffic: async () => ({ at: instant }),
@@ -52,6 +55,8 @@ export const slotOf: Record<string, string> = {
   queued: 'awaitTurn',
   'running.fetching': 'fetchSource',
   'running.building': 'buildImage',
+  'running.pulling': 'pullImage',
+  'running.preparing': 'runPreDeploy',
   'running.starting': 'startInstances',
   'running.checking': 'probeInstances',
   'running.switching': 'switchTraffic',
@@ -60,6 +65,14 @@ export const slotOf: Record<string, string> = {
   failing: 'removeTraces',
   canceling: 'removeTraces',
 }
+
+/** An image that is pulled, with a command that runs before it starts. */
+export const imageInput = (): DeployInput => {
+  const source = { ...deployInput().source, kind: 'image' as const, image: 'example.com/shop:v1' }
+  return deployInput({ source: { ...source, repo_url: null, branch: null } })
+}
+
+export const imagePath = ['queued', 'running.pulling', 'running.preparing', 'running.starting']
 
 export const happyPath = [
   'queued',

@@ -1,0 +1,36 @@
+// What a deploy asks for: its slots, in the order of its life, with what each gets and gives.
+import type { DeploySource, Turn } from './deploy-context.ts'
+import { type SlotInput, type SlotOutput, slot } from './slot.ts'
+
+interface DeploySlotInput extends SlotInput {
+  serviceId: string
+}
+
+export const slots = {
+  awaitTurn: slot<DeploySlotInput & { source: DeploySource }, Turn>(),
+  fetchSource: slot<
+    DeploySlotInput & { source: DeploySource },
+    SlotOutput & { commitSha: string | null; commitMessage: string | null }
+  >(),
+  buildImage: slot<
+    DeploySlotInput & { clearCache: boolean; timeoutMs: number },
+    SlotOutput & { image: string }
+  >(),
+  pullImage: slot<
+    DeploySlotInput & { source: DeploySource },
+    SlotOutput & { image: string; source: DeploySource }
+  >(),
+  runPreDeploy: slot<DeploySlotInput & { image: string; commitSha: string | null }, SlotOutput>(),
+  startInstances: slot<
+    DeploySlotInput & { image: string; commitSha: string | null },
+    SlotOutput & { port: number }
+  >(),
+  probeInstances: slot<DeploySlotInput & { port: number }, SlotOutput>(),
+  switchTraffic: slot<DeploySlotInput & { formerDeployId: string | null }, SlotOutput>(),
+  keepInstances: slot<DeploySlotInput & { image: string }, SlotOutput>(),
+  drainInstances: slot<DeploySlotInput & { drainUntil: number; port: number }, SlotOutput>(),
+  removeTraces: slot<
+    DeploySlotInput & { formerDeployId: string | null; outcome: string; canceled: boolean },
+    SlotOutput
+  >(),
+}

@@ -1,0 +1,20 @@
+// The catalogue: what the daemon knows of, under the names that storage and history carry.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { catalogue, type Kind } from '../../machines/index.ts'
+
+test('each kind is known by the name of its chart', () => {
+  const names = Object.values(catalogue).map(({ machine }) => machine.id)
+  assert.deepEqual(Object.keys(catalogue), names)
+  assert.deepEqual(names.slice(0, 2), ['deploy', 'service-removal'])
+})
+
+for (const [name, { machine, cleanups = [] }] of Object.entries<Kind>(catalogue)) {
+  test(`the cleanups of ${name} are slots of its chart`, () => {
+    const slots = Object.keys(machine.implementations.actors)
+    assert.deepEqual(
+      cleanups.filter((cleanup) => !slots.includes(cleanup)),
+      [],
+    )
+  })
+}

@@ -1,0 +1,12 @@
+// The placeholder of an effect, when nobody put the effect in.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createActor, toPromise } from 'xstate'
+import { type SlotInput, type SlotOutput, slot } from '../../machines/slot.ts'
+
+test('a slot that was never filled fails at once, and says whose it was', async () => {
+  const actor = createActor(slot<SlotInput, SlotOutput>(), { input: { id: 'dep-1' } })
+  actor.subscribe({ error: () => undefined })
+  actor.start()
+  await assert.rejects(toPromise(actor), { message: 'no effect was provided for a slot of dep-1' })
+})
