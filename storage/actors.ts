@@ -1,6 +1,7 @@
 // Durable actors: snapshot, record, indexes and history entry of one transition, written together.
 // Mind: snapshots are opaque here. What a record means is the business of machines/, what a row is, of this
 // file.
+import { ActorIndex } from './actor-index.ts'
 import { StorageError } from './errors.ts'
 import type { StoredEvents } from './events.ts'
 import type { ServicePatch, Services } from './services.ts'
@@ -38,6 +39,9 @@ export interface Transition {
   event: string | null
 }
 
+/** What a kind shows of a stored snapshot. May throw for one that it does not understand. */
+export type ToRecord = (row: ActorRow) => ActorRecord
+
 /** An actor that is not final. */
 export type ActiveActor = Pick<ActorRow, 'id' | 'kind' | 'service_id'>
 
@@ -51,20 +55,19 @@ export class Actors {
   readonly #events: StoredEvents
   readonly #rows: Table<ActorRow>
   readonly #records: Table<ActorRecord>
-  /** `[kind, service, id]` of what a restart reads: all in the key, where no damaged value can hide it. */
-  readonly #active: Table<1>
-  /** `[kind, service, id]` of every actor: ids sort by age, so that lists need no clock. */
-  readonly #lists: Table<1>
+  readonly #index: ActorIndex
   readonly #history: Table<HistoryEntry>
+  readonly #toRecord: ToRecord
 
-  constructor(store: Store, services: Services, events: StoredEvents) {
+  /** `toRecord` makes a record again that is damaged. */
+  constructor(store: Store, services: Services, events: StoredEvents, toRecord: ToRecord = unknownRecord) {
     this.#store = store
+    this.#toRecord = toRecord
     this.#services = services
     this.#events = events
     this.#rows = store.table('actors')
     this.#records = store.table('records')
-    this.#active = store.table('active')
-    this.#lists = store.table('actor_lists')
+    this.#index = new ActorIndex(store)
     this.#history = store.table('history')
   }
 
@@ -73,28 +76,20 @@ export class Actors {
     return this.#rows.get(id)
   }
 
-  /** A damaged one says so itself: one bad row must not hide the others. */
+  /** A damaged one is made again from the snapshot. */
   record(id: string): ActorRecord | null {
-    try {
-      return this.#records.get(id)
-    } catch {
-      return { id, status: 'failed', error: 'internal: the record of this actor is damaged' }
-    }
+    return this.#records.peek(id) ?? (this.#records.has(id) ? this.#recordAgain(id) : null)
   }
 
   /** Every actor that is not final; of all kinds, or of one, or of one and a service. */
-  *active(kind?: string, serviceId?: string): Iterable<ActiveActor> {
-    const start = [kind, serviceId].filter((part) => part !== undefined)
-    const range = start.length > 0 ? { start: [...start, ''], end: [...start, '\uffff'] } : {}
-    for (const key of this.#active.keys(range)) {
-      const [kind, service, id] = key as [string, string, string]
-      yield { id, kind, service_id: service || null }
-    }
+  active(kind?: string, serviceId?: string): Iterable<ActiveActor> {
+    return this.#index.active(kind, serviceId)
   }
 
   /** The newest first. */
   list(kind: string, serviceId: string, limit: number): ActorRecord[] {
-    return this.ids(kind, serviceId, limit).map((id) => this.record(id)!)
+    const records = this.ids(kind, serviceId, limit).map((id) => this.record(id))
+    return records.filter((record) => record !== null)
   }
 
   latest(kind: string, serviceId: string): ActorRecord | null {
@@ -102,14 +97,13 @@ export class Actors {
   }
 
   /** The newest first. */
-  ids(kind: string, serviceId: string, limit = all): string[] {
-    const range = { start: [kind, serviceId, '\uffff'], end: [kind, serviceId, ''], reverse: true, limit }
-    return [...this.#lists.keys(range)].map((key) => (key as string[])[2]!)
+  ids(kind: string, serviceId: string, limit?: number): string[] {
+    return this.#index.ids(kind, serviceId, limit)
   }
 
   /** The first ten and the last five hundred transitions, oldest first. */
   history(id: string): HistoryEntry[] {
-    return [...this.#history.range({ start: [id, 0], end: [id, all] })].map(({ value }) => value)
+    return [...this.#history.sound({ start: [id, 0], end: [id, all] })].map(({ value }) => value)
   }
 
   /**
@@ -122,7 +116,7 @@ export class Actors {
       also(commit)
       if (row.service_id && !service?.deleting) this.#services.refuseDeleting(row.service_id)
       if (this.#rows.get(row.id)) throw new StorageError('id_taken', `${row.id} exists`)
-      this.#lists.put(listKey(row), 1)
+      this.#index.add(row)
       this.#write(commit, transition)
     })
   }
@@ -150,14 +144,14 @@ export class Actors {
   /** Keeps an actor for an operator: no restart reads it, its record says why. Works on a damaged row too. */
   park(id: string, reason: string, at: string): Promise<void> {
     return this.#store.commit((commit) => {
-      const row = readable(this.#rows, id)
+      const row = this.#rows.peek(id)
       const where = row ?? [...this.active()].find((actor) => actor.id === id)
       if (!where) return
       if (where.service_id) this.#services.giveUpOn(commit, where.service_id, id)
       const revision = (row?.revision ?? 0) + 1
-      const shown = readable(this.#records, id) ?? { id, service_id: where.service_id, status: 'failed' }
-      const record = { ...shown, status: 'failed', error: `internal: ${reason}`, finished_at: at }
-      this.#active.remove(listKey(where))
+      const shown = { service_id: where.service_id, ...this.record(id), id, status: 'failed' }
+      const record = { ...shown, error: `internal: ${reason}`, finished_at: at }
+      this.#index.retire(where)
       this.#records.put(id, record)
       if (row) {
         const entry = { at, event: 'parked', state: 'parked', status: 'failed', phase: null }
@@ -186,10 +180,28 @@ export class Actors {
           this.#history.remove(key)
         this.#rows.remove(id)
         this.#records.remove(id)
-        this.#active.remove([kind, serviceId, id])
-        this.#lists.remove([kind, serviceId, id])
+        this.#index.remove({ kind, service_id: serviceId, id })
       }
     })
+  }
+
+  /** Finds actors that a damaged index hides, reading every row then. Answers whether there was damage. */
+  async mendIndex(): Promise<boolean> {
+    if (this.#index.isWhole()) return false
+    const rows = [...this.#rows.sound()].map(({ value }) => value)
+    await this.#store.commit(() => this.#index.mend(rows, (id) => this.#rows.has(id)))
+    return true
+  }
+
+  /** Where the snapshot is damaged too it says so: one bad row must not hide the others. */
+  #recordAgain(id: string): ActorRecord {
+    try {
+      const row = this.#rows.get(id)!
+      const failed = { status: 'failed', error: `internal: ${row.parked}` }
+      return { ...this.#toRecord(row), ...(row.parked ? failed : {}) }
+    } catch {
+      return { id, status: 'failed', error: 'internal: the record of this actor is damaged' }
+    }
   }
 
   #write(commit: Commit, { row, record, entry, service, event }: Transition): void {
@@ -203,8 +215,7 @@ export class Actors {
 
   #writeRow(row: ActorRow): void {
     this.#rows.put(row.id, row)
-    if (row.final || row.parked) this.#active.remove(listKey(row))
-    else this.#active.put(listKey(row), 1)
+    this.#index.update(row)
   }
 
   #writeHistory(id: string, revision: number, entry: HistoryEntry): void {
@@ -214,20 +225,11 @@ export class Actors {
   }
 }
 
-function listKey({ kind, service_id, id }: ActiveActor): string[] {
-  return [kind, service_id ?? '', id]
-}
-
 function announce(commit: Commit, row: ActiveActor & { revision: number }, record: ActorRecord): void {
   const { id, kind, service_id, revision } = row
   commit.announce({ kind, id, service_id, status: record.status, revision })
 }
 
-/** The row, or null when there is none or its checksum fails. */
-function readable<V>(table: Table<V>, id: string): V | null {
-  try {
-    return table.get(id)
-  } catch {
-    return null
-  }
+function unknownRecord(): never {
+  throw new StorageError('row_damaged', 'nobody knows how to make this record again')
 }

@@ -30,14 +30,14 @@ export class Addresses {
   }
 
   get(deployId: string, index: number): string | null {
-    const address = this.#held.get([deployId, index])
+    const address = this.#addressOf(deployId, index)
     return address === null ? null : toText(address)
   }
 
   /** The address of that instance, taken when it has none in this range: asking twice changes nothing. */
   take(deployId: string, index: number, range: AddressRange): Promise<string> {
     return this.#store.commit(() => {
-      const known = this.#held.get([deployId, index])
+      const known = this.#addressOf(deployId, index)
       if (known !== null && known >= toNumber(range.first) && known <= toNumber(range.last))
         return toText(known)
       if (known !== null) this.#holders.remove(known)
@@ -53,22 +53,32 @@ export class Addresses {
   release(deployId: string, fromIndex = 0): Promise<void> {
     return this.#store.commit(() => {
       const range = { start: [deployId, fromIndex], end: [deployId, Number.MAX_SAFE_INTEGER] }
-      for (const { key, value } of [...this.#held.range(range)]) {
+      for (const key of [...this.#held.keys(range)] as [string, number][]) {
+        const address = this.#addressOf(...key)
         this.#held.remove(key)
-        this.#holders.remove(value)
+        if (address !== null) this.#holders.remove(address)
       }
     })
   }
 
   /** Deploys that hold any address. */
   deployIds(): string[] {
-    return [...new Set([...this.#holders.range()].map(({ value }) => value.deploy_id))]
+    return [...new Set([...this.#held.keys()].map((key) => (key as [string, number])[0]))]
+  }
+
+  /** Both tables know it: where one row is damaged, the other one tells. */
+  #addressOf(deployId: string, index: number): number | null {
+    if (!this.#held.has([deployId, index])) return null
+    const known = this.#held.peek([deployId, index])
+    if (known !== null) return known
+    const isHolder = ({ value }: { value: Holder }) => value.deploy_id === deployId && value.index === index
+    return ([...this.#holders.sound()].find(isHolder)?.key as number | undefined) ?? null
   }
 
   /** The next after the one given last, not the lowest: a client's stale connection meets nobody new. */
   #nextFree(range: AddressRange): number {
     const [first, last] = [toNumber(range.first), toNumber(range.last)]
-    const start = Math.max(first, (this.#lastGiven.get('last') ?? 0) + 1)
+    const start = Math.max(first, (this.#lastGiven.peek('last') ?? 0) + 1)
     const found = this.#firstGap(start, last) ?? this.#firstGap(first, Math.min(start, last))
     if (found === null)
       throw new StorageError('no_address_left', 'every address of the private network is taken')

@@ -24,10 +24,22 @@ export function openEnv(store: Store, sealer: Sealer) {
 
   return {
     get,
+    /** Like `get`, for who can go on without them: null when they are damaged. */
+    peek(serviceId: string): EnvVar[] | null {
+      const isDamaged = sealed.has(serviceId) && sealed.peek(serviceId) === null
+      return isDamaged ? null : get(serviceId)
+    },
     put,
     /** Only inside a commit. */
     remove: (serviceId: string) => sealed.remove(serviceId),
     /** Reads, changes and writes in one transaction: parallel changes of different keys all survive. */
+    /** Writes all of them anew, whatever was there: this puts right what is damaged. */
+    replace: (serviceId: string, vars: () => EnvVar[]) =>
+      store.commit(() => {
+        const replaced = byKey(vars())
+        put(serviceId, replaced)
+        return replaced
+      }),
     change: (serviceId: string, change: (vars: EnvVar[]) => EnvVar[]) =>
       store.commit(() => {
         const changed = byKey(change(get(serviceId)))
@@ -38,7 +50,7 @@ export function openEnv(store: Store, sealer: Sealer) {
 }
 
 function byKey(vars: EnvVar[]): EnvVar[] {
-  return [...vars].sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0))
+  return [...vars].sort((a, b) => (a.key < b.key ? -1 : 1))
 }
 
 export type Env = ReturnType<typeof openEnv>

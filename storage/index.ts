@@ -3,27 +3,32 @@
 import { randomBytes } from 'node:crypto'
 import { chmodSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { Actors } from './actors.ts'
+import { Actors, type ToRecord } from './actors.ts'
 import { Addresses } from './addresses.ts'
+import { openArchives } from './archives.ts'
 import { openCredentials } from './credentials.ts'
 import { openEnv } from './env.ts'
 import { StorageError } from './errors.ts'
 import { openEvents } from './events.ts'
-import { createIds, idTime } from './ids.ts'
+import { createIds, idTime, isId } from './ids.ts'
 import { type DirectoryLock, lockDirectory } from './lock.ts'
 import { openLogs } from './logs.ts'
 import { migrate } from './migrations.ts'
+import { openRegistries } from './registries.ts'
 import { openReleases } from './releases.ts'
 import { openSealer, type Sealer } from './secrets.ts'
 import { openServerToken } from './server-token.ts'
 import { Services } from './services.ts'
 import { openStore, type Store, type StoreOptions } from './store.ts'
+import { openTwin } from './twin.ts'
 
 export type Storage = Awaited<ReturnType<typeof openStorage>>
 
 export interface StorageOptions extends StoreOptions {
   /** Log files that cannot be written are told here; the daemon goes on. */
   onLogError?: (error: unknown) => void
+  /** Makes a record again that is damaged; without it such a one only says so. */
+  toRecord?: ToRecord
 }
 
 /**
@@ -58,11 +63,10 @@ function makeDirectory(directory: string): void {
 
 /** A key is made only while nothing was ever sealed: a new one beside old secrets would lose them all. */
 async function openProvenSealer(directory: string, store: Store): Promise<Sealer> {
-  const checks = store.table<string>('key_check')
-  const known = checks.get('check')
+  const proof = openTwin<string>(store, 'key_check', 'check')
+  const known = proof.get()
   const sealer = openSealer(directory, { create: known === null })
-  const check = sealer.check(known)
-  if (known === null) await store.commit(() => checks.put('check', check))
+  await proof.keep(sealer.check(known))
   return sealer
 }
 
@@ -75,6 +79,7 @@ async function openTables(
 ) {
   const events = openEvents(store)
   const services = new Services(store, events)
+  const actors = new Actors(store, services, events, options.toRecord)
   const logs = openLogs(join(directory, 'logs'), options.onLogError ? { onError: options.onLogError } : {})
   return {
     serverId: await serverIdOf(store),
@@ -83,10 +88,12 @@ async function openTables(
     services,
     events,
     logs,
-    actors: new Actors(store, services, events),
+    actors,
     addresses: new Addresses(store),
+    archives: openArchives(join(directory, 'archives'), (id) => actors.record(id) !== null),
     credentials: openCredentials(store, sealer),
     env: openEnv(store, sealer),
+    registries: openRegistries(store, sealer),
     releases: openReleases(store, sealer),
     changes: store.changes,
     async close() {
@@ -109,16 +116,13 @@ function newestId(store: Store): string | undefined {
       ['services', 'svc'],
     ] as [string, string][]
   ).flatMap(newestOf)
-  return found.sort((a, b) => idTime(b) - idTime(a))[0]
+  return found.filter(isId).sort((a, b) => idTime(b) - idTime(a))[0]
 }
 
 /** Made with the data directory: what this server may touch in Docker carries it. */
 async function serverIdOf(store: Store): Promise<string> {
-  const meta = store.table<string>('server')
-  const made = randomBytes(8).toString('hex')
-  return store.commit(() => {
-    const known = meta.get('id')
-    if (known === null) meta.put('id', made)
-    return known ?? made
-  })
+  const stored = openTwin<string>(store, 'server', 'id')
+  const id = stored.get() ?? randomBytes(8).toString('hex')
+  await stored.keep(id)
+  return id
 }

@@ -38,10 +38,14 @@ function takeLock(file: number): boolean {
   throw new StorageError('lock_unavailable', `The data directory cannot be locked: ${reason}`)
 }
 
-/** For people only: nothing but the lock itself decides. */
+/** For people only: nothing but the lock itself decides, and a full disk must not keep a daemon from starting. */
 function writeHolder(file: number): void {
-  fs.ftruncateSync(file)
-  fs.writeSync(file, `${process.pid}\n`)
+  try {
+    fs.ftruncateSync(file)
+    fs.writeSync(file, `${process.pid}\n`)
+  } catch {
+    // Then nobody is told which process has it.
+  }
 }
 
 function inUse(directory: string, path: string): StorageError {

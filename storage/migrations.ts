@@ -1,29 +1,39 @@
 // The store's own schema: a number in it, and the steps from each to the next.
 // Mind: a store of a newer Berth is refused, because writing old rows into it would lose what they lack.
 import { StorageError } from './errors.ts'
+import { type ServiceRow, settingsOfSchema2 } from './services.ts'
 import type { Store } from './store.ts'
+import { openTwin } from './twin.ts'
 
 /** Step n brings a store from schema n to n + 1, inside one commit. */
 export type Migration = (store: Store) => void
 
-const migrations: Migration[] = []
+const migrations: Migration[] = [addSourceSettings]
+
+/** Schema 2: images, archives and static sites. Releases are sealed, and completed when they are read. */
+function addSourceSettings(store: Store): void {
+  const services = store.table<ServiceRow>('services')
+  for (const { key, value } of [...services.sound()]) {
+    services.put(key, { ...settingsOfSchema2, ...value, archive_deploy_id: null })
+  }
+}
 
 /** Brings the store to this version's schema. Throws `store_too_new`. */
 export async function migrate(store: Store, steps: Migration[] = migrations): Promise<void> {
-  const meta = store.table<number>('meta')
+  const schema = openTwin<number>(store, 'meta', 'schema')
   const current = steps.length + 1
-  const found = meta.get('schema')
+  const found = schema.get()
   if (found !== null && found > current) {
     throw new StorageError(
       'store_too_new',
       `the data directory has schema ${found}, this version of Berth knows up to ${current}`,
     )
   }
-  for (let schema = found ?? current; schema < current; schema++) {
+  for (let step = found ?? current; step < current; step++) {
     await store.commit(() => {
-      steps[schema - 1]!(store)
-      meta.put('schema', schema + 1)
+      steps[step - 1]!(store)
+      schema.put(step + 1)
     })
   }
-  if (found === null) await store.commit(() => meta.put('schema', current))
+  await schema.keep(current)
 }

@@ -2,7 +2,7 @@
 // Mind: replacement and scaled-up instances read the release, never what was saved since.
 import type { EnvVar } from './env.ts'
 import type { Sealer } from './secrets.ts'
-import type { ServiceSettings } from './services.ts'
+import { type ServiceSettings, settingsOfSchema2 } from './services.ts'
 import type { Store } from './store.ts'
 
 export interface Release {
@@ -19,7 +19,9 @@ export function openReleases(store: Store, sealer: Sealer) {
 
   function get(deployId: string): Release | null {
     const row = sealed.get(deployId)
-    return row === null ? null : (JSON.parse(sealer.open(row, name(deployId))) as Release)
+    if (row === null) return null
+    const release: Release = JSON.parse(sealer.open(row, name(deployId)))
+    return { ...release, settings: { ...settingsOfSchema2, ...release.settings } }
   }
   function put(deployId: string, release: Release): void {
     sealed.put(deployId, sealer.seal(JSON.stringify(release), name(deployId)))

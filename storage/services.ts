@@ -18,6 +18,10 @@ export interface ServiceSettings {
   build_command: string | null
   start_command: string | null
   publish_dir: string | null
+  spa_fallback: boolean
+  pre_deploy_command: string | null
+  /** Keys of env variables that a build gets as arguments. */
+  build_env: string[]
   port: number | null
   health_check_path: string | null
   health_check_timeout_seconds: number
@@ -36,11 +40,16 @@ export interface ServiceSettings {
   custom_domains: string[]
 }
 
+/** Settings that came with schema 2: what held before there was such a thing. */
+export const settingsOfSchema2 = { spa_fallback: false, pre_deploy_command: null, build_env: [] }
+
 export interface ServiceRow extends ServiceSettings {
   id: string
   name: string
   live_deploy_id: string | null
   desired_deploy_id: string | null
+  /** The deploy that brought the archive which is kept; null when none was uploaded. */
+  archive_deploy_id: string | null
   degraded: boolean
   deleting: boolean
   created_at: string
@@ -87,14 +96,14 @@ export class Services {
   get(idOrName: string): ServiceRow | null {
     const exact = this.#rows.get(idOrName)
     if (exact) return exact
-    const named = this.#names.get(idOrName)
+    const named = this.#named(idOrName)
     return named?.kind === 'service' ? this.#rows.get(named.id) : null
   }
 
-  /** By name. */
+  /** By name. One that is damaged is told and left out: it must not hide the others. */
   list(): ServiceRow[] {
-    const services = [...this.#names.range()].filter(({ value }) => value.kind === 'service')
-    return services.map(({ value }) => this.#rows.get(value.id)!)
+    const rows = [...this.#rows.sound()].map(({ value }) => value)
+    return rows.sort((a, b) => (a.name < b.name ? -1 : 1))
   }
 
   /** Throws `name_taken`: services and datastores share one namespace. */
@@ -104,7 +113,7 @@ export class Services {
 
   /** Only inside a commit: like `create`, as a part of something larger. */
   insert(commit: Commit, row: ServiceRow, options: WriteOptions = {}): ServiceRow {
-    if (this.#names.get(row.name)) throw new StorageError('name_taken', `the name ${row.name} is taken`)
+    if (this.#named(row.name)) throw new StorageError('name_taken', `the name ${row.name} is taken`)
     this.#names.put(row.name, { kind: 'service', id: row.id })
     return this.#write(commit, row, options)
   }
@@ -137,9 +146,15 @@ export class Services {
     if (this.#rows.get(id)?.deleting) throw new StorageError('conflict', 'the service is being deleted')
   }
 
+  /** Only inside a commit: the archive that was uploaded with this deploy is the one to keep. */
+  keepArchive(commit: Commit, id: string, deployId: string): void {
+    const row = this.#rows.get(id)
+    if (row) this.#write(commit, { ...row, archive_deploy_id: deployId, revision: row.revision + 1 })
+  }
+
   /** Only inside a commit: a deploy was parked. It may go on serving, but it is wanted no longer. */
   giveUpOn(commit: Commit, id: string, deployId: string): void {
-    const row = this.#rows.get(id)
+    const row = this.#rows.peek(id)
     if (row?.live_deploy_id === deployId) this.patch(commit, id, { degraded: true })
     else if (row?.desired_deploy_id === deployId) {
       this.patch(commit, id, { desired_deploy_id: row.live_deploy_id })
@@ -156,6 +171,16 @@ export class Services {
       this.#names.remove(row.name)
       commit.announce({ kind: 'service', id, service_id: id, status: 'deleted', revision: row.revision + 1 })
     })
+  }
+
+  /** A name whose own row is damaged is known from its service. */
+  #named(name: string): Name | null {
+    try {
+      return this.#names.get(name)
+    } catch {
+      const row = this.list().find((service) => service.name === name)
+      return row ? { kind: 'service', id: row.id } : null
+    }
   }
 
   #write(commit: Commit, row: ServiceRow, { also, event }: WriteOptions = {}): ServiceRow {

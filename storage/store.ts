@@ -2,27 +2,13 @@
 // Mind: a rejected commit is unknown, not failed; whoever needs to know reads again after a reopening.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { crc32 } from 'node:zlib'
-import { type Database, type Key, open } from 'lmdb'
+import { open } from 'lmdb'
 import { type Change, createChanges } from './changes.ts'
 import { StorageError } from './errors.ts'
+import { openTable, type Table } from './table.ts'
+import { createCommit, firstOf } from './transaction.ts'
 
-/** Rows of one kind: JSON behind a checksum, because LMDB itself does not notice a flipped bit. */
-export interface Table<V> {
-  /** null when there is none; throws `row_damaged` when its checksum does not fit. */
-  get(key: Key): V | null
-  /** Only inside a commit. */
-  put(key: Key, value: V): void
-  /** Only inside a commit. */
-  remove(key: Key): void
-  range(options?: {
-    start?: Key
-    end?: Key
-    reverse?: boolean
-    limit?: number
-  }): Iterable<{ key: Key; value: V }>
-  keys(options?: { start?: Key; end?: Key; reverse?: boolean; limit?: number }): Iterable<Key>
-}
+export type { Table } from './table.ts'
 
 /** What a commit may do besides writing: tell the change feed. */
 export interface Commit {
@@ -43,115 +29,82 @@ export interface Store {
 export interface StoreOptions {
   /** The environment no longer answers: the process must end and be started again (see `commit`). */
   onPanic: (reason: string) => void
+  /** A commit was refused by the disk: told once, and again with null when one is written. */
+  onTrouble?: (reason: string | null) => void
+  /** A row failed its checksum: told once for each. */
+  onDamage?: (message: string) => void
   commitTimeoutMs?: number
 }
 
 /**
  * Defaults, never noSync: they lost nothing in 579 crash images, noSync did. maxDbs defaults to 12, and the
- * files are readable to all (lmdb's types do not know `permissionsMode`).
+ * files are readable to all (lmdb's types do not know `permissionsMode`). Batching by event turn makes a
+ * promise of its own that rejects with the commit and that nobody can hear: unheard it ends the process.
  */
-const environment = { encoding: 'string', maxDbs: 32, permissionsMode: 0o600 } as const
+const environment = {
+  encoding: 'string',
+  maxDbs: 32,
+  permissionsMode: 0o600,
+  eventTurnBatching: false,
+} as const
+
+const closeMs = 5000
 
 /** Opens, or makes, the environment in `<directory>/store`. */
 export function openStore(directory: string, options: StoreOptions): Store {
   const path = join(directory, 'store')
   mkdirSync(path, { recursive: true, mode: 0o700 })
-  const root = open({ path, ...environment })
-  const meta = openTable<number>(root, 'meta')
-  const changes = createChanges(meta.get('commit') ?? 0)
-  const timeoutMs = options.commitTimeoutMs ?? 10_000
-
-  async function commit<T>(write: (commit: Commit) => T): Promise<T> {
-    const announced: Change[] = []
-    let refused: { error: unknown } | null = null
-    const durable = root.childTransaction(() => {
-      try {
-        const result = write({ announce: (change) => announced.push({ number: 0, ...change }) })
-        if (announced.length > 0) meta.put('commit', changes.numberAll(announced))
-        return result
-      } catch (error) {
-        refused = { error }
-        throw error
-      }
-    })
-    try {
-      const result = await withinDeadline(durable, timeoutMs, options.onPanic)
-      changes.publish(announced)
-      return result
-    } catch (error) {
-      if (refused) throw (refused as { error: unknown }).error
-      throw commitFailure(error)
-    }
-  }
-
-  return {
-    table: (name) => openTable(root, name),
-    commit,
-    changes: changes.feed,
-    close: () => root.close(),
-  }
-}
-
-function openTable<V>(root: ReturnType<typeof open>, name: string): Table<V> {
-  const database: Database<string, Key> = root.openDB({ name, encoding: 'string' })
-  return {
-    get(key) {
-      const text = database.get(key)
-      return text === undefined ? null : decodeRow<V>(text, name, key)
-    },
-    put(key, value) {
-      database.putSync(key, encodeRow(value))
-    },
-    remove(key) {
-      database.removeSync(key)
-    },
-    *range(options = {}) {
-      for (const { key, value } of database.getRange(options)) {
-        yield { key, value: decodeRow<V>(value, name, key) }
-      }
-    },
-    keys: (options = {}) => database.getKeys(options),
-  }
-}
-
-function encodeRow(value: unknown): string {
-  const json = JSON.stringify(value)
-  return crc32(json).toString(16).padStart(8, '0') + json
-}
-
-function decodeRow<V>(text: string, table: string, key: Key): V {
-  const json = text.slice(8)
-  if (crc32(json) !== Number.parseInt(text.slice(0, 8), 16)) {
-    throw new StorageError(
-      'row_damaged',
-      `the row ${JSON.stringify(key)} of table ${table} fails its checksum`,
+  const root = opening(path, () => open({ path, ...environment }))
+  const damaged = tellingEach(options.onDamage ?? (() => undefined))
+  const table = <V>(name: string): Table<V> =>
+    openTable(
+      opening(`the table ${name}`, () => root.openDB({ name, encoding: 'string' })),
+      name,
+      damaged,
     )
+  const meta = table<number>('meta')
+  const changes = createChanges(lastNumber(meta))
+  const { onPanic, commitTimeoutMs: timeoutMs = 10_000 } = options
+  const onOutcome = tellingOnce(options.onTrouble ?? (() => undefined))
+  return {
+    table,
+    commit: createCommit({ root, meta, changes, timeoutMs, onPanic, onOutcome }),
+    changes: changes.feed,
+    // After a failed commit lmdb waits for a flush that never comes.
+    close: () => firstOf(root.close(), closeMs, undefined),
   }
-  return JSON.parse(json) as V
 }
 
-/** A meta page that could not be written leaves LMDB silent for ever: only a deadline notices. */
-async function withinDeadline<T>(work: Promise<T>, timeoutMs: number, onPanic: (reason: string) => void) {
-  let timer: NodeJS.Timeout | undefined
-  const expired = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      const reason = `the store did not finish a commit within ${timeoutMs / 1000} s`
-      onPanic(reason)
-      reject(new StorageError('commit_failed', reason))
-    }, timeoutMs)
-  })
+/** Where it is damaged a number that no reader can have seen: each is then told to begin anew. */
+function lastNumber(meta: Table<number>): number {
+  return meta.peek('commit') ?? (meta.has('commit') ? Date.now() : 0)
+}
+
+/** Throws `store_unusable`: a start that fails says what it was about. */
+function opening<T>(what: string, open: () => T): T {
   try {
-    return await Promise.race([work, expired])
-  } finally {
-    clearTimeout(timer)
+    return open()
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new StorageError('store_unusable', `${what} cannot be opened: ${reason}`)
   }
 }
 
-function commitFailure(error: unknown): StorageError {
-  if (error instanceof StorageError) return error
-  const cause = (error as { commitError?: Promise<unknown> }).commitError
-  // lmdb-js rejects this second promise as well; unheard it would end the process.
-  cause?.catch(() => undefined)
-  const text = error instanceof Error ? error.message : String(error)
-  return new StorageError('commit_failed', `the store could not write: ${text}`)
+/** Hands on whether there is trouble, each time that changes. */
+function tellingOnce(tell: (reason: string | null) => void): (reason: string | null) => void {
+  let isTold = false
+  return (reason) => {
+    if (isTold === (reason !== null)) return
+    isTold = reason !== null
+    tell(reason)
+  }
+}
+
+/** Hands on each text once. */
+function tellingEach(tell: (text: string) => void): (text: string) => void {
+  const told = new Set<string>()
+  return (text) => {
+    if (!told.has(text)) tell(text)
+    told.add(text)
+  }
 }

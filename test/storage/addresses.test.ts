@@ -63,10 +63,31 @@ test('of many that ask at once no two get one address, and when none is left tha
   deepEqual(addresses.deployIds(), ['dep-0', 'dep-1', 'dep-2', 'dep-3'])
 })
 
+test('an instance keeps its address in a range that is full, whichever it is', async (t) => {
+  const { addresses } = await temporaryStorage(t)
+  const take = (index: number) => addresses.take('dep-1', index, range)
+  const taken = [await take(0), await take(1), await take(2), await take(3)]
+
+  deepEqual([await take(0), await take(1), await take(2), await take(3)], taken)
+})
+
+test('an address below the range is given back, too', async (t) => {
+  const { addresses } = await temporaryStorage(t)
+  const lower = { first: '10.100.0.2', last: '10.100.0.2' }
+  await addresses.take('dep-1', 0, lower)
+
+  const moved = await addresses.take('dep-1', 0, range)
+
+  deepEqual([moved, await addresses.take('dep-2', 0, lower)], ['10.201.0.2', '10.100.0.2'])
+})
+
 test('a range that is full has room again for what was given back', async (t) => {
   const { addresses } = await temporaryStorage(t)
   for (const index of [0, 1, 2, 3]) await addresses.take(`dep-${index}`, 0, range)
-  await rejects(addresses.take('dep-9', 0, range), { code: 'no_address_left' })
+  await rejects(addresses.take('dep-9', 0, range), {
+    code: 'no_address_left',
+    message: 'every address of the private network is taken',
+  })
 
   await addresses.release('dep-2')
 

@@ -1,5 +1,6 @@
 // The change feed: numbers that only rise, and a memory that says when it does not know.
-import { deepEqual, equal } from 'node:assert/strict'
+import { deepEqual, equal, match } from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'
 import { type Change, createChanges } from '../../storage/changes.ts'
 import { openStore, type Store } from '../../storage/store.ts'
@@ -108,4 +109,22 @@ test('of very many changes the last ones are remembered, and the memory says whe
   deepEqual([known(20_000), known(20_000 - 4096), known(0)], [0, 4096, null])
   const oldest = Array.from({ length: 20_000 }, (_, after) => after).find((after) => known(after) !== null)!
   equal(known(oldest), 20_000 - oldest)
+})
+
+test('a listener that throws keeps no other from hearing, and ends the process for the bug it is', () => {
+  const program = `
+    import { createChanges } from '${new URL('../../storage/changes.ts', import.meta.url)}'
+    const { publish, feed } = createChanges(0)
+    feed.subscribe(() => {
+      throw new Error('a bug of the listener')
+    })
+    feed.subscribe(({ number }) => console.log('heard', number))
+    publish([{ number: 1 }])
+    console.log('published')
+  `
+  const options = ['--import', 'tsx', '--input-type=module', '--eval', program]
+  const { status, stdout, stderr } = spawnSync(process.execPath, options, { encoding: 'utf8' })
+
+  deepEqual([status, stdout], [1, 'heard 1\npublished\n'])
+  match(stderr, /a bug of the listener/)
 })

@@ -1,9 +1,11 @@
 // Credentials of a repository: sealed, of one service, and gone when they are taken out of its URL.
-import { deepEqual, equal } from 'node:assert/strict'
+import { deepEqual, equal, throws } from 'node:assert/strict'
 import { test } from 'node:test'
+import { openCredentials } from '../../storage/credentials.ts'
+import { openSealer } from '../../storage/secrets.ts'
 import { filesWith } from '../support/canary.ts'
 import { temporaryDirectory } from '../support/directory.ts'
-import { serviceRow } from '../support/stored.ts'
+import { openTestStore, serviceRow } from '../support/stored.ts'
 import { temporaryStorage } from '../support/supervised.ts'
 
 const id = 'svc-01hnzxd07m5cen5xa66emzsrzw'
@@ -27,6 +29,20 @@ test('null removes them', async (t) => {
   await services.update('svc-1', (row) => row, { also: () => credentials.put('svc-1', null) })
 
   equal(credentials.get('svc-1'), null)
+})
+
+test('sealed for one service they do not open for another', async (t) => {
+  const directory = temporaryDirectory(t)
+  const store = openTestStore(t, directory)
+  const credentials = openCredentials(store, openSealer(directory, { create: true }))
+  const rows = store.table<string>('credentials')
+  await store.commit(() => credentials.put(id, ada))
+
+  await store.commit(() => rows.put('svc-2', rows.get(id)!))
+  throws(() => credentials.get('svc-2'), { code: 'secret_damaged' })
+
+  await store.commit(() => credentials.put('svc-2', null))
+  equal(rows.get('svc-2'), null)
 })
 
 test('nothing in the data directory shows the password', async (t) => {

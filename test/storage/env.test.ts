@@ -1,10 +1,12 @@
 // Env variables: every byte as it came, none of it to be read on the disk.
-import { deepEqual, rejects } from 'node:assert/strict'
+import { deepEqual, rejects, throws } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { EnvVar } from '../../storage/env.ts'
+import { type EnvVar, openEnv } from '../../storage/env.ts'
+import { openSealer } from '../../storage/secrets.ts'
 import { filesWith } from '../support/canary.ts'
 import { temporaryDirectory } from '../support/directory.ts'
+import { openTestStore } from '../support/stored.ts'
 import { temporaryStorage } from '../support/supervised.ts'
 
 const key = fc.stringMatching(/^[A-Za-z_][A-Za-z0-9_]{0,20}$/)
@@ -59,6 +61,20 @@ test('a change that throws leaves the variables as they were', async (t) => {
   await rejects(env.change('svc-1', change), { message: 'refused' })
 
   deepEqual([env.get('svc-1'), env.get('svc-2')], [before, []])
+})
+
+test('sealed for one service they do not open for another, and removed they are gone', async (t) => {
+  const directory = temporaryDirectory(t)
+  const store = openTestStore(t, directory)
+  const env = openEnv(store, openSealer(directory, { create: true }))
+  const rows = store.table<string>('env')
+  await store.commit(() => env.put('svc-1', [{ key: 'A', value: '1' }]))
+
+  await store.commit(() => rows.put('svc-2', rows.get('svc-1')!))
+  throws(() => env.get('svc-2'), { code: 'secret_damaged' })
+
+  await store.commit(() => env.remove('svc-2'))
+  deepEqual(env.get('svc-2'), [])
 })
 
 test('no file shows a value, in plain, base64 or hex, also of one long gone', async (t) => {

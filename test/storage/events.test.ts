@@ -35,6 +35,14 @@ test('the event of a commit that was refused is not kept', async (t) => {
   equal(storage.events.get('key-1'), null)
 })
 
+test('an answer can be kept on its own, for a request that changed nothing', async (t) => {
+  const { events } = await temporaryStorage(t)
+
+  await events.record('key-1', instant, { id: 'dep-1' })
+
+  deepEqual(events.get('key-1'), { at: instant, body: { id: 'dep-1' } })
+})
+
 test('what was applied before an instant is forgotten, however much it is, and the rest stays', async (t) => {
   const directory = temporaryDirectory(t)
   const storage = await temporaryStorage(t, directory)

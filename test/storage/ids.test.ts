@@ -45,10 +45,11 @@ test('only text of the shape of an id is taken for one', () => {
     'dep',
     ulid,
     `dep-${ulid}0`,
+    `xdep-${ulid}`,
     `dep-${ulid.toUpperCase()}`,
     `dep-u${ulid.slice(1)}`,
   ]) {
     equal(isId(text), false, text)
-    throws(() => idTime(text), { code: 'invalid_id' })
+    throws(() => idTime(text), { code: 'invalid_id', message: `'${text}' is not an id` })
   }
 })

@@ -88,7 +88,8 @@ test('the key of another directory is refused', async (t) => {
 test('a directory of a newer version is refused', async (t) => {
   const directory = temporaryDirectory(t)
   const store = openStore(directory, { onPanic })
-  await migrate(store, [() => undefined])
+  const steps = Array<() => void>(100).fill(() => undefined)
+  await migrate(store, steps)
   await store.close()
 
   await rejects(openStorage(directory, { onPanic }), { code: 'store_too_new' })

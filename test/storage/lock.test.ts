@@ -54,10 +54,12 @@ test('a directory can be locked again after its release, and a second release ch
 test('a lock file without a readable pid still refuses', (t) => {
   const directory = temporaryDirectory(t)
   const lock = lockDirectory(directory)
-  writeFileSync(join(directory, 'lock'), 'not a pid')
   const message = `The data directory ${directory} is in use by another process`
 
-  throws(() => lockDirectory(directory), { code: 'data_directory_in_use', message })
+  for (const text of ['not a pid', 'pid 12', '12 or so', '']) {
+    writeFileSync(join(directory, 'lock'), text)
+    throws(() => lockDirectory(directory), { code: 'data_directory_in_use', message })
+  }
 
   lock.release()
 })
@@ -69,7 +71,14 @@ test('a system that cannot lock is not taken for one that did', (t) => {
 
   process.env.PATH = directory
 
-  throws(() => lockDirectory(directory), { code: 'lock_unavailable' })
+  const refusal = (reason: RegExp) => ({ code: 'lock_unavailable', message: reason })
+  throws(() => lockDirectory(directory), refusal(/^The data directory cannot be locked: .*flock ENOENT$/))
+  const flock = (body: string) =>
+    writeFileSync(join(directory, 'flock'), `#!${process.execPath}\n${body}\n`, { mode: 0o700 })
+  flock('process.exit(71)')
+  throws(() => lockDirectory(directory), refusal(/: flock ended with 71$/))
+  flock("console.error('no locks here\\n'); process.exit(71)")
+  throws(() => lockDirectory(directory), refusal(/: no locks here$/))
 })
 
 async function startHolder(t: TestContext, directory: string) {

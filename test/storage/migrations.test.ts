@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test'
 import { type Migration, migrate } from '../../storage/migrations.ts'
 import { openStore } from '../../storage/store.ts'
 import { temporaryDirectory } from '../support/directory.ts'
-import { openTestStore } from '../support/stored.ts'
+import { openTestStore, serviceRow } from '../support/stored.ts'
 
 /** A store of schema 1, with a row in it. */
 async function oldStore(t: TestContext) {
@@ -75,4 +75,15 @@ test('a store of a newer version is refused and stays as it is', async (t) => {
   })
 
   deepEqual([store.table('meta').get('schema'), store.table('rows').get('row')], [3, null])
+})
+
+test('a service of schema 1 stays what it was, with what came later as if it were off', async (t) => {
+  const store = await oldStore(t)
+  const { spa_fallback, pre_deploy_command, build_env, archive_deploy_id, ...old } = serviceRow()
+  await store.commit(() => store.table('services').put('svc-1', old))
+
+  await migrate(store)
+
+  const later = { spa_fallback: false, pre_deploy_command: null, build_env: [], archive_deploy_id: null }
+  deepEqual(store.table('services').get('svc-1'), { ...old, ...later })
 })

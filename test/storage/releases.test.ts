@@ -58,3 +58,16 @@ test('nothing in the data directory shows a frozen value', async (t) => {
 
   deepEqual(filesWith(directory, secret), [])
 })
+
+test('a release frozen before a setting came reads as if that were off, a later one as it is', async (t) => {
+  const { releases } = await temporaryStorage(t)
+  const { settings, ...rest } = releaseWith('old')
+  const { spa_fallback, pre_deploy_command, build_env, ...old } = settings
+  const set = { spa_fallback: true, pre_deploy_command: 'npm run migrate', build_env: ['A'] }
+  await releases.freeze('dep-old', () => ({ ...rest, settings: old }) as Release)
+  await releases.freeze('dep-new', () => ({ ...rest, settings: { ...old, ...set } }))
+
+  const off = { spa_fallback: false, pre_deploy_command: null, build_env: [] }
+  deepEqual(releases.get('dep-old')?.settings, { ...old, ...off })
+  deepEqual(releases.get('dep-new')?.settings, { ...old, ...set })
+})

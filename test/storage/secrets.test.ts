@@ -1,5 +1,5 @@
 import { deepEqual, equal, notEqual, throws } from 'node:assert/strict'
-import { readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { openSealer } from '../../storage/secrets.ts'
@@ -21,6 +21,7 @@ test('sealing the same text twice gives two values, and none shows the text', (t
   const [one, two] = [sealer.seal('canary', 'svc-1'), sealer.seal('canary', 'svc-1')]
 
   notEqual(one, two)
+  equal(one.startsWith('v1.'), true, 'the first version is recognized later')
   equal(Buffer.from(one, 'base64').includes('canary'), false)
 })
 
@@ -63,7 +64,9 @@ for (const mask of [0o000, 0o022, 0o077, 0o777]) {
 test('a directory that is not new is refused without its key, and gets no new one', (t) => {
   const directory = temporaryDirectory(t)
 
-  throws(() => openSealer(directory, { create: false }), { code: 'secret_key_missing' })
+  const path = join(directory, 'secret_key')
+  const message = `${path} is missing: without it the stored secrets cannot be read`
+  throws(() => openSealer(directory, { create: false }), { code: 'secret_key_missing', message })
 
   deepEqual(readdirSync(directory), [])
 })
@@ -83,19 +86,25 @@ test('a key file that holds no key is refused', (t) => {
 
   for (const content of ['', 'dG9vIHNob3J0', 'x'.repeat(1000)]) {
     writeFileSync(join(directory, 'secret_key'), content)
-    throws(() => openSealer(directory, { create: false }), { code: 'secret_key_wrong' })
+    const message = `${join(directory, 'secret_key')} does not hold a key`
+    throws(() => openSealer(directory, { create: false }), { code: 'secret_key_wrong', message })
   }
+  rmSync(join(directory, 'secret_key'))
+  mkdirSync(join(directory, 'secret_key'))
+  throws(() => openSealer(directory, { create: false }), { code: 'EISDIR' })
 })
 
 test('the check value tells the right key from another one', (t) => {
   const directory = temporaryDirectory(t)
   const stored = openSealer(directory, { create: true }).check(null)
 
-  equal(openSealer(directory, { create: false }).check(stored), stored)
+  const again = openSealer(directory, { create: false })
+  deepEqual([again.check(stored), again.open(stored, 'secret_key')], [stored, 'berth'])
   rmSync(join(directory, 'secret_key'))
   const other = openSealer(directory, { create: true })
 
-  throws(() => other.check(stored), { code: 'secret_key_wrong' })
+  const message = `${join(directory, 'secret_key')} is not the key this data was sealed with`
+  throws(() => other.check(stored), { code: 'secret_key_wrong', message })
 })
 
 function withUmask(t: TestContext, mask: number): void {

@@ -1,0 +1,80 @@
+// Which actors there are, and which of them are not final: all in the key, where no damaged value can hide
+// it.
+// Mind: what changes the index works inside a commit only, the one of the row itself.
+import type { ActiveActor, ActorRow } from './actors.ts'
+import type { Store, Table } from './store.ts'
+
+const all = Number.MAX_SAFE_INTEGER
+
+export class ActorIndex {
+  /** `[kind, service, id]` of what a restart reads. */
+  readonly #active: Table<1>
+  /** `[kind, service, id]` of every actor: ids sort by age, so that lists need no clock. */
+  readonly #lists: Table<1>
+
+  constructor(store: Store) {
+    this.#active = store.table('active')
+    this.#lists = store.table('actor_lists')
+  }
+
+  /** Every actor that is not final; of all kinds, or of one, or of one and a service. */
+  *active(kind?: string, serviceId?: string): Iterable<ActiveActor> {
+    const start = [kind, serviceId].filter((part) => part !== undefined)
+    const range = start.length > 0 ? { start: [...start, ''], end: [...start, '\uffff'] } : {}
+    for (const key of this.#active.keys(range)) {
+      const [kind, service, id] = key as [string, string, string]
+      yield { id, kind, service_id: service || null }
+    }
+  }
+
+  /** The newest first. */
+  ids(kind: string, serviceId: string, limit = all): string[] {
+    const range = { start: [kind, serviceId, '\uffff'], end: [kind, serviceId, ''], reverse: true, limit }
+    return [...this.#lists.keys(range)].map((key) => (key as string[])[2]!)
+  }
+
+  add(row: ActorRow): void {
+    this.#lists.put(toKey(row), 1)
+  }
+
+  /** After each change of the row. */
+  update(row: ActorRow): void {
+    if (row.final || row.parked) this.#active.remove(toKey(row))
+    else this.#active.put(toKey(row), 1)
+  }
+
+  /** It is not to be restored any more. */
+  retire(actor: ActiveActor): void {
+    this.#active.remove(toKey(actor))
+  }
+
+  remove(actor: ActiveActor): void {
+    this.#active.remove(toKey(actor))
+    this.#lists.remove(toKey(actor))
+  }
+
+  /** False when a damaged key hides an actor that is not final. Compares keys alone. */
+  isWhole(): boolean {
+    return [...this.#active.keys()].every((key) => this.#lists.has(key))
+  }
+
+  /** Everything again from the rows; `isKnown` tells of ids whose row is there but damaged. */
+  mend(rows: ActorRow[], isKnown: (id: string) => boolean): void {
+    const right = new Map(rows.map((row) => [row.id, toKey(row).join()]))
+    const isStray = (key: string[]) => {
+      const known = right.get(key[2]!)
+      return known === undefined ? !isKnown(key[2]!) : known !== key.join()
+    }
+    for (const table of [this.#active, this.#lists]) {
+      for (const key of [...table.keys()] as string[][]) if (isStray(key)) table.remove(key)
+    }
+    for (const row of rows) {
+      this.add(row)
+      this.update(row)
+    }
+  }
+}
+
+function toKey({ kind, service_id, id }: ActiveActor): string[] {
+  return [kind, service_id ?? '', id]
+}

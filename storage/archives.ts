@@ -1,0 +1,90 @@
+// Uploaded source archives: `<deploy>.tar.gz`, whole or not there.
+// Mind: a draft has no deploy yet. An id made before a long upload would be older than those of deploys that
+// were asked for meanwhile.
+import { randomBytes } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { type FileHandle, open, readdir, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+
+/** An archive on its way to the disk. */
+export interface ArchiveDraft {
+  /** Appends. One call at a time. */
+  write(pieces: Uint8Array[]): Promise<void>
+  /** Makes it the archive of that deploy; it is on the disk when this resolves. */
+  keep(deployId: string): Promise<void>
+  /** Leaves nothing of a draft; does nothing to one that was kept. */
+  abandon(): Promise<void>
+}
+
+const suffix = '.tar.gz'
+const draftSuffix = '.part'
+
+/**
+ * Opens, or makes, the directory. Drafts that a crash left are removed, and so are archives of deploys that
+ * were never committed.
+ */
+export function openArchives(directory: string, isCommitted: (deployId: string) => boolean) {
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  const isWanted = (name: string) => name.endsWith(suffix) && isCommitted(name.slice(0, -suffix.length))
+  for (const name of readdirSync(directory)) if (!isWanted(name)) rmSync(join(directory, name))
+  const path = (deployId: string) => join(directory, `${deployId}${suffix}`)
+
+  return {
+    /** Touches the disk with its first piece. */
+    create: (): ArchiveDraft => createDraft(directory, path),
+    path,
+    has: (deployId: string): boolean => existsSync(path(deployId)),
+    remove: (deployId: string): Promise<void> => rm(path(deployId), { force: true }),
+    /** The deploys whose archives are kept. */
+    async ids(): Promise<string[]> {
+      const names = await readdir(directory)
+      return names.filter((name) => name.endsWith(suffix)).map((name) => name.slice(0, -suffix.length))
+    },
+  }
+}
+
+export type Archives = ReturnType<typeof openArchives>
+
+function createDraft(directory: string, path: (deployId: string) => string): ArchiveDraft {
+  const draft = join(directory, `${randomBytes(8).toString('hex')}${draftSuffix}`)
+  let file: FileHandle | null = null
+
+  async function close(): Promise<void> {
+    const closing = file?.close()
+    file = null
+    await closing
+  }
+
+  return {
+    async write(pieces) {
+      file ??= await open(draft, 'wx', 0o600)
+      await writeAll(file, pieces)
+    },
+    async keep(deployId) {
+      await file?.sync()
+      await close()
+      await rename(draft, path(deployId))
+      await syncDirectory(directory)
+    },
+    async abandon() {
+      await close()
+      await rm(draft, { force: true })
+    },
+  }
+}
+
+async function writeAll(file: FileHandle, pieces: Uint8Array[]): Promise<void> {
+  const { bytesWritten } = await file.writev(pieces)
+  const sizeBytes = pieces.reduce((sum, { length }) => sum + length, 0)
+  // A write that was cut short does not say why; the next one does.
+  if (bytesWritten < sizeBytes) await file.appendFile(Buffer.concat(pieces).subarray(bytesWritten))
+}
+
+async function syncDirectory(path: string): Promise<void> {
+  const directory = await open(path, 'r')
+  try {
+    await directory.sync()
+  } finally {
+    await directory.close()
+  }
+}

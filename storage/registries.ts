@@ -1,0 +1,48 @@
+// Credentials of image registries, sealed, one set for each host. Effects read them by the host of an image.
+// Mind: nothing here may reach a log, an event or an actor; answers show everything but the password.
+import type { Sealer } from './secrets.ts'
+import type { Store } from './store.ts'
+
+export interface Registry {
+  /** In lower case, with the port when it has one; the key. */
+  host: string
+  username: string
+  password: string
+  created_at: string
+  updated_at: string
+}
+
+export function openRegistries(store: Store, sealer: Sealer) {
+  const sealed = store.table<string>('registries')
+  const name = (host: string) => `registry:${host}`
+  const open = (host: string, row: string): Registry => JSON.parse(sealer.open(row, name(host)))
+
+  function get(host: string): Registry | null {
+    const row = sealed.get(host)
+    return row === null ? null : open(host, row)
+  }
+
+  return {
+    get,
+    /** By host. */
+    list: (): Registry[] => [...sealed.sound()].map(({ key, value }) => open(String(key), value)),
+    /** Resolves with what is kept from now on; the first set of a host says when it was made. */
+    put: (host: string, { username, password }: Pick<Registry, 'username' | 'password'>, at: string) =>
+      store.commit((): Registry => {
+        const former = sealed.peek(host)
+        const created_at = former === null ? at : open(host, former).created_at
+        const registry = { host, username, password, created_at, updated_at: at }
+        sealed.put(host, sealer.seal(JSON.stringify(registry), name(host)))
+        return registry
+      }),
+    /** False when there was nothing to remove. */
+    remove: (host: string) =>
+      store.commit(() => {
+        const isKnown = sealed.has(host)
+        if (isKnown) sealed.remove(host)
+        return isKnown
+      }),
+  }
+}
+
+export type Registries = ReturnType<typeof openRegistries>
