@@ -1,0 +1,89 @@
+// The entries of a tar archive, one after the other, each with the names and the size it really has.
+// Ours rather than tar-stream's reader, which goes on behind the end of an archive and copies every key of a
+// global header for each entry: a few megabytes of keys would hold up the daemon for hours.
+import type { ByteReader } from './byte-reader.ts'
+import { quote } from './entry-path.ts'
+import { type PaxFields, parsePax } from './pax.ts'
+import { blockBytes, decodeText, invalid, isZeroBlock, parseHeader, type TarHeader } from './tar-header.ts'
+
+export interface Entry {
+  /** As tar writes it: `0` a file, `5` a directory, … */
+  type: string
+  name: string
+  linkName: string
+  mode: number
+  sizeBytes: number
+  /** To be read to its end before the next entry is asked for. */
+  content: AsyncIterable<Buffer>
+}
+
+const headerBlock = 'a header'
+/** One extended header is read at once. */
+const extensionLimitBytes = 1024 * 1024
+const gnuName = 'L'
+const gnuLinkName = 'K'
+const paxOfNext = 'x'
+const paxOfAll = 'g'
+
+/**
+ * Ends with the archive, and reads what follows it, that the checksum of the whole is looked at. Throws
+ * `archive_invalid`, also when more than `metadataLimitBytes` come between two entries or after the last.
+ */
+export async function* readEntries(reader: ByteReader, metadataLimitBytes: number): AsyncGenerator<Entry> {
+  for (;;) {
+    const found = await nextHeader(reader, metadataLimitBytes)
+    if (!found) break
+    const { header, extension } = found
+    const name = extension.name ?? decodeText(header.name)
+    const linkName = extension.linkName ?? decodeText(header.linkName)
+    const sizeBytes = extension.sizeBytes ?? header.sizeBytes
+    const content = reader.pieces(sizeBytes, quote(name))
+    yield { type: typeOf(header, name), name, linkName, mode: header.mode, sizeBytes, content }
+    await reader.take(paddingOf(sizeBytes), quote(name))
+  }
+  if (!(await reader.drain(metadataLimitBytes))) throw invalid('goes on after its end')
+}
+
+/** The header of the next entry with what extends it; null at the end of the archive. */
+async function nextHeader(reader: ByteReader, limitBytes: number) {
+  const extension: PaxFields = {}
+  const endBytes = reader.takenBytes + limitBytes
+  for (;;) {
+    const block = await reader.take(blockBytes, headerBlock)
+    if (isZeroBlock(block)) return null
+    const header = parseHeader(block)
+    if (!isExtension(header)) return { header, extension }
+    if (header.sizeBytes > extensionLimitBytes || reader.takenBytes + header.sizeBytes > endBytes) {
+      throw invalid('has too much metadata before an entry')
+    }
+    const data = await reader.take(header.sizeBytes, headerBlock)
+    await reader.take(paddingOf(header.sizeBytes), headerBlock)
+    extend(extension, header.type, data)
+  }
+}
+
+function isExtension({ type }: TarHeader): boolean {
+  return [gnuName, gnuLinkName, paxOfNext, paxOfAll].includes(type)
+}
+
+function extend(extension: PaxFields, type: string, data: Buffer): void {
+  if (type === gnuName) extension.name ??= decodeText(untilNul(data))
+  else if (type === gnuLinkName) extension.linkName ??= decodeText(untilNul(data))
+  else if (type === paxOfNext) Object.assign(extension, parsePax(data))
+  else if (Object.keys(parsePax(data)).length > 0) throw invalid('gives all entries one name or size')
+}
+
+function untilNul(data: Buffer): Buffer {
+  const end = data.indexOf(0)
+  return end === -1 ? data : data.subarray(0, end)
+}
+
+/** A file whose name ends like a directory's is one: so did tars that knew no types. */
+function typeOf({ type }: TarHeader, name: string): string {
+  return type === '0' && name.endsWith('/') ? '5' : type
+}
+
+/** Content fills whole blocks. */
+function paddingOf(sizeBytes: number): number {
+  return (blockBytes - (sizeBytes % blockBytes)) % blockBytes
+}

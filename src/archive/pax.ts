@@ -1,0 +1,47 @@
+// Extended headers (pax): records of `length key=value`, which say of the next entry what its own header
+// cannot.
+// Mind: only three keys mean anything here; the rest is passed over without being kept.
+import { decodeText, invalid } from './tar-header.ts'
+
+export interface PaxFields {
+  name?: string
+  linkName?: string
+  sizeBytes?: number
+}
+
+/** Throws `archive_invalid` for broken records, and for sparse files, whose content is no content. */
+export function parsePax(data: Buffer): PaxFields {
+  const fields: PaxFields = {}
+  // A character for each byte: a third of the time that looking through the bytes takes.
+  const text = data.toString('latin1')
+  for (let start = 0; start < text.length; ) {
+    const { key, valueStart, end } = recordAt(text, start)
+    addField(fields, key, data.subarray(valueStart, end - 1))
+    start = end
+  }
+  return fields
+}
+
+/** The length counts the whole record, its own digits and the line's end too. */
+function recordAt(text: string, start: number) {
+  const blank = text.indexOf(' ', start)
+  const digits = text.slice(start, Math.max(start, blank))
+  const end = /^\d{1,10}$/.test(digits) ? start + Number(digits) : start
+  const equals = text.indexOf('=', blank)
+  const isWhole = start < blank && blank < equals && equals < end - 1 && text[end - 1] === '\n'
+  if (!isWhole) throw invalid('has a broken extended header')
+  return { key: text.slice(blank + 1, equals), valueStart: equals + 1, end }
+}
+
+function addField(fields: PaxFields, key: string, value: Buffer): void {
+  if (key === 'path') fields.name = decodeText(value)
+  else if (key === 'linkpath') fields.linkName = decodeText(value)
+  else if (key === 'size') fields.sizeBytes = parseSize(value)
+  else if (key.startsWith('GNU.sparse.')) throw invalid('has a sparse file: make it without --sparse')
+}
+
+function parseSize(value: Buffer): number {
+  const digits = value.toString('latin1')
+  if (!/^\d{1,15}$/.test(digits)) throw invalid('has an extended header with a broken size')
+  return Number(digits)
+}

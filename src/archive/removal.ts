@@ -1,0 +1,31 @@
+// Removes a folder with all below it, a few files at a time. Node's own `rm` starts on all files at once:
+// with 200,000 of them it held up the event loop for four seconds, and took 300 MB.
+import { opendir, rmdir, unlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { codeOf } from '../errors.ts'
+
+const filesAtOnce = 32
+
+/** Follows no links. Does nothing when there is no such folder. */
+export async function removeTree(path: string): Promise<void> {
+  const directory = await opendir(path).catch(nullIfGone)
+  if (!directory) return
+  const files: string[] = []
+  for await (const entry of directory) {
+    const child = join(path, entry.name)
+    if (entry.isDirectory()) await removeTree(child)
+    else files.push(child)
+    if (files.length === filesAtOnce) await removeFiles(files.splice(0))
+  }
+  await removeFiles(files)
+  await rmdir(path).catch(nullIfGone)
+}
+
+async function removeFiles(files: string[]): Promise<void> {
+  await Promise.all(files.map((file) => unlink(file).catch(nullIfGone)))
+}
+
+function nullIfGone(error: unknown): null {
+  if (codeOf(error) === 'ENOENT') return null
+  throw error
+}

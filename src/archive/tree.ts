@@ -1,0 +1,126 @@
+// Writes entries into a directory that was empty and belongs to nobody else.
+// Mind: nothing is written through a link. A folder that was made stays one, so that having looked at it once
+// is enough; anything else that is in the way is removed first.
+import { constants } from 'node:fs'
+import { chmod, link, lstat, mkdir, open, symlink, unlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { codeOf } from '../errors.ts'
+import { refused } from './entry-path.ts'
+
+type Parts = readonly string[]
+
+const asNew = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
+/** Neither set-user-id nor the like; the owner may always read what is there, and remove it. */
+const modeBits = 0o777
+const fileBits = 0o600
+const folderBits = 0o700
+const impliedMode = 0o755
+const knownFolders = 10_000
+
+export class Tree {
+  readonly #root: string
+  readonly #folders = new Set<string>()
+
+  constructor(root: string) {
+    this.#root = root
+  }
+
+  async addFolder(parts: Parts, mode: number): Promise<void> {
+    if (parts.length === 0) return
+    await this.#enter(parts.slice(0, -1))
+    const path = this.#path(parts)
+    await this.#makeAnew(parts, async () => {
+      if (!(await isFolder(path))) await mkdir(path)
+    })
+    await chmod(path, (mode & modeBits) | folderBits)
+  }
+
+  async addFile(parts: Parts, mode: number, content: AsyncIterable<Buffer>): Promise<void> {
+    await this.#enter(parts.slice(0, -1))
+    const file = await this.#makeAnew(parts, () => open(this.#path(parts), asNew, fileBits))
+    try {
+      for await (const piece of content) await file.appendFile(piece)
+      // What the process masks out at the creation is given here.
+      await file.chmod((mode & modeBits) | fileBits)
+    } finally {
+      await file.close()
+    }
+  }
+
+  /** Where it leads has been looked at. */
+  async addSymlink(parts: Parts, target: string): Promise<void> {
+    await this.#enter(parts.slice(0, -1))
+    await this.#makeAnew(parts, () => symlink(target, this.#path(parts)))
+  }
+
+  /** To a file that is there already. */
+  async addHardLink(parts: Parts, target: Parts): Promise<void> {
+    await this.#enter(parts.slice(0, -1))
+    await this.#requireFile(parts, target)
+    if (parts.join('/') === target.join('/')) return
+    await this.#makeAnew(parts, () => link(this.#path(target), this.#path(parts)))
+  }
+
+  /** Removes what is in the way, unless it is a folder, and tries once more. */
+  async #makeAnew<T>(parts: Parts, make: () => Promise<T>): Promise<T> {
+    try {
+      return await make()
+    } catch (error) {
+      if (codeOf(error) !== 'EEXIST') throw error
+    }
+    const path = this.#path(parts)
+    if (await isFolder(path)) throw refused(parts.join('/'), 'is a folder already')
+    await unlink(path)
+    return make()
+  }
+
+  /** Makes sure that all these are real folders; those that no entry brought are made. */
+  async #enter(parts: Parts): Promise<void> {
+    const path = this.#path(parts)
+    if (parts.length === 0 || this.#folders.has(path)) return
+    const above = parts.slice(0, -1)
+    await this.#enter(above)
+    const found = await statusOf(path)
+    if (!found) await mkdir(path)
+    if (!found) await chmod(path, impliedMode)
+    if (found?.isSymbolicLink()) throw refused(parts.join('/'), 'is a link, and another entry is below it')
+    if (found && !found.isDirectory())
+      throw refused(parts.join('/'), 'is no folder, and an entry is below it')
+    if (this.#folders.size >= knownFolders) this.#folders.clear()
+    this.#folders.add(path)
+  }
+
+  async #requireFile(parts: Parts, target: Parts): Promise<void> {
+    for (let depth = 1; depth < target.length; depth++) {
+      if (!(await isFolder(this.#path(target.slice(0, depth))))) throw unlinkable(parts, target)
+    }
+    const found = await statusOf(this.#path(target))
+    if (!found?.isFile()) throw unlinkable(parts, target)
+  }
+
+  #path(parts: Parts): string {
+    return join(this.#root, ...parts)
+  }
+}
+
+function unlinkable(parts: Parts, target: Parts) {
+  return refused(
+    parts.join('/'),
+    `is a hard link to ${target.join('/')}, which is no file that came before it`,
+  )
+}
+
+/** A link to a folder is none. */
+async function isFolder(path: string): Promise<boolean> {
+  return (await statusOf(path))?.isDirectory() ?? false
+}
+
+/** null when there is nothing. */
+async function statusOf(path: string) {
+  try {
+    return await lstat(path)
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return null
+    throw error
+  }
+}

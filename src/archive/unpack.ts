@@ -1,0 +1,178 @@
+// Unpacks an uploaded .tar.gz, entry by entry: each is judged before anything of it is written.
+// Mind: archives come from outside, and whoever made one may mean harm. What is refused is named.
+import { createReadStream } from 'node:fs'
+import { mkdir, opendir, rename } from 'node:fs/promises'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { createGunzip } from 'node:zlib'
+import { codeOf, Failure, messageOf } from '../errors.ts'
+import { ByteReader } from './byte-reader.ts'
+import { type Entry, readEntries } from './entries.ts'
+import { climbsToTop, leadsOut, partsOf, quote, refused } from './entry-path.ts'
+import { removeTree } from './removal.ts'
+import { invalid } from './tar-header.ts'
+import { Tree } from './tree.ts'
+
+export interface UnpackLimits {
+  entries: number
+  /** Of all files together, as their headers tell. */
+  unpackedBytes: number
+  /** Extended headers between two entries, and what follows the end. */
+  metadataBytes: number
+}
+
+export interface UnpackRequest {
+  /** The .tar.gz. */
+  file: string
+  /** Made new; what was there is removed. A single folder at the top of the archive becomes this one. */
+  directory: string
+  signal: AbortSignal
+  /** What the disk can spare; no bound when left out. */
+  roomBytes?: number
+  limits?: UnpackLimits
+}
+
+const gibibyte = 1024 ** 3
+const defaultLimits = { entries: 200_000, unpackedBytes: 4 * gibibyte, metadataBytes: 16 * 1024 * 1024 }
+/** Headers, padding and metadata of a whole archive, beside what it holds. */
+const overheadBytes = gibibyte
+const chunkBytes = 256 * 1024
+
+/**
+ * Resolves with the number of entries and the bytes of the files. Throws `archive_invalid`, which names the
+ * entry where there is one, and `insufficient_storage`; then the directory is not there.
+ */
+export async function unpackArchive(request: UnpackRequest): Promise<{ entries: number; bytes: number }> {
+  const { file, directory, signal } = request
+  const draft = `${directory}.part`
+  for (const former of [directory, draft]) await removeTree(former)
+  await mkdir(draft, { recursive: true, mode: 0o700 })
+  const unpacking = new Unpacking(new Tree(draft), request)
+  const reader = new ByteReader(inflate(file, signal))
+  try {
+    const { metadataBytes } = request.limits ?? defaultLimits
+    for await (const entry of readEntries(reader, metadataBytes)) {
+      signal.throwIfAborted()
+      await unpacking.place(entry, reader.takenBytes)
+    }
+    return await unpacking.finish(draft, directory)
+  } catch (error) {
+    signal.throwIfAborted()
+    throw failureOf(error, unpacking.current)
+  } finally {
+    await reader.close()
+    await removeTree(draft)
+  }
+}
+
+async function* inflate(file: string, signal: AbortSignal): AsyncGenerator<Buffer> {
+  const unzipped = createGunzip({ chunkSize: chunkBytes })
+  // What goes wrong is thrown to the reader of `unzipped`.
+  pipeline(createReadStream(file, { highWaterMark: chunkBytes }), unzipped, { signal }).catch(() => {})
+  yield* unzipped
+}
+
+/** The way of one archive into its tree. */
+class Unpacking {
+  /** The entry that is being looked at. */
+  current: string | null = null
+  #entries = 0
+  #bytes = 0
+  /** The first link that is inside of the archive, but would not be inside of its single top folder. */
+  #outward: { name: string; target: string } | null = null
+  readonly #tree: Tree
+  readonly #limits: UnpackLimits
+  readonly #roomBytes: number
+
+  constructor(tree: Tree, { limits = defaultLimits, roomBytes = Number.POSITIVE_INFINITY }: UnpackRequest) {
+    this.#tree = tree
+    this.#limits = limits
+    this.#roomBytes = roomBytes
+  }
+
+  async place(entry: Entry, takenBytes: number): Promise<void> {
+    this.current = entry.name
+    const parts = partsOf(entry.name)
+    this.#count(entry, takenBytes)
+    if (entry.type === '0' || entry.type === '7') {
+      if (parts.length === 0) throw refused(entry.name, 'is no name for a file')
+      await this.#tree.addFile(parts, entry.mode, entry.content)
+      return
+    }
+    if (entry.sizeBytes > 0) throw refused(entry.name, `is ${kindOf(entry.type)}, and has content`)
+    if (entry.type === '5') await this.#tree.addFolder(parts, entry.mode)
+    else await this.#placeLink(entry, parts)
+  }
+
+  /** A tree with one folder at its top is that folder. */
+  async finish(draft: string, directory: string): Promise<{ entries: number; bytes: number }> {
+    if (this.#entries === 0) throw invalid('is empty')
+    const folder = await singleFolder(draft)
+    if (folder !== null && this.#outward) throw leadsOut(this.#outward.name, this.#outward.target)
+    await rename(folder === null ? draft : join(draft, folder), directory)
+    return { entries: this.#entries, bytes: this.#bytes }
+  }
+
+  #count({ name, sizeBytes }: Entry, takenBytes: number): void {
+    const { entries, unpackedBytes } = this.#limits
+    this.#entries += 1
+    this.#bytes += sizeBytes
+    if (this.#entries > entries) throw invalid(`has more than ${entries} entries`)
+    if (this.#bytes > unpackedBytes || takenBytes > unpackedBytes + overheadBytes) {
+      throw refused(name, `brings the archive over ${unpackedBytes} bytes unpacked`)
+    }
+    if (this.#bytes > this.#roomBytes) throw noRoom()
+  }
+
+  async #placeLink({ type, name, linkName }: Entry, parts: string[]): Promise<void> {
+    if (parts.length === 0 || (type !== '1' && type !== '2')) throw refused(name, `is ${kindOf(type)}`)
+    if (type === '1') return this.#tree.addHardLink(parts, partsOf(linkName))
+    if (climbsToTop(parts, linkName)) this.#outward ??= { name, target: linkName }
+    await this.#tree.addSymlink(parts, linkName)
+  }
+}
+
+const kinds: Record<string, string> = {
+  1: 'a hard link',
+  2: 'a link',
+  3: 'a character device',
+  4: 'a block device',
+  5: 'a folder',
+  6: 'a pipe',
+  S: 'a sparse file',
+}
+
+function kindOf(type: string): string {
+  return kinds[type] ?? `of a type that is not known (${quote(type)})`
+}
+
+/** The name of the only thing at the top, when that is a folder. */
+async function singleFolder(path: string): Promise<string | null> {
+  const directory = await opendir(path)
+  try {
+    const [first, second] = [await directory.read(), await directory.read()]
+    return first?.isDirectory() && !second ? first.name : null
+  } finally {
+    await directory.close()
+  }
+}
+
+function noRoom(): Failure {
+  return new Failure('insufficient_storage', 'there is not enough room on the disk to unpack the archive')
+}
+
+/** What the archive is to blame for, and what the disk; the rest stays as it is. */
+function failureOf(error: unknown, current: string | null): unknown {
+  const code = codeOf(error)
+  const place = current === null ? '' : ` in ${quote(current)}`
+  if (code === 'Z_BUF_ERROR') return invalid(`is cut off${place}`)
+  if (code.startsWith('Z_')) return invalid(isNoGzip(error, current) ? 'is no gzip' : `is damaged${place}`)
+  if (code === 'ENOSPC' || code === 'EDQUOT') return noRoom()
+  if (['EMLINK', 'ENAMETOOLONG', 'EILSEQ'].includes(code))
+    return refused(current!, `cannot be made (${code})`)
+  return error
+}
+
+function isNoGzip(error: unknown, current: string | null): boolean {
+  return current === null && messageOf(error).includes('header')
+}

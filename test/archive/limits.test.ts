@@ -1,0 +1,93 @@
+// What an archive may cost: entries, bytes and room are counted before anything of the next entry is written.
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { unpackArchive } from '../../src/archive/unpack.ts'
+import { packArchive, packEntries, tarEnd, tarHeader } from '../support/archive.ts'
+import { temporaryDirectory } from '../support/directory.ts'
+import { smallDisk } from '../support/small-disk.ts'
+import { refusalOf, unpack } from '../support/unpack.ts'
+
+const mebibyte = 1024 * 1024
+const limits = { entries: 3, unpackedBytes: 1000, metadataBytes: mebibyte }
+
+/** Many folder entries of the top itself, which cost nothing to write: gzip members may follow each other. */
+function topEntries(thousands: number): Buffer {
+  const thousand = gzipSync(
+    Buffer.concat(Array.from({ length: 1000 }, () => tarHeader({ name: './', type: '5' }))),
+  )
+  return Buffer.concat([...Array.from({ length: thousands }, () => thousand), gzipSync(tarEnd)])
+}
+
+test('an archive of a million entries is refused, one of 200,000 is not', async (t) => {
+  assert.equal(
+    await refusalOf(t, topEntries(1000)),
+    'archive_invalid: the archive has more than 200000 entries',
+  )
+  assert.deepEqual((await unpack(t, topEntries(200))).told, { entries: 200_000, bytes: 0 })
+})
+
+test('the entry that brings the files over the limit is named, and nothing of it is written', async (t) => {
+  const archive = await packArchive({ a: 'x'.repeat(600), b: 'x'.repeat(600) })
+
+  const refusal = await refusalOf(t, archive, { limits })
+
+  assert.equal(refusal, "archive_invalid: 'b' brings the archive over 1000 bytes unpacked")
+})
+
+test('a small archive that unpacks to terabytes is refused by what its header says', async (t) => {
+  const terabyte = `\x80${'\0'.repeat(5)}\x01${'\0'.repeat(5)}`
+  const bomb = gzipSync(Buffer.concat([tarHeader({ name: 'bomb', size: terabyte }), Buffer.alloc(mebibyte)]))
+
+  assert.equal(
+    await refusalOf(t, bomb),
+    "archive_invalid: 'bomb' brings the archive over 4294967296 bytes unpacked",
+  )
+})
+
+test('what the disk cannot spare is not written', async (t) => {
+  const archive = await packArchive({ a: 'x'.repeat(600), b: 'x'.repeat(600) })
+
+  assert.match(
+    await refusalOf(t, archive, { roomBytes: 1000 }),
+    /^insufficient_storage: there is not enough room/,
+  )
+})
+
+test('a disk that is full in the middle is told as such, and is as empty as before', async (t) => {
+  const disk = smallDisk(t, 2)
+  const file = join(temporaryDirectory(t), 'archive.tar.gz')
+  writeFileSync(file, await packArchive({ a: 'x', b: 'x'.repeat(4 * mebibyte) }))
+
+  const unpacking = unpackArchive({
+    file,
+    directory: join(disk, 'tree'),
+    signal: new AbortController().signal,
+  })
+
+  await assert.rejects(unpacking, { code: 'insufficient_storage', message: /not enough room on the disk/ })
+  assert.deepEqual(readdirSync(disk), [])
+})
+
+test('metadata of an ordinary size is passed over, entry after entry', async (t) => {
+  const pax = { comment: 'c'.repeat(200_000), 'SCHILY.xattr.user.x': 'x'.repeat(100_000) }
+  const entries = Array.from({ length: 100 }, (_, index) => ({ name: `f${index}`, pax, content: 'x' }))
+
+  assert.deepEqual((await unpack(t, await packEntries(entries))).told, { entries: 100, bytes: 100 })
+})
+
+test('a large file comes out byte for byte', async (t) => {
+  const content = randomBytes(20 * mebibyte)
+  const archive = await packEntries([
+    { name: 'big', content },
+    { name: 'small', content: 'x' },
+  ])
+
+  const { directory, told } = await unpack(t, archive)
+
+  assert.equal(told.bytes, content.length + 1)
+  assert.ok(readFileSync(join(directory, 'big')).equals(content))
+})

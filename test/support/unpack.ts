@@ -1,0 +1,36 @@
+// Unpacks archives for tests, each into a folder of its own, and looks that nothing else is left beside it.
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { type UnpackRequest, unpackArchive } from '../../src/archive/unpack.ts'
+import { type Failure, messageOf } from '../../src/errors.ts'
+import { temporaryDirectory } from './directory.ts'
+
+type Options = Partial<Pick<UnpackRequest, 'limits' | 'roomBytes' | 'signal'>>
+
+/** Where it came out, and what was told of it. */
+export async function unpack(t: TestContext, archive: Buffer) {
+  const { parent, directory, request } = prepare(t, archive)
+  const told = await unpackArchive(request)
+  assert.deepEqual(readdirSync(parent).sort(), ['archive.tar.gz', 'tree'])
+  return { directory, told, read: (path: string) => readFileSync(join(directory, path), 'utf8') }
+}
+
+/** The code and the words it is refused with; it must be. */
+export async function refusalOf(t: TestContext, archive: Buffer, options: Options = {}): Promise<string> {
+  const { parent, request } = prepare(t, archive)
+  const refusal = await unpackArchive({ ...request, ...options }).then(
+    () => assert.fail('it was unpacked'),
+    (error: Failure) => error,
+  )
+  assert.deepEqual(readdirSync(parent), ['archive.tar.gz'])
+  return `${refusal.code}: ${messageOf(refusal)}`
+}
+
+function prepare(t: TestContext, archive: Buffer) {
+  const parent = temporaryDirectory(t)
+  const [file, directory] = [join(parent, 'archive.tar.gz'), join(parent, 'tree')]
+  writeFileSync(file, archive)
+  return { parent, directory, request: { file, directory, signal: new AbortController().signal } }
+}
