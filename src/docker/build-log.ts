@@ -1,9 +1,8 @@
 // The progress of a build as the lines that `docker build --progress=plain` would print, as they happen.
-// Output comes in pieces of any length: a line is held back until its line break, or the end of its step, is
-// there.
 import { TextDecoder } from 'node:util'
 import type { BuildStatus, Timestamp, Vertex, VertexLog, VertexStatus } from './build-status.ts'
 import { toSeconds } from './build-status.ts'
+import { createOutputLines, type OutputLines } from './output-lines.ts'
 
 export type BuildLine = (stream: 'stdout' | 'stderr' | 'system', line: string) => void
 
@@ -21,11 +20,11 @@ interface Step {
   stderr: Output
 }
 
-/** What a step wrote to one stream since the last line break there. */
+/** What a step writes to one stream. */
 interface Output {
   decoder: TextDecoder
-  pending: string
-  /** Since the step began. */
+  lines: OutputLines
+  /** Of the newest piece, since the step began. */
   seconds: number
 }
 
@@ -62,7 +61,7 @@ export function createBuildLog(onLine: BuildLine): BuildLog {
     step.isFinished = true
     for (const stream of ['stdout', 'stderr'] as const) {
       const output = step[stream]
-      if (output.pending !== '') onLine(stream, toLine(step, output, output.pending))
+      for (const line of output.lines.rest()) onLine(stream, toLine(step, output, line))
     }
     onLine('system', `#${step.number} ${outcomeOf(step, vertex)}`)
     if (isFailed(vertex)) failed ??= vertex
@@ -94,7 +93,7 @@ function byStep({ vertexes, statuses, logs }: BuildStatus): BuildStatus[] {
 }
 
 function createStep(number: number, startedAt: Timestamp): Step {
-  const output = () => ({ decoder: new TextDecoder(), pending: '', seconds: 0 })
+  const output = () => ({ decoder: new TextDecoder(), lines: createOutputLines(), seconds: 0 })
   return { number, startedAt, isFinished: false, stdout: output(), stderr: output() }
 }
 
@@ -102,13 +101,12 @@ function createStep(number: number, startedAt: Timestamp): Step {
 function linesOf(step: Step, log: VertexLog): string[] {
   const output = step[streamOf(log)]
   output.seconds = secondsSince(step, log.timestamp)
-  const lines = (output.pending + output.decoder.decode(log.msg, { stream: true })).split('\n')
-  output.pending = lines.pop() ?? ''
+  const lines = output.lines.push(output.decoder.decode(log.msg, { stream: true }))
   return lines.map((line) => toLine(step, output, line))
 }
 
 function toLine(step: Step, output: Output, line: string): string {
-  return `#${step.number} ${output.seconds.toFixed(3)} ${line.replace(/\r$/, '')}`
+  return `#${step.number} ${output.seconds.toFixed(3)} ${line}`
 }
 
 function secondsSince({ startedAt }: Step, instant: Timestamp | null): number {

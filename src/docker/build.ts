@@ -1,12 +1,12 @@
-// Builds an image from a directory. BuildKit first; whatever builds stands behind the same contract.
+// What it is to build an image from a directory: the contract of all builders, and what they share of it.
 // A build that fails still answers 200: the error is one of the lines of the answer.
-import type { ImageBuildOptions } from 'dockerode'
-import { Failure } from '../errors.ts'
 import { type BuildContext, openBuildContext } from './build-context.ts'
-import { describeBuildFailure } from './build-failure.ts'
-import { type BuildLine, type BuildLog, createBuildLog } from './build-log.ts'
-import { decodeBuildStatus } from './build-status.ts'
+import type { BuildLine } from './build-log.ts'
+import type { BuildSecret } from './build-session.ts'
 import { type Engine, toFailure } from './client.ts'
+import { upload } from './dial.ts'
+import { buildHost, type Owner } from './names.ts'
+import type { RegistryCredentials } from './registry-credentials.ts'
 import { streamLines } from './stream-lines.ts'
 
 export interface Builder {
@@ -26,9 +26,23 @@ export interface BuildRequest {
   tag: string
   labels: Record<string, string>
   noCache: boolean
+  /** For `ARG`. Mind: the image's history shows what a command was run with. */
   buildArgs: Record<string, string>
+  /** For `RUN --mount=type=secret`, byte for byte; they are in no layer and no history. */
+  secrets: readonly BuildSecret[]
+  /** For private base images. */
+  registries: readonly RegistryCredentials[]
   onLine: BuildLine
   signal: AbortSignal
+}
+
+/** A build that has begun. */
+export interface BuildAttempt {
+  /** Connections that end with the build, however it ends. */
+  engine: Engine
+  owner: Owner
+  request: BuildRequest
+  context: BuildContext
 }
 
 /**
@@ -37,27 +51,23 @@ export interface BuildRequest {
  */
 const uploadTimeoutMs = 60 * 60 * 1000
 
-/** One line of the answer: progress, the result, or the error. */
-type BuildMessage = { error?: string } & (
-  | { id: 'moby.buildkit.trace'; aux: string }
-  | { id: 'moby.image.id'; aux: { ID: string } }
-  | { id?: undefined }
-)
-
-export function createBuildKit(engine: Engine): Builder {
-  return { build: (request) => build(engine, request) }
-}
-
-// The build has connections of its own, because the client leaves its session with the engine open when a
-// build is aborted. Closing them ends it, and the request that still runs.
-async function build(engine: Engine, request: BuildRequest): Promise<{ imageId: string }> {
+/**
+ * Runs one build on connections of its own: closing them is what ends it in the engine, with all its
+ * processes. A context that cannot be read ends it too.
+ */
+export async function attempt<T>(
+  engine: Engine,
+  owner: Owner,
+  request: BuildRequest,
+  run: (build: BuildAttempt) => Promise<T>,
+): Promise<T> {
   const connections = engine.fork()
   const packing = new AbortController()
   try {
     request.signal.throwIfAborted()
     const context = await openBuildContext({ ...request, signal: packing.signal })
     const unreadable = new Promise<never>((_, reject) => context.packed.catch(reject))
-    return await Promise.race([run(connections, request, context), unreadable])
+    return await Promise.race([run({ engine: connections, owner, request, context }), unreadable])
   } catch (error) {
     request.signal.throwIfAborted()
     throw error
@@ -67,44 +77,29 @@ async function build(engine: Engine, request: BuildRequest): Promise<{ imageId: 
   }
 }
 
-async function run(
-  engine: Engine,
-  request: BuildRequest,
-  context: BuildContext,
-): Promise<{ imageId: string }> {
-  const { docker, call } = engine
+/** Sends the context and gives the messages of the answer as they come. Throws what an engine call throws. */
+export async function* messagesOf<Message>(
+  { engine, owner, request, context }: BuildAttempt,
+  query: Record<string, unknown>,
+  headers: Record<string, string> = {},
+): AsyncGenerator<Message> {
   const { signal } = request
-  const options = toBuildOptions(request, context)
-  const open = () => docker.buildImage(context.stream, { ...options, abortSignal: signal })
-  const answer = await call('build an image', open, { signal, timeoutMs: uploadTimeoutMs })
-  try {
-    return await follow(answer, createBuildLog(request.onLine))
-  } catch (error) {
-    throw toFailure('build an image', error)
-  }
-}
-
-function toBuildOptions(request: BuildRequest, context: BuildContext): ImageBuildOptions {
-  return {
-    version: '2',
+  const common = {
     t: request.tag,
     dockerfile: context.dockerfile,
     labels: request.labels,
     buildargs: request.buildArgs,
     nocache: request.noCache,
+    extrahosts: `${buildHost(owner)}:0.0.0.0`,
   }
-}
-
-async function follow(answer: NodeJS.ReadableStream, log: BuildLog): Promise<{ imageId: string }> {
-  let imageId: string | null = null
-  for await (const line of streamLines(answer)) {
-    const message: BuildMessage = JSON.parse(line)
-    if (message.error !== undefined) {
-      throw new Failure('build_failed', describeBuildFailure(message.error, log.failedStep()))
-    }
-    if (message.id === 'moby.buildkit.trace') log.push(decodeBuildStatus(message.aux))
-    if (message.id === 'moby.image.id') imageId = message.aux.ID
+  const post = { path: '/build', query: { ...common, ...query }, headers, body: context.stream, signal }
+  const answer = await engine.call('build an image', () => upload(engine, post), {
+    signal,
+    timeoutMs: uploadTimeoutMs,
+  })
+  try {
+    for await (const line of streamLines(answer)) yield JSON.parse(line)
+  } catch (error) {
+    throw toFailure('build an image', error)
   }
-  if (imageId !== null) return { imageId }
-  throw new Failure('docker_unavailable', 'Docker ended the build without a result')
 }

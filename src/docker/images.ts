@@ -1,21 +1,21 @@
-// Images. Ours are known by their name alone, `<prefix>/<service>:<deploy id>`: labels come from whoever
-// built them.
+// Images. Ours are known by their name alone, `<prefix>/<service>:<deploy id>` and more: labels come from
+// whoever built them.
 import type { ImageInspectInfo } from 'dockerode'
 import { Failure } from '../errors.ts'
 import { acceptStatus, type Engine, orNull } from './client.ts'
-import { type Owner, parseImageName } from './names.ts'
+import { type ImageOrigin, type Owner, parseImageName } from './names.ts'
 
 export interface Image {
   id: string
   /** TCP ports, ascending. */
   exposedPorts: number[]
+  /** Where its commands run. */
+  workingDir: string
   sizeBytes: number
 }
 
-export interface OwnImage {
+export interface OwnImage extends ImageOrigin {
   name: string
-  service: string
-  deployId: string
   createdAt: string
   sizeBytes: number
 }
@@ -23,7 +23,9 @@ export interface OwnImage {
 /** Null when the engine does not have it; nothing is pulled. */
 export async function inspectImage({ call, docker }: Engine, name: string): Promise<Image | null> {
   const info = await orNull(call(`inspect the image ${name}`, () => docker.getImage(name).inspect()))
-  return info && { id: info.Id, exposedPorts: exposedPorts(info), sizeBytes: info.Size }
+  if (!info) return null
+  const workingDir = info.Config.WorkingDir || '/'
+  return { id: info.Id, exposedPorts: exposedPorts(info), workingDir, sizeBytes: info.Size }
 }
 
 /** Takes our name off the image; its layers go when no other name holds them. Gone already is fine. */

@@ -8,7 +8,7 @@ import { settleExit } from './instance-exit.ts'
 import { followLog, type LogLine, type LogRange, type LogSource, readLines } from './instance-log.ts'
 import { type InstanceState, isEnded, toInstanceState } from './instance-state.ts'
 import { type InstanceUsage, measureUsage } from './instance-usage.ts'
-import { instanceKind, labelFilter, labels, type Owner, ownerFilter } from './names.ts'
+import { type ContainerKind, instanceKind, labelFilter, labels, type Owner, ownerFilter } from './names.ts'
 import type { InstanceSpec, RestartPolicy } from './spec.ts'
 
 export type { LogLine } from './instance-log.ts'
@@ -32,12 +32,19 @@ export interface Instances {
    * cause.
    */
   inspectExit(name: string, signal?: AbortSignal): Promise<InstanceState | null>
-  list(filter: { deployId?: string; serviceId?: string }): Promise<InstanceState[]>
+  /** Instances, unless another kind is named. */
+  list(filter: ListFilter): Promise<InstanceState[]>
   /** The last lines; none when it is gone. */
   tail(name: string, lines: number): Promise<LogLine[]>
   logs(name: string, options: LogOptions): AsyncIterable<LogLine>
   /** Null when it does not run. */
   usage(name: string): Promise<InstanceUsage | null>
+}
+
+export interface ListFilter {
+  deployId?: string
+  serviceId?: string
+  kind?: ContainerKind
 }
 
 export interface LogOptions extends LogRange {
@@ -93,7 +100,7 @@ async function remove(site: Site, name: string): Promise<void> {
   if (found !== null) await removeContainer(site, found)
 }
 
-async function list(site: Site, filter: { deployId?: string; serviceId?: string }): Promise<InstanceState[]> {
+async function list(site: Site, filter: ListFilter): Promise<InstanceState[]> {
   const { docker, call } = site.engine
   const label = [...ownerFilter(site.owner), ...labelFilter(toLabels(filter))]
   const found = await call('list instances', (abortSignal) =>
@@ -103,15 +110,9 @@ async function list(site: Site, filter: { deployId?: string; serviceId?: string 
   return states.filter((state) => state !== null).sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 
-function toLabels({
-  deployId,
-  serviceId,
-}: {
-  deployId?: string
-  serviceId?: string
-}): Record<string, string> {
+function toLabels({ deployId, serviceId, kind = instanceKind }: ListFilter): Record<string, string> {
   return {
-    [labels.kind]: instanceKind,
+    [labels.kind]: kind,
     ...(deployId === undefined ? {} : { [labels.id]: deployId }),
     ...(serviceId === undefined ? {} : { [labels.serviceId]: serviceId }),
   }

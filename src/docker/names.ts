@@ -20,6 +20,9 @@ export const labels = {
 
 /** The kind of every instance's container; datastores and the edge have others. */
 export const instanceKind = 'deploy'
+/** The kind of the container that runs a command before anything of a deploy starts. */
+export const preDeployKind = 'pre-deploy'
+export type ContainerKind = typeof instanceKind | typeof preDeployKind
 
 export function ownerLabels(owner: Owner): Record<string, string> {
   return { [labels.instance]: owner.prefix, [labels.server]: owner.serverId }
@@ -43,6 +46,10 @@ export function containerName(owner: Owner, serviceName: string, deployId: strin
   return `${owner.prefix}-${serviceName}-${ulidOf(deployId)}-${index}`
 }
 
+export function preDeployName(owner: Owner, serviceName: string, deployId: string): string {
+  return `${owner.prefix}-${serviceName}-${ulidOf(deployId)}-pre-deploy`
+}
+
 export function volumeName(owner: Owner, serviceId: string): string {
   return `${owner.prefix}-${serviceId}`
 }
@@ -55,15 +62,33 @@ export function imageName(owner: Owner, serviceName: string, deployId: string): 
   return `${imageRepository(owner, serviceName)}:${deployId}`
 }
 
-/** A person's own `<prefix>/api:latest` is not one of ours. */
-const deployTag = /^dep-[0-7][0-9a-hjkmnp-tv-z]{25}$/
+/** What the Dockerfile of a static site made, until the site is taken out of it. */
+export function treeName(owner: Owner, serviceName: string, deployId: string): string {
+  return `${imageName(owner, serviceName, deployId)}.tree`
+}
 
-/** The reverse of `imageName`; null for an image that is not ours. */
-export function parseImageName(owner: Owner, name: string): { service: string; deployId: string } | null {
-  const [repository = '', deployId] = name.split(':')
+/** A person's own `<prefix>/api:latest` is not one of ours. */
+const deployTag = /^(dep-[0-7][0-9a-hjkmnp-tv-z]{25})(\.tree)?$/
+
+export interface ImageOrigin {
+  service: string
+  deployId: string
+  /** Whether it is a `treeName`. */
+  isTree: boolean
+}
+
+/** The reverse of `imageName` and `treeName`; null for an image that is not ours. */
+export function parseImageName(owner: Owner, name: string): ImageOrigin | null {
+  const [repository = '', tag = ''] = name.split(':')
   const [prefix, service, ...more] = repository.split('/')
-  if (prefix !== owner.prefix || !service || more.length > 0 || !deployTag.test(deployId ?? '')) return null
-  return { service, deployId: deployId! }
+  const [, deployId, tree] = deployTag.exec(tag) ?? []
+  if (prefix !== owner.prefix || !service || more.length > 0 || !deployId) return null
+  return { service, deployId, isTree: tree !== undefined }
+}
+
+/** A host name that every step of our builds finds in its /etc/hosts: steps can carry no label. */
+export function buildHost(owner: Owner): string {
+  return `${owner.prefix}-${owner.serverId}.invalid`
 }
 
 function ulidOf(id: string): string {

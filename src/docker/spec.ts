@@ -1,7 +1,7 @@
 // What an instance should be, and the same in Docker's words. Pure: compare the results, no engine needed.
 import { createHash } from 'node:crypto'
 import type { ContainerCreateOptions } from 'dockerode'
-import { instanceKind, labels, type Owner, ownerLabels } from './names.ts'
+import { type ContainerKind, instanceKind, labels, type Owner, ownerLabels } from './names.ts'
 
 export interface InstanceSpec {
   name: string
@@ -21,6 +21,8 @@ export interface InstanceSpec {
   pidsLimit: number
   volume: { name: string; mountPath: string } | null
   restart: RestartPolicy
+  /** An instance, unless it says otherwise. */
+  kind?: ContainerKind
 }
 
 export type RestartPolicy = 'no' | 'unless-stopped'
@@ -75,7 +77,7 @@ export function specHash(spec: InstanceSpec): string {
 function instanceLabels(owner: Owner, spec: InstanceSpec): Record<string, string> {
   return {
     ...ownerLabels(owner),
-    [labels.kind]: instanceKind,
+    [labels.kind]: spec.kind ?? instanceKind,
     [labels.id]: spec.deployId,
     [labels.service]: spec.serviceName,
     [labels.serviceId]: spec.serviceId,

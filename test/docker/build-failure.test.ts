@@ -1,31 +1,52 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { describeBuildFailure } from '../../src/docker/build-failure.ts'
+import { describeBuildFailure, type MemoryLimit } from '../../src/docker/build-failure.ts'
 
 test('a command that failed is named with its exit code, in the words of old and new engines', () => {
   const old = 'executor failed running [/bin/sh -c npm run build]: exit code: 1'
   const current = 'process "/bin/sh -c npm run build" did not complete successfully: exit code: 1'
+  const classic = "The command '/bin/sh -c npm run build' returned a non-zero code: 1"
 
-  for (const error of [old, current]) {
+  for (const error of [old, current, classic]) {
     const words = describeBuildFailure(error, { name: '[build 4/6] RUN npm run build', error })
     assert.equal(words, 'RUN npm run build exited with code 1')
   }
 })
 
 test('exit codes that have a meaning are explained', () => {
-  const explain = (code: number) => describeBuildFailure('', { name: 'RUN x', error: `exit code: ${code}` })
+  const explain = (code: number, limit: MemoryLimit | null = null) =>
+    describeBuildFailure(
+      '',
+      { name: 'RUN x', error: `executor failed running [x]: exit code: ${code}` },
+      limit,
+    )
+  const limit = { mib: 64, isExceeded: false }
 
   assert.equal(explain(127), 'RUN x exited with code 127: command not found')
   assert.equal(
     explain(137),
     'RUN x was killed (exit code 137), most likely because the host ran out of memory',
   )
+  assert.equal(
+    explain(137, limit),
+    'RUN x was killed (exit code 137), most likely at its limit of 64 MiB (--build-memory-limit)',
+  )
+  assert.equal(
+    explain(137, { ...limit, isExceeded: true }),
+    'RUN x exceeded its limit of 64 MiB (--build-memory-limit)',
+  )
+})
+
+test('what a command says of exit codes is not taken for its own', () => {
+  const error = "The command '/bin/sh -c echo exit code: 127; false' returned a non-zero code: 1"
+
+  assert.equal(describeBuildFailure(error, { name: 'RUN x', error }), 'RUN x exited with code 1')
 })
 
 test('a step that is long or goes over several lines is one short line', () => {
   const name = `[2/2] RUN one &&\n   two && ${'x'.repeat(200)}`
 
-  const words = describeBuildFailure('', { name, error: 'exit code: 2' })
+  const words = describeBuildFailure('', { name, error: 'executor failed running [x]: exit code: 2' })
 
   assert.match(words, /^RUN one && two && x{100,}… exited with code 2$/)
   assert.equal(words.length, 120 + ' exited with code 2'.length)
@@ -37,7 +58,12 @@ test('a base image that cannot be had is named as people write it', () => {
 
   const words = describeBuildFailure(error, step)
 
-  assert.equal(words, `the base image node:20 cannot be had: ${error}`)
+  assert.equal(words, 'the base image node:20 cannot be had: registry.example does not answer (no such host)')
+  assert.equal(
+    describeBuildFailure('', { name: 'FROM --platform=linux/amd64 node:20 AS build', error: 'unauthorized' }),
+    'the base image node:20 cannot be had: unauthorized; ' +
+      'PUT /api/v1/registries/{host} stores credentials for a registry',
+  )
 })
 
 test('the layers an error came through are not told', () => {

@@ -12,7 +12,10 @@ test('names follow from ids alone', () => {
 })
 
 test('an image name is read back as what it was made of, and a stranger is not read at all', () => {
-  assert.deepEqual(names.parseImageName(owner, `berth/my-web:${deployId}`), { service: 'my-web', deployId })
+  const name = names.imageName(owner, 'my-web', deployId)
+  const tree = names.treeName(owner, 'my-web', deployId)
+  assert.deepEqual(names.parseImageName(owner, name), { service: 'my-web', deployId, isTree: false })
+  assert.deepEqual(names.parseImageName(owner, tree), { service: 'my-web', deployId, isTree: true })
   for (const name of [
     'node:20',
     'berth/web',
@@ -20,6 +23,7 @@ test('an image name is read back as what it was made of, and a stranger is not r
     'host/berth/web:1',
     'berth/web/x:1',
     'berth:1',
+    `berth/web:${deployId}.else`,
   ]) {
     assert.equal(names.parseImageName(owner, name), null, name)
   }

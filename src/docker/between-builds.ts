@@ -1,0 +1,23 @@
+// Work that must not meet a build of ours: done before the first one begins and after the last one ends.
+
+/**
+ * Answers what runs a build. `work` is done while none runs; one that rejects is tried again at the next
+ * chance, and no build fails of it.
+ */
+export function betweenBuilds(work: () => Promise<void>): <T>(build: () => Promise<T>) => Promise<T> {
+  let running = 0
+  let isDone = Promise.resolve()
+  const doWork = () => {
+    isDone = isDone.then(work).catch(() => {})
+    return isDone
+  }
+  return async (build) => {
+    if (running++ === 0) doWork()
+    try {
+      await isDone
+      return await build()
+    } finally {
+      if (--running === 0) await doWork()
+    }
+  }
+}

@@ -1,0 +1,111 @@
+// The messages of a classic build as lines, and what they tell of the build: its step, its container, its
+// images. Mind: a command may print what the engine prints, so while one runs only the end of it is believed.
+import type { BuildLine } from './build-log.ts'
+import { createOutputLines } from './output-lines.ts'
+
+/** One line of the engine's answer. */
+export interface ClassicMessage {
+  /** A piece of text, of the engine or of a command. */
+  stream?: string
+  /** Of a base image that is pulled; `progress` is a bar. */
+  status?: string
+  id?: string
+  progress?: string
+  /** The image of a stage; the last one is the result. */
+  aux?: { ID?: string }
+  error?: string
+}
+
+export interface ClassicLog {
+  push(message: ClassicMessage): void
+  facts(): Readonly<ClassicFacts>
+}
+
+export interface ClassicFacts {
+  /** The step that is under way: `RUN npm ci`. */
+  step: string | null
+  /** The short id of the container that runs, or ran last. */
+  container: string | null
+  /** Short ids, in order, of what was made and not found in the cache. */
+  madeImages: string[]
+  imageId: string | null
+}
+
+const stepPattern = /^Step (\d+)\/\d+ : (.*)/s
+const runningPattern = /^ ---> Running in ([0-9a-f]+)\n$/
+const imagePattern = /^ ---> ([0-9a-f]+)\n$/
+const cachePattern = /^ ---> Using cache\n$/
+const removalPattern = /^(?: ---> )?(?:Removing|Removed|Error removing) intermediate container ([0-9a-f]+)/
+/** The engine paints each piece that came from stderr. */
+const stderrPaint = { begin: '\u001b[91m', end: '\u001b[0m' }
+
+export function createClassicLog(onLine: BuildLine): ClassicLog {
+  const course = createCourse()
+  const outputs = { stdout: createOutputLines(), stderr: createOutputLines(), system: createOutputLines() }
+
+  function say(stream: keyof typeof outputs, text: string): void {
+    for (const line of outputs[stream].push(text)) onLine(stream, line)
+  }
+
+  function finishOutput(): void {
+    for (const stream of ['stdout', 'stderr'] as const) {
+      for (const line of outputs[stream].rest()) onLine(stream, line)
+    }
+  }
+
+  function hear(text: string): void {
+    if (course.isOutput(text)) {
+      const painted = withoutPaint(text)
+      say(painted === null ? 'stdout' : 'stderr', painted ?? text)
+    } else {
+      finishOutput()
+      course.learn(text)
+      say('system', text)
+    }
+  }
+
+  function push({ stream, status, id, progress, aux, error }: ClassicMessage): void {
+    if (stream !== undefined) hear(stream)
+    if (status !== undefined && progress === undefined) say('system', `${id ? `${id}: ` : ''}${status}\n`)
+    if (aux?.ID !== undefined) course.facts.imageId = aux.ID
+    if (error === undefined) return
+    finishOutput()
+    say('system', `ERROR: ${error}\n`)
+  }
+
+  return { push, facts: () => course.facts }
+}
+
+/** Follows the build by what the engine says of it. */
+function createCourse() {
+  const facts: ClassicFacts = { step: null, container: null, madeImages: [], imageId: null }
+  let stepNumber = 0
+  let isRunning = false
+  let isReused = false
+
+  const isEndOfCommand = (text: string) =>
+    removalPattern.exec(text)?.[1] === facts.container || stepPattern.exec(text)?.[1] === `${stepNumber + 1}`
+
+  function learn(text: string): void {
+    const [, number, step] = stepPattern.exec(text) ?? []
+    const container = runningPattern.exec(text)?.[1]
+    const image = imagePattern.exec(text)?.[1]
+    if (step !== undefined) {
+      stepNumber = Number(number)
+      facts.step = step.trim()
+      isReused = /^FROM\s/i.test(step)
+    }
+    if (container !== undefined) facts.container = container
+    if (cachePattern.test(text)) isReused = true
+    if (image !== undefined && !isReused) facts.madeImages.push(image)
+    isRunning = container !== undefined
+  }
+
+  return { facts, isOutput: (text: string) => isRunning && !isEndOfCommand(text), learn }
+}
+
+/** Null for what did not come from stderr. */
+function withoutPaint(text: string): string | null {
+  const { begin, end } = stderrPaint
+  return text.startsWith(begin) && text.endsWith(end) ? text.slice(begin.length, -end.length) : null
+}

@@ -1,0 +1,57 @@
+// Requests to the engine that dockerode has no method for, or whose method does more than is wanted.
+import type { Socket } from 'node:net'
+import type { Readable } from 'node:stream'
+import type { Engine } from './client.ts'
+
+export interface UploadRequest {
+  path: string
+  /** Values that are objects are sent as JSON. */
+  query: Record<string, unknown>
+  headers: Record<string, string>
+  body: Readable
+  signal: AbortSignal
+}
+
+export interface HijackRequest {
+  path: string
+  /** What is spoken on the connection afterwards. */
+  protocol: string
+  headers: Record<string, string | string[]>
+  signal: AbortSignal
+}
+
+const refusals = { 400: 'bad parameter', 404: 'no such thing', 500: 'server error' }
+
+/** Sends a tar archive; resolves to the answer as it comes. Rejects as dockerode's methods do. */
+export function upload(engine: Engine, { path, query, headers, body, signal }: UploadRequest) {
+  return dial<NodeJS.ReadableStream>(engine, {
+    method: 'POST',
+    path: `${path}?`,
+    options: query,
+    headers,
+    file: body,
+    isStream: true,
+    abortSignal: signal,
+    statusCodes: { 200: true, ...refusals },
+  })
+}
+
+/** Takes a connection over from HTTP. It belongs to the caller, who also closes it. */
+export function hijack(engine: Engine, { path, protocol, headers, signal }: HijackRequest): Promise<Socket> {
+  return dial<Socket>(engine, {
+    method: 'POST',
+    path,
+    hijack: true,
+    headers: { ...headers, Upgrade: protocol },
+    abortSignal: signal,
+    statusCodes: refusals,
+  })
+}
+
+type DialOptions = Parameters<Engine['docker']['modem']['dial']>[0]
+
+function dial<T>({ docker }: Engine, request: DialOptions): Promise<T> {
+  return new Promise((resolve, reject) => {
+    docker.modem.dial(request, (error, answer) => (error ? reject(error) : resolve(answer as T)))
+  })
+}

@@ -1,0 +1,37 @@
+// Credentials of registries, in the forms that the two builders take them. Pure.
+
+export interface RegistryCredentials {
+  /** As images of it are named, `host` or `host:port` in lower case; `docker.io` for Docker Hub. */
+  host: string
+  username: string
+  password: string
+}
+
+const hub = 'docker.io'
+/** What BuildKit calls Docker Hub, and what everything else of the engine does. */
+const hubOfBuildKit = 'registry-1.docker.io'
+const hubOfEngine = 'https://index.docker.io/v1/'
+
+/** The answer to BuildKit's question for `host`; null when nobody said. */
+export function credentialsFor(
+  registries: readonly RegistryCredentials[],
+  host: string,
+): RegistryCredentials | null {
+  const wanted = host === hubOfBuildKit ? hub : host
+  return registries.find((registry) => registry.host === wanted) ?? null
+}
+
+/** A registry as the engine knows it: credentials for any other address are passed over. */
+export function serverAddressOf(host: string): string {
+  return host === hub ? hubOfEngine : host
+}
+
+/** A header of classic builds: base64 in the alphabet of URLs, padded. The engine passes over any other. */
+export function toRegistryConfig(registries: readonly RegistryCredentials[]): string {
+  const entries = registries.map(({ host, username, password }) => {
+    const serveraddress = serverAddressOf(host)
+    return [serveraddress, { username, password, serveraddress }]
+  })
+  const json = Buffer.from(JSON.stringify(Object.fromEntries(entries)))
+  return json.toString('base64').replaceAll('+', '-').replaceAll('/', '_')
+}

@@ -1,0 +1,152 @@
+// What only the classic builder does: a memory limit, no secrets, and leftovers that have to be looked after.
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import type { Builder } from '../../src/docker/build.ts'
+import { createClassic } from '../../src/docker/build-classic.ts'
+import { orNull } from '../../src/docker/client.ts'
+import { buildHost, type Owner } from '../../src/docker/names.ts'
+import { buildContainers, drivers, prepareBuild } from '../support/build-site.ts'
+import { type DockerSite, openDockerSite, testOwner, until } from '../support/docker-site.ts'
+
+const memoryLimitMb = 32
+
+/** Which process was killed at a limit the kernel tells root only. */
+const skip = process.getuid?.() === 0 ? false : 'needs root'
+
+test('a step that needs more memory than the limit is named with it, one within it is built', {
+  skip,
+}, async (t) => {
+  const site = await openDockerSite(t)
+  const builder = createClassic(site.engine, { owner: site.owner, memoryLimitMb })
+  const { request } = prepareBuild(t, site.owner, {
+    Dockerfile: `FROM ${site.images.busybox}\nRUN echo small`,
+  })
+  const greedy = prepareBuild(t, site.owner, {
+    Dockerfile: `FROM ${site.images.busybox}\nRUN tail /dev/zero`,
+  })
+
+  await builder.build(request)
+  const refusal = builder.build(greedy.request)
+
+  await assert.rejects(refusal, {
+    code: 'build_failed',
+    message: 'RUN tail /dev/zero exceeded its limit of 32 MiB (--build-memory-limit)',
+  })
+})
+
+test('a step that fails because a process of it was killed at the limit says both', { skip }, async (t) => {
+  const site = await openDockerSite(t)
+  const Dockerfile = `FROM ${site.images.busybox}\nRUN tail /dev/zero; exit 5`
+  const { request, lines } = prepareBuild(t, site.owner, { Dockerfile })
+
+  await assert.rejects(createClassic(site.engine, { owner: site.owner, memoryLimitMb }).build(request), {
+    code: 'build_failed',
+    message:
+      'RUN tail /dev/zero; exit 5 exited with code 5, ' +
+      'after one of its processes exceeded its limit of 32 MiB (--build-memory-limit)',
+  })
+  assert.ok(lines.includes('stderr Killed'), lines.join('\n'))
+})
+
+test('a step that ends as if it had been killed has most likely reached the limit', async (t) => {
+  const site = await openDockerSite(t)
+  const { request } = prepareBuild(t, site.owner, { Dockerfile: `FROM ${site.images.busybox}\nRUN exit 137` })
+
+  await assert.rejects(createClassic(site.engine, { owner: site.owner, memoryLimitMb }).build(request), {
+    message:
+      'RUN exit 137 was killed (exit code 137), most likely at its limit of 32 MiB (--build-memory-limit)',
+  })
+})
+
+test('a Dockerfile that mounts a secret is told which builder it needs', async (t) => {
+  const site = await openDockerSite(t)
+  const mount = 'RUN --mount=type=secret,id=TOKEN cat /run/secrets/TOKEN'
+  const { request } = prepareBuild(t, site.owner, { Dockerfile: `FROM ${site.images.busybox}\n${mount}` })
+
+  const building = drivers.classic(site).build({ ...request, secrets: [{ key: 'TOKEN', value: 'x' }] })
+
+  await assert.rejects(building, {
+    code: 'build_failed',
+    message: `${mount}: the --mount option requires BuildKit (--builder buildkit)`,
+  })
+})
+
+test('a build that fails or is aborted leaves no container and no image of its steps', async (t) => {
+  const site = await openDockerSite(t)
+  const builder = drivers.classic(site)
+  const failing = prepareSteps(t, site, 'exit 3')
+  const hanging = prepareSteps(t, site, 'sleep 600')
+
+  await assert.rejects(builder.build(failing.request), { message: 'RUN exit 3 exited with code 3' })
+  const { building, abort } = await beginBuild(builder, hanging)
+  abort()
+
+  await assert.rejects(building, /^Error: canceled$/)
+  const made = [...stepImages(failing.lines), ...stepImages(hanging.lines)]
+  assert.equal(made.length, 4)
+  assert.deepEqual(await existing(site, made), [])
+  assert.deepEqual(await buildContainers(site), [])
+})
+
+test('images of an aborted build stay for as long as another build may use them', async (t) => {
+  const site = await openDockerSite(t)
+  const builder = drivers.classic(site)
+  const [first, second] = [prepareSteps(t, site, 'sleep 600'), prepareSteps(t, site, 'sleep 601')]
+  const [one, other] = [await beginBuild(builder, first), await beginBuild(builder, second)]
+
+  one.abort()
+  await assert.rejects(one.building, /^Error: canceled$/)
+  const kept = await existing(site, stepImages(first.lines))
+  other.abort()
+  await assert.rejects(other.building, /^Error: canceled$/)
+
+  assert.equal(kept.length, 2)
+  assert.deepEqual(await existing(site, [...kept, ...stepImages(second.lines)]), [])
+})
+
+test('containers that an engine left when it died in the middle of a build are removed', async (t) => {
+  const site = await openDockerSite(t)
+  const { docker } = site.engine
+  const create = (owner: Owner) => {
+    const HostConfig = { ExtraHosts: [`${buildHost(owner)}:0.0.0.0`] }
+    return docker.createContainer({ Image: site.images.busybox, HostConfig })
+  }
+  await create(site.owner)
+  const foreign = await create(testOwner())
+  t.after(() => foreign.remove())
+  const { request } = prepareSteps(t, site, 'true')
+
+  await drivers.classic(site).build(request)
+
+  assert.deepEqual(await buildContainers(site), [])
+  assert.equal((await foreign.inspect()).Id, foreign.id)
+})
+
+/** Two steps that make an image each, then `last`. */
+function prepareSteps(t: TestContext, { owner, images }: DockerSite, last: string) {
+  const Dockerfile = `FROM ${images.busybox}\nRUN echo ${owner.prefix} ${last}\nENV A=1\nRUN ${last}`
+  return prepareBuild(t, owner, { Dockerfile })
+}
+
+type Prepared = ReturnType<typeof prepareBuild>
+
+/** Begins a build, and waits until its last step runs. */
+async function beginBuild(builder: Builder, { request, lines }: Prepared) {
+  const abort = new AbortController()
+  const building = builder.build({ ...request, signal: abort.signal })
+  building.catch(() => {})
+  await until('its last step', () => lines.filter((line) => line.includes('Running in')).length === 3)
+  return { building, abort: () => abort.abort(new Error('canceled')) }
+}
+
+/** The short ids of what the steps made; the base image comes first. */
+function stepImages(lines: string[]): string[] {
+  return lines.flatMap((line) => /^system {2}---> (\w{12})$/.exec(line)?.[1] ?? []).slice(1)
+}
+
+async function existing({ engine }: DockerSite, ids: string[]): Promise<string[]> {
+  const found = await Promise.all(
+    ids.map((id) => orNull(engine.call('look', () => engine.docker.getImage(id).inspect()))),
+  )
+  return found.flatMap((info) => info?.Id ?? [])
+}

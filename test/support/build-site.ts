@@ -1,0 +1,64 @@
+// What the tests of builds share: the two builders, a request for a small tree of files, and proof that
+// nothing of a build is left.
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import type { Builder, BuildRequest } from '../../src/docker/build.ts'
+import { createClassic } from '../../src/docker/build-classic.ts'
+import { createBuildKit } from '../../src/docker/build-kit.ts'
+import { type Engine, orNull } from '../../src/docker/client.ts'
+import { buildHost, imageName, type Owner } from '../../src/docker/names.ts'
+import { temporaryDirectory } from './directory.ts'
+import { type DockerSite, openDockerSite } from './docker-site.ts'
+import { writeTree } from './write-tree.ts'
+
+/** Makes a builder; another engine than the site's is one that the test breaks. */
+export type Driver = (site: EngineSite, engine?: Engine) => Builder
+type EngineSite = Pick<DockerSite, 'engine' | 'owner'>
+
+/** Both, by their names as `--builder` takes them: what one promises the other does, too. */
+export const drivers: Record<'buildkit' | 'classic', Driver> = {
+  buildkit: ({ owner, engine }, other = engine) => createBuildKit(other, owner),
+  classic: ({ owner, engine }, other = engine) => createClassic(other, { owner, memoryLimitMb: null }),
+}
+
+/** `#5 [2/4] RUN …`, `#5 0.123 output`, `Step 2/4 : RUN …`. */
+const stepPattern = /^(#\d+ (\[\d+\/\d+\] |\d+\.\d{3} )?|Step \d+\/\d+ : )/
+
+export interface BuildSite extends DockerSite {
+  builder: Builder
+}
+
+export async function openBuildSite(t: TestContext, driver: Driver): Promise<BuildSite> {
+  const site = await openDockerSite(t)
+  return { ...site, builder: driver(site) }
+}
+
+/** A request for `files`, and what it will log: `stdout …`, without the numbers and times of a builder. */
+export function prepareBuild(t: TestContext, owner: Owner, files: Record<string, string>) {
+  const contextDir = join(temporaryDirectory(t), 'source')
+  writeTree(contextDir, files)
+  const lines: string[] = []
+  const request: BuildRequest = {
+    contextDir,
+    dockerfile: 'Dockerfile',
+    tag: imageName(owner, 'web', 'dep-one'),
+    labels: {},
+    noCache: false,
+    buildArgs: {},
+    secrets: [],
+    registries: [],
+    onLine: (stream, line) => lines.push(`${stream} ${line.replace(stepPattern, '')}`),
+    signal: new AbortController().signal,
+  }
+  return { request, lines }
+}
+
+/** The containers of the site's classic builds, of whatever state, by id. */
+export async function buildContainers({ engine, owner }: EngineSite): Promise<string[]> {
+  const all = await engine.docker.listContainers({ all: true })
+  const details = await Promise.all(
+    all.map(({ Id }) => orNull(engine.call('look', () => engine.docker.getContainer(Id).inspect()))),
+  )
+  const own = details.filter((info) => info?.HostConfig.ExtraHosts?.includes(`${buildHost(owner)}:0.0.0.0`))
+  return own.map((info) => info!.Id)
+}
