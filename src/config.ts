@@ -23,6 +23,14 @@ const integer = (least: number, most: number) => (value: string) => {
   }
   return number
 }
+const integerOrZero = (least: number, most: number) => (value: string) => {
+  if (value === '0') return 0
+  try {
+    return integer(least, most)(value)
+  } catch (error) {
+    throw new Error(`${(error as Error).message}, or 0`)
+  }
+}
 const oneOf =
   <T extends string>(...words: T[]) =>
   (value: string) => {
@@ -79,7 +87,13 @@ const options = {
     '',
     text(/^[a-z0-9.-]*$/, 'a host name'),
   ),
+  builder: option('what builds images: buildkit or classic', 'buildkit', oneOf('buildkit', 'classic')),
   'build-concurrency': option('builds at a time', '2', integer(1, 64)),
+  'build-memory-limit': option(
+    'MiB of a step of a build, 0 for no limit; with --builder classic',
+    '0',
+    integerOrZero(16, 1024 * 1024),
+  ),
   'default-memory-limit': option(
     'MiB of an instance whose service sets none',
     '512',
@@ -88,6 +102,11 @@ const options = {
   'default-cpu-limit': option('CPUs of an instance whose service sets none', '1', cpus),
   'pids-limit': option('processes of an instance', '1024', integer(16, 1_000_000)),
   'keep-images': option('images kept per service', '5', integer(1, 1000)),
+  'static-image': option(
+    'image that serves /site of a static site on $PORT; else one is made of Debian packages',
+    '',
+    text(/^[\w.:/@-]*$/, 'an image'),
+  ),
   'min-free-disk': option(
     'MiB that must be free for a deploy to begin',
     '1024',
@@ -123,7 +142,15 @@ export function readConfig(args: string[], env: NodeJS.ProcessEnv): Config {
       throw new Failure('invalid_option', `${from}: '${value}' ${(error as Error).message}`)
     }
   })
-  return Object.fromEntries(entries) as Config
+  const config = Object.fromEntries(entries) as Config
+  refuseWhatHasNoEffect(config)
+  return config
+}
+
+function refuseWhatHasNoEffect({ builder, 'build-memory-limit': limit }: Config): void {
+  if (builder === 'classic' || limit === 0) return
+  const reason = 'has no effect on BuildKit, which honours no limit: it needs --builder classic'
+  throw new Failure('invalid_option', `--build-memory-limit: '${limit}' ${reason}`)
 }
 
 /** The help text: every option with its variable and default. */

@@ -6,10 +6,14 @@ import { catalogue } from '../machines/index.ts'
 import { eventLifetimeMs } from '../storage/events.ts'
 import { openStorage, type Storage } from '../storage/index.ts'
 import type { Config } from './config.ts'
-import { createBuildKit } from './docker/build.ts'
+import type { Builder } from './docker/build.ts'
+import { createClassic } from './docker/build-classic.ts'
+import { createBuildKit } from './docker/build-kit.ts'
 import { type Engine, openEngine } from './docker/client.ts'
 import { watchEvents } from './docker/events.ts'
+import { parseImageReference, parseRegistryHost } from './docker/image-reference.ts'
 import { openInstances } from './docker/instances.ts'
+import type { Owner } from './docker/names.ts'
 import { createBuildSlots } from './effects/build-slots.ts'
 import { deployEffects } from './effects/deploy.ts'
 import { createGate, type Gate } from './effects/gate.ts'
@@ -23,14 +27,17 @@ import { typed } from './git/typed.ts'
 import { openApi } from './http/api.ts'
 import type { HttpContext } from './http/context.ts'
 import type { Logger } from './logger.ts'
+import { recordOf } from './supervisor/revival.ts'
 import { Supervisor } from './supervisor/supervisor.ts'
 import { version } from './version.ts'
 
 export interface DaemonOptions {
   config: Config
   logger: Logger
-  /** The daemon cannot go on (a silent store, somebody else's Docker objects): the process has to end. */
+  /** The daemon cannot go on (somebody else's Docker objects): the process has to end. */
   onFatal: (reason: string) => void
+  /** The store is silent or cannot be trusted: the process has to end without asking it for anything. */
+  onPanic: (reason: string) => void
 }
 
 export interface Daemon {
@@ -47,9 +54,15 @@ const engineGraceMs = 20_000
 const stopMs = 10_000
 const hourMs = 60 * 60 * 1000
 
-export async function startDaemon({ config, logger, onFatal }: DaemonOptions): Promise<Daemon> {
+export async function startDaemon({ config, logger, onFatal, onPanic }: DaemonOptions): Promise<Daemon> {
   const storage = await openStorage(config['data-dir'], {
-    onPanic: onFatal,
+    onPanic,
+    onTrouble: (reason) =>
+      reason === null
+        ? logger.info('the store writes again')
+        : logger.error({ reason }, 'the store cannot write: what would change something is refused'),
+    onDamage: (reason) => logger.error({ reason }, 'what is stored is damaged'),
+    toRecord: (row) => recordOf(row, catalogue),
     onLogError: (error) => logger.error({ err: error }, 'a log file cannot be written'),
   })
   const supervisor = new Supervisor({
@@ -86,7 +99,11 @@ export async function startDaemon({ config, logger, onFatal }: DaemonOptions): P
 }
 
 /** Everything that effects use. */
-function openHost({ config, logger, onFatal }: DaemonOptions, storage: Storage, supervisor: Supervisor) {
+function openHost(
+  { config, logger, onFatal }: Omit<DaemonOptions, 'onPanic'>,
+  storage: Storage,
+  supervisor: Supervisor,
+) {
   const engine = openEngine(config.docker)
   const owner = { prefix: config.prefix, serverId: storage.serverId }
   const instances = openInstances(engine, owner)
@@ -98,6 +115,7 @@ function openHost({ config, logger, onFatal }: DaemonOptions, storage: Storage, 
     keepImages: config['keep-images'],
     minFreeDiskMb: config['min-free-disk'],
     baseDomain: config['base-domain'],
+    staticImage: config['static-image'],
   }
   const parts = { storage, instances, engine, owner, settings, logger }
   const gate = createGate({
@@ -113,7 +131,7 @@ function openHost({ config, logger, onFatal }: DaemonOptions, storage: Storage, 
   const host: Host = {
     ...parts,
     actors: supervisor,
-    builder: createBuildKit(engine),
+    builder: createBuilder(engine, owner, config),
     buildSlots: createBuildSlots(config['build-concurrency']),
     instanceEvents,
     ready: gate.ready,
@@ -124,6 +142,11 @@ function openHost({ config, logger, onFatal }: DaemonOptions, storage: Storage, 
     engine.close()
   }
   return { host, gate, close }
+}
+
+function createBuilder(engine: Engine, owner: Owner, config: Config): Builder {
+  if (config.builder === 'buildkit') return createBuildKit(engine, owner)
+  return createClassic(engine, { owner, memoryLimitMb: config['build-memory-limit'] || null })
 }
 
 /** Not longer than the grace, whatever the engine does: the daemon then says so and serves. */
@@ -155,6 +178,7 @@ function httpContext(config: Config, host: Host, supervisor: Supervisor, ready: 
       defaultMemoryLimitMb: config['default-memory-limit'],
       defaultCpuLimit: config['default-cpu-limit'],
       minFreeDiskMb: config['min-free-disk'],
+      keepImages: config['keep-images'],
       dataDir: host.settings.dataDir,
       deployLimits: {
         fetchMs: config['fetch-timeout'] * 1000,
@@ -168,7 +192,11 @@ function httpContext(config: Config, host: Host, supervisor: Supervisor, ready: 
     storage: host.storage,
     actors: supervisor,
     observe: createObserver(host),
-    parse: typed,
+    parse: {
+      ...typed,
+      image: (text) => parseImageReference(text).reference,
+      registryHost: parseRegistryHost,
+    },
   }
 }
 

@@ -12,17 +12,22 @@ const values: { [Name in keyof Config]: [text: string, value: Config[Name]] } = 
   subnet: ['10.77.0.0/16', '10.77.0.0/16'],
   'base-domain': ['apps.example.com', 'apps.example.com'],
   'dashboard-host': ['berth.example.com', 'berth.example.com'],
+  builder: ['classic', 'classic'],
   'build-concurrency': ['5', 5],
+  'build-memory-limit': ['2048', 2048],
   'default-memory-limit': ['256', 256],
   'default-cpu-limit': ['0.5', 0.5],
   'pids-limit': ['64', 64],
   'keep-images': ['1', 1],
+  'static-image': ['nginx-for-sites:1', 'nginx-for-sites:1'],
   'min-free-disk': ['0', 0],
   'fetch-timeout': ['30', 30],
   'build-timeout': ['31', 31],
   'start-timeout': ['32', 32],
   'log-level': ['debug', 'debug'],
 }
+/** What an option needs to be of any use. */
+const companions: Partial<Record<keyof Config, string[]>> = { 'build-memory-limit': ['--builder=classic'] }
 const names = Object.keys(values) as (keyof Config)[]
 const variableOf = (name: string) => `BERTH_${name.toUpperCase().replaceAll('-', '_')}`
 
@@ -36,11 +41,14 @@ test('without flags and variables every option has its default', () => {
     subnet: '10.201.0.0/16',
     'base-domain': 'localhost',
     'dashboard-host': '',
+    builder: 'buildkit',
     'build-concurrency': 2,
+    'build-memory-limit': 0,
     'default-memory-limit': 512,
     'default-cpu-limit': 1,
     'pids-limit': 1024,
     'keep-images': 5,
+    'static-image': '',
     'min-free-disk': 1024,
     'fetch-timeout': 600,
     'build-timeout': 3600,
@@ -51,13 +59,15 @@ test('without flags and variables every option has its default', () => {
 
 for (const name of names) {
   const [text, value] = values[name]
+  const others = companions[name] ?? []
 
   test(`--${name} comes from its flag, else from ${variableOf(name)}, and changes nothing else`, () => {
-    const others = readConfig([], {})
-    const expected = { ...others, [name]: value }
-    assert.deepEqual(readConfig([], { [variableOf(name)]: text }), expected)
-    assert.deepEqual(readConfig([`--${name}=${text}`], {}), expected)
-    assert.deepEqual(readConfig([`--${name}`, text], { [variableOf(name)]: String(others[name]) }), expected)
+    const without = readConfig(others, {})
+    const variables = { [variableOf(name)]: String(without[name]) }
+    const expected = { ...without, [name]: value }
+    assert.deepEqual(readConfig(others, { [variableOf(name)]: text }), expected)
+    assert.deepEqual(readConfig([...others, `--${name}=${text}`], {}), expected)
+    assert.deepEqual(readConfig([...others, `--${name}`, text], variables), expected)
   })
 }
 
@@ -81,6 +91,9 @@ const bad: [name: keyof Config, text: string, says: string][] = [
   ['subnet', '10.201.0.0/24', 'is not a /16 network'],
   ['base-domain', 'http://example.com', 'is not a domain'],
   ['dashboard-host', 'a b', 'is not a host name'],
+  ['builder', 'buildx', 'is not one of buildkit, classic'],
+  ['build-memory-limit', '15', 'is not a whole number from 16 to 1048576, or 0'],
+  ['build-memory-limit', '512m', 'is not a whole number from 16 to 1048576, or 0'],
   ['build-concurrency', '0', 'is not a whole number from 1 to 64'],
   ['build-concurrency', '65', 'is not a whole number from 1 to 64'],
   ['build-concurrency', '1.5', 'is not a whole number from 1 to 64'],
@@ -104,6 +117,16 @@ for (const [name, text, says] of bad) {
     assert.throws(() => readConfig([], { [variableOf(name)]: text }), refusal(variableOf(name)))
   })
 }
+
+test('a memory limit of builds is refused where nothing would honour it', () => {
+  assert.throws(() => readConfig([], { BERTH_BUILD_MEMORY_LIMIT: '512' }), {
+    code: 'invalid_option',
+    message:
+      "--build-memory-limit: '512' has no effect on BuildKit, which honours no limit: " +
+      'it needs --builder classic',
+  })
+  assert.equal(readConfig(['--build-memory-limit=0'], {})['build-memory-limit'], 0)
+})
 
 test('what is no option is refused, and the hint says how to see them all', () => {
   for (const args of [['--no-such-option=1'], ['serve'], ['--listen']]) {

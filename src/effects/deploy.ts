@@ -4,7 +4,9 @@ import type { Effects } from '../../machines/slot.ts'
 import { drainInstances } from './deploy/drain.ts'
 import { buildImage } from './deploy/image.ts'
 import { startInstances } from './deploy/instances.ts'
+import { runPreDeploy } from './deploy/pre-deploy.ts'
 import { probeInstances } from './deploy/probe.ts'
+import { pullImage } from './deploy/pull.ts'
 import { fetchSource } from './deploy/source.ts'
 import { removeTraces } from './deploy/traces.ts'
 import { switchTraffic } from './deploy/traffic.ts'
@@ -17,6 +19,8 @@ export function deployEffects(host: Host): Effects<typeof machine> {
     awaitTurn: awaitTurn(host),
     fetchSource: fetchSource(host),
     buildImage: buildImage(host),
+    pullImage: pullImage(host),
+    runPreDeploy: runPreDeploy(host),
     startInstances: startInstances(host),
     probeInstances: probeInstances(host),
     switchTraffic: switchTraffic(host),

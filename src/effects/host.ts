@@ -21,6 +21,8 @@ export interface HostSettings {
   keepImages: number
   minFreeDiskMb: number
   baseDomain: string
+  /** The image that static sites are put into; empty for our own. */
+  staticImage: string
 }
 
 /** The private network, known once the engine answers. */

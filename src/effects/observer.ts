@@ -1,5 +1,6 @@
 // What runs now, as Docker tells it: for the API's live answers. Nothing here changes anything.
 
+import { inspectImage } from '../docker/images.ts'
 import type { InstanceState } from '../docker/instances.ts'
 import { freeBytes } from './deploy/disk.ts'
 import type { Host } from './host.ts'
@@ -18,6 +19,11 @@ export function createObserver(host: Parts) {
     runtimeLog: (serviceId: string, options: RuntimeLogOptions) => readRuntimeLog(host, serviceId, options),
     engine: () => host.engine.info().catch(() => null),
     diskFreeBytes: () => freeBytes(host.settings.dataDir),
+    hasImage: (name: string) =>
+      inspectImage(host.engine, name).then(
+        (image) => image !== null,
+        () => null,
+      ),
   }
 }
 

@@ -2,10 +2,13 @@
 // itself.
 // Mind: only what carries both our labels, or our image name; volumes are never removed here, whatever they
 // hold.
-import { readdir, rm } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { removeTree } from '../archive/removal.ts'
 import { listImages, removeImage } from '../docker/images.ts'
+import { imageName, preDeployKind } from '../docker/names.ts'
 import { codeOf, messageOf } from '../errors.ts'
+import { removeFormerArchives } from './deploy/archive.ts'
 import type { Host } from './host.ts'
 
 type Parts = Pick<Host, 'storage' | 'instances' | 'engine' | 'owner' | 'settings' | 'logger'>
@@ -21,8 +24,9 @@ export async function reconcile(host: Parts): Promise<void> {
     })
   const isKnown = (deployId: string) => unlessDamaged(() => actors.record(deployId) !== null)
   await removeInstances(host, isCaredFor)
-  const images = await removeImages(host, isKnown)
+  const images = await removeImages(host, isKnown, isCaredFor)
   await removeWorkDirectories(host, isCaredFor)
+  await attempt(host, 'archives', () => removeFormerArchives(host))
   await removeRows(host, isCaredFor, isKnown, images)
 }
 
@@ -37,7 +41,8 @@ function unlessDamaged(look: () => boolean): boolean {
 }
 
 async function removeInstances(host: Parts, isCaredFor: (id: string) => boolean): Promise<void> {
-  for (const { name, deployId } of await host.instances.list({})) {
+  const all = [...(await host.instances.list({})), ...(await host.instances.list({ kind: preDeployKind }))]
+  for (const { name, deployId } of all) {
     if (isCaredFor(deployId)) continue
     host.logger.warn({ container: name, deploy: deployId }, 'removing an instance that no deploy cares for')
     await attempt(host, name, () => host.instances.remove(name))
@@ -45,19 +50,26 @@ async function removeInstances(host: Parts, isCaredFor: (id: string) => boolean)
 }
 
 /** Answers the images that stay, by name. */
-async function removeImages(host: Parts, isKnown: (id: string) => boolean): Promise<Set<unknown>> {
+async function removeImages(
+  host: Parts,
+  isKnown: (id: string) => boolean,
+  isCaredFor: (id: string) => boolean,
+): Promise<Set<unknown>> {
   const images = await listImages(host.engine, host.owner)
-  for (const { name, deployId } of images) {
-    if (!isKnown(deployId)) await attempt(host, name, () => removeImage(host.engine, host.owner, name))
+  const names = new Set(images.map(({ name }) => name))
+  for (const { name, service, deployId, isTree } of images) {
+    const isBuilt = names.has(imageName(host.owner, service, deployId))
+    const stays = isTree ? isCaredFor(deployId) && !isBuilt : isKnown(deployId)
+    if (!stays) await attempt(host, name, () => removeImage(host.engine, host.owner, name))
   }
-  return new Set(images.map(({ name }) => name))
+  return names
 }
 
 async function removeWorkDirectories(host: Parts, isCaredFor: (id: string) => boolean): Promise<void> {
   const parent = join(host.settings.dataDir, 'work')
   for (const deployId of await readdir(parent).catch(() => [])) {
     const path = join(parent, deployId)
-    if (!isCaredFor(deployId)) await attempt(host, path, () => rm(path, { recursive: true, force: true }))
+    if (!isCaredFor(deployId)) await attempt(host, path, () => removeTree(path))
   }
 }
 

@@ -22,7 +22,7 @@ export function serviceRemovalEffects(host: Host): Effects<typeof machine> {
     },
 
     async removeBelongings({ serviceId, deleteDisk }, signal) {
-      const { services, actors, logs, releases, env, credentials } = host.storage
+      const { services, actors, archives, logs, releases, env, credentials } = host.storage
       const service = services.get(serviceId)
       if (!service) return { at: isoNow() }
       await untilDone(host, serviceId, signal, async () => {
@@ -35,6 +35,7 @@ export function serviceRemovalEffects(host: Host): Effects<typeof machine> {
       for (const id of actors.ids('deploy', serviceId)) {
         await logs.remove(id)
         await releases.remove(id)
+        await archives.remove(id)
       }
       await actors.forget('deploy', serviceId)
       await services.remove(serviceId, () => {

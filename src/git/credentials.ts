@@ -25,6 +25,13 @@ export function checkCredentials(credentials: Credentials): Credentials {
   if (credentials.username.includes(':')) {
     throw new Failure('invalid_request', 'the user name of the repository has a colon')
   }
+  // git would not send such a password at all, and the remote would seem to refuse it.
+  if (credentials.username === '' && credentials.password !== '') {
+    throw new Failure(
+      'invalid_request',
+      'the repository has a password without a user name: put one before it (https://user:token@…)',
+    )
+  }
   return credentials
 }
 

@@ -36,8 +36,9 @@ export function createProgress(onLine: (line: string) => void): Progress {
 
   return {
     write(text) {
-      const pieces = (rest + text).split(/(?<=[\r\n])/)
-      rest = /[\r\n]$/.test(pieces.at(-1) ?? '') ? '' : (pieces.pop() ?? '')
+      // ssh ends its lines with both; a return at the end of a piece may be the first half of that.
+      const pieces = (rest + text).split(/(?<=\n|\r(?!\n|$))/)
+      rest = pieces.at(-1)?.endsWith('\n') ? '' : (pieces.pop() ?? '')
       for (const piece of pieces) {
         if (piece.endsWith('\n')) finished(piece)
         else passing(piece)

@@ -8,6 +8,8 @@ import type { RepositoryUrl } from './repository.ts'
 const maxReasonLength = 300
 
 const translations: [pattern: RegExp, reason: string][] = [
+  [/Could not resolve host/i, 'its host name is not known'],
+  [/Failed to connect to|connect to host/, 'nothing answers at its address'],
   [/could not read (Username|Password)/, 'it asks for a user name and a password'],
   [/Authentication failed/, 'it refused the user name or the password'],
   [/Operation too slow/, 'the transfer stalled'],
@@ -17,6 +19,8 @@ const translations: [pattern: RegExp, reason: string][] = [
 
 const privacy = ['could not read', 'Authentication failed', 'not found', 'returned error: 40[134]']
 const refusal = ['Permission denied', 'access denied', 'not appear to be a git repository']
+/** Then nobody has refused anything. */
+const isAway = /Could not resolve host|Failed to connect to|connect to host/i
 const looksPrivate = new RegExp([...privacy, ...refusal].join('|'), 'i')
 
 /** A Failure for a GitError of a remote; anything else (an abort, a Failure) as it is. */
@@ -27,7 +31,9 @@ export function toFailure(
 ): unknown {
   if (!(error instanceof GitError)) return error
   if (isDiskFull(error)) return diskFull()
-  const advice = looksPrivate.test(error.said.join('\n')) ? `; ${adviceFor(repository, credentials)}` : ''
+  const said = error.said.join('\n')
+  const isRefused = looksPrivate.test(said) && !isAway.test(said)
+  const advice = isRefused ? `; ${adviceFor(repository, credentials)}` : ''
   return new Failure('git_remote_unreachable', `cannot read ${repository.url}: ${reasonOf(error)}${advice}`)
 }
 
@@ -61,7 +67,10 @@ function reasonOf({ said }: GitError): string {
 }
 
 function bare(line: string): string {
-  return line.replace(/^(?:(?:fatal|error|remote|ERROR): +)+/, '').replace(/: terminal prompts disabled$/, '')
+  return line
+    .replace(/^(?:(?:fatal|error|remote|ERROR): +)+/, '')
+    .replace(/^unable to access '[^']*': /, '')
+    .replace(/: terminal prompts disabled$/, '')
 }
 
 function adviceFor(repository: RepositoryUrl, credentials: Credentials | null): string {

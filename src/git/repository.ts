@@ -84,6 +84,7 @@ function refuseOddCharacters(text: string): void {
 
 function parsePath(text: string): RepositoryUrl {
   if (text.split('/').includes('..')) throw invalid('has .. in its path')
+  refuseShellCharacters(text)
   const url = text.replace(/\/+$/, '')
   if (url === '') throw invalid('names no repository')
   return { url, kind: 'path', host: null, credentials: null }
@@ -103,6 +104,7 @@ function parseHttp(text: string): RepositoryUrl {
 function parseSsh(text: string): RepositoryUrl {
   const { host, pathname, username, password } = parseUrl(text)
   if (password !== '') throw invalid('has a password, but ssh takes keys only')
+  refuseShellCharacters(decode(pathname))
   if (!/^([a-z0-9_][a-z0-9._-]*)?$/i.test(username)) throw invalid('has an odd user name')
   const user = username === '' ? '' : `${username}@`
   return {
@@ -119,12 +121,19 @@ function parseScp(text: string): RepositoryUrl {
   const { user, host, path } = parts as { user: string; host: string; path: string }
   if (!hostForm.test(host)) throw invalid('has an odd host name')
   if (path.startsWith('-')) throw invalid('has a path that begins with -')
+  refuseShellCharacters(path)
   return {
     url: `${user}@${host}:${path.replace(/\/+$/, '')}`,
     kind: 'ssh',
     host: host.toLowerCase(),
     credentials: null,
   }
+}
+
+/** git hands a path to a shell: its own for a repository of this host, the remote's over ssh. */
+function refuseShellCharacters(path: string): void {
+  const found = /["'`$&;|<>(){}[\]*?!#]/.exec(path)?.[0]
+  if (found !== undefined) throw invalid(`has a ${found} in its path, which means something to a shell`)
 }
 
 function parseUrl(text: string): URL {
@@ -149,7 +158,7 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {
-    throw invalid('has a user name or password with a broken % escape')
+    throw invalid('has a broken % escape')
   }
 }
 

@@ -73,8 +73,8 @@ function fail(parts: AnswerParts, visit: Visit, error: unknown): void {
   if (status === 500) parts.logger.error({ err: error, request_id: requestId }, 'a request failed')
   const all = [...more, ...(status === 405 ? allowOf(visit) : [])]
   const headers = parts.headers.typed(requestId, 'application/problem+json', all)
-  const closes = !visit.isHeadChecked || status === 413
-  response.send(status, headers, JSON.stringify(body), closes)
+  // A client that still sends would lose its answer to a close: what comes of its body is dropped instead.
+  response.send(status, headers, JSON.stringify(body), !visit.isHeadChecked)
   report(parts, visit, status)
 }
 

@@ -27,6 +27,7 @@ export interface HttpConfig {
   defaultMemoryLimitMb: number
   defaultCpuLimit: number
   minFreeDiskMb: number
+  keepImages: number
   dataDir: string
   /** How long the phases of a deploy may take. */
   deployLimits: { fetchMs: number; buildMs: number; startMs: number }
@@ -35,9 +36,11 @@ export interface HttpConfig {
 /** The part of the store that handlers read and write. */
 export interface HttpStorage {
   ids: Pick<Storage['ids'], 'newId'>
-  services: Pick<Storage['services'], 'get' | 'list' | 'create' | 'insert' | 'update'>
-  env: Pick<Storage['env'], 'get' | 'put' | 'change'>
+  services: Pick<Storage['services'], 'get' | 'list' | 'create' | 'insert' | 'update' | 'keepArchive'>
+  archives: Pick<Storage['archives'], 'create' | 'remove'>
+  env: Pick<Storage['env'], 'get' | 'peek' | 'put' | 'change' | 'replace'>
   credentials: Pick<Storage['credentials'], 'put'>
+  registries: Storage['registries']
   actors: Pick<Storage['actors'], 'record' | 'list' | 'latest' | 'history'>
   events: Pick<Storage['events'], 'get' | 'record'>
   releases: Pick<Storage['releases'], 'has'>
@@ -72,16 +75,22 @@ export interface Observer {
   /** null when the engine does not answer. */
   engine(): Promise<{ version: string; cpus: number; memoryBytes: number } | null>
   diskFreeBytes(): Promise<number>
+  /** null when the engine does not answer. */
+  hasImage(name: string): Promise<boolean | null>
 }
 
 export type RuntimeLine = LogLine & { instance: string }
 
 export type InstanceStatus = ServiceStatus['instances'][number]
 
-/** The rules of git for what people type; each throws `invalid_request`. */
+/** The rules of git and of registries for what people type; each throws `invalid_request`. */
 export interface Parser {
   /** `url` never holds the credentials. */
   repository(text: string): { url: string; credentials: RepositoryCredentials | null }
   branch(text: string): string
+  /** The normal form of an image's name. */
+  image(text: string): string
+  /** The host of a registry as its credentials are kept under it. */
+  registryHost(text: string): string
   commit(text: string): string
 }

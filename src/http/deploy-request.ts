@@ -9,36 +9,52 @@ import { decisiveDeploy, latestDeploy } from './service-record.ts'
 export interface DeployRequest {
   id: string
   serviceId: string
-  trigger: 'create' | 'manual' | 'restart'
+  trigger: 'create' | 'manual' | 'upload' | 'restart' | 'rollback'
   source: Deploy['source']
   clearCache: boolean
   limits: { fetchMs: number; buildMs: number; startMs: number }
   at: string
 }
 
-/** A deploy of the repository: the branch's head, or the commit. */
+const noSource = { repo_url: null, branch: null, commit: null, image: null, deploy_id: null }
+
+/**
+ * A deploy of what the service is made from: its image, its repository (the branch's head, or the commit), or
+ * the archive that was uploaded last. Null when it has none of these.
+ */
 export function requestSource(
   context: HttpContext,
   row: ServiceRow,
   options: { trigger: 'create' | 'manual'; commit?: string | undefined; clearCache?: boolean | undefined },
+): DeployRequest | null {
+  const source = sourceOf(row, options.commit ?? null)
+  return source && request(context, row, options.trigger, source, options.clearCache ?? false)
+}
+
+function sourceOf(row: ServiceRow, commit: string | null): DeployRequest['source'] | null {
+  const { repo_url, branch, image, archive_deploy_id } = row
+  if (image) return { ...noSource, kind: 'image', image }
+  if (repo_url) return { ...noSource, kind: 'git', repo_url, branch, commit }
+  return archive_deploy_id ? { ...noSource, kind: 'archive', deploy_id: archive_deploy_id } : null
+}
+
+/** A deploy of the archive that was uploaded for it, under its own id. */
+export function requestUpload(
+  context: HttpContext,
+  row: ServiceRow,
+  { id, clearCache }: { id: string; clearCache: boolean },
 ): DeployRequest {
-  const { repo_url, branch } = row
-  const commit = options.commit ?? null
-  const source = { kind: 'git', repo_url, branch, commit, image: null, deploy_id: null } as const
-  return request(context, row, options.trigger, source, options.clearCache ?? false)
+  return { ...request(context, row, 'upload', { ...noSource, kind: 'archive' }, clearCache), id }
 }
 
 /** A restart names no deploy: it runs what is live when its turn comes. */
 export function requestRestart(context: HttpContext, row: ServiceRow): DeployRequest {
-  const source = {
-    kind: 'reuse',
-    repo_url: null,
-    branch: null,
-    commit: null,
-    image: null,
-    deploy_id: null,
-  } as const
-  return request(context, row, 'restart', source, false)
+  return request(context, row, 'restart', { ...noSource, kind: 'reuse' }, false)
+}
+
+/** Image, settings and env of a former deploy. */
+export function requestRollback(context: HttpContext, row: ServiceRow, target: Deploy): DeployRequest {
+  return request(context, row, 'rollback', { ...target.source, kind: 'reuse', deploy_id: target.id }, false)
 }
 
 function request(

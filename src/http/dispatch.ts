@@ -6,12 +6,13 @@ import { Failure } from '../errors.ts'
 import type { Logger } from '../logger.ts'
 import { createAnswers, type Visit } from './answers.ts'
 import { authenticate, checkHost } from './auth.ts'
+import { announcedBytes } from './body.ts'
 import type { HttpContext } from './context.ts'
 import { checkHead, decodeParams, parseQuery } from './head.ts'
 import { createIdempotency, eventIdOf, type Idempotency } from './idempotency.ts'
-import type { Call, Route, Target } from './route.ts'
+import type { Call, Route, Target, Upload } from './route.ts'
 import type { Request, Response } from './server.ts'
-import { defaultBodyLimitBytes, parseBody, validate } from './validation.ts'
+import { checkUploadType, defaultBodyLimitBytes, parseBody, validate } from './validation.ts'
 
 interface DispatchParts {
   context: HttpContext
@@ -94,10 +95,19 @@ function perform(parts: DispatchParts, route: Route, request: Request, call: Omi
     const act = () => route.handler({ ...call, body: toBody() })
     return call.eventId === undefined ? act() : parts.idempotency.once(call.eventId, act)
   }
+  if (route.upload) return run(() => uploadOf(route.upload!, request))
   if (!schema) return run(() => undefined)
   const handle = (bytes: Buffer) => run(() => validate(schema, parseBody(request, bytes)))
   const bytes = request.readBody(route.bodyLimitBytes ?? defaultBodyLimitBytes)
   return bytes instanceof Promise ? bytes.then(handle) : handle(bytes)
+}
+
+function uploadOf({ mediaTypes, limitBytes }: NonNullable<Route['upload']>, request: Request): Upload {
+  checkUploadType(request, mediaTypes)
+  return {
+    announcedBytes: announcedBytes(request.headers, limitBytes),
+    receive: (sink) => request.receive(limitBytes, sink),
+  }
 }
 
 /** A monitor may ask what is public with whatever it likes; the credential is no parameter of any route. */

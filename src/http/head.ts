@@ -4,6 +4,8 @@ import { Failure } from '../errors.ts'
 import type { Request } from './server.ts'
 
 const urlLimitChars = 2048
+/** uWS counts only when a head comes in pieces. */
+const headersLimitChars = 16_384
 
 /** Throws `invalid_request` for a head that could be read in two ways, and for one that is too long. */
 export function checkHead({ headers, path, query }: Request): void {
@@ -20,6 +22,15 @@ export function checkHead({ headers, path, query }: Request): void {
   if (path.length + query.length + 1 > urlLimitChars) {
     throw refused(`the address may have at most ${urlLimitChars} characters`)
   }
+  if (sizeOf(headers) > headersLimitChars) {
+    throw refused(`the headers may have at most ${headersLimitChars} characters together`)
+  }
+}
+
+function sizeOf(headers: Request['headers']): number {
+  let size = 0
+  for (const [name, value] of headers) size += name.length + value.length
+  return size
 }
 
 /** Decodes the raw parameters of a path. Throws `invalid_request` for broken escapes and for NUL. */

@@ -59,6 +59,7 @@ function operationOf(one: Route, schemas: Record<string, Json>): Json {
     security: one.credential === 'public' ? [] : [{ token: [] }, { session: [] }],
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(one.body ? { requestBody: bodyOf(one.body, schemas) } : {}),
+    ...(one.upload ? { requestBody: uploadOf(one.upload) } : {}),
     responses: { [one.status]: successOf(one, schemas), ...problemsOf(one, schemas) },
   }
 }
@@ -98,6 +99,11 @@ function bodyOf(body: z.ZodType, schemas: Record<string, Json>): Json {
   }
 }
 
+/** Bytes as they are have no schema in OpenAPI 3.1. */
+function uploadOf({ mediaTypes, description }: NonNullable<Route['upload']>): Json {
+  return { required: true, description, content: Object.fromEntries(mediaTypes.map((type) => [type, {}])) }
+}
+
 function successOf({ answer, status }: Route, schemas: Record<string, Json>): Json {
   const description = STATUS_CODES[status]!
   if (answer === undefined) return { description }
@@ -112,7 +118,9 @@ function problemsOf(one: Route, schemas: Record<string, Json>): Json {
   const codes = ['internal_error', 'invalid_request', ...(one.problems ?? [])]
   if (one.credential !== 'public') codes.push('unauthorized')
   if (one.params) codes.push('not_found')
-  if (one.body) codes.push('payload_too_large', 'unsupported_media_type')
+  // A POST that takes no fields still looks into the body that somebody sends along.
+  const readsBody = one.body || one.upload || one.method === 'POST'
+  if (readsBody) codes.push('payload_too_large', 'unsupported_media_type')
   if (one.method !== 'GET') codes.push('insufficient_storage')
   const byStatus: Record<string, string[]> = {}
   for (const code of codes) byStatus[statusOf(code)] = [...(byStatus[statusOf(code)] ?? []), code]

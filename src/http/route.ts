@@ -2,6 +2,7 @@
 // Mind: schemas are made once, when the module is loaded, never for a request.
 import type { z } from 'zod'
 import type { Logger } from '../logger.ts'
+import type { Sink } from './body.ts'
 import type { HttpContext } from './context.ts'
 import type { EventStream } from './event-stream.ts'
 
@@ -24,6 +25,24 @@ export interface Call<Params = unknown, Query = unknown, Body = unknown> {
   requestId: string
 }
 
+/** The `body` of a call whose route takes an upload: nothing of it is read before it is asked for. */
+export interface Upload {
+  /** What Content-Length says; null when the body comes in chunks. */
+  announcedBytes: number | null
+  /**
+   * Streams it into the sink and resolves with its size. Belongs before the handler's first await. Throws
+   * `payload_too_large`, `client_left` and what the sink throws.
+   */
+  receive(sink: Sink): Promise<number>
+}
+
+interface UploadDefinition {
+  /** Without parameters; a body without a type is taken for one of these. */
+  mediaTypes: readonly string[]
+  limitBytes: number
+  description: string
+}
+
 interface Definition<
   Params extends z.ZodType,
   Query extends z.ZodType,
@@ -40,6 +59,8 @@ interface Definition<
   query?: Query
   body?: Body
   bodyLimitBytes?: number
+  /** Instead of `body`, for what is too large to be held in memory: the handler's body is an `Upload`. */
+  upload?: UploadDefinition
   /** `stream` is an event stream, `text` a line of plain text; without it the answer is empty. */
   answer?: Answer | 'stream' | 'text'
   /** Without it 200, or 204 for an empty answer. */

@@ -2,6 +2,7 @@
 import type { Route } from './route.ts'
 import { deployRoutes } from './routes/deploys.ts'
 import { envRoutes } from './routes/env.ts'
+import { registryRoutes } from './routes/registries.ts'
 import { serverRoutes } from './routes/server.ts'
 import { serviceRoutes } from './routes/services.ts'
 
@@ -10,4 +11,5 @@ export const routes: readonly Route[] = [
   ...serviceRoutes,
   ...envRoutes,
   ...deployRoutes,
+  ...registryRoutes,
 ]

@@ -5,6 +5,7 @@ import type * as Uws from 'uWebSockets.js'
 import { STATUS_CODES } from 'node:http'
 import { createRequire } from 'node:module'
 import { Failure } from '../errors.ts'
+import { type BodySource, collectBody, type Sink, streamBody } from './body.ts'
 import { createEventStream, type EventStream } from './event-stream.ts'
 
 // Read once, when the library is loaded: hence no import statement, which would come before this line.
@@ -25,6 +26,8 @@ export interface Request {
   readonly headers: ReadonlyMap<string, string>
   /** Must be called before the first await, or the body is lost. Throws `payload_too_large`. */
   readBody(limitBytes: number): Promise<Buffer> | Buffer
+  /** Streams the body into the sink and resolves with its size; as `readBody` in all else. */
+  receive(limitBytes: number, sink: Sink): Promise<number>
 }
 
 export interface Response {
@@ -133,7 +136,7 @@ const statusLines = new Map(
 )
 
 /** One request and its response: a class, because one is made for every request. */
-class Exchange implements Request, Response {
+class Exchange implements Request, Response, BodySource {
   readonly method: string
   readonly path: string
   readonly query: string
@@ -165,21 +168,27 @@ class Exchange implements Request, Response {
   }
 
   readBody(limitBytes: number): Promise<Buffer> | Buffer {
-    const announced = Number(this.headers.get('content-length') ?? 0)
-    if (announced > limitBytes) throw tooLarge(limitBytes)
-    if (announced === 0 && !this.headers.has('transfer-encoding')) return Buffer.alloc(0)
-    return new Promise((resolve, reject) => {
-      const chunks: Buffer[] = []
-      let sizeBytes = 0
-      this.onAbort = () => reject(new Failure('client_left', 'the client left before its body was complete'))
-      this.res.onData((chunk, isLast) => {
-        sizeBytes += chunk.byteLength
-        if (sizeBytes > limitBytes) return reject(tooLarge(limitBytes))
-        // Copied: uWS takes the memory back when this function returns.
-        chunks.push(Buffer.from(new Uint8Array(chunk)))
-        if (isLast) resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks))
-      })
-    })
+    return collectBody(this, limitBytes)
+  }
+
+  receive(limitBytes: number, sink: Sink): Promise<number> {
+    return streamBody(this, limitBytes, sink)
+  }
+
+  onData(listener: (chunk: ArrayBuffer, isLast: boolean) => void): void {
+    this.res.onData(listener)
+  }
+
+  onAborted(listener: () => void): void {
+    this.onAbort = listener
+  }
+
+  pause(): void {
+    if (!this.isDone) this.res.pause()
+  }
+
+  resume(): void {
+    if (!this.isDone) this.res.resume()
   }
 
   send(status: number, headers: HeaderList, body: string | Uint8Array = '', close = false): void {
@@ -230,8 +239,4 @@ class Exchange implements Request, Response {
     const { requests } = this.traffic
     if (requests.delete(this) && requests.size === 0) this.traffic.onIdle?.()
   }
-}
-
-function tooLarge(limitBytes: number): Failure {
-  return new Failure('payload_too_large', `the body may have at most ${limitBytes} bytes`)
 }

@@ -41,7 +41,7 @@ export function decisiveDeploy(
  * gains later does not show by itself, and leaving fields out of a copy costs 16 times as much (measured).
  */
 export function toService(storage: HttpStorage, row: ServiceRow, planned: Deploy | null = null): Service {
-  const listens = row.type === 'web_service' || row.type === 'private_service'
+  const listens = row.type !== 'background_worker' && row.type !== 'cron_job'
   const latest = planned ?? latestDeploy(storage, row.id)
   return {
     id: row.id,
@@ -54,7 +54,10 @@ export function toService(storage: HttpStorage, row: ServiceRow, planned: Deploy
     dockerfile_path: row.dockerfile_path,
     build_command: row.build_command,
     start_command: row.start_command,
+    pre_deploy_command: row.pre_deploy_command,
+    build_env: row.build_env,
     publish_dir: row.publish_dir,
+    spa_fallback: row.spa_fallback,
     port: row.port,
     health_check_path: row.health_check_path,
     health_check_timeout_seconds: row.health_check_timeout_seconds,

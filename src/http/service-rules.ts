@@ -3,28 +3,35 @@
 import { posix } from 'node:path'
 import type { ServiceRow } from '../../storage/services.ts'
 import { Failure, type FailureDetail } from '../errors.ts'
-import type { CreateService, UpdateService } from './schemas/service.ts'
+import type { CreateService, UpdateService } from './schemas/service-settings.ts'
 
 const defaultBranch = 'main'
 
-/** The row of a new service. `repo_url` is the one without credentials. */
-export function newRow(
-  body: CreateService,
-  made: { id: string; at: string; repoUrl: string | null; branch: string | null },
-): ServiceRow {
+/** What parsing made of a body: undefined is left out, null is cleared. `repoUrl` holds no credentials. */
+export interface ParsedSource {
+  repoUrl: string | null | undefined
+  branch: string | null | undefined
+  image: string | null | undefined
+}
+
+/** The row of a new service. */
+export function newRow(body: CreateService, made: ParsedSource & { id: string; at: string }): ServiceRow {
   const { name, type, port, memory_limit_mb, cpu_limit } = body
   return {
     id: made.id,
     name,
     type,
-    repo_url: made.repoUrl,
+    repo_url: made.repoUrl ?? null,
     branch: made.branch ?? defaultBranch,
-    image: null,
+    image: made.image ?? null,
     root_dir: normalPath(body.root_dir) ?? null,
     dockerfile_path: normalPath(body.dockerfile_path) ?? null,
     build_command: null,
     start_command: body.start_command ?? null,
-    publish_dir: null,
+    pre_deploy_command: body.pre_deploy_command ?? null,
+    build_env: body.build_env ?? [],
+    publish_dir: normalFolder(body.publish_dir) ?? null,
+    spa_fallback: body.spa_fallback ?? false,
     port: port ?? null,
     health_check_path: body.health_check_path ?? null,
     health_check_timeout_seconds: body.health_check_timeout_seconds ?? 300,
@@ -43,6 +50,7 @@ export function newRow(
     custom_domains: [],
     live_deploy_id: null,
     desired_deploy_id: null,
+    archive_deploy_id: null,
     degraded: false,
     deleting: false,
     created_at: made.at,
@@ -55,18 +63,28 @@ export function newRow(
 export function changedRow(
   row: ServiceRow,
   body: UpdateService,
-  made: { at: string; repoUrl: string | null | undefined; branch: string | null | undefined },
+  made: ParsedSource & { at: string },
 ): ServiceRow {
-  const { name, type, repo_url, branch, root_dir, dockerfile_path, ...rest } = body
+  const { name, type, repo_url, branch, image, root_dir, dockerfile_path, publish_dir, ...rest } = body
   const fields = {
     ...rest,
     repo_url: made.repoUrl,
     branch: made.branch === null ? defaultBranch : made.branch,
+    image: made.image,
     root_dir: normalPath(root_dir),
     dockerfile_path: normalPath(dockerfile_path),
+    publish_dir: normalFolder(publish_dir),
   }
   const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
-  return { ...row, ...given, updated_at: made.at }
+  const changed: ServiceRow = { ...row, ...given, updated_at: made.at }
+  if (changed.repo_url && changed.image && !(made.repoUrl && made.image)) refuseSecondSource(row)
+  return changed
+}
+
+/** What a service is made from changes only on purpose: the one goes in the PATCH that brings the other. */
+function refuseSecondSource({ name, repo_url, image }: ServiceRow): never {
+  const [field, value] = repo_url ? ['repo_url', repo_url] : ['image', image]
+  throw new Failure('conflict', `${name} deploys from ${value}`, `clear ${field} in the same PATCH: ""`)
 }
 
 /** Throws `invalid_request` naming every rule the row would break. */
@@ -80,6 +98,10 @@ function* brokenRules(row: ServiceRow): Iterable<FailureDetail> {
   if (row.health_check_path !== null && row.type === 'background_worker') {
     yield broken('health_check_path', 'a background worker has no address to check')
   }
+  if (row.repo_url !== null && row.image !== null) {
+    yield broken('image', 'a service has a repository or an image, not both')
+  }
+  yield* row.type === 'static_site' ? brokenSiteRules(row) : onlyForSites(row)
   if (row.disk_mount_path !== null && row.instances > 1) {
     yield broken('instances', 'a service with a disk has exactly one instance')
   }
@@ -87,6 +109,18 @@ function* brokenRules(row: ServiceRow): Iterable<FailureDetail> {
   if (row.dockerfile_path !== null && climbs(posix.join(row.root_dir ?? '', row.dockerfile_path))) {
     yield broken('dockerfile_path', 'must not leave the repository')
   }
+}
+
+function* brokenSiteRules(row: ServiceRow): Iterable<FailureDetail> {
+  const message = 'a static site is served by a server of Berth: it has no such setting'
+  for (const path of ['image', 'start_command', 'pre_deploy_command', 'disk_mount_path'] as const) {
+    if (row[path] !== null) yield broken(path, message)
+  }
+}
+
+function* onlyForSites(row: ServiceRow): Iterable<FailureDetail> {
+  if (row.publish_dir !== null) yield broken('publish_dir', 'only a static site has one')
+  if (row.spa_fallback) yield broken('spa_fallback', 'only a static site has one')
 }
 
 function broken(path: string, message: string): FailureDetail {
@@ -102,4 +136,9 @@ function normalPath(path: string | null | undefined): string | null | undefined 
   if (path === null || path === undefined) return path
   const normal = posix.normalize(path).replace(/\/$/, '')
   return normal === '.' ? null : normal
+}
+
+/** Without needless parts; it may be absolute, and `.` is a folder like others: the WORKDIR of an image. */
+function normalFolder(path: string | null | undefined): string | null | undefined {
+  return path && posix.normalize(path).replace(/(?<=.)\/$/, '')
 }

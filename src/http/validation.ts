@@ -75,6 +75,16 @@ export function parseBody(request: Request, bytes: Buffer): unknown {
     throw new Failure('invalid_request', 'the body is not valid UTF-8')
   }
   if (text.trim() === '') return {}
+  if (hasHalfCharacter(text)) {
+    throw new Failure(
+      'invalid_request',
+      'the body has half a character: a \\ud800 to \\udfff without its other half',
+    )
+  }
+  return parseJson(text)
+}
+
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
@@ -83,9 +93,16 @@ export function parseBody(request: Request, bytes: Buffer): unknown {
   }
 }
 
+/** It could be kept, but not handed on: no program would get it as it was. UTF-8 has none, escapes may. */
+function hasHalfCharacter(json: string): boolean {
+  if (!/\\ud[89a-f]/i.test(json)) return false
+  const whole = /\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}/gi
+  return /\\ud[89a-f]/i.test(json.replaceAll('\\\\', '--').replace(whole, ''))
+}
+
 /** A body without a Content-Type is taken for JSON; a form is not. */
-function checkMediaType({ headers }: Request): void {
-  const type = headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
+function checkMediaType(request: Request): void {
+  const type = mediaTypeOf(request)
   if (type && type !== 'application/json' && !type.endsWith('+json')) {
     throw new Failure(
       'unsupported_media_type',
@@ -93,8 +110,25 @@ function checkMediaType({ headers }: Request): void {
       'send Content-Type: application/json',
     )
   }
+  if (isEncoded(request)) throw new Failure('unsupported_media_type', 'the body must not be compressed')
+}
+
+/** Throws `unsupported_media_type` for an upload of another type; one without a type is believed. */
+export function checkUploadType(request: Request, accepted: readonly string[]): void {
+  const type = mediaTypeOf(request)
+  if (!isEncoded(request) && (!type || accepted.includes(type))) return
+  throw new Failure(
+    'unsupported_media_type',
+    `the body must be ${accepted[0]}, without a Content-Encoding`,
+    `send Content-Type: ${accepted[0]}`,
+  )
+}
+
+function mediaTypeOf({ headers }: Request): string | undefined {
+  return headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
+}
+
+function isEncoded({ headers }: Request): boolean {
   const encoding = headers.get('content-encoding')?.toLowerCase()
-  if (encoding && encoding !== 'identity') {
-    throw new Failure('unsupported_media_type', 'the body must not be compressed')
-  }
+  return encoding !== undefined && encoding !== '' && encoding !== 'identity'
 }

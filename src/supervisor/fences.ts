@@ -34,10 +34,13 @@ export function createFences(boundMs = 30_000): Fences {
       const effect: Effect = { aborted: signal.aborted, ended: work.then(nothing, nothing) }
       const running = effects.get(actorId) ?? new Set()
       effects.set(actorId, running.add(effect))
-      signal.addEventListener('abort', () => {
+      const markAborted = () => {
         effect.aborted = true
-      })
+      }
+      signal.addEventListener('abort', markAborted)
       void effect.ended.then(() => {
+        // Node keeps a combined signal for as long as somebody listens to it.
+        signal.removeEventListener('abort', markAborted)
         running.delete(effect)
         if (running.size === 0) effects.delete(actorId)
       })

@@ -2,7 +2,7 @@
 // from it.
 import type { AnyMachineSnapshot } from 'xstate'
 import type { Kind } from '../../machines/index.ts'
-import type { ActorRow } from '../../storage/actors.ts'
+import type { ActorRecord, ActorRow } from '../../storage/actors.ts'
 import { messageOf } from '../errors.ts'
 
 /** A snapshot of an earlier version is migrated, or its actor parked: never started as it is. */
@@ -12,11 +12,18 @@ export function currentSnapshot(row: ActorRow, kind: Kind): unknown {
   return kind.migrate(row.snapshot, row.version)
 }
 
+/** The record that goes with a stored snapshot. Throws when nobody knows the kind any more. */
+export function recordOf(row: ActorRow, catalogue: Record<string, Kind>): ActorRecord {
+  const kind = catalogue[row.kind]
+  if (!kind) throw new Error(`nobody knows the kind ${row.kind}`)
+  return kind.toRecord(currentSnapshot(row, kind) as never) as ActorRecord
+}
+
 /** Throws when the chart does not know the stored state, or an effect that was under way in it. */
 export function requireFit(row: ActorRow, restored: AnyMachineSnapshot): void {
   if (restored.status !== 'active') throw new Error(`its snapshot does not fit: ${messageOf(restored.error)}`)
   // xstate drops a child whose source is unknown without a word: the actor would hang.
-  const stored = Object.keys((row.snapshot as { children?: object }).children ?? {})
+  const stored = Object.keys((row.snapshot as { children: object }).children)
   const missing = stored.find((child) => !restored.children[child])
   if (missing) throw new Error(`its effect ${missing} is not known any more`)
 }

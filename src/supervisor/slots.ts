@@ -1,6 +1,7 @@
 // Turns effects (plain async functions) into the promise actors that fill a machine's slots.
 // Mind: every effect is fenced, bounded by its deadline, and rejects with plain JSON: an Error does not
 // survive storage.
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type AnyStateMachine, fromPromise } from 'xstate'
 import type { SlotFailure, SlotInput } from '../../machines/slot.ts'
 import { codeOf, Failure, messageOf } from '../errors.ts'
@@ -27,6 +28,8 @@ export interface SlotOptions {
 const leastAfterRestoreMs = 30_000
 /** Failures that are bugs of ours begin with it, so that nobody looks for them in their own code. */
 const bugPrefix = 'internal: '
+/** How long an effect waits for a store that cannot write. */
+const storePauseMs = 1000
 /** The longest time a timer of Node's can wait; a longer one would fire at once. */
 const longestMs = 2 ** 31 - 1
 
@@ -50,12 +53,24 @@ function toPromiseActor(name: string, effect: AnyEffect, options: SlotOptions) {
       // An effect that outlived its abort and the fence may leave something behind: look again when it ends.
       if (late && cleanups.includes(name))
         void late.then(() => run(name, effect, input, halt, options)).catch(() => {})
-      return await run(name, effect, input, signal, options)
+      return await untilStored(() => run(name, effect, input, signal, options), signal)
     } catch (error) {
       if (codeOf(error) === 'internal_error' && !signal.aborted) onBug(name, input.id, error)
       throw toFailure(error, now())
     }
   })
+}
+
+/** A store that cannot write is no fault of the effect: it begins again, as it does after a restart. */
+async function untilStored<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  for (;;) {
+    try {
+      return await work()
+    } catch (error) {
+      if (codeOf(error) !== 'commit_failed') throw error
+      await sleep(storePauseMs, undefined, { signal }).catch(() => signal.throwIfAborted())
+    }
+  }
 }
 
 function run(

@@ -64,13 +64,12 @@ export class Supervisor {
 
   /** Makes and starts an actor; a known id answers the existing one's, and a parked one tries again. */
   async spawn(kind: KindName, id: string, input: object, options: SpawnOptions = {}): Promise<Spawned> {
-    const known = this.#storage.actors.record(id)
-    if (known) return { record: await this.#wake(id, known), duplicate: true }
     const underWay = this.#spawning.get(id)
     if (underWay) return { ...(await underWay), duplicate: true }
-    const made = this.#create(kind, id, input, options).finally(() => this.#spawning.delete(id))
-    this.#spawning.set(id, made)
-    return made
+    const known = this.#storage.actors.record(id)
+    const found = known ? this.#wake(id, known) : this.#create(kind, id, input, options)
+    this.#spawning.set(id, found)
+    return found.finally(() => this.#spawning.delete(id))
   }
 
   /** `applied` is false when the chart does not handle the event now. Resolves after the commit. */
@@ -91,6 +90,8 @@ export class Supervisor {
 
   /** Starts every actor that is not final: the only boot there is. One that cannot be restored is parked. */
   async restore(): Promise<{ restored: number; parked: number }> {
+    if (await this.#storage.actors.mendIndex())
+      this.#logger.error('the index of actors was damaged and is made again from their rows')
     const active = [...this.#storage.actors.active()]
     const misfits: [id: string, reason: string][] = []
     this.#isRestoring = true
@@ -140,11 +141,13 @@ export class Supervisor {
     return entry
   }
 
-  async #wake(id: string, record: ActorRecord): Promise<ActorRecord> {
-    if (!this.#storage.actors.get(id)?.parked) return record
-    await this.#storage.actors.unpark(id)
-    this.#revive(id)
-    return record
+  /** A parked actor tries again; asked for many times at once, it does so once (`#spawning`). */
+  async #wake(id: string, record: ActorRecord): Promise<Spawned> {
+    if (this.#storage.actors.get(id)?.parked) {
+      await this.#storage.actors.unpark(id)
+      this.#revive(id)
+    }
+    return { record, duplicate: true }
   }
 
   async #create(kind: string, id: string, input: object, options: SpawnOptions): Promise<Spawned> {

@@ -37,7 +37,7 @@ async function failFirst(
 
 test('without a Dockerfile the log says where it was looked for and shows a starter', async (t) => {
   const { deploy, log } = await failFirst(t, { 'package.json': '{}' }, { root_dir: '.' })
-  assert.deepEqual([deploy.phase, deploy.error], ['building', 'there is no Dockerfile in the repository'])
+  assert.deepEqual([deploy.phase, deploy.error], ['building', 'there is no Dockerfile in the source'])
   assert.ok(
     log.includes('looked for Dockerfile and found none; this looks like a Node.js project'),
     log.join('\n'),
@@ -122,7 +122,7 @@ test('a remote that hangs is given up at the limit of the fetch, and no git stay
   const { root } = createRepository(t)
   const server = await createGitServer(t, { root, answer: () => 'hang' })
   const { deploy } = await failFirst(t, await pageApp('page'), { repo_url: `${server.url}/app` })
-  assert.equal(deploy.error, 'fetching took longer than its limit')
+  assert.equal(deploy.error, 'fetching took longer than its limit of 8 s (--fetch-timeout)')
 })
 
 test('a failed deploy leaves the old version serving', async (t) => {

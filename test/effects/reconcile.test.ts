@@ -3,8 +3,11 @@ import assert from 'node:assert/strict'
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { listImages, tagImage } from '../../src/docker/images.ts'
+import { imageName, treeName } from '../../src/docker/names.ts'
 import type { Host } from '../../src/effects/host.ts'
 import { reconcile } from '../../src/effects/reconcile.ts'
+import { createIds } from '../../storage/ids.ts'
 import type { Storage } from '../../storage/index.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { type DockerSite, openDockerSite } from '../support/docker-site.ts'
@@ -76,6 +79,24 @@ test('an instance goes when its deploy is at its end or unknown, and stays befor
     left.map(({ name }) => name),
     [names['dep-1']],
   )
+})
+
+test('what a site was taken out of goes with its build, whether that ended or not', async (t) => {
+  const { site, storage } = await openServer(t)
+  const ids = createIds()
+  const [building, built, ended, unknown] = Array.from({ length: 4 }, () => ids.newId('dep'))
+  for (const id of [building!, built!]) await storage.actors.create(transitionOf({ id }))
+  await storage.actors.create(transitionOf({ id: ended!, final: true }))
+  const trees = [building, built, ended, unknown].map((id) => treeName(site.owner, 'web', id!))
+  const images = [built, ended].map((id) => imageName(site.owner, 'web', id!))
+  for (const name of [...trees, ...images]) {
+    await tagImage(site.engine, site.owner, site.images.busybox, name)
+  }
+
+  await reconcile(hostOf(site, storage))
+
+  const left = (await listImages(site.engine, site.owner)).map(({ name }) => name)
+  assert.deepEqual(left.sort(), [trees[0], ...images].sort())
 })
 
 test('a deploy whose row is damaged keeps all, and stops nobody from reconciling', async (t) => {

@@ -34,6 +34,14 @@ test('what git says of refs and failures is kept for the reason and not shown as
   assert.deepEqual(said, ['From https://example.com/web', ' * branch main -> FETCH_HEAD', 'fatal: no way'])
 })
 
+test('a line that ends with a return and a line feed, as those of ssh, is a line', () => {
+  const text = 'ssh: Could not resolve hostname a\r\nfatal: Could not read from remote repository.\n'
+  const said = ['ssh: Could not resolve hostname a', 'fatal: Could not read from remote repository.']
+
+  assert.deepEqual(readAll([text]).said, said)
+  assert.deepEqual(readAll([...text]).said, said)
+})
+
 test('a remote cannot send commands to the terminal of the reader', () => {
   const { lines } = readAll(['remote: \u001b[31mred\u0007\u001b]0;title\n'])
 

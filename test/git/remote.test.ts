@@ -61,17 +61,36 @@ test('a server that fails is told with its status and without advice', async (t)
 
   await assert.rejects(branchesOf(`${url}/app`), {
     code: 'git_remote_unreachable',
-    message:
-      `cannot read ${url}/app: ` + `unable to access '${url}/app/': The requested URL returned error: 500`,
+    message: `cannot read ${url}/app: The requested URL returned error: 500`,
   })
 })
 
-test('a server that is not there is told as unreachable', async (t) => {
-  await assert.rejects(startCheckout(t, { url: 'http://127.0.0.1:9/app' }).done, {
-    code: 'git_remote_unreachable',
-    message: /^cannot read http:\/\/127\.0\.0\.1:9\/app: unable to access .*(Failed to connect|refused)/,
+/** What ssh itself says comes with a return at the end of its lines. */
+const absent: [url: string, reason: string, ssh?: string][] = [
+  ['http://127.0.0.1:9/app', 'nothing answers at its address'],
+  [
+    'ssh://git@127.0.0.1:9/app',
+    'nothing answers at its address',
+    'ssh: connect to host 127.0.0.1 port 9: Connection refused',
+  ],
+  ['https://git.invalid/app', 'its host name is not known'],
+  [
+    'git@git.invalid:app',
+    'its host name is not known',
+    'ssh: Could not resolve hostname git.invalid: Name or service not known',
+  ],
+]
+
+for (const [url, reason, ssh] of absent) {
+  test(`that ${url} is not there is told without advice on its credentials`, async (t) => {
+    if (ssh) installSsh(t, `printf '${ssh}\\r\\n' >&2; exit 255`)
+
+    await assert.rejects(startCheckout(t, { url }).done, {
+      code: 'git_remote_unreachable',
+      message: `cannot read ${url}: ${reason}`,
+    })
   })
-})
+}
 
 test('a path that is no repository is told as such', async (t) => {
   const directory = temporaryDirectory(t)

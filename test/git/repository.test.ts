@@ -86,6 +86,10 @@ const refusedUrls: [text: string, reason: RegExp][] = [
   ['git@example.com:-web', /begins with -/],
   ['-git@example.com:web', /begins with -/],
   ['https://$(id)/web', /odd host|not a valid URL/],
+  ['/srv/$(id)', /has a \$ in its path/],
+  ["/srv/it's", /has a ' in its path/],
+  ['git@example.com:web;id', /has a ; in its path/],
+  ['ssh://git@example.com/a%60id%60', /has a ` in its path/],
 ]
 
 for (const [text, reason] of refusedUrls) {

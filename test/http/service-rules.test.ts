@@ -37,7 +37,6 @@ test('names that are taken, reserved or look like ids are refused', async (t) =>
 test('what is not offered yet is refused by name, and null for it means left out', async (t) => {
   const { create, refused } = await startChecked(t)
   const later = {
-    image: 'nginx',
     custom_domains: [],
     schedule: '* * * * *',
     build_command: 'make',
@@ -48,7 +47,7 @@ test('what is not offered yet is refused by name, and null for it means left out
     const answer = await refused('POST', '/services', { name: 'web', [key]: value })
     assert.deepEqual(answer, [400, 'invalid_request', `${key} not_offered`])
   }
-  for (const type of ['cron_job', 'static_site']) {
+  for (const type of ['cron_job']) {
     const answer = await refused('POST', '/services', { name: 'web', type })
     assert.deepEqual(answer, [400, 'invalid_request', 'type not_offered'])
   }

@@ -35,10 +35,9 @@ export function createApi(url: string, token: string): Api {
   const authorization = `Bearer ${token}`
 
   async function call(method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
-    const sent = body === undefined ? {} : { body: JSON.stringify(body) }
-    const type = body === undefined ? {} : { 'content-type': 'application/json' }
-    const all = { ...fresh, authorization, ...type, ...headers }
-    const response = await fetch(base + path, { method, headers: all, ...sent })
+    const sent = toSent(body)
+    const all = { ...fresh, authorization, ...sent.headers, ...headers }
+    const response = await fetch(base + path, { method, ...sent, headers: all })
     const text = await response.text()
     const isJson = response.headers.get('content-type')?.includes('json') ?? false
     const answer = isJson ? JSON.parse(text) : text
@@ -70,6 +69,13 @@ export function createApi(url: string, token: string): Api {
     post: (path, body) => succeed('POST', path, body),
     events,
   }
+}
+
+/** Bytes are an archive, everything else is JSON. */
+function toSent(body: unknown): { body?: string | Uint8Array; headers?: Record<string, string> } {
+  if (body === undefined) return {}
+  if (body instanceof Uint8Array) return { body, headers: { 'content-type': 'application/gzip' } }
+  return { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }
 }
 
 async function* parseEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<SseEvent> {

@@ -24,6 +24,8 @@ export interface TestDaemon {
   kill(): Promise<void>
   /** SIGTERM; resolves with the exit code. */
   stop(): Promise<number | null>
+  /** Resolves with the exit code, or the signal, when it ends by itself. */
+  ended(): Promise<number | string>
   /** Starts it again on the same data directory. */
   start(): Promise<void>
   /** Ends it and removes everything it made. */
@@ -34,6 +36,8 @@ export interface DaemonOptions {
   /** More options for the command line, such as `--build-concurrency=1`. */
   args?: string[]
   env?: Record<string, string>
+  /** A folder of its own by default. */
+  dataDir?: string
 }
 
 const home = fileURLToPath(new URL('../..', import.meta.url))
@@ -42,7 +46,7 @@ const home = fileURLToPath(new URL('../..', import.meta.url))
 export async function launchDaemon(options: DaemonOptions = {}): Promise<TestDaemon> {
   const engine = await ensureEngine()
   const prefix = `berth-${randomBytes(4).toString('hex')}`
-  const dataDir = mkdtempSync(join(tmpdir(), `${prefix}-`))
+  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), `${prefix}-`))
   const args = [
     '--data-dir',
     dataDir,
@@ -80,6 +84,11 @@ export async function launchDaemon(options: DaemonOptions = {}): Promise<TestDae
     },
     kill: async () => void (await end('SIGKILL')),
     stop: () => end('SIGTERM'),
+    async ended() {
+      const { child } = running
+      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+      return child.exitCode ?? child.signalCode!
+    },
     async start() {
       running = await run(args, options.env ?? {}, log)
     },

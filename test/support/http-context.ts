@@ -2,6 +2,7 @@
 // Mind: nothing runs here. A test says itself what a deploy became, with `setDeploy`.
 import { connect } from 'node:net'
 import type { TestContext } from 'node:test'
+import { parseImageReference, parseRegistryHost } from '../../src/docker/image-reference.ts'
 import { typed } from '../../src/git/typed.ts'
 import { openApi } from '../../src/http/api.ts'
 import type { ActorPort, HttpContext } from '../../src/http/context.ts'
@@ -59,6 +60,7 @@ export function createContext(storage: Storage): HttpContext {
       defaultMemoryLimitMb: 512,
       defaultCpuLimit: 1,
       minFreeDiskMb: 1024,
+      keepImages: 5,
       dataDir: storage.directory,
       deployLimits: { fetchMs: 1000, buildMs: 1000, startMs: 1000 },
     },
@@ -71,9 +73,15 @@ export function createContext(storage: Storage): HttpContext {
       instances: async () => [],
       async *runtimeLog() {},
       engine: async () => ({ version: '20.10.0', cpus: 2, memoryBytes: 1024 }),
-      diskFreeBytes: async () => 4096,
+      diskFreeBytes: async () => 2 ** 40,
+      // The engine of these tests has every image but this one.
+      hasImage: async (name) => !name.endsWith('-gone'),
     },
-    parse: typed,
+    parse: {
+      ...typed,
+      image: (text) => parseImageReference(text).reference,
+      registryHost: parseRegistryHost,
+    },
   }
 }
 

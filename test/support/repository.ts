@@ -3,8 +3,7 @@
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import type { TestContext } from 'node:test'
-import { temporaryDirectory } from './directory.ts'
+import { type Scope, temporaryDirectory } from './directory.ts'
 
 export interface TestRepository {
   /** A clone can be made from here; the last part is its name on a git server that serves `root`. */
@@ -30,7 +29,7 @@ export interface TestRepositoryOptions {
   hash?: 'sha1' | 'sha256'
 }
 
-export function createRepository(t: TestContext, options: TestRepositoryOptions = {}): TestRepository {
+export function createRepository(t: Scope, options: TestRepositoryOptions = {}): TestRepository {
   const { root = temporaryDirectory(t), name = 'app', hash = 'sha1' } = options
   const directory = join(root, name)
   mkdirSync(directory)

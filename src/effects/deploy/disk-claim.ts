@@ -1,6 +1,6 @@
 // A disk belongs to one version at a time: two writers would ruin what is on it.
 // Mind: what Docker lists and what is made from it happen under one lock, or somebody comes in between.
-import { Failure } from '../../errors.ts'
+import { codeOf, Failure } from '../../errors.ts'
 import type { Host } from '../host.ts'
 import { sleep } from '../waiting.ts'
 import type { DeployLog } from './log.ts'
@@ -44,9 +44,15 @@ async function findHolder(host: Host, serviceId: string, deployId: string): Prom
   return others.find((instance) => usesDisk(host, instance.deployId))?.deployId
 }
 
+/** Where nobody can tell any more, because its release is damaged, it may: then nobody else gets the disk. */
 export function usesDisk(host: Host, deployId: string | null): boolean {
-  const release = deployId ? host.storage.releases.get(deployId) : null
-  return release !== null && release.settings.disk_mount_path !== null
+  try {
+    const release = deployId ? host.storage.releases.get(deployId) : null
+    return release !== null && release.settings.disk_mount_path !== null
+  } catch (error) {
+    if (codeOf(error) !== 'row_damaged') throw error
+    return true
+  }
 }
 
 /** The former version stops when it sees that the service wants this one; until then this waits. */

@@ -1,15 +1,15 @@
 // Building the image of a deploy. Its name is a function of the deploy's id: one that is there is not built
 // twice.
-import { access } from 'node:fs/promises'
-import { join, normalize, relative } from 'node:path'
 import { inspectImage } from '../../docker/images.ts'
 import { imageName, labels, ownerLabels } from '../../docker/names.ts'
 import { Failure } from '../../errors.ts'
 import { type Host, isoNow } from '../host.ts'
 import { whileEngineReturns } from '../waiting.ts'
+import { buildInputs, findDockerfile } from './dockerfile.ts'
+import { requireRelease } from './instances.ts'
 import { type DeployLog, isBegunAgain, openDeployLog } from './log.ts'
-import { checkoutDirectory, removeWork, resolveInside } from './source.ts'
-import { starterFor } from './starter.ts'
+import { removeWork } from './source.ts'
+import { buildSite } from './static-site.ts'
 
 interface BuildInput {
   id: string
@@ -51,19 +51,9 @@ async function buildInSlot(
   const expired = AbortSignal.timeout(input.timeoutMs)
   const either = AbortSignal.any([signal, expired])
   try {
-    const { contextDir, dockerfile } = await findDockerfile(host, input.id, log)
-    const build = () =>
-      host.builder.build({
-        contextDir,
-        dockerfile,
-        sourceDir: checkoutDirectory(host, input.id),
-        tag: image,
-        labels: { ...ownerLabels(host.owner), [labels.kind]: 'image', [labels.id]: input.id },
-        noCache: input.clearCache,
-        buildArgs: {},
-        onLine: log.write,
-        signal: either,
-      })
+    const isSite = requireRelease(host, input.id).settings.type === 'static_site'
+    const make = isSite ? buildSite : buildFromDockerfile
+    const build = () => make(host, input, image, log, either)
     await whileEngineReturns(host, either, build, () =>
       log.say('the Docker engine went away: building again'),
     )
@@ -78,21 +68,20 @@ async function buildInSlot(
   }
 }
 
-/** Where the Dockerfile is. Without one the failure says where it looked, and the log shows a starter. */
-async function findDockerfile(host: Host, deployId: string, log: DeployLog) {
-  const { settings } = host.storage.releases.get(deployId)!
-  const checkout = checkoutDirectory(host, deployId)
-  const contextDir = await resolveInside(checkout, settings.root_dir ?? '.', 'root_dir')
-  const wanted = settings.dockerfile_path ?? 'Dockerfile'
-  const shown = normalize(join(settings.root_dir ?? '.', wanted))
-  const exists = await access(join(contextDir, wanted)).then(
-    () => true,
-    () => false,
-  )
-  if (!exists) {
-    for (const line of await starterFor(contextDir, shown)) log.say(line)
-    throw new Failure('dockerfile_not_found', `there is no ${shown} in the repository`)
-  }
-  const dockerfile = await resolveInside(checkout, shown, 'dockerfile_path')
-  return { contextDir, dockerfile: relative(contextDir, dockerfile) }
+async function buildFromDockerfile(
+  host: Host,
+  input: BuildInput,
+  image: string,
+  log: DeployLog,
+  signal: AbortSignal,
+): Promise<void> {
+  await host.builder.build({
+    ...(await findDockerfile(host, input.id, log)),
+    ...buildInputs(host, input.id, log),
+    tag: image,
+    labels: { ...ownerLabels(host.owner), [labels.kind]: 'image', [labels.id]: input.id },
+    noCache: input.clearCache,
+    onLine: log.write,
+    signal,
+  })
 }

@@ -17,7 +17,7 @@ import { whileDiskIsBusy, withDisk } from './disk-claim.ts'
 import { choosePort, resolveReferences, withDefaults } from './environment.ts'
 import { openDeployLog } from './log.ts'
 
-interface StartInput {
+export interface StartInput {
   id: string
   serviceId: string
   image: string
@@ -43,7 +43,11 @@ export function startInstances(host: Host) {
 }
 
 /** Settles the port and the resolved env once; a start that is repeated finds them. */
-async function resolveEnvironment(host: Host, input: StartInput, service: ServiceRow): Promise<number> {
+export async function resolveEnvironment(
+  host: Host,
+  input: StartInput,
+  service: ServiceRow,
+): Promise<number> {
   const release = requireRelease(host, input.id)
   const image = await inspectImage(host.engine, input.image)
   if (!image) throw new Failure('image_gone', `the image ${input.image} is not there any more`)
@@ -63,7 +67,8 @@ async function resolveEnvironment(host: Host, input: StartInput, service: Servic
   return port
 }
 
-function lookUp(host: Host, kind: string, name: string, property: string): string | null {
+/** What a reference stands for now; null when there is no such thing. */
+export function lookUp(host: Host, kind: string, name: string, property: string): string | null {
   const service = kind === 'service' ? host.storage.services.get(name) : null
   if (!service || service.deleting) return null
   const live = service.live_deploy_id ? host.storage.actors.record(service.live_deploy_id) : null
@@ -98,7 +103,7 @@ async function ensureWithVolume(host: Host, service: ServiceRow, spec: InstanceS
   return host.instances.ensure(spec, signal)
 }
 
-function instanceSpec(
+export function instanceSpec(
   host: Host,
   service: ServiceRow,
   release: Release,
@@ -132,7 +137,7 @@ function instanceSpec(
   }
 }
 
-function requireRelease(host: Host, deployId: string): Release {
+export function requireRelease(host: Host, deployId: string): Release {
   const release = host.storage.releases.get(deployId)
   if (!release) throw new Error(`the release of ${deployId} is gone`)
   return release

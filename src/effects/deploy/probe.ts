@@ -28,6 +28,8 @@ const workerMustRunMs = 5000
 const firstPauseMs = 50
 const longestPauseMs = 1000
 const attemptMs = 5000
+/** An attempt that the deadline cuts off after so long had no answer, whatever the one before it had. */
+const patienceMs = 1_000
 const shownLines = 50
 /** The answer of a probe that only time can pass. */
 const notYet = 'not yet'
@@ -73,8 +75,10 @@ async function untilPassed(
     try {
       signal.throwIfAborted()
       if (instance?.state !== 'running') throw ended(instance, context)
+      const askedAt = Date.now()
       const answer = await probe.run(instance, signal)
       if (answer === null) return
+      if (signal.aborted && Date.now() - askedAt > patienceMs) lastAnswer = null
       signal.throwIfAborted()
       // A refused connection in the first moment is how every start looks.
       if (answer !== told && pauseMs >= longestPauseMs && answer !== notYet) {
@@ -109,13 +113,17 @@ async function unhealthy(
   { port }: ProbeInput,
 ) {
   const instance = await host.instances.inspect(name).catch(() => null)
-  const ports = (instance?.pid && (await listeningPorts(instance.pid))) || []
-  const elsewhere = ports.length > 0 && !ports.includes(port)
-  const hint = elsewhere ? `; the instance listens on ${ports.join(', ')}, not on ${port}: set the port` : ''
+  const ports = instance?.pid ? await listeningPorts(instance.pid) : null
+  const hint = ports && !ports.includes(port) ? `; ${whereElse(ports, port)}` : ''
   return new Failure(
     'health_check_failed',
     `the health check did not pass: ${probe.text} → ${answer ?? 'no answer'}${hint}`,
   )
+}
+
+function whereElse(ports: readonly number[], port: number): string {
+  if (ports.length > 0) return `the instance listens on ${ports.join(', ')}, not on ${port}: set the port`
+  return `nothing in the instance listens, or only at 127.0.0.1: it has to listen on ${port} at 0.0.0.0`
 }
 
 async function showLastLines(host: Host, name: string, log: DeployLog): Promise<void> {
@@ -140,11 +148,15 @@ function tcpProbe(port: number): Probe {
     text: `TCP connection to port ${port}`,
     run: ({ address }, signal) =>
       new Promise((resolve) => {
-        const socket = connect({ host: address!, port, signal, timeout: attemptMs })
+        // Handed to the socket, the signal would keep it for good: a socket never stops listening to one.
+        const socket = connect({ host: address!, port, timeout: attemptMs })
         const settle = (answer: string | null) => {
+          signal.removeEventListener('abort', giveUp)
           socket.destroy()
           resolve(answer)
         }
+        const giveUp = () => settle('given up')
+        signal.addEventListener('abort', giveUp)
         socket.once('connect', () => settle(null))
         socket.once('timeout', () => settle('no answer'))
         socket.once('error', (error) => settle(reasonOf(error)))
@@ -161,7 +173,7 @@ function httpProbe(path: string, port: number, hostName: string): Probe {
         const options = {
           host: address!,
           port,
-          path,
+          path: inAscii(path),
           signal,
           headers: { host: hostName },
           timeout: attemptMs,
@@ -177,6 +189,11 @@ function httpProbe(path: string, port: number, hostName: string): Probe {
         probing.end()
       }),
   }
+}
+
+/** As a browser would send it; node would send a part of it as other bytes, and refuse the rest. */
+function inAscii(path: string): string {
+  return path.replace(/[^\x21-\x7e]/gu, encodeURIComponent)
 }
 
 function reasonOf(error: Error & { code?: string }): string {

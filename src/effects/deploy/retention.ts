@@ -1,4 +1,5 @@
 // Which images of a service stay: the newest N that were built, and those in use. Only ours ever go.
+import type { DeploySource } from '../../../machines/deploy-context.ts'
 import { listImages, removeImage } from '../../docker/images.ts'
 import { codeOf, messageOf } from '../../errors.ts'
 import type { Host } from '../host.ts'
@@ -11,7 +12,10 @@ export async function removeOldImages(host: Host, serviceId: string, drainedId?:
   const service = host.storage.services.get(serviceId)
   if (!service) return
   const images = await listImages(host.engine, host.owner, service.name)
-  const newestFirst = images.sort((a, b) => (a.deployId < b.deployId ? 1 : -1))
+  // A tree belongs to a build under way, which removes it.
+  const newestFirst = images
+    .filter(({ isTree }) => !isTree)
+    .sort((a, b) => (a.deployId < b.deployId ? 1 : -1))
   const inUse = imagesInUse(host, serviceId, drainedId)
   for (const { name } of newestFirst.slice(host.settings.keepImages)) {
     if (!inUse.has(name)) await removeVersion(host, serviceId, name)
@@ -32,8 +36,13 @@ async function removeVersion(host: Host, serviceId: string, image: string): Prom
 
 /** Every image that an active deploy of the service runs or is about to run, but for one that has drained. */
 function imagesInUse(host: Host, serviceId: string, drainedId: string | undefined): Set<unknown> {
-  const active = [...host.storage.actors.active('deploy', serviceId)].filter(({ id }) => id !== drainedId)
-  return new Set(active.map(({ id }) => host.storage.actors.record(id)?.image))
+  const { actors } = host.storage
+  const active = [...actors.active('deploy', serviceId)].filter(({ id }) => id !== drainedId)
+  const records = active.map(({ id }) => actors.record(id))
+  // A queued rollback has no image of its own yet: what it was asked to run must still be there then.
+  const targets = records.map((record) => (record?.source as DeploySource | undefined)?.deploy_id)
+  const wanted = targets.map((id) => (id ? actors.record(id)?.image : null))
+  return new Set([...records.map((record) => record?.image), ...wanted])
 }
 
 /** A restart has a release of its own and another deploy's image. */

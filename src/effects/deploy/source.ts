@@ -1,13 +1,15 @@
 // Fetching the source of a deploy: a checkout in the data directory, gone again when the image is built.
-import { mkdir, realpath, rm } from 'node:fs/promises'
+import { mkdir, realpath } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import type { DeploySource } from '../../../machines/deploy-context.ts'
+import { removeTree } from '../../archive/removal.ts'
 import { Failure } from '../../errors.ts'
 import { checkoutSource } from '../../git/checkout.ts'
 import type { Credentials } from '../../git/credentials.ts'
 import { reapGit } from '../../git/reaper.ts'
 import { parseRepositoryUrl, type RepositoryUrl } from '../../git/repository.ts'
 import { type Host, isoNow } from '../host.ts'
+import { unpackSource } from './archive.ts'
 import { isBegunAgain, openDeployLog } from './log.ts'
 
 export function fetchSource(host: Host) {
@@ -17,6 +19,9 @@ export function fetchSource(host: Host) {
     if (isBegunAgain(host, id)) log.say('fetching starts again: the daemon was restarted')
     await reapGit(id) // of a daemon that was killed: two gits in one directory would meet
     const directory = checkoutDirectory(host, id)
+    if (source.kind === 'archive') {
+      return { ...(await unpackSource(host, { id, source, directory }, log, signal)), at: isoNow() }
+    }
     await mkdir(directory, { recursive: true })
     const repository = parseRepositoryUrl(source.repo_url!)
     const found = await checkoutSource({
@@ -44,7 +49,7 @@ function credentialsFor(host: Host, serviceId: string, { url, kind }: Repository
 }
 
 /** What a deploy keeps in the data directory while it works. */
-function workDirectory(host: Host, deployId: string): string {
+export function workDirectory(host: Host, deployId: string): string {
   return join(host.settings.dataDir, 'work', deployId)
 }
 
@@ -52,8 +57,13 @@ export function checkoutDirectory(host: Host, deployId: string): string {
   return join(workDirectory(host, deployId), 'source')
 }
 
+/** Files of ours for a build, beside the checkout: nothing of the source can lead there or be in the way. */
+export function generatedDirectory(host: Host, deployId: string): string {
+  return join(workDirectory(host, deployId), 'generated')
+}
+
 export async function removeWork(host: Host, deployId: string): Promise<void> {
-  await rm(workDirectory(host, deployId), { recursive: true, force: true })
+  await removeTree(workDirectory(host, deployId))
 }
 
 /** A path inside the checkout, links followed. Throws `source_not_found` when it is missing or leads out. */

@@ -1,12 +1,15 @@
 // Removing what a failed or canceled deploy leaves, after the former one is back in charge.
 // Mind: this never gives up. A trace that stays is somebody's disk, address or money.
 import { removeImage } from '../../docker/images.ts'
-import { imageName } from '../../docker/names.ts'
+import { imageName, treeName } from '../../docker/names.ts'
 import { reapGit } from '../../git/reaper.ts'
 import { type Host, isoNow } from '../host.ts'
 import { untilDone } from '../waiting.ts'
+import { removeFormerArchives } from './archive.ts'
 import { stopInstances } from './drain.ts'
 import { openDeployLog } from './log.ts'
+import { removePreDeploy } from './pre-deploy.ts'
+import { dropPulledName } from './pulled-name.ts'
 import { removeWork } from './source.ts'
 import { putInCharge } from './traffic.ts'
 
@@ -24,14 +27,17 @@ export function removeTraces(host: Host) {
     // Who follows the log need not wait for the cleanup.
     await openDeployLog(host, id).close(canceled ? outcome : `failed: ${outcome}`)
     await reapGit(id)
+    await untilDone(host, id, signal, () => dropPulledName(host, id, signal))
     await removeWork(host, id)
     await untilDone(host, id, signal, async () => {
       await putInCharge(host, stillLive(host, input) ? formerDeployId : null, id)
+      await removePreDeploy(host, id)
       await stopInstances(host, id)
       await removeOwnImage(host, input)
     })
     await host.storage.addresses.release(id)
     await host.storage.releases.remove(id)
+    await removeFormerArchives(host)
     return { at: isoNow() }
   }
 }
@@ -42,5 +48,8 @@ function stillLive(host: Host, { serviceId, formerDeployId }: TracesInput): bool
 
 async function removeOwnImage(host: Host, { id, serviceId }: TracesInput): Promise<void> {
   const service = host.storage.services.get(serviceId)
-  if (service) await removeImage(host.engine, host.owner, imageName(host.owner, service.name, id))
+  if (!service) return
+  for (const nameOf of [imageName, treeName]) {
+    await removeImage(host.engine, host.owner, nameOf(host.owner, service.name, id))
+  }
 }

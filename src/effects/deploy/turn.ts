@@ -2,27 +2,35 @@
 // alone.
 // Mind: whoever cleans up still has the turn; a newer queued deploy replaces an older queued one.
 import type { DeploySource } from '../../../machines/deploy-context.ts'
+import type { Release } from '../../../storage/releases.ts'
 import type { ServiceRow, ServiceSettings } from '../../../storage/services.ts'
+import { inspectImage } from '../../docker/images.ts'
 import { Failure } from '../../errors.ts'
 import { type Host, isoNow } from '../host.ts'
-import { untilCommitted } from '../waiting.ts'
+import { untilCommitted, whileEngineReturns } from '../waiting.ts'
 import { checkFreeDisk } from './disk.ts'
 import { usesDisk } from './disk-claim.ts'
 import { openDeployLog } from './log.ts'
 
+interface TurnInput {
+  id: string
+  serviceId: string
+  source: DeploySource
+}
+
 /** Waits for the turn, then freezes what the deploy runs with. */
 export function awaitTurn(host: Host) {
-  return async (input: { id: string; serviceId: string; source: DeploySource }, signal: AbortSignal) => {
+  return async (input: TurnInput, signal: AbortSignal) => {
     const log = openDeployLog(host, input.id)
     const turn = await waitForTurn(host, input, signal, log.say)
     if (turn.supersededBy) return { ...noTurn, supersededBy: turn.supersededBy, at: isoNow() }
     await waitForEngine(host, signal, log.say)
-    if (input.source.kind !== 'reuse') await checkFreeDisk(host.settings)
-    await host.storage.releases.freeze(input.id, () => ({
-      settings: settingsOf(requireService(host, input.serviceId)),
-      env: host.storage.env.get(input.serviceId),
-      resolved: null,
-    }))
+    const isReuse = input.source.kind === 'reuse'
+    const reused = isReuse ? reusedImage(host, input) : null
+    // Nothing starts that could not go on; and what runs already is never held up by a full disk.
+    if (reused) await requireImage(host, reused.image, signal)
+    else await checkFreeDisk(host.settings)
+    await host.storage.releases.freeze(input.id, () => releaseOf(host, input))
     const service = requireService(host, input.serviceId)
     const { settings } = host.storage.releases.get(input.id)!
     return {
@@ -30,18 +38,26 @@ export function awaitTurn(host: Host) {
       supersededBy: null,
       formerDeployId: service.live_deploy_id,
       exclusive: settings.disk_mount_path !== null && usesDisk(host, service.live_deploy_id),
+      preDeploy: settings.pre_deploy_command !== null && !isReuse,
       checkMs: settings.health_check_timeout_seconds * 1000,
       drainMs: settings.drain_seconds * 1000,
-      reused: input.source.kind === 'reuse' ? reusedImage(host, service) : null,
+      reused,
     }
   }
 }
 
-const noTurn = { formerDeployId: null, exclusive: false, checkMs: 0, drainMs: 0, reused: null }
+const noTurn = {
+  formerDeployId: null,
+  exclusive: false,
+  preDeploy: false,
+  checkMs: 0,
+  drainMs: 0,
+  reused: null,
+}
 
 async function waitForTurn(
   host: Host,
-  { id, serviceId }: { id: string; serviceId: string },
+  { id, serviceId }: TurnInput,
   signal: AbortSignal,
   say: (line: string) => void,
 ): Promise<{ supersededBy: string | null }> {
@@ -94,19 +110,39 @@ function requireService(host: Host, serviceId: string): ServiceRow {
 }
 
 function settingsOf(service: ServiceRow): ServiceSettings {
-  const { id, name, live_deploy_id, desired_deploy_id, degraded, deleting, ...rest } = service
+  const { id, name, live_deploy_id, desired_deploy_id, archive_deploy_id, degraded, deleting, ...rest } =
+    service
   const { created_at, updated_at, revision, ...settings } = rest
   return settings
 }
 
-/** A restart starts what is live when it runs, not what was live when it was asked for. */
-function reusedImage(host: Host, service: ServiceRow) {
-  const live = service.live_deploy_id ? host.storage.actors.record(service.live_deploy_id) : null
-  if (!live) throw new Failure('conflict', 'nothing of this service is live, so nothing can be restarted')
-  return {
-    image: live.image as string,
-    commitSha: live.commit_sha as string | null,
-    commitMessage: live.commit_message as string | null,
-    source: { ...(live.source as DeploySource), kind: 'reuse' as const, deploy_id: live.id },
+/** A rollback runs with what its target ran with; everything else with what is set now. */
+function releaseOf(host: Host, { serviceId, source }: TurnInput): Release {
+  const target = source.kind === 'reuse' ? source.deploy_id : null
+  if (target === null) {
+    const settings = settingsOf(requireService(host, serviceId))
+    return { settings, env: host.storage.env.get(serviceId), resolved: null }
   }
+  const release = host.storage.releases.get(target)
+  if (!release)
+    throw new Failure('image_gone', `the image of ${target} was removed: newer ones took its place`)
+  return { ...release, resolved: null }
+}
+
+/** A restart starts what is live when it runs, not what was live when it was asked for. */
+function reusedImage(host: Host, { serviceId, source }: TurnInput) {
+  const id = source.deploy_id ?? requireService(host, serviceId).live_deploy_id
+  const reused = id ? host.storage.actors.record(id) : null
+  if (!reused) throw new Failure('conflict', 'nothing of this service is live, so nothing can be restarted')
+  return {
+    image: reused.image as string,
+    commitSha: reused.commit_sha as string | null,
+    commitMessage: reused.commit_message as string | null,
+    source: { ...(reused.source as DeploySource), kind: 'reuse' as const, deploy_id: reused.id },
+  }
+}
+
+async function requireImage(host: Host, image: string, signal: AbortSignal): Promise<void> {
+  const found = await whileEngineReturns(host, signal, () => inspectImage(host.engine, image))
+  if (!found) throw new Failure('image_gone', `the image ${image} is gone: somebody removed it from Docker`)
 }

@@ -13,6 +13,7 @@ import { ensureInstance } from './instances.ts'
 import { openDeployLog } from './log.ts'
 import { createNudge } from './nudge.ts'
 import { removeOldImages } from './retention.ts'
+import { removeWork } from './source.ts'
 
 interface UpkeepInput {
   id: string
@@ -29,6 +30,8 @@ export function keepInstances(host: Host) {
   return async (input: UpkeepInput, signal: AbortSignal) => {
     const { id, serviceId } = input
     await openDeployLog(host, id).close('live')
+    // Notes of a pull, for a restart before now: nothing that a live deploy could fail by.
+    await removeWork(host, id).catch(() => undefined)
     const health = createHealth()
     const nudge = createNudge(host, id, serviceId, ({ name, exitCode }) => {
       if (health.sawExit(name))

@@ -3,9 +3,16 @@
 import type { HistoryEntry } from '../../../storage/actors.ts'
 import { Failure, messageOf } from '../../errors.ts'
 import type { HttpContext } from '../context.ts'
-import { queueDeploy, refuseSuspended, requestSource } from '../deploy-request.ts'
+import { queueDeploy, refuseSuspended, requestRollback, requestSource } from '../deploy-request.ts'
 import type { Call, Events } from '../route.ts'
-import type { CreateDeploy, Deploy, DeployLogQuery, DeployParams, ListQuery } from '../schemas/deploy.ts'
+import type {
+  CreateDeploy,
+  Deploy,
+  DeployLogQuery,
+  DeployParams,
+  ListQuery,
+  Rollback,
+} from '../schemas/deploy.ts'
 import type { ServiceParams } from '../schemas/service.ts'
 import { findService, refuseDeleting } from '../service-record.ts'
 import { logEvents } from '../sse.ts'
@@ -24,16 +31,43 @@ export function createDeploy(call: Call<ServiceParams, unknown, CreateDeploy>): 
   const row = findService(context.storage, params.id)
   refuseDeleting(row)
   refuseSuspended(row)
-  if (!row.repo_url) {
+  const commit = body.commit === undefined ? undefined : context.parse.commit(body.commit)
+  const asked = requestSource(context, row, { trigger: 'manual', commit, clearCache: body.clear_cache })
+  if (!asked) {
     throw new Failure(
       'conflict',
       `${row.name} has nothing to deploy`,
-      'give it a repository: PATCH with repo_url',
+      'give it a repository or an image (PATCH with repo_url or image), or upload an archive',
     )
   }
-  const commit = body.commit === undefined ? undefined : context.parse.commit(body.commit)
-  const asked = requestSource(context, row, { trigger: 'manual', commit, clearCache: body.clear_cache })
+  if (commit !== undefined && asked.source.kind !== 'git') {
+    throw new Failure('invalid_request', `commit: ${row.name} is not built from a repository`)
+  }
   return queueDeploy(context, asked, eventId ? { eventId } : {})
+}
+
+/** What could not run again is refused here, before anything starts. Throws `invalid_request`. */
+export async function rollbackService(call: Call<ServiceParams, unknown, Rollback>): Promise<Deploy> {
+  const { context, params, body, eventId } = call
+  const row = findService(context.storage, params.id)
+  refuseDeleting(row)
+  refuseSuspended(row)
+  const target = findDeploy(context, body.deploy_id)
+  const obstacle = await obstacleOf(context, row.id, target)
+  if (obstacle) throw new Failure('invalid_request', `deploy_id: ${obstacle}`)
+  return queueDeploy(context, requestRollback(context, row, target), eventId ? { eventId } : {})
+}
+
+/** Why that deploy cannot run again; null when nothing speaks against it, or nobody can tell now. */
+async function obstacleOf(context: HttpContext, serviceId: string, target: Deploy): Promise<string | null> {
+  if (target.service_id !== serviceId) return 'is a deploy of another service'
+  if (target.status !== 'live' && target.status !== 'deactivated') return 'was never live'
+  const { keepImages } = context.config
+  if (!context.storage.releases.has(target.id)) {
+    return `its image was removed: the newest ${keepImages} of a service are kept (--keep-images)`
+  }
+  const isThere = await context.observe.hasImage(target.image!)
+  return isThere === false ? `its image ${target.image} is gone: somebody removed it from Docker` : null
 }
 
 export function getDeploy({ context, params }: Call<DeployParams>): Deploy {

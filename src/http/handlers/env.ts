@@ -15,16 +15,24 @@ export function getEnv({ context: { storage }, params }: Call<ServiceParams>): E
 }
 
 export function replaceEnv(call: Call<ServiceParams, EnvQuery, ReplaceEnv>): Promise<EnvVar[] | EnvChanges> {
-  return changeEnv(call, () => call.body.vars)
+  const { storage } = call.context
+  return changeEnv(
+    call,
+    () => call.body.vars,
+    (id, change) => storage.env.replace(id, () => change([])),
+  )
 }
 
 export function updateEnv(call: Call<ServiceParams, EnvQuery, ChangeEnv>): Promise<EnvVar[] | EnvChanges> {
   return changeEnv(call, (vars) => mergeVars(vars, call.body))
 }
 
+type Save = (id: string, change: (vars: EnvVar[]) => EnvVar[]) => Promise<EnvVar[]>
+
 async function changeEnv(
   { context, params, query }: Call<ServiceParams, EnvQuery>,
   change: (vars: EnvVar[]) => EnvVar[],
+  save: Save = context.storage.env.change,
 ): Promise<EnvVar[] | EnvChanges> {
   const { storage } = context
   const { id } = findService(storage, params.id)
@@ -38,7 +46,7 @@ async function changeEnv(
     const vars = storage.env.get(id)
     return compareVars(vars, checked(vars), (name) => storage.services.get(name)?.name === name)
   }
-  const saved = await storage.env.change(id, checked)
+  const saved = await save(id, checked)
   if (query.restart) await restartIfDeployed(context, findService(storage, id))
   return saved
 }

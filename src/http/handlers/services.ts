@@ -8,14 +8,8 @@ import { checkTotal } from '../env-changes.ts'
 import { refersToService } from '../references.ts'
 import type { Call, Events } from '../route.ts'
 import type { Deploy } from '../schemas/deploy.ts'
-import type {
-  CreateService,
-  DeleteQuery,
-  ScaleService,
-  Service,
-  ServiceParams,
-  UpdateService,
-} from '../schemas/service.ts'
+import type { DeleteQuery, Service, ServiceParams } from '../schemas/service.ts'
+import type { CreateService, ScaleService, UpdateService } from '../schemas/service-settings.ts'
 import type { ServiceLogQuery, ServiceStatus } from '../schemas/status.ts'
 import { findService, refuseDeleting, stateOf, toService } from '../service-record.ts'
 import { changedRow, checkRow, newRow } from '../service-rules.ts'
@@ -32,23 +26,16 @@ export function getService({ context: { storage }, params }: Call<ServiceParams>
 export async function createService(call: Call<unknown, unknown, CreateService>): Promise<Service> {
   const { context, body, eventId } = call
   const { storage } = context
-  const repository = body.repo_url ? context.parse.repository(body.repo_url) : null
-  const at = new Date().toISOString()
-  const made = {
-    id: storage.ids.newId('svc'),
-    at,
-    repoUrl: repository?.url ?? null,
-    branch: branchOf(context, body) ?? null,
-  }
-  const row = newRow(body, made)
+  const { credentials, ...source } = parseSource(context, body)
+  const row = newRow(body, { id: storage.ids.newId('svc'), at: new Date().toISOString(), ...source })
   checkRow(row)
   const vars = body.env ?? []
   checkTotal(vars)
-  const first = row.repo_url && body.deploy ? requestSource(context, row, { trigger: 'create' }) : null
+  const first = body.deploy ? requestSource(context, row, { trigger: 'create' }) : null
   const answer = toService(storage, row, first && queuedRecord(first))
   const also = () => {
     storage.env.put(row.id, vars)
-    storage.credentials.put(row.id, repository?.credentials ?? null)
+    storage.credentials.put(row.id, credentials)
   }
   const options = { also, ...(eventId ? { event: { id: eventId, answer } } : {}) }
   // In one transaction: a service that was answered with a deploy has it, whatever happens next.
@@ -61,13 +48,8 @@ export async function createService(call: Call<unknown, unknown, CreateService>)
 export async function updateService(call: Call<ServiceParams, unknown, UpdateService>): Promise<Service> {
   const { context, params, body } = call
   const { id } = findService(context.storage, params.id)
-  const repository = body.repo_url ? context.parse.repository(body.repo_url) : null
-  const made = {
-    at: new Date().toISOString(),
-    // Left out stays left out, cleared is null.
-    repoUrl: repository ? repository.url : (body.repo_url as null | undefined),
-    branch: branchOf(context, body),
-  }
+  const { credentials, ...source } = parseSource(context, body)
+  const made = { at: new Date().toISOString(), ...source }
   let isMoved = false
   const row = await changeService(
     call,
@@ -80,15 +62,24 @@ export async function updateService(call: Call<ServiceParams, unknown, UpdateSer
     },
     () => {
       // The address as it is shown, sent back, keeps the credentials that once came with it.
-      const credentials = repository?.credentials ?? null
       if (isMoved || credentials) context.storage.credentials.put(id, credentials)
     },
   )
   return toService(context.storage, row)
 }
 
-function branchOf({ parse }: HttpContext, { branch }: { branch?: string | null | undefined }) {
-  return branch ? parse.branch(branch) : branch
+/** Where the code comes from, in normal form: what is left out stays left out, what is cleared is null. */
+function parseSource(
+  { parse }: HttpContext,
+  { repo_url, branch, image }: Pick<UpdateService, 'repo_url' | 'branch' | 'image'>,
+) {
+  const repository = repo_url ? parse.repository(repo_url) : null
+  return {
+    repoUrl: repository ? repository.url : (repo_url as null | undefined),
+    credentials: repository?.credentials ?? null,
+    branch: branch ? parse.branch(branch) : branch,
+    image: image ? parse.image(image) : image,
+  }
 }
 
 /** Changes a row inside one transaction; a repeated request finds the answer made there. */
@@ -153,8 +144,7 @@ function refuseReferred(storage: HttpStorage, { id, name }: ServiceRow): void {
   const referrers = storage.services.list().flatMap((other): FailureDetail[] =>
     other.id === id
       ? []
-      : storage.env
-          .get(other.id)
+      : (storage.env.peek(other.id) ?? [])
           .filter(({ value }) => refersToService(value, name))
           .map(({ key }) => ({
             path: `${other.name}.${key}`,

@@ -1,6 +1,7 @@
 // Deploys, and what they leave to read.
 import { z } from 'zod'
 import * as deploys from '../handlers/deploys.ts'
+import { archiveUpload, uploadDeploy } from '../handlers/uploads.ts'
 import { route, tagged, v1 } from '../route.ts'
 import {
   CreateDeploy,
@@ -9,6 +10,7 @@ import {
   DeployParams,
   HistoryEntry,
   ListQuery,
+  UploadQuery,
 } from '../schemas/deploy.ts'
 import { ServiceParams } from '../schemas/service.ts'
 
@@ -32,6 +34,18 @@ export const deployRoutes = tagged('Deploys', [
     status: 202,
     problems: ['conflict'],
     handler: deploys.createDeploy,
+  }),
+  route({
+    method: 'POST',
+    path: `${v1}/services/{id}/deploys/upload`,
+    summary: 'Queues a deploy of the uploaded source; it is kept for later deploys until the next upload',
+    params: ServiceParams,
+    query: UploadQuery,
+    upload: archiveUpload,
+    answer: Deploy,
+    status: 202,
+    problems: ['conflict'],
+    handler: uploadDeploy,
   }),
   route({
     method: 'GET',

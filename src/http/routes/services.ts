@@ -1,16 +1,11 @@
 // Services: the desired state that a person sets.
 import { z } from 'zod'
+import * as deploys from '../handlers/deploys.ts'
 import * as services from '../handlers/services.ts'
 import { route, tagged, v1 } from '../route.ts'
-import { Deploy } from '../schemas/deploy.ts'
-import {
-  CreateService,
-  DeleteQuery,
-  ScaleService,
-  Service,
-  ServiceParams,
-  UpdateService,
-} from '../schemas/service.ts'
+import { Deploy, Rollback } from '../schemas/deploy.ts'
+import { DeleteQuery, Service, ServiceParams } from '../schemas/service.ts'
+import { CreateService, ScaleService, UpdateService } from '../schemas/service-settings.ts'
 import { ServiceLogQuery, ServiceStatus } from '../schemas/status.ts'
 import { envBodyLimitBytes } from '../validation.ts'
 
@@ -25,7 +20,7 @@ export const serviceRoutes = tagged('Services', [
   route({
     method: 'POST',
     path: `${v1}/services`,
-    summary: 'Creates a service and, with a repository, queues its first deploy',
+    summary: 'Creates a service and, with a repository or an image, queues its first deploy',
     body: CreateService,
     bodyLimitBytes: envBodyLimitBytes,
     answer: Service,
@@ -89,6 +84,17 @@ export const serviceRoutes = tagged('Services', [
     status: 202,
     problems: ['conflict'],
     handler: services.restartService,
+  }),
+  route({
+    method: 'POST',
+    path: `${v1}/services/{id}/rollback`,
+    summary: 'Runs image, settings and env of a former deploy again',
+    params: ServiceParams,
+    body: Rollback,
+    answer: Deploy,
+    status: 202,
+    problems: ['conflict'],
+    handler: deploys.rollbackService,
   }),
   route({
     method: 'POST',

@@ -4,7 +4,15 @@ import { z } from 'zod'
 import { clamped, flag, identifier, optional, timestamp } from './fields.ts'
 
 export const deployStatuses = ['queued', 'running', 'live', 'deactivated', 'failed', 'canceled'] as const
-export const deployPhases = ['fetching', 'building', 'pulling', 'starting', 'checking', 'switching'] as const
+export const deployPhases = [
+  'fetching',
+  'building',
+  'pulling',
+  'preparing',
+  'starting',
+  'checking',
+  'switching',
+] as const
 export const deployTriggers = ['create', 'manual', 'upload', 'push', 'hook', 'rollback', 'restart'] as const
 
 const text = z.string().nullable()
@@ -45,6 +53,14 @@ export const CreateDeploy = z
   })
   .meta({ id: 'CreateDeploy' })
 export type CreateDeploy = z.output<typeof CreateDeploy>
+
+export const Rollback = z
+  .strictObject({ deploy_id: identifier.meta({ description: 'A deploy of this service that was live.' }) })
+  .meta({ id: 'Rollback' })
+export type Rollback = z.output<typeof Rollback>
+
+export const UploadQuery = z.strictObject({ clear_cache: flag('Build without the build cache.') })
+export type UploadQuery = z.output<typeof UploadQuery>
 
 export const HistoryEntry = z
   .object({

@@ -5,7 +5,8 @@ import { flag, optional } from './fields.ts'
 
 const valueLimitBytes = 64 * 1024
 
-const key = z
+/** What the name of a variable may be. */
+export const EnvKey = z
   .string()
   .max(256)
   .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, { error: 'must be letters, digits and _, and not begin with a digit' })
@@ -15,7 +16,7 @@ const value = z
   .refine((text) => !/\p{Surrogate}/u.test(text), { error: 'must be valid Unicode' })
   .refine((text) => Buffer.byteLength(text) <= valueLimitBytes, { error: 'must be at most 64 KiB long' })
 
-export const EnvVar = z.strictObject({ key, value }).meta({
+export const EnvVar = z.strictObject({ key: EnvKey, value }).meta({
   id: 'EnvVar',
   description:
     'A value is up to 64 KiB, all together 512 KiB; ${{service.NAME.host}} refers, $${{ is a literal ${{.',

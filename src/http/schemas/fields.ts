@@ -5,11 +5,17 @@ import { z } from 'zod'
 export const notOffered = 'is not offered yet'
 export const fixed = 'cannot be changed'
 
-/** A key of the record that no request may set for now. */
-export const later = z.null({ error: notOffered }).optional().meta({ description: 'Not offered yet.' })
+/** A key of the record that no request may set for now: always undefined. */
+export const later = nothing(notOffered, 'Not offered yet.')
 
-/** A key of the record that is set once. */
-export const unchangeable = z.null({ error: fixed }).optional().meta({ description: 'Cannot be changed.' })
+/** A key of the record that is set once: always undefined. */
+export const unchangeable = nothing(fixed, 'Cannot be changed.')
+
+/** Left out, or null, which must not get into a row by the back door. */
+function nothing(error: string, description: string) {
+  const schema = z.null({ error }).optional()
+  return schema.transform(() => undefined).meta({ description })
+}
 
 /** Left out, or null: undefined. */
 export function optional<Schema extends z.ZodType>(schema: Schema) {

@@ -1,4 +1,5 @@
 // Rules about what the code says: no way around the types, no shell, no clock and no chance in a chart.
+import type { CallExpression } from 'oxc-parser'
 import { commentsOf, importsOf, nameOf, visit } from './syntax.ts'
 import { type Finding, lineAt, type Rule, sources, type Tree } from './tree.ts'
 
@@ -39,14 +40,12 @@ export const nothingRunsInAShell: Rule = (tree) =>
   perFile(tree, (path, text, report) => {
     visit(path, text, {
       Property(node) {
-        const isTrue = node.value.type === 'Literal' && node.value.value === true
-        if (nameOf(node.key) === 'shell' && isTrue) report(node, '`shell: true`')
+        const isFalse = node.value.type === 'Literal' && node.value.value === false
+        if (nameOf(node.key) === 'shell' && !isFalse) report(node, '`shell` other than false')
       },
       CallExpression(node) {
-        const [program] = node.arguments
-        const starts = /^(spawn|execFile)(Sync)?$/.test(nameOf(node.callee))
-        if (starts && program?.type === 'Literal' && isShell(program.value))
-          report(node, `starts ${program.value}`)
+        const shell = shellStartedBy(node)
+        if (shell) report(node, `starts ${shell}`)
       },
     })
   }).concat(sources(tree).flatMap(([path, text]) => shellImports(path, text)))
@@ -83,6 +82,17 @@ function shellImports(path: string, text: string): Finding[] {
     const shells = typeOnly ? [] : names.filter((name) => ['exec', 'execSync', '*'].includes(name))
     return shells.map((name) => ({ path, line, text: `\`${name}\` of node:child_process` }))
   })
+}
+
+/** The shell that a call runs as its program, or has another program run: `env sh -c …`. */
+function shellStartedBy({ callee, arguments: given }: CallExpression): string | null {
+  const [program, list] = given.map((word) => (word.type === 'Literal' ? word.value : word))
+  const args = list !== null && typeof list === 'object' && 'elements' in list ? list.elements : null
+  const starts = /^(spawn|execFile)(Sync)?$/.test(nameOf(callee))
+  if ((starts || args) && isShell(program)) return String(program)
+  const words = starts ? (args ?? []).map((word) => (word?.type === 'Literal' ? word.value : null)) : []
+  const shell = words.find((word, index) => isShell(word) && /^-\w*c$/.test(String(words[index + 1])))
+  return shell === undefined ? null : String(shell)
 }
 
 function isShell(program: unknown): boolean {

@@ -156,18 +156,18 @@ export const samples: Record<RuleName, Sample> = {
   },
   'nothing runs in a shell': {
     clean: {
-      'src/a.ts':
-        "import { execFile, spawn } from 'node:child_process'\nspawn('git', ['sh'], { shell: false })",
+      'src/a.ts': "import { spawn } from 'child_process'\nspawn('git', ['sh'], { shell: false })",
       'src/b.ts': 'const match = /a/.exec(text)',
     },
     broken: [
       broken(
-        { 'src/a.ts': "import { exec } from 'node:child_process'" },
+        { 'src/a.ts': "import { exec } from 'child_process'" },
         'src/a.ts:1 `exec` of node:child_process',
       ),
       broken({ 'src/a.ts': "import * as c from 'child_process'" }, 'src/a.ts:1 `*` of node:child_process'),
-      broken({ 'src/a.ts': "spawn('git', [], { shell: true })" }, 'src/a.ts:1 `shell: true`'),
-      broken({ 'src/a.ts': "spawn('/bin/sh', ['-c', 'x'])" }, 'src/a.ts:1 starts /bin/sh'),
+      broken({ 'src/a.ts': "spawn('git', [], { shell: true })" }, 'src/a.ts:1 `shell` other than false'),
+      broken({ 'src/a.ts': "run('/bin/sh', ['-c', `x ${y}`])" }, 'src/a.ts:1 starts /bin/sh'),
+      broken({ 'src/a.ts': "execFile('env', ['bash', '-c', x])" }, 'src/a.ts:1 starts bash'),
     ],
   },
   'charts know neither clock nor chance': {

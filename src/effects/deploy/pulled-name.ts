@@ -1,0 +1,79 @@
+// The name that a pull gives an image beside ours. It goes when ours is there; one that was here before the
+// pull is somebody else's and stays. A note says which it was, because a kill may come in between.
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { removePulledName } from '../../docker/pull.ts'
+import type { Host } from '../host.ts'
+import { workDirectory } from './source.ts'
+
+export interface PullNote {
+  /** What the deploy runs, with its digest where one is known. */
+  reference: string
+  /** The name to take off again; null when it was here before. */
+  pulledName: string | null
+}
+
+const turns = new Map<string, Promise<unknown>>()
+
+/**
+ * Runs `work` while nobody else pulls that name or takes it off: two deploys of one image would pull the name
+ * from under each other. Rejects when aborted while waiting.
+ */
+export async function withPulledName<T>(
+  name: string,
+  signal: AbortSignal,
+  work: () => Promise<T>,
+): Promise<T> {
+  const before = turns.get(name)
+  let finish = () => {}
+  const done = new Promise<void>((resolve) => {
+    finish = resolve
+  })
+  const turn = Promise.all([before, done])
+  turns.set(name, turn)
+  try {
+    await unlessAborted(before, signal)
+    return await work()
+  } finally {
+    finish()
+    if (turns.get(name) === turn) turns.delete(name)
+  }
+}
+
+function unlessAborted(waited: Promise<unknown> | undefined, signal: AbortSignal): Promise<unknown> {
+  signal.throwIfAborted()
+  const aborted = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+  })
+  return Promise.race([waited, aborted])
+}
+
+/** Null when there is none that can be read: then everything is done again. */
+export async function readPullNote(host: Host, deployId: string): Promise<PullNote | null> {
+  try {
+    return JSON.parse(await readFile(noteFile(host, deployId), 'utf8'))
+  } catch {
+    return null
+  }
+}
+
+/** Written before what it tells of is done. */
+export async function writePullNote(host: Host, deployId: string, note: PullNote): Promise<void> {
+  const path = noteFile(host, deployId)
+  await mkdir(dirname(path), { recursive: true })
+  await writeFile(`${path}.new`, JSON.stringify(note))
+  await rename(`${path}.new`, path)
+}
+
+/** Takes off the name that this deploy's pull gave, if it gave one. Doing it again changes nothing. */
+export async function dropPulledName(host: Host, deployId: string, signal: AbortSignal): Promise<void> {
+  const note = await readPullNote(host, deployId)
+  const name = note?.pulledName
+  if (!name) return
+  await withPulledName(name, signal, () => removePulledName(host.engine, name))
+  await writePullNote(host, deployId, { ...note, pulledName: null })
+}
+
+function noteFile(host: Host, deployId: string): string {
+  return join(workDirectory(host, deployId), 'pull.json')
+}

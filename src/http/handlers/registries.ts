@@ -1,0 +1,35 @@
+// Credentials of image registries. The next pull from that host takes them; nothing is tried here.
+// Mind: records are copied field by field, so that the password stays behind.
+import type { Registry as StoredRegistry } from '../../../storage/registries.ts'
+import { Failure } from '../../errors.ts'
+import type { Call } from '../route.ts'
+import type { PutRegistry, Registry, RegistryParams } from '../schemas/registry.ts'
+
+export function listRegistries({ context: { storage } }: Call): Registry[] {
+  return storage.registries.list().map(toRegistry)
+}
+
+export function getRegistry({ context: { parse, storage }, params }: Call<RegistryParams>): Registry {
+  const registry = storage.registries.get(parse.registryHost(params.host))
+  if (!registry) throw unknownRegistry()
+  return toRegistry(registry)
+}
+
+export async function putRegistry(call: Call<RegistryParams, unknown, PutRegistry>): Promise<Registry> {
+  const { context, params, body } = call
+  const host = context.parse.registryHost(params.host)
+  return toRegistry(await context.storage.registries.put(host, body, new Date().toISOString()))
+}
+
+export async function deleteRegistry({ context, params }: Call<RegistryParams>): Promise<undefined> {
+  const isRemoved = await context.storage.registries.remove(context.parse.registryHost(params.host))
+  if (!isRemoved) throw unknownRegistry()
+}
+
+function toRegistry({ host, username, created_at, updated_at }: StoredRegistry): Registry {
+  return { host, username, created_at, updated_at }
+}
+
+function unknownRegistry(): Failure {
+  return new Failure('not_found', 'there are no credentials for this registry')
+}

@@ -1,0 +1,103 @@
+// Uploading a source archive: what can be refused is refused before a byte is read, then it goes to the disk
+// as it comes, then it is deployed.
+// Mind: the service is looked at again in the transaction that makes the deploy; an upload can take long.
+import type { ArchiveDraft } from '../../../storage/archives.ts'
+import type { ServiceRow } from '../../../storage/services.ts'
+import { Failure } from '../../errors.ts'
+import type { Sink } from '../body.ts'
+import type { HttpContext } from '../context.ts'
+import { queueDeploy, refuseSuspended, requestUpload } from '../deploy-request.ts'
+import type { Call, Upload } from '../route.ts'
+import type { Deploy, UploadQuery } from '../schemas/deploy.ts'
+import type { ServiceParams } from '../schemas/service.ts'
+import { findService, refuseDeleting } from '../service-record.ts'
+
+const mebibyte = 1024 * 1024
+const gzipMagic = [0x1f, 0x8b]
+
+export const archiveUpload = {
+  mediaTypes: ['application/gzip', 'application/x-gzip', 'application/octet-stream'],
+  limitBytes: 512 * mebibyte,
+  description: 'The source as a .tar.gz, at most 512 MiB; a single folder at its top is left out.',
+}
+
+export async function uploadDeploy(call: Call<ServiceParams, UploadQuery, Upload>): Promise<Deploy> {
+  const { context, params, body } = call
+  const row = findService(context.storage, params.id)
+  refuseUpload(row)
+  const draft = context.storage.archives.create()
+  try {
+    const sizeBytes = await body.receive(gatedSink(context, body, draft))
+    if (sizeBytes < gzipMagic.length) throw noArchive(sizeBytes === 0 ? 'is empty' : 'is no gzip archive')
+    return await deployDraft(call, row, draft)
+  } finally {
+    await draft.abandon()
+  }
+}
+
+/** Throws `conflict` where an archive could not be deployed. */
+function refuseUpload(row: ServiceRow): void {
+  refuseDeleting(row)
+  refuseSuspended(row)
+  const source = row.repo_url ? 'repository' : row.image ? 'image' : null
+  if (!source) return
+  throw new Failure(
+    'conflict',
+    `${row.name} is made from its ${source}; archives are for services with neither repository nor image`,
+    'deploy it without an upload, or clear that setting first (PATCH with an empty text)',
+  )
+}
+
+/** Lets nothing to the disk that has no room there or is no gzip. */
+function gatedSink(context: HttpContext, { announcedBytes }: Upload, draft: ArchiveDraft): Sink {
+  let seen = 0
+  return {
+    open: () => refuseFullDisk(context, announcedBytes ?? 0),
+    async write(pieces) {
+      for (const piece of pieces) {
+        for (const byte of piece.subarray(0, gzipMagic.length - seen)) {
+          if (byte !== gzipMagic[seen++]) throw noArchive('is no gzip archive')
+        }
+      }
+      await draft.write(pieces)
+    },
+  }
+}
+
+async function refuseFullDisk({ config, observe }: HttpContext, sizeBytes: number): Promise<void> {
+  const freeMb = Math.floor(((await observe.diskFreeBytes()) - sizeBytes) / mebibyte)
+  if (freeMb >= config.minFreeDiskMb) return
+  throw new Failure(
+    'insufficient_storage',
+    `${config.dataDir} would have ${Math.max(0, freeMb)} MiB free, it needs ${config.minFreeDiskMb} MiB ` +
+      '(--min-free-disk)',
+  )
+}
+
+function noArchive(problem: string): Failure {
+  return new Failure('invalid_request', `the body ${problem}`, 'send the source as a .tar.gz')
+}
+
+/** The archive is on the disk before the deploy is committed, and gone again when that fails. */
+async function deployDraft(
+  { context, query, eventId }: Call<ServiceParams, UploadQuery, Upload>,
+  { id: serviceId }: ServiceRow,
+  draft: ArchiveDraft,
+): Promise<Deploy> {
+  const { storage } = context
+  const id = storage.ids.newId('dep')
+  try {
+    await draft.keep(id)
+    const row = findService(storage, serviceId)
+    return await queueDeploy(context, requestUpload(context, row, { id, clearCache: query.clear_cache }), {
+      ...(eventId ? { eventId } : {}),
+      also(commit) {
+        refuseUpload(findService(storage, serviceId))
+        storage.services.keepArchive(commit, serviceId, id)
+      },
+    })
+  } catch (error) {
+    if (!storage.actors.record(id)) await storage.archives.remove(id)
+    throw error
+  }
+}

@@ -1,0 +1,39 @@
+// The credentials of image registries.
+import { z } from 'zod'
+import * as registries from '../handlers/registries.ts'
+import { route, tagged, v1 } from '../route.ts'
+import { PutRegistry, Registry, RegistryParams } from '../schemas/registry.ts'
+
+export const registryRoutes = tagged('Registries', [
+  route({
+    method: 'GET',
+    path: `${v1}/registries`,
+    summary: 'The registries with credentials, by host',
+    answer: z.array(Registry),
+    handler: registries.listRegistries,
+  }),
+  route({
+    method: 'GET',
+    path: `${v1}/registries/{host}`,
+    summary: 'One registry',
+    params: RegistryParams,
+    answer: Registry,
+    handler: registries.getRegistry,
+  }),
+  route({
+    method: 'PUT',
+    path: `${v1}/registries/{host}`,
+    summary: 'Stores the credentials that images of this registry are pulled with',
+    params: RegistryParams,
+    body: PutRegistry,
+    answer: Registry,
+    handler: registries.putRegistry,
+  }),
+  route({
+    method: 'DELETE',
+    path: `${v1}/registries/{host}`,
+    summary: 'Forgets the credentials of a registry',
+    params: RegistryParams,
+    handler: registries.deleteRegistry,
+  }),
+])

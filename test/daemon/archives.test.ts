@@ -1,0 +1,125 @@
+// Uploaded archives on a real daemon: from a .tar.gz to a page that answers, and what stays of it on the
+// disk.
+import assert from 'node:assert/strict'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { Body } from '../support/api.ts'
+import { type ArchiveEntry, packArchive, packEntries } from '../support/archive.ts'
+import { fetchPage, finishedDeploy, logLines, pageApp, until } from '../support/service.ts'
+import { daemonSuite } from '../support/suite.ts'
+
+const suite = daemonSuite()
+const names = (folder: string) => readdirSync(join(suite.daemon.dataDir, folder)).sort()
+let count = 0
+
+/** A service that waits for its first upload. */
+async function createUploaded() {
+  const { api } = suite
+  const name = `up-${process.pid}-${++count}`
+  const { id } = await api.post('/services', { name, drain_seconds: 0 })
+  const upload = (archive: Buffer, query = ''): Promise<Body> =>
+    api.post(`/services/${name}/deploys/upload${query}`, archive)
+  const deploy = async (archive: Buffer) => finishedDeploy(api, (await upload(archive)).id)
+  return { api, name, id, upload, deploy }
+}
+
+/** The app below one folder, as most archives have it. */
+async function appArchive(text: string, more: ArchiveEntry[] = []): Promise<Buffer> {
+  const files = Object.entries(await pageApp(text)).map(([path, content]) => ({
+    name: `app-1/${path}`,
+    content,
+  }))
+  return packEntries([...files, ...more])
+}
+
+test('an uploaded archive becomes a live container, and can be deployed again', async () => {
+  const { api, name, deploy } = await createUploaded()
+
+  const first = await deploy(await appArchive('one'))
+  const log = await logLines(api, first.id)
+  const again = await finishedDeploy(api, (await api.post(`/services/${name}/deploys`)).id)
+
+  assert.deepEqual([first.status, first.trigger, first.source.kind], ['live', 'upload', 'archive'])
+  assert.deepEqual([first.commit_sha, first.commit_message], [null, null])
+  assert.ok(log.includes('unpacked the archive: 3 entries, 0.0 MiB'), log.join('\n'))
+  assert.deepEqual([again.status, again.trigger, again.source.deploy_id], ['live', 'manual', first.id])
+  assert.equal(await fetchPage(api, name), 'one')
+  assert.ok(names('archives').includes(`${first.id}.tar.gz`))
+})
+
+test('the next upload takes the place of the one before, also on the disk', async () => {
+  const { api, name, deploy, upload } = await createUploaded()
+  const first = await deploy(await appArchive('one'))
+
+  const second = await deploy(await appArchive('two'))
+  const third = await upload(await appArchive('three'))
+  await api.post(`/deploys/${third.id}/cancel`)
+
+  assert.equal(second.status, 'live')
+  assert.equal(await fetchPage(api, name), 'two')
+  await until('the former archives to go', async () => {
+    const kept = [first, second, third].filter(({ id }) => names('archives').includes(`${id}.tar.gz`))
+    return kept.length === 1 && kept[0] === third
+  })
+  assert.equal((await finishedDeploy(api, (await api.post(`/services/${name}/deploys`)).id)).status, 'live')
+  assert.equal(await fetchPage(api, name), 'three')
+})
+
+test('an archive with a link that leads out fails its deploy, and the old version serves', async () => {
+  const { api, name, deploy } = await createUploaded()
+  await deploy(await appArchive('one'))
+  const app = await pageApp('two')
+  const evil: ArchiveEntry[] = [
+    { name: 'www/index.html', content: app['www/index.html']! },
+    { name: 'Dockerfile', type: 'symlink', linkname: '/etc/passwd' },
+  ]
+
+  const failed = await deploy(await packEntries(evil))
+  const cut = await deploy((await packArchive(app)).subarray(0, 120))
+
+  assert.deepEqual([failed.status, failed.phase], ['failed', 'fetching'])
+  assert.equal(failed.error, "'Dockerfile' is a link that leads out of the tree ('/etc/passwd')")
+  assert.deepEqual([cut.status, cut.phase], ['failed', 'fetching'])
+  assert.match(cut.error, /the archive is cut off/)
+  assert.equal(await fetchPage(api, name), 'one')
+  await until('the cleanup', async () => names('work').length === 0)
+})
+
+test('a daemon that is killed while it unpacks begins again, and the deploy goes live', async () => {
+  const { daemon } = suite
+  const { name, upload } = await createUploaded()
+  const ballast = Array.from({ length: 40_000 }, (_, index) => ({
+    name: `app-1/ballast/${index}`,
+    content: 'x',
+  }))
+  const { id } = await upload(
+    await appArchive('one', [{ name: 'app-1/.dockerignore', content: 'ballast' }, ...ballast]),
+  )
+  const isUnpacking = async () =>
+    readdirSync(join(daemon.dataDir, 'work', id, 'source.part/app-1/ballast')).length > 500
+  await until('it to unpack', isUnpacking)
+
+  await daemon.kill()
+  assert.ok(readdirSync(join(daemon.dataDir, 'work', id)).includes('source.part'))
+  await daemon.start()
+  const deploy = await finishedDeploy(suite.api, id)
+
+  assert.deepEqual([deploy.status, deploy.error], ['live', null])
+  const log = await logLines(suite.api, id)
+  assert.ok(log.includes('fetching starts again: the daemon was restarted'), log.join('\n'))
+  assert.ok(log.includes('unpacked the archive: 40004 entries, 0.0 MiB'), log.join('\n'))
+  assert.equal(await fetchPage(suite.api, name), 'one')
+  assert.deepEqual(names('work'), [])
+})
+
+test('a service that is deleted takes its archive with it', async () => {
+  const { api, name, deploy } = await createUploaded()
+  const { id } = await deploy(await appArchive('one'))
+  assert.ok(names('archives').includes(`${id}.tar.gz`))
+
+  assert.equal((await api.call('DELETE', `/services/${name}`)).status, 204)
+
+  await until('the service to go', async () => (await api.call('GET', `/services/${name}`)).status === 404)
+  assert.ok(!names('archives').includes(`${id}.tar.gz`))
+})

@@ -1,0 +1,29 @@
+// Deploys built by the classic builder, under a memory limit; the other tests build with BuildKit.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { dockerfile, fetchPage, pageApp } from '../support/service.ts'
+import { createService, daemonSuite } from '../support/suite.ts'
+
+const suite = daemonSuite({ args: ['--builder=classic', '--build-memory-limit=32'] })
+
+test('a deploy built by the classic builder goes live, with its build arguments', async (t) => {
+  const files = await pageApp('one', 'ARG CHANNEL', 'RUN echo "$CHANNEL" > /www/channel')
+  const settings = { env: [{ key: 'CHANNEL', value: 'stable' }], build_env: ['CHANNEL'] }
+
+  const { first, name } = await createService(t, suite.api, files, settings)
+
+  assert.equal(first.status, 'live', first.error)
+  assert.equal(await fetchPage(suite.api, name), 'one')
+  assert.equal(await fetchPage(suite.api, name, '/channel'), 'stable\n')
+})
+
+test('a build that needs more memory than --build-memory-limit fails the deploy and says so', async (t) => {
+  const files = { Dockerfile: await dockerfile('RUN tail /dev/zero') }
+
+  const { first } = await createService(t, suite.api, files)
+
+  assert.deepEqual(
+    [first.status, first.phase, first.error],
+    ['failed', 'building', 'RUN tail /dev/zero exceeded its limit of 32 MiB (--build-memory-limit)'],
+  )
+})

@@ -1,0 +1,214 @@
+// Every hostile text in every field of the API, and what becomes of those that are accepted: git, the builder
+// and Docker get them, and nobody runs them.
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import type { Body } from '../support/api.ts'
+import { type LaidBait, layBait } from '../support/bait.ts'
+import { recordExecutions } from '../support/exec-recorder.ts'
+import { hostileTexts } from '../support/hostile.ts'
+import { findChange } from '../support/kept.ts'
+import { checkAnswer } from '../support/openapi.ts'
+import { operations } from '../support/operations.ts'
+import { createRepository } from '../support/repository.ts'
+import { dockerfile, fetchPage, finishedDeploy } from '../support/service.ts'
+import { describeField, requestWith, type StringField, stringFieldsOf } from '../support/string-fields.ts'
+import { createService, daemonSuite } from '../support/suite.ts'
+import { exchange, toBytes, type WireAnswer } from '../support/wire.ts'
+
+const suite = daemonSuite()
+const parallelRequests = 8
+const parallelDeploys = 4
+
+/** uWS waits for the rest of a header with a control character, and hangs up after 12 s. */
+const unsendable = /(?![\t\u0080-\u009f])\p{Cc}/u
+
+let count = 0
+
+/** Services that the operations can be about; a deleted one is replaced by a new one. */
+async function createTargets(): Promise<Record<string, string>> {
+  const { api } = suite
+  const source = { repo_url: '/nowhere/at/all', deploy: false }
+  const deployed = await api.post('/services', { name: `target-${++count}`, ...source })
+  const deploy = await api.post(`/services/${deployed.id}/deploys`)
+  const bare = await api.post('/services', { name: `target-${++count}` })
+  return { services: bare.id, deploys: deploy.id, registries: 'registry.invalid:5000' }
+}
+
+function bearer(): [string, string][] {
+  const token = readFileSync(join(suite.daemon.dataDir, 'api_token'), 'utf8').trim()
+  return [
+    ['Host', 'localhost'],
+    ['Authorization', `Bearer ${token}`],
+  ]
+}
+
+/** Sends the texts in a field; what the field accepted, and what is wrong with the answers. */
+async function tryField(field: StringField, texts: readonly string[], headers: [string, string][]) {
+  const port = Number(new URL(suite.api.url).port)
+  const accepted: string[] = []
+  const wrongs: string[] = []
+  let existing = await createTargets()
+  const tryText = async (text: string) => {
+    const fields = { name: `app-${++count}`, deploy: false }
+    const request = requestWith(field, text, { existing, fields, headers })
+    const answer = await exchange(port, toBytes(request))
+    const isAccepted = answer !== null && answer.status < 300
+    const wrong = findWrong(field, text, answer)
+    if (wrong) wrongs.push(`${describeField(field)}: ${wrong}`)
+    if (isAccepted) accepted.push(text)
+    if (isAccepted && request.method === 'DELETE') existing = await createTargets()
+  }
+  const sendable = field.place === 'header' ? texts.filter((text) => !unsendable.test(text)) : texts
+  await inParallel(sendable, parallelRequests, tryText)
+  return { accepted, wrongs }
+}
+
+function findWrong(field: StringField, text: string, answer: WireAnswer | null): string | null {
+  if (answer === null) return `no answer to ${JSON.stringify(text)}`
+  const { status, headers } = answer
+  const said = `${JSON.stringify(text)} was answered ${status} ${answer.text.slice(0, 300)}`
+  if (status >= 500) return said
+  // Nothing in between two slashes is another path.
+  if (field.place === 'path' && text === '') return status === 404 ? null : said
+  const isJson = headers.get('content-type')?.includes('json') ?? false
+  const body: Body = isJson ? JSON.parse(answer.text) : answer.text
+  const { method, path } = field.operation
+  checkAnswer(method, path.replace(/\{\w+\}/g, 'x'), status, body)
+  if (status >= 400) return body.code ? null : said
+  return field.place === 'body' && isJson ? findChange(field, text, body) : null
+}
+
+async function inParallel<T>(
+  list: readonly T[],
+  width: number,
+  work: (one: T) => Promise<void>,
+): Promise<void> {
+  const queue = [...list]
+  const worker = async () => {
+    for (let one = queue.shift(); one !== undefined; one = queue.shift()) await work(one)
+  }
+  await Promise.all(Array.from({ length: width }, worker))
+}
+
+/** A parameter that many routes have, such as `id`, shares the texts with them: each gets a third. */
+function shareOf(field: StringField, fields: readonly StringField[], texts: readonly string[]) {
+  if (field.place === 'body') return texts
+  const same = fields.filter(({ place, way }) => place === field.place && way[0] === field.way[0])
+  const parts = Math.min(3, same.length)
+  return texts.filter((_, index) => index % parts === same.indexOf(field) % parts)
+}
+
+test('a hostile text is refused or kept byte for byte, in every field of every route', async (t) => {
+  const bait = await layBait(t)
+  const { api, daemon } = suite
+  const { pid } = daemon
+  const texts = hostileTexts(bait)
+  const accepted = new Map<string, number>()
+  const wrongs: string[] = []
+
+  const fields = operations.flatMap(stringFieldsOf)
+  for (const field of fields) {
+    const outcome = await tryField(field, shareOf(field, fields, texts), bearer())
+    accepted.set(describeField(field), outcome.accepted.length)
+    wrongs.push(...outcome.wrongs)
+  }
+
+  assert.deepEqual(wrongs, [])
+  assert.deepEqual(bait.taken(), [])
+  assert.deepEqual([daemon.pid, (await api.call('GET', '/services')).status], [pid, 200])
+  assert.deepEqual(
+    daemon.log.filter((line) => !line.includes('"level":"info"')),
+    [],
+  )
+  // So that refusing everything does not pass.
+  assert.ok(accepted.get('POST /api/v1/services body start_command')! > texts.length - 10)
+  t.diagnostic(`${accepted.size} fields, ${texts.length} texts`)
+})
+
+/** The texts that a new service takes in this field; each is deployed, and its end is waited for. */
+async function deployEach(bait: LaidBait, field: 'repo_url' | 'branch', source: object): Promise<Body[]> {
+  const { api } = suite
+  const deploys: Body[] = []
+  const active = hostileTexts(bait).filter((text) => /["'$;&|`]|^-|::/.test(text))
+  await inParallel(active, parallelDeploys, async (text) => {
+    const name = `app-${++count}`
+    const made = await api.call('POST', '/services', { name, ...source, [field]: text })
+    const first = made.status === 201 ? made.body.latest_deploy : null
+    if (first) deploys.push(await finishedDeploy(api, first.id))
+  })
+  return deploys
+}
+
+test('a hostile repository or branch reaches git as one argument, and no shell', async (t) => {
+  const bait = await layBait(t)
+  const repository = createRepository(t)
+  repository.commit('First', { Dockerfile: await dockerfile() })
+  const recorder = await recordExecutions(t, suite.daemon.pid)
+
+  const addresses = await deployEach(bait, 'repo_url', {})
+  const branches = await deployEach(bait, 'branch', { repo_url: repository.directory })
+
+  const started = await recorder.stop()
+  assert.deepEqual(bait.taken(), [])
+  for (const { status, phase, error } of [...addresses, ...branches]) {
+    assert.deepEqual([status, phase], ['failed', 'fetching'], error)
+  }
+  assert.ok(addresses.length > 1 && branches.length > 15, `${addresses.length}, ${branches.length}`)
+  const shells = started.filter(({ program }) => /^(ba|da)?sh$/.test(program))
+  assert.deepEqual(
+    shells.filter(({ written }) => written.includes(bait.directory)),
+    [],
+  )
+  assert.ok(shells.length > 0, 'the shell that git itself starts at a path is seen')
+  const withBait = started.filter(({ written }) => written.includes(bait.directory))
+  assert.ok(withBait.length > 5, 'git got the texts')
+  assert.deepEqual([...new Set(withBait.map(({ program }) => program))].sort(), ['git', 'git-remote-http'])
+})
+
+/** Settings that could do harm in a shell, a repository that has them, and what its one page tells. */
+async function createHostileSource(t: TestContext, { directory }: LaidBait) {
+  const settings = {
+    branch: `main;$(touch\${IFS}${directory}/branch)'"`,
+    root_dir: `it's "$(touch\${IFS}${directory}/root)"; & | \`id\` * -rf`,
+    dockerfile_path: '--file=$(id) "\';&|',
+    health_check_path: `/$(touch\${IFS}x);'"&|\`<>*über日`,
+    disk_mount_path: `/data $(touch ${directory}/disk)'"&`,
+    pre_deploy_command: `mkdir -p ${directory} && touch ${directory}/prepared`,
+    start_command: [
+      `mkdir -p /www ${directory}; touch ${directory}/command; ls ${directory} > /www/made`,
+      'cat /proc/self/environ > /www/env; exec httpd -f -p $PORT -h /www',
+    ].join('; '),
+  }
+  const repository = createRepository(t)
+  repository.commit('First', {
+    [`${settings.root_dir}/${settings.dockerfile_path}`]: await dockerfile('COPY . /'),
+    [`${settings.root_dir}/www${settings.health_check_path}`]: 'ok',
+  })
+  repository.git('checkout', '--quiet', '-b', settings.branch)
+  repository.commit('Second', {})
+  return { repo_url: repository.directory, ...settings }
+}
+
+test('hostile settings and values go live as they are, and nothing of them runs on the host', async (t) => {
+  const bait = await layBait(t)
+  const { api } = suite
+  const source = await createHostileSource(t, bait)
+  const texts = hostileTexts(bait).filter((text) => !text.includes('\0') && !/\p{Surrogate}/u.test(text))
+  // References are asked for by their braces; these are to stay as they are.
+  const env = texts.map((text, index) => ({
+    key: `TEXT_${index}`,
+    value: text.replaceAll('${{', () => '$${{'),
+  }))
+
+  const { name, first } = await createService(t, api, {}, { ...source, env })
+
+  assert.equal(first.status, 'live', first.error)
+  const page = await fetchPage(api, name, '/env')
+  const inside = page.split('\0')
+  for (const [index, text] of texts.entries()) assert.ok(inside.includes(`TEXT_${index}=${text}`), text)
+  assert.ok(inside.includes(`BERTH_GIT_BRANCH=${source.branch}`))
+  assert.equal(await fetchPage(api, name, '/made'), 'command\n', 'it ran inside')
+  assert.deepEqual(bait.taken(), [], 'and nowhere else')
+})

@@ -1,0 +1,193 @@
+// Services made from an image: a real registry, a real engine, the whole way.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Body } from '../support/api.ts'
+import { filesWith } from '../support/canary.ts'
+import { findLeftovers } from '../support/leftovers.ts'
+import { account, startRegistry } from '../support/registry.ts'
+import { fetchPage, finishedDeploy, logLines, until } from '../support/service.ts'
+import { daemonSuite } from '../support/suite.ts'
+
+const suite = daemonSuite()
+let count = 0
+
+/** A service made from an image; the answer is its first deploy, finished. */
+async function createService(image: string, settings: object = {}): Promise<{ name: string; first: Body }> {
+  const name = `image-${process.pid}-${++count}`
+  const made = await suite.api.post('/services', { name, image, drain_seconds: 0, ...settings })
+  return { name, first: await finishedDeploy(suite.api, made.latest_deploy.id) }
+}
+
+async function deploy(name: string): Promise<Body> {
+  const asked = await suite.api.post(`/services/${name}/deploys`)
+  return finishedDeploy(suite.api, asked.id)
+}
+
+/** The log of a failed deploy after its cleanup; nothing of it may be left. */
+async function logOfFailure({ id, status, phase }: Body): Promise<string[]> {
+  assert.deepEqual([status, phase], ['failed', 'pulling'])
+  const { api, daemon } = suite
+  await until('the cleanup', async () => (await api.get(`/deploys/${id}/history`)).at(-1).state === 'failed')
+  const { images } = await findLeftovers(daemon.prefix)
+  assert.deepEqual(
+    images.filter((name) => name.includes(id)),
+    [],
+  )
+  return logLines(api, id)
+}
+
+test('an image is pulled, named as ours, and serves on the port that it exposes', async (t) => {
+  const { api, daemon } = suite
+  const { host, push, namesOnEngine } = await startRegistry(t)
+  const digest = await push('team/app:v1', 'one', ['EXPOSE 8080'])
+
+  const { name, first } = await createService(`${host}/team/app:v1`)
+
+  assert.equal(first.status, 'live', first.error)
+  assert.equal(await fetchPage(api, name), 'one')
+  assert.deepEqual([first.port, first.image], [8080, `${daemon.prefix}/${name}:${first.id}`])
+  assert.deepEqual(first.source, {
+    kind: 'image',
+    image: `${host}/team/app:v1@${digest}`,
+    repo_url: null,
+    branch: null,
+    commit: null,
+    deploy_id: null,
+  })
+  assert.equal((await api.get(`/services/${name}`)).image, `${host}/team/app:v1`)
+  const log = await logLines(api, first.id)
+  assert.ok(log.includes(`pulling ${host}/team/app:v1`), log.join('\n'))
+  assert.ok(log.includes(`${host}/team/app:v1 is ${digest}`), log.join('\n'))
+  assert.deepEqual(await namesOnEngine(), [], 'the name of the pull is gone')
+})
+
+test('a tag that moved serves what it means now, and only a digest stays what it is', async (t) => {
+  const { api } = suite
+  const { host, push } = await startRegistry(t)
+  const old = await push('app:v1', 'one')
+  const moving = await createService(`${host}/app:v1`)
+  const pinned = await createService(`${host}/app@${old}`)
+
+  const digest = await push('app:v1', 'two')
+  const [moved, same] = await Promise.all([deploy(moving.name), deploy(pinned.name)])
+
+  assert.deepEqual([moved.status, same.status], ['live', 'live'])
+  assert.deepEqual([await fetchPage(api, moving.name), await fetchPage(api, pinned.name)], ['two', 'one'])
+  assert.deepEqual(
+    [moved.source.image, same.source.image],
+    [`${host}/app:v1@${digest}`, `${host}/app@${old}`],
+  )
+  assert.ok((await logLines(api, same.id)).includes('it is here already'))
+})
+
+test('images that people have here keep their names', async (t) => {
+  const { host, push, pull, namesOnEngine } = await startRegistry(t)
+  const old = await push('app:v1', 'one')
+  await pull('app:v1')
+  const names = await namesOnEngine()
+  assert.deepEqual(names, [`${host}/app:v1`, `${host}/app@${old}`])
+  const same = await createService(`${host}/app:v1`)
+
+  await push('app:v1', 'two')
+  const moved = await deploy(same.name)
+
+  assert.equal(moved.status, 'live', moved.error)
+  assert.equal(await fetchPage(suite.api, same.name), 'two')
+  assert.deepEqual(await namesOnEngine(), names)
+})
+
+test('a private image needs the credentials of its registry, which nobody ever sees', async (t) => {
+  const { api, daemon } = suite
+  const { host, push } = await startRegistry(t, { isPrivate: true })
+  await push('app:v1', 'private page')
+
+  const { name, first } = await createService(`${host}/app:v1`)
+  await logOfFailure(first)
+  assert.match(first.error, new RegExp(`wants credentials; PUT /api/v1/registries/${host} stores them`))
+
+  const wrong = { username: account.username, password: 'canary-wrong-pass' }
+  assert.equal((await api.call('PUT', `/registries/${host}`, wrong)).status, 200)
+  const refused = await deploy(name)
+  await logOfFailure(refused)
+  assert.match(refused.error, /refuses the credentials that are stored for it/)
+
+  assert.equal((await api.call('PUT', `/registries/${host}`, account)).status, 200)
+  const allowed = await deploy(name)
+  assert.equal(allowed.status, 'live', allowed.error)
+  assert.equal(await fetchPage(api, name), 'private page')
+
+  const logs = await Promise.all([first, refused, allowed].map(({ id }) => logLines(api, id)))
+  const shown = JSON.stringify([first, refused, allowed, logs, await api.get('/registries'), daemon.log])
+  assert.doesNotMatch(shown, /canary-/)
+  for (const secret of [account.password, wrong.password]) {
+    assert.deepEqual(filesWith(daemon.dataDir, secret), [])
+  }
+})
+
+test('an image that is nowhere fails the deploy with its name', async (t) => {
+  const { host, push } = await startRegistry(t)
+  await push('app:v1', 'one')
+
+  const { first } = await createService(`${host}/app:v2`)
+
+  assert.equal(first.error, `cannot pull ${host}/app:v2: ${host} has no such image`)
+  assert.equal((await logOfFailure(first)).at(-1), `failed: ${first.error}`)
+})
+
+test('while the registry is away the image that is here is used, and the log says so', async (t) => {
+  const { api } = suite
+  const registry = await startRegistry(t)
+  const { host } = registry
+  const digest = await registry.push('app:v1', 'one')
+  const unknown = await registry.push('app:v2', 'other')
+  const { name } = await createService(`${host}/app:v1`)
+  await registry.stop()
+
+  const again = await deploy(name)
+
+  assert.equal(again.status, 'live', again.error)
+  assert.equal(await fetchPage(api, name), 'one')
+  assert.equal(again.source.image, `${host}/app:v1@${digest}`)
+  const log = await logLines(api, again.id)
+  assert.ok(
+    log.some((line) => /does not answer \(.*connection refused\)$/.test(line)),
+    log.join('\n'),
+  )
+  assert.ok(log.includes(`using the one that is here: ${host}/app:v1@${digest}`), log.join('\n'))
+
+  await api.call('PATCH', `/services/${name}`, { image: `${host}/app:v1@${unknown}` })
+  const pinned = await deploy(name)
+  assert.match(pinned.error, / does not answer /, 'another digest is another image')
+  const other = await createService(`${host}/app:v2`)
+  assert.match(other.first.error, new RegExp(`^cannot pull ${host}/app:v2: ${host} does not answer`))
+  await logOfFailure(other.first)
+})
+
+test('an image that exists on this host alone is deployed by its name, and keeps it', async (t) => {
+  const { api } = suite
+  const { host, push, pull, stop, namesOnEngine } = await startRegistry(t)
+  await push('app:dev', 'made here')
+  await pull('app:dev')
+  await stop()
+  const names = await namesOnEngine()
+
+  const { name, first } = await createService(`${host}/app:dev`)
+
+  assert.equal(first.status, 'live', first.error)
+  assert.equal(await fetchPage(api, name), 'made here')
+  assert.equal(first.source.image, `${host}/app:dev`)
+  assert.deepEqual(await namesOnEngine(), names)
+})
+
+test('services of one image that are deployed at once all go live', async (t) => {
+  const { host, push, namesOnEngine } = await startRegistry(t)
+  await push('app:v1', 'one')
+
+  const made = await Promise.all([1, 2, 3].map(() => createService(`${host}/app:v1`)))
+
+  for (const { name, first } of made) {
+    assert.equal(first.status, 'live', first.error)
+    assert.equal(await fetchPage(suite.api, name), 'one')
+  }
+  assert.deepEqual(await namesOnEngine(), [])
+})

@@ -1,0 +1,130 @@
+// Sources that cannot become a version, seen as a person sees them: the deploy's error, the last line of its
+// log, and nothing left. What fails after the build is in failures.test.ts.
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { type TestContext, test } from 'node:test'
+import type { Body } from '../support/api.ts'
+import { gitProcesses } from '../support/git-processes.ts'
+import { createGitServer } from '../support/git-server.ts'
+import { baseImages } from '../support/images.ts'
+import { findLeftovers } from '../support/leftovers.ts'
+import { createRepository } from '../support/repository.ts'
+import { dockerfile, fetchPage, logLines, pageApp, until } from '../support/service.ts'
+import { createService, daemonSuite } from '../support/suite.ts'
+
+const suite = daemonSuite({ args: ['--fetch-timeout=5'] })
+
+/** The first deploy: it failed in this phase, its log ends with the reason, and nothing of it is left. */
+async function failIn(t: TestContext, phase: string, files: Record<string, string>, settings: object = {}) {
+  const { api, daemon } = suite
+  const { first } = await createService(t, api, files, settings)
+  assert.deepEqual([first.status, first.phase], ['failed', phase], first.error)
+  const log = await logLines(api, first.id)
+  assert.equal(log.at(-1), `failed: ${first.error}`)
+  const isOver = async () => (await api.get(`/deploys/${first.id}/history`)).at(-1).state === 'failed'
+  await until('the cleanup', isOver)
+  assert.deepEqual(gitProcesses(first.id), [])
+  const { containers, images } = await findLeftovers(daemon.prefix)
+  assert.deepEqual(
+    [...containers, ...images].filter((name) => name.includes(first.id.slice(4))),
+    [],
+  )
+  return { first: first as Body, log }
+}
+
+/** More than the git server sends before it falls silent. */
+function createLargeRepository(t: TestContext) {
+  const repository = createRepository(t)
+  const names = Array.from({ length: 150 }, (_, index) => `file-${index}`)
+  repository.commit(
+    'Large',
+    Object.fromEntries(names.map((name) => [name, randomBytes(600).toString('hex')])),
+  )
+  return repository
+}
+
+test('a remote that falls silent in the middle of the pack is given up at the limit', async (t) => {
+  const { url } = await createGitServer(t, { ...createLargeRepository(t), answer: () => 'stall' })
+
+  const { first } = await failIn(t, 'fetching', {}, { repo_url: `${url}/app` })
+
+  assert.equal(first.error, 'fetching took longer than its limit of 5 s (--fetch-timeout)')
+})
+
+test('a remote that nobody answers at, or whose host nobody knows, is told as such', async (t) => {
+  const away = await failIn(t, 'fetching', {}, { repo_url: 'http://user:hush@127.0.0.1:9/app' })
+  const unknown = await failIn(t, 'fetching', {}, { repo_url: 'https://git.invalid/owner/app' })
+
+  assert.equal(away.first.error, 'cannot read http://127.0.0.1:9/app: nothing answers at its address')
+  assert.equal(unknown.first.error, 'cannot read https://git.invalid/owner/app: its host name is not known')
+})
+
+test('an empty repository is told as empty', async (t) => {
+  const { directory } = createRepository(t)
+
+  const { first } = await failIn(t, 'fetching', {}, { repo_url: directory })
+
+  assert.equal(first.error, `branch 'main' is not in ${directory}: the repository is empty`)
+})
+
+test('a base image that does not exist fails the build by its name, with who was asked for it', async (t) => {
+  const { first } = await failIn(t, 'building', { Dockerfile: 'FROM registry.invalid/no/such:1\n' })
+
+  assert.match(
+    first.error,
+    /^the base image registry\.invalid\/no\/such:1 cannot be had: registry\.invalid does not answer \(/,
+  )
+})
+
+const broken: [what: string, text: string, error: RegExp][] = [
+  ['is empty', '', /the Dockerfile (\(.*\) )?cannot be empty/],
+  ['has an unknown instruction', 'FROM scratch\nRUNN x\n', /line 2: unknown instruction: RUNN/],
+  ['names an impossible image', 'FROM UPPER/Case:!!\n', /"UPPER\/Case:!!": invalid reference format/],
+]
+
+for (const [what, text, error] of broken) {
+  test(`a Dockerfile that ${what} fails the build with the place`, async (t) => {
+    const { first } = await failIn(t, 'building', { Dockerfile: text })
+    assert.match(first.error, error)
+  })
+}
+
+test('a build that prints 200,000 lines goes live, and its log says what the builder left out', async (t) => {
+  const { api } = suite
+  const loop = 'i=0; while [ $i -lt 200000 ]; do echo "line $i of the build"; i=$((i+1)); done'
+
+  const { name, first } = await createService(t, api, await pageApp('talkative', `RUN ${loop}`))
+
+  assert.equal(first.status, 'live', first.error)
+  assert.equal(await fetchPage(api, name), 'talkative')
+  const log = await logLines(api, first.id)
+  assert.ok(log.some((line) => line.endsWith(' line 0 of the build')))
+  assert.ok(log.some((line) => /\[output clipped, log limit .* reached\]$/.test(line)))
+  assert.equal(log.at(-1), 'live')
+})
+
+test('an app that takes connections and never answers fails its check, which says so', async (t) => {
+  const { node } = await baseImages()
+  const files = { Dockerfile: `FROM ${node}\n` }
+  const command = 'exec node -e "require(\'net\').createServer().listen(3000)"'
+  const settings = { start_command: command, health_check_path: '/', health_check_timeout_seconds: 4 }
+
+  const { first, log } = await failIn(t, 'checking', files, settings)
+
+  assert.equal(first.error, 'the health check did not pass: GET / on port 3000 → no answer')
+  assert.ok(log.includes('the instance wrote nothing'), log.join('\n'))
+})
+
+test('an app that listens for itself only fails its check, which says what to do', async (t) => {
+  const command = 'echo hello; exec httpd -f -p 127.0.0.1:3000 -h /'
+  const settings = { start_command: command, health_check_timeout_seconds: 3 }
+
+  const { first, log } = await failIn(t, 'checking', { Dockerfile: await dockerfile() }, settings)
+
+  assert.equal(
+    first.error,
+    'the health check did not pass: TCP connection to port 3000 → connection refused; ' +
+      'nothing in the instance listens, or only at 127.0.0.1: it has to listen on 3000 at 0.0.0.0',
+  )
+  assert.ok(log.includes('hello'))
+})

@@ -1,0 +1,86 @@
+// Pulls that are interrupted: by a cancel, by their limit, by a crash. None leaves anything, none is lost.
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import type { Body } from '../support/api.ts'
+import { type DaemonOptions, startDaemon, type TestDaemon } from '../support/daemon.ts'
+import { until as untilFact } from '../support/docker-site.ts'
+import { findLeftovers } from '../support/leftovers.ts'
+import { startRegistry } from '../support/registry.ts'
+import { openRegistryDoor } from '../support/registry-door.ts'
+import { fetchPage, finishedDeploy, logLines, until } from '../support/service.ts'
+
+/** A daemon with a deploy that has begun to pull an image and cannot go on. */
+async function startPull(t: TestContext, options: DaemonOptions = {}) {
+  const registry = await startRegistry(t)
+  const door = await openRegistryDoor(t, registry.host)
+  const digest = await registry.push('app:v1', 'one')
+  const daemon = await startDaemon(t, options)
+  door.hold()
+  const image = `${door.host}/app:v1`
+  const { latest_deploy } = await daemon.api.post('/services', { name: 'web', image, drain_seconds: 0 })
+  await untilFact('the pull waits for a layer', () => door.held > 0)
+  const namesOnEngine = () => registry.namesOnEngine(door.host)
+  return { daemon, door, digest, image, id: latest_deploy.id as string, namesOnEngine }
+}
+
+/** Nothing of the deploy is left, once its cleanup is done. */
+async function assertNothingLeft(daemon: TestDaemon, deploy: Body): Promise<void> {
+  await until('the cleanup', async () => {
+    const last = (await daemon.api.get(`/deploys/${deploy.id}/history`)).at(-1)
+    return last.state === deploy.status
+  })
+  const { images, containers } = await findLeftovers(daemon.prefix)
+  assert.deepEqual([...images, ...containers], [])
+}
+
+test('a pull that is canceled ends, and leaves no image and no name', async (t) => {
+  const { daemon, door, id, namesOnEngine } = await startPull(t)
+
+  const canceled = await daemon.api.post(`/deploys/${id}/cancel`)
+  assert.deepEqual([canceled.status, canceled.phase], ['canceled', 'pulling'])
+  await assertNothingLeft(daemon, canceled)
+  door.release()
+
+  assert.deepEqual(await namesOnEngine(), [])
+  const again = await daemon.api.post('/services/web/deploys')
+  assert.equal((await finishedDeploy(daemon.api, again.id)).status, 'live')
+})
+
+test('a pull that takes too long fails at its limit', async (t) => {
+  const { daemon, id, namesOnEngine } = await startPull(t, { args: ['--fetch-timeout=6'] })
+
+  const failed = await finishedDeploy(daemon.api, id)
+
+  assert.deepEqual(
+    [failed.status, failed.phase, failed.error],
+    ['failed', 'pulling', 'pulling took longer than its limit of 6 s (--fetch-timeout)'],
+  )
+  await assertNothingLeft(daemon, failed)
+  assert.deepEqual(await namesOnEngine(), [])
+})
+
+test('a pull that was under way when the daemon was killed is done again and goes live', async (t) => {
+  const { daemon, door, digest, image, id, namesOnEngine } = await startPull(t)
+
+  await daemon.kill()
+  door.release()
+  await daemon.start()
+  const deploy = await finishedDeploy(daemon.api, id)
+
+  assert.equal(deploy.status, 'live', deploy.error)
+  assert.equal(deploy.source.image, `${image}@${digest}`)
+  assert.equal(await fetchPage(daemon.api, 'web'), 'one')
+  assert.ok((await logLines(daemon.api, id)).includes('pulling starts again: the daemon was restarted'))
+  assert.deepEqual(await namesOnEngine(), [])
+})
+
+test('a pull that was canceled after a crash leaves nothing', async (t) => {
+  const { daemon, id, namesOnEngine } = await startPull(t)
+  await daemon.kill()
+  await daemon.start()
+
+  const canceled = await daemon.api.post(`/deploys/${id}/cancel`)
+
+  await assertNothingLeft(daemon, canceled)
+  assert.deepEqual(await namesOnEngine(), [])
+})

@@ -1,0 +1,81 @@
+// Going back on a real engine: the image of then with the settings and env of then.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Body } from '../support/api.ts'
+import { ensureEngine } from '../support/engine.ts'
+import { askEngine } from '../support/engine-request.ts'
+import { dockerfile, fetchPage, finishedDeploy, pageApp, until } from '../support/service.ts'
+import { createService, daemonSuite } from '../support/suite.ts'
+
+const suite = daemonSuite({ args: ['--keep-images=2'] })
+
+/** Shows its version, built in, and one of its variables, given at the start. */
+async function shopApp(version: string): Promise<Record<string, string>> {
+  const serve = 'echo "$SHOP" > /www/shop; trap "exit 0" TERM; httpd -f -p ${PORT} -h /www & wait'
+  return {
+    Dockerfile: await dockerfile('COPY www /www', `CMD ["sh", "-c", ${JSON.stringify(serve)}]`),
+    'www/index.html': version,
+  }
+}
+
+async function shown(name: string): Promise<string> {
+  const pages = [await fetchPage(suite.api, name), await fetchPage(suite.api, name, '/shop')]
+  return pages.map((page) => page.trim()).join(' ')
+}
+
+test('a rollback serves the image, the settings and the env of the deploy it goes back to', async (t) => {
+  const { api } = suite
+  const service = await createService(t, api, await shopApp('one'), {
+    env: [{ key: 'SHOP', value: 'red' }],
+    memory_limit_mb: 64,
+  })
+  await api.call('PATCH', `/services/${service.name}/env`, { set: [{ key: 'SHOP', value: 'blue' }] })
+  await api.call('PATCH', `/services/${service.name}`, { memory_limit_mb: 128 })
+  await service.deploy(await shopApp('two'))
+  assert.equal(await shown(service.name), 'two blue')
+
+  const asked = await api.post(`/services/${service.name}/rollback`, { deploy_id: service.first.id })
+  const back = await finishedDeploy(api, asked.id)
+
+  assert.deepEqual([back.status, back.trigger, back.image], ['live', 'rollback', service.first.image])
+  assert.equal(back.commit_sha, service.first.commit_sha)
+  assert.equal(await shown(service.name), 'one red')
+  const { instances } = await api.get(`/services/${service.name}/status`)
+  const live = instances.find(({ deploy_id }: Body) => deploy_id === back.id)
+  assert.equal(live.memory_limit_bytes, 64 * 1024 * 1024)
+  // What is set stays set: the next deploy has it again.
+  const restarted = await api.post(`/services/${service.name}/restart`)
+  await finishedDeploy(api, restarted.id)
+  assert.equal(await shown(service.name), 'one blue')
+})
+
+test('a former version whose image retention removed is refused, and why is said', async (t) => {
+  const { api } = suite
+  const service = await createService(t, api, await pageApp('one'))
+  for (const text of ['two', 'three', 'four']) await service.deploy(await pageApp(text))
+
+  const { status, body } = await api.call('POST', `/services/${service.name}/rollback`, {
+    deploy_id: service.first.id,
+  })
+  assert.deepEqual([status, body.code], [400, 'invalid_request'])
+  assert.match(body.detail, /the newest 2 of a service are kept/)
+  assert.equal(await fetchPage(api, service.name), 'four')
+})
+
+test('a former version whose image somebody removed is refused before anything starts', async (t) => {
+  const { api } = suite
+  const service = await createService(t, api, await pageApp('one'))
+  await service.deploy(await pageApp('two'))
+  await until('the former version to be gone', async () => {
+    const history = await api.get(`/deploys/${service.first.id}/history`)
+    return history.at(-1).state === 'deactivated'
+  })
+  await askEngine(await ensureEngine(), `/images/${service.first.image}`, { method: 'DELETE' })
+
+  const { status, body } = await api.call('POST', `/services/${service.name}/rollback`, {
+    deploy_id: service.first.id,
+  })
+  assert.equal(status, 400)
+  assert.match(body.detail, /somebody removed it from Docker/)
+  assert.equal(await fetchPage(api, service.name), 'two')
+})

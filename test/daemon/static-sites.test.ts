@@ -1,0 +1,226 @@
+// Static sites, from a repository to a page that answers: a folder of the source, or of what its build made.
+import assert from 'node:assert/strict'
+import { existsSync, symlinkSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { ensureStaticServer } from '../../src/base-images/static-server.ts'
+import { openEngine } from '../../src/docker/client.ts'
+import { startDaemon } from '../support/daemon.ts'
+import { temporaryDirectory } from '../support/directory.ts'
+import { ensureEngine } from '../support/engine.ts'
+import { findLeftovers } from '../support/leftovers.ts'
+import { dockerfile, fetchPage, finishedDeploy, logLines, until } from '../support/service.ts'
+import { createService, daemonSuite } from '../support/suite.ts'
+
+const suite = daemonSuite()
+
+const createSite = (t: TestContext, files: Record<string, string>, settings = {}) =>
+  createService(t, suite.api, files, { type: 'static_site', ...settings })
+
+/** The first deploy of a site that cannot be built; nothing of it is left. */
+async function failureOf(t: TestContext, files: Record<string, string>, settings = {}): Promise<string> {
+  const { first } = await createSite(t, files, settings)
+  assert.deepEqual([first.status, first.phase], ['failed', 'building'])
+  await nothingLeftOf(first.id)
+  return first.error
+}
+
+async function nothingLeftOf(id: string): Promise<void> {
+  const historyOf = () => suite.api.get(`/deploys/${id}/history`)
+  await until('the cleanup', async () => ['failed', 'canceled'].includes((await historyOf()).at(-1).state))
+  assert.deepEqual(await imagesOf(id), [])
+}
+
+async function imagesOf(id: string): Promise<string[]> {
+  const { images } = await findLeftovers(suite.daemon.prefix)
+  return images.filter((name) => name.includes(id))
+}
+
+/** Which of the paths are in the live container. */
+async function filesIn(service: string, paths: string[]): Promise<string[]> {
+  const engine = openEngine(await ensureEngine())
+  const { instances } = await suite.api.get(`/services/${service}/status`)
+  const container = engine.docker.getContainer(instances[0].container_id)
+  const isThere = (path: string) =>
+    container.infoArchive({ path }).then(
+      () => true,
+      () => false,
+    )
+  const found = await Promise.all(paths.map(isThere))
+  engine.close()
+  return paths.filter((_, index) => found[index])
+}
+
+test('a folder of the source is served, without dotfiles and what .dockerignore names', async (t) => {
+  const files = {
+    'web/public/index.html': 'Hello',
+    'web/public/app.js': 'run()',
+    'web/public/drafts/one.html': 'a draft',
+    'web/public/.env': 'KEY=value',
+    'web/public/sub/.hidden': 'hidden',
+    'web/public/.well-known/security.txt': 'Contact: a@b.c',
+    'web/.dockerignore': '# not yet\npublic/drafts\n**/*.map\n',
+    'web/public/app.js.map': '{}',
+    'web/source.js': 'source',
+  }
+  const { name, first } = await createSite(t, files, { root_dir: 'web', publish_dir: 'public' })
+
+  assert.equal(first.error, null)
+  assert.deepEqual([first.status, first.port], ['live', 8080])
+  assert.equal(await fetchPage(suite.api, name), 'Hello')
+  assert.equal(await fetchPage(suite.api, name, '/.well-known/security.txt'), 'Contact: a@b.c')
+  const kept = ['index.html', 'app.js', '.well-known/security.txt']
+  const left = ['drafts', '.env', 'sub/.hidden', 'app.js.map', 'source.js', 'web', '.git', 'Dockerfile']
+  const inSite = (path: string) => `/site/${path}`
+  assert.deepEqual(await filesIn(name, [...kept, ...left].map(inSite)), kept.map(inSite))
+  assert.ok((await logLines(suite.api, first.id)).includes('the site is public of the source'))
+})
+
+test('without publish_dir the top folder is the site, and .git is not a part of it', async (t) => {
+  const { name, first } = await createSite(t, { 'index.html': 'Top', 'docs/index.html': 'Docs' })
+
+  assert.equal(first.error, null)
+  assert.equal(await fetchPage(suite.api, name), 'Top')
+  assert.equal(await fetchPage(suite.api, name, '/docs/'), 'Docs')
+  assert.match(await fetchPage(suite.api, name, '/.git/config'), /Not found/)
+  assert.deepEqual(await filesIn(name, ['/site/.git', '/site/.berth.Dockerfile']), [])
+})
+
+test('a hidden folder may be the site', async (t) => {
+  const files = { '.output/public/index.html': 'Built', '.output/secret': 's' }
+  const { name } = await createSite(t, files, { publish_dir: '.output/public' })
+
+  assert.equal(await fetchPage(suite.api, name), 'Built')
+})
+
+test('the site is taken out of what the Dockerfile made, and that is gone', async (t) => {
+  const Dockerfile = await dockerfile(
+    'WORKDIR /app',
+    'RUN mkdir -p "dist/my site" && echo Built > "dist/my site/index.html" && echo source > source.js',
+  )
+  const { name, first } = await createSite(t, { Dockerfile }, { publish_dir: 'dist/my site' })
+
+  assert.equal(first.error, null)
+  assert.equal(await fetchPage(suite.api, name), 'Built\n')
+  assert.deepEqual(await filesIn(name, ['/site/index.html', '/site/source.js', '/app']), ['/site/index.html'])
+  assert.deepEqual(await imagesOf(first.id), [`${suite.daemon.prefix}/${name}:${first.id}`])
+  assert.ok((await logLines(suite.api, first.id)).includes('the site is /app/dist/my site of the last stage'))
+})
+
+test('a last stage that is nothing but the site needs no publish_dir', async (t) => {
+  const build = await dockerfile('RUN mkdir /out && echo Whole > /out/index.html')
+  const Dockerfile = `${build.replace(/^(FROM \S+)/, '$1 AS build')}FROM scratch\nCOPY --from=build /out /\n`
+  const { name } = await createSite(
+    t,
+    { 'docker/Dockerfile': Dockerfile },
+    { dockerfile_path: 'docker/Dockerfile' },
+  )
+
+  assert.equal(await fetchPage(suite.api, name), 'Whole\n')
+})
+
+test('an app of one page answers every path, and goes on doing so in the version of then', async (t) => {
+  const { name, first } = await createSite(t, { 'index.html': 'App' }, { spa_fallback: true })
+  assert.equal(await fetchPage(suite.api, name, '/users/1'), 'App')
+
+  await suite.api.call('PATCH', `/services/${name}`, { spa_fallback: false })
+  const { id } = await suite.api.post(`/services/${name}/deploys`)
+  assert.equal((await finishedDeploy(suite.api, id)).status, 'live')
+
+  assert.match(await fetchPage(suite.api, name, '/users/1'), /Not found/)
+  const { id: rollbackId } = await suite.api.post(`/services/${name}/rollback`, { deploy_id: first.id })
+  assert.equal((await finishedDeploy(suite.api, rollbackId)).status, 'live')
+  assert.equal(await fetchPage(suite.api, name, '/users/1'), 'App')
+})
+
+test('a site that is not where it was looked for is told with what to set', async (t) => {
+  assert.match(
+    await failureOf(t, { 'a.txt': '' }),
+    /neither a Dockerfile nor an index\.html.*set publish_dir/,
+  )
+  assert.match(await failureOf(t, { 'dist/index.html': '' }), /there is one in dist: set publish_dir to dist/)
+  assert.match(await failureOf(t, { 'a.txt': '' }, { publish_dir: 'dist' }), /publish_dir dist is not in/)
+  assert.match(await failureOf(t, { dist: '' }, { publish_dir: 'dist' }), /publish_dir dist is not a folder/)
+  const app = { publish_dir: 'dist', spa_fallback: true }
+  assert.match(
+    await failureOf(t, { 'dist/a.js': '' }, app),
+    /dist has no index\.html, which spa_fallback needs/,
+  )
+  const ignored = { 'dist/index.html': '', '.dockerignore': 'dist' }
+  assert.match(await failureOf(t, ignored, { publish_dir: 'dist' }), /dist is left out by \.dockerignore/)
+  assert.match(await failureOf(t, { 'a*b/index.html': '' }, { publish_dir: 'a*b' }), /cannot be copied from/)
+})
+
+test('a folder that the last stage lacks is told by its full path', async (t) => {
+  const Dockerfile = await dockerfile('WORKDIR /app', 'RUN mkdir dist')
+
+  assert.match(await failureOf(t, { Dockerfile }), /the last stage of the Dockerfile has no \/index\.html/)
+  assert.match(
+    await failureOf(t, { Dockerfile }, { publish_dir: 'build' }),
+    /has no \/app\/build; publish_dir/,
+  )
+  assert.match(await failureOf(t, { Dockerfile }, { publish_dir: '/build' }), /has no \/build; publish_dir/)
+  const app = { publish_dir: 'dist', spa_fallback: true }
+  assert.match(await failureOf(t, { Dockerfile }, app), /has no \/app\/dist\/index\.html; publish_dir/)
+})
+
+test('a build that fails or is canceled leaves nothing of the site', async (t) => {
+  const broken = await dockerfile('RUN exit 3')
+  assert.match(await failureOf(t, { Dockerfile: broken }, { publish_dir: '/out' }), /exited with code 3/)
+
+  const Dockerfile = await dockerfile('RUN sleep 600')
+  const { name, request, repository } = await createSite(t, { 'index.html': 'One' })
+  repository.commit('Slow', { Dockerfile })
+  const { id } = await request()
+  await until('it sleeps', async () => (await shownLog(id)).includes('RUN sleep 600'))
+  await suite.api.post(`/deploys/${id}/cancel`)
+  await nothingLeftOf(id)
+  assert.equal(await fetchPage(suite.api, name), 'One')
+})
+
+/** The log so far. */
+async function shownLog(id: string): Promise<string> {
+  const lines: string[] = []
+  for await (const { data } of suite.api.events(`/deploys/${id}/logs`)) lines.push(data)
+  return lines.join('\n')
+}
+
+test('a daemon that is killed while it builds a site builds it again and leaves one image', async (t) => {
+  const build = await dockerfile('RUN mkdir /out && echo Again > /out/index.html', 'RUN sleep 2')
+  const files = { Dockerfile: build }
+  const { name, request } = await createSite(t, files, { publish_dir: '/out', deploy: false })
+  const { id } = await request()
+  await until('it sleeps', async () => (await shownLog(id)).includes('RUN sleep 2'))
+
+  await suite.daemon.kill()
+  await suite.daemon.start()
+
+  assert.equal((await finishedDeploy(suite.api, id)).error, null)
+  assert.equal(await fetchPage(suite.api, name), 'Again\n')
+  assert.deepEqual(await imagesOf(id), [`${suite.daemon.prefix}/${name}:${id}`])
+})
+
+/** A daemon on a host that has hardly any program, and where nothing was fetched before. */
+function withoutPackages(t: TestContext, ...args: string[]) {
+  const directory = temporaryDirectory(t)
+  for (const program of ['git', 'flock']) {
+    const places = (process.env.PATH ?? '').split(delimiter).map((place) => join(place, program))
+    symlinkSync(places.find(existsSync)!, join(directory, program))
+  }
+  return startDaemon(t, { args, env: { PATH: directory, XDG_CACHE_HOME: directory } })
+}
+
+test('where no server can be made the deploy says which option helps, and that helps', async (t) => {
+  const site = { type: 'static_site' }
+  const { api } = await withoutPackages(t)
+  const { first } = await createService(t, api, { 'index.html': 'Hello' }, site)
+  assert.deepEqual([first.status, first.phase], ['failed', 'building'])
+  assert.match(first.error, /there is no apt here \(--static-image names another image to use\)$/)
+
+  const engine = openEngine(await ensureEngine())
+  t.after(() => engine.close())
+  const image = await ensureStaticServer(engine, { onMake: () => {} })
+  const other = await withoutPackages(t, `--static-image=${image}`)
+  const { name } = await createService(t, other.api, { 'index.html': 'Hello' }, site)
+  assert.equal(await fetchPage(other.api, name), 'Hello')
+})

@@ -1,0 +1,215 @@
+// Bad input, over HTTP and a real store: each is refused with words that a person can act on, on every route
+// that the OpenAPI document has.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startChecked } from '../support/checked-api.ts'
+import { head } from '../support/http-context.ts'
+import { branchesOf, type Operation, operations, type Schema } from '../support/operations.ts'
+
+const jsonOperations = operations.filter(({ body }) => body?.type === 'application/json')
+
+/** About the service `web` or a registry that need not be there. */
+function addressOf({ path }: Operation): string {
+  return path.replace('/api/v1', '').replace('{id}', 'web').replace('{host}', 'registry.test')
+}
+
+function propertiesOf({ body }: Operation): [name: string, schema: Schema][] {
+  return branchesOf(body!.schema).flatMap(({ properties = {} }) =>
+    Object.entries(properties as Record<string, Schema>),
+  )
+}
+
+const typesOfJson = {
+  string: 's3cret',
+  number: 53_535.5,
+  boolean: true,
+  object: { a: 53_535 },
+  array: [53_535],
+}
+
+/** A value of each type that the field does not take. */
+function mistyped(schema: Schema): unknown[] {
+  const taken = branchesOf(schema).map(({ type }) => (type === 'integer' ? 'number' : type))
+  return Object.entries(typesOfJson).flatMap(([type, value]) => (taken.includes(type) ? [] : [value]))
+}
+
+test('every field of every body refuses other types by its name, not by the value', async (t) => {
+  const { call, create } = await startChecked(t)
+  await create({ name: 'web' })
+  let count = 0
+
+  for (const operation of jsonOperations) {
+    for (const [name, schema] of propertiesOf(operation)) {
+      for (const value of mistyped(schema)) {
+        const { status, body, text } = await call(operation.method, addressOf(operation), { [name]: value })
+        const paths = ((body.errors ?? []) as { path: string }[]).map(({ path }) => path.split('.')[0])
+        const asked = `${operation.method} ${operation.path} ${name}: ${JSON.stringify(value)}`
+        assert.deepEqual([asked, status, body.code], [asked, 400, 'invalid_request'])
+        assert.ok(paths.includes(name), `${asked} is answered ${text}`)
+        assert.doesNotMatch(text, /s3cret|53535/)
+        count++
+      }
+    }
+  }
+  assert.ok(count > 150, `only ${count} fields and types`)
+})
+
+test('every body refuses a key it does not know by its name', async (t) => {
+  const { create, refused } = await startChecked(t)
+  await create({ name: 'web' })
+
+  for (const operation of jsonOperations) {
+    for (const key of ['nmae', '__proto__', 'constructor']) {
+      const body = JSON.parse(`{"${key}": {"s3cret": 1}}`)
+      const answer = await refused(operation.method, addressOf(operation), body)
+      assert.deepEqual(answer.slice(0, 2), [400, 'invalid_request'])
+      assert.ok(answer.includes(`${key} unknown_key`), `${operation.method} ${operation.path}: ${answer}`)
+    }
+  }
+})
+
+test('a body of 2 MB is refused with its limit, or read where variables may be many', async (t) => {
+  const { call, create } = await startChecked(t)
+  await create({ name: 'web' })
+  const large = { padding: 'x'.repeat(2_000_000) }
+
+  const answers = await Promise.all(
+    jsonOperations.map(async (operation) => {
+      const { status, body } = await call(operation.method, addressOf(operation), large)
+      const errors = (body.errors ?? []) as { path: string; message: string }[]
+      return status === 413 ? body.detail : errors.find(({ path }) => path === 'padding')?.message
+    }),
+  )
+
+  const words = ['the body may have at most 1 MiB', 'is not a known key']
+  assert.deepEqual([...new Set(answers)].sort(), words.sort())
+})
+
+test('headers over the cap are refused, and the next client is served', async (t) => {
+  const api = await startChecked(t)
+  const request = (...more: string[]) => head('GET /healthz', 'Host: localhost', ...more)
+
+  const wide = await api.raw(request(`X-Wide: ${'a'.repeat(20_000)}`))
+  // The library takes a hundred; more it never answers, and hangs up.
+  const many = await api.raw(request(...Array(200).fill('X-Many: a')))
+
+  assert.match(wide.text, /^HTTP\/1\.1 400 .*the headers may have at most 16384 characters together/s)
+  assert.equal(wide.isClosed, true)
+  assert.equal(many.text, '')
+  assert.match((await api.raw(request())).text, /^HTTP\/1\.1 200 /)
+})
+
+test('bad percent-encoding in a query is read as it stands, and then refused for what it is', async (t) => {
+  const { create, refused } = await startChecked(t)
+  await create({ name: 'web' })
+
+  for (const query of ['limit=%zz', 'limit=%ff', 'limit=%', 'limit=1%001']) {
+    assert.deepEqual((await refused('GET', `/services/web/deploys?${query}`)).slice(0, 2), [
+      400,
+      'invalid_request',
+    ])
+  }
+})
+
+test('a body that nests deeper than anybody means is refused, not fatal', async (t) => {
+  const { call } = await startChecked(t)
+
+  for (const body of [
+    '['.repeat(400_000),
+    `${'['.repeat(100_000)}${']'.repeat(100_000)}`,
+    '{"name":'.repeat(50_000),
+  ]) {
+    assert.equal((await call('POST', '/services', body)).status, 400)
+  }
+})
+
+test('half a character is refused, and an escaped backslash before its digits is none', async (t) => {
+  const { call, create } = await startChecked(t)
+  const send = async (text: string) =>
+    (await call('PATCH', '/services/web', `{"start_command":"${text}"}`)).status
+  await create({ name: 'web' })
+
+  for (const text of ['\\ud800', 'a\\uDFFFb', '\\udc00\\ud800', '\\ud83d\\\\\\ude00', '\\\\\\ud83d']) {
+    assert.deepEqual([text, await send(text)], [text, 400])
+  }
+  for (const text of ['\\ud83d\\ude00', '\\\\ud800', '\\\\\\\\ud800', 'ud800', '\\uD83D\\uDE00\\\\']) {
+    assert.deepEqual([text, await send(text)], [text, 200])
+  }
+})
+
+const names: [name: string, words: RegExp][] = [
+  ['my app', /^name: must be 1 to 40 lower-case letters, digits and dashes/],
+  ['MyApp', /lower-case/],
+  ['../app', /lower-case/],
+  ['app/../../etc', /lower-case/],
+  ['app\n', /lower-case/],
+  ['localhost', /is a reserved word/],
+  [`svc-${'0'.repeat(26)}`, /must not look like an id/],
+  [`dep-${'0'.repeat(26)}`, /must not look like an id/],
+]
+
+for (const [name, words] of names) {
+  test(`the name ${JSON.stringify(name)} is refused with the rule it breaks`, async (t) => {
+    const { call } = await startChecked(t)
+    const { status, body } = await call('POST', '/services', { name })
+    assert.equal(status, 400)
+    assert.match(String(body.detail), words)
+  })
+}
+
+const sources: [body: object, words: string][] = [
+  [{ branch: '-f' }, 'branch begins with -'],
+  [{ branch: '--upload-pack=x' }, 'branch begins with -'],
+  [{ branch: 'a\nb' }, 'branch has a blank, a control character or one of ~ ^ : ? * [ \\'],
+  [{ branch: 'a\0b' }, 'branch has a blank, a control character or one of ~ ^ : ? * [ \\'],
+  [{ repo_url: 'ext::sh -c id' }, 'repository URL has a blank or a control character'],
+  [
+    { repo_url: 'ext::id' },
+    'repository URL has ::, which git takes for the name of a helper program ' +
+      '(IPv6 addresses need a host name)',
+  ],
+  [
+    { repo_url: 'file:///etc' },
+    'repository URL begins with file://; ' +
+      'use https://, http://, ssh://, git@host:owner/name or an absolute path',
+  ],
+  [{ repo_url: '/srv/$(id)' }, 'repository URL has a $ in its path, which means something to a shell'],
+  [
+    { repo_url: 'https://a:b%0d%0ac@git.test/x' },
+    'the user name or password of the repository has a control character',
+  ],
+]
+
+test('a branch or repository that git would take for something else is refused by reason', async (t) => {
+  const { call, create } = await startChecked(t)
+  await create({ name: 'web', repo_url: 'https://git.test/a/b', deploy: false })
+
+  for (const [fields, words] of sources) {
+    for (const [method, path, more] of [
+      ['POST', '/services', { name: 'x' }],
+      ['PATCH', '/services/web', {}],
+    ] as const) {
+      const { status, body } = await call(method, path, { ...more, ...fields })
+      assert.deepEqual([status, body.code, body.detail], [400, 'invalid_request', words])
+    }
+  }
+  for (const commit of ['-abcd', 'ab\ncd', 'abcd;id', '--help', 'abc']) {
+    const { status, body } = await call('POST', '/services/web/deploys', { commit })
+    assert.deepEqual([status, body.detail], [400, 'commit must be 4 to 64 hex digits'])
+  }
+})
+
+test('null for a setting that is not offered changes nothing', async (t) => {
+  const { call, create, get } = await startChecked(t)
+  const before = await create({ name: 'web' })
+
+  await call('PATCH', '/services/web', {
+    custom_domains: null,
+    watch_paths: null,
+    schedule: null,
+    name: null,
+  })
+
+  const { updated_at, ...after } = await get('web')
+  assert.deepEqual({ ...after, updated_at: before.updated_at }, before)
+})

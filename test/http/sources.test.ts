@@ -1,0 +1,104 @@
+// What a service may be made from, over HTTP and a real store.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Deploy } from '../../src/http/schemas/deploy.ts'
+import { startChecked } from '../support/checked-api.ts'
+
+const repo_url = 'https://git.test/owner/name'
+
+test('a service of an image queues a deploy that names it in its normal form', async (t) => {
+  const { create } = await startChecked(t)
+  const { image, latest_deploy } = await create({ name: 'web', image: 'nginx' })
+
+  assert.equal(image, 'nginx:latest')
+  assert.deepEqual(latest_deploy!.source, {
+    kind: 'image',
+    repo_url: null,
+    branch: null,
+    commit: null,
+    image: 'nginx:latest',
+    deploy_id: null,
+  })
+})
+
+test('repository and image exclude each other, and one gives way to the other in one PATCH', async (t) => {
+  const { call, create, refused } = await startChecked(t)
+  assert.deepEqual(await refused('POST', '/services', { name: 'web', repo_url, image: 'nginx' }), [
+    400,
+    'invalid_request',
+    'image invalid',
+  ])
+  await create({ name: 'web', repo_url })
+
+  const { status, body } = await call('PATCH', '/services/web', { image: 'nginx' })
+  assert.deepEqual([status, body.code], [409, 'conflict'])
+  assert.match(`${body.detail} ${body.hint}`, /deploys from https:\/\/git.test\/owner\/name .*clear repo_url/)
+  const moved = await call('PATCH', '/services/web', { image: 'nginx:1', repo_url: '' })
+  assert.deepEqual([moved.body.image, moved.body.repo_url], ['nginx:1', null])
+  assert.equal((await call('PATCH', '/services/web', { repo_url, image: '' })).body.image, null)
+})
+
+test('a commit is for services that are built from git', async (t) => {
+  const { create, refused } = await startChecked(t)
+  await create({ name: 'web', image: 'nginx', deploy: false })
+
+  const answer = await refused('POST', '/services/web/deploys', { commit: 'abcdef' })
+  assert.deepEqual(answer, [400, 'invalid_request'])
+})
+
+test('a service with neither source nor archive has nothing to deploy', async (t) => {
+  const { call, create, storage } = await startChecked(t)
+  const { id } = await create({ name: 'web' })
+  const deploy = () => call('POST', '/services/web/deploys', {})
+
+  assert.match(String((await deploy()).body.hint), /upload an archive/)
+  const kept = `dep-${'0'.repeat(26)}`
+  await storage.services.update(id, (row) => ({ ...row, archive_deploy_id: kept }))
+  const { source } = (await deploy()).body as Deploy
+  assert.deepEqual([source.kind, source.deploy_id], ['archive', kept])
+})
+
+test('a static site takes what Berth serves, and nothing that needs a server of its own', async (t) => {
+  const { call, create, refused } = await startChecked(t)
+  const site = { name: 'web', type: 'static_site', repo_url }
+  for (const [key, value] of Object.entries({
+    start_command: 'serve',
+    pre_deploy_command: 'migrate',
+    disk_mount_path: '/data',
+  })) {
+    const answer = await refused('POST', '/services', { ...site, [key]: value })
+    assert.deepEqual(answer, [400, 'invalid_request', `${key} invalid`])
+  }
+  const made = await create({ ...site, publish_dir: './dist/', spa_fallback: true, deploy: false })
+  assert.deepEqual([made.publish_dir, made.spa_fallback, made.internal_host], ['dist', true, 'web'])
+  // Of an image: all of it, and its WORKDIR.
+  for (const publish_dir of ['/', '.', '/app/dist']) {
+    const { body } = await call('PATCH', '/services/web', { publish_dir })
+    assert.equal(body.publish_dir, publish_dir)
+  }
+})
+
+test('what only a static site has is refused elsewhere', async (t) => {
+  const { refused } = await startChecked(t)
+  for (const [key, value] of Object.entries({ publish_dir: 'dist', spa_fallback: true })) {
+    const answer = await refused('POST', '/services', { name: 'web', [key]: value })
+    assert.deepEqual(answer, [400, 'invalid_request', `${key} invalid`])
+  }
+  const climbing = { name: 'web', type: 'static_site', publish_dir: '../dist' }
+  assert.deepEqual(await refused('POST', '/services', climbing), [
+    400,
+    'invalid_request',
+    'publish_dir invalid',
+  ])
+})
+
+test('build_env names variables, each once', async (t) => {
+  const { create, refused } = await startChecked(t)
+  const made = await create({ name: 'web', build_env: ['MODE', 'KEY'], pre_deploy_command: 'migrate' })
+
+  assert.deepEqual([made.build_env, made.pre_deploy_command], [['MODE', 'KEY'], 'migrate'])
+  for (const build_env of [['1A'], ['A', 'A'], ['A=B'], 'A']) {
+    const [status] = await refused('PATCH', '/services/web', { build_env })
+    assert.equal(status, 400)
+  }
+})
