@@ -4,9 +4,11 @@ import { ends, type HistoryLine, type Settled } from './settled.ts'
 
 /** The chart once more, on purpose by hand: a change of the chart has to be meant here too. */
 const follows: Record<string, string[]> = {
-  queued: ['running.fetching', 'running.starting', 'failing', 'canceling'],
+  queued: ['running.fetching', 'running.pulling', 'running.starting', 'failing', 'canceling'],
   'running.fetching': ['running.building', 'failing', 'canceling'],
-  'running.building': ['running.starting', 'failing', 'canceling'],
+  'running.building': ['running.preparing', 'running.starting', 'failing', 'canceling'],
+  'running.pulling': ['running.preparing', 'running.starting', 'failing', 'canceling'],
+  'running.preparing': ['running.starting', 'failing', 'canceling'],
   'running.starting': ['running.checking', 'failing', 'canceling'],
   'running.checking': ['running.switching', 'failing', 'canceling'],
   'running.switching': ['live', 'failing', 'canceling'],

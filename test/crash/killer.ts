@@ -22,6 +22,8 @@ export interface Kill {
 const phaseWeights = {
   fetching: 2,
   building: 2,
+  pulling: 2,
+  preparing: 2,
   starting: 4,
   checking: 3,
   switching: 4,

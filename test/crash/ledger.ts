@@ -19,8 +19,10 @@ export interface DeployEntry {
   answer: Body
   kind: DeployRequest['kind']
   askedCommit: string | null
-  /** How many commits the repository had when it was asked for. */
-  commitsThen: number
+  /** The deploy a rollback was asked to go back to. */
+  askedDeploy: string | null
+  /** How many versions the app had when it was asked for. */
+  versionsThen: number
   /** Its cancel was acknowledged. */
   isCanceled: boolean
 }
@@ -31,7 +33,8 @@ export interface DeployRequest {
   key: string
   body: unknown
   service: ServiceEntry
-  kind: 'create' | 'manual' | 'restart'
+  kind: 'create' | 'manual' | 'upload' | 'restart' | 'rollback'
+  versionsThen: number
   deployId: string
   answer: Body
 }

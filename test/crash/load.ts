@@ -3,11 +3,20 @@
 // Mind: what they expect in the end is written down only when the request was acknowledged.
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Body } from '../support/api.ts'
-import type { App, Flavor } from './app.ts'
+import type { App } from './app.ts'
 import type { Chance } from './chance.ts'
-import type { AskedRequest, Client } from './client.ts'
-import type { DeployEntry, DeployRequest, Ledger, ServiceEntry } from './ledger.ts'
+import type { AskedRequest } from './client.ts'
+import {
+  deployAgain,
+  deployNext,
+  type Load,
+  remember,
+  repeatRequest,
+  restart,
+  rollBack,
+  unexpected,
+} from './deploy-acts.ts'
+import type { ServiceEntry } from './ledger.ts'
 
 export interface User {
   app: App
@@ -15,14 +24,6 @@ export interface User {
   hasDisk: boolean
   /** Never deletes its service: only one that lasts has old images and old deploys. */
   isLasting: boolean
-}
-
-export interface Load {
-  client: Client
-  ledger: Ledger
-  /** Told of every deploy that was acknowledged. */
-  onDeploy: (entry: DeployEntry) => void
-  isOver: () => boolean
 }
 
 type Act = (load: Load, service: ServiceEntry, chance: Chance) => Promise<void>
@@ -34,7 +35,7 @@ const deletionPatienceMs = 120_000
 
 /** One service after the other, until it is over. */
 export async function useServices(load: Load, user: User, chance: Chance): Promise<void> {
-  await user.app.commit('good')
+  await user.app.release('good')
   while (!load.isOver()) {
     const service = await createService(load, user, chance)
     const actCount = user.isLasting ? Number.POSITIVE_INFINITY : chance.whole(3, 20)
@@ -76,6 +77,7 @@ async function actOnce(load: Load, service: ServiceEntry, chance: Chance): Promi
     deploy: 34,
     again: 8,
     restart: 12,
+    back: 10,
     scale: 12,
     env: 14,
     suspend: 6,
@@ -84,19 +86,11 @@ async function actOnce(load: Load, service: ServiceEntry, chance: Chance): Promi
   return acts[name](load, service, chance)
 }
 
-const acts: Record<'deploy' | 'again' | 'restart' | 'scale' | 'env' | 'suspend' | 'repeat', Act> = {
-  async deploy(load, service, chance) {
-    await service.app.commit(chance.choose<Flavor>({ good: 80, broken: 8, crashing: 12 }))
-    await askDeploy(load, service, 'manual', `/services/${service.id}/deploys`, {
-      clear_cache: chance.isTrue(0.1),
-    })
-  },
-  async again(load, service, chance) {
-    const { sha } = chance.pick(service.app.commits)
-    await askDeploy(load, service, 'manual', `/services/${service.id}/deploys`, { commit: sha })
-  },
-  restart: (load, service) =>
-    askDeploy(load, service, 'restart', `/services/${service.id}/restart`, undefined),
+const acts: Record<'deploy' | 'again' | 'restart' | 'back' | 'scale' | 'env' | 'suspend' | 'repeat', Act> = {
+  deploy: deployNext,
+  again: deployAgain,
+  restart,
+  back: rollBack,
   async scale({ client, ledger }, service, chance) {
     if (service.hasDisk) return
     const instances = chance.whole(1, 3)
@@ -113,29 +107,14 @@ const acts: Record<'deploy' | 'again' | 'restart' | 'scale' | 'env' | 'suspend' 
   },
 }
 
-/** The same request with the same key: it must be answered with the same deploy. */
-export async function repeatRequest(load: Load, request: DeployRequest): Promise<void> {
-  const { kind, path, deployId, key, body, service } = request
-  const answer = await load.client.ask({ method: 'POST', path, key, body })
-  load.ledger.figures.duplicates++
-  const again = kind === 'create' ? answer.body.latest_deploy : answer.body
-  if (answer.status < 300 && again?.id === deployId) return
-  const text = `${kind} ${path} gave ${deployId}, then ${answer.status} ${again?.id ?? answer.body.code}`
-  const answers = [`first answer: ${JSON.stringify(request.answer)}`, `then: ${JSON.stringify(answer.body)}`]
-  load.ledger.breach('the same key gives the same deploy', text, answers)
-  // What it set going is looked after all the same.
-  if (answer.status < 300 && again)
-    rememberDeploy(load, service, kind, again, null, service.app.commits.length)
-}
-
 async function createService(load: Load, user: User, chance: Chance): Promise<ServiceEntry> {
   const { client, ledger } = load
   const env = [{ key: 'COLOR', value: `c${chance.whole(0, 999)}` }]
   const instances = user.hasDisk ? 1 : chance.whole(1, 2)
   const body = {
     name: user.name,
-    repo_url: user.app.directory,
-    branch: 'main',
+    ...user.app.settings,
+    ...(chance.isTrue(0.4) ? { pre_deploy_command: 'sleep 0.5; echo migrated' } : {}),
     health_check_path: '/healthz',
     health_check_timeout_seconds: 60,
     drain_seconds: chance.whole(0, 2),
@@ -150,52 +129,11 @@ async function createService(load: Load, user: User, chance: Chance): Promise<Se
   const { app, name, hasDisk } = user
   const service = { id: answer.body.id as string, name, app, hasDisk, wanted, isDeleted: false }
   ledger.services.push(service)
-  remember(load, service, 'create', request, answer.body.latest_deploy)
+  const first = answer.body.latest_deploy
+  if (first) remember(load, service, 'create', request, first)
+  // An uploaded app has nothing to deploy before.
+  else await deployNext(load, service, chance)
   return service
-}
-
-async function askDeploy(
-  load: Load,
-  service: ServiceEntry,
-  kind: 'manual' | 'restart',
-  path: string,
-  body: unknown,
-): Promise<void> {
-  const request = { path, body, key: randomUUID() }
-  const commitsThen = service.app.commits.length
-  const answer = await load.client.ask({ method: 'POST', ...request })
-  if (answer.status === 202) remember(load, service, kind, request, answer.body, commitsThen)
-  // Nothing to restart yet.
-  else if (kind !== 'restart' || answer.status !== 409) unexpected(load.ledger, `POST ${path}`, answer)
-}
-
-function remember(
-  load: Load,
-  service: ServiceEntry,
-  kind: DeployRequest['kind'],
-  asked: { path: string; key: string; body: unknown },
-  answer: Body,
-  commitsThen = service.app.commits.length,
-): void {
-  load.ledger.requests.push({ ...asked, service, kind, deployId: answer.id, answer })
-  const askedCommit = (asked.body as { commit?: string } | undefined)?.commit ?? null
-  rememberDeploy(load, service, kind, answer, askedCommit, commitsThen)
-}
-
-function rememberDeploy(
-  { ledger, onDeploy }: Load,
-  service: ServiceEntry,
-  kind: DeployRequest['kind'],
-  answer: Body,
-  askedCommit: string | null,
-  commitsThen: number,
-): void {
-  const id = answer.id as string
-  // A restart may be answered with a deploy that is queued already.
-  if (ledger.deploys.has(id)) return
-  const entry = { id, service, answer, kind, askedCommit, commitsThen, isCanceled: false }
-  ledger.deploys.set(id, entry)
-  onDeploy(entry)
 }
 
 async function changeEnv({ client, ledger }: Load, service: ServiceEntry, chance: Chance): Promise<void> {
@@ -238,8 +176,4 @@ export async function deleteService(load: Load, service: ServiceEntry, chance: C
     ledger.breach('a deleted service goes', `${service.name} ${service.id} is still there after two minutes`)
     return
   }
-}
-
-function unexpected(ledger: Ledger, what: string, { status, body }: { status: number; body: Body }): void {
-  ledger.breach('requests are answered as the chart says', `${what}: ${status} ${JSON.stringify(body)}`)
 }

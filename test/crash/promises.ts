@@ -4,6 +4,8 @@ import type { Api, Body } from '../support/api.ts'
 import type { DeployEntry, Ledger } from './ledger.ts'
 import { evidenceOf, type Settled, type SettledDeploy } from './settled.ts'
 
+type RecordOf = (deployId: string) => Body | null
+
 export async function checkPromises(api: Api, ledger: Ledger, settled: Settled): Promise<void> {
   for (const deploy of settled.deploys) {
     for (const { rule, text } of breachesOf(deploy, settled)) {
@@ -54,29 +56,38 @@ function* breachesOf({ entry, record }: SettledDeploy, settled: Settled) {
     yield { rule: 'no acknowledged deploy is lost', text: 'has another service' }
   // What a restart runs again is settled when it has its turn.
   const isReuse = answer.source.kind === 'reuse' && record.source.kind === 'reuse'
-  if (!isReuse && JSON.stringify(record.source) !== JSON.stringify(answer.source)) {
+  if (!isReuse && JSON.stringify(sourceOf(record)) !== JSON.stringify(sourceOf(answer))) {
     const text = `has another source than ${JSON.stringify(answer.source)}`
     yield { rule: 'no acknowledged deploy is lost', text }
   }
+  const recordOf = (id: string) => settled.deploys.find(({ entry }) => entry.id === id)?.record ?? null
   const isServing = record.status === 'live' || record.status === 'deactivated'
   if (entry.isCanceled && record.status !== 'canceled') {
     yield { rule: 'a canceled deploy never goes on', text: `was canceled and is ${record.status}` }
   }
   if (/^internal:/.test(record.error ?? '')) yield { rule: 'no deploy is parked', text: record.error }
-  else if (record.status === 'failed') yield* failureBreach(entry, record)
+  else if (record.status === 'failed') yield* failureBreach(entry, record, recordOf)
   if (record.status === 'canceled') yield* cancelBreach(entry, record, settled)
-  if (isServing) yield* commitBreach(entry, record)
+  if (isServing) yield* versionBreach(entry, record, recordOf)
 }
 
-/** A deploy fails for what is in its repository, never for a kill. */
-function* failureBreach({ service, kind }: DeployEntry, { commit_sha, error }: Body) {
-  const flavor = service.app.find(commit_sha)?.flavor
+/** A pull adds the digest to the image that was asked for. */
+function sourceOf({ source }: Body): Body {
+  return { ...source, image: source.image?.replace(/@sha256:.*$/, '') ?? null }
+}
+
+/** A deploy fails for what its version is, never for a kill. */
+function* failureBreach({ service, kind }: DeployEntry, record: Body, recordOf: RecordOf) {
+  const { error } = record
+  const flavor = service.app.versionOf(record, recordOf)?.flavor
   if (flavor === 'broken' && /exit code: 1|code 1/.test(error)) return
   if (flavor === 'crashing' && /the instance/.test(error)) return
   if (kind === 'restart' && /nothing of this service is live/.test(error)) return
+  // Retention took the image after the rollback was accepted.
+  if (kind === 'rollback' && /the image of \S+ was removed/.test(error)) return
   yield {
     rule: 'no deploy fails because of a kill',
-    text: `a ${flavor ?? 'not fetched'} commit failed: ${error}`,
+    text: `a ${flavor ?? 'not fetched'} version failed: ${error}`,
   }
 }
 
@@ -90,14 +101,18 @@ function* cancelBreach({ isCanceled }: DeployEntry, record: Body, { deploys }: S
   } else if (!isCanceled) yield { rule, text: record.error }
 }
 
-function* commitBreach({ service, kind, askedCommit, commitsThen }: DeployEntry, { commit_sha }: Body) {
+function* versionBreach(entry: DeployEntry, record: Body, recordOf: RecordOf) {
+  const { service, kind, askedCommit, askedDeploy, versionsThen } = entry
   const rule = 'a deploy serves what it was asked for'
-  const commit = service.app.find(commit_sha)
-  if (commit?.flavor !== 'good') yield { rule, text: `went live with ${commit?.flavor} ${commit_sha}` }
-  if (askedCommit && commit_sha !== askedCommit)
-    yield { rule, text: `${askedCommit} was asked, not ${commit_sha}` }
-  if (askedCommit || kind === 'restart' || !commit) return
-  // The head of the branch, as it was when it was asked for or later.
-  if (service.app.commits.indexOf(commit) < commitsThen - 1)
-    yield { rule, text: `went live with an older ${commit_sha}` }
+  const version = service.app.versionOf(record, recordOf)
+  if (version?.flavor !== 'good') yield { rule, text: `went live with ${version?.flavor} ${version?.page}` }
+  if (askedCommit && record.commit_sha !== askedCommit)
+    yield { rule, text: `${askedCommit} was asked, not ${record.commit_sha}` }
+  if (askedDeploy && record.source.deploy_id !== askedDeploy)
+    yield { rule, text: `it should go back to ${askedDeploy}, not to ${record.source.deploy_id}` }
+  const isOfThen = askedCommit || kind === 'restart' || kind === 'rollback'
+  if (isOfThen || !version) return
+  // The newest version, as it was when it was asked for or later.
+  if (service.app.versions.indexOf(version) < versionsThen - 1)
+    yield { rule, text: `went live with an older version: ${version.page}` }
 }

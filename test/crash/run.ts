@@ -3,15 +3,20 @@
 // thing.
 import { cpSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createApp } from './app.ts'
+import { startRegistry, type TestRegistry } from '../support/registry.ts'
+import type { App } from './app.ts'
+import { createArchiveApp } from './archive-app.ts'
 import { type Chance, createChance } from './chance.ts'
 import { createClient } from './client.ts'
+import { type Load, repeatRequest } from './deploy-acts.ts'
 import { describeDocker, readDocker, untilAtRest } from './docker-state.ts'
 import { type Followers, openFollowers } from './follower.ts'
+import { createGitApp } from './git-app.ts'
 import { checkHistories } from './histories.ts'
+import { createImageApp } from './image-app.ts'
 import { type Kill, killOnce } from './killer.ts'
 import { createLedger, type Ledger } from './ledger.ts'
-import { cancelDeploys, deleteService, type Load, repeatRequest, type User, useServices } from './load.ts'
+import { cancelDeploys, deleteService, type User, useServices } from './load.ts'
 import { processesOf } from './processes.ts'
 import { checkPromises } from './promises.ts'
 import { killLine, type Outcome } from './report.ts'
@@ -30,6 +35,7 @@ export interface RunOptions {
 
 interface Run extends RunOptions {
   victim: Victim
+  registry: TestRegistry
   ledger: Ledger
   load: Load
   followers: Followers
@@ -40,6 +46,7 @@ interface Run extends RunOptions {
 
 const keepImages = 2
 const names = ['shop', 'blog', 'mail', 'wiki']
+const kinds = ['git', 'image', 'archive', 'git'] as const
 
 export async function runCrash(options: RunOptions): Promise<Outcome> {
   const beganAt = Date.now()
@@ -47,7 +54,9 @@ export async function runCrash(options: RunOptions): Promise<Outcome> {
   const onDeath = (words: string) => ledger.breach('the daemon ends only when it is killed', words)
   const args = ['--min-free-disk=16', `--keep-images=${keepImages}`]
   const victim = await openVictim({ args, onDeath })
-  const run = openRun(options, victim, ledger)
+  const cleanups: (() => unknown)[] = []
+  const registry = await startRegistry({ after: (cleanup) => void cleanups.unshift(cleanup) })
+  const run = openRun(options, victim, registry, ledger)
   let kept = true
   const leave = () => void victim.remove({ keepFiles: false }).finally(() => process.exit(130))
   process.once('SIGINT', leave).once('SIGTERM', leave)
@@ -58,10 +67,11 @@ export async function runCrash(options: RunOptions): Promise<Outcome> {
   } finally {
     process.off('SIGINT', leave).off('SIGTERM', leave)
     await victim.remove({ keepFiles: kept })
+    for (const cleanup of cleanups) await cleanup()
   }
 }
 
-function openRun(options: RunOptions, victim: Victim, ledger: Ledger): Run {
+function openRun(options: RunOptions, victim: Victim, registry: TestRegistry, ledger: Ledger): Run {
   const followers = openFollowers(victim, ledger)
   const load: Load = {
     client: createClient(victim, ledger),
@@ -70,7 +80,7 @@ function openRun(options: RunOptions, victim: Victim, ledger: Ledger): Run {
     onDeploy: ({ id }) => followers.follow(id),
   }
   const chance = createChance(options.seed)
-  const run: Run = { ...options, victim, ledger, followers, load, chance, isOver: false }
+  const run: Run = { ...options, victim, registry, ledger, followers, load, chance, isOver: false }
   return run
 }
 
@@ -133,14 +143,23 @@ async function loadAndKill(run: Run): Promise<Kill[]> {
   return kills
 }
 
-async function createUsers({ chance, victim }: Run): Promise<User[]> {
-  const count = chance.whole(2, 4)
-  const users = names.slice(0, count).map(async (name, index) => {
-    const app = await createApp(victim.directory, name, victim.prefix, chance.fork())
+/** Every kind of source has a user, and chance adds another of git. */
+async function createUsers(run: Run): Promise<User[]> {
+  const users = names.slice(0, run.chance.whole(3, 4)).map(async (name, index) => ({
+    app: await createApp(run, kinds[index]!, name),
+    name,
     // One of them has a disk: its instances stop before the next ones start.
-    return { app, name, hasDisk: index === 1, isLasting: index === 0 }
-  })
+    hasDisk: index === 1,
+    isLasting: index === 0,
+  }))
   return Promise.all(users)
+}
+
+async function createApp({ chance, victim, registry }: Run, kind: App['kind'], name: string): Promise<App> {
+  const own = chance.fork()
+  if (kind === 'image') return createImageApp(registry, name, victim.prefix, own)
+  if (kind === 'archive') return createArchiveApp(name, victim.prefix, own)
+  return createGitApp(victim.directory, name, victim.prefix, own)
 }
 
 /**

@@ -135,8 +135,10 @@ async function pageFaults(
   docker: DockerState,
   { deploys }: Settled,
 ): Promise<Fault[]> {
-  const live: Body = deploys.find((candidate) => candidate.entry.id === record.live_deploy_id)?.record
-  const wanted = live && entry.app.find(live.commit_sha)?.page
+  const recordOf = (id: string): Body =>
+    deploys.find((candidate) => candidate.entry.id === id)?.record ?? null
+  const live = recordOf(record.live_deploy_id)
+  const wanted = live && entry.app.versionOf(live, recordOf)?.page
   const faults: Fault[] = []
   for (const { name, serviceId, address, isRunning } of docker.containers) {
     if (serviceId !== entry.id || !isRunning) continue

@@ -51,6 +51,23 @@ export async function checkStored(dataDir: string, offline: Offline): Promise<vo
   }
   const work = existsSync(join(dataDir, 'work')) ? readdirSync(join(dataDir, 'work')) : []
   for (const name of work) ledger.breach(noOrphans, `the work directory ${name} is left`)
+  checkArchives(dataDir, offline)
+}
+
+/** Exactly the archives that can be deployed again: one for each service that ever had one. */
+function checkArchives(dataDir: string, { ledger, settled }: Offline): void {
+  const directory = join(dataDir, 'archives')
+  const found = existsSync(directory) ? readdirSync(directory).sort() : []
+  const uploads = settled.services.map(({ entry }) =>
+    settled.deploys
+      .filter((deploy) => deploy.entry.service === entry && deploy.entry.kind === 'upload' && deploy.record)
+      .map((deploy) => `${deploy.entry.id}.tar.gz`)
+      .sort()
+      .at(-1),
+  )
+  const wanted = uploads.filter((name) => name !== undefined).sort()
+  if (found.join() === wanted.join()) return
+  ledger.breach(noOrphans, `archives: ${wanted.join(', ')} should be there, ${found.join(', ')} are`)
 }
 
 /** Exactly the addresses of the containers that are there. */

@@ -1,0 +1,44 @@
+// An app that is uploaded: each version is an archive, and a deploy says by whose upload it came.
+import type { Body } from '../support/api.ts'
+import { packArchive } from '../support/archive.ts'
+import { type App, type Flavor, filesOf, nextVersion, type Version } from './app.ts'
+import type { Chance } from './chance.ts'
+
+export interface ArchiveApp extends App {
+  kind: 'archive'
+  /** The bytes of the newest version. */
+  archive(): Uint8Array
+  /** The upload of that deploy was acknowledged. */
+  uploaded(deployId: string, version: Version): void
+}
+
+export function createArchiveApp(name: string, nonce: string, chance: Chance): ArchiveApp {
+  const versions: Version[] = []
+  const uploads = new Map<string, Version>()
+  let newest: Uint8Array = new Uint8Array()
+
+  async function release(flavor: Flavor): Promise<Version> {
+    const version = nextVersion({ name, versions }, flavor, nonce)
+    newest = await packArchive(await filesOf(version, chance))
+    versions.push(version)
+    return version
+  }
+
+  function versionOf(record: Body, recordOf: (deployId: string) => Body | null): Version | undefined {
+    const { kind, deploy_id } = record.source
+    if (kind === 'archive') return uploads.get(deploy_id ?? record.id)
+    const reused = deploy_id ? recordOf(deploy_id) : null
+    return reused ? versionOf(reused, recordOf) : undefined
+  }
+
+  return {
+    kind: 'archive',
+    name,
+    settings: {},
+    versions,
+    release,
+    versionOf,
+    archive: () => newest,
+    uploaded: (deployId, version) => void uploads.set(deployId, version),
+  }
+}

@@ -1,0 +1,35 @@
+// An app in a git repository: each version is a commit on main.
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { run } from '../../src/base-images/command.ts'
+import { writeTree } from '../support/write-tree.ts'
+import { type App, type Flavor, filesOf, nextVersion, type Version } from './app.ts'
+import type { Chance } from './chance.ts'
+
+export async function createGitApp(root: string, name: string, nonce: string, chance: Chance): Promise<App> {
+  const directory = join(root, name)
+  const versions: Version[] = []
+  const git = (...args: string[]) =>
+    run('git', ['-c', 'user.name=Ada', '-c', 'user.email=a@b.c', ...args], { cwd: directory })
+  mkdirSync(directory, { recursive: true })
+  await git('init', '--quiet', '--initial-branch=main')
+
+  async function release(flavor: Flavor): Promise<Version> {
+    const version = nextVersion({ name, versions }, flavor, nonce)
+    writeTree(directory, await filesOf(version, chance))
+    await git('add', '--all')
+    await git('commit', '--quiet', '--message', version.page)
+    const made = { ...version, sha: (await git('rev-parse', 'HEAD')).trim() }
+    versions.push(made)
+    return made
+  }
+
+  return {
+    kind: 'git',
+    name,
+    settings: { repo_url: directory, branch: 'main' },
+    versions,
+    release,
+    versionOf: ({ commit_sha }) => versions.find(({ sha }) => sha === commit_sha),
+  }
+}
