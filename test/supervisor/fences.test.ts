@@ -1,5 +1,6 @@
 // Fences: what an actor does next waits for what it has aborted, but not for ever, and for no other actor.
 import assert from 'node:assert/strict'
+import { getEventListeners } from 'node:events'
 import { test } from 'node:test'
 import { createFences, type Fences } from '../../src/supervisor/fences.ts'
 
@@ -20,6 +21,15 @@ function guarded(fences: Fences, actorId: string) {
 function watch(order: string[], name: string, promise: Promise<unknown>): Promise<void> {
   return promise.then(() => void order.push(name))
 }
+
+test('nothing listens to the signal of an effect that has ended', async () => {
+  const fences = createFences()
+  const { signal } = new AbortController()
+  void fences.guard('dep-1', signal, Promise.resolve())
+  assert.equal(getEventListeners(signal, 'abort').length, 1)
+  await fences.settled(1000)
+  assert.deepEqual(getEventListeners(signal, 'abort'), [])
+})
 
 test('an effect that was not aborted is in nobody’s way', async () => {
   const fences = createFences()
@@ -45,6 +55,15 @@ test('the fence opens when every aborted effect of that actor has ended, however
   )
   await passing
   assert.deepEqual(order, ['one ended', 'two ended', 'passed'])
+})
+
+test('the end of one effect does not let pass what another of the same actor still holds up', async () => {
+  const fences = createFences(5)
+  const [ended, aborted] = [guarded(fences, 'dep-1'), guarded(fences, 'dep-1')]
+  aborted.abort()
+  ended.end()
+  await new Promise((resolve) => setImmediate(resolve))
+  assert.ok((await fences.pass('dep-1')).late)
 })
 
 test('an effect that began with an aborted signal counts as aborted', async () => {

@@ -9,6 +9,8 @@ import {
   eventually,
   heldEffect,
   instant,
+  openEars,
+  type Supervised,
   superviseErrands,
   temporaryStorage,
 } from '../support/supervised.ts'
@@ -170,4 +172,46 @@ test('an event that waits for an actor to come back is answered at the stop', as
   await supervisor.stop()
 
   assert.equal((await sent).applied, false)
+})
+
+test('a deadline that passed while the daemon was away leaves some time, a new one does not', async (t) => {
+  const storage = await temporaryStorage(t)
+  const [leftMs, backMs] = [Date.parse(at), Date.parse(at) + 60_000]
+  const effects = { work: heldEffect().effect }
+  const first = superviseErrands(t, { storage, effects, now: () => leftMs })
+  await first.spawn('err-1', { deadlineAt: leftMs + 1000 })
+  await first.stop()
+
+  const second = superviseErrands(t, { storage, effects, now: () => backMs })
+  await second.restore()
+  await second.spawn('err-2', { deadlineAt: backMs - 1000 })
+
+  await eventually('the new one out of time', () => storage.actors.record('err-2')?.status === 'failed')
+  assert.equal(storage.actors.record('err-1')?.status, 'working')
+})
+
+test('what goes wrong for a reason of ours is in the log, with the actor that it is about', async (t) => {
+  const storage = await temporaryStorage(t)
+  const { heard, logger } = openEars()
+  const odd = new TypeError('x is not a function')
+  const effects: Supervised['effects'] = {
+    work: ({ id }, signal) => (id === 'err-odd' ? Promise.reject(odd) : heldEffect().effect({ id }, signal)),
+    clean: () => Promise.reject(bug()),
+  }
+  const supervisor = superviseErrands(t, { storage, logger, effects })
+  await supervisor.spawn('err-odd')
+  await supervisor.spawn('err-1')
+  await assert.rejects(supervisor.send('err-1', { type: 'explode', at }))
+  await supervisor.send('err-1', { type: 'cancel', at })
+  await eventually('the restart', () => heard.length === 3)
+
+  const about = heard.map(([message, fields]) => {
+    const { err, ...rest } = fields as { err: Error }
+    return [message, rest, err.message]
+  })
+  assert.deepEqual(about, [
+    ['an effect failed for a reason of ours', { actor: 'err-odd', slot: 'work' }, 'x is not a function'],
+    ['an event was rejected', { actor: 'err-1', event: 'explode' }, 'boom'],
+    ['an actor is started again from disk', { actor: 'err-1', restarts: 1 }, 'no answer in the chart'],
+  ])
 })

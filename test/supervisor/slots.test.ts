@@ -104,7 +104,8 @@ test('at its deadline an effect is aborted with the code timeout, which names th
 
 test('an effect may say better what the deadline cut short', async (t) => {
   const unhealthy = new Failure('health_check_failed', 'no answer on port 3000')
-  const { start } = fillWork(t, (_, signal) => forever(signal).catch(() => Promise.reject(unhealthy)))
+  const lookOnceMore = () => new Promise((_, reject) => setTimeout(reject, 20, unhealthy))
+  const { start } = fillWork(t, (_, signal) => forever(signal).catch(lookOnceMore))
   const expected = { code: 'health_check_failed', message: 'no answer on port 3000', at }
   assert.deepEqual(await failureOf(start({ id: 'err-1', deadlineAt: nowMs })), expected)
 })
@@ -123,6 +124,18 @@ test('a deadline more than 24 days away is no deadline at once', async (t) => {
     Promise.race([forever(signal), new Promise((resolve) => setTimeout(resolve, 20, { at }))]),
   )
   assert.deepEqual(await toPromise(start({ id: 'err-1', deadlineAt: nowMs + 30 * day })), { at })
+})
+
+test('an effect that comes back with the daemon has half a minute, or more if it had more', async (t) => {
+  const { start } = fillWork(t, async (input) => ({ at, got: input.deadlineAt }), { isRestoring: () => true })
+  const left = [nowMs - day, nowMs + 29_999, nowMs + 60_000]
+  const got = await Promise.all(left.map((deadlineAt) => toPromise(start({ id: 'err-1', deadlineAt }))))
+  assert.deepEqual(
+    got,
+    [30_000, 30_000, 60_000].map((ms) => ({ at, got: nowMs + ms })),
+  )
+  const untimed = fillWork(t, async (input) => ({ at, got: input }), { isRestoring: () => true })
+  assert.deepEqual(await toPromise(untimed.start()), { at, got: { id: 'err-1' } })
 })
 
 test('an effect begins when the aborted one of its actor has ended', async (t) => {
@@ -204,6 +217,8 @@ test('a failure that the chart has no answer to is an error again, with its code
       ['internal_error', 'x is not a function'],
     ],
   )
-  const thrown = new TypeError('from the chart itself')
-  assert.deepEqual([thrown, 'odd', undefined].map(toError), [thrown, 'odd', undefined])
+  const thrown = new Failure('not_found', 'from the chart itself')
+  assert.equal(toError(thrown), thrown)
+  const odd = ['odd', undefined, { code: 'half' }, { message: 'half' }]
+  assert.deepEqual(odd.map(toError), odd)
 })

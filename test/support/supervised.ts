@@ -2,7 +2,7 @@
 import { rmSync } from 'node:fs'
 import type { TestContext } from 'node:test'
 import type { KindName } from '../../machines/index.ts'
-import { createLogger } from '../../src/logger.ts'
+import { createLogger, type Logger } from '../../src/logger.ts'
 import { Supervisor } from '../../src/supervisor/supervisor.ts'
 import { openStorage, type Storage } from '../../storage/index.ts'
 import { temporaryDirectory } from './directory.ts'
@@ -12,6 +12,7 @@ export type ErrandEffect = (input: { id: string }, signal: AbortSignal) => Promi
 
 export const silent = createLogger({ level: 'silent' })
 export const instant = '2026-01-01T00:00:00.000Z'
+const patienceMs = Number(process.env.BERTH_TEST_PATIENCE_MS ?? 30_000)
 
 export async function temporaryStorage(t: TestContext, directory = temporaryDirectory(t)): Promise<Storage> {
   const storage = await openStorage(directory, { onPanic: (reason) => assertNever(reason) })
@@ -29,6 +30,8 @@ function assertNever(reason: string): never {
 
 export interface Supervised {
   storage: Pick<Storage, 'actors' | 'events'>
+  logger?: Logger
+  now?: () => number
   effects?: { work?: ErrandEffect; clean?: ErrandEffect }
   version?: number
   migrate?: (snapshot: unknown, from: number) => unknown
@@ -36,12 +39,9 @@ export interface Supervised {
 }
 
 /** A supervisor of errands. Effects that are not given succeed at once. */
-export function superviseErrands(t: TestContext, { storage, effects = {}, ...kind }: Supervised) {
-  const supervisor = new Supervisor({
-    storage,
-    catalogue: { errand: { ...errand, ...kind } },
-    logger: silent,
-  })
+export function superviseErrands(t: TestContext, options: Supervised) {
+  const { storage, effects = {}, logger = silent, now = Date.now, ...kind } = options
+  const supervisor = new Supervisor({ storage, catalogue: { errand: { ...errand, ...kind } }, logger, now })
   const succeed: ErrandEffect = async () => ({ at: instant })
   supervisor.provide({ errand: { work: effects.work ?? succeed, clean: effects.clean ?? succeed } })
   t.after(() => supervisor.stop(1000))
@@ -53,6 +53,13 @@ export function superviseErrands(t: TestContext, { storage, effects = {}, ...kin
     restore: supervisor.restore.bind(supervisor),
     stop: supervisor.stop.bind(supervisor),
   }
+}
+
+/** A logger that keeps the errors it is told: their words and what they are about. */
+export function openEars() {
+  const heard: [message: string | undefined, fields: unknown][] = []
+  const error = (fields: object | string, message?: string) => void heard.push([message, fields])
+  return { heard, logger: { ...silent, error } as Logger }
 }
 
 /** An effect that waits until the test lets it go on, or until it is aborted. */
@@ -71,9 +78,9 @@ export function heldEffect() {
   return { effect, started, release: () => release?.() }
 }
 
-/** Looks again until `look` answers something; fails with `what` after half a minute. */
+/** Looks again until `look` answers something; fails with `what` after half a minute, or as the run says. */
 export async function eventually<T>(what: string, look: () => T | null | undefined | false): Promise<T> {
-  const deadline = Date.now() + 30_000
+  const deadline = Date.now() + patienceMs
   for (;;) {
     const found = look()
     if (found) return found

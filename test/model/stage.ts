@@ -1,0 +1,152 @@
+// The effects of one deploy, each of which runs until the story ends it, or until the daemon dies.
+// Mind: every start is judged at once, against what is on disk at that moment.
+import { catalogue } from '../../machines/index.ts'
+import type { SlotInput } from '../../machines/slot.ts'
+import { Failure } from '../../src/errors.ts'
+import type { Storage } from '../../storage/index.ts'
+import { deployInput, grantedTurn, sha } from '../support/deploy-life.ts'
+import { pathOf } from '../support/machine-run.ts'
+import { instant } from '../support/supervised.ts'
+import { isOpen, type Plan, slotOf } from './life.ts'
+
+interface Attempt {
+  slot: string
+  isAborted: boolean
+  succeed(): void
+  fail(): void
+}
+
+/** How an aborted effect ends. */
+export interface Late {
+  lingerMs: number
+  succeeds: boolean
+}
+
+/** Slots that leave something in the world, and those that remove it. */
+const makers = ['fetchSource', 'buildImage', 'pullImage', 'runPreDeploy', 'startInstances']
+const removers = ['removeTraces', 'drainInstances']
+
+export class Stage {
+  /** What began wrongly, and how. */
+  readonly wrongs: string[] = []
+  /** What is left in the world. */
+  readonly traces = new Set<string>()
+  begun = 0
+  readonly #actors: Storage['actors']
+  readonly #id: string
+  readonly #late: Late
+  readonly #outputs: Record<string, object>
+  readonly #inputs = new Map<string, string>()
+  #running = new Set<Attempt>()
+
+  constructor({ actors }: Storage, plan: Plan, late: Late) {
+    this.#actors = actors
+    this.#id = plan.id
+    this.#late = late
+    this.#outputs = outputsOf(plan)
+  }
+
+  get stateOnDisk(): string {
+    return pathOf((this.#actors.get(this.#id)!.snapshot as { value: unknown }).value)
+  }
+
+  get isFinal(): boolean {
+    return this.#actors.get(this.#id)!.final
+  }
+
+  /** The slot whose effect runs and was not aborted. */
+  get slot(): string | undefined {
+    return this.#current?.slot
+  }
+
+  succeed(): void {
+    this.#current?.succeed()
+  }
+
+  /** Only where the chart has an answer: what a bug does to an actor is another story. */
+  fail(): void {
+    if (isOpen(this.stateOnDisk)) this.#current?.fail()
+  }
+
+  /** The effects of one daemon: when it is dead it begins nothing. */
+  effects(isDead: () => boolean) {
+    const effectOf = (slot: string) => async (input: SlotInput, signal: AbortSignal) => {
+      if (isDead()) return never()
+      this.#judge(slot, input)
+      return this.#begin(slot, signal)
+    }
+    const slots = Object.keys(catalogue.deploy.machine.implementations.actors)
+    return Object.fromEntries(slots.map((slot) => [slot, effectOf(slot)]))
+  }
+
+  /** What ran died with its daemon: whatever becomes of it, nobody hears of it. */
+  abandon(): void {
+    this.#running = new Set()
+  }
+
+  get #current(): Attempt | undefined {
+    return [...this.#running].find(({ isAborted }) => !isAborted)
+  }
+
+  #judge(slot: string, input: SlotInput): void {
+    const wrong = (what: string) => void this.wrongs.push(`${slot} started ${what}`)
+    const done = this.#actors.history(this.#id).map(({ event }) => event)
+    const state = this.stateOnDisk
+    if (slotOf[state] !== slot) wrong(`while the disk says ${state}`)
+    if (done.includes(`${slot}.done`) || done.includes(`${slot}.failed`)) wrong('although it had ended')
+    for (const other of this.#running) wrong(`while ${other.slot} had not ended`)
+    const asked = JSON.stringify(input)
+    const before = this.#inputs.get(slot) ?? asked
+    if (asked !== before) wrong(`with ${asked} after ${before}`)
+    this.#inputs.set(slot, asked)
+  }
+
+  #begin(slot: string, signal: AbortSignal): Promise<object> {
+    this.begun++
+    const alive = this.#running
+    this.#leaveTraces(slot)
+    return new Promise((resolve, reject) => {
+      const end = (outcome: () => void) => () => {
+        if (alive.delete(attempt)) outcome()
+      }
+      const succeed = end(() => {
+        // A dead one changes nothing in the world.
+        if (alive === this.#running) this.#leaveTraces(slot)
+        if (alive === this.#running && removers.includes(slot)) this.traces.clear()
+        resolve({ at: instant, ...this.#outputs[slot] })
+      })
+      const fail = end(() => reject(new Failure('build_failed', `${slot} failed`)))
+      const attempt: Attempt = { slot, isAborted: false, succeed, fail }
+      alive.add(attempt)
+      signal.addEventListener('abort', () => {
+        attempt.isAborted = true
+        setTimeout(this.#late.succeeds ? succeed : fail, this.#late.lingerMs)
+      })
+    })
+  }
+
+  #leaveTraces(slot: string): void {
+    if (makers.includes(slot)) this.traces.add(slot)
+  }
+}
+
+function outputsOf(plan: Plan): Record<string, object> {
+  const { source } = deployInput()
+  const { formerDeployId, preDeploy, exclusive, isSuperseded } = plan
+  const image = { image: `berth/shop:${plan.id}` }
+  const reused = { image: 'berth/shop:dep-0', commitSha: sha, commitMessage: 'Before', source }
+  const noCommit = { commitSha: null, commitMessage: null }
+  return {
+    awaitTurn: {
+      ...{ ...grantedTurn, formerDeployId, preDeploy, exclusive },
+      supersededBy: isSuperseded ? 'dep-newer' : null,
+      reused: plan.source === 'reuse' ? reused : null,
+    },
+    fetchSource: plan.source === 'git' ? { commitSha: sha, commitMessage: 'Fix' } : noCommit,
+    buildImage: image,
+    pullImage: { ...image, source },
+    startInstances: { port: 3000 },
+  }
+}
+
+export const never = () => new Promise<never>(() => undefined)

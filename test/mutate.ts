@@ -1,0 +1,74 @@
+// npm run mutate -- storage/log supervisor: changes the code in small ways and tells which of the changes no
+// test of its folder notices. With words it takes the files whose path contains one of them; without, all of
+// machines/, storage/ and src/supervisor/, which is more than an hour's work.
+// Mind: the tests of changed code may hang or leave things behind: they end as a group, in a folder of
+// their own.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, renameSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describeSurvivors, isEnough, type Report, scores } from './mutate/report.ts'
+
+interface Folder {
+  path: string
+  /** What judges it: its own tests, but no model, because what chance finds today it may miss tomorrow. */
+  tests: string
+}
+
+const home = fileURLToPath(new URL('..', import.meta.url))
+const folders: Folder[] = [
+  { path: 'machines', tests: 'test/machines/*.test.ts' },
+  { path: 'storage', tests: 'test/storage/*.test.ts' },
+  { path: 'src/supervisor', tests: 'test/supervisor/!(model).test.ts' },
+]
+const stryker = join(home, 'node_modules/@stryker-mutator/core/bin/stryker.js')
+const results = join(home, '.cache/mutation')
+/** How long a test waits for what changed code may never do. */
+const patienceMs = '10000'
+
+async function main(words: string[]): Promise<number> {
+  const found: Report['files'] = {}
+  for (const folder of folders) {
+    const files = chooseFiles(folder, words)
+    if (files.length > 0) Object.assign(found, await mutate(folder, files))
+  }
+  if (Object.keys(found).length === 0) throw new Error(`no file is called like ${words.join(' or ')}`)
+  console.log([...describeSurvivors(found), '', ...scores(found)].join('\n'))
+  console.log(`\nIn detail: ${results}`)
+  return isEnough(found) ? 0 : 1
+}
+
+function chooseFiles({ path }: Folder, words: string[]): string[] {
+  const files = readdirSync(join(home, path)).map((name) => `${path}/${name}`)
+  return words.length === 0 ? files : files.filter((file) => words.some((word) => file.includes(word)))
+}
+
+async function mutate({ path, tests }: Folder, files: string[]): Promise<Report['files']> {
+  const fresh = (kind: string) => join(results, `report.${kind}`)
+  const kept = (kind: string) => join(results, `${path.replace('/', '-')}.${kind}`)
+  rmSync(fresh('json'), { force: true })
+  await runStryker(['--mutate', files.join(','), '--testFiles', tests])
+  if (!existsSync(fresh('json'))) throw new Error(`nothing was found out about ${path}`)
+  for (const kind of ['json', 'html']) renameSync(fresh(kind), kept(kind))
+  return (JSON.parse(readFileSync(kept('json'), 'utf8')) as Report).files
+}
+
+async function runStryker(options: string[]): Promise<void> {
+  const temporary = realpathSync(mkdtempSync(join(tmpdir(), 'berth-mutate-')))
+  const given = ['run', 'test/mutate/stryker.json', '--tempDirName', join(temporary, 'sandbox'), ...options]
+  const child = spawn(process.execPath, [stryker, ...given], {
+    cwd: home,
+    stdio: 'inherit',
+    detached: true,
+    env: { ...process.env, TMPDIR: temporary, BERTH_TEST_PATIENCE_MS: patienceMs },
+  })
+  const endAll = () => void process.kill(-child.pid!, 'SIGKILL')
+  process.on('SIGINT', endAll).on('SIGTERM', endAll)
+  await once(child, 'exit')
+  process.off('SIGINT', endAll).off('SIGTERM', endAll)
+  rmSync(temporary, { recursive: true, force: true })
+}
+
+process.exitCode = await main(process.argv.slice(2))

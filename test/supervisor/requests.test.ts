@@ -1,0 +1,119 @@
+// What the supervisor answers to requests that come too late, too often, or that no chart can take.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { StorageError } from '../../storage/errors.ts'
+import { withActors } from '../support/stored.ts'
+import {
+  type ErrandEffect,
+  heldEffect,
+  instant,
+  superviseErrands,
+  temporaryStorage,
+} from '../support/supervised.ts'
+
+const at = instant
+const full = new StorageError('commit_failed', 'no space left')
+
+test('an actor that does not exist gets no event, and that is said', async (t) => {
+  const storage = await temporaryStorage(t)
+  const supervisor = superviseErrands(t, { storage })
+  await assert.rejects(supervisor.send('err-9', { type: 'note', at }), {
+    code: 'not_found',
+    message: 'there is no err-9',
+  })
+})
+
+test('the request that made an actor is kept with what it was answered', async (t) => {
+  const storage = await temporaryStorage(t)
+  const supervisor = superviseErrands(t, { storage, effects: { work: heldEffect().effect } })
+  const { record } = await supervisor.spawn('err-1', {}, { eventId: 'key-1' })
+  assert.deepEqual(storage.events.get('key-1')?.body, record)
+})
+
+test('an actor that could not be stored can be asked for again', async (t) => {
+  const storage = await temporaryStorage(t)
+  let refusals = 0
+  const create: typeof storage.actors.create = (transition) => {
+    if (refusals++ === 0) return Promise.reject(full)
+    return storage.actors.create(transition)
+  }
+  const effects = { work: heldEffect().effect }
+  const supervisor = superviseErrands(t, { storage: withActors(storage, { create }), effects })
+  await assert.rejects(supervisor.spawn('err-1'), { code: 'commit_failed' })
+  assert.equal((await supervisor.spawn('err-1')).duplicate, false)
+})
+
+test('an actor whose chart refuses its input is not made', async (t) => {
+  const storage = await temporaryStorage(t)
+  const supervisor = superviseErrands(t, { storage })
+  await assert.rejects(supervisor.spawn('err-1', { isOdd: true }), {
+    code: 'internal_error',
+    message: 'an odd errand has no context',
+  })
+  assert.equal(storage.actors.record('err-1'), null)
+})
+
+test('an event that comes while the end is being written is not applied', async (t) => {
+  const storage = await temporaryStorage(t)
+  let letThrough = () => {}
+  const gate = new Promise<void>((resolve) => (letThrough = resolve))
+  const advance: typeof storage.actors.advance = (transition) =>
+    gate.then(() => storage.actors.advance(transition))
+  const supervisor = superviseErrands(t, {
+    storage: withActors(storage, { advance }),
+    effects: { work: heldEffect().effect },
+  })
+  await supervisor.spawn('err-1')
+  const finished = supervisor.send('err-1', { type: 'finish', at })
+  await new Promise((resolve) => setImmediate(resolve))
+
+  const late = await supervisor.send('err-1', { type: 'note', at })
+  letThrough()
+
+  assert.deepEqual([late.applied, (await finished).applied], [false, true])
+})
+
+test('a refused request takes those behind it with it, and the actor is back once', async (t) => {
+  const storage = await temporaryStorage(t)
+  const offered: number[] = []
+  const advance: typeof storage.actors.advance = (transition) => {
+    offered.push(transition.row.revision)
+    return offered.length === 1 ? Promise.reject(full) : storage.actors.advance(transition)
+  }
+  let begun = 0
+  const work: ErrandEffect = (input, signal) => {
+    begun++
+    return heldEffect().effect(input, signal)
+  }
+  const supervisor = superviseErrands(t, { storage: withActors(storage, { advance }), effects: { work } })
+  await supervisor.spawn('err-1')
+
+  const answers = [1, 2, 3].map(() => supervisor.send('err-1', { type: 'note', at }))
+  const told = await Promise.all(
+    answers.map((answer) => answer.catch(({ code, message }) => [code, message])),
+  )
+
+  const dropped = ['commit_failed', 'an earlier transition could not be saved']
+  assert.deepEqual(told, [['commit_failed', 'no space left'], dropped, dropped])
+  assert.equal((await supervisor.send('err-1', { type: 'note', at })).record.notes, 1)
+  assert.deepEqual([offered, begun], [[2, 2], 2])
+})
+
+test('an end that is on disk although its commit was refused is the end', async (t) => {
+  const storage = await temporaryStorage(t)
+  const advance: typeof storage.actors.advance = async (transition) => {
+    await storage.actors.advance(transition)
+    throw full
+  }
+  const supervisor = superviseErrands(t, {
+    storage: withActors(storage, { advance }),
+    effects: { work: heldEffect().effect },
+  })
+  await supervisor.spawn('err-1')
+  await assert.rejects(supervisor.send('err-1', { type: 'finish', at }), { code: 'commit_failed' })
+
+  const receipt = await supervisor.send('err-1', { type: 'note', at })
+
+  assert.deepEqual([receipt.applied, receipt.record.status], [false, 'done'])
+  assert.equal(storage.actors.get('err-1')?.parked, null)
+})

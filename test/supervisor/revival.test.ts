@@ -1,0 +1,124 @@
+// What is stored may not fit the chart of today: its actor is parked, says why, and may be asked for again.
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import type { ActorRow } from '../../storage/actors.ts'
+import type { Storage } from '../../storage/index.ts'
+import { transitionOf, withActors } from '../support/stored.ts'
+import {
+  type ErrandEffect,
+  eventually,
+  heldEffect,
+  instant,
+  openEars,
+  superviseErrands,
+  temporaryStorage,
+} from '../support/supervised.ts'
+
+const at = instant
+
+interface Stored {
+  value: string
+  children: Record<string, object>
+}
+
+/** An errand that an earlier daemon left at work, with its snapshot changed since. */
+async function leftErrand(t: TestContext, change: (snapshot: Stored) => object): Promise<Storage> {
+  const storage = await temporaryStorage(t)
+  const first = superviseErrands(t, { storage, effects: { work: heldEffect().effect } })
+  await first.spawn('err-1')
+  await first.stop()
+  const { row, ...rest } = transitionOf({ ...(storage.actors.get('err-1') as ActorRow), revision: 2 })
+  const snapshot = { ...(row.snapshot as Stored), ...change(row.snapshot as Stored) }
+  await storage.actors.advance({ ...rest, row: { ...row, snapshot } })
+  return storage
+}
+
+test('a stored state that the chart does not know parks its actor', async (t) => {
+  const storage = await leftErrand(t, () => ({ value: 'resting' }))
+  const outcome = await superviseErrands(t, { storage }).restore()
+  assert.deepEqual(outcome, { restored: 0, parked: 1 })
+  assert.match(String(storage.actors.get('err-1')?.parked), /^its snapshot does not fit: .*resting/)
+})
+
+test('an effect that was under way and that the chart does not have any more parks its actor', async (t) => {
+  const storage = await leftErrand(t, ({ children }) => ({
+    children: { ...children, fetch: { ...children.work, src: 'fetch' } },
+  }))
+  await superviseErrands(t, { storage }).restore()
+  assert.equal(storage.actors.get('err-1')?.parked, 'its effect fetch is not known any more')
+})
+
+test('an actor of a kind that nobody knows is parked, and the others go on', async (t) => {
+  const storage = await leftErrand(t, () => ({}))
+  await storage.actors.create(transitionOf({ id: 'old-1', kind: 'errand-of-old' }))
+  const outcome = await superviseErrands(t, { storage }).restore()
+  assert.deepEqual(outcome, { restored: 1, parked: 1 })
+  assert.equal(storage.actors.get('old-1')?.parked, 'nobody knows the kind errand-of-old')
+})
+
+test('an actor whose row is damaged when it is to come back is parked for that', async (t) => {
+  const storage = await temporaryStorage(t)
+  const get = () => {
+    throw new Error('the row err-1 fails its checksum')
+  }
+  const work: ErrandEffect = () => Promise.reject(Object.assign(new Error('a bug'), { code: 'bug' }))
+  const supervisor = superviseErrands(t, { storage: withActors(storage, { get }), effects: { work } })
+  await supervisor.spawn('err-1')
+  const reason = await eventually('parked', () => storage.actors.get('err-1')?.parked)
+  assert.equal(reason, 'the row err-1 fails its checksum')
+})
+
+test('an actor that cannot be marked as parked is marked as soon as the store can write', async (t) => {
+  const storage = await leftErrand(t, () => ({ value: 'resting' }))
+  const full = new Error('no space left')
+  let refusals = 0
+  const park: typeof storage.actors.park = async (...wanted) => {
+    if (++refusals <= 2) throw full
+    return storage.actors.park(...wanted)
+  }
+  const { heard, logger } = openEars()
+  await superviseErrands(t, { storage: withActors(storage, { park }), logger }).restore()
+  assert.deepEqual([refusals, storage.actors.record('err-1')?.status], [3, 'failed'])
+  const { parked: reason } = storage.actors.get('err-1')!
+  const refused = ['an actor could not be marked as parked', { err: full, actor: 'err-1' }]
+  assert.deepEqual(heard, [['an actor is parked', { actor: 'err-1', reason }], refused, refused])
+})
+
+test('a parked actor that is asked for again goes on once, however many ask', async (t) => {
+  const storage = await leftErrand(t, () => ({}))
+  await storage.actors.park('err-1', 'it kept failing', at)
+  let begun = 0
+  const work: ErrandEffect = (input, signal) => {
+    begun++
+    return heldEffect().effect(input, signal)
+  }
+  const supervisor = superviseErrands(t, { storage, effects: { work } })
+  assert.deepEqual(await supervisor.restore(), { restored: 0, parked: 0 })
+
+  const asked = await Promise.all([supervisor.spawn('err-1'), supervisor.spawn('err-1')])
+
+  assert.deepEqual([asked.map(({ duplicate }) => duplicate), begun], [[true, true], 1])
+  assert.equal(storage.actors.get('err-1')?.parked, null)
+  assert.equal((await supervisor.send('err-1', { type: 'note', at })).applied, true)
+})
+
+test('an actor that is not parked is only found when it is asked for again', async (t) => {
+  const storage = await temporaryStorage(t)
+  let begun = 0
+  const work: ErrandEffect = (input, signal) => {
+    begun++
+    return heldEffect().effect(input, signal)
+  }
+  const supervisor = superviseErrands(t, { storage, effects: { work } })
+  const made = await supervisor.spawn('err-1')
+  const found = await supervisor.spawn('err-1')
+  const record = { id: 'err-1', service_id: 'svc-1', status: 'working', notes: 0, error: null }
+  assert.deepEqual(
+    [made, found],
+    [
+      { record, duplicate: false },
+      { record, duplicate: true },
+    ],
+  )
+  assert.equal(begun, 1)
+})
