@@ -32,7 +32,6 @@ export function openEnv(store: Store, sealer: Sealer) {
     put,
     /** Only inside a commit. */
     remove: (serviceId: string) => sealed.remove(serviceId),
-    /** Reads, changes and writes in one transaction: parallel changes of different keys all survive. */
     /** Writes all of them anew, whatever was there: this puts right what is damaged. */
     replace: (serviceId: string, vars: () => EnvVar[]) =>
       store.commit(() => {
@@ -40,6 +39,7 @@ export function openEnv(store: Store, sealer: Sealer) {
         put(serviceId, replaced)
         return replaced
       }),
+    /** Reads, changes and writes in one transaction: parallel changes of different keys all survive. */
     change: (serviceId: string, change: (vars: EnvVar[]) => EnvVar[]) =>
       store.commit(() => {
         const changed = byKey(change(get(serviceId)))

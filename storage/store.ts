@@ -1,6 +1,6 @@
 // Opens LMDB and names the tables. One commit is one transaction, and nothing outside a commit writes.
 // Mind: a rejected commit is unknown, not failed; whoever needs to know reads again after a reopening.
-import { mkdirSync } from 'node:fs'
+import { closeSync, existsSync, mkdirSync, openSync, readSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { open } from 'lmdb'
 import { type Change, createChanges } from './changes.ts'
@@ -49,12 +49,18 @@ const environment = {
 } as const
 
 const closeMs = 5000
+/** What every file of LMDB has in its first page. */
+const lmdbMark = Buffer.from('dec0efbe', 'hex')
+const lmdbMarkAt = 24
 
 /** Opens, or makes, the environment in `<directory>/store`. */
 export function openStore(directory: string, options: StoreOptions): Store {
   const path = join(directory, 'store')
   mkdirSync(path, { recursive: true, mode: 0o700 })
-  const root = opening(path, () => open({ path, ...environment }))
+  const root = opening(path, () => {
+    requireStore(join(path, 'data.mdb'))
+    return open({ path, ...environment })
+  })
   const damaged = tellingEach(options.onDamage ?? (() => undefined))
   const table = <V>(name: string): Table<V> =>
     openTable(
@@ -78,6 +84,19 @@ export function openStore(directory: string, options: StoreOptions): Store {
 /** Where it is damaged a number that no reader can have seen: each is then told to begin anew. */
 function lastNumber(meta: Table<number>): number {
   return meta.peek('commit') ?? (meta.has('commit') ? Date.now() : 0)
+}
+
+/** Opening a file that is none of its own, lmdb crashes before it could say so. A new one may be empty. */
+function requireStore(path: string): void {
+  if (!existsSync(path) || statSync(path).size === 0) return
+  const file = openSync(path, 'r')
+  try {
+    const mark = Buffer.alloc(lmdbMark.length)
+    readSync(file, mark, 0, mark.length, lmdbMarkAt)
+    if (!mark.equals(lmdbMark)) throw new Error('data.mdb is no store')
+  } finally {
+    closeSync(file)
+  }
 }
 
 /** Throws `store_unusable`: a start that fails says what it was about. */

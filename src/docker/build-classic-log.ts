@@ -24,16 +24,18 @@ export interface ClassicLog {
 export interface ClassicFacts {
   /** The step that is under way: `RUN npm ci`. */
   step: string | null
-  /** The short id of the container that runs, or ran last. */
-  container: string | null
-  /** Short ids, in order, of what was made and not found in the cache. */
+  /** Short ids, in order; the last one runs, or ran last. */
+  containers: string[]
+  /** Short ids of what was there before: of `FROM` and of the cache. Empty for `FROM scratch`. */
+  baseImages: string[]
+  /** Short ids, in order, of what was made and not found in the cache. A command may have lied. */
   madeImages: string[]
   imageId: string | null
 }
 
 const stepPattern = /^Step (\d+)\/\d+ : (.*)/s
 const runningPattern = /^ ---> Running in ([0-9a-f]+)\n$/
-const imagePattern = /^ ---> ([0-9a-f]+)\n$/
+const imagePattern = /^ ---> ((?:[0-9a-f]{12})?)\n$/
 const cachePattern = /^ ---> Using cache\n$/
 const removalPattern = /^(?: ---> )?(?:Removing|Removed|Error removing) intermediate container ([0-9a-f]+)/
 /** The engine paints each piece that came from stderr. */
@@ -78,13 +80,14 @@ export function createClassicLog(onLine: BuildLine): ClassicLog {
 
 /** Follows the build by what the engine says of it. */
 function createCourse() {
-  const facts: ClassicFacts = { step: null, container: null, madeImages: [], imageId: null }
+  const facts: ClassicFacts = { step: null, containers: [], baseImages: [], madeImages: [], imageId: null }
   let stepNumber = 0
   let isRunning = false
   let isReused = false
 
   const isEndOfCommand = (text: string) =>
-    removalPattern.exec(text)?.[1] === facts.container || stepPattern.exec(text)?.[1] === `${stepNumber + 1}`
+    removalPattern.exec(text)?.[1] === facts.containers.at(-1) ||
+    stepPattern.exec(text)?.[1] === `${stepNumber + 1}`
 
   function learn(text: string): void {
     const [, number, step] = stepPattern.exec(text) ?? []
@@ -95,10 +98,16 @@ function createCourse() {
       facts.step = step.trim()
       isReused = /^FROM\s/i.test(step)
     }
-    if (container !== undefined) facts.container = container
+    if (container !== undefined) facts.containers.push(container)
     if (cachePattern.test(text)) isReused = true
-    if (image !== undefined && !isReused) facts.madeImages.push(image)
+    if (image !== undefined) learnImage(image)
     isRunning = container !== undefined
+  }
+
+  function learnImage(image: string): void {
+    // Images of other origins have no parent either: a command must not make them look like ours.
+    const isBelievable = image !== '' || (isReused && facts.containers.length === 0)
+    if (isBelievable) facts[isReused ? 'baseImages' : 'madeImages'].push(image)
   }
 
   return { facts, isOutput: (text: string) => isRunning && !isEndOfCommand(text), learn }

@@ -44,7 +44,7 @@ async function build(
   try {
     return { imageId: await attempt(engine, options.owner, request, (build) => follow(build, options, log)) }
   } catch (error) {
-    leftovers.addImages(log.facts().madeImages)
+    leftovers.addBuild(log.facts())
     // The containers of what it calls failed the engine has removed.
     if (codeOf(error) !== 'build_failed') leftovers.suspectContainers()
     throw error
@@ -79,11 +79,12 @@ function toQuery({ memoryLimitMb }: ClassicOptions): Record<string, unknown> {
 async function toBuildFailure(
   error: string,
   { memoryLimitMb }: ClassicOptions,
-  { step, container }: ClassicFacts,
+  { step, containers }: ClassicFacts,
 ): Promise<Failure> {
   const failedStep = step === null ? null : { name: step, error }
   if (memoryLimitMb === null) return new Failure('build_failed', describeBuildFailure(error, failedStep))
-  const isExceeded = container !== null && (await wasKilledForMemory(container))
+  const container = containers.at(-1)
+  const isExceeded = container !== undefined && (await wasKilledForMemory(container))
   const limit = { mib: memoryLimitMb, isExceeded }
   return new Failure('build_failed', describeBuildFailure(error, failedStep, limit))
 }

@@ -2,35 +2,41 @@
 // images without a name. Mind: an image of one build may be the cache of another, so nothing may be removed
 // while any runs.
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { ImageInspectInfo } from 'dockerode'
+import type { ClassicFacts } from './build-classic-log.ts'
 import { acceptStatus, type Engine, orNull } from './client.ts'
 import { buildHost, type Owner } from './names.ts'
 
 export interface BuildLeftovers {
-  /** Images of a build that nobody needs, by id, a later one made from the one before. */
-  addImages(ids: string[]): void
+  /** One that did not end well: nobody needs what it made. */
+  addBuild(build: BuildTraces): void
   /** The engine may have left containers; so it may before the first build, when it or we were killed. */
   suspectContainers(): void
   /** Throws what an engine call throws; then all is as it was. */
   remove(): Promise<void>
 }
 
+export type BuildTraces = Pick<ClassicFacts, 'containers' | 'baseImages' | 'madeImages'>
+
 const pauseMs = 100
 /** An engine that ends a build needs a moment for it. */
 const attempts = 50
 
 export function createBuildLeftovers(engine: Engine, owner: Owner): BuildLeftovers {
-  let images: string[] = []
+  const builds = new Set<BuildTraces>()
   let mayHoldContainers = true
   return {
-    addImages: (ids) => void images.push(...ids),
+    addBuild: (build) => void builds.add(build),
     suspectContainers() {
       mayHoldContainers = true
     },
     async remove() {
       if (mayHoldContainers) await removeContainers(engine, buildHost(owner))
       mayHoldContainers = false
-      await removeImages(engine, images)
-      images = []
+      for (const build of [...builds].toReversed()) {
+        // What the engine refused to remove, or makes only now, is looked for again the next time.
+        if ((await removeImages(engine, build)) === 0) builds.delete(build)
+      }
     },
   }
 }
@@ -61,13 +67,55 @@ async function findContainers({ docker, call }: Engine, host: string): Promise<s
   return found
 }
 
-/** What another build made its own images from has to stay, and so has what somebody gave a name. */
-async function removeImages({ docker, call }: Engine, ids: string[]): Promise<void> {
-  for (const id of ids.toReversed()) {
-    const image = docker.getImage(id)
-    const info = await orNull(call('inspect an image', () => image.inspect()))
-    if (info === null || info.RepoTags.length > 0) continue
-    const remove = call('remove an image', () => image.remove({ noprune: true }))
+/** How many were found. What another build made its own images from stays: the engine refuses to remove it. */
+async function removeImages(engine: Engine, build: BuildTraces): Promise<number> {
+  build.madeImages.push(...(await findUntold(engine, build)))
+  let found = 0
+  for (const id of build.madeImages.toReversed()) {
+    const info = await inspectImage(engine, id)
+    if (info === null || !isMadeBy(build, info)) continue
+    found++
+    const remove = engine.call('remove an image', () =>
+      engine.docker.getImage(info.Id).remove({ noprune: true }),
+    )
     await acceptStatus(409, acceptStatus(404, remove))
   }
+  return found
+}
+
+/** What the engine made when the build no longer listened. */
+async function findUntold(engine: Engine, build: BuildTraces): Promise<string[]> {
+  const { baseImages, madeImages } = build
+  const all = await engine.call('list images', (abortSignal) =>
+    engine.docker.listImages({ all: true, abortSignal }),
+  )
+  const untold: string[] = []
+  for (const image of all.toReversed()) {
+    const [id, parent] = [shortId(image.Id), shortId(image.ParentId)]
+    const parents = [...madeImages, ...untold]
+    if (madeImages.includes(id) || ![...baseImages, ...parents].includes(parent)) continue
+    const info = await inspectImage(engine, id)
+    // Of a base image there are other people's descendants, too.
+    if (info && isMadeBy({ ...build, baseImages: [], madeImages: parents }, info)) untold.push(id)
+  }
+  return untold
+}
+
+/**
+ * Asks the engine's own books, for a command may have written what looks like the engine's words; and what
+ * somebody gave a name has to stay. Steps like `COPY` have no container, and newer engines tell of none.
+ */
+function isMadeBy({ containers, baseImages, madeImages }: BuildTraces, info: ImageInspectInfo): boolean {
+  if (info.RepoTags?.length || info.RepoDigests?.length) return false
+  if (info.Container) return containers.includes(shortId(info.Container))
+  return [...baseImages, ...madeImages].includes(shortId(info.Parent))
+}
+
+function inspectImage({ docker, call }: Engine, id: string): Promise<ImageInspectInfo | null> {
+  return orNull(call('inspect an image', () => docker.getImage(id).inspect()))
+}
+
+/** As the messages of a build have it. */
+function shortId(id: string): string {
+  return id.replace(/^sha256:/, '').slice(0, 12)
 }

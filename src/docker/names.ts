@@ -22,6 +22,8 @@ export const labels = {
 export const instanceKind = 'deploy'
 /** The kind of the container that runs a command before anything of a deploy starts. */
 export const preDeployKind = 'pre-deploy'
+/** Its place beside the instances, of which there are at most 50. */
+export const preDeployIndex = 50
 export type ContainerKind = typeof instanceKind | typeof preDeployKind
 
 export function ownerLabels(owner: Owner): Record<string, string> {

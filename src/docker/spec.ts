@@ -53,7 +53,7 @@ export function containerSpec(owner: Owner, spec: InstanceSpec, host: HostTraits
     },
     NetworkingConfig: {
       EndpointsConfig: {
-        [spec.network]: { IPAMConfig: { IPv4Address: spec.address }, Aliases: [spec.serviceName] },
+        [spec.network]: { IPAMConfig: { IPv4Address: spec.address }, Aliases: aliasesOf(spec) },
       },
     },
   }
@@ -72,6 +72,11 @@ export function specHash(spec: InstanceSpec): string {
     spec.volume && [spec.volume.name, spec.volume.mountPath],
   ]
   return createHash('sha256').update(JSON.stringify(request)).digest('hex')
+}
+
+/** What only runs a command must not be called by the name of the service. */
+function aliasesOf({ kind = instanceKind, serviceName }: InstanceSpec): string[] {
+  return kind === instanceKind ? [serviceName] : []
 }
 
 function instanceLabels(owner: Owner, spec: InstanceSpec): Record<string, string> {

@@ -6,9 +6,10 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { removeTree } from '../archive/removal.ts'
 import { listImages, removeImage } from '../docker/images.ts'
-import { imageName, preDeployKind } from '../docker/names.ts'
+import { preDeployKind } from '../docker/names.ts'
 import { codeOf, messageOf } from '../errors.ts'
 import { removeFormerArchives } from './deploy/archive.ts'
+import { isOfRecord, isUsedUpTree } from './deploy/retention.ts'
 import type { Host } from './host.ts'
 
 type Parts = Pick<Host, 'storage' | 'instances' | 'engine' | 'owner' | 'settings' | 'logger'>
@@ -22,9 +23,9 @@ export async function reconcile(host: Parts): Promise<void> {
       const row = actors.get(deployId)
       return row !== null && (!row.final || row.parked !== null)
     })
-  const isKnown = (deployId: string) => unlessDamaged(() => actors.record(deployId) !== null)
+  const isKnown = (deployId: string) => actors.record(deployId) !== null
   await removeInstances(host, isCaredFor)
-  const images = await removeImages(host, isKnown, isCaredFor)
+  const images = await removeImages(host, isCaredFor)
   await removeWorkDirectories(host, isCaredFor)
   await attempt(host, 'archives', () => removeFormerArchives(host))
   await removeRows(host, isCaredFor, isKnown, images)
@@ -50,17 +51,13 @@ async function removeInstances(host: Parts, isCaredFor: (id: string) => boolean)
 }
 
 /** Answers the images that stay, by name. */
-async function removeImages(
-  host: Parts,
-  isKnown: (id: string) => boolean,
-  isCaredFor: (id: string) => boolean,
-): Promise<Set<unknown>> {
+async function removeImages(host: Parts, isCaredFor: (id: string) => boolean): Promise<Set<unknown>> {
   const images = await listImages(host.engine, host.owner)
   const names = new Set(images.map(({ name }) => name))
-  for (const { name, service, deployId, isTree } of images) {
-    const isBuilt = names.has(imageName(host.owner, service, deployId))
-    const stays = isTree ? isCaredFor(deployId) && !isBuilt : isKnown(deployId)
-    if (!stays) await attempt(host, name, () => removeImage(host.engine, host.owner, name))
+  for (const image of images) {
+    const isNeeded = isCaredFor(image.deployId) || isOfRecord(host.storage.actors, image)
+    const stays = isNeeded && !isUsedUpTree(host.owner, image, names)
+    if (!stays) await attempt(host, image.name, () => removeImage(host.engine, host.owner, image.name))
   }
   return names
 }

@@ -74,10 +74,20 @@ test('the step, its container and the images that were really made are known', (
 
   assert.deepEqual(log.facts(), {
     step: 'RUN npm ci',
-    container: '1677ec7b208f',
+    containers: ['1677ec7b208f'],
+    baseImages: ['0c72a62922f9', 'd9f3d016466b'],
     madeImages: ['39189efe6e71', '555555555555'],
     imageId: 'sha256:result',
   })
+})
+
+test('what is made from nothing has no base, and no command can claim that later', () => {
+  const log = createClassicLog(() => {})
+  const scratch = (step: number) => [{ stream: `Step ${step}/9 : FROM scratch` }, { stream: ' ---> \n' }]
+  const messages = [...scratch(1), { stream: 'Step 2/9 : RUN /a' }, { stream: ' ---> Running in 16\n' }]
+  for (const message of [...messages, ...scratch(3)]) log.push(message)
+
+  assert.deepEqual(log.facts().baseImages, [''])
 })
 
 function linesOf(all: ClassicMessage[]): string[] {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Builder } from '../../src/docker/build.ts'
 import { createClassic } from '../../src/docker/build-classic.ts'
-import { orNull } from '../../src/docker/client.ts'
+import { acceptStatus, orNull } from '../../src/docker/client.ts'
 import { buildHost, type Owner } from '../../src/docker/names.ts'
 import { buildContainers, drivers, prepareBuild } from '../support/build-site.ts'
 import { type DockerSite, openDockerSite, testOwner, until } from '../support/docker-site.ts'
@@ -122,6 +122,88 @@ test('containers that an engine left when it died in the middle of a build are r
   assert.equal((await foreign.inspect()).Id, foreign.id)
 })
 
+test('an image that the engine still made of a build that was aborted goes, too', async (t) => {
+  const site = await openDockerSite(t)
+  const { docker } = site.engine
+  const large = `RUN echo ${site.owner.prefix} && head -c 300000000 /dev/zero > /large`
+  const files = { Dockerfile: `FROM ${site.images.busybox}\n${large}` }
+  const { request } = prepareBuild(t, site.owner, files)
+  const abort = new AbortController()
+  const building = drivers.classic(site).build({ ...request, signal: abort.signal })
+  building.catch(() => {})
+  const [container] = await until('its container', async () => {
+    const ids = await buildContainers(site)
+    return ids.length > 0 && ids
+  })
+  await until('the end of its command', async () => {
+    const info = await orNull(site.engine.call('look', () => docker.getContainer(container!).inspect()))
+    return info === null || info.State.Status === 'exited'
+  })
+  abort.abort(new Error('canceled'))
+  await assert.rejects(building, /^Error: canceled$/)
+
+  assert.deepEqual(await imagesOf(site, container!), [])
+  assert.deepEqual(await buildContainers(site), [])
+})
+
+test('an image that the engine refused to remove after a build goes with the next one', async (t) => {
+  const site = await openDockerSite(t)
+  const builder = drivers.classic(site)
+  const steps = prepareSteps(t, site, 'sleep 600')
+  const { building, abort } = await beginBuild(builder, steps)
+  const made = stepImages(steps.lines)
+  const user = await site.engine.docker.createContainer({ Image: made[1]! })
+  abort()
+  await assert.rejects(building, /^Error: canceled$/)
+  assert.equal((await existing(site, made)).length, 2)
+  await user.remove()
+
+  await builder.build(prepareSteps(t, site, 'true').request)
+
+  assert.deepEqual(await existing(site, made), [])
+})
+
+test('a command that writes what the engine would does not get an image of others removed', async (t) => {
+  const site = await openDockerSite(t)
+  const { docker } = site.engine
+  const container = await docker.createContainer({ Image: site.images.node })
+  t.after(() => container.remove())
+  const { Id }: { Id: string } = await container.commit({ comment: site.owner.prefix })
+  t.after(() =>
+    acceptStatus(
+      404,
+      site.engine.call('clean up', () => docker.getImage(Id).remove()),
+    ),
+  )
+  const short = Id.replace('sha256:', '').slice(0, 12)
+  const lie = `echo 'Step 3/3 : COPY a b'; sleep 1; echo ' ---> ${short}'; sleep 1; exit 3`
+  const files = { Dockerfile: `FROM ${site.images.busybox}\nRUN ${lie}` }
+  const { request, lines } = prepareBuild(t, site.owner, files)
+
+  await assert.rejects(drivers.classic(site).build(request), { code: 'build_failed' })
+
+  assert.ok(lines.includes(`system  ---> ${short}`), lines.join('\n'))
+  assert.deepEqual(await existing(site, [Id]), [Id])
+})
+
+test('whatever kind of step made an image, it goes when the build fails', async (t) => {
+  const site = await openDockerSite(t)
+  const steps = ['WORKDIR /a', 'COPY Dockerfile .', 'ENV A=1', 'USER 1', 'CMD ["a"]', 'RUN exit 3']
+  for (const base of [site.images.busybox, 'scratch']) {
+    const Dockerfile = [`FROM ${base}`, 'COPY Dockerfile /', `LABEL a=${site.owner.prefix}`, ...steps].join(
+      '\n',
+    )
+    const { request, lines } = prepareBuild(t, site.owner, { Dockerfile })
+
+    await assert.rejects(drivers.classic(site).build(request), { code: 'build_failed' })
+
+    const told = lines.flatMap((line) => /^system {2}---> (\w{12})$/.exec(line)?.[1] ?? [])
+    const made = base === 'scratch' ? told : told.slice(1)
+    assert.equal(made.length, 7)
+    assert.deepEqual(await existing(site, made), [])
+  }
+})
+
 /** Two steps that make an image each, then `last`. */
 function prepareSteps(t: TestContext, { owner, images }: DockerSite, last: string) {
   const Dockerfile = `FROM ${images.busybox}\nRUN echo ${owner.prefix} ${last}\nENV A=1\nRUN ${last}`
@@ -149,4 +231,13 @@ async function existing({ engine }: DockerSite, ids: string[]): Promise<string[]
     ids.map((id) => orNull(engine.call('look', () => engine.docker.getImage(id).inspect()))),
   )
   return found.flatMap((info) => info?.Id ?? [])
+}
+
+/** What was made from a container, under whatever name. */
+async function imagesOf({ engine }: DockerSite, container: string): Promise<string[]> {
+  const all = await engine.docker.listImages({ all: true })
+  const details = await Promise.all(
+    all.map(({ Id }) => orNull(engine.call('look', () => engine.docker.getImage(Id).inspect()))),
+  )
+  return details.flatMap((info) => (info?.Container === container ? info.Id : []))
 }

@@ -8,8 +8,9 @@ import { removeFormerArchives, unpackSource } from '../../src/effects/deploy/arc
 import type { Host } from '../../src/effects/host.ts'
 import type { Storage } from '../../storage/index.ts'
 import { packArchive } from '../support/archive.ts'
-import { serviceRow, transitionOf } from '../support/stored.ts'
-import { temporaryStorage } from '../support/supervised.ts'
+import { temporaryDirectory } from '../support/directory.ts'
+import { flipBit, serviceRow, transitionOf } from '../support/stored.ts'
+import { silent, temporaryStorage } from '../support/supervised.ts'
 
 const none = { repo_url: null, branch: null, commit: null, image: null, deploy_id: null }
 const source = (deployId: string | null = null): DeploySource => ({
@@ -52,7 +53,7 @@ test('a replaced archive goes, unless a deploy has yet to unpack it', async (t) 
   await put(storage, 'dep-8', 'queued')
   for (let number = 1; number <= 9; number++) await keep(storage, `dep-${number}`)
 
-  await removeFormerArchives({ storage })
+  await removeFormerArchives({ storage, logger: silent })
 
   const left = await storage.archives.ids()
   assert.deepEqual(left.sort(), ['dep-4', 'dep-5', 'dep-6', 'dep-8', 'dep-9'], 'dep-9 is being committed')
@@ -85,4 +86,24 @@ test('an archive that is gone fails the deploy, and says whose it was', async (t
     code: 'source_not_found',
     message: 'the archive that was uploaded with dep-1 is gone',
   })
+})
+
+test('a service whose row is damaged keeps its archives, and keeps nobody else from losing theirs', async (t) => {
+  const directory = temporaryDirectory(t)
+  const first = await temporaryStorage(t, directory)
+  await first.services.create(serviceRow({ archive_deploy_id: 'dep-2' }))
+  await first.services.create(serviceRow({ id: 'svc-2', name: 'blog', archive_deploy_id: 'dep-4' }))
+  for (const id of ['dep-1', 'dep-2']) await put(first, id, 'deactivated')
+  for (const id of ['dep-3', 'dep-4']) {
+    const transition = transitionOf({ id, service_id: 'svc-2', final: true }, { status: 'deactivated' })
+    await first.actors.create({ ...transition, record: { ...transition.record, source: source() } })
+  }
+  for (let number = 1; number <= 4; number++) await keep(first, `dep-${number}`)
+  await first.close()
+  await flipBit(directory, 'services', 'svc-1')
+  const storage = await temporaryStorage(t, directory)
+
+  await removeFormerArchives({ storage, logger: silent })
+
+  assert.deepEqual((await storage.archives.ids()).sort(), ['dep-1', 'dep-2', 'dep-4'])
 })

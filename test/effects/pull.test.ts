@@ -6,19 +6,29 @@ import { inspectImage, tagImage } from '../../src/docker/images.ts'
 import { imageName } from '../../src/docker/names.ts'
 import { pullImage as pullFromRegistry } from '../../src/docker/pull.ts'
 import { pullImage } from '../../src/effects/deploy/pull.ts'
-import { dropPulledName, readPullNote, writePullNote } from '../../src/effects/deploy/pulled-name.ts'
+import {
+  dropPulledName,
+  readPullNote,
+  takeOffPulledName,
+  writePullNote,
+} from '../../src/effects/deploy/pulled-name.ts'
+import { removeWork } from '../../src/effects/deploy/source.ts'
 import type { Host } from '../../src/effects/host.ts'
 import { createIds } from '../../storage/ids.ts'
 import { deployInput } from '../support/deploy-life.ts'
 import { openDockerSite } from '../support/docker-site.ts'
 import { startRegistry } from '../support/registry.ts'
+import { fillDisk, smallDisk } from '../support/small-disk.ts'
 import { serviceRow } from '../support/stored.ts'
 import { temporaryStorage } from '../support/supervised.ts'
 
 const nobody = new AbortController().signal
 
+/** Only root may mount a small disk. */
+const skip = process.getuid?.() === 0 ? false : 'needs root'
+
 /** A server with one deploy of an image that is in a registry, in the middle of its pull. */
-async function openPull(t: TestContext) {
+async function openPull(t: TestContext, dataDir?: string) {
   const { engine, owner } = await openDockerSite(t)
   const storage = await temporaryStorage(t)
   await storage.services.create(serviceRow({ name: 'web' }))
@@ -26,7 +36,7 @@ async function openPull(t: TestContext) {
   const digest = await registry.push('app:v1', 'one')
   const id = createIds().newId('dep')
   const ready = async () => ({ name: 'berth', range: { first: '10.201.0.2', last: '10.201.0.9' } })
-  const settings = { dataDir: storage.directory }
+  const settings = { dataDir: dataDir ?? storage.directory }
   const host = { storage, engine, owner, settings, ready, startedAt: '' } as unknown as Host
   const image = `${registry.host}/app:v1`
   const source: DeploySource = { ...deployInput().source, kind: 'image', image }
@@ -101,4 +111,18 @@ test('a name that was here before the pull stays', async (t) => {
 
   assert.equal(source.image, exact)
   assert.deepEqual(await registry.namesOnEngine(), [name])
+})
+
+test('a full disk does not keep a cleanup from taking the name off', { skip }, async (t) => {
+  const disk = smallDisk(t, 1)
+  const { host, registry, id, name, exact, pull } = await openPull(t, disk)
+  await writePullNote(host, id, { reference: exact, pulledName: name })
+  await pull(name)
+  fillDisk(disk)
+
+  await takeOffPulledName(host, id, nobody)
+  await removeWork(host, id)
+
+  assert.deepEqual(await registry.namesOnEngine(), [])
+  assert.equal(await readPullNote(host, id), null)
 })

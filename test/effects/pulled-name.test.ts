@@ -57,3 +57,24 @@ test('who gives up waiting leaves the line, and who failed lets the next one in'
 
   assert.equal(isThirdIn, true)
 })
+
+test('who asks after another gave up waiting does not get in beside the one who has the name', async () => {
+  const steps: string[] = []
+  let leave = () => {}
+  const held = new Promise<void>((resolve) => {
+    leave = resolve
+  })
+  const first = withPulledName('a', forever, () => held.then(() => void steps.push('first ends')))
+  const abort = new AbortController()
+  const second = withPulledName('a', abort.signal, async () => assert.fail('it was aborted'))
+  abort.abort(new Error('canceled'))
+  await assert.rejects(second, /^Error: canceled$/)
+
+  const third = withPulledName('a', forever, async () => void steps.push('third begins'))
+  const other = withPulledName('b', forever, async () => void steps.push('other begins'))
+  await other
+  leave()
+  await Promise.all([first, third])
+
+  assert.deepEqual(steps, ['other begins', 'first ends', 'third begins'])
+})

@@ -99,6 +99,23 @@ test('what a site was taken out of goes with its build, whether that ended or no
   assert.deepEqual(left.sort(), [trees[0], ...images].sort())
 })
 
+test('an image that got its name after its deploy was canceled goes', async (t) => {
+  const { site, storage } = await openServer(t)
+  const ids = createIds()
+  const [canceled, live] = [ids.newId('dep'), ids.newId('dep')]
+  const nameOf = (id: string) => imageName(site.owner, 'web', id)
+  for (const [id, image] of [[canceled, null] as const, [live, nameOf(live)] as const]) {
+    const transition = transitionOf({ id, final: true })
+    await storage.actors.create({ ...transition, record: { ...transition.record, image } })
+    await tagImage(site.engine, site.owner, site.images.busybox, nameOf(id))
+  }
+
+  await reconcile(hostOf(site, storage))
+
+  const left = (await listImages(site.engine, site.owner)).map(({ name }) => name)
+  assert.deepEqual(left, [nameOf(live)])
+})
+
 test('a deploy whose row is damaged keeps all, and stops nobody from reconciling', async (t) => {
   const directory = temporaryDirectory(t)
   const first = await temporaryStorage(t, directory)

@@ -3,7 +3,7 @@
 import type { DeploySource } from '../../../machines/deploy-context.ts'
 import type { ActorRecord } from '../../../storage/actors.ts'
 import { unpackArchive } from '../../archive/unpack.ts'
-import { Failure } from '../../errors.ts'
+import { Failure, messageOf } from '../../errors.ts'
 import type { Host } from '../host.ts'
 import { freeBytes } from './disk.ts'
 import type { DeployLog } from './log.ts'
@@ -42,15 +42,26 @@ function archiveOf({ id, source }: { id: string; source: DeploySource }): string
   return source.deploy_id ?? id
 }
 
-/** Removes the archives that a newer one has replaced. Also after a crash: it goes by what is committed. */
-export async function removeFormerArchives({ storage }: Pick<Host, 'storage'>): Promise<void> {
+/**
+ * Removes the archives that a newer one has replaced. Also after a crash: it goes by what is committed. What
+ * cannot be told or removed now stays, and is tried again with the next archive: no deploy fails for it.
+ */
+export async function removeFormerArchives({ storage, logger }: Pick<Host, 'storage' | 'logger'>) {
   for (const id of await storage.archives.ids()) {
-    const serviceId = storage.actors.record(id)?.service_id
-    // Without a record its upload is not committed yet.
-    if (typeof serviceId !== 'string') continue
-    const isLast = storage.services.get(serviceId)?.archive_deploy_id === id
-    if (!isLast && !isAwaited(storage, serviceId, id)) await storage.archives.remove(id)
+    try {
+      if (isFormer(storage, id)) await storage.archives.remove(id)
+    } catch (error) {
+      logger.warn({ archive: id, reason: messageOf(error) }, 'an archive stays that may not be needed')
+    }
   }
+}
+
+function isFormer(storage: Host['storage'], archiveId: string): boolean {
+  const serviceId = storage.actors.record(archiveId)?.service_id
+  // Without a record its upload is not committed yet.
+  if (typeof serviceId !== 'string') return false
+  const isLast = storage.services.get(serviceId)?.archive_deploy_id === archiveId
+  return !isLast && !isAwaited(storage, serviceId, archiveId)
 }
 
 function isAwaited({ actors }: Host['storage'], serviceId: string, archiveId: string): boolean {

@@ -1,4 +1,5 @@
 // The end of instances: open connections may finish until the deadline, then SIGTERM, ten seconds, SIGKILL.
+import { preDeployIndex, preDeployKind } from '../../docker/names.ts'
 import { countConnections } from '../../docker/sockets.ts'
 import { type Host, isoNow } from '../host.ts'
 import { sleep, untilDone } from '../waiting.ts'
@@ -27,10 +28,12 @@ export function drainInstances(host: Host) {
 }
 
 /**
- * Stops and removes all instances of a deploy, or those from `fromIndex` on. Doing it again changes nothing.
+ * Stops and removes all instances of a deploy, with what ran before them, or those from `fromIndex` on. Doing
+ * it again changes nothing.
  */
 export async function stopInstances(host: Host, deployId: string, fromIndex = 0): Promise<void> {
-  const instances = await host.instances.list({ deployId })
+  const preDeploy = fromIndex === 0 ? await host.instances.list({ deployId, kind: preDeployKind }) : []
+  const instances = [...preDeploy, ...(await host.instances.list({ deployId }))]
   const leaving = instances.filter(({ index }) => index >= fromIndex)
   await Promise.all(
     leaving.map(async ({ name }) => {
@@ -40,10 +43,19 @@ export async function stopInstances(host: Host, deployId: string, fromIndex = 0)
   )
 }
 
+/** Removes what ran before a deploy, and its address. Nothing there is fine. */
+export async function removePreDeploy(host: Host, deployId: string): Promise<void> {
+  for (const { name } of await host.instances.list({ deployId, kind: preDeployKind })) {
+    await host.instances.remove(name)
+  }
+  await host.storage.addresses.release(deployId, preDeployIndex)
+}
+
 /** Stops the instances of deploys of a service that no actor keeps any more: those of a parked one. */
 export async function removeAbandoned(host: Host, serviceId: string): Promise<void> {
   const kept = new Set([...host.storage.actors.active('deploy', serviceId)].map(({ id }) => id))
-  const instances = await host.instances.list({ serviceId })
+  const preDeploy = await host.instances.list({ serviceId, kind: preDeployKind })
+  const instances = [...preDeploy, ...(await host.instances.list({ serviceId }))]
   for (const deployId of new Set(instances.map((instance) => instance.deployId))) {
     if (kept.has(deployId)) continue
     await stopInstances(host, deployId)

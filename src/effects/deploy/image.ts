@@ -53,7 +53,9 @@ async function buildInSlot(
   try {
     const isSite = requireRelease(host, input.id).settings.type === 'static_site'
     const make = isSite ? buildSite : buildFromDockerfile
-    const build = () => make(host, input, image, log, either)
+    // An engine that went away at the very end may have finished it all the same.
+    const isBuilt = () => inspectImage(host.engine, image)
+    const build = async () => void ((await isBuilt()) ?? (await make(host, input, image, log, either)))
     await whileEngineReturns(host, either, build, () =>
       log.say('the Docker engine went away: building again'),
     )

@@ -14,6 +14,7 @@ import type { ServiceProperty } from '../../references.ts'
 import { type Host, isoNow } from '../host.ts'
 import { whileEngineReturns } from '../waiting.ts'
 import { whileDiskIsBusy, withDisk } from './disk-claim.ts'
+import { removePreDeploy } from './drain.ts'
 import { choosePort, resolveReferences, withDefaults } from './environment.ts'
 import { openDeployLog } from './log.ts'
 
@@ -28,6 +29,7 @@ export function startInstances(host: Host) {
   return async (input: StartInput, signal: AbortSignal) => {
     const log = openDeployLog(host, input.id)
     const service = host.storage.services.get(input.serviceId)!
+    await whileEngineReturns(host, signal, () => removePreDeploy(host, input.id))
     const port = await whileEngineReturns(host, signal, () => resolveEnvironment(host, input, service))
     const count = service.instances
     // Nothing goes live unchecked: the next start of the service would bring up what was never seen to run.

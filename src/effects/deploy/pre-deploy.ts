@@ -2,16 +2,14 @@
 // migrations, most often. Mind: one that ran is never run again, also when the daemon was down as it ended.
 import type { ServiceRow } from '../../../storage/services.ts'
 import { explainExit } from '../../docker/exit.ts'
-import { preDeployKind, preDeployName } from '../../docker/names.ts'
-import { Failure } from '../../errors.ts'
+import { preDeployIndex, preDeployKind, preDeployName } from '../../docker/names.ts'
+import { codeOf, Failure, messageOf } from '../../errors.ts'
 import { type Host, isoNow } from '../host.ts'
-import { whileEngineReturns } from '../waiting.ts'
+import { sleep, whileEngineReturns } from '../waiting.ts'
 import { instanceSpec, requireRelease, resolveEnvironment, type StartInput } from './instances.ts'
 import { type DeployLog, isBegunAgain, openDeployLog } from './log.ts'
 
-/** Its address is beside those of the instances, of which there are at most 50. */
-const addressIndex = 50
-const stopGraceSeconds = 10
+const lookAgainMs = 250
 
 export function runPreDeploy(host: Host) {
   return async (input: StartInput, signal: AbortSignal) => {
@@ -26,17 +24,9 @@ export function runPreDeploy(host: Host) {
     await whileEngineReturns(host, signal, () => begin(host, input, service, name, signal))
     await whileEngineReturns(host, signal, () => copyOutput(host, name, log, signal))
     await requireSuccess(host, input, name, signal)
-    await removePreDeploy(host, input.id)
-    await host.storage.addresses.release(input.id, addressIndex)
+    // Its container stays until the next phase begins: removed before that is committed, it would run again
+    // after a crash in between.
     return { at: isoNow() }
-  }
-}
-
-/** Stops and removes what runs before a deploy. Nothing there is fine. */
-export async function removePreDeploy(host: Pick<Host, 'instances'>, deployId: string): Promise<void> {
-  for (const { name } of await host.instances.list({ deployId, kind: preDeployKind })) {
-    await host.instances.stop(name, stopGraceSeconds)
-    await host.instances.remove(name)
   }
 }
 
@@ -45,18 +35,25 @@ async function begin(host: Host, input: StartInput, service: ServiceRow, name: s
   if (found && found.state !== 'created') return
   await resolveEnvironment(host, input, service)
   const network = await host.ready(signal)
-  const address = await host.storage.addresses.take(input.id, addressIndex, network.range)
+  const address = await host.storage.addresses.take(input.id, preDeployIndex, network.range)
   const release = requireRelease(host, input.id)
-  const place = { ...input, index: addressIndex, restart: 'no', address, network: network.name } as const
+  const place = { ...input, index: preDeployIndex, restart: 'no', address, network: network.name } as const
   const spec = instanceSpec(host, service, release, place)
   const command = release.settings.pre_deploy_command
   // Without the disk: the live version has it.
   await host.instances.ensure({ ...spec, name, command, volume: null, kind: preDeployKind }, signal)
 }
 
+/** Until the command has ended. An engine whose logs nobody can read is only asked whether it has. */
 async function copyOutput(host: Host, name: string, log: DeployLog, signal: AbortSignal): Promise<void> {
-  for await (const { stream, line } of host.instances.logs(name, { follow: true, signal })) {
-    log.write(stream, line)
+  try {
+    for await (const { stream, line } of host.instances.logs(name, { follow: true, signal })) {
+      log.write(stream, line)
+    }
+  } catch (error) {
+    if (codeOf(error) !== 'docker_error') throw error
+    log.say(`its output cannot be read: ${messageOf(error)}`)
+    while ((await host.instances.inspect(name))?.state === 'running') await sleep(lookAgainMs, signal)
   }
   signal.throwIfAborted()
 }

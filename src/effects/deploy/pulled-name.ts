@@ -31,12 +31,15 @@ export async function withPulledName<T>(
   })
   const turn = Promise.all([before, done])
   turns.set(name, turn)
+  // Not when `work` ends: who gave up waiting leaves while another still has the name.
+  void turn.then(() => {
+    if (turns.get(name) === turn) turns.delete(name)
+  })
   try {
     await unlessAborted(before, signal)
     return await work()
   } finally {
     finish()
-    if (turns.get(name) === turn) turns.delete(name)
   }
 }
 
@@ -68,10 +71,15 @@ export async function writePullNote(host: Host, deployId: string, note: PullNote
 /** Takes off the name that this deploy's pull gave, if it gave one. Doing it again changes nothing. */
 export async function dropPulledName(host: Host, deployId: string, signal: AbortSignal): Promise<void> {
   const note = await readPullNote(host, deployId)
-  const name = note?.pulledName
-  if (!name) return
-  await withPulledName(name, signal, () => removePulledName(host.engine, name))
+  if (!note?.pulledName) return
+  await takeOffPulledName(host, deployId, signal)
   await writePullNote(host, deployId, { ...note, pulledName: null })
+}
+
+/** The same for a cleanup: writes nothing, for the disk may be full; the note goes with the work directory. */
+export async function takeOffPulledName(host: Host, deployId: string, signal: AbortSignal): Promise<void> {
+  const name = (await readPullNote(host, deployId))?.pulledName
+  if (name) await withPulledName(name, signal, () => removePulledName(host.engine, name))
 }
 
 function noteFile(host: Host, deployId: string): string {

@@ -1,6 +1,7 @@
 // Which images of a service stay: the newest N that were built, and those in use. Only ours ever go.
 import type { DeploySource } from '../../../machines/deploy-context.ts'
-import { listImages, removeImage } from '../../docker/images.ts'
+import { listImages, type OwnImage, removeImage } from '../../docker/images.ts'
+import { imageName, type Owner } from '../../docker/names.ts'
 import { codeOf, messageOf } from '../../errors.ts'
 import type { Host } from '../host.ts'
 
@@ -12,14 +13,33 @@ export async function removeOldImages(host: Host, serviceId: string, drainedId?:
   const service = host.storage.services.get(serviceId)
   if (!service) return
   const images = await listImages(host.engine, host.owner, service.name)
-  // A tree belongs to a build under way, which removes it.
-  const newestFirst = images
-    .filter(({ isTree }) => !isTree)
-    .sort((a, b) => (a.deployId < b.deployId ? 1 : -1))
+  const names = new Set(images.map(({ name }) => name))
+  const newestFirst = images.sort((a, b) => (a.deployId < b.deployId ? 1 : -1))
+  const versions = newestFirst.filter((image) => !image.isTree && isOfRecord(host.storage.actors, image))
+  const active = new Set([...host.storage.actors.active('deploy', serviceId)].map(({ id }) => id))
+  const strays = newestFirst.filter(
+    (image) =>
+      isUsedUpTree(host.owner, image, names) || (!versions.includes(image) && !active.has(image.deployId)),
+  )
   const inUse = imagesInUse(host, serviceId, drainedId)
-  for (const { name } of newestFirst.slice(host.settings.keepImages)) {
+  for (const { name } of [...versions.slice(host.settings.keepImages), ...strays]) {
     if (!inUse.has(name)) await removeVersion(host, serviceId, name)
   }
+}
+
+/**
+ * Whether a deploy says that this is its image. A builder may name one after it was told to stop, when the
+ * deploy has removed its traces: nobody would ever run it.
+ */
+export function isOfRecord(actors: Host['storage']['actors'], { name, deployId }: OwnImage): boolean {
+  const record = actors.record(deployId)
+  // A damaged record does not tell.
+  return record !== null && (record.image === undefined || record.image === name)
+}
+
+/** A tree is for the build of the site that is made from it. */
+export function isUsedUpTree(owner: Owner, { isTree, service, deployId }: OwnImage, names: Set<string>) {
+  return isTree && names.has(imageName(owner, service, deployId))
 }
 
 /** Somebody may be using the image by hand: then it stays, and is tried again after the next deploy. */

@@ -8,8 +8,7 @@ import { untilDone } from '../waiting.ts'
 import { removeFormerArchives } from './archive.ts'
 import { stopInstances } from './drain.ts'
 import { openDeployLog } from './log.ts'
-import { removePreDeploy } from './pre-deploy.ts'
-import { dropPulledName } from './pulled-name.ts'
+import { takeOffPulledName } from './pulled-name.ts'
 import { removeWork } from './source.ts'
 import { putInCharge } from './traffic.ts'
 
@@ -27,11 +26,10 @@ export function removeTraces(host: Host) {
     // Who follows the log need not wait for the cleanup.
     await openDeployLog(host, id).close(canceled ? outcome : `failed: ${outcome}`)
     await reapGit(id)
-    await untilDone(host, id, signal, () => dropPulledName(host, id, signal))
+    await untilDone(host, id, signal, () => takeOffPulledName(host, id, signal))
     await removeWork(host, id)
     await untilDone(host, id, signal, async () => {
       await putInCharge(host, stillLive(host, input) ? formerDeployId : null, id)
-      await removePreDeploy(host, id)
       await stopInstances(host, id)
       await removeOwnImage(host, input)
     })
