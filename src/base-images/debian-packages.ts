@@ -62,10 +62,18 @@ function choiceFile(wish: PackageWish): string {
 }
 
 async function recall(wish: PackageWish): Promise<string[] | null> {
-  const path = choiceFile(wish)
-  if (!existsSync(path)) return null
-  const files: string[] = JSON.parse(await readFile(path, 'utf8'))
-  return files.every((file) => existsSync(join(packageDirectory, file))) ? files : null
+  const files = await readChoice(choiceFile(wish))
+  return files?.every((file) => existsSync(join(packageDirectory, file))) ? files : null
+}
+
+/** A choice that cannot be read, as one that was cut when the power went, is none: apt is asked again. */
+async function readChoice(path: string): Promise<string[] | null> {
+  try {
+    const choice: unknown = JSON.parse(await readFile(path, 'utf8'))
+    return Array.isArray(choice) ? choice.map(String) : null
+  } catch {
+    return null
+  }
 }
 
 // With an empty status file apt plans for a machine that has nothing: what is installed here does not matter.

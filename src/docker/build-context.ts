@@ -1,12 +1,13 @@
 // What a build gets to see: its directory without what .dockerignore names, and the Dockerfile. Nothing is
 // read through a link that leaves the source: a tracked link to /etc/passwd must not bring the host's.
-import { readFile, realpath, stat } from 'node:fs/promises'
+import { realpath, stat } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
 import { Readable } from 'node:stream'
-import dockerignore from '@balena/dockerignore'
 import { type Pack, pack } from 'tar-stream'
 import { Failure, messageOf } from '../errors.ts'
 import { packFile, packTree, type Tree } from './context-archive.ts'
+import { readIgnoreFile } from './ignore-file.ts'
+import { type IgnoreRules, ignoreRules } from './ignore-rules.ts'
 
 export interface ContextRequest {
   contextDir: string
@@ -14,6 +15,8 @@ export interface ContextRequest {
   dockerfile: string
   /** What nothing is read from outside of; the context itself by default. */
   sourceDir?: string | undefined
+  /** Lines as of a .dockerignore, instead of those of the source. */
+  ignore?: string[] | undefined
   signal: AbortSignal
 }
 
@@ -29,17 +32,18 @@ export interface BuildContext {
 /** A Dockerfile that is no plain file of the context goes in as a copy of this name. */
 const copiedDockerfile = '.berth.Dockerfile'
 
-/** In a pattern these stand for themselves; unescaped they would reach the regular expression made of it. */
-const meantLiterally = /[+(){}|]/g
-
-/** Throws `build_failed` when there is no Dockerfile, or it or the context lies outside of the source. */
+/**
+ * Throws `build_failed` when there is no Dockerfile, or it or the context lies outside of the source, or
+ * .dockerignore is beyond its limits.
+ */
 export async function openBuildContext(request: ContextRequest): Promise<BuildContext> {
   const source = await realpath(request.sourceDir ?? request.contextDir)
   const root = await locate(source, request.contextDir, 'root directory')
   const file = await locateDockerfile(source, root, request.dockerfile)
   const isPlain = isInside(root, file) && file === join(root, request.dockerfile)
   const dockerfile = isPlain ? toArchivePath(root, file) : copiedDockerfile
-  const tree = await openTree(root, dockerfile, request.dockerfile)
+  const rules = request.ignore ? ignoreRules(request.ignore) : await readRules(root, request.dockerfile)
+  const tree = openTree(root, dockerfile, rules)
   const archive = pack().on('error', () => {})
   const packAll = async () => {
     if (!isPlain) await packFile(archive, file, dockerfile, request.signal)
@@ -68,30 +72,19 @@ async function locate(source: string, path: string, name: string): Promise<strin
 }
 
 /** The Dockerfile is always kept, as other builders do: it is read even if the image shall not hold it. */
-async function openTree(root: string, keptFile: string, dockerfile: string): Promise<Tree> {
-  const patterns = await readPatterns(root, dockerfile)
-  const rules = dockerignore.default({ ignorecase: false }).add(patterns)
-  const hasExceptions = patterns.some((pattern) => pattern.startsWith('!'))
+function openTree(root: string, keptFile: string, rules: IgnoreRules): Tree {
   return {
     root,
-    keeps: (path) => path === keptFile || !rules.ignores(path),
-    mayKeepBelow: (path) => hasExceptions || keptFile.startsWith(`${path}/`),
+    keeps: async (path) => path === keptFile || !(await rules.ignores(path)),
+    mayKeepBelow: (path) => rules.hasExceptions || keptFile.startsWith(`${path}/`),
   }
 }
 
 /** A Dockerfile's own ignore file wins over the common one. */
-async function readPatterns(root: string, dockerfile: string): Promise<string[]> {
-  const own = await readInside(root, join(root, `${dockerfile}.dockerignore`))
-  const text = own ?? (await readInside(root, join(root, '.dockerignore'))) ?? ''
-  const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/)
-  const patterns = lines.map((line) => line.trim()).filter((line) => line !== '' && !line.startsWith('#'))
-  return patterns.map((pattern) => pattern.replace(meantLiterally, '\\$&'))
-}
-
-async function readInside(root: string, path: string): Promise<string | null> {
-  const place = await realpath(path).catch(() => null)
-  if (place === null || !isInside(root, place)) return null
-  return readFile(place, 'utf8')
+async function readRules(root: string, dockerfile: string): Promise<IgnoreRules> {
+  const own = await readIgnoreFile(root, `${dockerfile}.dockerignore`)
+  const file = own ?? (await readIgnoreFile(root, '.dockerignore'))
+  return file?.rules ?? ignoreRules([])
 }
 
 function isInside(directory: string, place: string): boolean {

@@ -23,6 +23,8 @@ export interface BuildRequest {
   dockerfile: string
   /** The directory that neither of them may lead out of; `contextDir` by default. */
   sourceDir?: string
+  /** Lines as of a .dockerignore, instead of those of the source. */
+  ignore?: string[]
   tag: string
   labels: Record<string, string>
   noCache: boolean

@@ -10,15 +10,14 @@ type EntryHeader = Partial<Header> & Pick<Header, 'name'>
 
 export interface Tree {
   root: string
-  keeps(path: string): boolean
+  keeps(path: string): Promise<boolean>
   /** Whether something inside a directory that is not kept may be kept all the same. */
   mayKeepBelow(path: string): boolean
 }
 
 /** Packs what the tree keeps and closes the archive. */
 export async function packTree(archive: Pack, tree: Tree, signal: AbortSignal): Promise<void> {
-  for await (const path of walk(tree, '')) {
-    signal.throwIfAborted()
+  for await (const path of walk(tree, '', signal)) {
     await packEntry(archive, join(tree.root, path), path, signal)
   }
   archive.finalize()
@@ -44,14 +43,15 @@ export async function packFile(
   }
 }
 
-async function* walk(tree: Tree, directory: string): AsyncGenerator<string> {
+async function* walk(tree: Tree, directory: string, signal: AbortSignal): AsyncGenerator<string> {
   const entries = await readdir(join(tree.root, directory), { withFileTypes: true })
   entries.sort((a, b) => (a.name < b.name ? -1 : 1))
   for (const entry of entries) {
+    signal.throwIfAborted()
     const path = directory === '' ? entry.name : `${directory}/${entry.name}`
-    const isKept = tree.keeps(path)
+    const isKept = await tree.keeps(path)
     if (isKept) yield path
-    if (entry.isDirectory() && (isKept || tree.mayKeepBelow(path))) yield* walk(tree, path)
+    if (entry.isDirectory() && (isKept || tree.mayKeepBelow(path))) yield* walk(tree, path, signal)
   }
 }
 

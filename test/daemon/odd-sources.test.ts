@@ -51,6 +51,12 @@ test('a remote that falls silent in the middle of the pack is given up at the li
   assert.equal(first.error, 'fetching took longer than its limit of 5 s (--fetch-timeout)')
 })
 
+test('a root_dir that names a file is told as such, without a path of the host', async (t) => {
+  const { first } = await failIn(t, 'building', { app: 'a file' }, { root_dir: 'app' })
+
+  assert.equal(first.error, 'root_dir app is not a folder')
+})
+
 test('a remote that nobody answers at, or whose host nobody knows, is told as such', async (t) => {
   const away = await failIn(t, 'fetching', {}, { repo_url: 'http://user:hush@127.0.0.1:9/app' })
   const unknown = await failIn(t, 'fetching', {}, { repo_url: 'https://git.invalid/owner/app' })

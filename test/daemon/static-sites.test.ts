@@ -141,6 +141,7 @@ test('a site that is not where it was looked for is told with what to set', asyn
   assert.match(await failureOf(t, { 'dist/index.html': '' }), /there is one in dist: set publish_dir to dist/)
   assert.match(await failureOf(t, { 'a.txt': '' }, { publish_dir: 'dist' }), /publish_dir dist is not in/)
   assert.match(await failureOf(t, { dist: '' }, { publish_dir: 'dist' }), /publish_dir dist is not a folder/)
+  assert.equal(await failureOf(t, { web: '' }, { root_dir: 'web' }), 'root_dir web is not a folder')
   const app = { publish_dir: 'dist', spa_fallback: true }
   assert.match(
     await failureOf(t, { 'dist/a.js': '' }, app),
@@ -149,6 +150,13 @@ test('a site that is not where it was looked for is told with what to set', asyn
   const ignored = { 'dist/index.html': '', '.dockerignore': 'dist' }
   assert.match(await failureOf(t, ignored, { publish_dir: 'dist' }), /dist is left out by \.dockerignore/)
   assert.match(await failureOf(t, { 'a*b/index.html': '' }, { publish_dir: 'a*b' }), /cannot be copied from/)
+})
+
+test('a .dockerignore beyond its limits fails a site in words', async (t) => {
+  const large = { 'index.html': '', '.dockerignore': 'a\n'.repeat(200_000) }
+  assert.equal(await failureOf(t, large), '.dockerignore is larger than 256 KiB')
+  const folder = { 'index.html': '', '.dockerignore/a': '' }
+  assert.equal(await failureOf(t, folder), '.dockerignore is not a file')
 })
 
 test('a folder that the last stage lacks is told by its full path', async (t) => {

@@ -1,29 +1,24 @@
 // What a build is made from: the Dockerfile of the source, and what of the env and the stored credentials it
 // may use. Mind: an argument is readable in the image for ever, a secret only by the step that mounts it.
-import { access } from 'node:fs/promises'
 import { join, normalize, relative } from 'node:path'
 import type { EnvVar } from '../../../storage/env.ts'
 import type { BuildRequest } from '../../docker/build.ts'
-import { Failure } from '../../errors.ts'
+import { codeOf, Failure } from '../../errors.ts'
 import type { Host } from '../host.ts'
 import { resolveReferences } from './environment.ts'
 import { lookUp, requireRelease } from './instances.ts'
 import type { DeployLog } from './log.ts'
-import { checkoutDirectory, resolveInside } from './source.ts'
+import { checkoutDirectory, isThere, resolveInside, resolveRoot } from './source.ts'
 import { starterFor } from './starter.ts'
 
 /** Where the Dockerfile is. Without one the failure says where it looked, and the log shows a starter. */
 export async function findDockerfile(host: Host, deployId: string, log: DeployLog) {
   const { settings } = requireRelease(host, deployId)
   const checkout = checkoutDirectory(host, deployId)
-  const contextDir = await resolveInside(checkout, settings.root_dir ?? '.', 'root_dir')
+  const contextDir = await resolveRoot(host, deployId, settings)
   const wanted = settings.dockerfile_path ?? 'Dockerfile'
   const shown = normalize(join(settings.root_dir ?? '.', wanted))
-  const exists = await access(join(contextDir, wanted)).then(
-    () => true,
-    () => false,
-  )
-  if (!exists) {
+  if (!(await isThere(join(contextDir, wanted)))) {
     for (const line of await starterFor(contextDir, shown)) log.say(line)
     throw new Failure('dockerfile_not_found', `there is no ${shown} in the source`)
   }
@@ -53,7 +48,8 @@ export function buildInputs(
 function resolvable(host: Host, one: EnvVar): EnvVar[] {
   try {
     return resolveReferences([one], (kind, name, property) => lookUp(host, kind, name, property))
-  } catch {
+  } catch (error) {
+    if (codeOf(error) !== 'unresolved_reference') throw error
     return []
   }
 }

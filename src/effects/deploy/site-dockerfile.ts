@@ -1,6 +1,7 @@
 // The Dockerfile that puts a site into the static server's image, and what of the source goes in. Pure.
 import { posix } from 'node:path'
 import { siteOwner } from '../../base-images/static-server-files.ts'
+import { ignoreLines } from '../../docker/ignore-rules.ts'
 import { codeOf, Failure, messageOf } from '../../errors.ts'
 
 export interface Site {
@@ -38,19 +39,16 @@ export function isMissing(error: unknown): boolean {
  * Lines of a .dockerignore that keep the site's folder without its dotfiles, but for those of .well-known.
  * `rules` are the person's own, which lie in and speak of the folder `root`.
  */
-export function siteIgnore(folder: string, root: string, rules: string): string {
-  const own = rules
-    .replace(/^\uFEFF/, '')
-    .split(/\r?\n/)
-    .map((line) => line.trim())
-    .filter((line) => line !== '' && !line.startsWith('#'))
-    .map((line) => (line.startsWith('!') ? `!${rooted(line.slice(1))}` : rooted(line)))
+export function siteIgnore(folder: string, root: string, rules: string): string[] {
+  const own = ignoreLines(rules).map(({ line }) =>
+    line.startsWith('!') ? `!${rooted(line.slice(1))}` : rooted(line),
+  )
   function rooted(pattern: string): string {
     return posix.join(literal(root), pattern.trim())
   }
   const site = literal(folder)
   const hidden = [`${site}/**/.*`, `!${site}/.well-known`, `${site}/.well-known/**/.*`]
-  return [...['*', `!${site}`], ...own, ...hidden, ''].join('\n')
+  return ['*', `!${site}`, ...own, ...hidden]
 }
 
 /** COPY and .dockerignore take these for patterns or variables, and their ways to say otherwise differ. */

@@ -1,7 +1,8 @@
 // Fetching the source of a deploy: a checkout in the data directory, gone again when the image is built.
-import { mkdir, realpath } from 'node:fs/promises'
+import { access, mkdir, realpath, stat } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import type { DeploySource } from '../../../machines/deploy-context.ts'
+import type { ServiceSettings } from '../../../storage/services.ts'
 import { removeTree } from '../../archive/removal.ts'
 import { Failure } from '../../errors.ts'
 import { checkoutSource } from '../../git/checkout.ts'
@@ -66,14 +67,32 @@ export async function removeWork(host: Host, deployId: string): Promise<void> {
   await removeTree(workDirectory(host, deployId))
 }
 
+/** The folder that `root_dir` names. Throws `source_not_found` when there is none, or it leads out. */
+export async function resolveRoot(
+  host: Host,
+  deployId: string,
+  { root_dir }: Pick<ServiceSettings, 'root_dir'>,
+): Promise<string> {
+  const root = await resolveInside(checkoutDirectory(host, deployId), root_dir ?? '.', 'root_dir')
+  if ((await stat(root)).isDirectory()) return root
+  throw new Failure('source_not_found', `root_dir ${root_dir} is not a folder`)
+}
+
 /** A path inside the checkout, links followed. Throws `source_not_found` when it is missing or leads out. */
 export async function resolveInside(checkout: string, path: string, what: string): Promise<string> {
   const root = await realpath(checkout)
   const resolved = await realpath(join(root, path)).catch(() => null)
-  if (resolved === null) throw new Failure('source_not_found', `${what} ${path} is not in the repository`)
+  if (resolved === null) throw new Failure('source_not_found', `${what} ${path} is not in the source`)
   const inside = relative(root, resolved)
   if (inside === '..' || inside.startsWith('../')) {
-    throw new Failure('source_not_found', `${what} ${path} leads out of the repository`)
+    throw new Failure('source_not_found', `${what} ${path} leads out of the source`)
   }
   return resolved
+}
+
+export function isThere(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  )
 }

@@ -1,9 +1,10 @@
 // Building a static site: a folder of the source, or of what its Dockerfile made, in the image of a server.
 // Mind: with a Dockerfile there are two builds, and an image in between that must not outlive them.
-import { access, mkdir, readFile, realpath, stat, writeFile } from 'node:fs/promises'
+import { mkdir, realpath, stat, writeFile } from 'node:fs/promises'
 import { join, posix, relative } from 'node:path'
 import type { ServiceSettings } from '../../../storage/services.ts'
 import { ensureStaticServer } from '../../base-images/static-server.ts'
+import { readIgnoreFile } from '../../docker/ignore-file.ts'
 import { inspectImage, removeImage } from '../../docker/images.ts'
 import { labels, ownerLabels, treeName } from '../../docker/names.ts'
 import { Failure, messageOf } from '../../errors.ts'
@@ -12,7 +13,7 @@ import { buildInputs, findDockerfile } from './dockerfile.ts'
 import { requireRelease } from './instances.ts'
 import type { DeployLog } from './log.ts'
 import { isMissing, type Site, siteDockerfile, siteIgnore } from './site-dockerfile.ts'
-import { checkoutDirectory, generatedDirectory, resolveInside, workDirectory } from './source.ts'
+import { generatedDirectory, isThere, resolveInside, resolveRoot, workDirectory } from './source.ts'
 
 interface SiteInput {
   id: string
@@ -42,7 +43,7 @@ export async function buildSite(
 ): Promise<void> {
   const { settings } = requireRelease(host, input.id)
   const build = { host, input, settings, image, log, signal }
-  const root = await resolveInside(checkoutDirectory(host, input.id), settings.root_dir ?? '.', 'root_dir')
+  const root = await resolveRoot(host, input.id, settings)
   const hasDockerfile = settings.dockerfile_path !== null || (await isThere(join(root, 'Dockerfile')))
   await (hasDockerfile ? buildFromDockerfile(build) : buildFromSource(build, root))
 }
@@ -54,7 +55,7 @@ async function buildFromSource(build: SiteBuild, root: string): Promise<void> {
   // The context is the deploy's whole work directory, so that the Dockerfile is not a part of the site.
   const contextDir = await realpath(workDirectory(host, input.id))
   const [site, rulesRoot] = [relative(contextDir, folder), relative(contextDir, root)]
-  const ignore = siteIgnore(site, rulesRoot, await readRules(root))
+  const ignore = siteIgnore(site, rulesRoot, (await readIgnoreFile(root, '.dockerignore'))?.text ?? '')
   const found = { from: null, folder: site, needsIndex: false }
   await buildServer(build, contextDir, ignore, found).catch((error: unknown) => {
     if (!isMissing(error)) throw error
@@ -95,11 +96,6 @@ async function unsaid(root: string): Promise<Failure> {
   return new Failure('site_not_found', `${trouble}; set publish_dir to the folder of the site`)
 }
 
-async function readRules(root: string): Promise<string> {
-  const path = await resolveInside(root, '.dockerignore', 'the file').catch(() => null)
-  return path === null ? '' : readFile(path, 'utf8')
-}
-
 async function buildFromDockerfile(build: SiteBuild): Promise<void> {
   const { host, input, settings, log, signal } = build
   const service = host.storage.services.get(input.serviceId)!
@@ -117,7 +113,7 @@ async function buildFromDockerfile(build: SiteBuild): Promise<void> {
     const folder = await folderInImage(build, tree)
     const site = { from: tree, folder, needsIndex: settings.publish_dir === null || settings.spa_fallback }
     log.say(`the site is ${folder} of the last stage`)
-    await buildServer(build, await makeGenerated(build), '', site).catch((error: unknown) => {
+    await buildServer(build, await makeGenerated(build), [], site).catch((error: unknown) => {
       throw isMissing(error) ? notInImage(site) : error
     })
   } finally {
@@ -148,17 +144,17 @@ async function removeTree(host: Host, tree: string): Promise<void> {
 async function buildServer(
   build: SiteBuild,
   contextDir: string,
-  ignore: string,
+  ignore: string[],
   site: Pick<Site, 'from' | 'folder' | 'needsIndex'>,
 ): Promise<void> {
   const { host, settings, image, log, signal } = build
   const server = host.settings.staticImage || (await ownServer(build))
   const dockerfile = join(await makeGenerated(build), 'Dockerfile')
   await writeFile(dockerfile, siteDockerfile({ ...site, server, isSpa: settings.spa_fallback }))
-  await writeFile(`${dockerfile}.dockerignore`, ignore)
   await host.builder.build({
     contextDir,
     dockerfile: relative(contextDir, dockerfile),
+    ignore,
     tag: image,
     labels: imageLabels(build, 'image'),
     noCache: false,
@@ -183,11 +179,4 @@ function ownServer({ host, log, signal }: SiteBuild): Promise<string> {
 
 function imageLabels({ host, input }: SiteBuild, kind: string): Record<string, string> {
   return { ...ownerLabels(host.owner), [labels.kind]: kind, [labels.id]: input.id }
-}
-
-function isThere(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  )
 }

@@ -29,7 +29,7 @@ export const borders: Border[] = [
   { of: 'storage/', packages: ['lmdb', 'ulid'], node: true, values: ['storage/'], types: [] },
   {
     of: 'src/docker/',
-    packages: ['dockerode', 'tar-stream', '@balena/dockerignore', 'protobufjs', '@grpc/grpc-js'],
+    packages: ['dockerode', 'tar-stream', 'protobufjs', '@grpc/grpc-js'],
     node: true,
     values: ['src/docker/', 'src/errors.ts'],
     types: [],
