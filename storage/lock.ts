@@ -38,7 +38,7 @@ function takeLock(file: number): boolean {
   throw new StorageError('lock_unavailable', `The data directory cannot be locked: ${reason}`)
 }
 
-/** For people only: nothing but the lock itself decides, and a full disk must not keep a daemon from starting. */
+/** For people only: nothing but the lock itself decides, and a full disk must not keep a daemon away. */
 function writeHolder(file: number): void {
   try {
     fs.ftruncateSync(file)

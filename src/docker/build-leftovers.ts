@@ -23,30 +23,37 @@ const pauseMs = 100
 const attempts = 50
 
 export function createBuildLeftovers(engine: Engine, owner: Owner): BuildLeftovers {
-  const builds = new Set<BuildTraces>()
+  /** With how often nothing of it was found. */
+  const builds = new Map<BuildTraces, number>()
   let mayHoldContainers = true
+  let patience = 0
   return {
-    addBuild: (build) => void builds.add(build),
+    addBuild: (build) => void builds.set(build, 0),
     suspectContainers() {
       mayHoldContainers = true
+      patience = attempts
     },
     async remove() {
-      if (mayHoldContainers) await removeContainers(engine, buildHost(owner))
+      if (mayHoldContainers) await removeContainers(engine, buildHost(owner), patience)
       mayHoldContainers = false
-      for (const build of [...builds].toReversed()) {
-        // What the engine refused to remove, or makes only now, is looked for again the next time.
-        if ((await removeImages(engine, build)) === 0) builds.delete(build)
+      patience = 0
+      for (const [build, vainLooks] of [...builds].toReversed()) {
+        const found = await removeImages(engine, build)
+        // What the engine refused to remove, or makes only now, is found the next time.
+        if (found === 0 && vainLooks > 0) builds.delete(build)
+        else builds.set(build, found === 0 ? 1 : 0)
       }
     },
   }
 }
 
-async function removeContainers(engine: Engine, host: string): Promise<void> {
+/** The engine removes them itself when it has made an image of them, which ends later if we are first. */
+async function removeContainers(engine: Engine, host: string, patience: number): Promise<void> {
   const { docker, call } = engine
-  for (let attempt = 0; attempt < attempts; attempt++) {
+  for (let attempt = 0; attempt < patience + attempts; attempt++) {
     const ids = await findContainers(engine, host)
     if (ids.length === 0) return
-    for (const id of ids) {
+    for (const id of attempt < patience ? [] : ids) {
       const container = docker.getContainer(id)
       const remove = call('remove a build container', () => container.remove({ force: true, v: true }))
       await acceptStatus(409, acceptStatus(404, remove))
@@ -67,7 +74,7 @@ async function findContainers({ docker, call }: Engine, host: string): Promise<s
   return found
 }
 
-/** How many were found. What another build made its own images from stays: the engine refuses to remove it. */
+/** How many were found. What another build made its own images from the engine refuses to remove. */
 async function removeImages(engine: Engine, build: BuildTraces): Promise<number> {
   build.madeImages.push(...(await findUntold(engine, build)))
   let found = 0

@@ -13,6 +13,7 @@ import { checkAnswer } from '../support/openapi.ts'
 import { operations } from '../support/operations.ts'
 import { createRepository } from '../support/repository.ts'
 import { dockerfile, fetchPage, finishedDeploy } from '../support/service.ts'
+import { whyNoTracing } from '../support/strace.ts'
 import { describeField, requestWith, type StringField, stringFieldsOf } from '../support/string-fields.ts'
 import { createService, daemonSuite } from '../support/suite.ts'
 import { exchange, toBytes, type WireAnswer } from '../support/wire.ts'
@@ -145,6 +146,8 @@ test('a hostile repository or branch reaches git as one argument, and no shell',
   const bait = await layBait(t)
   const repository = createRepository(t)
   repository.commit('First', { Dockerfile: await dockerfile() })
+  const trouble = await whyNoTracing()
+  if (trouble) return t.skip(trouble)
   const recorder = await recordExecutions(t, suite.daemon.pid)
 
   const addresses = await deployEach(bait, 'repo_url', {})

@@ -125,11 +125,12 @@ test('containers that an engine left when it died in the middle of a build are r
 test('an image that the engine still made of a build that was aborted goes, too', async (t) => {
   const site = await openDockerSite(t)
   const { docker } = site.engine
-  const large = `RUN echo ${site.owner.prefix} && head -c 300000000 /dev/zero > /large`
-  const files = { Dockerfile: `FROM ${site.images.busybox}\n${large}` }
+  const large = `RUN echo ${site.owner.prefix} && head -c 100000000 /dev/zero > /large`
+  const files = { Dockerfile: `FROM ${site.images.busybox}\n${large}\nRUN sleep 600` }
   const { request } = prepareBuild(t, site.owner, files)
   const abort = new AbortController()
-  const building = drivers.classic(site).build({ ...request, signal: abort.signal })
+  const builder = drivers.classic(site)
+  const building = builder.build({ ...request, signal: abort.signal })
   building.catch(() => {})
   const [container] = await until('its container', async () => {
     const ids = await buildContainers(site)
@@ -141,6 +142,8 @@ test('an image that the engine still made of a build that was aborted goes, too'
   })
   abort.abort(new Error('canceled'))
   await assert.rejects(building, /^Error: canceled$/)
+  // Long enough for the engine to end what it was at.
+  await builder.build(prepareSteps(t, site, 'sleep 3').request)
 
   assert.deepEqual(await imagesOf(site, container!), [])
   assert.deepEqual(await buildContainers(site), [])

@@ -88,7 +88,7 @@ test('an archive that is gone fails the deploy, and says whose it was', async (t
   })
 })
 
-test('a service whose row is damaged keeps its archives, and keeps nobody else from losing theirs', async (t) => {
+test('a service whose row is damaged keeps its archives; those of others go all the same', async (t) => {
   const directory = temporaryDirectory(t)
   const first = await temporaryStorage(t, directory)
   await first.services.create(serviceRow({ archive_deploy_id: 'dep-2' }))

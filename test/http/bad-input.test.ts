@@ -3,8 +3,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startChecked } from '../support/checked-api.ts'
-import { head } from '../support/http-context.ts'
+import { brokenUtf8 } from '../support/hostile.ts'
+import { head, token } from '../support/http-context.ts'
 import { branchesOf, type Operation, operations, type Schema } from '../support/operations.ts'
+import { exchange, toBytes } from '../support/wire.ts'
 
 const jsonOperations = operations.filter(({ body }) => body?.type === 'application/json')
 
@@ -108,6 +110,25 @@ test('bad percent-encoding in a query is read as it stands, and then refused for
       400,
       'invalid_request',
     ])
+  }
+})
+
+test('bytes that are no UTF-8, overlong ones too, are refused in a body and in a path', async (t) => {
+  const api = await startChecked(t)
+  const port = Number(new URL(api.url).port)
+  const headers: [string, string][] = [
+    ['Host', 'localhost'],
+    ['Authorization', `Bearer ${token}`],
+  ]
+
+  for (const bytes of brokenUtf8) {
+    const body = Buffer.concat([Buffer.from('{"name":"'), bytes, Buffer.from('"}')])
+    const length: [string, string] = ['Content-Length', String(body.length)]
+    const post = { method: 'POST', target: '/api/v1/services', headers: [...headers, length], body }
+    const escaped = bytes.toString('hex').replace(/../g, '%$&')
+    const get = { method: 'GET', target: `/api/v1/services/${escaped}`, headers }
+    assert.match((await exchange(port, toBytes(post)))!.text, /"detail":"the body is not valid UTF-8"/)
+    assert.match((await exchange(port, toBytes(get)))!.text, /"detail":"the path's id is not valid"/)
   }
 })
 

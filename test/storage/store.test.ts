@@ -1,5 +1,7 @@
 // One commit is one transaction: whole or not at all, also beside others, and never silent for ever.
 import { deepEqual, equal, rejects, throws } from 'node:assert/strict'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { StorageError } from '../../storage/errors.ts'
 import { openStore } from '../../storage/store.ts'
@@ -99,6 +101,22 @@ test('a commit that does not come back within its time is told as a panic, and r
   deepEqual(panics, ['the store did not finish a commit within 0.2 s'])
   await holder.release()
   await store.close()
+})
+
+test('a file that is no store is refused, and one that is empty is a new store', async (t) => {
+  const directory = temporaryDirectory(t)
+  const path = join(directory, 'store')
+  const message = `${path} cannot be opened: data.mdb is no store`
+  mkdirSync(path)
+
+  for (const text of ['short', 'no store at all'.repeat(1000)]) {
+    writeFileSync(join(path, 'data.mdb'), text)
+    throws(() => openStore(directory, { onPanic: t.assert.fail }), { code: 'store_unusable', message })
+  }
+  writeFileSync(join(path, 'data.mdb'), '')
+  const store = openTestStore(t, directory)
+
+  await store.commit(() => store.table('rows').put('a', 1))
 })
 
 test('a range is bounded, and reads from either side', async (t) => {

@@ -47,16 +47,8 @@ export async function launchDaemon(options: DaemonOptions = {}): Promise<TestDae
   const engine = await ensureEngine()
   const prefix = `berth-${randomBytes(4).toString('hex')}`
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), `${prefix}-`))
-  const args = [
-    '--data-dir',
-    dataDir,
-    '--listen',
-    '127.0.0.1:0',
-    '--docker',
-    engine,
-    '--prefix',
-    prefix,
-  ].concat('--min-free-disk=16', options.args ?? [])
+  const own = ['--data-dir', dataDir, '--listen', '127.0.0.1:0', '--docker', engine, '--prefix', prefix]
+  const args = [...own, '--min-free-disk=16', ...(options.args ?? [])]
   const log: string[] = []
   const removeAll = async () => {
     await removeLeftovers(prefix)

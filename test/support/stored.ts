@@ -1,7 +1,7 @@
 // What tests put into a store, and what they find in its files: rows with everything set, and the raw tables.
 // Mind: the raw ones open the files a second time, so the storage under test has to be closed before.
 import type { TestContext } from 'node:test'
-import { type Database, open } from 'lmdb'
+import { type Database, type Key, open } from 'lmdb'
 import type { ActorRow, Transition } from '../../storage/actors.ts'
 import type { Storage } from '../../storage/index.ts'
 import type { ServiceRow } from '../../storage/services.ts'
@@ -89,7 +89,7 @@ export async function rawTables(directory: string): Promise<Record<string, [unkn
 }
 
 /** Damages one stored value: one bit of its last character but one. */
-export async function flipBit(directory: string, table: string, key: string | string[]): Promise<void> {
+export async function flipBit(directory: string, table: string, key: Key): Promise<void> {
   await withRawStore(directory, async (root) => {
     const rows = openRaw(root, table)
     const bytes = Buffer.from(rows.get(key)!)

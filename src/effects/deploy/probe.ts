@@ -10,6 +10,7 @@ import { Failure } from '../../errors.ts'
 import { type Host, isoNow } from '../host.ts'
 import { sleep, whileEngineReturns } from '../waiting.ts'
 import { type DeployLog, openDeployLog } from './log.ts'
+import { startAgain } from './second-start.ts'
 
 interface ProbeInput {
   id: string
@@ -69,12 +70,17 @@ async function untilPassed(
 ): Promise<void> {
   let lastAnswer: string | null = null
   let told: string | null = null
+  let isStartedAgain = false
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 2)) {
     const look = () => host.instances.inspectExit(name, signal)
     const instance = await whileEngineReturns(host, signal, look).catch(() => null)
     try {
       signal.throwIfAborted()
-      if (instance?.state !== 'running') throw ended(instance, context)
+      if (instance?.state !== 'running') {
+        if (isStartedAgain || !(await startAgain(host, instance, log, signal))) throw ended(instance, context)
+        isStartedAgain = true
+        continue
+      }
       const askedAt = Date.now()
       const answer = await probe.run(instance, signal)
       if (answer === null) return

@@ -76,7 +76,7 @@ export async function dropPulledName(host: Host, deployId: string, signal: Abort
   await writePullNote(host, deployId, { ...note, pulledName: null })
 }
 
-/** The same for a cleanup: writes nothing, for the disk may be full; the note goes with the work directory. */
+/** The same for a cleanup: writes nothing, as the disk may be full. The note goes with the rest. */
 export async function takeOffPulledName(host: Host, deployId: string, signal: AbortSignal): Promise<void> {
   const name = (await readPullNote(host, deployId))?.pulledName
   if (name) await withPulledName(name, signal, () => removePulledName(host.engine, name))

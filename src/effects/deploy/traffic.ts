@@ -4,6 +4,7 @@ import { Failure } from '../../errors.ts'
 import { type Host, isoNow } from '../host.ts'
 import { whileEngineReturns } from '../waiting.ts'
 import { openDeployLog } from './log.ts'
+import { startAgain } from './second-start.ts'
 
 export function switchTraffic(host: Host) {
   return async (
@@ -12,11 +13,14 @@ export function switchTraffic(host: Host) {
   ) => {
     const { id, formerDeployId } = input
     await whileEngineReturns(host, signal, () => putInCharge(host, id, formerDeployId))
+    const log = openDeployLog(host, id)
     const instances = await whileEngineReturns(host, signal, () => host.instances.list({ deployId: id }))
-    const lost = instances.find(({ state }) => state !== 'running')
-    if (lost) throw new Failure('instance_failed', `the instance ${lost.name} ended before it could serve`)
+    for (const instance of instances.filter(({ state }) => state !== 'running')) {
+      if (await startAgain(host, instance, log, signal)) continue
+      throw new Failure('instance_failed', `the instance ${instance.name} ended before it could serve`)
+    }
     if (instances.length === 0) throw new Failure('instance_failed', 'no instance is left that could serve')
-    openDeployLog(host, id).say('switched to the new version')
+    log.say('switched to the new version')
     return { at: isoNow() }
   }
 }

@@ -1,0 +1,22 @@
+// An instance that ended because the engine itself was restarted: no fault of the version, it is started
+// again.
+import { wasEngineRestarted } from '../../docker/engine-restart.ts'
+import type { InstanceState } from '../../docker/instances.ts'
+import type { Host } from '../host.ts'
+import { whileEngineReturns } from '../waiting.ts'
+import type { DeployLog } from './log.ts'
+
+/** False when it ended by itself, or is gone; then nothing was done. */
+export async function startAgain(
+  host: Host,
+  instance: InstanceState | null,
+  log: DeployLog,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (instance === null) return false
+  const { engine, instances } = host
+  if (!(await whileEngineReturns(host, signal, () => wasEngineRestarted(engine, instance)))) return false
+  log.say('the Docker engine was restarted: starting the instance again')
+  await whileEngineReturns(host, signal, () => instances.start(instance.name))
+  return true
+}

@@ -1,0 +1,213 @@
+// A flipped bit in one row: what hangs on that row says so, what can be known from elsewhere is, and the rest
+// goes on as ever.
+import { deepEqual, doesNotThrow, equal, ok, rejects, throws } from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import type { Key } from 'lmdb'
+import type { ActorRow } from '../../storage/actors.ts'
+import { openStorage, type Storage } from '../../storage/index.ts'
+import { temporaryDirectory } from '../support/directory.ts'
+import { flipBit, openTestStore, serviceRow, transitionOf } from '../support/stored.ts'
+import { instant } from '../support/supervised.ts'
+
+const range = { first: '10.201.0.2', last: '10.201.0.5' }
+const addressOf = (last: number) => 10 * 2 ** 24 + 201 * 2 ** 16 + last
+
+/** A storage that was filled, closed and damaged in these rows, and what it says about that. */
+async function damagedStorage(
+  t: TestContext,
+  fill: (storage: Storage) => Promise<unknown>,
+  rows: [table: string, key: Key][],
+) {
+  const directory = temporaryDirectory(t)
+  const first = await openStorage(directory, { onPanic: t.assert.fail })
+  await fill(first)
+  await first.close()
+  for (const [table, key] of rows) await flipBit(directory, table, key)
+  const told: string[] = []
+  const toRecord = ({ id, revision }: ActorRow) => ({ id, status: 'made again', revision })
+  const options = { onPanic: t.assert.fail, onDamage: (words: string) => told.push(words), toRecord }
+  const storage = await openStorage(directory, options)
+  t.after(() => storage.close())
+  return { directory, storage, told }
+}
+
+const refused = { code: 'row_damaged' }
+
+test('damage is told once for each row, in words that name it', async (t) => {
+  const fill = async ({ env }: Storage) => {
+    for (const id of ['svc-1', 'svc-2', 'svc-3']) await env.change(id, () => [{ key: 'A', value: id }])
+  }
+  const { storage, told } = await damagedStorage(t, fill, [
+    ['env', 'svc-1'],
+    ['env', 'svc-2'],
+  ])
+
+  for (const id of ['svc-1', 'svc-1', 'svc-2']) throws(() => storage.env.get(id), refused)
+
+  const damage = (id: string) => `the row "${id}" of table env fails its checksum`
+  deepEqual(told, [damage('svc-1'), damage('svc-2')])
+  deepEqual(storage.env.get('svc-3'), [{ key: 'A', value: 'svc-3' }])
+})
+
+test('damaged variables are told from none, and are right again when all are set anew', async (t) => {
+  const fill = ({ env }: Storage) => env.change('svc-1', () => [{ key: 'B', value: '1' }])
+  const { storage } = await damagedStorage(t, fill, [['env', 'svc-1']])
+  deepEqual([storage.env.peek('svc-1'), storage.env.peek('svc-2')], [null, []])
+
+  const vars = await storage.env.replace('svc-1', () => [
+    { key: 'B', value: '2' },
+    { key: 'A', value: '1' },
+  ])
+
+  deepEqual(
+    vars.map(({ key }) => key),
+    ['A', 'B'],
+  )
+  deepEqual([storage.env.get('svc-1'), storage.env.peek('svc-1')], [vars, vars])
+})
+
+test('a damaged record is made again from the snapshot, and a parked actor is still failed', async (t) => {
+  const fill = async ({ actors }: Storage) => {
+    for (const id of ['dep-1', 'dep-2', 'dep-3']) await actors.create(transitionOf({ id }))
+    await actors.park('dep-2', 'it kept failing', instant)
+  }
+  const rows: [string, Key][] = ['dep-1', 'dep-2', 'dep-3'].map((id) => ['records', id])
+  const { storage } = await damagedStorage(t, fill, [...rows, ['actors', 'dep-3']])
+
+  deepEqual(storage.actors.list('deploy', 'svc-1', 3), [
+    { id: 'dep-3', status: 'failed', error: 'internal: the record of this actor is damaged' },
+    { id: 'dep-2', status: 'failed', revision: 2, error: 'internal: it kept failing' },
+    { id: 'dep-1', status: 'made again', revision: 1 },
+  ])
+  equal(storage.actors.record('dep-9'), null)
+})
+
+test('a history misses only what is damaged of it', async (t) => {
+  const fill = async ({ actors }: Storage) => {
+    await actors.create(transitionOf({ id: 'dep-1' }))
+    for (const revision of [2, 3]) await actors.advance(transitionOf({ id: 'dep-1', revision }))
+  }
+  const { storage } = await damagedStorage(t, fill, [['history', ['dep-1', 2]]])
+
+  equal(storage.actors.history('dep-1').length, 2)
+})
+
+for (const [where, table, stray] of [
+  ['the id of an active actor', 'active', ['deploy', 'svc-1', 'dep-x']],
+  ['the service of an active actor', 'active', ['deploy', 'svc-x', 'dep-1']],
+  ['the id of a listed actor', 'actor_lists', ['deploy', 'svc-1', 'dep-x']],
+] as const) {
+  test(`an index with a bit flipped in ${where} is made again from the rows`, async (t) => {
+    const directory = temporaryDirectory(t)
+    const first = await openStorage(directory, { onPanic: t.assert.fail })
+    await first.actors.create(transitionOf({ id: 'dep-1' }))
+    for (const id of ['dep-2', 'dep-3']) await first.actors.create(transitionOf({ id, final: true }))
+    equal(await first.actors.mendIndex(), false)
+    await first.close()
+    const store = openTestStore(t, directory)
+    await store.commit(() => {
+      store.table(table).remove(['deploy', 'svc-1', 'dep-1'])
+      store.table(table).put([...stray], 1)
+    })
+    await store.close()
+    await flipBit(directory, 'actors', 'dep-3')
+    const storage = await openStorage(directory, { onPanic: t.assert.fail })
+    t.after(() => storage.close())
+
+    deepEqual([await storage.actors.mendIndex(), await storage.actors.mendIndex()], [true, false])
+
+    deepEqual([...storage.actors.active()], [{ id: 'dep-1', kind: 'deploy', service_id: 'svc-1' }])
+    deepEqual(storage.actors.ids('deploy', 'svc-1'), ['dep-3', 'dep-2', 'dep-1'])
+    deepEqual(storage.actors.ids('deploy', 'svc-x'), [])
+  })
+}
+
+test('an actor can be parked although the row of its service is damaged', async (t) => {
+  const fill = async ({ actors, services }: Storage) => {
+    await services.create(serviceRow({ live_deploy_id: 'dep-1' }))
+    await actors.create(transitionOf({ id: 'dep-1' }))
+  }
+  const { storage } = await damagedStorage(t, fill, [['services', 'svc-1']])
+
+  await storage.actors.park('dep-1', 'its service is damaged', instant)
+
+  equal(storage.actors.get('dep-1')?.parked, 'its service is damaged')
+})
+
+test('a damaged service hides no other, and one whose name is damaged is found by its own row', async (t) => {
+  const fill = async ({ services }: Storage) => {
+    for (const name of ['shop', 'api', 'web']) await services.create(serviceRow({ id: `svc-${name}`, name }))
+  }
+  const { storage } = await damagedStorage(t, fill, [
+    ['services', 'svc-shop'],
+    ['names', 'web'],
+  ])
+  const { services } = storage
+
+  deepEqual(
+    services.list().map(({ name }) => name),
+    ['api', 'web'],
+  )
+  for (const known of ['shop', 'svc-shop']) throws(() => services.get(known), refused)
+  deepEqual([services.get('web')?.id, services.get('nobody')], ['svc-web', null])
+  for (const name of ['web', 'shop']) {
+    await rejects(services.create(serviceRow({ id: 'svc-new', name })), { code: 'name_taken' })
+  }
+})
+
+test('an address is known from either of its two rows, and given back all the same', async (t) => {
+  const fill = async ({ addresses }: Storage) => {
+    for (const index of [0, 1, 2]) await addresses.take('dep-1', index, range)
+  }
+  const { storage } = await damagedStorage(t, fill, [
+    ['deploy_addresses', ['dep-1', 0]],
+    ['addresses', addressOf(3)],
+    ['deploy_addresses', ['dep-1', 2]],
+    ['addresses', addressOf(4)],
+    ['last_address', 'last'],
+  ])
+  const { addresses } = storage
+
+  deepEqual(
+    [0, 1, 2].map((index) => addresses.get('dep-1', index)),
+    ['10.201.0.2', '10.201.0.3', null],
+  )
+  equal(await addresses.take('dep-1', 0, range), '10.201.0.2')
+  deepEqual(addresses.deployIds(), ['dep-1'])
+  equal(await addresses.take('dep-2', 0, range), '10.201.0.5')
+  await addresses.release('dep-1')
+  deepEqual(addresses.deployIds(), ['dep-2'])
+})
+
+for (const key of ['schema', 'schema_copy']) {
+  test(`one damaged row of two does not keep a directory from being opened: ${key}`, async (t) => {
+    const rows: [string, Key][] = [
+      ['meta', key],
+      ['server', key === 'schema' ? 'id' : 'id_copy'],
+      ['key_check', key === 'schema' ? 'check' : 'check_copy'],
+    ]
+    const before: string[] = []
+    const fill = async ({ serverId }: Storage) => before.push(serverId)
+    const { directory, storage } = await damagedStorage(t, fill, rows)
+    equal(storage.serverId, before[0])
+    await storage.close()
+    const store = openTestStore(t, directory)
+    for (const [table, key] of rows) doesNotThrow(() => store.table(table).get(key), 'it is right again')
+  })
+}
+
+test('a directory whose schema is damaged in both rows is refused', async (t) => {
+  const directory = temporaryDirectory(t)
+  await (await openStorage(directory, { onPanic: t.assert.fail })).close()
+  for (const key of ['schema', 'schema_copy']) await flipBit(directory, 'meta', key)
+
+  await rejects(openStorage(directory, { onPanic: t.assert.fail }), refused)
+})
+
+test('readers of a change feed whose number is damaged are told to begin anew', async (t) => {
+  const fill = ({ services }: Storage) => services.create(serviceRow())
+  const { storage } = await damagedStorage(t, fill, [['meta', 'commit']])
+
+  deepEqual([storage.changes.since(0), storage.changes.since(1)], [null, null])
+  ok(storage.changes.head() > 1)
+})

@@ -1,0 +1,47 @@
+// The names and keys of everything on disk: a later version finds by them what an earlier one wrote.
+import { deepEqual } from 'node:assert/strict'
+import { test } from 'node:test'
+import { temporaryDirectory } from '../support/directory.ts'
+import { rawTables, serviceRow, transitionOf } from '../support/stored.ts'
+import { instant, temporaryStorage } from '../support/supervised.ts'
+
+test('what is stored has the names and keys that it always had', async (t) => {
+  const directory = temporaryDirectory(t)
+  const storage = await temporaryStorage(t, directory)
+  const { actors, addresses, credentials, env, registries, releases, services } = storage
+  const ada = { username: 'ada', password: 'secret', origin: 'https://example.com' }
+  const { id, name, ...settings } = serviceRow()
+  await services.create(serviceRow(), { also: () => credentials.put('svc-1', ada) })
+  await actors.create(transitionOf({ id: 'dep-1' }, { event: 'key-1' }))
+  await addresses.take('dep-1', 0, { first: '10.201.0.2', last: '10.201.0.5' })
+  await env.change('svc-1', () => [{ key: 'A', value: '1' }])
+  await registries.put('example.com', ada, instant)
+  await releases.freeze('dep-1', () => ({ settings, env: [], resolved: null }))
+  await storage.close()
+
+  const tables = Object.entries(await rawTables(directory))
+
+  const address = 10 * 2 ** 24 + 201 * 2 ** 16 + 2
+  const keys = tables.map(([table, rows]) => [table, rows.map(([key]) => key)])
+  deepEqual(Object.fromEntries(keys), {
+    active: [['deploy', 'svc-1', 'dep-1']],
+    actor_lists: [['deploy', 'svc-1', 'dep-1']],
+    actors: ['dep-1'],
+    addresses: [address],
+    credentials: ['svc-1'],
+    deploy_addresses: [['dep-1', 0]],
+    env: ['svc-1'],
+    events: ['key-1'],
+    events_by_time: [[instant, 'key-1']],
+    history: [['dep-1', 1]],
+    key_check: ['check', 'check_copy'],
+    last_address: ['last'],
+    meta: ['commit', 'schema', 'schema_copy'],
+    names: ['shop'],
+    records: ['dep-1'],
+    registries: ['example.com'],
+    releases: ['dep-1'],
+    server: ['id', 'id_copy'],
+    services: ['svc-1'],
+  })
+})

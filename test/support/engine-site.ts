@@ -1,0 +1,57 @@
+// A daemon, and all that its deploys use, in a namespace where the engine may be stopped, paused and killed.
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { launchDaemon, type TestDaemon } from './daemon.ts'
+import { type Scope, temporaryDirectory } from './directory.ts'
+import { ensureEngine } from './engine.ts'
+import { openGateServer } from './gate-server.ts'
+import { createGitServer } from './git-server.ts'
+import type { Holds } from './held-deploys.ts'
+import { openHoldingDoor } from './holding-door.ts'
+import { baseImages } from './images.ts'
+import { openNetwork } from './namespace.ts'
+import { loadImage, type PrivateEngine, saveImage, startPrivateEngine } from './private-engine.ts'
+import { startRegistry } from './registry.ts'
+
+export interface EngineSite {
+  engine: PrivateEngine
+  daemon: TestDaemon
+  holds: Holds
+}
+
+/** Where containers reach the test. */
+const testAddress = '10.99.0.1'
+
+/** Outside: everything that the namespace cannot get by itself, because there is no way out of it. */
+export async function prepareSite(t: Scope, directory: string): Promise<void> {
+  const engine = await ensureEngine()
+  for (const [name, image] of Object.entries(await baseImages()))
+    await saveImage(engine, image, join(directory, `${name}.tar`))
+  // Its program is in the cache afterwards.
+  await startRegistry(t)
+}
+
+/** Inside. */
+export async function openSite(t: Scope, prepared: string): Promise<EngineSite> {
+  await openNetwork(testAddress)
+  const engine = await startPrivateEngine(join(prepared, 'engine'))
+  t.after(() => engine.stop())
+  process.env.DOCKER_HOST = engine.address
+  for (const file of readdirSync(prepared).filter((name) => name.endsWith('.tar')))
+    await loadImage(engine.address, join(prepared, file))
+  const path = join(temporaryDirectory(t), 'docker.sock')
+  const door = await openHoldingDoor(t, { path }, { path: engine.path })
+  const daemon = await launchDaemon({ args: [`--docker=unix://${path}`, '--build-concurrency=8'] })
+  t.after(async () => { (await import('node:fs')).writeFileSync('/tmp/f/daemon.log', daemon.log.join('\n')); await daemon.remove() })
+  return { engine, daemon, holds: { ...(await openHolds(t)), engine: door, api: daemon.api } }
+}
+
+async function openHolds(t: Scope): Promise<Omit<Holds, 'engine' | 'api'>> {
+  const root = temporaryDirectory(t)
+  const server = await createGitServer(t, { root })
+  const git = await openHoldingDoor(t, { port: 0 }, { port: Number(new URL(server.url).port) })
+  const registry = await startRegistry(t)
+  const target = { port: Number(registry.host.split(':')[1]) }
+  const images = { registry, door: await openHoldingDoor(t, { port: 0 }, target) }
+  return { root, git, images, gate: await openGateServer(t, testAddress) }
+}

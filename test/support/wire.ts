@@ -1,0 +1,105 @@
+// Requests as bytes: what node's own clients refuse to send can be sent, and an answer is known the moment it
+// is whole.
+// Mind: one connection for each request; an event stream is let go as soon as it falls silent.
+import { connect } from 'node:net'
+
+export interface WireRequest {
+  method: string
+  /** Path and query, as they are to stand in the request line. */
+  target: string
+  /** In this order, repetitions too; Host and Content-Length are not added. */
+  headers: readonly (readonly [name: string, value: string])[]
+  body?: Buffer
+}
+
+export interface WireAnswer {
+  status: number
+  /** By lower-case name. */
+  headers: ReadonlyMap<string, string>
+  text: string
+}
+
+export interface WireOptions {
+  /** An event stream counts as read after so much silence. */
+  streamSilenceMs?: number
+  /** The client hangs up, without an answer, after so much silence; without it that is an error. */
+  patienceMs?: number
+  /** The client hangs up when so many bytes are sent. */
+  leaveAfterBytes?: number
+}
+
+const answerTimeoutMs = 60_000
+const streamSilenceMs = 20
+
+export function toBytes({ method, target, headers, body }: WireRequest): Buffer {
+  const lines = [`${method} ${target} HTTP/1.1`, ...headers.map(([name, value]) => `${name}: ${value}`)]
+  return Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`), body ?? Buffer.alloc(0)])
+}
+
+/** The answer to these bytes; null when the server hangs up, or the client does, before it is whole. */
+export function exchange(port: number, bytes: Buffer, options: WireOptions = {}): Promise<WireAnswer | null> {
+  const isHead = bytes.subarray(0, 5).toString('latin1') === 'HEAD '
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1')
+    let received = Buffer.alloc(0)
+    const finish = (answer: WireAnswer | null) => {
+      socket.destroy()
+      resolve(answer)
+    }
+    socket.setTimeout(options.patienceMs ?? answerTimeoutMs)
+    socket.on('timeout', () => {
+      const answer = parseAnswer(received, isHead)
+      if (answer?.isStream || options.patienceMs !== undefined) return finish(answer)
+      socket.destroy()
+      const asked = JSON.stringify(bytes.subarray(0, 200).toString('latin1'))
+      reject(new Error(`no answer in ${answerTimeoutMs / 1000} s to ${asked}`))
+    })
+    socket.on('data', (chunk) => {
+      received = Buffer.concat([received, chunk])
+      const answer = parseAnswer(received, isHead)
+      if (answer?.isWhole) return finish(answer)
+      if (answer?.isStream) socket.setTimeout(options.streamSilenceMs ?? streamSilenceMs)
+    })
+    socket.on('error', () => finish(null))
+    socket.on('close', () => {
+      const answer = parseAnswer(received, isHead)
+      finish(answer?.isWhole || answer?.endsWithClose ? answer : null)
+    })
+    const { leaveAfterBytes } = options
+    if (leaveAfterBytes === undefined) socket.write(bytes)
+    else socket.write(bytes.subarray(0, leaveAfterBytes), () => finish(null))
+  })
+}
+
+interface Received extends WireAnswer {
+  isWhole: boolean
+  isStream: boolean
+  /** It does not say how long it is. */
+  endsWithClose: boolean
+}
+
+/** null until the head is there. */
+function parseAnswer(received: Buffer, isHead: boolean): Received | null {
+  const end = received.indexOf('\r\n\r\n')
+  if (end < 0) return null
+  const [first = '', ...lines] = received.subarray(0, end).toString('latin1').split('\r\n')
+  const headers = new Map(lines.map((line) => splitHeader(line)))
+  const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(first)?.[1])
+  const length = Number(headers.get('content-length') ?? Number.NaN)
+  // What comes after it answers bytes that were taken for another request.
+  const body = received.subarray(end + 4, Number.isNaN(length) ? undefined : end + 4 + length)
+  const isEmpty = isHead || status === 204
+  return {
+    status,
+    headers,
+    text: body.toString('utf8'),
+    isWhole: isEmpty || body.length >= length,
+    isStream: headers.get('content-type') === 'text/event-stream',
+    endsWithClose: Number.isNaN(length),
+  }
+}
+
+function splitHeader(line: string): [string, string] {
+  const colon = line.indexOf(':')
+  return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()]
+}
