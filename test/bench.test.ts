@@ -1,0 +1,43 @@
+// The bench in its quickest form, and only the parts that need no Docker: that it runs, and that its figures
+// are figures. How large they are is for `npm run bench` to say.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { runParts } from './bench/bench.ts'
+import { formatValue, isMet } from './bench/figure.ts'
+import { toJson, toTable } from './bench/report.ts'
+
+test('the bench measures, and shows every figure as a row and as JSON', async (t) => {
+  const results = await runParts(['restore', 'transitions'], {
+    isQuick: true,
+    say: (words) => t.diagnostic(words),
+  })
+
+  const figures = results.flatMap((result) => result.figures)
+  assert.ok(figures.length > 0)
+  for (const { name, value } of figures) assert.ok(Number.isFinite(value) && value > 0, `${name}: ${value}`)
+  const table = toTable(results)
+  for (const figure of figures) {
+    assert.ok(table.includes(figure.name), table)
+    assert.ok(table.includes(formatValue(figure)), table)
+  }
+  const written = JSON.parse(toJson(results)).parts
+  assert.deepEqual(
+    written.map((part: { part: string }) => part.part),
+    ['restore', 'transitions'],
+  )
+  assert.equal(written[0].figures[0].met, isMet(figures[0]!))
+})
+
+test('a figure with a goal is met at the goal and missed beyond it', () => {
+  const least = { name: 'pace', unit: '/s', goal: { atLeast: 5000 } }
+  const most = { name: 'wait', unit: 'ms', goal: { atMost: 300 } }
+  assert.deepEqual(
+    [5000, 4999].map((value) => isMet({ ...least, value })),
+    [true, false],
+  )
+  assert.deepEqual(
+    [300, 301].map((value) => isMet({ ...most, value })),
+    [true, false],
+  )
+  assert.equal(isMet({ name: 'memory', unit: 'MB', value: 1 }), null)
+})

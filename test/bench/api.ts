@@ -1,0 +1,83 @@
+// What an answer of the API costs, against a bare server of the same library and against Node's own, which
+// read the same rows.
+import { cpSync } from 'node:fs'
+import { join } from 'node:path'
+import { temporaryDirectory } from '../support/directory.ts'
+import type { Bench } from './bench.ts'
+import { startBerthd, whenHealthy } from './berthd.ts'
+import type { Figure } from './figure.ts'
+import { requestsPerCpuSecond, type Target } from './load.ts'
+import { median } from './percentiles.ts'
+import { startProgram } from './program.ts'
+import { storeDeploys } from './stored-deploys.ts'
+
+const servers = ['berth', 'raw uWS', 'node:http'] as const
+type Server = (typeof servers)[number]
+type Rates = Record<Server, number>
+
+export async function measureApi(bench: Bench): Promise<Figure[]> {
+  const { targets, serviceId } = await startServers(bench)
+  const list = await measure(bench, targets, `/api/v1/services/${serviceId}/deploys?limit=20`)
+  const hello = await measure(bench, targets, '/healthz')
+  return [
+    {
+      name: '20 deploys with a token, of raw uWS',
+      value: ratio(list, 'raw uWS'),
+      unit: '',
+      goal: { atLeast: 0.8 },
+    },
+    { name: '20 deploys with a token, of node:http', value: ratio(list, 'node:http'), unit: '' },
+    ...rates('20 deploys with a token', list),
+    { name: 'hello, of raw uWS', value: ratio(hello, 'raw uWS'), unit: '' },
+    ...rates('hello', hello),
+  ]
+}
+
+/** Each on a copy of the same rows: a data directory has one owner. */
+async function startServers(bench: Bench) {
+  const directory = temporaryDirectory(bench)
+  const copies = [0, 1, 2].map((number) => join(directory, String(number))) as [string, string, string]
+  const [serviceId] = await storeDeploys(copies[0], { services: 1, endedDeploys: 20, live: false })
+  for (const copy of copies.slice(1)) cpSync(copies[0], copy, { recursive: true })
+
+  const berth = await startBerthd(bench, copies[0])
+  await whenHealthy(berth)
+  const { headers } = berth
+  const bare = async (program: string, copy: string): Promise<Target> => {
+    const { pid, said } = await startProgram<{ port: number }>(bench, program, [copy])
+    return { pid, headers, url: `http://127.0.0.1:${said.port}` }
+  }
+  const targets = {
+    berth,
+    'raw uWS': await bare('raw-uws', copies[1]),
+    'node:http': await bare('node-http', copies[2]),
+  }
+  return { targets, serviceId }
+}
+
+/** In turns, after a first one that only warms up. */
+async function measure(bench: Bench, targets: Record<Server, Target>, path: string): Promise<Rates[]> {
+  const rounds: Rates[] = []
+  for (let round = 0; round <= bench.size(7, 1); round++) {
+    bench.say(`${path.split('/').at(-1)}, ${round === 0 ? 'warming up' : `round ${round}`}`)
+    const rates: Partial<Rates> = {}
+    for (const server of servers) {
+      rates[server] = await requestsPerCpuSecond(targets[server], path, bench.size(2, 1))
+    }
+    if (round > 0) rounds.push(rates as Rates)
+  }
+  return rounds
+}
+
+/** Within each round, because the machine's pace changes between them. */
+function ratio(rounds: Rates[], to: Server): number {
+  return median(rounds.map((rates) => rates.berth / rates[to]))
+}
+
+function rates(what: string, rounds: Rates[]): Figure[] {
+  return servers.map((server) => ({
+    name: `${what}, ${server}, per CPU second`,
+    value: median(rounds.map((round) => round[server])),
+    unit: '/s',
+  }))
+}

@@ -1,0 +1,122 @@
+// How long a restart takes, from the request until the new instance is live, against `docker run` of the same
+// image until its first answer.
+import type { Api } from '../support/api.ts'
+import { temporaryDirectory } from '../support/directory.ts'
+import { createRepository } from '../support/repository.ts'
+import { finishedDeploy, pageApp, until } from '../support/service.ts'
+import type { Bench } from './bench.ts'
+import { startBerthd } from './berthd.ts'
+import { runContainer } from './container-run.ts'
+import type { Figure } from './figure.ts'
+import { type LiveMoments, watchLiveMoments } from './live-moments.ts'
+import { median } from './percentiles.ts'
+
+interface Round {
+  restartMs: number
+  dockerRunMs: number
+  phases: Record<string, number>
+}
+
+interface Setting {
+  api: Api
+  moments: LiveMoments
+  image: string
+  prefix: string
+}
+
+const service = 'bench'
+const healthPath = '/healthz'
+
+export async function measureDeploy(bench: Bench): Promise<Figure[]> {
+  const setting = await prepare(bench)
+  const rounds: Round[] = []
+  for (let round = 0; round <= bench.size(11, 1); round++) {
+    bench.say(round === 0 ? 'warming up' : `round ${round}`)
+    rounds.push({ ...(await restart(setting)), dockerRunMs: await runAlone(setting, round) })
+  }
+  return toFigures(rounds.slice(1))
+}
+
+/** A live service of one small page, whose image is built. */
+async function prepare(bench: Bench): Promise<Setting> {
+  const berthd = await startBerthd(bench, temporaryDirectory(bench))
+  const { api } = berthd
+  const repository = createRepository(bench)
+  repository.commit('First', await pageApp('one'))
+  const made = await api.post('/services', {
+    name: service,
+    type: 'web_service',
+    repo_url: repository.directory,
+    drain_seconds: 0,
+    health_check_path: healthPath,
+  })
+  const first = await finishedDeploy(api, made.latest_deploy.id)
+  if (first.status !== 'live') throw new Error(`the first deploy is ${first.status}: ${first.error}`)
+  return { api, moments: watchLiveMoments(bench, api), image: first.image, prefix: berthd.prefix }
+}
+
+async function restart({ api, moments }: Setting): Promise<Pick<Round, 'restartMs' | 'phases'>> {
+  const { live_deploy_id: former } = await api.get(`/services/${service}`)
+  const askedAt = performance.now()
+  const { id } = await api.post(`/services/${service}/restart`)
+  const restartMs = (await moments.liveAt(id)) - askedAt
+  const phases = phasesOf(await api.get(`/deploys/${id}/history`))
+  await until('the former instance to be gone', async () =>
+    hasEnded(await api.get(`/deploys/${former}/history`)),
+  )
+  return { restartMs, phases }
+}
+
+interface Entry {
+  at: string
+  state: string
+}
+
+/** How long each state lasted, up to the live one. */
+function phasesOf(history: Entry[]): Record<string, number> {
+  const lasted = history.slice(0, -1).map(({ at, state }, index) => {
+    const name = state.replace('running.', '')
+    return [name, Date.parse(history[index + 1]!.at) - Date.parse(at)]
+  })
+  return Object.fromEntries(lasted)
+}
+
+function hasEnded(history: Entry[]): boolean {
+  return history.at(-1)!.state === 'deactivated'
+}
+
+async function runAlone({ api, image, prefix }: Setting, round: number): Promise<number> {
+  const { instances } = await api.get(`/services/${service}/status`)
+  const [a, b] = instances[0].address.split('.')
+  // Beyond what Berth hands out in this run.
+  const address = `${a}.${b}.250.${round + 1}`
+  return runContainer({ image, address, network: prefix, name: `${prefix}-run-${round}`, path: healthPath })
+}
+
+function toFigures(rounds: Round[]): Figure[] {
+  const middle = (pick: (round: Round) => number) => median(rounds.map(pick))
+  const phases = Object.keys(rounds[0]!.phases)
+  return [
+    {
+      name: 'a restart, beyond what docker run takes',
+      value: middle(({ restartMs, dockerRunMs }) => restartMs - dockerRunMs),
+      unit: 'ms',
+      goal: { atMost: 300 },
+    },
+    {
+      name: 'a restart, from the request until live',
+      value: middle(({ restartMs }) => restartMs),
+      unit: 'ms',
+    },
+    {
+      name: 'docker run until the first answer',
+      value: middle(({ dockerRunMs }) => dockerRunMs),
+      unit: 'ms',
+    },
+    ...phases.map((phase) => ({
+      name: `of the restart, ${phase}`,
+      value: middle((round) => round.phases[phase] ?? 0),
+      unit: 'ms',
+    })),
+  ]
+}

@@ -1,0 +1,30 @@
+// One measured figure, and whether it is what was hoped for. A figure without a goal explains another one.
+
+export interface Figure {
+  /** What was measured, for people. */
+  name: string
+  value: number
+  /** Such as `ms`, `MB`, `/s`; empty for a ratio. */
+  unit: string
+  goal?: { atLeast: number } | { atMost: number }
+}
+
+/** Null for a figure without a goal. */
+export function isMet({ value, goal }: Figure): boolean | null {
+  if (!goal) return null
+  return 'atLeast' in goal ? value >= goal.atLeast : value <= goal.atMost
+}
+
+/** Three digits are more than a shared machine is good for. */
+export function formatValue({ value, unit }: Pick<Figure, 'value' | 'unit'>): string {
+  const digits = { maximumFractionDigits: Math.abs(value) >= 100 ? 0 : 2, maximumSignificantDigits: 3 }
+  const number =
+    Math.abs(value) >= 1000 ? Math.round(value).toLocaleString('en') : value.toLocaleString('en', digits)
+  return unit === '' || unit.startsWith('/') ? number + unit : `${number} ${unit}`
+}
+
+export function formatGoal({ goal, unit }: Figure): string {
+  if (!goal) return ''
+  if ('atLeast' in goal) return `>= ${formatValue({ value: goal.atLeast, unit })}`
+  return `<= ${formatValue({ value: goal.atMost, unit })}`
+}

@@ -1,0 +1,63 @@
+// How late the lines of a log are for many followers at once, and whether some that do not read matter to the
+// others.
+import { temporaryDirectory } from '../support/directory.ts'
+import type { Bench } from './bench.ts'
+import type { Figure } from './figure.ts'
+import { median } from './percentiles.ts'
+import { peakMegabytes } from './process-usage.ts'
+import { runProgram, startProgram } from './program.ts'
+import type { Followed } from './programs/log-followers.ts'
+import type { LogServer } from './programs/log-server.ts'
+import { storeDeploys } from './stored-deploys.ts'
+
+type Round = Followed & { peakMegabytes: number }
+
+const linesPerSecond = 1000
+/** So much that one who does not read is behind at once, whatever the kernel keeps for it. */
+const pastLines = 50_000
+
+export async function measureFollowers(bench: Bench): Promise<Figure[]> {
+  const stalled = bench.size(50, 5)
+  const readers = bench.size(1000, 100) - stalled
+  const rounds = { with: [] as Round[], without: [] as Round[] }
+  while (rounds.with.length < bench.size(3, 1)) {
+    rounds.without.push(await follow(bench, readers, 0))
+    rounds.with.push(await follow(bench, readers, stalled))
+  }
+  const middle = (list: Round[], field: keyof Round) => median(list.map((round) => round[field]))
+  return [
+    {
+      name: `lines reach ${readers} readers, ${stalled} stalled beside them, p99`,
+      value: middle(rounds.with, 'p99Ms'),
+      unit: 'ms',
+      goal: { atMost: 150 },
+    },
+    { name: 'p50', value: middle(rounds.with, 'p50Ms'), unit: 'ms' },
+    { name: 'the latest of all', value: middle(rounds.with, 'worstMs'), unit: 'ms' },
+    { name: 'p99 with none stalled', value: middle(rounds.without, 'p99Ms'), unit: 'ms' },
+    { name: 'the server uses', value: middle(rounds.with, 'serverCpuShare'), unit: 'CPUs' },
+    {
+      name: 'the server uses with none stalled',
+      value: middle(rounds.without, 'serverCpuShare'),
+      unit: 'CPUs',
+    },
+    { name: 'the clients use', value: middle(rounds.with, 'ownCpuShare'), unit: 'CPUs' },
+    { name: 'memory of the server at its peak', value: middle(rounds.with, 'peakMegabytes'), unit: 'MB' },
+    { name: 'stalled ones dropped by then', value: middle(rounds.with, 'dropped'), unit: '' },
+  ]
+}
+
+/** A server of its own each time: what the ones before left behind plays no part. */
+async function follow(bench: Bench, readers: number, stalled: number): Promise<Round> {
+  bench.say(`${readers} follow, ${stalled} of more are stalled`)
+  const directory = temporaryDirectory(bench)
+  await storeDeploys(directory, { services: 1, endedDeploys: 0, live: true })
+  const serverArgs = [directory, linesPerSecond, pastLines].map(String)
+  const server = await startProgram<LogServer>(bench, 'log-server', serverArgs)
+  const { port, path, token } = server.said
+  const args = [port, path, token, readers, stalled, bench.size(15, 3), server.pid].map(String)
+  const followed = await runProgram<Followed>(bench, 'log-followers', args)
+  const round = { ...followed, peakMegabytes: peakMegabytes(server.pid) }
+  await server.end()
+  return round
+}

@@ -1,0 +1,53 @@
+// Effects that do nothing, at once: what remains is the supervisor, the charts and the store.
+import { catalogue, type Kind } from '../../machines/index.ts'
+
+const at = '2026-01-01T00:00:00.000Z'
+
+/** What any slot of any chart resolves with: each takes its own part. */
+const outcome = {
+  at,
+  ...{
+    supersededBy: null,
+    formerDeployId: null,
+    exclusive: false,
+    checkMs: 300_000,
+    drainMs: 0,
+    reused: null,
+  },
+  ...{ commitSha: 'a94a8fe5ccb19ba61c4c0873d391e987982fbbd3', commitMessage: 'Say hello to the second shop' },
+  ...{ image: 'berth/shop:dep-01k0000000000000000000000', port: 3000, preDeploy: null },
+}
+
+export interface InstantEffects {
+  effects: Record<string, Record<string, (input: unknown, signal: AbortSignal) => Promise<unknown>>>
+  /** Resolves when so many of the held effects have begun. */
+  whenHeld(count: number): Promise<void>
+}
+
+/** Effects for every slot of the catalogue; those named in `held` wait until they are aborted. */
+export function instantEffects(held: string[]): InstantEffects {
+  let begun = 0
+  const waiting: { count: number; resolve: () => void }[] = []
+
+  function hold(_: unknown, signal: AbortSignal): Promise<unknown> {
+    begun++
+    for (const { count, resolve } of waiting) if (begun >= count) resolve()
+    return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+  }
+
+  const effectsOf = ({ machine }: Kind) =>
+    Object.fromEntries(
+      Object.keys(machine.implementations.actors).map((slot) => [
+        slot,
+        held.includes(slot) ? hold : async () => outcome,
+      ]),
+    )
+  return {
+    effects: Object.fromEntries(Object.entries(catalogue).map(([kind, one]) => [kind, effectsOf(one)])),
+    whenHeld: (count) =>
+      new Promise((resolve) => {
+        if (begun >= count) resolve()
+        else waiting.push({ count, resolve })
+      }),
+  }
+}

@@ -1,0 +1,93 @@
+// How much memory the daemon has when it is idle, and whether a thousand deploys make that more.
+// Mind: most of them come to nothing, because a thousand that go live would take a quarter of an hour. Each
+// tenth one is a real restart with its container; of the others a third is canceled at once, and the rest
+// fail to fetch.
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Api } from '../support/api.ts'
+import { temporaryDirectory } from '../support/directory.ts'
+import { createRepository } from '../support/repository.ts'
+import { finishedDeploy, pageApp } from '../support/service.ts'
+import type { Bench } from './bench.ts'
+import { type Berthd, startBerthd, whenHealthy } from './berthd.ts'
+import type { Figure } from './figure.ts'
+import { residentMegabytes } from './process-usage.ts'
+
+type Kind = 'restart' | 'cancel' | 'fail'
+
+const workers = 4
+
+interface Moment {
+  resident: number
+  used: number
+}
+
+export async function measureMemory(bench: Bench): Promise<Figure[]> {
+  const berthd = await startBerthd(bench, temporaryDirectory(bench), { probed: true })
+  await whenHealthy(berthd)
+  const idle = await atRest(bench, berthd)
+  const { api } = berthd
+  await createServices(bench, api)
+
+  const count = bench.size(500, 20)
+  await deployMany(bench, api, count)
+  const middle = await atRest(bench, berthd)
+  await deployMany(bench, api, count)
+  const end = await atRest(bench, berthd)
+  const grown = `deploy ${count} to ${2 * count}`
+  return [
+    { name: 'idle, resident', value: idle.resident, unit: 'MB', goal: { atMost: 90 } },
+    { name: 'idle, in use', value: idle.used, unit: 'MB' },
+    { name: `in use, grown from ${grown}`, value: end.used - middle.used, unit: 'MB', goal: { atMost: 1 } },
+    { name: `resident, grown from ${grown}`, value: end.resident - middle.resident, unit: 'MB' },
+    { name: `after ${2 * count} deploys, resident`, value: end.resident, unit: 'MB' },
+    { name: `after ${2 * count} deploys, in use`, value: end.used, unit: 'MB' },
+  ]
+}
+
+/** After some rest: only a process that has nothing to do gives memory back, after about a minute. */
+async function atRest(bench: Bench, berthd: Berthd): Promise<Moment> {
+  await sleep(bench.size(120_000, 500))
+  const resident = residentMegabytes(berthd.pid)
+  return { resident, used: await berthd.usedHeapMegabytes() }
+}
+
+function kindOf(index: number): Kind {
+  if (index % 10 === 0) return 'restart'
+  return index % 3 === 0 ? 'cancel' : 'fail'
+}
+
+const nameOf = (kind: Kind, worker: number) => `${kind}-${worker}`
+
+/** For each worker a service that is live, and one whose repository has nothing. */
+async function createServices(bench: Bench, api: Api): Promise<void> {
+  const whole = createRepository(bench, { name: 'whole' })
+  whole.commit('First', await pageApp('one'))
+  const empty = createRepository(bench, { name: 'empty' })
+  for (let worker = 0; worker < workers; worker++) {
+    const create = (kind: Kind, more: object) =>
+      api.post('/services', { name: nameOf(kind, worker), type: 'web_service', drain_seconds: 0, ...more })
+    await create('fail', { repo_url: empty.directory, deploy: false })
+    await create('cancel', { repo_url: whole.directory, deploy: false })
+    const { latest_deploy } = await create('restart', { repo_url: whole.directory })
+    const { status, error } = await finishedDeploy(api, latest_deploy.id)
+    if (status !== 'live') throw new Error(`a deploy is ${status}: ${error}`)
+  }
+}
+
+async function deployMany(bench: Bench, api: Api, count: number): Promise<void> {
+  bench.say(`${count} deploys`)
+  let next = 0
+  async function work(worker: number): Promise<void> {
+    while (next < count) await deployOne(api, kindOf(next++), worker)
+  }
+  await Promise.all(Array.from({ length: workers }, (_, worker) => work(worker)))
+}
+
+async function deployOne(api: Api, kind: Kind, worker: number): Promise<void> {
+  const service = `/services/${nameOf(kind, worker)}`
+  const { id } = await api.post(kind === 'restart' ? `${service}/restart` : `${service}/deploys`)
+  if (kind === 'cancel') await api.post(`/deploys/${id}/cancel`)
+  const { status } = await finishedDeploy(api, id)
+  const expected = { restart: ['live', 'deactivated'], cancel: ['canceled'], fail: ['failed'] }[kind]
+  if (!expected.includes(status)) throw new Error(`a deploy to ${kind} is ${status}`)
+}

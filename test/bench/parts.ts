@@ -1,0 +1,31 @@
+// The parts of the bench, in the order they are run.
+import { measureApi } from './api.ts'
+import type { Bench } from './bench.ts'
+import { measureDeploy } from './deploy.ts'
+import type { Figure } from './figure.ts'
+import { measureFollowers } from './followers.ts'
+import { measureMemory } from './memory.ts'
+import { measureRestore } from './restore.ts'
+import { measureStart } from './start.ts'
+import { measureTransitions } from './transitions.ts'
+
+import { measureUpload } from './upload.ts'
+
+export const parts = {
+  api: measureApi,
+  deploy: measureDeploy,
+  start: measureStart,
+  restore: measureRestore,
+  transitions: measureTransitions,
+  followers: measureFollowers,
+  upload: measureUpload,
+  memory: measureMemory,
+} satisfies Record<string, (bench: Bench) => Promise<Figure[]>>
+
+export type PartName = keyof typeof parts
+
+export const partNames = Object.keys(parts) as PartName[]
+
+export function isPartName(name: string): name is PartName {
+  return Object.hasOwn(parts, name)
+}

@@ -1,0 +1,35 @@
+// The API over a real store, with one log that has a past and grows by so many lines a second until the end.
+// Each line says when it was appended. Says `{ port, path, token }`.
+// Usage: log-server DATA_DIRECTORY LINES_PER_SECOND PAST_LINES
+import { openApi } from '../../../src/http/api.ts'
+import { createLogger } from '../../../src/logger.ts'
+import { openStorage } from '../../../storage/index.ts'
+import { createContext, token } from '../../support/http-context.ts'
+
+export interface LogServer {
+  port: number
+  path: string
+  token: string
+}
+
+const [directory, linesPerSecond, pastLines] = [process.argv[2]!, ...process.argv.slice(3).map(Number)]
+const storage = await openStorage(directory, { onPanic: (reason) => console.error(reason) })
+const [deployId] = [...storage.actors.active()].map(({ id }) => id)
+const logger = createLogger({ level: 'error' })
+const { port } = await openApi(createContext(storage), { host: '127.0.0.1', port: 0, logger })
+
+let appended = 0
+appendUpTo(pastLines!)
+await storage.logs.flush()
+const startedAt = performance.now()
+setInterval(() => appendUpTo(pastLines! + ((performance.now() - startedAt) / 1000) * linesPerSecond!), 5)
+
+const said: LogServer = { port, path: `/api/v1/deploys/${deployId}/logs?follow=true`, token }
+console.log(JSON.stringify(said))
+
+function appendUpTo(count: number): void {
+  for (; appended < count; appended++) {
+    const at = (performance.timeOrigin + performance.now()).toFixed(2)
+    storage.logs.append(deployId!, 'stdout', `${at} step 7/9: compiling the module of that name, one of many`)
+  }
+}

@@ -1,0 +1,25 @@
+// What the bare servers read for an answer: the same rows by the same code as the product, after the same
+// check of the token.
+import { timingSafeEqual } from 'node:crypto'
+import { openStorage } from '../../../storage/index.ts'
+
+export interface Reads {
+  isAllowed(authorization: string): boolean
+  /** The newest deploys of a service as JSON. */
+  deploys(serviceId: string, limit: number): string
+}
+
+export async function openReads(directory: string): Promise<Reads> {
+  const storage = await openStorage(directory, { onPanic: (reason) => console.error(reason) })
+  const token = Buffer.from(storage.serverToken)
+  return {
+    isAllowed(authorization) {
+      const given = Buffer.from(authorization.slice('Bearer '.length))
+      return given.length === token.length && timingSafeEqual(given, token)
+    },
+    deploys(serviceId, limit) {
+      const { id } = storage.services.get(serviceId)!
+      return JSON.stringify(storage.actors.list('deploy', id, limit))
+    },
+  }
+}

@@ -1,0 +1,29 @@
+// How long the supervisor takes to bring its actors back, with many more that have ended beside them.
+import { temporaryDirectory } from '../support/directory.ts'
+import type { Bench } from './bench.ts'
+import type { Figure } from './figure.ts'
+import { median } from './percentiles.ts'
+import { runProgram } from './program.ts'
+import type { Restored } from './programs/restore.ts'
+import { storeDeploys } from './stored-deploys.ts'
+
+export async function measureRestore(bench: Bench): Promise<Figure[]> {
+  const services = bench.size(1000, 50)
+  const endedDeploys = 100
+  const directory = temporaryDirectory(bench)
+  bench.say(`storing ${services * endedDeploys} deploys that have ended and ${services} live ones`)
+  await storeDeploys(directory, { services, endedDeploys, live: true })
+
+  bench.say('restoring them')
+  const runs: Restored[] = []
+  while (runs.length < bench.size(7, 1)) {
+    runs.push(await runProgram<Restored>(bench, 'restore', [directory, String(services)]))
+  }
+  const middle = (field: keyof Restored) => median(runs.map((run) => run[field]))
+  return [
+    { name: `${services} actors restored`, value: middle('restoreMs'), unit: 'ms', goal: { atMost: 300 } },
+    { name: 'CPU time of that', value: middle('restoreCpuMs'), unit: 'ms' },
+    { name: 'the store opened before that', value: middle('openMs'), unit: 'ms' },
+    { name: 'memory of the process then', value: middle('residentMegabytes'), unit: 'MB' },
+  ]
+}

@@ -1,0 +1,56 @@
+// How long the daemon takes from its spawn to its first answer to somebody with a token.
+import { spawnSync } from 'node:child_process'
+import { request } from 'node:http'
+import { temporaryDirectory } from '../support/directory.ts'
+import type { Bench } from './bench.ts'
+import { type Berthd, startBerthd } from './berthd.ts'
+import type { Figure } from './figure.ts'
+import { median } from './percentiles.ts'
+import { cpuSeconds } from './process-usage.ts'
+import { storeDeploys } from './stored-deploys.ts'
+
+export async function measureStart(bench: Bench): Promise<Figure[]> {
+  const services = bench.size(100, 5)
+  const directory = temporaryDirectory(bench)
+  bench.say(`storing ${services * 100} deploys`)
+  await storeDeploys(directory, { services, endedDeploys: 100, live: false })
+
+  bench.say('starting')
+  const startsMs: number[] = []
+  const cpuMs: number[] = []
+  const bareMs: number[] = []
+  for (let round = 0; round <= bench.size(11, 1); round++) {
+    bareMs.push(startBareNode())
+    const berthd = await startBerthd(bench, directory)
+    startsMs.push((await firstAnswerAt(berthd)) - berthd.spawnedAt)
+    cpuMs.push(cpuSeconds(berthd.pid) * 1000)
+    await berthd.end()
+  }
+  return [
+    {
+      name: `first answer with ${services * 100} stored deploys`,
+      value: median(startsMs.slice(1)),
+      unit: 'ms',
+      goal: { atMost: 500 },
+    },
+    { name: 'CPU time until then', value: median(cpuMs.slice(1)), unit: 'ms' },
+    { name: 'Node alone, from its start to its end', value: median(bareMs.slice(1)), unit: 'ms' },
+  ]
+}
+
+function startBareNode(): number {
+  const startedAt = performance.now()
+  spawnSync(process.execPath, ['--eval', '0'])
+  return performance.now() - startedAt
+}
+
+/** Node's plain client: the first `fetch` of a process loads much. */
+function firstAnswerAt({ url, headers }: Berthd): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const asked = request(`${url}/api/v1/services/service-0`, { headers }, (answer) => {
+      if (answer.statusCode !== 200) reject(new Error(`the first answer was ${answer.statusCode}`))
+      answer.resume().on('end', () => resolve(performance.now()))
+    })
+    asked.on('error', reject).end()
+  })
+}

@@ -1,0 +1,96 @@
+// Fills a data directory with services and deploys as the product itself writes them: one deploy of each sort
+// lives its life under the supervisor, the others are copies of it with ids of their own.
+// Mind: a copy has the first entry of its history only.
+import { catalogue } from '../../machines/index.ts'
+import { createLogger } from '../../src/logger.ts'
+import { Supervisor } from '../../src/supervisor/supervisor.ts'
+import type { ActorRecord, ActorRow, Transition } from '../../storage/actors.ts'
+import { openStorage, type Storage } from '../../storage/index.ts'
+import { serviceRow } from '../support/stored.ts'
+import { instantEffects } from './instant-effects.ts'
+
+export interface Wanted {
+  services: number
+  /** Of each service, ended long ago. */
+  endedDeploys: number
+  /** Whether each service has a live one beside them. */
+  live: boolean
+}
+
+const at = '2026-01-01T00:00:00.000Z'
+const commitsAtOnce = 1000
+
+/** Makes a data directory with these; gives the ids of the services. */
+export async function storeDeploys(directory: string, wanted: Wanted): Promise<string[]> {
+  const storage = await openStorage(directory, { onPanic: fail })
+  try {
+    return await fill(storage, wanted)
+  } finally {
+    await storage.close()
+  }
+}
+
+async function fill(storage: Storage, { services, endedDeploys, live }: Wanted): Promise<string[]> {
+  const ended = await lifeOf(storage, [])
+  const living = live ? await lifeOf(storage, ['keepInstances']) : null
+  const ids = Array.from({ length: services }, () => storage.ids.newId('svc'))
+  await inBatches(ids, (id, index) => storage.services.create(serviceRow({ id, name: `service-${index}` })))
+  const owners = ids.flatMap((id) => Array.from({ length: endedDeploys }, () => id))
+  await inBatches(owners, (id) => storage.actors.create(copyFor(storage, ended, id)))
+  if (living) await inBatches(ids, (id) => storage.actors.create(copyFor(storage, living, id)))
+  return ids
+}
+
+interface Life {
+  row: ActorRow
+  record: ActorRecord
+}
+
+/** A whole life of a deploy; it rests where one of the held effects would have to go on. */
+async function lifeOf(storage: Storage, held: string[]): Promise<Life> {
+  const service = serviceRow({ id: storage.ids.newId('svc'), name: `example-${held.length}` })
+  const id = storage.ids.newId('dep')
+  await storage.services.create(service)
+  const supervisor = new Supervisor({ storage, catalogue, logger: createLogger({ level: 'error' }) })
+  const { effects, whenHeld } = instantEffects(held)
+  supervisor.provide(effects)
+  await supervisor.spawn('deploy', id, deployInput(id, service.id))
+  if (held.length > 0) await whenHeld(1)
+  else await whenFinal(storage, id)
+  await supervisor.stop()
+  const life = { row: storage.actors.get(id)!, record: storage.actors.record(id)! }
+  // The example itself is nobody's: it leaves nothing that a restart would find.
+  if (!life.row.final) await storage.actors.park(id, 'an example', at)
+  return life
+}
+
+function deployInput(id: string, serviceId: string): object {
+  const repository = { repo_url: 'https://example.com/shop.git', branch: 'main', commit: null }
+  const source = { kind: 'git', ...repository, image: null, deploy_id: null }
+  const limits = { fetchMs: 600_000, buildMs: 3_600_000, startMs: 120_000 }
+  return { id, serviceId, trigger: 'manual', source, clearCache: false, limits, at }
+}
+
+async function whenFinal({ actors }: Storage, id: string): Promise<void> {
+  while (!actors.get(id)?.final) await new Promise((resolve) => setImmediate(resolve))
+}
+
+function copyFor(storage: Storage, life: Life, serviceId: string): Transition {
+  const id = storage.ids.newId('dep')
+  const named = JSON.stringify(life).replaceAll(life.row.id, id).replaceAll(life.row.service_id!, serviceId)
+  const { row, record }: Life = JSON.parse(named)
+  const entry = { at, event: 'created', state: record.status, status: record.status, phase: null }
+  const service = row.final ? null : { live_deploy_id: id, desired_deploy_id: id }
+  return { row, record, entry, service, event: null }
+}
+
+/** Commits that are under way together share one write to the disk. */
+async function inBatches<T>(items: T[], write: (item: T, index: number) => Promise<unknown>): Promise<void> {
+  for (let from = 0; from < items.length; from += commitsAtOnce) {
+    await Promise.all(items.slice(from, from + commitsAtOnce).map((item, index) => write(item, from + index)))
+  }
+}
+
+function fail(reason: string): never {
+  throw new Error(reason)
+}

@@ -1,0 +1,93 @@
+// How fast an upload of the largest archive comes in, against Node's own server that writes to the same disk,
+// and what memory it takes.
+import { request } from 'node:http'
+import { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { temporaryDirectory } from '../support/directory.ts'
+import { finishedDeploy } from '../support/service.ts'
+import type { Bench } from './bench.ts'
+import { startBerthd, whenHealthy } from './berthd.ts'
+import type { Figure } from './figure.ts'
+import { median } from './percentiles.ts'
+import { peakMegabytes } from './process-usage.ts'
+import { startProgram } from './program.ts'
+
+interface Round {
+  berth: number
+  pipeline: number
+}
+
+interface Place {
+  url: string
+  headers: Record<string, string>
+}
+
+const mebibyte = 1024 * 1024
+const piece = Buffer.alloc(256 * 1024)
+/** How a gzip begins: nothing else is let in. What follows is none, so that its deploy ends as it begins. */
+const gzipHead = Buffer.from([0x1f, 0x8b])
+
+export async function measureUpload(bench: Bench): Promise<Figure[]> {
+  const sizeBytes = bench.size(512, 16) * mebibyte
+  const berthd = await startBerthd(bench, temporaryDirectory(bench))
+  await whenHealthy(berthd)
+  const { api } = berthd
+  await api.post('/services', { name: 'bench', type: 'web_service' })
+  const pipeline = await startProgram<{ port: number }>(bench, 'upload-pipeline', [temporaryDirectory(bench)])
+  const ours = { url: `${berthd.url}/api/v1/services/bench/deploys/upload`, headers: berthd.headers }
+  const theirs = { url: `http://127.0.0.1:${pipeline.said.port}/`, headers: {} }
+
+  const rounds: Round[] = []
+  for (let round = 0; round <= bench.size(7, 1); round++) {
+    bench.say(round === 0 ? 'warming up' : `round ${round}`)
+    const { answer, mebibytesPerSecond } = await upload(ours, sizeBytes)
+    await finishedDeploy(api, JSON.parse(answer).id)
+    rounds.push({ berth: mebibytesPerSecond, pipeline: (await upload(theirs, sizeBytes)).mebibytesPerSecond })
+  }
+  const middle = (pick: (round: Round) => number) => median(rounds.slice(1).map(pick))
+  const size = `${sizeBytes / mebibyte} MiB uploaded`
+  return [
+    {
+      name: `${size}, of a node:http pipeline`,
+      value: middle(({ berth, pipeline }) => berth / pipeline),
+      unit: '',
+      goal: { atLeast: 1 },
+    },
+    { name: `${size}, berth`, value: middle(({ berth }) => berth), unit: 'MiB/s' },
+    { name: `${size}, node:http pipeline`, value: middle(({ pipeline }) => pipeline), unit: 'MiB/s' },
+    {
+      name: 'memory at its peak, berth',
+      value: peakMegabytes(berthd.pid),
+      unit: 'MB',
+      goal: { atMost: 150 },
+    },
+    { name: 'memory at its peak, node:http pipeline', value: peakMegabytes(pipeline.pid), unit: 'MB' },
+  ]
+}
+
+/** Sends that much, and waits for the answer: it comes when all is on the disk. */
+async function upload(
+  place: Place,
+  sizeBytes: number,
+): Promise<{ answer: string; mebibytesPerSecond: number }> {
+  const startedAt = performance.now()
+  const answer = await send(place, sizeBytes)
+  return { answer, mebibytesPerSecond: sizeBytes / mebibyte / ((performance.now() - startedAt) / 1000) }
+}
+
+function send({ url, headers }: Place, sizeBytes: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const all = { ...headers, 'content-type': 'application/gzip', 'content-length': sizeBytes }
+    const asked = request(url, { method: 'POST', headers: all }, (response) => {
+      const refused = (words: string) => reject(new Error(`${response.statusCode}: ${words}`))
+      text(response).then(response.statusCode === 202 ? resolve : refused, reject)
+    })
+    asked.on('error', reject)
+    Readable.from(piecesOf(sizeBytes)).pipe(asked)
+  })
+}
+
+function* piecesOf(sizeBytes: number): Generator<Buffer> {
+  yield gzipHead
+  for (let left = sizeBytes - gzipHead.length; left > 0; left -= piece.length) yield piece.subarray(0, left)
+}

@@ -1,0 +1,39 @@
+// npm run fuzz -- --requests 10000 --seed 7: asks a real daemon whatever the OpenAPI document allows, and
+// what it does not, then looks whether it kept every promise.
+//   --requests N   how many, 10,000 when left out
+//   --seed S       what is asked, a new one when left out; it is printed
+import { randomInt } from 'node:crypto'
+import { parseArgs } from 'node:util'
+import { table } from './fuzz/report.ts'
+import { runFuzz } from './fuzz/run.ts'
+
+const { values } = parseArgs({
+  options: {
+    help: { type: 'boolean', default: false },
+    requests: { type: 'string', default: '10000' },
+    seed: { type: 'string' },
+  },
+})
+if (values.help) {
+  console.log('npm run fuzz -- [--requests N] [--seed S]')
+  process.exit(0)
+}
+const seed = Number(values.seed ?? randomInt(1_000_000))
+const requests = Number(values.requests)
+console.log(`${requests} requests with seed ${seed}`)
+const cleanups: (() => unknown)[] = []
+const cleanUp = async () => {
+  for (const cleanup of cleanups.splice(0)) await cleanup()
+}
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => void cleanUp().then(() => process.exit(130)))
+}
+try {
+  const scope = { after: (cleanup: () => unknown) => void cleanups.unshift(cleanup) }
+  const outcome = await runFuzz(scope, { requests, seed, say: (line) => console.log(line) })
+  for (const wrong of outcome.wrongs) console.log(`\n${wrong}`)
+  console.log(table(outcome))
+  process.exitCode = outcome.wrongs.length > 0 ? 1 : 0
+} finally {
+  await cleanUp()
+}

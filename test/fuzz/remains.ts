@@ -1,0 +1,112 @@
+// What is left of a run: first what a secret may have got into, then what has no owner any more.
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import Docker from 'dockerode'
+import { openStore } from '../../storage/store.ts'
+import { ensureEngine } from '../support/engine.ts'
+import { findLeftovers } from '../support/leftovers.ts'
+import { until } from '../support/service.ts'
+import type { World } from './world.ts'
+
+/** Waits until no deploy is under way any more. */
+export async function settle({ daemon: { api } }: World): Promise<void> {
+  await until('the deploys to end', async () => {
+    const services = (await api.get('/services')) as { state: string }[]
+    return services.every(({ state }) => state !== 'deploying' && state !== 'deleting')
+  })
+}
+
+/**
+ * Where a secret turned up outside of answers: the log, the data directory, Docker's records of our objects.
+ */
+export async function findLeaks({ daemon, secrets, feed }: World): Promise<string[]> {
+  const { dataDir, prefix } = daemon
+  const shown = (texts: readonly string[]) => texts.filter((text) => secrets.findIn(text) !== null)
+  const lines = shown(daemon.log).map((line) => `log: ${line}`)
+  const changes = shown(feed).map((event) => `change feed: ${event}`)
+  const files = secrets
+    .filesBelow(dataDir)
+    .filter((found) => found !== `the token: ${join(dataDir, 'api_token')}`)
+  const objects = shown(await describeObjects(prefix)).map((text) => `docker: ${text}`)
+  return [...lines, ...changes, ...files, ...objects]
+}
+
+/** The command lines of all processes of this machine that show a secret. */
+export function findShownArguments({ secrets }: World): string[] {
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+  return pids.map((pid) => commandLine(pid)).filter((line) => secrets.findIn(line) !== null)
+}
+
+function commandLine(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')
+  } catch {
+    return ''
+  }
+}
+
+/** All that Docker tells of what carries the prefix, but the variables inside of containers. */
+async function describeObjects(prefix: string): Promise<string[]> {
+  const docker = new Docker({ socketPath: new URL(await ensureEngine()).pathname })
+  const { containers, images, volumes, networks } = await findLeftovers(prefix)
+  const gone = () => null
+  const found = await Promise.all([
+    ...containers.map((name) => docker.getContainer(name).inspect().then(withoutEnv, gone)),
+    ...images.map((name) => docker.getImage(name).inspect().catch(gone)),
+    ...images.map((name) => docker.getImage(name).history().catch(gone)),
+    ...volumes.map((name) => docker.getVolume(name).inspect().catch(gone)),
+    ...networks.map((name) => docker.getNetwork(name).inspect().catch(gone)),
+  ])
+  return found.map((one) => JSON.stringify(one))
+}
+
+function withoutEnv(container: { Config: { Env: string[] } }): object {
+  return { ...container, Config: { ...container.Config, Env: [] } }
+}
+
+/** Deletes every service and waits until Docker has nothing of them but disks that were to be kept. */
+export async function removeServices({ daemon, keptDisks }: World): Promise<string[]> {
+  const { api, prefix } = daemon
+  for (const { host } of await api.get('/registries')) await api.call('DELETE', `/registries/${host}`)
+  for (const { id } of await api.get('/services')) {
+    await api.call('DELETE', `/services/${id}?force=true&delete_disk=true`)
+  }
+  await until('all services to be gone', async () => (await api.get('/services')).length === 0)
+  const { containers, images, volumes } = await findLeftovers(prefix)
+  const lost = volumes.filter((name) => !keptDisks.has(name.slice(prefix.length + 1)))
+  return [...containers, ...images, ...lost]
+}
+
+/** Of the run nothing may be in these tables; the others hold what belongs to the server. */
+const emptyTables = [
+  'services',
+  'names',
+  'env',
+  'credentials',
+  'registries',
+  'releases',
+  'addresses',
+  'active',
+]
+
+/** What is left in the data directory after the services are gone and the daemon has stopped. */
+export async function findOrphans(dataDir: string): Promise<string[]> {
+  const store = openStore(dataDir, { onPanic: () => undefined })
+  try {
+    const rows = emptyTables.flatMap((name) =>
+      [...store.table(name).range()].map(({ key }) => `${name}: ${JSON.stringify(key)}`),
+    )
+    const folders = ['work', 'archives', 'logs'].flatMap((name) => entriesOf(join(dataDir, name)))
+    return [...rows, ...folders]
+  } finally {
+    await store.close()
+  }
+}
+
+function entriesOf(directory: string): string[] {
+  try {
+    return readdirSync(directory).map((name) => join(directory, name))
+  } catch {
+    return []
+  }
+}

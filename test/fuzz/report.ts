@@ -1,0 +1,29 @@
+// The figures of a run as a table of text: what was asked and answered how often, and what the daemon used.
+import { operations } from '../support/operations.ts'
+import type { FuzzOutcome, Usage } from './run.ts'
+
+export function table({ tally, usage, seconds, wrongs }: FuzzOutcome): string {
+  const rows: [string, string][] = [
+    ...[...tally.answers].sort().map(([what, count]): [string, string] => [what, String(count)]),
+    ['requests', `${tally.requests} in ${Math.round(seconds)} s`],
+    ['never done', neverDone(tally.answers).join(', ') || 'nothing'],
+    ['memory in MiB', change(usage, ({ memoryMib }) => memoryMib)],
+    ['handles', change(usage, ({ handles }) => handles)],
+    ['wrong', String(wrongs.length)],
+  ]
+  const width = Math.max(...rows.map(([what]) => what.length)) + 2
+  return rows.map(([what, value]) => what.padEnd(width) + value).join('\n')
+}
+
+/** From the first tenth to the end; a run that failed before has neither. */
+function change(usage: readonly Usage[], figure: (one: Usage) => number): string {
+  const [first, last] = [usage[0], usage.at(-1)]
+  return first && last ? `${Math.round(figure(first))} → ${Math.round(figure(last))}` : '?'
+}
+
+/** Operations that were only refused: a long run that is to mean something has none. */
+function neverDone(answers: ReadonlyMap<string, number>): string[] {
+  return operations
+    .map(({ method, path }) => `${method} ${path.replace(/\{\w+\}/g, '{}')}`)
+    .filter((what) => ![200, 201, 202, 204].some((status) => answers.has(`${what} ${status}`)))
+}

@@ -1,0 +1,93 @@
+// A run: sequences of requests until there were enough of them, then what is left of it. The same seed asks
+// the same; when each deploy gets how far is up to the machine.
+import { readdirSync, readFileSync } from 'node:fs'
+import fc from 'fast-check'
+import type { Scope } from '../support/directory.ts'
+import { findLeaks, findOrphans, removeServices, settle } from './remains.ts'
+import { describeStep, playSequence } from './sequence.ts'
+import { type Step, sequences } from './steps.ts'
+import { createTally, type Tally } from './tally.ts'
+import { openWorld, type World } from './world.ts'
+
+export interface FuzzOptions {
+  requests: number
+  seed: number
+  say: (line: string) => void
+}
+
+export interface FuzzOutcome {
+  /** What is wrong, in words with all that is needed to see it again; empty when nothing is. */
+  wrongs: string[]
+  tally: Tally
+  /** Of the daemon: after each tenth, and after everything was deleted. */
+  usage: Usage[]
+  seconds: number
+}
+
+export interface Usage {
+  requests: number
+  /** Of the process alone, in MiB: the pages of its files, the store's among them, are not counted. */
+  memoryMib: number
+  handles: number
+}
+
+const sequencesPerBatch = 10
+/** A failure that is not small by then is told as it is. */
+const batchMs = 30_000
+
+export async function runFuzz(scope: Scope, { requests, seed, say }: FuzzOptions): Promise<FuzzOutcome> {
+  const world = await openWorld(scope)
+  const startedAt = performance.now()
+  const tally = createTally()
+  const usage: Usage[] = []
+  const wrongs: string[] = []
+  const tenth = requests / 10
+  for (let batch = 0; tally.requests < requests && wrongs.length === 0; batch++) {
+    const wrong = await playBatch(world, tally, seed + batch)
+    if (wrong) wrongs.push(wrong)
+    if (tally.requests < tenth * (usage.length + 1)) continue
+    usage.push(measure(world, tally.requests))
+    say(describeUsage(usage.at(-1)!))
+  }
+  // Of a daemon that broke a promise already, or is gone, nothing more can be asked.
+  if (wrongs.length === 0) wrongs.push(...(await findRemains(world, usage, tally)))
+  return { wrongs, tally, usage, seconds: (performance.now() - startedAt) / 1000 }
+}
+
+/** A batch has a seed of its own, so that a failure can be seen again without the ones before it. */
+async function playBatch(world: World, tally: Tally, seed: number): Promise<string | null> {
+  const property = fc.asyncProperty(sequences, (steps: Step[]) => playSequence(steps, world, tally))
+  const { failed, counterexample, errorInstance } = await fc.check(property, {
+    seed,
+    numRuns: sequencesPerBatch,
+    interruptAfterTimeLimit: batchMs,
+  })
+  if (!failed) return null
+  const steps = counterexample?.[0].map(describeStep).join('\n  ')
+  return `seed ${seed}: ${String((errorInstance as Error).stack)}\nafter these requests:\n  ${steps}`
+}
+
+async function findRemains(world: World, usage: Usage[], tally: Tally): Promise<string[]> {
+  const { daemon } = world
+  const told = (what: string) => (text: string) => `${what}: ${text}`
+  await settle(world)
+  const leaks = (await findLeaks(world)).map(told('a secret is shown'))
+  const left = (await removeServices(world)).map(told('left in Docker'))
+  usage.push(measure(world, tally.requests))
+  const faults = daemon.log.filter((line) => /"level":"(error|fatal)"/.test(line)).map(told('logged'))
+  const code = await daemon.stop()
+  const ended = code === 0 ? [] : [`the daemon ended with ${code}`]
+  const orphans = (await findOrphans(daemon.dataDir)).map(told('left in the data directory'))
+  const files = world.secrets.filesBelow(daemon.dataDir).filter((found) => !found.endsWith('/api_token'))
+  return [...leaks, ...left, ...faults, ...ended, ...orphans, ...files.map(told('a secret is on disk'))]
+}
+
+function measure({ daemon: { pid } }: World, requests: number): Usage {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+  const memoryMib = Number(/^RssAnon:\s+(\d+) kB/m.exec(status)?.[1]) / 1024
+  return { requests, memoryMib, handles: readdirSync(`/proc/${pid}/fd`).length }
+}
+
+function describeUsage({ requests, memoryMib, handles }: Usage): string {
+  return `${requests} requests: ${Math.round(memoryMib)} MiB, ${handles} handles`
+}

@@ -1,0 +1,63 @@
+// One sequence of requests against the world: each answer is judged, then what the deploys told is looked
+// through, and what was made is deleted.
+import { judge } from './judge.ts'
+import { play } from './player.ts'
+import { findShownArguments } from './remains.ts'
+import { readingOf, type Step } from './steps.ts'
+import type { Tally } from './tally.ts'
+import type { World } from './world.ts'
+
+const shownChars = 2000
+
+/** A request, and what is wrong with its answer. */
+export class Complaint extends Error {}
+
+export async function playSequence(steps: readonly Step[], world: World, tally: Tally): Promise<void> {
+  await world.renew()
+  const before = new Map([...world.pools].map(([noun, pool]) => [noun, new Set(pool)]))
+  const made = (noun: string) => (world.pools.get(noun) ?? []).filter((one) => !before.get(noun)?.has(one))
+  try {
+    for (const step of steps) await playStep(step, world, tally)
+    await readDeploys(made('deploys'), world)
+    const [shown] = findShownArguments(world)
+    if (shown) throw new Complaint(`a process shows a secret: ${shown}`)
+  } finally {
+    await removeMade(made('services'), world)
+  }
+}
+
+async function playStep(step: Step, world: World, tally: Tally | null): Promise<void> {
+  const sent = await play(step, world)
+  tally?.count(sent)
+  const wrong = await judge(sent, world)
+  if (wrong) throw new Complaint(`${describeStep(step)}\n    ${wrong}`)
+}
+
+/** Their records, logs and histories go with their services: they are read before. */
+async function readDeploys(ids: readonly string[], world: World): Promise<void> {
+  for (const id of ids) {
+    for (const part of ['', '/logs', '/history']) {
+      await playStep(readingOf(`/api/v1/deploys/${id}${part}`), world, null)
+    }
+  }
+}
+
+async function removeMade(services: readonly string[], { daemon }: World): Promise<void> {
+  for (const id of services.filter((one) => one.startsWith('svc-'))) {
+    await daemon.api.call('DELETE', `/services/${id}?force=true&delete_disk=true`)
+  }
+}
+
+/** A step as somebody would type it, with the words of tokens.ts for what only a run knows. */
+export function describeStep(step: Step): string {
+  if (step.kind === 'raw') return `bytes ${JSON.stringify(step.bytes.toString('latin1'))}`
+  const { method, path, params, query, headers, content, isChunked, leavesAfter } = step
+  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => params[name] ?? '')
+  const asked = query.map((pair) => pair.join('=')).join('&')
+  const head = headers.map((pair) => pair.join(': ')).join(', ')
+  const body = content === null ? '' : JSON.stringify(content)
+  const leaving = leavesAfter === null ? '' : ` leaves after ${leavesAfter}`
+  const words = [method, filled + (asked && `?${asked}`), `[${head}]`, body, isChunked ? 'in chunks' : '']
+  const shown = words.filter((word) => word !== '').join(' ')
+  return shown.slice(0, shownChars) + leaving
+}

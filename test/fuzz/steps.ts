@@ -1,0 +1,156 @@
+// One request as it is generated: right, nearly right, or garbage, in every part of it.
+import fc from 'fast-check'
+import { nounOf, type Operation, operations, type Parameter } from '../support/operations.ts'
+import { type Content, contentsOf } from './contents.ts'
+import { malformedBytes } from './malformed.ts'
+import { oddTexts } from './spoil.ts'
+import { taste } from './tastes.ts'
+import { named, nth } from './tokens.ts'
+import { valuesOf } from './values.ts'
+
+type Pair = [name: string, value: string]
+
+export interface CallStep {
+  kind: 'call'
+  method: string
+  /** As the document has it; what stands in its braces is in `params`. */
+  path: string
+  params: Record<string, string>
+  query: Pair[]
+  headers: Pair[]
+  content: Content | null
+  /** The body comes in chunks, without its length. */
+  isChunked: boolean
+  /** The share of the request after which the client hangs up; null for one that stays. */
+  leavesAfter: number | null
+}
+
+/** Bytes that may be no HTTP at all. */
+export interface RawStep {
+  kind: 'raw'
+  bytes: Buffer
+}
+
+export type Step = CallStep | RawStep
+
+const rarely = <T>(usual: fc.Arbitrary<T>, rare: fc.Arbitrary<T>, weight = 20) =>
+  fc.oneof({ weight, arbitrary: usual }, { weight: 1, arbitrary: rare })
+
+const bearer: Pair = ['Authorization', `Bearer ${named('token')}`]
+const credentials = rarely<Pair[]>(
+  fc.constant([bearer]),
+  fc.constantFrom<Pair[]>(
+    [],
+    [['Authorization', 'Bearer wrong']],
+    [['Authorization', 'Basic YTpi']],
+    [bearer, bearer],
+  ),
+)
+const hosts = rarely<Pair[]>(
+  fc.constant([['Host', 'localhost']]),
+  fc.constantFrom<Pair[]>([['Host', 'evil.invalid']], [], [['Host', 'localhost:1']], [['Host', '']]),
+  40,
+)
+/** uWS waits for the rest of a header with a control character, and hangs up after 12 s. */
+const headerTexts = oddTexts.filter((text) => !/(?!\t)\p{Cc}/u.test(text) && text.length < 1000)
+const oddHeaders = fc.tuple(
+  fc.constantFrom(
+    'Idempotency-Key',
+    'Last-Event-ID',
+    'Cookie',
+    'Origin',
+    'X-Forwarded-For',
+    'Accept',
+    'Expect',
+    'Range',
+  ),
+  headerTexts,
+)
+
+const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS', 'TRACE', 'PURGE', 'get']
+
+/** A plain GET of that path, as anybody would send it. */
+export function readingOf(path: string): CallStep {
+  const headers: Pair[] = [['Host', 'localhost'], bearer]
+  const bare = { params: {}, query: [], content: null, isChunked: false, leavesAfter: null }
+  return { kind: 'call', method: 'GET', path, headers, ...bare }
+}
+
+function paramsOf({ path, parameters }: Operation): fc.Arbitrary<Record<string, string>> {
+  const here = parameters.filter((one) => one.in === 'path')
+  return fc.record(
+    Object.fromEntries(here.map(({ name }) => [name, rarely(things(nounOf(path, name)), oddTexts, 8)])),
+  )
+}
+
+/** Something that was made, of the right kind or, seldom, of another. */
+function things(noun: string): fc.Arbitrary<string> {
+  const index = fc.nat({ max: 9 })
+  return rarely(
+    index.map((one) => nth(noun, one)),
+    fc
+      .tuple(fc.constantFrom('services', 'deploys', 'registries'), index)
+      .map(([other, one]) => nth(other, one)),
+  )
+}
+
+function queryOf({ parameters }: Operation): fc.Arbitrary<Pair[]> {
+  const here = parameters.filter((one) => one.in === 'query')
+  const valid = here.map((one) => valuesOf(one.schema, taste).map((value): Pair => [one.name, String(value)]))
+  const names = fc.constantFrom(...here.map(({ name }) => name), 'unknown', '__proto__', 'access_token')
+  const odd: fc.Arbitrary<Pair> = fc.tuple(names, fc.oneof(oddTexts, fc.constant('')))
+  if (valid.length === 0) return rarely(fc.constant([]), fc.array(odd, { maxLength: 2 }))
+  return rarely(
+    fc.array(fc.oneof(...valid), { maxLength: 2 }),
+    fc.array(fc.oneof(odd, ...valid), { maxLength: 4 }),
+    3,
+  )
+}
+
+function headersOf({ parameters }: Operation): fc.Arbitrary<Pair[]> {
+  const keys = parameters.filter((one) => one.in === 'header').map(declaredHeader)
+  const some =
+    keys.length === 0
+      ? fc.constant([])
+      : rarely<Pair[]>(fc.constant([]), fc.array(fc.oneof(...keys), { maxLength: 2 }), 2)
+  const odd = rarely<Pair[]>(fc.constant([]), fc.array(oddHeaders, { minLength: 1, maxLength: 2 }), 10)
+  return fc.tuple(hosts, credentials, some, odd).map((lists) => lists.flat())
+}
+
+/** Few values, so that they come again. */
+function declaredHeader({ name }: Parameter): fc.Arbitrary<Pair> {
+  return fc.tuple(fc.constant(name), fc.constantFrom('1', '2', '7', 'once', '999999999999999999', '-1'))
+}
+
+function callsOf(operation: Operation): fc.Arbitrary<CallStep> {
+  return fc.record({
+    kind: fc.constant('call' as const),
+    method: rarely(fc.constant(operation.method), fc.constantFrom(...methods), 30),
+    path: rarely(
+      fc.constant(operation.path),
+      fc.constantFrom('/', '/api', '/api/v1/', `${operation.path}/more`),
+      60,
+    ),
+    params: paramsOf(operation),
+    query: queryOf(operation),
+    headers: headersOf(operation),
+    content: contentsOf(operation),
+    isChunked: rarely(fc.constant(false), fc.constant(true), 9),
+    leavesAfter: rarely(fc.constant(null), fc.double({ min: 0, max: 1, noNaN: true }), 40),
+  })
+}
+
+/** Services are what all else is about. */
+const weightOf = ({ method, path }: Operation) => (method === 'POST' && path.endsWith('/services') ? 4 : 1)
+
+const calls = fc.oneof(
+  ...operations.map((operation) => ({ weight: weightOf(operation), arbitrary: callsOf(operation) })),
+)
+const raws: fc.Arbitrary<Step> = malformedBytes.map((bytes) => ({ kind: 'raw', bytes }))
+
+/** Requests that go on from what the ones before them made. */
+export const sequences: fc.Arbitrary<Step[]> = fc.array(rarely<Step>(calls, raws), {
+  minLength: 1,
+  maxLength: 30,
+  size: 'max',
+})

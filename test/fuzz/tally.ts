@@ -1,0 +1,32 @@
+// What a run has asked and been answered, by operation and status.
+import type { Sent } from './player.ts'
+
+export interface Tally {
+  count(sent: Sent): void
+  readonly requests: number
+  /** `GET /api/v1/services/{id} 200`, how often. */
+  readonly answers: ReadonlyMap<string, number>
+}
+
+export function createTally(): Tally {
+  const answers = new Map<string, number>()
+  let requests = 0
+  return {
+    answers,
+    get requests() {
+      return requests
+    },
+    count({ method, target, answer }) {
+      requests++
+      const what = target === '' ? 'bytes' : `${method} ${shapeOf(target)}`
+      const key = `${what} ${answer?.status ?? 'silence'}`
+      answers.set(key, (answers.get(key) ?? 0) + 1)
+    },
+  }
+}
+
+/** The path with its parameters left out. */
+function shapeOf(target: string): string {
+  const path = target.split('?')[0]!
+  return path.replace(/\/(services|deploys|registries)\/[^/]+/, '/$1/{}')
+}

@@ -1,0 +1,54 @@
+// What some fields should hold, so that requests get further than the first check and a run stays quick: a
+// repository that is here, few instances, a start command that may run.
+// Mind: this is about valid requests only; everything else is tried in these fields too.
+import fc from 'fast-check'
+import { named, nth, secret } from './tokens.ts'
+import type { Taste } from './values.ts'
+
+const index = fc.nat({ max: 9 })
+
+const repositories = [
+  named('app'),
+  named('private'),
+  named('bare'),
+  named('hanging'),
+  'http://127.0.0.1:9/app',
+  `https://user:${secret('repository', 'encoded')}@127.0.0.1:9/app`,
+  '/nowhere/at/all',
+  'git@host.invalid:owner/name',
+]
+
+const values = fc.oneof(
+  { weight: 4, arbitrary: fc.constant(secret('env')) },
+  { weight: 2, arbitrary: fc.string({ unit: 'binary', maxLength: 40 }) },
+  { weight: 1, arbitrary: index.map((one) => `\${{service.${nth('services', one)}.hostport}}`) },
+  { weight: 1, arbitrary: fc.constantFrom('${{service.nobody.host}}', '$${{literal}}', '') },
+)
+
+const tastes: Record<string, fc.Arbitrary<string | number | boolean>> = {
+  repo_url: fc.constantFrom(...repositories),
+  image: fc.constantFrom(named('busybox'), '127.0.0.1:9/app', 'registry.invalid/app:v1', 'none.invalid/a/b'),
+  branch: fc.constantFrom('main', 'main', 'gone', 'other/one'),
+  root_dir: fc.constantFrom('.', 'app', 'gone', 'a/../app'),
+  dockerfile_path: fc.constantFrom('Dockerfile', 'app/Dockerfile', 'gone', '../Dockerfile'),
+  publish_dir: fc.constantFrom('www', '.', 'gone'),
+  start_command: fc.constantFrom('exec httpd -f -p $PORT -h /www', 'exit 1', 'sleep 100', 'no-such-program'),
+  pre_deploy_command: fc.constantFrom('true', 'exit 3', 'sleep 1'),
+  health_check_path: fc.constantFrom('/', '/healthz', '/gone'),
+  disk_mount_path: fc.constantFrom('/data', '/var/lib/app'),
+  deploy: fc.constantFrom(false, false, false, false, false, true),
+  instances: fc.constantFrom(1, 1, 2),
+  memory_limit_mb: fc.constantFrom(0, 16, 32, 64),
+  cpu_limit: fc.constantFrom(0, 0.25, 1),
+  drain_seconds: fc.constantFrom(0, 0, 1),
+  health_check_timeout_seconds: fc.constantFrom(1, 2, 3),
+  port: fc.constantFrom(0, 3000, 8080),
+  deploy_id: index.map((one) => nth('deploys', one)),
+  commit: fc.constantFrom(named('head'), 'abcd', '0'.repeat(40)),
+  key: fc.stringMatching(/^[A-Z_][A-Z0-9_]{0,7}$/),
+  value: values,
+  username: fc.constantFrom('user', 'robot$x'),
+  password: fc.constant(secret('registry')),
+}
+
+export const taste: Taste = (field) => tastes[field] ?? null

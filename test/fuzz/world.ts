@@ -1,0 +1,130 @@
+// What the requests of a run are about: a real daemon, repositories of every kind, a service that is live,
+// and the things that the requests themselves made.
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { launchDaemon, type TestDaemon } from '../support/daemon.ts'
+import type { Scope } from '../support/directory.ts'
+import { createGitServer } from '../support/git-server.ts'
+import { baseImages } from '../support/images.ts'
+import { createRepository } from '../support/repository.ts'
+import { finishedDeploy, pageApp } from '../support/service.ts'
+import { createSecrets, type Secrets } from './secrets.ts'
+import type { Meaning } from './tokens.ts'
+
+export interface World {
+  readonly daemon: TestDaemon
+  readonly port: number
+  readonly secrets: Secrets
+  readonly archive: Buffer
+  /** What the change feed told, from the beginning on. */
+  readonly feed: string[]
+  readonly meaning: Meaning
+  /** By noun, the newest first: what the current sequence made, then what stays over all of them. */
+  readonly pools: Map<string, string[]>
+  /** The ids of services by their names, also of those that are gone. */
+  readonly ids: Map<string, string>
+  /** The ids of services whose disk was to be kept. */
+  readonly keptDisks: Set<string>
+  /** Forgets what a sequence made; a service that is live, or will be, is there again. */
+  renew(): Promise<void>
+}
+
+const limits = ['--fetch-timeout=5', '--build-timeout=120', '--start-timeout=120', '--keep-images=3']
+/** So many sequences share one live service before it is replaced: they change it, and break it. */
+const sequencesPerService = 20
+
+export async function openWorld(scope: Scope): Promise<World> {
+  const secrets = createSecrets()
+  const { things, archive } = await prepareThings(scope, secrets)
+  const daemon = await launchDaemon({ args: [...limits, '--log-level=debug'] })
+  scope.after(() => daemon.remove())
+  const token = readFileSync(join(daemon.dataDir, 'api_token'), 'utf8').trim()
+  secrets.add('the token', token)
+  things.set('token', token)
+  const pools = new Map<string, string[]>()
+  const meaning: Meaning = {
+    nth: (noun, index) => nthOf(pools.get(noun) ?? [], noun, index),
+    secret: secrets.at,
+    named: (name) => things.get(name)!,
+  }
+  const steady = createSteady(daemon, things.get('app')!)
+  await steady.renew(pools)
+  const first = await finishedDeploy(daemon.api, pools.get('deploys')![0]!)
+  if (first.status !== 'live') throw new Error(`the first service does not go live: ${first.error}`)
+  const port = Number(new URL(daemon.api.url).port)
+  const renew = () => steady.renew(pools)
+  const feed = followFeed(daemon)
+  return { daemon, port, secrets, archive, feed, meaning, pools, ids: new Map(), keptDisks: new Set(), renew }
+}
+
+/** Ends when the daemon does. */
+function followFeed({ api }: TestDaemon): string[] {
+  const feed: string[] = []
+  const follow = async () => {
+    for await (const event of api.events('/events')) feed.push(JSON.stringify(event))
+  }
+  void follow().catch(() => undefined)
+  return feed
+}
+
+function nthOf(pool: string[], noun: string, index: number): string {
+  return pool.length === 0 ? `${noun}-${index}.invalid` : pool[index % pool.length]!
+}
+
+/** Repositories that can be deployed, that ask for a password, that hang, and one without a Dockerfile. */
+async function prepareThings(scope: Scope, secrets: Secrets) {
+  const page = await pageApp('fuzz')
+  const inFolder = Object.entries(page).map(([path, text]) => [`app/${path}`, text])
+  const app = createRepository(scope)
+  const head = app.commit('First', { ...page, ...Object.fromEntries(inFolder) })
+  const bare = createRepository(scope)
+  bare.commit('First', { 'package.json': '{}' })
+  const password = secrets.at('repository')
+  const credentials = { username: 'user', password }
+  const closed = await createGitServer(scope, { root: app.root, credentials })
+  const hanging = await createGitServer(scope, { root: app.root, answer: () => 'hang' })
+  const things = new Map([
+    ['app', app.directory],
+    ['bare', bare.directory],
+    ['private', `${closed.url.replace('//', `//user:${encodeURIComponent(password)}@`)}/app`],
+    ['hanging', `${hanging.url}/app`],
+    ['head', head],
+    ['busybox', (await baseImages()).busybox],
+  ])
+  const archive = execFileSync('git', ['archive', '--format=tar.gz', 'HEAD'], { cwd: app.directory })
+  return { things, archive }
+}
+
+/** The service that stays: its name, its id and its deploys are in the pools. */
+function createSteady({ api }: TestDaemon, repoUrl: string) {
+  let age = 0
+  let name = ''
+  let count = 0
+
+  async function create(): Promise<void> {
+    if (name !== '') await api.call('DELETE', `/services/${name}?force=true&delete_disk=true`)
+    name = `steady-${++count}`
+    await api.post('/services', { name, repo_url: repoUrl, drain_seconds: 0 })
+    age = 0
+  }
+
+  return {
+    async renew(pools: Map<string, string[]>): Promise<void> {
+      if (age++ % sequencesPerService === 0 || !(await isThere(name))) await create()
+      const { id } = await api.get(`/services/${name}`)
+      const deploys = await api.get(`/services/${name}/deploys`)
+      pools.clear()
+      pools.set('services', [name, id])
+      pools.set(
+        'deploys',
+        deploys.map((deploy: { id: string }) => deploy.id),
+      )
+    },
+  }
+
+  async function isThere(service: string): Promise<boolean> {
+    const { status, body } = await api.call('GET', `/services/${service}`)
+    return status === 200 && body.state !== 'deleting'
+  }
+}
