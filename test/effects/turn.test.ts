@@ -2,10 +2,13 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { DeploySource } from '../../machines/deploy-context.ts'
+import { openEngine } from '../../src/docker/client.ts'
 import { awaitTurn } from '../../src/effects/deploy/turn.ts'
 import type { Host } from '../../src/effects/host.ts'
 import type { ServiceRow } from '../../storage/services.ts'
 import { deployInput } from '../support/deploy-life.ts'
+import { ensureEngine } from '../support/engine.ts'
+import { baseImages } from '../support/images.ts'
 import { serviceRow, transitionOf } from '../support/stored.ts'
 import { temporaryStorage } from '../support/supervised.ts'
 
@@ -17,7 +20,9 @@ async function openQueue(t: TestContext, { service = {}, minFreeDiskMb = 0 }: Qu
   await storage.services.create(serviceRow(service))
   const ready = async () => ({ name: 'berth', range: { first: '10.201.0.2', last: '10.201.0.9' } })
   const settings = { dataDir: storage.directory, minFreeDiskMb }
-  const wait = awaitTurn({ storage, ready, settings } as unknown as Host)
+  const engine = openEngine(await ensureEngine())
+  t.after(() => engine.close())
+  const wait = awaitTurn({ storage, ready, settings, engine } as unknown as Host)
   const revisions = new Map<string, number>()
   return {
     storage,
@@ -59,6 +64,7 @@ test('a deploy with nobody before it has the turn at once', async (t) => {
     supersededBy: null,
     formerDeployId: 'dep-0',
     exclusive: false,
+    preDeploy: false,
     checkMs: 300_000,
     drainMs: 5000,
     reused: null,
@@ -114,7 +120,10 @@ test('a newer queued deploy replaces the older queued one, and waits until that 
   const newer = queue.ask('dep-3')
 
   const { at, ...turn } = await older
-  const none = { formerDeployId: null, exclusive: false, checkMs: 0, drainMs: 0, reused: null }
+  const none = {
+    ...{ formerDeployId: null, exclusive: false, preDeploy: false },
+    ...{ checkMs: 0, drainMs: 0, reused: null },
+  }
   assert.deepEqual(turn, { supersededBy: 'dep-3', ...none })
   await queue.is('dep-1', 'live')
   assert.equal(await answerOf(newer), 'waits')
@@ -208,18 +217,31 @@ test('a restart takes the image of what is live when it runs', async (t) => {
   const queue = await openQueue(t, { service: { live_deploy_id: 'dep-1' }, minFreeDiskMb: 2 ** 40 })
   const transition = transitionOf({ id: 'dep-1' }, { status: 'live' })
   const { source } = deployInput()
-  const built = { image: 'berth/shop:dep-1', commit_sha: null, commit_message: null, source }
+  const { busybox: image } = await baseImages()
+  const built = { image, commit_sha: null, commit_message: null, source }
   await queue.storage.actors.create({ ...transition, record: { ...transition.record, ...built } })
   await queue.is('dep-2', 'queued')
 
   const { reused } = await queue.ask('dep-2', nobody, reuse)
 
   assert.deepEqual(reused, {
-    image: 'berth/shop:dep-1',
+    image,
     commitSha: null,
     commitMessage: null,
     source: { ...source, kind: 'reuse', deploy_id: 'dep-1' },
   })
+})
+
+test('an image that is gone is refused before anything is frozen', async (t) => {
+  const reuse = { ...deployInput().source, kind: 'reuse' as const }
+  const queue = await openQueue(t, { service: { live_deploy_id: 'dep-1' } })
+  const transition = transitionOf({ id: 'dep-1' }, { status: 'live' })
+  const image = 'localhost/berth-test/nobody-made-this:1'
+  await queue.storage.actors.create({ ...transition, record: { ...transition.record, image } })
+  await queue.is('dep-2', 'queued')
+
+  await assert.rejects(queue.ask('dep-2', nobody, reuse), { code: 'image_gone' })
+  assert.equal(queue.storage.releases.has('dep-2'), false)
 })
 
 test('a restart of a service of which nothing is live fails', async (t) => {

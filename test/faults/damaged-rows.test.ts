@@ -1,0 +1,249 @@
+// One flipped bit in a row of every table, while the daemon is down: it starts, says what is wrong, and what
+// does not hang on that row goes on as ever. All at once, each row of another service, so that one start
+// does.
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+import Docker from 'dockerode'
+import type { Body } from '../support/api.ts'
+import { launchDaemon, type TestDaemon } from '../support/daemon.ts'
+import { flipOnDisk, type StoredRow, storedRows } from '../support/damage.ts'
+import { ensureEngine } from '../support/engine.ts'
+import { createGitServer } from '../support/git-server.ts'
+import { fileScope } from '../support/scope.ts'
+import { fetchPage, finishedDeploy, logLines, pageApp, until } from '../support/service.ts'
+import { createService, type TestService } from '../support/suite.ts'
+
+const scope = fileScope()
+const nouns = ['settings', 'snapshot', 'record', 'release', 'index', 'address', 'credentials'] as const
+type Noun = (typeof nouns)[number]
+const services = {} as Record<Noun, TestService>
+const known = {} as { record: Body; history: Body[]; asked: Body; listed: Body[]; address: string }
+const registry = 'registry.example.com'
+const asking = { 'idempotency-key': 'asked once' }
+let daemon: TestDaemon
+let rows: StoredRow[]
+
+/** The row of a table whose key holds these words. */
+function rowOf(table: string, ...words: string[]): StoredRow {
+  const found = rows.find(
+    (row) => row.table === table && words.every((word) => String(row.key).includes(word)),
+  )
+  assert.ok(found, `${table} has a row of ${words.join(' and ')}`)
+  return found
+}
+
+const live = (noun: Noun) => services[noun].first.id as string
+
+before(async () => {
+  daemon = await launchDaemon()
+  scope.after(() => daemon.remove())
+  const { api } = daemon
+  for (const noun of nouns) {
+    services[noun] = await createService(scope, api, await pageApp(noun), {
+      env: [{ key: 'A', value: noun }],
+    })
+  }
+  await useCredentials()
+  assert.equal(
+    (await api.call('PUT', `/registries/${registry}`, { username: 'a', password: 'b' })).status,
+    200,
+  )
+  known.asked = (await api.call('POST', '/services', { name: 'asked', type: 'web_service' }, asking)).body
+  known.record = await api.get(`/deploys/${live('record')}`)
+  known.history = await api.get(`/deploys/${live('record')}/history`)
+  known.listed = await api.get(`/services/${services.index.name}/deploys`)
+  known.address = (await api.get(`/services/${services.settings.name}/status`)).instances[0].address
+  await daemon.stop()
+  rows = await storedRows(daemon.dataDir)
+  for (const row of damagedRows()) await flipOnDisk(daemon.dataDir, row, row.part ?? 'value')
+  await daemon.start()
+})
+
+/** Its repository is behind a password from now on. */
+async function useCredentials(): Promise<void> {
+  const { repository, name } = services.credentials
+  const account = { username: 'ada', password: 'secret' }
+  repository.git('config', 'http.receivepack', 'false')
+  const server = await createGitServer(scope, { root: repository.root, credentials: account })
+  const repo_url = `${server.url.replace('//', '//ada:secret@')}/${repository.name}`
+  assert.equal((await daemon.api.call('PATCH', `/services/${name}`, { repo_url })).status, 200)
+}
+
+/** What is damaged: a bit of the value, or one of the key where nobody reads the value. */
+function damagedRows(): (StoredRow & { part?: 'key' })[] {
+  const exact = (table: string, key: string) =>
+    rows.find((row) => row.table === table && String(row.key) === key)!
+  const held = rowOf('deploy_addresses', live('index'))
+  return [
+    rowOf('services', services.settings.id),
+    rowOf('env', services.record.id),
+    rowOf('credentials', services.credentials.id),
+    rowOf('actors', live('snapshot')),
+    rowOf('records', live('record')),
+    exact('history', `${live('record')},3`),
+    rowOf('releases', live('release')),
+    { ...rowOf('active', live('index')), part: 'key' },
+    { ...rowOf('actor_lists', live('address')), part: 'key' },
+    rowOf('names', services.address.name),
+    rowOf('deploy_addresses', live('address')),
+    exact('addresses', held.text.slice(8)),
+    rowOf('last_address'),
+    rowOf('registries', registry),
+    rowOf('events'),
+    exact('meta', 'commit'),
+    exact('meta', 'schema'),
+    exact('server', 'id'),
+    exact('key_check', 'check'),
+  ]
+}
+
+const deploy = async (noun: Noun): Promise<Body> => {
+  const { id } = await daemon.api.post(`/services/${services[noun].name}/deploys`)
+  return finishedDeploy(daemon.api, id)
+}
+
+const status = async (method: string, path: string, body?: unknown, headers?: Record<string, string>) => {
+  const answer = await daemon.api.call(method, path, body, headers)
+  return [answer.status, answer.body.code ?? null]
+}
+const ours = [500, 'internal_error']
+
+test('no table was forgotten', () => {
+  const damaged = new Set(damagedRows().map(({ table }) => table))
+  const tables = new Set(rows.map(({ table }) => table))
+  // Its keys are times, which say nothing that anybody waits for.
+  damaged.add('events_by_time')
+  assert.deepEqual(
+    [...tables].filter((table) => !damaged.has(table)),
+    [],
+  )
+})
+
+test('the daemon is ready, every instance serves, and the log names what is damaged', async () => {
+  await until('readiness', async () => (await fetch(`${daemon.api.url}/healthz`)).status === 200)
+  for (const noun of nouns.filter((noun) => noun !== 'settings'))
+    assert.equal(await until(noun, () => fetchPage(daemon.api, services[noun].name)), noun)
+  const told = daemon.log.filter((line) => line.includes('what is stored is damaged')).join('\n')
+  for (const table of ['meta', 'server', 'key_check', 'actors', 'services'])
+    assert.match(told, new RegExp(`of table ${table} fails its checksum`), table)
+})
+
+test('a damaged service answers an error of ours, by id and by name; the list has all others', async () => {
+  const { id, name } = services.settings
+  for (const path of [id, name]) assert.deepEqual(await status('GET', `/services/${path}`), ours)
+  const names = (await daemon.api.get('/services')).map((service: Body) => service.name)
+  const others = nouns.filter((noun) => noun !== 'settings').map((noun) => services[noun].name)
+  assert.deepEqual([names.includes(name), others.filter((other) => !names.includes(other))], [false, []])
+  assert.ok(names.includes('asked'))
+})
+
+test('the deploy of a damaged service is parked, and its instances serve on', async () => {
+  const parked = await until('it to be parked', async () => {
+    const found = await daemon.api.get(`/deploys/${live('settings')}`)
+    return found.status === 'failed' && found
+  })
+  assert.match(parked.error, /^internal: the row "svc-.*" of table services fails its checksum$/)
+  assert.equal(await fetch(`http://${known.address}/`).then((response) => response.text()), 'settings')
+})
+
+test('a deploy with a damaged snapshot is parked and says why; the next one takes its place', async () => {
+  const { api } = daemon
+  const { name } = services.snapshot
+  const parked = await until('it to be parked', async () => {
+    const found = await api.get(`/deploys/${live('snapshot')}`)
+    return found.status === 'failed' && found
+  })
+  assert.equal(parked.error, `internal: the row "${live('snapshot')}" of table actors fails its checksum`)
+  assert.equal((await api.get(`/services/${name}`)).state, 'degraded')
+  assert.equal((await deploy('snapshot')).status, 'live')
+  assert.equal((await api.get(`/services/${name}`)).state, 'live')
+})
+
+test('a damaged record is made again from the snapshot; a history misses what is damaged', async () => {
+  const { api } = daemon
+  assert.deepEqual(await api.get(`/deploys/${live('record')}`), known.record)
+  const { latest_deploy } = await api.get(`/services/${services.record.name}`)
+  assert.deepEqual(latest_deploy, known.record)
+  const history = await api.get(`/deploys/${live('record')}/history`)
+  assert.deepEqual(
+    history.slice(0, known.history.length - 1),
+    known.history.filter((_, index) => index !== 2),
+  )
+})
+
+test('damaged variables are our error and fail a deploy by name, until they are set anew', async () => {
+  const { api } = daemon
+  const { name } = services.record
+  assert.deepEqual(await status('GET', `/services/${name}/env`), ours)
+  assert.deepEqual(await status('PATCH', `/services/${name}/env`, { set: [] }), ours)
+  const failed = await deploy('record')
+  assert.deepEqual([failed.status, /of table env fails its checksum/.test(failed.error)], ['failed', true])
+  assert.equal((await api.call('PUT', `/services/${name}/env`, { vars: [] })).status, 200)
+  assert.equal((await deploy('record')).status, 'live')
+})
+
+test('damaged credentials fail a deploy by name, until they are given again', async () => {
+  const { api } = daemon
+  const { name } = services.credentials
+  const { repo_url } = await api.get(`/services/${name}`)
+  const failed = await deploy('credentials')
+  assert.deepEqual([failed.status, failed.phase], ['failed', 'fetching'])
+  assert.match((await logLines(api, failed.id)).at(-1)!, /of table credentials fails its checksum/)
+  const given = { repo_url: repo_url.replace('//', '//ada:secret@') }
+  assert.equal((await api.call('PATCH', `/services/${name}`, given)).status, 200)
+  assert.equal((await deploy('credentials')).status, 'live')
+})
+
+test('a deploy that a damaged index hid is found, listed, and keeps its instances', async () => {
+  const { api } = daemon
+  const { name } = services.index
+  assert.deepEqual(await api.get(`/services/${name}/deploys`), known.listed)
+  const docker = new Docker({ socketPath: (await ensureEngine()).replace('unix://', '') })
+  const { instances } = await api.get(`/services/${name}/status`)
+  await docker.getContainer(instances[0].container_id).remove({ force: true })
+  await until('it to be back', async () => (await fetchPage(api, name)) === 'index')
+})
+
+test('a damaged release or address keeps nobody from the next deploy', async () => {
+  for (const noun of ['release', 'address'] as const) {
+    const { status, error } = await deploy(noun)
+    assert.deepEqual([noun, status, error], [noun, 'live', null])
+    assert.equal(await fetchPage(daemon.api, services[noun].name), noun)
+  }
+})
+
+test('damaged credentials of a registry are left out of the list, and can be set anew', async () => {
+  assert.deepEqual(await daemon.api.get('/registries'), [])
+  assert.deepEqual(await status('GET', `/registries/${registry}`), ours)
+  const account = { username: 'c', password: 'd' }
+  assert.deepEqual(await status('PUT', `/registries/${registry}`, account), [200, null])
+  assert.equal((await daemon.api.get(`/registries/${registry}`)).username, 'c')
+})
+
+test('a repetition whose first answer is damaged is an error of ours, and done no second time', async () => {
+  const repeated = { name: 'asked', type: 'web_service' }
+  assert.deepEqual(await status('POST', '/services', repeated, asking), ours)
+  const { id } = await daemon.api.get('/services/asked')
+  assert.equal(id, known.asked.id)
+})
+
+test('readers of the change feed are told to begin anew', async () => {
+  const leaving = new AbortController()
+  const events = daemon.api.events('/events', { lastEventId: 3, signal: leaving.signal })
+  const seen: string[] = []
+  for await (const { event } of events) if (seen.push(event) === 2) break
+  leaving.abort()
+  assert.deepEqual(seen, ['ready', 'reset'])
+})
+
+test('what was damaged and put right stays right, and the daemon stops and starts as ever', async () => {
+  const { pid } = daemon
+  assert.equal(await daemon.stop(), 0)
+  assert.ok(pid > 0)
+  const told = daemon.log.length
+  await daemon.start()
+  await until('readiness', async () => (await fetch(`${daemon.api.url}/healthz`)).status === 200)
+  const again = daemon.log.slice(told).filter((line) => line.includes('what is stored is damaged'))
+  const healed = ['meta', 'server', 'key_check', 'registries', 'env', 'credentials']
+  for (const table of healed) assert.doesNotMatch(again.join('\n'), new RegExp(`of table ${table} `), table)
+})

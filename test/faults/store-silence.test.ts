@@ -1,0 +1,68 @@
+// A commit that never ends: the disk hangs, or somebody holds the store. The daemon goes on answering what
+// needs no commit, says after its deadline that it gives up, ends, and finds what it acknowledged when it
+// comes back.
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { type Asked, askForServices, requireKept } from '../support/acknowledged.ts'
+import { startDaemon, type TestDaemon } from '../support/daemon.ts'
+import { finishedDeploy, pageApp, until } from '../support/service.ts'
+import { holdStore } from '../support/store-holder.ts'
+import { traceCalls, whyNoTracing } from '../support/strace.ts'
+import { createService } from '../support/suite.ts'
+
+const impossible = await whyNoTracing()
+
+/** No commit ends any more, until what this answers is called. */
+type Silence = (t: TestContext, daemon: TestDaemon) => Promise<() => Promise<void>>
+
+const hangingDisk: Silence = async (t, { pid, dataDir }) => {
+  const path = join(dataDir, 'store/data.mdb')
+  return (await traceCalls(t, { pid, path, call: 'fdatasync', fault: 'delay_enter=600s' })).end
+}
+const heldStore: Silence = async (t, { dataDir }) => (await holdStore(t, dataDir)).release
+
+async function outlive(t: TestContext, silence: Silence): Promise<void> {
+  const daemon = await startDaemon(t)
+  const { api } = daemon
+  const service = await createService(t, api, await pageApp('page', 'RUN sleep 3'), { deploy: false })
+  const deploy = await service.request()
+  await until('its build', async () => (await api.get(`/deploys/${deploy.id}`)).phase === 'building')
+  const asked: Asked[] = await askForServices(api, 3)
+
+  const release = await silence(t, daemon)
+  const waiting = askForServices(api, 5)
+  try {
+    assert.equal((await fetch(`${api.url}/healthz`)).status, 200)
+    assert.equal((await api.call('GET', '/services')).status, 200, 'what is read does not wait')
+    await until('its last words', async () => daemon.log.some((line) => line.includes('"fatal"')))
+  } finally {
+    // A call that is held in the kernel keeps the process, dead as it is.
+    await release()
+  }
+
+  assert.equal(await daemon.ended(), 'SIGKILL')
+  const words = 'the store did not finish a commit within 10 s; berthd ends, and goes on from disk'
+  assert.ok(daemon.log.findLast((line) => line.includes('"fatal"'))!.includes(words))
+  asked.push(...(await waiting))
+  assert.deepEqual(
+    asked.map(({ answer }) => answer?.status ?? 'none'),
+    [...Array(3).fill(201), ...Array(5).fill('none')],
+  )
+  await daemon.start()
+  await requireKept(daemon.api, asked, false)
+  await requireKept(daemon.api, await askForServices(daemon.api, 2), true)
+  const { status, error } = await finishedDeploy(daemon.api, deploy.id)
+  assert.deepEqual([status, error], ['live', null])
+}
+
+test('a commit that never ends ends the daemon, and it comes back with all it acknowledged', {
+  concurrency: 2,
+}, async (t) => {
+  await Promise.all([
+    t.test('on a disk that hangs', impossible === null ? {} : { skip: impossible }, (t) =>
+      outlive(t, hangingDisk),
+    ),
+    t.test('in a store that another process holds', (t) => outlive(t, heldStore)),
+  ])
+})

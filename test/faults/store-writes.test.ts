@@ -1,0 +1,119 @@
+// The disk refuses what the store writes: rows, the page that makes them count, or to keep them. What was
+// acknowledged is there afterwards; a daemon that cannot know any more what it has says so and ends.
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { type Asked, askForServices, requireKept, wereRefused } from '../support/acknowledged.ts'
+import { chosen } from '../support/faults.ts'
+import { fetchPage, finishedDeploy, pageApp, until } from '../support/service.ts'
+import { type Trace, traceCalls, whyNoTracing } from '../support/strace.ts'
+import { createService, daemonSuite } from '../support/suite.ts'
+
+const suite = daemonSuite()
+const impossible = await whyNoTracing()
+const options = impossible === null ? {} : { skip: impossible }
+
+/**
+ * What a call writes: rows in whole pages, the page that makes them count, the mark that they are flushed.
+ */
+type Kind = 'rows' | 'meta' | 'mark' | 'flush'
+
+interface Fault {
+  kind: Kind
+  call: string
+  error: 'EIO' | 'ENOSPC'
+}
+
+const all: Fault[] = (['EIO', 'ENOSPC'] as const).flatMap((error): Fault[] => [
+  { kind: 'rows', call: 'pwrite64', error },
+  { kind: 'rows', call: 'writev', error },
+  { kind: 'meta', call: 'pwrite64', error },
+  { kind: 'mark', call: 'pwrite64', error },
+  { kind: 'flush', call: 'fdatasync', error },
+])
+const few = all.filter(({ kind, error }) => (kind === 'rows') === (error === 'ENOSPC'))
+
+function kindOf(line: string): Kind | null {
+  if (line.includes('fdatasync(')) return 'flush'
+  if (line.includes('writev(')) return 'rows'
+  const [, size, offset] = /, (\d+), (\d+)\) += /.exec(line) ?? []
+  if (size === undefined) return null
+  if (size !== '128') return 'rows'
+  return Number(offset) % 4096 === 40 ? 'meta' : 'mark'
+}
+
+const trace = (t: TestContext, call: string, fault?: string): Promise<Trace> => {
+  const { pid, dataDir } = suite.daemon
+  const path = join(dataDir, 'store/data.mdb')
+  return traceCalls(t, { pid, path, call, ...(fault ? { fault } : {}) })
+}
+
+/** Which of the calls of one commit is of that kind, from 1. */
+async function placeOf(t: TestContext, { call, kind }: Fault, asked: Asked[]): Promise<number> {
+  const seen = await trace(t, call)
+  asked.push(...(await askForServices(suite.api, 1)))
+  await seen.end()
+  const kinds = seen.calls().flatMap((line) => kindOf(line) ?? [])
+  return kinds.indexOf(kind) + 1
+}
+
+/**
+ * Asks while the fault is there, until it has hit what it was meant for; answers the process that was hit.
+ */
+async function hit(t: TestContext, fault: Fault, asked: Asked[]): Promise<number> {
+  return until(`a write of ${fault.kind} to be hit`, async () => {
+    const { pid } = suite.daemon
+    const place = await placeOf(t, fault, asked)
+    const moment = fault.kind === 'rows' ? '' : `:when=${place}`
+    const injected = await trace(t, fault.call, `error=${fault.error}${moment}`)
+    asked.push(...(await askForServices(suite.api, 1)), ...(await askForServices(suite.api, 4)))
+    await injected.end()
+    const kinds = injected.hits().map(kindOf)
+    if (kinds.includes(fault.kind)) return pid
+    // No two commits write the same number of pages.
+    if (kinds.includes('meta') || kinds.includes('mark')) await comeBack()
+    return null
+  })
+}
+
+/** What was refused whole is all; else nothing can be known but from the disk. */
+async function comeBack(): Promise<void> {
+  const { daemon } = suite
+  assert.equal(await daemon.ended(), 'SIGKILL')
+  const words = /(the store is in panic|the disk did not keep what the store shows already).*berthd ends/
+  assert.match(daemon.log.findLast((line) => line.includes('"fatal"'))!, words)
+  await daemon.start()
+}
+
+for (const fault of chosen(all, few)) {
+  const { kind, call, error } = fault
+  const outcome = kind === 'rows' ? 'is refused and nothing more' : 'ends the daemon, which comes back'
+  test(`${error} in a ${call} of ${kind} ${outcome}; what was acknowledged stays`, options, async (t) => {
+    const service = await createService(t, suite.api, await pageApp('page', 'RUN sleep 3'), { deploy: false })
+    const deploy = await service.request()
+    await until('its build', async () => (await suite.api.get(`/deploys/${deploy.id}`)).phase === 'building')
+    const asked: Asked[] = []
+
+    const pid = await hit(t, fault, asked)
+    if (kind !== 'rows') await comeBack()
+
+    const { api } = suite
+    if (kind === 'rows') assert.deepEqual([wereRefused(asked), suite.daemon.pid], [true, pid])
+    await requireKept(api, asked, kind === 'rows')
+    await requireKept(api, await askForServices(api, 2), true)
+    const { status, error } = await finishedDeploy(api, deploy.id)
+    assert.deepEqual([status, error], ['live', null])
+    assert.equal(await fetchPage(api, service.name), 'page')
+    assert.equal(
+      (await finishedDeploy(api, (await api.post(`/services/${service.name}/deploys`)).id)).status,
+      'live',
+    )
+  })
+}
+
+test('the log says that the store cannot write, and that it can again', options, () => {
+  const { log } = suite.daemon
+  const refusals = log.filter((line) => line.includes('the store cannot write'))
+  assert.ok(refusals.some((line) => line.includes('"reason":"No space left on device"')))
+  assert.ok(log.some((line) => line.includes('the store writes again')))
+})
