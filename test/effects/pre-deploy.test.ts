@@ -43,6 +43,7 @@ function rangeOf(subnet: string) {
 }
 
 async function ranLines({ storage, id }: { storage: Host['storage']; id: string }): Promise<string[]> {
+  await storage.logs.flush()
   const lines = await readLog(storage.logs, id)
   return lines.map(({ line }) => line).filter((line) => line.startsWith('ran '))
 }

@@ -1,51 +1,7 @@
 // The turn of a deploy, from committed records alone: who waits for whom, who gives way, and what is frozen.
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
-import type { DeploySource } from '../../machines/deploy-context.ts'
-import { openEngine } from '../../src/docker/client.ts'
-import { awaitTurn } from '../../src/effects/deploy/turn.ts'
-import type { Host } from '../../src/effects/host.ts'
-import type { ServiceRow } from '../../storage/services.ts'
-import { deployInput } from '../support/deploy-life.ts'
-import { ensureEngine } from '../support/engine.ts'
-import { baseImages } from '../support/images.ts'
-import { serviceRow, transitionOf } from '../support/stored.ts'
-import { temporaryStorage } from '../support/supervised.ts'
-
-const nobody = new AbortController().signal
-
-/** A server with one service, whose deploys are rows that the test moves on. */
-async function openQueue(t: TestContext, { service = {}, minFreeDiskMb = 0 }: QueueOptions = {}) {
-  const storage = await temporaryStorage(t)
-  await storage.services.create(serviceRow(service))
-  const ready = async () => ({ name: 'berth', range: { first: '10.201.0.2', last: '10.201.0.9' } })
-  const settings = { dataDir: storage.directory, minFreeDiskMb }
-  const engine = openEngine(await ensureEngine())
-  t.after(() => engine.close())
-  const wait = awaitTurn({ storage, ready, settings, engine } as unknown as Host)
-  const revisions = new Map<string, number>()
-  return {
-    storage,
-    ask: (id: string, signal = nobody, source: DeploySource = deployInput().source) =>
-      wait({ id, serviceId: 'svc-1', source }, signal),
-    /** Makes a deploy, or moves it on. */
-    async is(id: string, status: string, { final = false, service_id = 'svc-1' } = {}) {
-      const revision = (revisions.get(id) ?? 0) + 1
-      revisions.set(id, revision)
-      const transition = transitionOf({ id, revision, final, service_id }, { status })
-      await (revision === 1 ? storage.actors.create(transition) : storage.actors.advance(transition))
-    },
-    async saidBy(id: string) {
-      await storage.logs.flush()
-      return (await storage.logs.tail(id, 10)).map(({ line }) => line)
-    },
-  }
-}
-
-interface QueueOptions {
-  service?: Partial<ServiceRow>
-  minFreeDiskMb?: number
-}
+import { test } from 'node:test'
+import { openQueue } from '../support/queue.ts'
 
 /** What a promise has come to after everything that is ready has run. */
 async function answerOf(promise: Promise<unknown>): Promise<unknown> {
@@ -211,45 +167,6 @@ for (const [former, present, exclusive] of [
     assert.equal((await queue.ask('dep-2')).exclusive, exclusive)
   })
 }
-
-test('a restart takes the image of what is live when it runs', async (t) => {
-  const reuse = { ...deployInput().source, kind: 'reuse' as const }
-  const queue = await openQueue(t, { service: { live_deploy_id: 'dep-1' }, minFreeDiskMb: 2 ** 40 })
-  const transition = transitionOf({ id: 'dep-1' }, { status: 'live' })
-  const { source } = deployInput()
-  const { busybox: image } = await baseImages()
-  const built = { image, commit_sha: null, commit_message: null, source }
-  await queue.storage.actors.create({ ...transition, record: { ...transition.record, ...built } })
-  await queue.is('dep-2', 'queued')
-
-  const { reused } = await queue.ask('dep-2', nobody, reuse)
-
-  assert.deepEqual(reused, {
-    image,
-    commitSha: null,
-    commitMessage: null,
-    source: { ...source, kind: 'reuse', deploy_id: 'dep-1' },
-  })
-})
-
-test('an image that is gone is refused before anything is frozen', async (t) => {
-  const reuse = { ...deployInput().source, kind: 'reuse' as const }
-  const queue = await openQueue(t, { service: { live_deploy_id: 'dep-1' } })
-  const transition = transitionOf({ id: 'dep-1' }, { status: 'live' })
-  const image = 'localhost/berth-test/nobody-made-this:1'
-  await queue.storage.actors.create({ ...transition, record: { ...transition.record, image } })
-  await queue.is('dep-2', 'queued')
-
-  await assert.rejects(queue.ask('dep-2', nobody, reuse), { code: 'image_gone' })
-  assert.equal(queue.storage.releases.has('dep-2'), false)
-})
-
-test('a restart of a service of which nothing is live fails', async (t) => {
-  const queue = await openQueue(t)
-  await queue.is('dep-2', 'queued')
-  const reuse = { ...deployInput().source, kind: 'reuse' as const }
-  await assert.rejects(queue.ask('dep-2', nobody, reuse), { code: 'conflict' })
-})
 
 test('a build does not begin on a disk that is nearly full; the message names path and option', async (t) => {
   const queue = await openQueue(t, { minFreeDiskMb: 2 ** 40 })

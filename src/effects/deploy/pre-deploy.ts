@@ -2,7 +2,6 @@
 // migrations, most often. Mind: one that ran is never run again, also when the daemon was down as it ended.
 import type { ServiceRow } from '../../../storage/services.ts'
 import { explainExit } from '../../docker/exit.ts'
-import type { LogOptions } from '../../docker/instances.ts'
 import { preDeployIndex, preDeployKind, preDeployName } from '../../docker/names.ts'
 import { codeOf, Failure, messageOf } from '../../errors.ts'
 import { type Host, isoNow } from '../host.ts'
@@ -11,7 +10,6 @@ import { instanceSpec, requireRelease, resolveEnvironment, type StartInput } fro
 import { type DeployLog, isBegunAgain, openDeployLog } from './log.ts'
 
 const lookAgainMs = 250
-const lateOutputMs = 1000
 
 export function runPreDeploy(host: Host) {
   return async (input: StartInput, signal: AbortSignal) => {
@@ -49,11 +47,8 @@ async function begin(host: Host, input: StartInput, service: ServiceRow, name: s
 /** Until the command has ended. An engine whose logs nobody can read is only asked whether it has. */
 async function copyOutput(host: Host, name: string, log: DeployLog, signal: AbortSignal): Promise<void> {
   try {
-    const written = await writeOutput(host, name, { follow: true, signal }, log)
-    // Docker may show what a command wrote that ended at once only a moment after its end.
-    if (written === 0) {
-      await sleep(lateOutputMs, signal)
-      await writeOutput(host, name, { follow: false, signal }, log)
+    for await (const { stream, line } of host.instances.logs(name, { follow: true, signal })) {
+      log.write(stream, line)
     }
   } catch (error) {
     if (codeOf(error) !== 'docker_error') throw error
@@ -61,16 +56,6 @@ async function copyOutput(host: Host, name: string, log: DeployLog, signal: Abor
     while ((await host.instances.inspect(name))?.state === 'running') await sleep(lookAgainMs, signal)
   }
   signal.throwIfAborted()
-}
-
-/** How many lines there were. */
-async function writeOutput(host: Host, name: string, options: LogOptions, log: DeployLog): Promise<number> {
-  let count = 0
-  for await (const { stream, line } of host.instances.logs(name, options)) {
-    log.write(stream, line)
-    count++
-  }
-  return count
 }
 
 async function requireSuccess(host: Host, { id }: StartInput, name: string, signal: AbortSignal) {

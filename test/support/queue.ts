@@ -1,0 +1,46 @@
+// The queue of a service's deploys, as rows that a test moves on; what asks for the turn is the real effect.
+import type { TestContext } from 'node:test'
+import type { DeploySource } from '../../machines/deploy-context.ts'
+import { openEngine } from '../../src/docker/client.ts'
+import { awaitTurn } from '../../src/effects/deploy/turn.ts'
+import type { Host } from '../../src/effects/host.ts'
+import type { ServiceRow } from '../../storage/services.ts'
+import { deployInput } from './deploy-life.ts'
+import { ensureEngine } from './engine.ts'
+import { serviceRow, transitionOf } from './stored.ts'
+import { temporaryStorage } from './supervised.ts'
+
+export const nobody = new AbortController().signal
+
+/** A server with one service, whose deploys are rows that the test moves on. */
+export async function openQueue(t: TestContext, { service = {}, minFreeDiskMb = 0 }: QueueOptions = {}) {
+  const storage = await temporaryStorage(t)
+  await storage.services.create(serviceRow(service))
+  const ready = async () => ({ name: 'berth', range: { first: '10.201.0.2', last: '10.201.0.9' } })
+  const settings = { dataDir: storage.directory, minFreeDiskMb }
+  const engine = openEngine(await ensureEngine())
+  t.after(() => engine.close())
+  const wait = awaitTurn({ storage, ready, settings, engine } as unknown as Host)
+  const revisions = new Map<string, number>()
+  return {
+    storage,
+    ask: (id: string, signal = nobody, source: DeploySource = deployInput().source) =>
+      wait({ id, serviceId: 'svc-1', source }, signal),
+    /** Makes a deploy, or moves it on. */
+    async is(id: string, status: string, { final = false, service_id = 'svc-1' } = {}) {
+      const revision = (revisions.get(id) ?? 0) + 1
+      revisions.set(id, revision)
+      const transition = transitionOf({ id, revision, final, service_id }, { status })
+      await (revision === 1 ? storage.actors.create(transition) : storage.actors.advance(transition))
+    },
+    async saidBy(id: string) {
+      await storage.logs.flush()
+      return (await storage.logs.tail(id, 10)).map(({ line }) => line)
+    },
+  }
+}
+
+interface QueueOptions {
+  service?: Partial<ServiceRow>
+  minFreeDiskMb?: number
+}
