@@ -1,6 +1,7 @@
 // What every part of the bench gets: its size, the built programs, a place to say what is to be cleaned up.
 // Mind: parts run one after the other, so that none of them measures another.
 import { buildPrograms, type Programs } from './built.ts'
+import { Cleanups } from './cleanups.ts'
 import { watchCrowding } from './crowding.ts'
 import type { Figure } from './figure.ts'
 import { type PartName, parts } from './parts.ts'
@@ -29,22 +30,20 @@ export interface PartResult {
   figures: Figure[]
 }
 
-type Cleanups = (() => unknown)[]
-
 /** Measures the parts. What they need is built before and removed after them, also at an interrupt. */
 export async function runParts(names: readonly PartName[], options: BenchOptions): Promise<PartResult[]> {
-  const cleanups: Cleanups = []
-  const leave = () => void cleanUp(cleanups).finally(() => process.exit(130))
+  const cleanups = new Cleanups()
+  const leave = () => void cleanups.downTo(0).finally(() => process.exit(130))
   process.once('SIGINT', leave).once('SIGTERM', leave)
   try {
     const programs = await buildPrograms(options.profileDirectory)
-    cleanups.push(programs.remove)
+    cleanups.add(programs.remove)
     const results: PartResult[] = []
     for (const name of names) results.push(await runPart(name, programs, cleanups, options))
     return results
   } finally {
+    await cleanups.downTo(0)
     process.off('SIGINT', leave).off('SIGTERM', leave)
-    await cleanUp(cleanups)
   }
 }
 
@@ -54,12 +53,12 @@ async function runPart(
   cleanups: Cleanups,
   { isQuick, say }: BenchOptions,
 ): Promise<PartResult> {
-  const earlier = cleanups.length
+  const earlier = cleanups.count
   const bench: Bench = {
     programs,
     size: (full, quick) => (isQuick ? quick : full),
     say: (words) => say(`${part}: ${words}`),
-    after: (cleanup) => void cleanups.push(cleanup),
+    after: (cleanup) => cleanups.add(cleanup),
   }
   const startedAt = performance.now()
   const crowding = watchCrowding()
@@ -67,11 +66,6 @@ async function runPart(
     const figures = await parts[part](bench)
     return { part, figures, durationSeconds: (performance.now() - startedAt) / 1000, crowding: crowding() }
   } finally {
-    await cleanUp(cleanups, earlier)
+    await cleanups.downTo(earlier)
   }
-}
-
-/** Does what is to be done, the last one first, until so many are left. */
-async function cleanUp(cleanups: Cleanups, left = 0): Promise<void> {
-  while (cleanups.length > left) await cleanups.pop()?.()
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { type Api, createApi } from '../support/api.ts'
 import { ensureEngine } from '../support/engine.ts'
-import { removeLeftovers } from '../support/leftovers.ts'
+import { findLeftovers, removeLeftovers } from '../support/leftovers.ts'
 import { until } from '../support/service.ts'
 import type { Bench } from './bench.ts'
 import { endProcess } from './built.ts'
@@ -43,7 +43,7 @@ export async function startBerthd(
   const spawnedAt = performance.now()
   const child = bench.programs.spawn('src/main.js', [...args, '--min-free-disk=16'], probed ? probe : [])
   const end = () => endProcess(child)
-  bench.after(() => removeLeftovers(prefix))
+  bench.after(() => removeAll(prefix))
   bench.after(end)
   const log: string[] = []
   const url = await new Promise<string>((resolve, reject) => {
@@ -73,6 +73,14 @@ export async function startBerthd(
     usedHeapMegabytes,
     end,
   }
+}
+
+/** Again while something is left: the engine may still be at what the daemon asked of it last. */
+async function removeAll(prefix: string): Promise<void> {
+  await until(`nothing of ${prefix} to be left`, async () => {
+    await removeLeftovers(prefix)
+    return Object.values(await findLeftovers(prefix)).every((names) => names.length === 0)
+  })
 }
 
 /** Waits until it has compared what it knows with what runs. */

@@ -17,16 +17,24 @@ const port = 3000
 
 /** Runs the container, waits for its first answer, removes it; how long the answer took, in milliseconds. */
 export async function runContainer({ image, name, network, address, path }: ContainerRun): Promise<number> {
-  const host = ['--host', await ensureEngine()]
   const place = ['--name', name, '--network', network, '--ip', address]
   const startedAt = performance.now()
   try {
-    await run('docker', [...host, 'run', '--detach', '--rm', ...place, '--env', `PORT=${port}`, image])
+    await docker('run', '--detach', '--rm', ...place, '--env', `PORT=${port}`, image)
     while (!(await answers(`http://${address}:${port}${path}`))) await sleep(5)
     return performance.now() - startedAt
   } finally {
-    await run('docker', [...host, 'rm', '--force', '--volumes', name])
+    await removeContainer(name)
   }
+}
+
+/** Also one that is not there. */
+export async function removeContainer(name: string): Promise<void> {
+  await docker('rm', '--force', '--volumes', name).catch(() => undefined)
+}
+
+async function docker(...args: string[]): Promise<void> {
+  await run('docker', ['--host', await ensureEngine(), ...args])
 }
 
 function answers(url: string): Promise<boolean> {

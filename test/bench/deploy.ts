@@ -6,7 +6,7 @@ import { createRepository } from '../support/repository.ts'
 import { finishedDeploy, pageApp, until } from '../support/service.ts'
 import type { Bench } from './bench.ts'
 import { startBerthd } from './berthd.ts'
-import { runContainer } from './container-run.ts'
+import { removeContainer, runContainer } from './container-run.ts'
 import type { Figure } from './figure.ts'
 import { type LiveMoments, watchLiveMoments } from './live-moments.ts'
 import { median } from './percentiles.ts'
@@ -21,7 +21,9 @@ interface Setting {
   api: Api
   moments: LiveMoments
   image: string
-  prefix: string
+  network: string
+  /** Of the container that Docker alone runs. */
+  container: string
 }
 
 const service = 'bench'
@@ -52,7 +54,11 @@ async function prepare(bench: Bench): Promise<Setting> {
   })
   const first = await finishedDeploy(api, made.latest_deploy.id)
   if (first.status !== 'live') throw new Error(`the first deploy is ${first.status}: ${first.error}`)
-  return { api, moments: watchLiveMoments(bench, api), image: first.image, prefix: berthd.prefix }
+  const container = `${berthd.prefix}-run`
+  // Whoever interrupts the bench must not leave it in the network, which then could not be removed.
+  bench.after(() => removeContainer(container))
+  const moments = watchLiveMoments(bench, api)
+  return { api, moments, image: first.image, network: berthd.prefix, container }
 }
 
 async function restart({ api, moments }: Setting): Promise<Pick<Round, 'restartMs' | 'phases'>> {
@@ -85,12 +91,12 @@ function hasEnded(history: Entry[]): boolean {
   return history.at(-1)!.state === 'deactivated'
 }
 
-async function runAlone({ api, image, prefix }: Setting, round: number): Promise<number> {
+async function runAlone({ api, image, network, container }: Setting, round: number): Promise<number> {
   const { instances } = await api.get(`/services/${service}/status`)
   const [a, b] = instances[0].address.split('.')
   // Beyond what Berth hands out in this run.
   const address = `${a}.${b}.250.${round + 1}`
-  return runContainer({ image, address, network: prefix, name: `${prefix}-run-${round}`, path: healthPath })
+  return runContainer({ image, address, network, name: container, path: healthPath })
 }
 
 function toFigures(rounds: Round[]): Figure[] {

@@ -26,6 +26,8 @@ export function watchLiveMoments(t: Scope, api: Api): LiveMoments {
   const listening = listen().catch((error: unknown) => {
     if (!over.signal.aborted) throw error
   })
+  // Told to who asks for a moment, and to nobody else.
+  listening.catch(() => undefined)
   return {
     async liveAt(id) {
       const known = moments.get(id)

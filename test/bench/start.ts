@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { request } from 'node:http'
 import { temporaryDirectory } from '../support/directory.ts'
 import type { Bench } from './bench.ts'
-import { type Berthd, startBerthd } from './berthd.ts'
+import { type Berthd, startBerthd, whenHealthy } from './berthd.ts'
 import type { Figure } from './figure.ts'
 import { median } from './percentiles.ts'
 import { cpuSeconds } from './process-usage.ts'
@@ -24,6 +24,8 @@ export async function measureStart(bench: Bench): Promise<Figure[]> {
     const berthd = await startBerthd(bench, directory)
     startsMs.push((await firstAnswerAt(berthd)) - berthd.spawnedAt)
     cpuMs.push(cpuSeconds(berthd.pid) * 1000)
+    // Only then its network is there: one that is made while it ends would be left behind.
+    await whenHealthy(berthd)
     await berthd.end()
   }
   return [

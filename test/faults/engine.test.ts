@@ -46,7 +46,6 @@ function outside(impossible: string | null): void {
     const directory = temporaryDirectory(scope)
     await prepareSite(scope, directory)
     const { code, lines } = await runInside(import.meta.url, { PREPARED: directory })
-    await import('node:fs').then((fs) => fs.writeFileSync('/tmp/f/inside.txt', lines.join('\n')))
     for (const line of lines.filter((line) => /^ *(not )?ok |^ *# /.test(line))) t.diagnostic(line)
     assert.equal(code, 0, lines.join('\n'))
   })
@@ -81,13 +80,7 @@ function inside(): void {
       await fault(site, goOn)
       clock('the fault is over')
 
-      for (const service of services) {
-        const { status, phase, error } = await finishedDeploy(holds.api, service.id)
-        t.diagnostic(`${service.phase}: ${status}${phase ? ` in ${phase}` : ''}${error ? `, ${error}` : ''}`)
-        clock(`${service.phase} finished`)
-        await requireWhole(site, service)
-        clock(`${service.phase} whole`)
-      }
+      await Promise.all(services.map((service) => requireEnd(t, site, service)))
       clock('all is whole')
       assert.equal(daemon.pid, pid)
       assert.equal((await fetch(`${daemon.api.url}/healthz`)).status, 200)
@@ -108,17 +101,23 @@ function inside(): void {
   })
 }
 
-/**
- * The deploy went live or failed with a reason; what serves is what the service says, and there is no more.
- */
-async function requireWhole({ holds: { api }, daemon }: EngineSite, service: HeldService): Promise<void> {
+/** The deploy went live or failed with a reason. */
+async function requireEnd(t: TestContext, site: EngineSite, service: HeldService): Promise<void> {
+  const { status, phase, error } = await finishedDeploy(site.holds.api, service.id)
+  t.diagnostic(`${service.phase}: ${status}${phase ? ` in ${phase}` : ''}${error ? `, ${error}` : ''}`)
+  assert.ok(status === 'live' || (status === 'failed' && error), `${service.phase}: ${status} ${error}`)
+  await requireWhole(site, service, status === 'live')
+}
+
+/** What serves is what the service says, and there is no more than that. */
+async function requireWhole(
+  { holds: { api }, daemon }: EngineSite,
+  service: HeldService,
+  isLive: boolean,
+): Promise<void> {
   const { id, name, next, former } = service
-  const { status, error } = await api.get(`/deploys/${id}`)
-  assert.ok(status === 'live' || (status === 'failed' && error), `${name}: ${status} ${error}`)
-  const t0 = performance.now()
-  const text = status === 'live' ? next : former
+  const text = isLive ? next : former
   await until(`${name} to serve ${text}`, async () => (await fetchPage(api, name)).trim() === text)
-  console.log(`# ${name} page ${Math.round(performance.now() - t0)}`)
   const { live_deploy_id } = await api.get(`/services/${name}`)
   await until(`the end of all other versions of ${name}`, async () => {
     const { containers } = await findLeftovers(daemon.prefix)
@@ -126,7 +125,7 @@ async function requireWhole({ holds: { api }, daemon }: EngineSite, service: Hel
     return own.length === 1 && own[0]!.includes(live_deploy_id.slice(4))
   })
   const { images } = await findLeftovers(daemon.prefix)
-  if (status === 'failed') assert.ok(!images.some((image) => image.endsWith(id)), `${name} left an image`)
+  if (!isLive) assert.ok(!images.some((image) => image.endsWith(id)), `${name} left an image`)
   service.former = text
 }
 

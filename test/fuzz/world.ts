@@ -113,14 +113,20 @@ function createSteady({ api }: TestDaemon, repoUrl: string) {
     async renew(pools: Map<string, string[]>): Promise<void> {
       if (age++ % sequencesPerService === 0 || !(await isThere(name))) await create()
       const { id } = await api.get(`/services/${name}`)
-      const deploys = await api.get(`/services/${name}/deploys`)
+      const deploys: { id: string; status: string }[] = await api.get(`/services/${name}/deploys`)
       pools.clear()
       pools.set('services', [name, id])
       pools.set(
         'deploys',
-        deploys.map((deploy: { id: string }) => deploy.id),
+        deploys.map((deploy) => deploy.id),
       )
+      if (deploys.length === 1 && deploys[0]!.status === 'live') await deployAgain()
     },
+  }
+
+  /** So that there is one to roll back to. It may be suspended by now. */
+  async function deployAgain(): Promise<void> {
+    await api.call('POST', `/services/${name}/deploys`)
   }
 
   async function isThere(service: string): Promise<boolean> {

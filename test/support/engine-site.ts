@@ -42,7 +42,7 @@ export async function openSite(t: Scope, prepared: string): Promise<EngineSite> 
   const path = join(temporaryDirectory(t), 'docker.sock')
   const door = await openHoldingDoor(t, { path }, { path: engine.path })
   const daemon = await launchDaemon({ args: [`--docker=unix://${path}`, '--build-concurrency=8'] })
-  t.after(async () => { (await import('node:fs')).writeFileSync('/tmp/f/daemon.log', daemon.log.join('\n')); await daemon.remove() })
+  t.after(() => daemon.remove())
   return { engine, daemon, holds: { ...(await openHolds(t)), engine: door, api: daemon.api } }
 }
 
