@@ -26,7 +26,17 @@ export function createLogger(options: { level: string; fd?: number }): Logger {
       timestamp: () => `,"ts":"${new Date().toISOString()}"`,
       formatters: { level: (label) => ({ level: label }) },
     },
-    // Written at once: the last line before a crash is the one that matters.
-    destination({ fd: options.fd ?? 2, sync: true }),
+    openDestination(options.fd ?? 2),
   )
+}
+
+/** Lines that nobody takes are kept up to this, then dropped. */
+const keptBytes = 1024 * 1024
+
+function openDestination(fd: number) {
+  // Written at once: the last line before a crash is the one that matters.
+  const stream = destination({ fd, sync: true, maxLength: keptBytes })
+  // A log on a full disk must not end the daemon; unheard this event would.
+  stream.on('error', () => {})
+  return stream
 }
