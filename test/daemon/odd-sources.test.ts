@@ -35,7 +35,7 @@ async function failIn(t: TestContext, phase: string, files: Record<string, strin
 /** More than the git server sends before it falls silent. */
 function createLargeRepository(t: TestContext) {
   const repository = createRepository(t)
-  const names = Array.from({ length: 150 }, (_, index) => `file-${index}`)
+  const names = Array.from({ length: 300 }, (_, index) => `file-${index}`)
   repository.commit(
     'Large',
     Object.fromEntries(names.map((name) => [name, randomBytes(600).toString('hex')])),

@@ -13,7 +13,7 @@ import { createRepository } from '../support/repository.ts'
 /** Large enough that its pack is cut in the middle, with more objects than git unpacks one by one. */
 function createLargeRepository(t: TestContext) {
   const repository = createRepository(t)
-  const names = Array.from({ length: 150 }, (_, index) => `file-${index}`)
+  const names = Array.from({ length: 300 }, (_, index) => `file-${index}`)
   const files = names.map((name) => [name, randomBytes(600).toString('hex')])
   repository.commit('Large', Object.fromEntries(files))
   return repository

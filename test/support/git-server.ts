@@ -13,8 +13,8 @@ export interface GitServerRequest {
 }
 
 /**
- * `serve` and `stall` demand the credentials first. `hang` answers nothing; `stall` sends the first 32 KiB
- * of a larger answer and nothing more.
+ * `serve` and `stall` demand the credentials first. `hang` answers nothing; `stall` sends the first 128 KiB
+ * of a larger answer and nothing more: git waits for a whole packet, of up to 64 KiB, before it reads a pack.
  */
 export type GitServerAnswer =
   | 'serve'
@@ -39,7 +39,7 @@ export interface GitServer {
   requests: GitServerRequest[]
 }
 
-const stallBytes = 32 * 1024
+const stallBytes = 128 * 1024
 
 export async function createGitServer(t: Scope, options: GitServerOptions): Promise<GitServer> {
   const requests: GitServerRequest[] = []
