@@ -125,7 +125,7 @@ export class Supervisor {
       ignored: (event) => {
         const settle = () =>
           this.#receipts.settle(event, { applied: false, record: this.#storage.actors.record(id)! })
-        void entry.tail.then(settle)
+        void entry.tail.then(settle).catch((error: unknown) => this.#receipts.fail(event, error))
       },
       rejected: (event, err) => {
         this.#logger.error({ err, actor: id, event: event.type }, 'an event was rejected')
@@ -176,14 +176,13 @@ export class Supervisor {
       try {
         if (entry.broken) throw new StorageError('commit_failed', 'an earlier transition could not be saved')
         await this.#storage.actors.advance(transition)
+        this.#receipts.settle(step.event, { applied: true, record: transition.record })
+        if (transition.row.final) this.#entries.delete(transition.row.id)
+        act()
       } catch (error) {
         this.#receipts.fail(step.event, error)
         void this.#restart(entry.row.id, entry, error)
-        return
       }
-      this.#receipts.settle(step.event, { applied: true, record: transition.record })
-      if (transition.row.final) this.#entries.delete(transition.row.id)
-      act()
     })
   }
 

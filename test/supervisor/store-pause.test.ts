@@ -1,0 +1,48 @@
+// Effects that a store which cannot write has failed: they begin again, and their chart hears nothing of it.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { StorageError } from '../../storage/errors.ts'
+import {
+  type ErrandEffect,
+  eventually,
+  instant,
+  superviseErrands,
+  temporaryStorage,
+} from '../support/supervised.ts'
+
+const full = new StorageError('commit_failed', 'no space left')
+
+/** Is refused by the store so often, then succeeds. */
+function refusedEffect(times: number) {
+  const run = { attempts: 0 }
+  const work: ErrandEffect = async () => {
+    if (++run.attempts <= times) throw full
+    return { at: instant }
+  }
+  return { run, work }
+}
+
+test('an effect that the store has failed begins again until it succeeds', async (t) => {
+  const storage = await temporaryStorage(t)
+  const { run, work } = refusedEffect(2)
+  const supervisor = superviseErrands(t, { storage, effects: { work } })
+
+  await supervisor.spawn('err-1')
+
+  await eventually('its end', () => storage.actors.get('err-1')?.final)
+  assert.equal(storage.actors.record('err-1')?.status, 'done')
+  assert.equal(run.attempts, 3)
+})
+
+test('an effect that waits for the store is ended by a cancel', async (t) => {
+  const storage = await temporaryStorage(t)
+  const { run, work } = refusedEffect(Number.POSITIVE_INFINITY)
+  const supervisor = superviseErrands(t, { storage, effects: { work } })
+  await supervisor.spawn('err-1')
+  await eventually('the first attempt', () => run.attempts > 0)
+
+  await supervisor.send('err-1', { type: 'cancel', at: instant })
+
+  await eventually('its end', () => storage.actors.get('err-1')?.final)
+  assert.equal(storage.actors.record('err-1')?.status, 'canceled')
+})
