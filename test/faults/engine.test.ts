@@ -10,34 +10,58 @@ import { openStorage } from '../../storage/index.ts'
 import type { Body } from '../support/api.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { type EngineSite, openSite, prepareSite } from '../support/engine-site.ts'
-import { createHeldService, type HeldService, holdDeploys, phases } from '../support/held-deploys.ts'
+import { chosen } from '../support/faults.ts'
+import {
+  createHeldService,
+  type HeldService,
+  holdDeploys,
+  letGo,
+  type Phase,
+  phases,
+} from '../support/held-deploys.ts'
 import { findLeftovers } from '../support/leftovers.ts'
 import { isInside, runInside, whyNoNamespace } from '../support/namespace.ts'
+import type { PrivateEngine } from '../support/private-engine.ts'
 import { fileScope } from '../support/scope.ts'
 import { fetchPage, finishedDeploy, until } from '../support/service.ts'
 
-/** What happens to the engine; `goOn` lets the deploys go on. */
-type Fault = (site: EngineSite, goOn: () => void) => Promise<void>
-
-const faults: Record<string, Fault> = {
-  async 'is stopped and started again'({ engine }, goOn) {
-    await engine.stop()
-    goOn()
-    await delay(2000)
-    await engine.start()
-  },
-  async 'hangs for a while'({ engine }, goOn) {
-    engine.pause()
-    goOn()
-    await delay(8000)
-    engine.resume()
-  },
-  async 'is killed and started again'({ engine }, goOn) {
-    await engine.kill()
-    goOn()
-    await engine.start()
-  },
+interface Fault {
+  begin(engine: PrivateEngine): unknown
+  awayMs: number
+  end(engine: PrivateEngine): unknown
 }
+
+const stop: Fault = { begin: (engine) => engine.stop(), awayMs: 1000, end: (engine) => engine.start() }
+const kill: Fault = { begin: (engine) => engine.kill(), awayMs: 0, end: (engine) => engine.start() }
+const hang: Fault = { begin: (engine) => engine.pause(), awayMs: 6000, end: (engine) => engine.resume() }
+
+interface Round {
+  what: string
+  fault: Fault
+  /** The deploys go on while the engine is away, or when it is back. */
+  meanwhile: boolean
+  phases: readonly Phase[]
+}
+
+const few: Round[] = [
+  { what: 'stopped', fault: stop, meanwhile: true, phases },
+  { what: 'hanging', fault: hang, meanwhile: true, phases },
+  { what: 'killed', fault: kill, meanwhile: true, phases },
+]
+const all: Round[] = [
+  ...few,
+  {
+    what: 'hanging for longer than any call waits',
+    fault: { ...hang, awayMs: 40_000 },
+    meanwhile: true,
+    phases,
+  },
+  ...few.map((round) => ({ ...round, meanwhile: false })),
+  ...phases.flatMap((phase) => [
+    { what: 'stopped', fault: stop, meanwhile: true, phases: [phase] },
+    { what: 'killed', fault: kill, meanwhile: false, phases: [phase] },
+  ]),
+]
 
 const scope = fileScope()
 
@@ -54,7 +78,6 @@ function outside(impossible: string | null): void {
 function inside(): void {
   let site: EngineSite
   const services: HeldService[] = []
-  let round = 0
 
   before(async () => {
     site = await openSite(scope, process.env.PREPARED!)
@@ -62,43 +85,47 @@ function inside(): void {
     services.push(...(await Promise.all(creating)))
   })
 
-  function goOn(): void {
-    const { engine, git, images, gate } = site.holds
-    for (const door of [engine, git, images.door]) door.release()
-    gate.open()
-  }
-
-  for (const [what, fault] of Object.entries(faults)) {
-    test(`the engine ${what} while deploys are in every phase`, async (t) => {
-      const { daemon, holds } = site
-      const { pid } = daemon
-      round++
+  for (const [number, round] of chosen(all, few).entries()) {
+    const which = round.phases.length === 1 ? `a deploy that is ${round.phases[0]}` : 'deploys in every phase'
+    const when = round.meanwhile ? 'go on meanwhile' : 'go on afterwards'
+    test(`${which}: the engine is ${round.what}, they ${when}`, async (t) => {
+      const held = services.filter(({ phase }) => round.phases.includes(phase))
+      const { pid, log, api } = site.daemon
       const clock = stopwatch(t)
-      await holdDeploys(holds, services, round)
+      await holdDeploys(site.holds, held, number + 1)
       clock('all are held')
 
-      await fault(site, goOn)
+      await goThrough(site, round)
       clock('the fault is over')
 
-      await Promise.all(services.map((service) => requireEnd(t, site, service)))
+      await Promise.all(held.map((service) => requireEnd(t, site, service)))
       clock('all is whole')
-      assert.equal(daemon.pid, pid)
-      assert.equal((await fetch(`${daemon.api.url}/healthz`)).status, 200)
-      assert.deepEqual(troubles(daemon.log), [])
+      assert.equal(site.daemon.pid, pid)
+      assert.equal((await fetch(`${api.url}/healthz`)).status, 200)
+      assert.deepEqual(troubles(log), [])
     })
   }
 
-  test('nothing half-made is left on disk', async () => {
-    const { daemon } = site
-    const records: Body[] = await daemon.api.get('/services')
-    assert.equal(await daemon.stop(), 0)
-    const work = join(daemon.dataDir, 'work')
-    assert.deepEqual(existsSync(work) ? readdirSync(work) : [], [])
-    const storage = await openStorage(daemon.dataDir, { onPanic: assert.fail })
-    const live = records.map((record) => record.live_deploy_id).sort()
-    assert.deepEqual(storage.addresses.deployIds().sort(), live)
-    await storage.close()
-  })
+  test('nothing half-made is left on disk', () => requireTidyDisk(site))
+}
+
+async function goThrough({ engine, holds }: EngineSite, { fault, meanwhile }: Round): Promise<void> {
+  await fault.begin(engine)
+  if (meanwhile) letGo(holds)
+  await delay(fault.awayMs)
+  await fault.end(engine)
+  letGo(holds)
+}
+
+async function requireTidyDisk({ daemon }: EngineSite): Promise<void> {
+  const records: Body[] = await daemon.api.get('/services')
+  assert.equal(await daemon.stop(), 0)
+  const work = join(daemon.dataDir, 'work')
+  assert.deepEqual(existsSync(work) ? readdirSync(work) : [], [])
+  const storage = await openStorage(daemon.dataDir, { onPanic: assert.fail })
+  const live = records.map((record) => record.live_deploy_id).sort()
+  assert.deepEqual(storage.addresses.deployIds().sort(), live)
+  await storage.close()
 }
 
 /** The deploy went live or failed with a reason. */
@@ -120,12 +147,11 @@ async function requireWhole(
   await until(`${name} to serve ${text}`, async () => (await fetchPage(api, name)).trim() === text)
   const { live_deploy_id } = await api.get(`/services/${name}`)
   await until(`the end of all other versions of ${name}`, async () => {
-    const { containers } = await findLeftovers(daemon.prefix)
+    const { containers, images } = await findLeftovers(daemon.prefix)
     const own = containers.filter((container) => container.includes(`-${name}-`))
-    return own.length === 1 && own[0]!.includes(live_deploy_id.slice(4))
+    const hasImage = images.some((image) => image.endsWith(id))
+    return own.length === 1 && own[0]!.includes(live_deploy_id.slice(4)) && hasImage === isLive
   })
-  const { images } = await findLeftovers(daemon.prefix)
-  if (!isLive) assert.ok(!images.some((image) => image.endsWith(id)), `${name} left an image`)
   service.former = text
 }
 

@@ -94,11 +94,11 @@ export async function createHeldService(t: Scope, holds: Holds, phase: Phase): P
   const former = `${phase}-0`
   repository.commit('First', await pageApp(former))
   if (phase === 'pulling') await images.registry.push('app:v1', former)
-  const { fetching, pulling } = {
+  const sources: { [Name in Phase]?: object } = {
     fetching: { repo_url: `http://127.0.0.1:${git.port}/${phase}` },
     pulling: { image: `127.0.0.1:${images.door.port}/app:v1` },
   }
-  const source = { fetching, pulling }[phase as string] ?? { repo_url: repository.directory }
+  const source = sources[phase] ?? { repo_url: repository.directory }
   const made = await api.post('/services', { name: phase, type: 'web_service', drain_seconds: 0, ...source })
   const { id } = await finishedDeploy(api, made.latest_deploy.id)
   return { phase, name: phase, repository, former, next: former, id }
@@ -111,6 +111,12 @@ export async function holdDeploys(holds: Holds, services: HeldService[], round: 
     const now = services.filter(({ phase }) => row.includes(phase))
     await Promise.all(now.map((service) => holdDeploy(holds, service, `${service.phase}-${round}`)))
   }
+}
+
+/** Nothing is held any more. */
+export function letGo({ engine, git, images, gate }: Holds): void {
+  for (const door of [engine, git, images.door]) door.release()
+  gate.open()
 }
 
 async function holdDeploy(holds: Holds, service: HeldService, next: string): Promise<void> {
