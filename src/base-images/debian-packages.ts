@@ -2,7 +2,7 @@
 // A file name (`libc6_2.36-9+deb12u14_amd64.deb`) says all about a package and is its identity here.
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { apt, hasApt, withFreshLists } from './apt.ts'
@@ -23,20 +23,26 @@ export class PackagesMissing extends Error {}
 
 export const cacheDirectory = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'berth')
 const packageDirectory = join(cacheDirectory, 'packages')
+const unfetchedChoiceMs = 60 * 60_000
 
-/** The file names that fulfil a wish. What was fetched once is chosen again, without asking apt. */
+/**
+ * The file names that fulfil a wish. What was fetched once is chosen again for ever, without asking apt; what
+ * was only chosen, for an hour: after that a mirror may have it no more.
+ */
 export async function choosePackages(wish: PackageWish, signal?: AbortSignal): Promise<string[]> {
   const remembered = await recall(wish)
-  return remembered ?? (await askApt(() => resolve(wish, signal), signal))
-}
-
-/** Fetches what the cache lacks, and remembers the choice. */
-export async function fetchPackages(wish: PackageWish, files: string[], signal?: AbortSignal): Promise<void> {
-  const missing = files.filter((file) => !existsSync(join(packageDirectory, file)))
-  if (missing.length > 0) await askApt(() => download(missing, signal), signal)
+  if (remembered !== null) return remembered
+  const files = await askApt(() => resolve(wish, signal), signal)
   const path = choiceFile(wish)
   await writeFile(`${path}.${process.pid}`, `${JSON.stringify(files, null, 2)}\n`)
   await rename(`${path}.${process.pid}`, path)
+  return files
+}
+
+/** Fetches what the cache lacks. */
+export async function fetchPackages(files: string[], signal?: AbortSignal): Promise<void> {
+  const missing = files.filter((file) => !existsSync(join(packageDirectory, file)))
+  if (missing.length > 0) await askApt(() => download(missing, signal), signal)
 }
 
 /** What a package would put on the disk, as a tar archive. */
@@ -62,8 +68,15 @@ function choiceFile(wish: PackageWish): string {
 }
 
 async function recall(wish: PackageWish): Promise<string[] | null> {
-  const files = await readChoice(choiceFile(wish))
-  return files?.every((file) => existsSync(join(packageDirectory, file))) ? files : null
+  const path = choiceFile(wish)
+  const files = await readChoice(path)
+  if (files === null) return null
+  const isFetched = files.every((file) => existsSync(join(packageDirectory, file)))
+  return isFetched || (await ageMs(path)) < unfetchedChoiceMs ? files : null
+}
+
+async function ageMs(path: string): Promise<number> {
+  return Date.now() - (await stat(path)).mtimeMs
 }
 
 /** A choice that cannot be read, as one that was cut when the power went, is none: apt is asked again. */

@@ -104,7 +104,7 @@ async function findProgram(): Promise<string> {
 }
 
 async function extractProgram(files: string[], path: string): Promise<void> {
-  await fetchPackages(wish, files)
+  await fetchPackages(files)
   const root = createRootFilesystem()
   await root.unpack(await readPackage(files[0]!))
   await writeFile(`${path}.new`, root.read('usr/bin/docker-registry'))
