@@ -43,12 +43,18 @@ export async function withPulledName<T>(
   }
 }
 
-function unlessAborted(waited: Promise<unknown> | undefined, signal: AbortSignal): Promise<unknown> {
+async function unlessAborted(waited: Promise<unknown> | undefined, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted()
+  let giveUp = () => {}
   const aborted = new Promise<never>((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+    giveUp = () => reject(signal.reason)
   })
-  return Promise.race([waited, aborted])
+  signal.addEventListener('abort', giveUp, { once: true })
+  try {
+    await Promise.race([waited, aborted])
+  } finally {
+    signal.removeEventListener('abort', giveUp)
+  }
 }
 
 /** Null when there is none that can be read: then everything is done again. */
