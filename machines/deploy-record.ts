@@ -24,7 +24,7 @@ export function toRecord(snapshot: DeploySnapshot) {
     phase: context.phase,
     trigger: context.trigger,
     source: context.source,
-    image: context.image,
+    image: imageOf(snapshot),
     port: context.port,
     commit_sha: context.commitSha,
     commit_message: context.commitMessage,
@@ -33,6 +33,13 @@ export function toRecord(snapshot: DeploySnapshot) {
     started_at: context.startedAt,
     finished_at: context.finishedAt,
   }
+}
+
+/** A deploy that came to nothing removes its own image; one that it ran again belongs to another deploy. */
+function imageOf(snapshot: DeploySnapshot): string | null {
+  const { image, source } = snapshot.context
+  const cameToNothing = ['failed', 'canceled'].includes(statuses[rootState(snapshot)]!)
+  return cameToNothing && source.kind !== 'reuse' ? null : image
 }
 
 /**

@@ -4,7 +4,7 @@ import { codeOf } from '../errors.ts'
 import type { Logger } from '../logger.ts'
 import { createHeaders, type Headers } from './headers.ts'
 import { toProblem } from './problem.ts'
-import { Events, Raw, type Target } from './route.ts'
+import { Events, Raw, Repeated, type Target } from './route.ts'
 import type { Request, Response } from './server.ts'
 
 /** One request on its way to an answer. */
@@ -46,7 +46,9 @@ function succeed(parts: AnswerParts, visit: Visit, result: unknown): void {
   if (result instanceof Raw) {
     response.send(result.status, headers.typed(requestId, result.contentType), result.body)
   } else if (status === 204) response.send(204, headers.empty(requestId, allowOf(visit)))
-  else response.send(status, headers.json(requestId), JSON.stringify(result))
+  else if (result instanceof Repeated) {
+    response.send(status, headers.repeated(requestId), JSON.stringify(result.answer))
+  } else response.send(status, headers.json(requestId), JSON.stringify(result))
   report(parts, visit, result instanceof Raw ? result.status : status)
 }
 

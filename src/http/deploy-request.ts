@@ -105,17 +105,38 @@ export async function queueDeploy(
  */
 export async function queueRestart(context: HttpContext, row: ServiceRow, eventId?: string): Promise<Deploy> {
   refuseSuspended(row)
-  const latest = latestDeploy(context.storage, row.id)
-  if (latest?.status === 'queued' && !context.storage.releases.has(latest.id)) {
-    if (eventId) await context.storage.events.record(eventId, new Date().toISOString(), latest)
-    return latest
-  }
-  if (!row.live_deploy_id && decisiveDeploy(context.storage, row.id)?.status !== 'running') {
-    throw new Failure('conflict', `${row.name} has nothing to restart`, 'deploy it first')
+  if (!waitingDeploy(context, row)) await refuseRestart(context, row)
+  // Looked for again: one that was queued meanwhile would be canceled by the restart, new code and all.
+  const waiting = waitingDeploy(context, row)
+  if (waiting) {
+    if (eventId) await context.storage.events.record(eventId, new Date().toISOString(), waiting)
+    return waiting
   }
   return queueDeploy(context, requestRestart(context, row), eventId ? { eventId } : {})
 }
 
+/** The newest deploy, when it is queued and will still read what is set now. */
+function waitingDeploy({ storage }: HttpContext, row: ServiceRow): Deploy | null {
+  const latest = latestDeploy(storage, row.id)
+  return latest?.status === 'queued' && !storage.releases.has(latest.id) ? latest : null
+}
+
+/** What could not run again is refused before anything starts; what a running deploy makes, nobody knows. */
+async function refuseRestart({ observe, storage }: HttpContext, row: ServiceRow): Promise<void> {
+  if (decisiveDeploy(storage, row.id)?.status === 'running') return
+  if (!row.live_deploy_id) {
+    throw new Failure('conflict', `${row.name} has nothing to restart`, 'deploy it first')
+  }
+  const image = (storage.actors.record(row.live_deploy_id) as Deploy | null)?.image
+  if (!image || (await observe.hasImage(image)) !== false) return
+  throw new Failure(
+    'conflict',
+    `the live image ${image} is gone: somebody removed it from Docker`,
+    `POST /services/${row.name}/deploys makes it anew`,
+  )
+}
+
 export function refuseSuspended(row: ServiceRow): void {
-  if (row.suspended) throw new Failure('conflict', `${row.name} is suspended`, 'resume it first')
+  if (row.suspended)
+    throw new Failure('conflict', `${row.name} is suspended`, `POST /services/${row.name}/resume first`)
 }

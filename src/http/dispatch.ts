@@ -9,7 +9,7 @@ import { authenticate, checkHost } from './auth.ts'
 import { announcedBytes } from './body.ts'
 import type { HttpContext } from './context.ts'
 import { checkHead, decodeParams, parseQuery } from './head.ts'
-import { createIdempotency, eventIdOf, type Idempotency } from './idempotency.ts'
+import { createIdempotency, type Idempotency, keyScopeOf, repeatable } from './idempotency.ts'
 import type { Call, Route, Target, Upload } from './route.ts'
 import type { Request, Response } from './server.ts'
 import { checkUploadType, defaultBodyLimitBytes, parseBody, validate } from './validation.ts'
@@ -56,17 +56,10 @@ function decide(parts: DispatchParts, visit: Visit): unknown {
   if (!route) return refuseMethod(request, target)
   const params = route.params && validate(route.params, decodeParams(target.paramNames, request.params))
   const asked = askedOf(route, query)
-  const eventId = eventIdOf(request, credential)
+  const keyScope = keyScopeOf(request, credential)
   const lastEventId = lastEventIdOf(request)
-  return perform(parts, route, request, {
-    context,
-    params,
-    query: asked,
-    eventId,
-    lastEventId,
-    log,
-    requestId,
-  })
+  const call = { context, params, query: asked, eventId: undefined, lastEventId, log, requestId }
+  return perform(parts, route, request, call, keyScope)
 }
 
 /** Under /api everything needs a credential that is not public, even what is not there. */
@@ -89,15 +82,28 @@ function lastEventIdOf({ headers }: Request): number | undefined {
 const nothing = z.strictObject({})
 
 /** Reads the body, if the route takes one, and runs the handler: once for an `Idempotency-Key`. */
-function perform(parts: DispatchParts, route: Route, request: Request, call: Omit<Call, 'body'>): unknown {
+function perform(
+  parts: DispatchParts,
+  route: Route,
+  request: Request,
+  call: Omit<Call, 'body'>,
+  keyScope: string | undefined,
+): unknown {
   const schema = route.body ?? (route.method === 'POST' ? nothing : undefined)
-  const run = (toBody: () => unknown) => {
-    const act = () => route.handler({ ...call, body: toBody() })
-    return call.eventId === undefined ? act() : parts.idempotency.once(call.eventId, act)
+  const run = (sent: unknown, toBody: () => unknown) => {
+    const act = (eventId?: string) => route.handler({ ...call, eventId, body: toBody() })
+    if (keyScope === undefined) return act()
+    return parts.idempotency.once(repeatable(keyScope, request.query, sent), act)
   }
-  if (route.upload) return run(() => uploadOf(route.upload!, request))
-  if (!schema) return run(() => undefined)
-  const handle = (bytes: Buffer) => run(() => validate(schema, parseBody(request, bytes)))
+  if (route.upload) {
+    const upload = uploadOf(route.upload, request)
+    return run(upload.announcedBytes, () => upload)
+  }
+  if (!schema) return route.handler({ ...call, body: undefined })
+  const handle = (bytes: Buffer) => {
+    const sent = parseBody(request, bytes)
+    return run(sent, () => validate(schema, sent))
+  }
   const bytes = request.readBody(route.bodyLimitBytes ?? defaultBodyLimitBytes)
   return bytes instanceof Promise ? bytes.then(handle) : handle(bytes)
 }

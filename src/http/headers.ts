@@ -23,6 +23,12 @@ export function createHeaders(version: string) {
 
   return {
     json: (requestId: string): HeaderList => [...jsonList, ['X-Request-Id', requestId]],
+    /** Of an answer that was given before, to the same request. */
+    repeated: (requestId: string): HeaderList => [
+      ...jsonList,
+      ['X-Request-Id', requestId],
+      ['Idempotency-Replayed', 'true'],
+    ],
     stream: (requestId: string): HeaderList => [...streamList, ['X-Request-Id', requestId]],
     empty: (requestId: string, more: HeaderList): HeaderList => [
       ...stored,

@@ -1,15 +1,17 @@
 // `Idempotency-Key`: a repeated POST gets the first answer and changes nothing (decisions "Conventions").
 // Mind: the key travels on as the event's id: a crash between change and answer repeats nothing either.
+// What was asked travels with it, as a hash: another request under a used key must not get that answer.
 import { createHash } from 'node:crypto'
 import { Failure } from '../errors.ts'
 import type { Credential } from './auth.ts'
 import type { HttpContext } from './context.ts'
+import { Repeated } from './route.ts'
 import type { Request } from './server.ts'
 
 const keyLimitChars = 200
 
-/** The event's id for a request, undefined without a key. Throws `invalid_request` for a bad key. */
-export function eventIdOf(
+/** What the key of a request belongs to, undefined without a key. Throws `invalid_request` for a bad one. */
+export function keyScopeOf(
   { method, path, headers }: Request,
   credential: Credential | null,
 ): string | undefined {
@@ -18,29 +20,57 @@ export function eventIdOf(
   if (key === '' || key.length > keyLimitChars) {
     throw new Failure('invalid_request', `an Idempotency-Key has 1 to ${keyLimitChars} characters`)
   }
-  const scope = JSON.stringify([credential?.id ?? null, method, path, key])
-  return createHash('sha256').update(scope).digest('hex')
+  return JSON.stringify([credential?.id ?? null, method, path, key])
+}
+
+/** A request that can be repeated, in hashes. */
+interface Repeatable {
+  key: string
+  asked: string
+}
+
+/** `sent` is the JSON of the body, or the length of an upload: a repetition need not send it to the end. */
+export function repeatable(scope: string, query: string, sent: unknown): Repeatable {
+  // The key is part of both: what was sent may hold a secret, which its hash alone would give to a guess.
+  return { key: hashOf(scope), asked: hashOf(JSON.stringify([scope, query, sent])) }
+}
+
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
 }
 
 /** Remembers the requests under way; what is done, the store remembers. */
 export function createIdempotency(events: HttpContext['storage']['events']) {
-  const underWay = new Map<string, Promise<unknown>>()
+  const underWay = new Map<string, { asked: string; answer: Promise<unknown> }>()
 
   return {
-    /** Runs `act` once for an id, however often it is asked. A failed act may be asked for again. */
-    once(eventId: string, act: () => unknown): Promise<unknown> {
-      const first = underWay.get(eventId)
-      if (first) return first
-      const acting = start(eventId, act).finally(() => underWay.delete(eventId))
-      underWay.set(eventId, acting)
-      return acting
+    /**
+     * Runs `act`, which gets the event's id, once for a key, however often it is asked. A failed act may be
+     * asked for again. Throws `conflict` when something else was asked under the key.
+     */
+    async once({ key, asked }: Repeatable, act: (eventId: string) => unknown): Promise<unknown> {
+      const first = underWay.get(key) ?? storedAt(key)
+      if (first) {
+        refuseOther(first.asked, asked)
+        return new Repeated(await first.answer)
+      }
+      const answer = Promise.resolve(act(`${key}#${asked}`)).finally(() => underWay.delete(key))
+      underWay.set(key, { asked, answer })
+      return answer
     },
   }
 
-  async function start(eventId: string, act: () => unknown): Promise<unknown> {
-    const stored = events.get(eventId)
-    return stored ? stored.body : act()
+  /** An answer that was kept without what was asked is taken for the right one. */
+  function storedAt(key: string) {
+    const stored = events.get(key)
+    return stored && { asked: stored.asked, answer: stored.body }
   }
+}
+
+function refuseOther(first: string | undefined, asked: string): void {
+  if (first === undefined || first === asked) return
+  const message = 'this Idempotency-Key was used for another request'
+  throw new Failure('conflict', message, 'use a new key for a new request')
 }
 
 export type Idempotency = ReturnType<typeof createIdempotency>

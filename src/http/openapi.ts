@@ -87,7 +87,10 @@ function parametersOf(schema: z.ZodType | undefined, place: 'path' | 'query'): J
 
 function headersOf({ method, answer }: Route): Json[] {
   const header = (name: string, schema: Json) => ({ name, in: 'header', required: false, schema })
-  if (method === 'POST') return [header('Idempotency-Key', { type: 'string', minLength: 1, maxLength: 200 })]
+  if (method === 'POST') {
+    const key = header('Idempotency-Key', { type: 'string', minLength: 1, maxLength: 200 })
+    return [{ ...key, description: 'A repetition gets the first answer, for a day; another request is 409.' }]
+  }
   return answer === 'stream' ? [header('Last-Event-ID', { type: 'string' })] : []
 }
 
@@ -104,13 +107,19 @@ function uploadOf({ mediaTypes, description }: NonNullable<Route['upload']>): Js
   return { required: true, description, content: Object.fromEntries(mediaTypes.map((type) => [type, {}])) }
 }
 
-function successOf({ answer, status }: Route, schemas: Record<string, Json>): Json {
+/** Tells the answer to a repetition from the first one, which goes without it. */
+const repeatedHeader = {
+  'Idempotency-Replayed': { description: 'Only on a repeated answer.', schema: { const: 'true' } },
+}
+
+function successOf({ answer, method, status }: Route, schemas: Record<string, Json>): Json {
   const description = STATUS_CODES[status]!
   if (answer === undefined) return { description }
   if (answer === 'text') return { description, content: { 'text/plain': { schema: { type: 'string' } } } }
   if (answer === 'stream')
     return { description, content: { 'text/event-stream': { schema: { type: 'string' } } } }
-  return { description, content: { 'application/json': { schema: schemaOf(answer, 'output', schemas) } } }
+  const content = { 'application/json': { schema: schemaOf(answer, 'output', schemas) } }
+  return { description, ...(method === 'POST' ? { headers: repeatedHeader } : {}), content }
 }
 
 /** The codes a route can answer with, by status. */
@@ -122,6 +131,8 @@ function problemsOf(one: Route, schemas: Record<string, Json>): Json {
   const readsBody = one.body || one.upload || one.method === 'POST'
   if (readsBody) codes.push('payload_too_large', 'unsupported_media_type')
   if (one.method !== 'GET') codes.push('insufficient_storage')
+  // Of a key that was used for another request.
+  if (one.method === 'POST' && !codes.includes('conflict')) codes.push('conflict')
   const byStatus: Record<string, string[]> = {}
   for (const code of codes) byStatus[statusOf(code)] = [...(byStatus[statusOf(code)] ?? []), code]
   const schema = schemaOf(ProblemDetails, 'output', schemas)

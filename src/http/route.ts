@@ -94,6 +94,15 @@ export class Raw {
   }
 }
 
+/** The answer that the first request with an `Idempotency-Key` got. */
+export class Repeated {
+  readonly answer: unknown
+
+  constructor(answer: unknown) {
+    this.answer = answer
+  }
+}
+
 /** An answer that goes on: `start` is called with the open stream. */
 export class Events {
   readonly start: (stream: EventStream) => void

@@ -16,7 +16,15 @@ export function validate(schema: z.ZodType, value: unknown): unknown {
   const details = result.error.issues.flatMap(toDetails)
   const [first] = details
   const more = details.length > 1 ? ` (and ${details.length - 1} more)` : ''
-  throw new Failure('invalid_request', `${sentence(first!)}${more}`, undefined, details)
+  const hint = hintFor(schema, result.error.issues)
+  throw new Failure('invalid_request', `${sentence(first!)}${more}`, hint, details)
+}
+
+/** Whoever sends another shape altogether is shown one that is right, where the schema has an example. */
+function hintFor(schema: z.ZodType, issues: z.core.$ZodIssue[]): string | undefined {
+  const example = Object.values(schema.meta()?.examples ?? {})[0]
+  if (example === undefined || issues.every(({ path }) => path.length > 0)) return undefined
+  return `send something like ${JSON.stringify(example)}`
 }
 
 function sentence({ path, message }: FailureDetail): string {

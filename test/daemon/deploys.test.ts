@@ -226,7 +226,9 @@ test('the same Idempotency-Key makes one deploy, and answers it again', async (t
   const answers = await Promise.all([ask(), ask(), ask()])
   assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([202]))
   assert.equal(new Set(answers.map(({ body }) => body.id)).size, 1)
-  assert.equal((await api.get(`/services/${name}/deploys`)).length, 2)
+  const other = { clear_cache: true }
+  const { status } = await api.call('POST', `/services/${name}/deploys`, other, { 'idempotency-key': 'once' })
+  assert.deepEqual([status, (await api.get(`/services/${name}/deploys`)).length], [409, 2])
 })
 
 test('the newest images stay, older ones of ours go', async (t) => {

@@ -79,3 +79,16 @@ test('a former version whose image somebody removed is refused before anything s
   assert.match(body.detail, /somebody removed it from Docker/)
   assert.equal(await fetchPage(api, service.name), 'two')
 })
+
+test('a restart is refused before anything starts when somebody removed the live image', async (t) => {
+  const { api } = suite
+  const service = await createService(t, api, await pageApp('one'))
+  const image = `/images/${service.first.image}?force=true`
+  await askEngine(await ensureEngine(), image, { method: 'DELETE' })
+
+  const { status, body } = await api.call('POST', `/services/${service.name}/restart`)
+
+  assert.deepEqual([status, body.code], [409, 'conflict'])
+  assert.equal((await api.get(`/services/${service.name}/deploys`)).length, 1)
+  assert.equal(await fetchPage(api, service.name), 'one')
+})

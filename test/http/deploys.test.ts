@@ -1,5 +1,6 @@
 // Deploys and idempotency, over HTTP and a real store.
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import type { Deploy } from '../../src/http/schemas/deploy.ts'
 import { type Asked, startApi, token } from '../support/http-context.ts'
@@ -45,7 +46,8 @@ test('a deploy of nothing, of something suspended and of no commit is refused', 
   assert.equal(await codeOf('/services/web/deploys', { body: { commit: 'main' } }), 'invalid_request')
   assert.equal(await codeOf('/services/web/deploys', { body: { ref: 'main' } }), 'invalid_request')
   await call('POST', '/services/web/suspend')
-  assert.equal(await codeOf('/services/web/deploys'), 'conflict')
+  const { status, body } = await call('POST', '/services/web/deploys')
+  assert.deepEqual([status, body.code, body.hint], [409, 'conflict', 'POST /services/web/resume first'])
   assert.equal(await codeOf('/services/web/restart'), 'conflict')
   assert.equal(await codeOf('/services/nobody/deploys'), 'not_found')
 })
@@ -123,11 +125,53 @@ test('a repeated key gets the first answer and queues nothing', async (t) => {
 
   const first = await call('POST', '/services/web/deploys', keyed('k'))
   await setDeploy(first.body.id as string, { status: 'running' })
-  const again = await call('POST', '/services/web/deploys', keyed('k', { clear_cache: true }))
+  const again = await call('POST', '/services/web/deploys', keyed('k'))
   const other = await call('POST', '/services/web/deploys', keyed('other'))
 
   assert.deepEqual([again.status, again.body], [202, first.body])
+  const replayed = [first, again].map(({ headers }) => headers.get('idempotency-replayed'))
+  assert.deepEqual(replayed, [null, 'true'])
   assert.deepEqual(await list(), [other.body.id, first.body.id])
+})
+
+test('another request under a used key is refused, whether or not it is a good one', async (t) => {
+  const { call } = await start(t)
+  const asked = { name: 'api', deploy: false }
+  const create = (body: unknown, query = '') => call('POST', `/services${query}`, keyed('k', body))
+
+  const first = await create(asked)
+  const others = [await create({ ...asked, name: 'shop' }), await create({ nmae: 'api' })]
+  const again = await create(asked)
+
+  for (const { status, body } of others) assert.deepEqual([status, body.code], [409, 'conflict'])
+  assert.match(String(others[0]!.body.hint), /new key/)
+  assert.equal((await create('{')).status, 400)
+  assert.equal((await create(asked, '?x=1')).status, 400)
+  assert.deepEqual([again.status, again.body], [201, first.body])
+  assert.equal((await call('GET', '/services/shop')).status, 404)
+})
+
+test('another request under a key is refused while the first one is under way', async (t) => {
+  const { call } = await start(t)
+  const create = (name: string) => call('POST', '/services', keyed('k', { name, deploy: false }))
+
+  const answers = await Promise.all(['api', 'shop', 'api', 'shop'].map(create))
+
+  const [done, refused] = [201, 409].map((code) => answers.filter(({ status }) => status === code))
+  assert.deepEqual([done!.length, refused!.length], [2, 2])
+  assert.deepEqual(done![0]!.body, done![1]!.body)
+})
+
+test('an answer that was kept without what was asked is given to whoever has the key', async (t) => {
+  const { call, storage } = await start(t)
+  const scope = JSON.stringify(['server', 'POST', '/api/v1/services', 'k'])
+  const key = createHash('sha256').update(scope).digest('hex')
+  const { body: web } = await call('GET', '/services/web')
+  await storage.events.record(key, new Date().toISOString(), web)
+
+  const { status, body } = await call('POST', '/services', keyed('k', { name: 'api' }))
+
+  assert.deepEqual([status, body], [201, web])
 })
 
 test('a created service is answered the same twice, first deploy and all', async (t) => {

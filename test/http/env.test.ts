@@ -89,6 +89,19 @@ test('a refused change names keys, never values, and changes nothing', async (t)
   assert.deepEqual((await call('GET')).body, [{ key: 'A', value: '1' }])
 })
 
+test('variables that are sent as plain keys are refused with an example of how they are sent', async (t) => {
+  const { call } = await start(t)
+  const hintFor = async (method: string, body: unknown) => (await call(method, '', body)).body.hint
+  const set = [{ key: 'GREETING', value: 'hi' }]
+
+  const patch = `send something like ${JSON.stringify({ set, unset: ['OLD'] })}`
+  const put = `send something like ${JSON.stringify({ vars: set })}`
+  assert.equal(await hintFor('PATCH', { GREETING: 's3cret' }), patch)
+  assert.equal(await hintFor('PATCH', [{ key: 'A', value: 's3cret' }]), patch)
+  assert.equal(await hintFor('PUT', { GREETING: 's3cret' }), put)
+  assert.equal(await hintFor('PATCH', { set: [{ key: 'A-B', value: 's3cret' }] }), undefined)
+})
+
 test('a dry run tells what would change, and what leads nowhere, and saves nothing', async (t) => {
   const before = [
     { key: 'A', value: '1' },

@@ -208,8 +208,8 @@ test('a disk that cannot be written answers 507', async (t) => {
 
 test('uploads with one Idempotency-Key make one deploy, at once or one after the other', async (t) => {
   const { upload, kept } = await start(t)
-  const keyed = async (key: string) =>
-    upload(await packArchive({ a: String(Math.random()) }), { ...gzip, 'idempotency-key': key })
+  const archive = await packArchive({ a: '1' })
+  const keyed = (key: string, sent = archive) => upload(sent, { ...gzip, 'idempotency-key': key })
 
   const answers = await Promise.all([keyed('k'), keyed('k'), keyed('k')])
   answers.push(await keyed('k'))
@@ -217,6 +217,8 @@ test('uploads with one Idempotency-Key make one deploy, at once or one after the
   assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([202]))
   assert.equal(new Set(answers.map(({ body }) => body.id)).size, 1)
   assert.deepEqual(kept(), [`${answers[0]!.body.id}.tar.gz`])
+  const other = await keyed('k', Buffer.concat([archive, Buffer.alloc(1)]))
+  assert.deepEqual([other.status, other.body.code, kept().length], [409, 'conflict', 1])
 })
 
 test('a deploy that was asked for while an archive was sent is older than that of the upload', async (t) => {

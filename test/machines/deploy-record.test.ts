@@ -57,6 +57,23 @@ test('a deploy that fails or is canceled shows so at once, and still when it is 
   assert.deepEqual([shownToo.canceling, shownToo.canceled], [canceled, canceled])
 })
 
+test('a deploy that failed shows no image of its own, and the one of another that it ran again', async () => {
+  const fails = { probeInstances: () => Promise.reject(failure), removeTraces: waits }
+  const reused = { image: 'berth/shop:dep-0', commitSha: null, commitMessage: null }
+  const source = { ...deployInput().source, kind: 'reuse' as const }
+  const again = { ...grantedTurn, reused: { ...reused, source } }
+  const built = runMachine(machine, happyEffects(fails), { input: deployInput() })
+  const restarted = runMachine(machine, happyEffects({ ...fails, awaitTurn: async () => again }), {
+    input: deployInput({ source }),
+  })
+  const images = []
+  for (const run of [built, restarted]) {
+    await run.reached('failing')
+    images.push(toRecord(run.actor.getSnapshot() as DeploySnapshot).image)
+  }
+  assert.deepEqual(images, [null, 'berth/shop:dep-0'])
+})
+
 test('why a deploy did not become live is kept with a code', async () => {
   const superseded = runMachine(
     machine,

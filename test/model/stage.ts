@@ -132,9 +132,10 @@ export class Stage {
 
 function outputsOf(plan: Plan): Record<string, object> {
   const { source } = deployInput()
+  const again = { ...source, kind: 'reuse' }
   const { formerDeployId, preDeploy, exclusive, isSuperseded } = plan
   const image = { image: `berth/shop:${plan.id}` }
-  const reused = { image: 'berth/shop:dep-0', commitSha: sha, commitMessage: 'Before', source }
+  const reused = { image: 'berth/shop:dep-0', commitSha: sha, commitMessage: 'Before', source: again }
   const noCommit = { commitSha: null, commitMessage: null }
   return {
     awaitTurn: {

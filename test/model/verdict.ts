@@ -41,7 +41,8 @@ function requireEnd({ actors, services }: Storage, plan: Plan): void {
   const hadTurn = history.some(({ state }) => state === happyPath(plan)[1])
   assert.equal(started_at !== null, hadTurn)
   const hasImage = history.some(({ state }) => state === 'running.starting')
-  assert.ok(!hasImage || image !== null, 'nothing starts without an image')
+  const staysThere = status === 'deactivated' || plan.source === 'reuse'
+  assert.equal(image !== null, hasImage && staysThere, 'an image is shown as long as there is one')
   const service = services.get(plan.serviceId)!
   assert.deepEqual({ ...service, ...serviceAfter(plan, history) }, service)
   assert.deepEqual([...actors.active('deploy', plan.serviceId)], [])

@@ -43,6 +43,15 @@ test('an answer can be kept on its own, for a request that changed nothing', asy
   deepEqual(events.get('key-1'), { at: instant, body: { id: 'dep-1' } })
 })
 
+test('what was asked is kept with the answer, which its key alone finds', async (t) => {
+  const { events } = await temporaryStorage(t)
+
+  await events.record('key-1#this', instant, { id: 'dep-1' })
+
+  const answer = { at: instant, body: { id: 'dep-1' }, asked: 'this' }
+  deepEqual(['key-1', 'key-1#this', 'key-1#that'].map(events.get), [answer, answer, answer])
+})
+
 test('what was applied before an instant is forgotten, however much it is, and the rest stays', async (t) => {
   const directory = temporaryDirectory(t)
   const storage = await temporaryStorage(t, directory)

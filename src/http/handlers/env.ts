@@ -62,6 +62,7 @@ async function restartIfDeployed(context: HttpContext, row: ServiceRow): Promise
     throw new Failure(
       codeOf(error),
       `the variables are saved, but restarting ${row.name} failed: ${messageOf(error)}`,
+      error instanceof Failure ? error.hint : undefined,
     )
   }
 }

@@ -75,7 +75,9 @@ export const HistoryEntry = z
 export const DeployParams = z.object({ id: identifier.meta({ description: 'Id of a deploy.' }) })
 export type DeployParams = z.output<typeof DeployParams>
 
-export const ListQuery = z.strictObject({ limit: clamped(20, 1, 500, 'How many, 1 to 500.') })
+export const ListQuery = z.strictObject({
+  limit: clamped(20, 1, 500, 'How many: less than 1 means 1, more than 500 means 500.'),
+})
 export type ListQuery = z.output<typeof ListQuery>
 
 export const DeployLogQuery = z.strictObject({

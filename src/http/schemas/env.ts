@@ -35,12 +35,20 @@ function refuseTwice(vars: EnvVar[], { addIssue }: z.core.$RefinementCtx<EnvVar[
   }
 }
 
-export const ReplaceEnv = z.strictObject({ vars: EnvVars }).meta({ id: 'ReplaceEnv' })
+const greeting = { key: 'GREETING', value: 'hi' }
+
+export const ReplaceEnv = z
+  .strictObject({ vars: EnvVars })
+  .meta({ id: 'ReplaceEnv', examples: [{ vars: [greeting] }] })
 export type ReplaceEnv = z.output<typeof ReplaceEnv>
 
 export const ChangeEnv = z
   .strictObject({ set: optional(EnvVars), unset: optional(z.array(z.string().max(256)).max(4096)) })
-  .meta({ id: 'ChangeEnv', description: 'Removes first and sets after: a key in both is set.' })
+  .meta({
+    id: 'ChangeEnv',
+    description: 'Removes first and sets after: a key in both is set.',
+    examples: [{ set: [greeting], unset: ['OLD'] }],
+  })
 export type ChangeEnv = z.output<typeof ChangeEnv>
 
 export const EnvQuery = z.strictObject({

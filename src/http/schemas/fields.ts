@@ -56,6 +56,17 @@ export function flag(description: string) {
     .meta({ description, type: 'boolean' })
 }
 
+/** A whole number of a query, refused beyond its bounds. */
+export function bounded(fallback: number, minimum: number, maximum: number, description: string) {
+  const fits = (text: string) => /^\d{1,15}$/.test(text) && Number(text) >= minimum && Number(text) <= maximum
+  return z
+    .string()
+    .refine(fits, { error: `must be a whole number from ${minimum} to ${maximum}` })
+    .optional()
+    .transform((text) => (text === undefined ? fallback : Number(text)))
+    .meta({ description: `${description} Without it ${fallback}.`, type: 'integer', minimum, maximum })
+}
+
 /** A whole number of a query, brought into its bounds. */
 export function clamped(fallback: number, minimum: number, maximum: number, description: string) {
   return z

@@ -1,0 +1,57 @@
+// Restarts, over HTTP and a real store: what could not run again is refused before anything starts.
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { startChecked } from '../support/checked-api.ts'
+
+/** A service that is live with an image which somebody removed. */
+async function serviceWithoutImage(t: TestContext) {
+  const api = await startChecked(t)
+  await api.create({ name: 'web', repo_url: 'https://git.test/owner/name' })
+  const { id } = (await api.get('web')).latest_deploy!
+  await api.setDeploy(id, { status: 'live', image: 'berth/web:dep-gone' })
+  const restart = () => api.call('POST', '/services/web/restart')
+  const deploy = async () => (await api.call('POST', '/services/web/deploys')).body.id as string
+  return { ...api, restart, deploy }
+}
+
+test('a restart whose image is gone is refused, and told what makes it anew', async (t) => {
+  const { call, get, restart } = await serviceWithoutImage(t)
+  const before = await get('web')
+
+  const { status, body } = await restart()
+  const saved = await call('PATCH', '/services/web/env?restart=true', { set: [] })
+
+  assert.deepEqual([status, body.code], [409, 'conflict'])
+  assert.match(String(body.detail), /the live image berth\/web:dep-gone is gone/)
+  assert.equal(body.hint, 'POST /services/web/deploys makes it anew')
+  assert.deepEqual([saved.status, saved.body.hint], [409, body.hint])
+  assert.deepEqual((await get('web')).latest_deploy, before.latest_deploy)
+})
+
+test('a restart does not need the live image where a newer deploy is queued or under way', async (t) => {
+  const { restart, deploy, setDeploy } = await serviceWithoutImage(t)
+
+  const next = await deploy()
+  assert.equal((await restart()).body.id, next)
+  await setDeploy(next, { status: 'running' })
+  assert.deepEqual([(await restart()).status, (await restart()).body.trigger], [202, 'restart'])
+})
+
+test('a restart is queued when nobody can tell whether its image is there', async (t) => {
+  const { context, restart } = await serviceWithoutImage(t)
+  context.observe = { ...context.observe, hasImage: async () => null }
+
+  assert.equal((await restart()).status, 202)
+})
+
+test('a deploy that is queued while a restart looks for its image is not replaced by it', async (t) => {
+  const { context, restart, deploy } = await serviceWithoutImage(t)
+  let queued = ''
+  const hasImage = async () => {
+    queued = await deploy()
+    return true
+  }
+  context.observe = { ...context.observe, hasImage }
+
+  assert.equal((await restart()).body.id, queued)
+})
