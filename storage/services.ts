@@ -48,8 +48,10 @@ export interface ServiceRow extends ServiceSettings {
   name: string
   live_deploy_id: string | null
   desired_deploy_id: string | null
-  /** The deploy that brought the archive which is kept; null when none was uploaded. */
+  /** The deploy that brought the archive which is kept; null when there is none that could be deployed. */
   archive_deploy_id: string | null
+  /** That of the archive to go back to should it turn out broken; null once it has been unpacked. */
+  former_archive_deploy_id?: string | null
   degraded: boolean
   deleting: boolean
   created_at: string
@@ -66,6 +68,8 @@ export interface ServicePatch {
   /** Written only while this deploy is the live one: a late report of a former one changes nothing. */
   while_live?: string
 }
+
+type ArchivePatch = Partial<Pick<ServiceRow, 'archive_deploy_id' | 'former_archive_deploy_id'>>
 
 interface Name {
   kind: 'service' | 'datastore'
@@ -134,7 +138,7 @@ export class Services {
   }
 
   /** Only inside a commit: an actor's part of its service's row. A service that is gone stays gone. */
-  patch(commit: Commit, id: string, { while_live, ...fields }: ServicePatch): void {
+  patch(commit: Commit, id: string, { while_live, ...fields }: ServicePatch & ArchivePatch): void {
     const row = this.#rows.get(id)
     if (!row || (while_live && row.live_deploy_id !== while_live)) return
     const differs = Object.entries(fields).some(([field, value]) => row[field as keyof ServiceRow] !== value)
@@ -146,10 +150,20 @@ export class Services {
     if (this.#rows.get(id)?.deleting) throw new StorageError('conflict', 'the service is being deleted')
   }
 
-  /** Only inside a commit: the archive that was uploaded with this deploy is the one to keep. */
+  /** Only inside a commit: the archive that came with this deploy is the one to keep, unless it is broken. */
   keepArchive(commit: Commit, id: string, deployId: string): void {
     const row = this.#rows.get(id)
-    if (row) this.#write(commit, { ...row, archive_deploy_id: deployId, revision: row.revision + 1 })
+    if (!row) return
+    const { archive_deploy_id: before, former_archive_deploy_id: former } = row
+    this.patch(commit, id, { archive_deploy_id: deployId, former_archive_deploy_id: former ?? before })
+  }
+
+  /** The archive of this deploy was unpacked, or never can be. Saying it again changes nothing. */
+  settleArchive(id: string, deployId: string, isSound: boolean): Promise<void> {
+    return this.#store.commit((commit) => {
+      const row = this.#rows.get(id)
+      if (row) this.patch(commit, id, settledArchives(row, deployId, isSound))
+    })
   }
 
   /** Only inside a commit: a deploy was parked. It may go on serving, but it is wanted no longer. */
@@ -191,6 +205,15 @@ export class Services {
     commit.announce({ kind: 'service', id, service_id: id, status: statusOf(row), revision })
     return row
   }
+}
+
+/** A sound archive is what to go back to, from a newer one too; the place of a broken one is given back. */
+function settledArchives(row: ServiceRow, deployId: string, isSound: boolean): ArchivePatch {
+  const { archive_deploy_id: newest, former_archive_deploy_id: former = null } = row
+  const isNewest = newest === deployId
+  if (isSound) return { former_archive_deploy_id: isNewest ? null : deployId }
+  if (isNewest) return { archive_deploy_id: former, former_archive_deploy_id: null }
+  return { former_archive_deploy_id: former === deployId ? null : former }
 }
 
 function statusOf(row: ServiceRow): string {

@@ -26,6 +26,8 @@ export interface UnpackRequest {
   file: string
   /** Made new; what was there is removed. A single folder at the top of the archive becomes this one. */
   directory: string
+  /** Asked when all is unpacked into `tree`: whether that folder stays one. It never does when left out. */
+  keepsFolder?: (tree: string, folder: string) => boolean
   signal: AbortSignal
   /** What the disk can spare; no bound when left out. */
   roomBytes?: number
@@ -38,11 +40,19 @@ const defaultLimits = { entries: 200_000, unpackedBytes: 4 * gibibyte, metadataB
 const overheadBytes = gibibyte
 const chunkBytes = 256 * 1024
 
+export interface Unpacked {
+  entries: number
+  /** Of the files. */
+  bytes: number
+  /** The single folder at the top that the directory became, as it can stand in a line of a log. */
+  leftOut: string | null
+}
+
 /**
- * Resolves with the number of entries and the bytes of the files. Throws `archive_invalid`, which names the
- * entry where there is one, and `insufficient_storage`; then the directory is not there.
+ * Throws `archive_invalid`, which names the entry where there is one, and `insufficient_storage`; then the
+ * directory is not there.
  */
-export async function unpackArchive(request: UnpackRequest): Promise<{ entries: number; bytes: number }> {
+export async function unpackArchive(request: UnpackRequest): Promise<Unpacked> {
   const { file, directory, signal } = request
   const draft = `${directory}.part`
   for (const former of [directory, draft]) await removeTree(former)
@@ -55,7 +65,7 @@ export async function unpackArchive(request: UnpackRequest): Promise<{ entries: 
       signal.throwIfAborted()
       await unpacking.place(entry, reader.takenBytes)
     }
-    return await unpacking.finish(draft, directory)
+    return await unpacking.finish(draft, request)
   } catch (error) {
     signal.throwIfAborted()
     throw failureOf(error, unpacking.current)
@@ -104,13 +114,14 @@ class Unpacking {
     else await this.#placeLink(entry, parts)
   }
 
-  /** A tree with one folder at its top is that folder. */
-  async finish(draft: string, directory: string): Promise<{ entries: number; bytes: number }> {
+  /** A tree with one folder at its top is that folder, unless it shall be kept. */
+  async finish(draft: string, { directory, keepsFolder }: UnpackRequest): Promise<Unpacked> {
     if (this.#entries === 0) throw invalid('is empty')
-    const folder = await singleFolder(draft)
+    const single = await singleFolder(draft)
+    const folder = single !== null && keepsFolder?.(draft, single) ? null : single
     if (folder !== null && this.#outward) throw leadsOut(this.#outward.name, this.#outward.target)
     await rename(folder === null ? draft : join(draft, folder), directory)
-    return { entries: this.#entries, bytes: this.#bytes }
+    return { entries: this.#entries, bytes: this.#bytes, leftOut: folder === null ? null : quote(folder) }
   }
 
   #count({ name, sizeBytes }: Entry, takenBytes: number): void {

@@ -3,7 +3,7 @@ import { Failure } from '../errors.ts'
 import { betweenBuilds } from './between-builds.ts'
 import { attempt, type BuildAttempt, type Builder, messagesOf } from './build.ts'
 import { describeBuildFailure } from './build-failure.ts'
-import { createBuildLog } from './build-log.ts'
+import { type BuildLine, createBuildLog } from './build-log.ts'
 import { killOrphans } from './build-orphans.ts'
 import { openBuildSession } from './build-session.ts'
 import { decodeBuildStatus } from './build-status.ts'
@@ -32,7 +32,7 @@ async function buildInSession(build: BuildAttempt): Promise<{ imageId: string }>
 }
 
 async function follow(build: BuildAttempt, session: string): Promise<{ imageId: string }> {
-  const log = createBuildLog(build.request.onLine)
+  const log = createBuildLog(withOwnNames(build))
   let imageId: string | null = null
   for await (const message of messagesOf<Message>(build, { version: '2', session })) {
     if (message.error !== undefined) {
@@ -43,4 +43,11 @@ async function follow(build: BuildAttempt, session: string): Promise<{ imageId: 
   }
   if (imageId !== null) return { imageId }
   throw new Failure('docker_unavailable', 'Docker ended the build without a result')
+}
+
+/** BuildKit tells names as if they were of Docker Hub; ours are on this host only. */
+function withOwnNames({ owner, request }: BuildAttempt): BuildLine {
+  const own = `${owner.prefix}/`
+  return (stream, line) =>
+    request.onLine(stream, stream === 'system' ? line.replaceAll(`docker.io/${own}`, own) : line)
 }

@@ -25,7 +25,7 @@ test('files, folders and links come out as they went in, and are counted', async
 
   const { directory, told, read } = await unpack(t, archive)
 
-  assert.deepEqual(told, { entries: 8, bytes: 29 })
+  assert.deepEqual(told, { entries: 8, bytes: 29, leftOut: null })
   assert.deepEqual(readdirSync(directory).sort(), ['Dockerfile', 'a', 'bin', 'copy', 'empty', 'run'])
   assert.deepEqual(
     [read('Dockerfile'), read('run'), read('copy'), read('empty')],
@@ -60,6 +60,21 @@ test('a single folder at the top is left out; beside anything else it stays', as
   assert.deepEqual(readdirSync(wrapped.directory).sort(), ['Dockerfile', 'src'])
   assert.deepEqual(readdirSync(beside.directory).sort(), ['README', 'app-1.2'])
   assert.deepEqual(readdirSync(file.directory), ['Dockerfile'])
+  assert.deepEqual([wrapped.told.leftOut, beside.told.leftOut], ["'app-1.2'", null])
+})
+
+test('a single folder at the top stays when it is asked for, and a link may lead beside it', async (t) => {
+  const archive = await packEntries([
+    { name: 'app/Dockerfile', content: 'x' },
+    { name: 'app/up', type: 'symlink', linkname: '../app/Dockerfile' },
+  ])
+  const asked: string[][] = []
+  const keepsFolder = (tree: string, folder: string) => asked.push([...readdirSync(tree), folder]) > 0
+
+  const { directory, told, read } = await unpack(t, archive, { keepsFolder })
+
+  assert.deepEqual([readdirSync(directory), asked, told.leftOut], [['app'], [['app', 'app']], null])
+  assert.equal(read('app/up'), 'x')
 })
 
 test('of entries with one name the last one counts, whatever kinds they are', async (t) => {

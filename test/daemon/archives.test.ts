@@ -14,10 +14,10 @@ const names = (folder: string) => readdirSync(join(suite.daemon.dataDir, folder)
 let count = 0
 
 /** A service that waits for its first upload. */
-async function createUploaded() {
+async function createUploaded(settings: object = {}) {
   const { api } = suite
   const name = `up-${process.pid}-${++count}`
-  const { id } = await api.post('/services', { name, drain_seconds: 0 })
+  const { id } = await api.post('/services', { name, drain_seconds: 0, ...settings })
   const upload = (archive: Buffer, query = ''): Promise<Body> =>
     api.post(`/services/${name}/deploys/upload${query}`, archive)
   const deploy = async (archive: Buffer) => finishedDeploy(api, (await upload(archive)).id)
@@ -42,7 +42,8 @@ test('an uploaded archive becomes a live container, and can be deployed again', 
 
   assert.deepEqual([first.status, first.trigger, first.source.kind], ['live', 'upload', 'archive'])
   assert.deepEqual([first.commit_sha, first.commit_message], [null, null])
-  assert.ok(log.includes('unpacked the archive: 3 entries, 0.0 MiB'), log.join('\n'))
+  assert.ok(log.includes("left out the single folder 'app-1' at the top of the archive"), log.join('\n'))
+  assert.match(log.join('\n'), /^unpacked the archive: 3 entries, \d+(\.\d KiB| B)$/m)
   assert.deepEqual([again.status, again.trigger, again.source.deploy_id], ['live', 'manual', first.id])
   assert.equal(await fetchPage(api, name), 'one')
   assert.ok(names('archives').includes(`${first.id}.tar.gz`))
@@ -58,12 +59,12 @@ test('the next upload takes the place of the one before, also on the disk', asyn
 
   assert.equal(second.status, 'live')
   assert.equal(await fetchPage(api, name), 'two')
-  await until('the former archives to go', async () => {
-    const kept = [first, second, third].filter(({ id }) => names('archives').includes(`${id}.tar.gz`))
-    return kept.length === 1 && kept[0] === third
-  })
+  const isKept = ({ id }: Body) => names('archives').includes(`${id}.tar.gz`)
+  assert.ok(!isKept(first))
+  assert.ok(isKept(second), 'nobody knows yet whether the third can be unpacked')
   assert.equal((await finishedDeploy(api, (await api.post(`/services/${name}/deploys`)).id)).status, 'live')
   assert.equal(await fetchPage(api, name), 'three')
+  assert.deepEqual([first, second, third].map(isKept), [false, false, true])
 })
 
 test('an archive with a link that leads out fails its deploy, and the old version serves', async () => {
@@ -84,6 +85,33 @@ test('an archive with a link that leads out fails its deploy, and the old versio
   assert.match(cut.error, /the archive is cut off/)
   assert.equal(await fetchPage(api, name), 'one')
   await until('the cleanup', async () => names('work').length === 0)
+})
+
+test('a broken upload is not deployed again: the last one that could be unpacked is', async () => {
+  const { api, name, deploy } = await createUploaded()
+  const again = () => api.post(`/services/${name}/deploys`)
+  const archive = await appArchive('one')
+  const broken = archive.subarray(0, archive.length / 2)
+
+  assert.equal((await deploy(broken)).status, 'failed')
+  assert.equal((await api.call('POST', `/services/${name}/deploys`)).status, 409)
+  const sound = await deploy(archive)
+  const failed = await deploy(broken)
+  const repeated = await finishedDeploy(api, (await again()).id)
+
+  assert.match(failed.error, /the archive is cut off/)
+  assert.deepEqual([repeated.status, repeated.source.deploy_id], ['live', sound.id])
+  assert.equal(await fetchPage(api, name), 'one')
+  await until('the broken archive to go', async () => !names('archives').includes(`${failed.id}.tar.gz`))
+})
+
+test('an archive of nothing but the publish_dir of a static site is served', async () => {
+  const { api, name, deploy } = await createUploaded({ type: 'static_site', publish_dir: 'public' })
+
+  const { status, error } = await deploy(await packArchive({ 'public/index.html': 'Hello' }))
+
+  assert.deepEqual([status, error], ['live', null])
+  assert.equal(await fetchPage(api, name), 'Hello')
 })
 
 test('a daemon that is killed while it unpacks begins again, and the deploy goes live', async () => {
@@ -108,7 +136,7 @@ test('a daemon that is killed while it unpacks begins again, and the deploy goes
   assert.deepEqual([deploy.status, deploy.error], ['live', null])
   const log = await logLines(suite.api, id)
   assert.ok(log.includes('fetching starts again: the daemon was restarted'), log.join('\n'))
-  assert.ok(log.includes('unpacked the archive: 40004 entries, 0.0 MiB'), log.join('\n'))
+  assert.match(log.join('\n'), /^unpacked the archive: 40004 entries, \d+\.\d KiB$/m)
   assert.equal(await fetchPage(suite.api, name), 'one')
   assert.deepEqual(names('work'), [])
 })

@@ -105,6 +105,28 @@ test('a health path that answers 404 fails the check with the status', async (t)
   assert.match(deploy.error, /GET \/missing on port 3000 → 404/)
 })
 
+test('the port of a service is the PORT of its app, whatever its env says, and the log tells', async (t) => {
+  const settings = { port: 8080, cpu_limit: 512, env: [{ key: 'PORT', value: '4000' }] }
+  const { name, first } = await createService(t, suite.api, await pageApp('page'), settings)
+
+  assert.deepEqual([first.status, first.port], ['live', 8080], first.error)
+  const log = await logLines(suite.api, first.id)
+  assert.ok(log.includes("PORT is 8080, the service's port; the 4000 of its env is not used"), log.join('\n'))
+  const cpus = (await suite.api.get('/info')).docker_cpus
+  assert.ok(
+    log.some((line) => line.startsWith(`the host has ${cpus} CPU`) && line.endsWith(` held to ${cpus}`)),
+  )
+  assert.ok(log.some((line) => line.includes(` naming to ${suite.daemon.prefix}/${name}:`)))
+})
+
+test('a PORT that is no port fails the deploy before an instance starts, without its value', async (t) => {
+  const env = [{ key: 'PORT', value: 'hush' }]
+  const { deploy, log } = await failFirst(t, await pageApp('page'), { env })
+
+  assert.equal(deploy.error, 'the variable PORT is no port from 1 to 65535')
+  assert.ok(!log.some((line) => line.includes('started instance') || line.includes('hush')))
+})
+
 test('an unknown reference fails the deploy and names the variable, not its value', async (t) => {
   const env = [{ key: 'DATABASE', value: 'hush-${{datastore.none.connectionString}}' }]
   const { deploy } = await failFirst(t, await pageApp('page'), { env })

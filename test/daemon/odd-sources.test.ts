@@ -117,7 +117,8 @@ test('an app that takes connections and never answers fails its check, which say
 
   const { first, log } = await failIn(t, 'checking', files, settings)
 
-  assert.equal(first.error, 'the health check did not pass: GET / on port 3000 → no answer')
+  const limit = '4 s (health_check_timeout_seconds)'
+  assert.equal(first.error, `the health check did not pass within ${limit}: GET / on port 3000 → no answer`)
   assert.ok(log.includes('the instance wrote nothing'), log.join('\n'))
 })
 
@@ -129,7 +130,8 @@ test('an app that listens for itself only fails its check, which says what to do
 
   assert.equal(
     first.error,
-    'the health check did not pass: TCP connection to port 3000 → connection refused; ' +
+    'the health check did not pass within 3 s (health_check_timeout_seconds): ' +
+      'TCP connection to port 3000 → connection refused; ' +
       'nothing in the instance listens, or only at 127.0.0.1: it has to listen on 3000 at 0.0.0.0',
   )
   assert.ok(log.includes('hello'))

@@ -2,7 +2,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { choosePort, resolveReferences, withDefaults } from '../../src/effects/deploy/environment.ts'
+import {
+  choosePort,
+  resolveReferences,
+  unusedPort,
+  withDefaults,
+  withPort,
+} from '../../src/effects/deploy/environment.ts'
 
 /** A server with one service `api` on port 4000 and one datastore `db`. */
 const known = new Map([
@@ -80,23 +86,29 @@ for (const value of ['canary ${{service.api.port', 'canary ${{', '${{service.api
 
 test('Berth’s own variables come after the person’s, and never instead of one', () => {
   const own = [
-    { key: 'PORT', value: '' },
+    { key: 'BERTH_URL', value: '' },
     { key: 'A', value: '1' },
   ]
   const all = withDefaults(own, { PORT: '3000', BERTH_URL: 'http://shop' })
-  assert.deepEqual(all, [...own, { key: 'BERTH_URL', value: 'http://shop' }])
+  assert.deepEqual(all, [...own, { key: 'PORT', value: '3000' }])
 })
 
+const env = (value: string) => [{ key: 'PORT', value }]
+const web = (port: number | null = null) => ({ type: 'web_service', port }) as const
+const worker = (port: number | null = null) => ({ type: 'background_worker', port }) as const
+
 test('the port is the service’s, else that of the env, else the only one of the image, else 3000', () => {
-  const port = (value: string) => [{ key: 'PORT', value }]
   const cases: [Parameters<typeof choosePort>, number][] = [
-    [[8080, port('9090'), [7070]], 8080],
-    [[null, port('9090'), [7070]], 9090],
-    [[0, port('9090'), [7070]], 9090],
-    [[null, [], [7070]], 7070],
-    [[null, [], [7070, 7071]], 3000],
-    [[null, [], []], 3000],
-    [[null, port('65535'), []], 65_535],
+    [[web(8080), env('9090'), [7070]], 8080],
+    [[web(), env('9090'), [7070]], 9090],
+    [[web(0), env('9090'), [7070]], 9090],
+    [[web(), env(' 9090\n'), [7070]], 9090],
+    [[web(), env(''), [7070]], 7070],
+    [[web(), [], [7070]], 7070],
+    [[web(), [], [7070, 7071]], 3000],
+    [[web(), [], []], 3000],
+    [[web(), env('65535'), []], 65_535],
+    [[web(8080), env('http'), []], 8080],
   ]
   assert.deepEqual(
     cases.map(([given]) => choosePort(...given)),
@@ -104,8 +116,28 @@ test('the port is the service’s, else that of the env, else the only one of th
   )
 })
 
-test('a PORT that is no port is not believed', () => {
-  const values = ['', '0', '65536', '-1', '80.5', 'http']
-  const chosen = values.map((value) => choosePort(null, [{ key: 'PORT', value }], [7070]))
-  assert.deepEqual(chosen, Array(values.length).fill(7070))
+for (const value of ['0', '65536', '99999', '-1', '80.5', '1e3', '0x50', 'canary']) {
+  test(`PORT=${value} fails what listens, without its value, and is no port of what does not`, () => {
+    assert.throws(() => choosePort(web(), env(value), [7070]), {
+      code: 'invalid_request',
+      message: 'the variable PORT is no port from 1 to 65535',
+    })
+    assert.equal(choosePort(worker(), env(value), [7070]), 7070)
+  })
+}
+
+test('PORT is the chosen port for whatever listens; every other variable stays as it is', () => {
+  const vars = [{ key: 'A', value: ' a\n' }, ...env(' 4000'), { key: 'PORT2', value: '4000' }]
+
+  assert.deepEqual(withPort(web(), vars, 8080), [vars[0], ...env('8080'), vars[2]])
+  assert.deepEqual(withPort(worker(), vars, 8080), vars)
+})
+
+test('a PORT that is not used is told, by its value only when that is a plain number', () => {
+  const told = "PORT is 8080, the service's port; "
+  assert.equal(unusedPort(web(8080), env('4000')), `${told}the 4000 of its env is not used`)
+  for (const value of ['canary', '123456', '4000 canary'])
+    assert.equal(unusedPort(web(8080), env(value)), `${told}that of its env is not used`)
+  for (const value of ['8080', ' 8080\n', '', ' ']) assert.equal(unusedPort(web(8080), env(value)), null)
+  assert.deepEqual([unusedPort(web(), env('4000')), unusedPort(worker(8080), env('4000'))], [null, null])
 })

@@ -7,12 +7,12 @@ import { type UnpackRequest, unpackArchive } from '../../src/archive/unpack.ts'
 import { type Failure, messageOf } from '../../src/errors.ts'
 import { temporaryDirectory } from './directory.ts'
 
-type Options = Partial<Pick<UnpackRequest, 'limits' | 'roomBytes' | 'signal'>>
+type Options = Partial<Pick<UnpackRequest, 'keepsFolder' | 'limits' | 'roomBytes' | 'signal'>>
 
 /** Where it came out, and what was told of it. */
-export async function unpack(t: TestContext, archive: Buffer) {
+export async function unpack(t: TestContext, archive: Buffer, options: Options = {}) {
   const { parent, directory, request } = prepare(t, archive)
-  const told = await unpackArchive(request)
+  const told = await unpackArchive({ ...request, ...options })
   assert.deepEqual(readdirSync(parent).sort(), ['archive.tar.gz', 'tree'])
   return { directory, told, read: (path: string) => readFileSync(join(directory, path), 'utf8') }
 }

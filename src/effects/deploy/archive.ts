@@ -1,40 +1,79 @@
-// Unpacking the uploaded archive of a deploy, and which archives stay: the last one of each service, and
-// those that a deploy is about to unpack.
+// Unpacking the uploaded archive of a deploy, and which archives stay: the last one of each service, the one
+// before it until the last has proved sound, and those that a deploy is about to unpack.
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import type { DeploySource } from '../../../machines/deploy-context.ts'
 import type { ActorRecord } from '../../../storage/actors.ts'
-import { unpackArchive } from '../../archive/unpack.ts'
-import { Failure, messageOf } from '../../errors.ts'
+import type { ServiceSettings } from '../../../storage/services.ts'
+import { type Unpacked, unpackArchive } from '../../archive/unpack.ts'
+import { codeOf, Failure, messageOf } from '../../errors.ts'
 import type { Host } from '../host.ts'
 import { freeBytes } from './disk.ts'
 import type { DeployLog } from './log.ts'
 
 interface UnpackInput {
   id: string
+  serviceId: string
   source: DeploySource
   /** Made new. */
   directory: string
 }
 
-const mebibyte = 1024 * 1024
+const kibibyte = 1024
+const mebibyte = 1024 * kibibyte
 
 /** Throws `source_not_found`, `archive_invalid` and `insufficient_storage`. */
 export async function unpackSource(host: Host, input: UnpackInput, log: DeployLog, signal: AbortSignal) {
-  const { dataDir, minFreeDiskMb } = host.settings
   const { archives } = host.storage
   const archiveId = archiveOf(input)
   if (!archives.has(archiveId)) {
     throw new Failure('source_not_found', `the archive that was uploaded with ${archiveId} is gone`)
   }
-  const { entries, bytes } = await unpackArchive({
-    file: archives.path(archiveId),
-    directory: input.directory,
-    signal,
-    roomBytes: (await freeBytes(dataDir)) - minFreeDiskMb * mebibyte,
-  })
-  const counted = entries === 1 ? '1 entry' : `${entries} entries`
-  log.say(`unpacked the archive: ${counted}, ${(bytes / mebibyte).toFixed(1)} MiB`)
+  const unpacked = await unpackOrGiveUp(host, input, archiveId, signal)
+  if (unpacked.leftOut) log.say(`left out the single folder ${unpacked.leftOut} at the top of the archive`)
+  const counted = unpacked.entries === 1 ? '1 entry' : `${unpacked.entries} entries`
+  log.say(`unpacked the archive: ${counted}, ${sizeOf(unpacked.bytes)}`)
   await removeFormerArchives(host)
   return { commitSha: null, commitMessage: null }
+}
+
+/** A broken archive is not the service's any more: the one before it is. Its file goes with its deploy. */
+async function unpackOrGiveUp(host: Host, input: UnpackInput, archiveId: string, signal: AbortSignal) {
+  const { archives, services } = host.storage
+  try {
+    const unpacked = await unpackInto(host, input, archives.path(archiveId), signal)
+    await services.settleArchive(input.serviceId, archiveId, true)
+    return unpacked
+  } catch (error) {
+    if (codeOf(error) === 'archive_invalid') await services.settleArchive(input.serviceId, archiveId, false)
+    throw error
+  }
+}
+
+async function unpackInto(
+  { settings, storage }: Host,
+  { id, directory }: UnpackInput,
+  file: string,
+  signal: AbortSignal,
+): Promise<Unpacked> {
+  const roomBytes = (await freeBytes(settings.dataDir)) - settings.minFreeDiskMb * mebibyte
+  const release = storage.releases.get(id)!
+  const keepsFolder = (tree: string, folder: string) => isSpokenOf(tree, folder, release.settings)
+  return unpackArchive({ file, directory, signal, roomBytes, keepsFolder })
+}
+
+/** Whether a path of the settings begins with the folder. That of a site with a Dockerfile is its image's. */
+function isSpokenOf(tree: string, folder: string, settings: ServiceSettings): boolean {
+  const { root_dir, dockerfile_path, publish_dir } = settings
+  const inFolder = (path: string) => existsSync(join(tree, folder, path))
+  const path = root_dir ?? dockerfile_path ?? (inFolder('Dockerfile') ? null : publish_dir)
+  return path !== null && existsSync(join(tree, path)) && !inFolder(path)
+}
+
+function sizeOf(bytes: number): string {
+  if (bytes < kibibyte) return `${bytes} B`
+  const [unit, name] = bytes < mebibyte ? [kibibyte, 'KiB'] : [mebibyte, 'MiB']
+  return `${(bytes / unit).toFixed(1)} ${name}`
 }
 
 /** A deploy has the archive it came with, or that of the deploy it names. */
@@ -60,8 +99,9 @@ function isFormer(storage: Host['storage'], archiveId: string): boolean {
   const serviceId = storage.actors.record(archiveId)?.service_id
   // Without a record its upload is not committed yet.
   if (typeof serviceId !== 'string') return false
-  const isLast = storage.services.get(serviceId)?.archive_deploy_id === archiveId
-  return !isLast && !isAwaited(storage, serviceId, archiveId)
+  const service = storage.services.get(serviceId)
+  const isKept = [service?.archive_deploy_id, service?.former_archive_deploy_id].includes(archiveId)
+  return !isKept && !isAwaited(storage, serviceId, archiveId)
 }
 
 function isAwaited({ actors }: Host['storage'], serviceId: string, archiveId: string): boolean {

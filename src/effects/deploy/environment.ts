@@ -1,6 +1,7 @@
 // The environment of an instance: the person's variables with references resolved, and Berth's own. Pure.
 // Mind: an unknown reference fails the deploy with the variable's name, never with its value.
 import type { EnvVar } from '../../../storage/env.ts'
+import type { ServiceSettings } from '../../../storage/services.ts'
 import { Failure } from '../../errors.ts'
 import { replaceReferences } from '../../references.ts'
 
@@ -21,17 +22,44 @@ function resolveValue(key: string, value: string, lookup: Lookup): string {
   })
 }
 
-/** The person's own variables win over Berth's, except that nothing is there twice. */
+/** The person's own variables win over Berth's: nothing is there twice. */
 export function withDefaults(vars: EnvVar[], defaults: Record<string, string>): EnvVar[] {
   const own = new Set(vars.map(({ key }) => key))
   const added = Object.entries(defaults).filter(([key]) => !own.has(key))
   return [...vars, ...added.map(([key, value]) => ({ key, value }))]
 }
 
-/** The service's port, else PORT in the env, else the image's single exposed port, else 3000. */
-export function choosePort(setting: number | null, vars: EnvVar[], exposed: number[]): number {
-  const fromEnv = Number(vars.find(({ key }) => key === 'PORT')?.value)
-  if (setting) return setting
-  if (Number.isInteger(fromEnv) && fromEnv > 0 && fromEnv < 65_536) return fromEnv
+type PortSettings = Pick<ServiceSettings, 'type' | 'port'>
+
+/**
+ * The service's port, else PORT in the env, else the image's single exposed port, else 3000. Throws
+ * `invalid_request` for a PORT that its app could not listen on; what does not listen may have any.
+ */
+export function choosePort({ type, port }: PortSettings, vars: EnvVar[], exposed: number[]): number {
+  const own = ownPort(vars)
+  if (port) return port
+  if (/^\d{1,5}$/.test(own) && Number(own) > 0 && Number(own) < 65_536) return Number(own)
+  if (own !== '' && type !== 'background_worker') {
+    throw new Failure('invalid_request', 'the variable PORT is no port from 1 to 65535')
+  }
   return exposed.length === 1 ? exposed[0]! : 3000
+}
+
+/** An app listens where it is probed: its PORT is the chosen one. What does not listen keeps its own. */
+export function withPort({ type }: PortSettings, vars: EnvVar[], port: number): EnvVar[] {
+  if (type === 'background_worker') return vars
+  return vars.map((one) => (one.key === 'PORT' ? { ...one, value: String(port) } : one))
+}
+
+/** What the log says of a PORT that is not used, or null. One that is no plain number may be a secret. */
+export function unusedPort({ type, port }: PortSettings, vars: EnvVar[]): string | null {
+  const own = ownPort(vars)
+  if (!port || type === 'background_worker' || own === '' || Number(own) === port) return null
+  const which = /^\d{1,5}$/.test(own) ? `the ${own}` : 'that'
+  return `PORT is ${port}, the service's port; ${which} of its env is not used`
+}
+
+/** Empty counts as not set. */
+function ownPort(vars: EnvVar[]): string {
+  return vars.find(({ key }) => key === 'PORT')?.value.trim() ?? ''
 }

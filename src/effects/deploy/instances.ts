@@ -3,10 +3,11 @@
 // now.
 
 import type { DeploySource } from '../../../machines/deploy-context.ts'
+import type { EnvVar } from '../../../storage/env.ts'
 import type { Release } from '../../../storage/releases.ts'
-import type { ServiceRow } from '../../../storage/services.ts'
+import type { ServiceRow, ServiceSettings } from '../../../storage/services.ts'
 import { inspectImage } from '../../docker/images.ts'
-import { containerName, labels, volumeName } from '../../docker/names.ts'
+import { containerName, diskKind, labels, volumeName } from '../../docker/names.ts'
 import type { InstanceSpec } from '../../docker/spec.ts'
 import { ensureVolume } from '../../docker/volumes.ts'
 import { Failure } from '../../errors.ts'
@@ -15,7 +16,14 @@ import { type Host, isoNow } from '../host.ts'
 import { whileEngineReturns } from '../waiting.ts'
 import { whileDiskIsBusy, withDisk } from './disk-claim.ts'
 import { removePreDeploy } from './drain.ts'
-import { choosePort, resolveReferences, withDefaults } from './environment.ts'
+import {
+  choosePort,
+  type Lookup,
+  resolveReferences,
+  unusedPort,
+  withDefaults,
+  withPort,
+} from './environment.ts'
 import { openDeployLog } from './log.ts'
 
 export interface StartInput {
@@ -53,10 +61,13 @@ export async function resolveEnvironment(
   const release = requireRelease(host, input.id)
   const image = await inspectImage(host.engine, input.image)
   if (!image) throw new Failure('image_gone', `the image ${input.image} is not there any more`)
-  const vars = resolveReferences(release.env, (kind, name, property) => lookUp(host, kind, name, property))
-  const port = choosePort(release.settings.port, vars, image.exposedPorts)
+  const lookup: Lookup = (kind, name, property) => lookUp(host, kind, name, property)
+  const vars = release.resolved ?? resolveReferences(release.env, lookup)
+  const port = choosePort(release.settings, vars, image.exposedPorts)
+  if (release.resolved) return port
+  await sayWhatDiffers(host, input.id, release.settings, vars)
   const source = host.storage.actors.record(input.id)?.source as DeploySource | undefined
-  const resolved = withDefaults(vars, {
+  const resolved = withDefaults(withPort(release.settings, vars, port), {
     PORT: String(port),
     BERTH_SERVICE_ID: service.id,
     BERTH_SERVICE_NAME: service.name,
@@ -67,6 +78,19 @@ export async function resolveEnvironment(
   })
   await host.storage.releases.resolve(input.id, resolved)
   return port
+}
+
+/** What of the settings the instances do not get as it was written. */
+async function sayWhatDiffers(host: Host, id: string, settings: ServiceSettings, vars: EnvVar[]) {
+  const log = openDeployLog(host, id)
+  const unused = unusedPort(settings, vars)
+  if (unused) log.say(unused)
+  const limit = settings.cpu_limit
+  if (!limit) return
+  const { cpus } = await host.engine.info()
+  if (limit > cpus) {
+    log.say(`the host has ${cpus === 1 ? '1 CPU' : `${cpus} CPUs`}: cpu_limit ${limit} is held to ${cpus}`)
+  }
 }
 
 /** What a reference stands for now; null when there is no such thing. */
@@ -100,7 +124,7 @@ export async function ensureInstance(
 }
 
 async function ensureWithVolume(host: Host, service: ServiceRow, spec: InstanceSpec, signal: AbortSignal) {
-  const owned = { [labels.kind]: 'disk', [labels.id]: service.id, [labels.service]: service.name }
+  const owned = { [labels.kind]: diskKind, [labels.id]: service.id, [labels.service]: service.name }
   await ensureVolume(host.engine, host.owner, spec.volume!.name, owned)
   return host.instances.ensure(spec, signal)
 }

@@ -116,14 +116,15 @@ async function unhealthy(
   name: string,
   probe: Probe,
   answer: string | null,
-  { port }: ProbeInput,
+  { port, settings }: ProbeInput & { settings: ServiceSettings },
 ) {
   const instance = await host.instances.inspect(name).catch(() => null)
   const ports = instance?.pid ? await listeningPorts(instance.pid) : null
   const hint = ports && !ports.includes(port) ? `; ${whereElse(ports, port)}` : ''
+  const limit = `${settings.health_check_timeout_seconds} s (health_check_timeout_seconds)`
   return new Failure(
     'health_check_failed',
-    `the health check did not pass: ${probe.text} → ${answer ?? 'no answer'}${hint}`,
+    `the health check did not pass within ${limit}: ${probe.text} → ${answer ?? 'no answer'}${hint}`,
   )
 }
 

@@ -21,7 +21,10 @@ export function fetchSource(host: Host) {
     await reapGit(id) // of a daemon that was killed: two gits in one directory would meet
     const directory = checkoutDirectory(host, id)
     if (source.kind === 'archive') {
-      return { ...(await unpackSource(host, { id, source, directory }, log, signal)), at: isoNow() }
+      return {
+        ...(await unpackSource(host, { id, serviceId, source, directory }, log, signal)),
+        at: isoNow(),
+      }
     }
     await mkdir(directory, { recursive: true })
     const repository = parseRepositoryUrl(source.repo_url!)

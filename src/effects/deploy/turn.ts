@@ -110,9 +110,8 @@ function requireService(host: Host, serviceId: string): ServiceRow {
 }
 
 function settingsOf(service: ServiceRow): ServiceSettings {
-  const { id, name, live_deploy_id, desired_deploy_id, archive_deploy_id, degraded, deleting, ...rest } =
-    service
-  const { created_at, updated_at, revision, ...settings } = rest
+  const { id, name, live_deploy_id, desired_deploy_id, degraded, deleting, ...rest } = service
+  const { archive_deploy_id, former_archive_deploy_id, created_at, updated_at, revision, ...settings } = rest
   return settings
 }
 

@@ -18,7 +18,9 @@ const gzipMagic = [0x1f, 0x8b]
 export const archiveUpload = {
   mediaTypes: ['application/gzip', 'application/x-gzip', 'application/octet-stream'],
   limitBytes: 512 * mebibyte,
-  description: 'The source as a .tar.gz, at most 512 MiB; a single folder at its top is left out.',
+  description:
+    'The source as a .tar.gz, at most 512 MiB; a single folder at its top is left out, unless ' +
+    'root_dir, dockerfile_path or publish_dir begins with it.',
 }
 
 export async function uploadDeploy(call: Call<ServiceParams, UploadQuery, Upload>): Promise<Deploy> {
