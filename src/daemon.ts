@@ -14,6 +14,8 @@ import { watchEvents } from './docker/events.ts'
 import { parseImageReference, parseRegistryHost } from './docker/image-reference.ts'
 import { openInstances } from './docker/instances.ts'
 import type { Owner } from './docker/names.ts'
+import type { Network } from './docker/networks.ts'
+import { formatSubnet, parseSubnet } from './docker/subnet.ts'
 import { createBuildSlots } from './effects/build-slots.ts'
 import { deployEffects } from './effects/deploy.ts'
 import { createGate, type Gate } from './effects/gate.ts'
@@ -84,7 +86,7 @@ export async function startDaemon({ config, logger, onFatal, onPanic }: DaemonOp
   void forgetEvents(storage, logger)
   const forgetting = setInterval(() => void forgetEvents(storage, logger), hourMs).unref()
   const url = `http://${name}:${api.port}`
-  logger.info({ url, version, dataDir: storage.directory, ...restored }, 'berthd is up')
+  logger.info({ url, version, dataDir: storage.directory, ...restored }, 'berthd listens')
 
   return {
     url,
@@ -94,6 +96,7 @@ export async function startDaemon({ config, logger, onFatal, onPanic }: DaemonOp
       await supervisor.stop(stopMs)
       close()
       await storage.close()
+      logger.info('berthd has stopped')
     },
   }
 }
@@ -123,6 +126,7 @@ function openHost(
     owner,
     subnet: config.subnet,
     reconcile: () => reconcile(parts),
+    onOpen: (network) => tellNetwork(network, config.subnet, logger),
     onForeign: (failure: Failure) => onFatal(`${failure.message} (${failure.hint})`),
   })
   const instanceEvents = createInstanceEvents()
@@ -134,6 +138,7 @@ function openHost(
     builder: createBuilder(engine, owner, config),
     buildSlots: createBuildSlots(config['build-concurrency']),
     instanceEvents,
+    troubles: new Map(),
     ready: gate.ready,
     startedAt: new Date().toISOString(),
   }
@@ -147,6 +152,13 @@ function openHost(
 function createBuilder(engine: Engine, owner: Owner, config: Config): Builder {
   if (config.builder === 'buildkit') return createBuildKit(engine, owner)
   return createClassic(engine, { owner, memoryLimitMb: config['build-memory-limit'] || null })
+}
+
+function tellNetwork({ name, subnet }: Network, wanted: string, logger: Logger): void {
+  logger.info({ network: name, subnet }, 'the Docker engine is ready')
+  if (subnet === formatSubnet(parseSubnet(wanted)!)) return
+  const reason = `--subnet says ${wanted}: that was taken, or the network was made before`
+  logger.warn({ network: name, subnet, reason }, 'the network has another subnet')
 }
 
 /** Not longer than the grace, whatever the engine does: the daemon then says so and serves. */

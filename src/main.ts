@@ -31,7 +31,10 @@ async function main(): Promise<void> {
   const stop = (signal: NodeJS.Signals) => {
     if (isStopping) process.exit(130)
     isStopping = true
-    logger.info({ signal }, 'stopping; what is under way goes on at the next start')
+    logger.info(
+      { signal },
+      'stopping: open requests get 10 s to end, deploys under way go on at the next start',
+    )
     daemon.stop().then(
       () => process.exit(0),
       (error: unknown) => onFatal(messageOf(error)),

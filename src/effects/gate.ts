@@ -2,7 +2,7 @@
 // Mind: objects of our prefix with another server id mean a wrong data directory; passing would clean a host.
 import type { Engine } from '../docker/client.ts'
 import type { Owner } from '../docker/names.ts'
-import { ensureNetwork } from '../docker/networks.ts'
+import { ensureNetwork, type Network } from '../docker/networks.ts'
 import { listForeignObjects } from '../docker/ownership.ts'
 import { codeOf, Failure } from '../errors.ts'
 import type { PrivateNetwork } from './host.ts'
@@ -21,6 +21,8 @@ export interface GateOptions {
   subnet: string
   /** Runs once, before the first effect passes. */
   reconcile: () => Promise<void>
+  /** The network that all instances get, told each time the gate opens. */
+  onOpen: (network: Network) => void
   /** The engine holds objects of our prefix that are another server's: the daemon must not go on. */
   onForeign: (failure: Failure) => void
 }
@@ -44,10 +46,11 @@ export function createGate(options: GateOptions): Gate {
 
   async function openOnce(): Promise<PrivateNetwork> {
     if (!wasOpen) await refuseForeign(options)
-    const { name, subnet } = await ensureNetwork(engine, options.owner, options.subnet)
+    const found = await ensureNetwork(engine, options.owner, options.subnet)
     if (!wasOpen) await options.reconcile()
     wasOpen = true
-    network = { name, range: addressRange(subnet) }
+    network = { name: found.name, range: addressRange(found.subnet) }
+    options.onOpen(found)
     return network
   }
 

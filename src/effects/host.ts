@@ -49,6 +49,8 @@ export interface Host {
   builder: Builder
   buildSlots: BuildSlots
   instanceEvents: InstanceEvents
+  /** Why a live deploy is degraded, by its id: each round of its upkeep says it anew. */
+  troubles: Map<string, string>
   /** Resolves when the engine answers and the network is there; waits as long as it takes. */
   ready(signal: AbortSignal): Promise<PrivateNetwork>
   /** When this daemon started: what began earlier is begun again, and says so. */

@@ -2,11 +2,16 @@
 
 import { inspectImage } from '../docker/images.ts'
 import type { InstanceState } from '../docker/instances.ts'
+import { diskKind, labels } from '../docker/names.ts'
+import { listVolumes, type Volume } from '../docker/volumes.ts'
 import { freeBytes } from './deploy/disk.ts'
 import type { Host } from './host.ts'
 import { type RuntimeLogOptions, readRuntimeLog } from './runtime-log.ts'
 
-type Parts = Pick<Host, 'instances' | 'engine' | 'settings' | 'storage' | 'instanceEvents'>
+type Parts = Pick<
+  Host,
+  'instances' | 'engine' | 'owner' | 'settings' | 'storage' | 'instanceEvents' | 'troubles'
+>
 
 export function createObserver(host: Parts) {
   return {
@@ -15,16 +20,26 @@ export function createObserver(host: Parts) {
       const found = await host.instances.list({ serviceId })
       return Promise.all(found.sort(byDeployAndIndex).map((instance) => toStatus(host, instance)))
     },
+    trouble: (deployId: string) => host.troubles.get(deployId) ?? null,
     /** What the instances write, oldest first where the log is read, as it comes where it is followed. */
     runtimeLog: (serviceId: string, options: RuntimeLogOptions) => readRuntimeLog(host, serviceId, options),
     engine: () => host.engine.info().catch(() => null),
     diskFreeBytes: () => freeBytes(host.settings.dataDir),
+    /** The disks of services, also of services that are gone, by name. Throws `docker_unavailable`. */
+    async disks() {
+      const volumes = await listVolumes(host.engine, host.owner)
+      return volumes.filter(({ labels: found }) => found[labels.kind] === diskKind).map(toDisk)
+    },
     hasImage: (name: string) =>
       inspectImage(host.engine, name).then(
         (image) => image !== null,
         () => null,
       ),
   }
+}
+
+function toDisk({ name, labels: found }: Volume) {
+  return { name, serviceId: found[labels.id] ?? '', serviceName: found[labels.service] ?? '' }
 }
 
 async function toStatus(host: Parts, instance: InstanceState) {

@@ -68,6 +68,8 @@ export interface ActorPort {
 export interface Observer {
   /** Throws `docker_unavailable`. */
   instances(serviceId: string): Promise<InstanceStatus[]>
+  /** What a live deploy lacks; null when nothing, or not seen yet. */
+  trouble(deployId: string): string | null
   runtimeLog(
     serviceId: string,
     options: { tail: number; follow: boolean; signal: AbortSignal },
@@ -75,13 +77,16 @@ export interface Observer {
   /** null when the engine does not answer. */
   engine(): Promise<{ version: string; cpus: number; memoryBytes: number } | null>
   diskFreeBytes(): Promise<number>
+  /** The volumes of services, by name. Throws `docker_unavailable`. */
+  disks(): Promise<{ name: string; serviceId: string; serviceName: string }[]>
   /** null when the engine does not answer. */
   hasImage(name: string): Promise<boolean | null>
 }
 
 export type RuntimeLine = LogLine & { instance: string }
 
-export type InstanceStatus = ServiceStatus['instances'][number]
+/** Its role follows from its deploy's record. */
+export type InstanceStatus = Omit<ServiceStatus['instances'][number], 'role'>
 
 /** The rules of git and of registries for what people type; each throws `invalid_request`. */
 export interface Parser {

@@ -1,6 +1,7 @@
 // Every route of the API, a file for each heading. Validation, types and the OpenAPI document come from here.
 import type { Route } from './route.ts'
 import { deployRoutes } from './routes/deploys.ts'
+import { diskRoutes } from './routes/disks.ts'
 import { envRoutes } from './routes/env.ts'
 import { registryRoutes } from './routes/registries.ts'
 import { serverRoutes } from './routes/server.ts'
@@ -12,4 +13,5 @@ export const routes: readonly Route[] = [
   ...envRoutes,
   ...deployRoutes,
   ...registryRoutes,
+  ...diskRoutes,
 ]

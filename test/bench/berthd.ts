@@ -49,7 +49,7 @@ export async function startBerthd(
   const url = await new Promise<string>((resolve, reject) => {
     createInterface({ input: child.stderr! }).on('line', (line) => {
       log.push(line)
-      const up = /"url":"([^"]+)".*"msg":"berthd is up"/.exec(line)
+      const up = /"url":"([^"]+)".*"msg":"berthd listens"/.exec(line)
       if (up) resolve(up[1]!)
     })
     child.once('exit', (code) => reject(new Error(`berthd ended with ${code}: ${log.join('\n')}`)))

@@ -99,7 +99,7 @@ function begin(state: State, args: string[], onDeath: VictimOptions['onDeath']):
   state.lives.push(life)
   state.child = launch(args, (line) => {
     state.log.push(line)
-    const up = /"url":"([^"]+)".*"msg":"berthd is up"/.exec(line)
+    const up = /"url":"([^"]+)".*"msg":"berthd listens"/.exec(line)
     // What it said last may be read after its end.
     if (!up || life.endedAt !== null) return
     life.upAt = Date.now()

@@ -1,6 +1,7 @@
 // Services with a disk: their data stays, and two versions never have it at the same time.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Body } from '../support/api.ts'
 import { findLeftovers } from '../support/leftovers.ts'
 import { dockerfile, fetchPage, finishedDeploy, until } from '../support/service.ts'
 import { createService, daemonSuite } from '../support/suite.ts'
@@ -22,12 +23,16 @@ test('a service with a disk keeps its data over deploys, and never has two versi
 
   const failed = await deploy({ Dockerfile: await dockerfile('ENTRYPOINT ["false"]'), 'a.txt': '3' })
   assert.equal(failed.status, 'live', "the start command is the service's own")
+  const disk = { name: `${daemon.prefix}-${id}`, service_id: id, service_name: name }
+  const disks = async () => (await api.get('/disks')).filter(({ service_id }: Body) => service_id === id)
+  assert.deepEqual(await disks(), [{ ...disk, kept: false }])
   assert.equal((await api.call('DELETE', `/services/${name}`)).status, 204)
   await until('its end', async () => (await api.call('GET', `/services/${name}`)).status === 404)
   assert.deepEqual(
     (await findLeftovers(daemon.prefix)).volumes.filter((volume) => volume.includes(id)),
-    [`${daemon.prefix}-${id}`],
+    [disk.name],
   )
+  assert.deepEqual(await disks(), [{ ...disk, kept: true }])
 })
 
 test('a failed version gives the disk back when it has stopped; the former serves again', async (t) => {

@@ -4,6 +4,7 @@ import { symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { openEngine } from '../../src/docker/client.ts'
+import type { Network } from '../../src/docker/networks.ts'
 import { ensureVolume } from '../../src/docker/volumes.ts'
 import { createGate, type GateOptions } from '../../src/effects/gate.ts'
 import { temporaryDirectory } from '../support/directory.ts'
@@ -14,21 +15,23 @@ const nobody = new AbortController().signal
 
 function gateOf({ engine, owner }: Pick<DockerSite, 'engine' | 'owner'>, changes: Partial<GateOptions> = {}) {
   const done: string[] = []
+  const opened: Network[] = []
   const gate = createGate({
     engine,
     owner,
     subnet: testSubnet,
     reconcile: async () => void done.push('reconciled'),
     onForeign: (failure) => done.push(failure.message),
+    onOpen: (network) => opened.push(network),
     ...changes,
   })
-  return { ...gate, done }
+  return { ...gate, done, opened }
 }
 
 test('it opens once for all who ask, and nobody passes before everything was reconciled', async (t) => {
   const site = await openDockerSite(t)
   const order: string[] = []
-  const { ready, isOpen } = gateOf(site, { reconcile: async () => void order.push('reconciled') })
+  const { ready, isOpen, opened } = gateOf(site, { reconcile: async () => void order.push('reconciled') })
   assert.equal(isOpen(), false)
   const pass = async () => {
     const network = await ready(nobody)
@@ -43,7 +46,11 @@ test('it opens once for all who ask, and nobody passes before everything was rec
   assert.deepEqual(new Set(networks).size, 1)
   assert.equal(isOpen(), true)
   const made = await site.engine.docker.listNetworks({ filters: { name: [prefix] } })
-  assert.equal(made.length, 1)
+  assert.deepEqual(
+    made.map(({ Name, IPAM }) => [Name, IPAM?.Config?.[0]?.Subnet]),
+    opened.map(({ name, subnet }) => [name, subnet]),
+  )
+  assert.equal(opened.length, 1)
 })
 
 test('objects of its prefix that are another server’s keep it shut, and are named', async (t) => {

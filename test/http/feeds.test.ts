@@ -75,6 +75,16 @@ test('a runtime log names the instance of each line and ends, unless it follows'
   assert.deepEqual(await (await openStream(t, `${path}?follow=1`)).rest(), [one])
 })
 
+test('a tail beyond its bounds is refused', async (t) => {
+  const { call } = await startRuntime(t, async function* () {})
+
+  for (const tail of ['-3', '10001', 'many', '1.5', '']) {
+    const { status, body } = await call('GET', `/api/v1/services/web/logs?tail=${tail}`)
+    const words = 'tail: must be a whole number from 0 to 10000'
+    assert.deepEqual([tail, status, body.code, body.detail], [tail, 400, 'invalid_request', words])
+  }
+})
+
 test('who leaves a runtime log stops its source', async (t) => {
   const gone = { signal: null as AbortSignal | null }
   const { path } = await startRuntime(t, async function* (_, { signal }) {

@@ -118,7 +118,7 @@ async function run(args: string[], env: Record<string, string>, log: string[]): 
   const url = await new Promise<string>((resolve, reject) => {
     createInterface({ input: child.stderr! }).on('line', (line) => {
       log.push(line)
-      const up = /"url":"([^"]+)".*"msg":"berthd is up"/.exec(line)
+      const up = /"url":"([^"]+)".*"msg":"berthd listens"/.exec(line)
       if (up) resolve(up[1]!)
     })
     child.once('exit', (code) =>

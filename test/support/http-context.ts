@@ -71,9 +71,11 @@ export function createContext(storage: Storage): HttpContext {
     actors: createActors(storage),
     observe: {
       instances: async () => [],
+      trouble: () => null,
       async *runtimeLog() {},
       engine: async () => ({ version: '20.10.0', cpus: 2, memoryBytes: 1024 }),
       diskFreeBytes: async () => 2 ** 40,
+      disks: async () => [],
       // The engine of these tests has every image but this one.
       hasImage: async (name) => !name.endsWith('-gone'),
     },

@@ -9,8 +9,8 @@ export interface Health {
   expectRunning(name: string): void
   /** False when it was asked for. */
   sawExit(name: string): boolean
-  /** Asked once a round, with what Docker says now. */
-  isDegraded(instances: InstanceState[], wanted: number): boolean
+  /** What makes the deploy degraded, null when nothing does. Asked once a round, with what Docker says. */
+  lack(instances: InstanceState[], wanted: number): string | null
 }
 
 const crashLoopExits = 3
@@ -29,14 +29,17 @@ export function createHealth(now: () => number = Date.now): Health {
       exits.push(now())
       return true
     },
-    isDegraded(instances, wanted) {
+    lack(instances, wanted) {
       exits = exits.filter((at) => now() - at < crashLoopMs)
       const running = instances.filter(({ state }) => state === 'running').length
       const isShort = running < wanted
       // One round of missing is a restart; two are a lack.
-      const lacks = isShort && wasShort
+      const lasts = isShort && wasShort
       wasShort = isShort
-      return lacks || (wanted > 0 && exits.length >= crashLoopExits)
+      if (wanted > 0 && exits.length >= crashLoopExits) {
+        return `instances ended ${exits.length} times within a minute, and are started again`
+      }
+      return lasts ? `${running} of ${wanted} instances run` : null
     },
   }
 }

@@ -18,8 +18,16 @@ export function openDeployLog(host: Host, deployId: string): DeployLog {
       if (logs.isEnded(deployId)) return
       logs.append(deployId, 'system', lastLine)
       await logs.end(deployId)
+      tellOutcome(host, deployId, lastLine)
     },
   }
+}
+
+/** For whoever reads the daemon's own log: requests alone do not say what became of them. */
+function tellOutcome({ storage, logger }: Host, deploy: string, outcome: string): void {
+  const serviceId = storage.actors.record(deploy)?.service_id
+  const service = typeof serviceId === 'string' ? storage.services.get(serviceId)?.name : undefined
+  logger.info({ service, deploy, outcome }, 'a deploy has its outcome')
 }
 
 /** Whether the current phase began under an earlier daemon: what it did is then done again, and said. */

@@ -34,10 +34,9 @@ export function keepInstances(host: Host) {
     await removeWork(host, id).catch(() => undefined)
     const health = createHealth()
     const nudge = createNudge(host, id, serviceId, ({ name, exitCode }) => {
-      if (health.sawExit(name))
-        host.logger.warn({ instance: name, exitCode }, 'a live instance ended by itself')
+      if (health.sawExit(name)) host.logger.warn({ instance: name, exitCode }, 'a live instance ended')
     })
-    const trying = createPatience(host, id, signal)
+    const trying = createPatience(host, input, signal)
     try {
       await trying(() => removeAbandoned(host, serviceId))
       await trying(() => removeOldImages(host, serviceId))
@@ -50,12 +49,13 @@ export function keepInstances(host: Host) {
       }
     } finally {
       nudge.close()
+      host.troubles.delete(id)
     }
   }
 }
 
 /** What cannot be done now is said once and tried again next round: a live deploy is never given up. */
-function createPatience(host: Host, deploy: string, signal: AbortSignal) {
+function createPatience(host: Host, { id: deploy, serviceId }: UpkeepInput, signal: AbortSignal) {
   let told: string | null = null
   return async (work: () => Promise<void>): Promise<void> => {
     try {
@@ -64,7 +64,11 @@ function createPatience(host: Host, deploy: string, signal: AbortSignal) {
     } catch (error) {
       if (signal.aborted || !passing.includes(codeOf(error))) throw error
       const reason = messageOf(error)
-      if (reason !== told) host.logger.warn({ deploy, reason }, 'a live deploy does not get what it needs')
+      host.troubles.set(deploy, reason)
+      if (reason !== told) {
+        const service = host.storage.services.get(serviceId)?.name
+        host.logger.warn({ service, deploy, reason }, 'a live deploy does not get what it needs')
+      }
       told = reason
     }
   }
@@ -96,7 +100,7 @@ async function keepOnce(
     }
   } finally {
     const now = isSettled ? found : await host.instances.list({ deployId: input.id })
-    await report(host, input.id, health.isDegraded(now, wanted))
+    await report(host, input.id, health.lack(now, wanted))
   }
 }
 
@@ -124,7 +128,10 @@ async function keepInstance(
 }
 
 /** Told as an event only when it changed: each one is a commit. */
-async function report(host: Host, id: string, degraded: boolean): Promise<void> {
+async function report(host: Host, id: string, lack: string | null): Promise<void> {
+  if (lack === null) host.troubles.delete(id)
+  else host.troubles.set(id, lack)
+  const degraded = lack !== null
   const row = host.storage.actors.get(id)
   const known = (row?.snapshot as { context?: { degraded?: boolean } } | undefined)?.context?.degraded
   if (known !== degraded) await host.actors.send(id, { type: 'instances.reported', at: isoNow(), degraded })

@@ -10,7 +10,7 @@ import type { Call, Events } from '../route.ts'
 import type { Deploy } from '../schemas/deploy.ts'
 import type { DeleteQuery, Service, ServiceParams } from '../schemas/service.ts'
 import type { CreateService, ScaleService, UpdateService } from '../schemas/service-settings.ts'
-import type { ServiceLogQuery, ServiceStatus } from '../schemas/status.ts'
+import type { InstanceRole, ServiceLogQuery, ServiceStatus } from '../schemas/status.ts'
 import { findService, refuseDeleting, stateOf, toService } from '../service-record.ts'
 import { changedRow, checkRow, newRow } from '../service-rules.ts'
 import { lineEvents } from '../sse.ts'
@@ -163,14 +163,27 @@ function refuseReferred(storage: HttpStorage, { id, name }: ServiceRow): void {
 }
 
 export async function serviceStatus({ context, params }: Call<ServiceParams>): Promise<ServiceStatus> {
-  const row = findService(context.storage, params.id)
-  const instances = await context.observe.instances(row.id)
+  const { id } = findService(context.storage, params.id)
+  const running = await context.observe.instances(id)
+  const row = findService(context.storage, id)
+  const state = stateOf(context.storage, row)
   return {
     service_id: row.id,
-    state: stateOf(context.storage, row),
+    state,
+    reason: state === 'degraded' ? context.observe.trouble(row.live_deploy_id!) : null,
     desired_instances: row.suspended ? 0 : row.instances,
-    instances,
+    instances: running.map((one) => ({ ...one, role: roleOf(context.storage, row, one.deploy_id) })),
   }
+}
+
+/** Null where neither the service nor a record tells. */
+function roleOf({ actors }: HttpStorage, row: ServiceRow, deployId: string): InstanceRole | null {
+  if (deployId === row.live_deploy_id) return 'live'
+  const status = actors.record(deployId)?.status
+  if (status === 'queued' || status === 'running') return 'starting'
+  // One that is live still has heard of its successor, or is about to.
+  if (status === 'live' || status === 'deactivated') return 'draining'
+  return status === 'failed' || status === 'canceled' ? 'removing' : null
 }
 
 /** Asks the engine first: once a stream has begun, it can only break off. */

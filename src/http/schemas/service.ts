@@ -17,7 +17,7 @@ export type ServiceParams = z.output<typeof ServiceParams>
 
 export const DeleteQuery = z.strictObject({
   force: flag('Delete although other services refer to it.'),
-  delete_disk: flag('Delete the disk as well.'),
+  delete_disk: flag('Delete the disk as well, with its data; else it is kept, and GET /disks lists it.'),
 })
 export type DeleteQuery = z.output<typeof DeleteQuery>
 

@@ -1,7 +1,11 @@
 // What runs of a service right now, as Docker tells it (decisions "Service").
 import { z } from 'zod'
-import { clamped, flag, timestamp } from './fields.ts'
+import { bounded, flag, timestamp } from './fields.ts'
 import { serviceStates } from './service.ts'
+
+const instanceRoles = ['starting', 'live', 'draining', 'removing'] as const
+
+export type InstanceRole = (typeof instanceRoles)[number]
 
 const bytes = z.int().nullable()
 
@@ -10,11 +14,23 @@ export const ServiceStatus = z
     service_id: z.string(),
     state: z.enum(serviceStates),
     desired_instances: z.int(),
+    reason: z
+      .string()
+      .nullable()
+      .meta({ description: 'Why the service is degraded, as far as it is known.' }),
     instances: z.array(
       z.object({
         container_id: z.string(),
         name: z.string(),
         deploy_id: z.string(),
+        role: z
+          .enum(instanceRoles)
+          .nullable()
+          .meta({
+            description:
+              'starting: of a deploy that is not live yet; draining: of a former one; removing: of one ' +
+              'that failed or was canceled; null: nobody can tell.',
+          }),
         state: z.string(),
         address: z.string().nullable().meta({ description: '`ip:port` on the private network.' }),
         started_at: timestamp.nullable(),
@@ -33,6 +49,6 @@ export type ServiceStatus = z.output<typeof ServiceStatus>
 
 export const ServiceLogQuery = z.strictObject({
   follow: flag('Go on with new lines.'),
-  tail: clamped(100, 0, 10_000, 'How many of the last lines; with follow, of each instance that is there.'),
+  tail: bounded(100, 0, 10_000, 'How many of the last lines; with follow, of each instance that is there.'),
 })
 export type ServiceLogQuery = z.output<typeof ServiceLogQuery>

@@ -1,0 +1,41 @@
+// Live services that do not get what they need: they are degraded, and the status says why.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import Docker from 'dockerode'
+import { ensureEngine } from '../support/engine.ts'
+import { dockerfile, finishedDeploy, pageApp, until } from '../support/service.ts'
+import { createService, daemonSuite } from '../support/suite.ts'
+
+const suite = daemonSuite()
+const docker = new Docker({ socketPath: (await ensureEngine()).replace('unix://', '') })
+
+test('a crash loop shows as degraded, with the restarts counted', async (t) => {
+  const { api } = suite
+  const files = { Dockerfile: await dockerfile() }
+  const command = 'sleep 6; exit 7'
+  const settings = { type: 'background_worker', start_command: command }
+  const { name, first } = await createService(t, api, files, settings)
+  assert.equal(first.status, 'live')
+  await until('degraded', async () => (await api.get(`/services/${name}`)).state === 'degraded')
+  const { state, reason } = await api.get(`/services/${name}/status`)
+  assert.equal(state, 'degraded')
+  assert.match(reason, /^(instances ended [3-9] times within a minute|0 of 1 instances run)/)
+})
+
+test('a live service that cannot have its instances back says why, until it has', async (t) => {
+  const { api } = suite
+  const { name, first, request } = await createService(t, api, await pageApp('page'))
+  const { instances } = await api.get(`/services/${name}/status`)
+  await docker.getContainer(instances[0].container_id).remove({ force: true })
+  await docker.getImage(first.image).remove({ force: true })
+
+  const status = await until('degraded, with a reason', async () => {
+    const found = await api.get(`/services/${name}/status`)
+    return found.state === 'degraded' && found
+  })
+  assert.match(status.reason, /image/i)
+
+  assert.equal((await finishedDeploy(api, (await request()).id)).status, 'live')
+  const after = await api.get(`/services/${name}/status`)
+  assert.deepEqual([after.state, after.reason], ['live', null])
+})

@@ -1,0 +1,50 @@
+// What the daemon writes to its own log: enough to know what happened while nobody looked.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startDaemon, type TestDaemon } from '../support/daemon.ts'
+import { dockerfile, until } from '../support/service.ts'
+import { createService } from '../support/suite.ts'
+
+/** The first lines with this message, as many as are wanted; without when they were written and how loud. */
+async function lines({ log }: TestDaemon, message: string, count: number): Promise<object[]> {
+  return until(`${count} lines: ${message}`, async () => {
+    const all = log.map((line) => JSON.parse(line)).filter(({ msg }) => msg === message)
+    return all.length >= count && all.map(({ ts: _, level: __, msg: ___, ...fields }) => fields)
+  })
+}
+
+test('each deploy is in it with its service, and with the reason when it failed', async (t) => {
+  const daemon = await startDaemon(t)
+  const { name: service, first, deploy } = await createService(t, daemon.api, null)
+
+  const second = await deploy({ Dockerfile: await dockerfile('CMD ["false"]') })
+
+  assert.deepEqual(await lines(daemon, 'a deploy has its outcome', 2), [
+    { service, deploy: first.id, outcome: 'live' },
+    { service, deploy: second.id, outcome: `failed: ${second.error}` },
+  ])
+})
+
+test('the subnet of the network is in it, and that another was asked for', async (t) => {
+  const first = await startDaemon(t)
+  const [taken] = (await lines(first, 'the Docker engine is ready', 1)) as { subnet: string }[]
+  assert.ok(taken)
+
+  const second = await startDaemon(t, { args: ['--subnet', taken.subnet] })
+
+  const [ready] = (await lines(second, 'the Docker engine is ready', 1)) as { subnet: string }[]
+  assert.notEqual(ready?.subnet, taken.subnet)
+  const [warning] = await lines(second, 'the network has another subnet', 1)
+  const reason = `--subnet says ${taken.subnet}: that was taken, or the network was made before`
+  assert.deepEqual(warning, { network: second.prefix, subnet: ready?.subnet, reason })
+})
+
+test('a stop is in it from its signal to its end', async (t) => {
+  const daemon = await startDaemon(t)
+
+  assert.equal(await daemon.stop(), 0)
+
+  const last = daemon.log.slice(-2).map((line) => JSON.parse(line).msg)
+  const stopping = 'stopping: open requests get 10 s to end, deploys under way go on at the next start'
+  assert.deepEqual(last, [stopping, 'berthd has stopped'])
+})
