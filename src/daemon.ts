@@ -158,7 +158,7 @@ function tellNetwork({ name, subnet }: Network, wanted: string, logger: Logger):
   logger.info({ network: name, subnet }, 'the Docker engine is ready')
   if (subnet === formatSubnet(parseSubnet(wanted)!)) return
   const reason = `--subnet says ${wanted}: that was taken, or the network was made before`
-  logger.warn({ network: name, subnet, reason }, 'the network has another subnet')
+  logger.info({ network: name, subnet, reason }, 'the network has another subnet')
 }
 
 /** Not longer than the grace, whatever the engine does: the daemon then says so and serves. */

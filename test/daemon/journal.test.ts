@@ -34,9 +34,9 @@ test('the subnet of the network is in it, and that another was asked for', async
 
   const [ready] = (await lines(second, 'the Docker engine is ready', 1)) as { subnet: string }[]
   assert.notEqual(ready?.subnet, taken.subnet)
-  const [warning] = await lines(second, 'the network has another subnet', 1)
+  const [line] = await lines(second, 'the network has another subnet', 1)
   const reason = `--subnet says ${taken.subnet}: that was taken, or the network was made before`
-  assert.deepEqual(warning, { network: second.prefix, subnet: ready?.subnet, reason })
+  assert.deepEqual(line, { network: second.prefix, subnet: ready?.subnet, reason })
 })
 
 test('a stop is in it from its signal to its end', async (t) => {
