@@ -26,7 +26,7 @@ async function main(): Promise<void> {
     logger.fatal({ err }, 'berthd ends because of a bug; it goes on from disk when it is started again')
     process.exit(1)
   })
-  const daemon = await startDaemon({ config, logger, onFatal, onPanic })
+  const starting = startDaemon({ config, logger, onFatal, onPanic })
   let isStopping = false
   const stop = (signal: NodeJS.Signals) => {
     if (isStopping) process.exit(130)
@@ -35,13 +35,16 @@ async function main(): Promise<void> {
       { signal },
       'stopping: open requests get 10 s to end, deploys under way go on at the next start',
     )
-    daemon.stop().then(
-      () => process.exit(0),
-      (error: unknown) => onFatal(messageOf(error)),
-    )
+    starting
+      .then((daemon) => daemon.stop())
+      .then(
+        () => process.exit(0),
+        (error: unknown) => onFatal(messageOf(error)),
+      )
   }
   process.on('SIGTERM', stop)
   process.on('SIGINT', stop)
+  await starting
 }
 
 main().catch((error: unknown) => {

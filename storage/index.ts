@@ -1,8 +1,8 @@
 // Opens everything a data directory holds. One process at a time: whoever opens it holds the directory's
 // lock.
 import { randomBytes } from 'node:crypto'
-import { chmodSync, mkdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { chmodSync, existsSync, mkdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { Actors, type ToRecord } from './actors.ts'
 import { Addresses } from './addresses.ts'
 import { openArchives } from './archives.ts'
@@ -53,12 +53,19 @@ export async function openStorage(directory: string, options: StorageOptions) {
 
 function makeDirectory(directory: string): void {
   try {
-    mkdirSync(directory, { recursive: true, mode: 0o700 })
+    makeWithParents(directory)
     chmodSync(directory, 0o700)
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
     throw new StorageError('data_directory_unusable', `${directory} cannot be the data directory: ${reason}`)
   }
+}
+
+/** Node's own recursion never ends where the kernel finds no place for a folder, as in /proc. */
+function makeWithParents(directory: string): void {
+  const parent = dirname(directory)
+  if (!existsSync(parent)) makeWithParents(parent)
+  mkdirSync(directory, { recursive: existsSync(directory), mode: 0o700 })
 }
 
 /** A key is made only while nothing was ever sealed: a new one beside old secrets would lose them all. */

@@ -44,6 +44,19 @@ test('a data directory in use is refused; a kill leaves no lock behind', async (
   assert.equal((await daemon.api.call('GET', '/info')).status, 200)
 })
 
+test('a data directory that cannot be made stops the start, in its own words', async (t) => {
+  const top = temporaryDirectory(t)
+  const file = join(top, 'file')
+  writeFileSync(file, '')
+  for (const path of ['/proc/berth', '/proc/berth/deep', file, join(file, 'deep')]) {
+    const { code, said } = berthd('--data-dir', path, '--listen', '127.0.0.1:0')
+    assert.equal(code, 1, path)
+    assert.match(said, /^berthd: .+ cannot be the data directory: E[A-Z]+: /)
+  }
+  const daemon = await startDaemon(t, { dataDir: join(top, 'a', 'b') })
+  assert.equal(await daemon.stop(), 0)
+})
+
 test('objects of the prefix that are of another data directory stop the start', async (t) => {
   const daemon = await startDaemon(t)
   const { name } = await createService(t, daemon.api, await pageApp('page'))
