@@ -27,11 +27,18 @@ function openPool(t: TestContext, limit: number, names: string[]) {
 
 /** Something that goes on until it is told to end. */
 function held() {
-  let end = () => {}
+  let [begin, end] = [() => {}, () => {}]
+  const begun = new Promise<void>((resolve) => {
+    begin = resolve
+  })
   const ended = new Promise<void>((resolve) => {
     end = resolve
   })
-  return { end, during: () => ended }
+  const during = () => {
+    begin()
+    return ended
+  }
+  return { begun, end, during }
 }
 
 async function aMoment(): Promise<void> {
@@ -85,6 +92,7 @@ test('a file that is in use is never the one that is closed for another', async 
   const { use, openOnes, isOpen } = openPool(t, 2, ['a', 'b', 'c'])
   const hold = held()
   const using = use('a', hold.during)
+  await hold.begun
   await use('b')
   await use('c')
   await eventually('b is closed', () => !isOpen('b'))
@@ -101,6 +109,7 @@ test('a file that is forgotten is closed as soon as nobody uses it, and then ope
   const { pool, directory, use, handles, isOpen } = openPool(t, 4, ['a', 'b'])
   const [one, two] = [held(), held()]
   const using = [use('a', one.during), use('a', two.during)]
+  await Promise.all([one.begun, two.begun])
   await use('b')
   const first = handles.a!
 
@@ -143,6 +152,7 @@ test('closing the pool closes every file, one in use when its user is done', asy
   const { pool, use, isOpen } = openPool(t, 2, ['a', 'b'])
   const hold = held()
   const using = use('a', hold.during)
+  await hold.begun
   await use('b')
 
   await pool.close()
