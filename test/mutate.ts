@@ -3,7 +3,7 @@
 // machines/, storage/ and src/supervisor/, which is more than an hour's work.
 // Mind: the tests of changed code may hang or leave things behind: they end as a group, in a folder of
 // their own.
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -68,7 +68,17 @@ async function runStryker(options: string[]): Promise<void> {
   process.on('SIGINT', endAll).on('SIGTERM', endAll)
   await once(child, 'exit')
   process.off('SIGINT', endAll).off('SIGTERM', endAll)
+  unmountBelow(temporary)
   rmSync(temporary, { recursive: true, force: true })
+}
+
+/** The small disks of tests that were ended in the middle. */
+function unmountBelow(directory: string): void {
+  const mounts = readFileSync('/proc/self/mounts', 'utf8').split('\n')
+  const paths = mounts
+    .map((line) => line.split(' ')[1] ?? '')
+    .filter((path) => path.startsWith(`${directory}/`))
+  for (const path of paths) spawnSync('umount', [path])
 }
 
 process.exitCode = await main(process.argv.slice(2))
