@@ -1,6 +1,7 @@
 // Services: rows that many change at once, names that belong to one, and the part that deploys write.
 import { deepEqual, equal, rejects } from 'node:assert/strict'
 import { test } from 'node:test'
+import type { ServiceRow } from '../../storage/services.ts'
 import { serviceRow, transitionOf } from '../support/stored.ts'
 import { temporaryStorage } from '../support/supervised.ts'
 
@@ -140,4 +141,48 @@ test('writes that belong to a change are there with it, or not at all', async (t
   )
 
   deepEqual([env.get('svc-1'), env.get('svc-2')], [vars, []])
+})
+
+test('the change feed says what state a service is in', async (t) => {
+  const { services, changes } = await temporaryStorage(t)
+  await services.create(serviceRow())
+  const become = (fields: object) => services.update('svc-1', (row) => ({ ...row, ...fields }))
+
+  await become({ live_deploy_id: 'dep-1' })
+  await become({ degraded: true })
+  await become({ suspended: true })
+  await become({ deleting: true })
+
+  deepEqual(
+    changes.since(0)?.map(({ status }) => status),
+    ['not_deployed', 'live', 'degraded', 'suspended', 'deleting'],
+  )
+})
+
+test('a deploy that is parked is wanted no longer; the live one makes its service degraded', async (t) => {
+  const { services, actors } = await temporaryStorage(t)
+  await services.create(serviceRow({ live_deploy_id: 'dep-1', desired_deploy_id: 'dep-2' }))
+  for (const id of ['dep-1', 'dep-2', 'dep-3']) await actors.create(transitionOf({ id }))
+
+  await actors.park('dep-3', 'a bug', '2026-01-01T00:00:00.000Z')
+  deepEqual(wantedOf(services.get('svc-1')!), ['dep-1', 'dep-2', false])
+  await actors.park('dep-2', 'a bug', '2026-01-01T00:00:00.000Z')
+  deepEqual(wantedOf(services.get('svc-1')!), ['dep-1', 'dep-1', false])
+  await actors.park('dep-1', 'a bug', '2026-01-01T00:00:00.000Z')
+  deepEqual(wantedOf(services.get('svc-1')!), ['dep-1', 'dep-1', true])
+})
+
+const wantedOf = (row: ServiceRow) => [row.live_deploy_id, row.desired_deploy_id, row.degraded]
+
+test('nothing new begins for a service that is being deleted, but its removal', async (t) => {
+  const { services, actors } = await temporaryStorage(t)
+  await services.create(serviceRow({ deleting: true }))
+
+  await rejects(actors.create(transitionOf({ id: 'dep-1' })), {
+    code: 'conflict',
+    message: 'the service is being deleted',
+  })
+  await actors.create(transitionOf({ id: 'rem-1' }, { service: { deleting: true } }))
+
+  deepEqual([actors.get('dep-1'), actors.get('rem-1')?.id], [null, 'rem-1'])
 })
