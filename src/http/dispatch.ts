@@ -90,7 +90,7 @@ function perform(
   keyScope: string | undefined,
 ): unknown {
   const schema = route.body ?? (route.method === 'POST' ? nothing : undefined)
-  const run = (sent: unknown, toBody: () => unknown) => {
+  const run = (sent: Buffer | number | null, toBody: () => unknown) => {
     const act = (eventId?: string) => route.handler({ ...call, eventId, body: toBody() })
     if (keyScope === undefined) return act()
     return parts.idempotency.once(repeatable(keyScope, request.query, sent), act)
@@ -101,8 +101,8 @@ function perform(
   }
   if (!schema) return route.handler({ ...call, body: undefined })
   const handle = (bytes: Buffer) => {
-    const sent = parseBody(request, bytes)
-    return run(sent, () => validate(schema, sent))
+    const json = parseBody(request, bytes)
+    return run(bytes, () => validate(schema, json))
   }
   const bytes = request.readBody(route.bodyLimitBytes ?? defaultBodyLimitBytes)
   return bytes instanceof Promise ? bytes.then(handle) : handle(bytes)

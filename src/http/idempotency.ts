@@ -29,14 +29,17 @@ interface Repeatable {
   asked: string
 }
 
-/** `sent` is the JSON of the body, or the length of an upload: a repetition need not send it to the end. */
-export function repeatable(scope: string, query: string, sent: unknown): Repeatable {
+/** `sent` is the body, or the length of an upload: a repetition need not send it to the end. */
+export function repeatable(scope: string, query: string, sent: Buffer | number | null): Repeatable {
   // The key is part of both: what was sent may hold a secret, which its hash alone would give to a guess.
-  return { key: hashOf(scope), asked: hashOf(JSON.stringify([scope, query, sent])) }
+  const before = JSON.stringify([scope, query])
+  return { key: hashOf(scope), asked: hashOf(before, Buffer.isBuffer(sent) ? sent : String(sent)) }
 }
 
-function hashOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex')
+function hashOf(...parts: (string | Buffer)[]): string {
+  const hash = createHash('sha256')
+  for (const part of parts) hash.update(part)
+  return hash.digest('hex')
 }
 
 /** Remembers the requests under way; what is done, the store remembers. */

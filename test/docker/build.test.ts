@@ -40,7 +40,7 @@ for (const [name, driver] of Object.entries(drivers))
       const { name } = await site.instances.ensure(await site.spec({ image: request.tag, command: null }))
       const output = await until('the files', async () => {
         const tail = await site.instances.tail(name, 10)
-        return tail.length > 2 && tail.map(({ line }) => line)
+        return tail.length > 3 && tail.map(({ line }) => line)
       })
       assert.deepEqual(output, ['a.txt', 'docker', 'greeting', 'hello'])
       assert.ok(lines.includes('system COPY . /app'), lines.join('\n'))

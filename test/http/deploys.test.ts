@@ -151,6 +151,20 @@ test('another request under a used key is refused, whether or not it is a good o
   assert.equal((await call('GET', '/services/shop')).status, 404)
 })
 
+test('a body that is nested beyond all sense is refused under a key as without one', async (t) => {
+  const { call, url } = await start(t)
+  const deep = `${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}`
+  const answers = [{}, { 'Idempotency-Key': 'k' }].map((headers) =>
+    fetch(`${url}/api/v1/services`, {
+      ...{ method: 'POST', body: deep },
+      headers: { ...headers, Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+    }),
+  )
+
+  for (const answer of await Promise.all(answers)) assert.equal(answer.status, 400)
+  assert.equal((await call('POST', '/services', keyed('k', { name: 'api', deploy: false }))).status, 201)
+})
+
 test('another request under a key is refused while the first one is under way', async (t) => {
   const { call } = await start(t)
   const create = (name: string) => call('POST', '/services', keyed('k', { name, deploy: false }))
