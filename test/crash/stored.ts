@@ -37,6 +37,7 @@ export async function checkStored(dataDir: string, offline: Offline): Promise<vo
   try {
     checkAddresses(storage, offline)
     checkReleases(storage, offline)
+    checkArchives(storage, dataDir, offline)
     await checkLogs(storage, offline)
   } finally {
     await storage.close()
@@ -51,23 +52,24 @@ export async function checkStored(dataDir: string, offline: Offline): Promise<vo
   }
   const work = existsSync(join(dataDir, 'work')) ? readdirSync(join(dataDir, 'work')) : []
   for (const name of work) ledger.breach(noOrphans, `the work directory ${name} is left`)
-  checkArchives(dataDir, offline)
 }
 
-/** Exactly the archives that can be deployed again: one for each service that ever had one. */
-function checkArchives(dataDir: string, { ledger, settled }: Offline): void {
+/** Each service's newest archive, and beside it nothing but the one to go back to. */
+function checkArchives(storage: Storage, dataDir: string, { ledger, settled }: Offline): void {
   const directory = join(dataDir, 'archives')
   const found = existsSync(directory) ? readdirSync(directory).sort() : []
-  const uploads = settled.services.map(({ entry }) =>
+  const newest = settled.services.map(({ entry }) =>
     settled.deploys
       .filter((deploy) => deploy.entry.service === entry && deploy.entry.kind === 'upload' && deploy.record)
-      .map((deploy) => `${deploy.entry.id}.tar.gz`)
+      .map((deploy) => deploy.entry.id)
       .sort()
       .at(-1),
   )
-  const wanted = uploads.filter((name) => name !== undefined).sort()
-  if (found.join() === wanted.join()) return
-  ledger.breach(noOrphans, `archives: ${wanted.join(', ')} should be there, ${found.join(', ')} are`)
+  const former = storage.services.list().map((service) => service.former_archive_deploy_id)
+  const wanted = [...newest, ...former].filter((id) => id !== undefined && id !== null)
+  const names = [...new Set(wanted)].map((id) => `${id}.tar.gz`).sort()
+  if (found.join() === names.join()) return
+  ledger.breach(noOrphans, `archives: ${names.join(', ')} should be there, ${found.join(', ')} are`)
 }
 
 /** Exactly the addresses of the containers that are there. */

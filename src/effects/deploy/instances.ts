@@ -15,7 +15,7 @@ import type { ServiceProperty } from '../../references.ts'
 import { type Host, isoNow } from '../host.ts'
 import { whileEngineReturns } from '../waiting.ts'
 import { whileDiskIsBusy, withDisk } from './disk-claim.ts'
-import { removePreDeploy } from './drain.ts'
+import { removePreDeploy, stopInstances } from './drain.ts'
 import {
   choosePort,
   type Lookup,
@@ -24,7 +24,7 @@ import {
   withDefaults,
   withPort,
 } from './environment.ts'
-import { openDeployLog } from './log.ts'
+import { isBegunAgain, openDeployLog } from './log.ts'
 
 export interface StartInput {
   id: string
@@ -40,6 +40,10 @@ export function startInstances(host: Host) {
     await whileEngineReturns(host, signal, () => removePreDeploy(host, input.id))
     const port = await whileEngineReturns(host, signal, () => resolveEnvironment(host, input, service))
     const count = service.instances
+    // What was begun before a restart may be more than is wanted now, and not all of it may run.
+    if (isBegunAgain(host, input.id)) {
+      await whileEngineReturns(host, signal, () => stopInstances(host, input.id, count))
+    }
     // Nothing goes live unchecked: the next start of the service would bring up what was never seen to run.
     if (service.suspended) log.say('the service is suspended: this version is checked, then stopped')
     for (let index = 0; index < count; index++) {
