@@ -5,20 +5,27 @@ import { join } from 'node:path'
 /** The files that hold the secret in any of its forms. */
 export function filesWith(directory: string, secret: string): string[] {
   const forms = formsOf(secret)
-  const files = readdirSync(directory, { recursive: true, withFileTypes: true }).filter((one) => one.isFile())
-  const paths = files.map(({ parentPath, name }) => join(parentPath, name))
-  return paths.filter((path) => {
-    const bytes = readIfThere(path)
+  return filesBelow(directory).filter((path) => {
+    const bytes = ifThere(() => readFileSync(path)) ?? Buffer.alloc(0)
     return forms.some((form) => bytes.includes(form))
   })
 }
 
-/** What is looked through may be in use: a file that has gone holds nothing any more. */
-function readIfThere(path: string): Buffer {
+function filesBelow(directory: string): string[] {
+  const entries = ifThere(() => readdirSync(directory, { withFileTypes: true })) ?? []
+  return entries.flatMap((entry) => {
+    const path = join(directory, entry.name)
+    if (entry.isDirectory()) return filesBelow(path)
+    return entry.isFile() ? [path] : []
+  })
+}
+
+/** What is looked through may be in use: what has gone holds nothing any more. */
+function ifThere<T>(read: () => T): T | null {
   try {
-    return readFileSync(path)
+    return read()
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return Buffer.alloc(0)
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
     throw error
   }
 }
