@@ -8,7 +8,7 @@ import type { ServiceSettings } from '../../../storage/services.ts'
 import { type Unpacked, unpackArchive } from '../../archive/unpack.ts'
 import { codeOf, Failure, messageOf } from '../../errors.ts'
 import type { Host } from '../host.ts'
-import { freeBytes } from './disk.ts'
+import { roomBytes } from './disk.ts'
 import type { DeployLog } from './log.ts'
 
 interface UnpackInput {
@@ -56,10 +56,9 @@ async function unpackInto(
   file: string,
   signal: AbortSignal,
 ): Promise<Unpacked> {
-  const roomBytes = (await freeBytes(settings.dataDir)) - settings.minFreeDiskMb * mebibyte
   const release = storage.releases.get(id)!
   const keepsFolder = (tree: string, folder: string) => isSpokenOf(tree, folder, release.settings)
-  return unpackArchive({ file, directory, signal, roomBytes, keepsFolder })
+  return unpackArchive({ file, directory, signal, roomBytes: await roomBytes(settings), keepsFolder })
 }
 
 /** Whether a path of the settings begins with the folder. That of a site with a Dockerfile is its image's. */

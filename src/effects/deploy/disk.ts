@@ -15,6 +15,11 @@ export async function checkFreeDisk({ dataDir, minFreeDiskMb }: HostSettings): P
   )
 }
 
+/** What may still be written to the data directory before the threshold; less than 0 when it is passed. */
+export async function roomBytes({ dataDir, minFreeDiskMb }: HostSettings): Promise<number> {
+  return (await freeBytes(dataDir)) - minFreeDiskMb * mebibyte
+}
+
 export async function freeBytes(path: string): Promise<number> {
   const { bavail, bsize } = await statfs(path)
   return bavail * bsize

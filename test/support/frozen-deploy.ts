@@ -1,0 +1,36 @@
+// A deploy on the real engine as its effects see it: frozen, on its network, and nobody's but the test's.
+import type { TestContext } from 'node:test'
+import { ensureNetwork } from '../../src/docker/networks.ts'
+import type { Host } from '../../src/effects/host.ts'
+import { createIds } from '../../storage/ids.ts'
+import type { ServiceSettings } from '../../storage/services.ts'
+import { openDockerSite, testSubnet } from './docker-site.ts'
+import { serviceRow, transitionOf } from './stored.ts'
+import { silent, temporaryStorage } from './supervised.ts'
+
+const range = { first: '10.231.0.20', last: '10.231.0.30' }
+
+/** `changes` are settings of its service; its image is busybox. */
+export async function openDeploy(t: TestContext, changes: Partial<ServiceSettings>) {
+  const { engine, owner, instances, images } = await openDockerSite(t)
+  const storage = await temporaryStorage(t)
+  const id = createIds().newId('dep')
+  const service = serviceRow({ name: 'web', memory_limit_mb: 64, cpu_limit: 1, ...changes })
+  await storage.services.create(service)
+  await storage.actors.create(transitionOf({ id }))
+  await storage.releases.freeze(id, () => ({ settings: service, env: [], resolved: null }))
+  const { name, subnet } = await ensureNetwork(engine, owner, testSubnet)
+  const ownRange = subnet === testSubnet ? range : rangeOf(subnet)
+  const ready = async () => ({ name, range: ownRange })
+  const parts = { storage, engine, owner, instances, ready, logger: silent, startedAt: '' }
+  const host = { ...parts, settings: { pidsLimit: 64 } } as unknown as Host
+  const input = { id, serviceId: service.id, image: images.busybox, commitSha: null }
+  return { host, id, storage, input }
+}
+
+/** The network of the tests lies elsewhere when its usual place is taken. */
+function rangeOf(subnet: string) {
+  const start = subnet.split('.').slice(0, 3).join('.')
+  const first = Number(subnet.split('.')[3]!.split('/')[0])
+  return { first: `${start}.${first + 20}`, last: `${start}.${first + 30}` }
+}
