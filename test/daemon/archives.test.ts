@@ -1,6 +1,7 @@
 // Uploaded archives on a real daemon: from a .tar.gz to a page that answers, and what stays of it on the
 // disk.
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -53,9 +54,12 @@ test('the next upload takes the place of the one before, also on the disk', asyn
   const { api, name, deploy, upload } = await createUploaded()
   const first = await deploy(await appArchive('one'))
 
-  const second = await deploy(await appArchive('two'))
+  const { id } = await upload(await packArchive(await pageApp('two', `RUN sleep 3 # ${randomUUID()}`)))
+  await until('the build', async () => (await api.get(`/deploys/${id}`)).phase === 'building')
+  // Behind that build it is queued: nobody unpacks it.
   const third = await upload(await appArchive('three'))
   await api.post(`/deploys/${third.id}/cancel`)
+  const second = await finishedDeploy(api, id)
 
   assert.equal(second.status, 'live')
   assert.equal(await fetchPage(api, name), 'two')
