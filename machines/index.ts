@@ -2,6 +2,7 @@
 import type { AnyStateMachine } from 'xstate'
 import * as deploy from './deploy.ts'
 import * as serviceRemoval from './service-removal.ts'
+import * as terminalLogin from './terminal-login.ts'
 
 /** What a transition may write of its service. `while_live` limits it to the time that deploy is live. */
 export interface ServiceEffect {
@@ -27,6 +28,7 @@ export interface Kind {
 export const catalogue = {
   deploy,
   'service-removal': serviceRemoval,
+  'terminal-login': terminalLogin,
 } satisfies Record<string, Kind>
 
 export type Catalogue = typeof catalogue

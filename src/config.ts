@@ -1,6 +1,6 @@
 // The options of `berthd`: each flag has its variable (`--build-concurrency` is BERTH_BUILD_CONCURRENCY).
 // Mind: a bad value stops the start with a message that names the option; nothing falls back silently.
-import { isIPv4 } from 'node:net'
+import { isIP, isIPv4 } from 'node:net'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -59,6 +59,21 @@ const network = (value: string) => {
   return value
 }
 
+const addresses = (value: string) => {
+  const list = value.split(',').map((part) => part.trim())
+  const known = list.filter((part) => part !== '')
+  const stranger = known.find((part) => !isAddressOrNetwork(part))
+  if (stranger !== undefined) throw new Error('is not a list of addresses or networks')
+  return known
+}
+
+function isAddressOrNetwork(text: string): boolean {
+  const [address = '', bits, ...rest] = text.split('/')
+  const version = isIP(address)
+  if (version === 0 || rest.length > 0) return false
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128))
+}
+
 const hostName = /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/
 const day = 24 * 60 * 60
 
@@ -86,6 +101,11 @@ const options = {
     'another host name the API may be asked by',
     '',
     text(/^[a-z0-9.-]*$/, 'a host name'),
+  ),
+  'trusted-proxy': option(
+    'addresses or networks, with commas, whose X-Forwarded-* are believed',
+    '',
+    addresses,
   ),
   builder: option('what builds images: buildkit or classic', 'buildkit', oneOf('buildkit', 'classic')),
   'build-concurrency': option('builds at a time', '2', integer(1, 64)),
@@ -153,6 +173,12 @@ function refuseWhatHasNoEffect({ builder, 'build-memory-limit': limit }: Config)
   throw new Failure('invalid_option', `--build-memory-limit: '${limit}' ${reason}`)
 }
 
+/** Of `--listen`: the name as it stands in a URL, an IPv6 address in brackets. */
+export function parseListen(listen: string): { name: string; port: number } {
+  const split = listen.lastIndexOf(':')
+  return { name: listen.slice(0, split), port: Number(listen.slice(split + 1)) }
+}
+
 /** The help text: every option with its variable and default. */
 export function helpText(): string {
   const lines = Object.entries(options).map(([name, { help, fallback }]) => {
@@ -163,6 +189,7 @@ export function helpText(): string {
     'berthd: the Berth deployment server',
     '',
     'usage: berthd [options]',
+    '       berthd reset-password [--data-dir DIR]',
     '',
     ...lines,
     `  ${'--help, --version'.padEnd(24)}say this, or the version, and exit`,
@@ -194,3 +221,15 @@ function standards(env: NodeJS.ProcessEnv): Record<string, { from: string; value
     docker: { from: 'DOCKER_HOST', value: env.DOCKER_HOST },
   }
 }
+
+/** The help of `berthd reset-password`. */
+export const resetHelp = `usage: berthd reset-password [--data-dir DIR]
+
+Sets a new password for the account of this server, also while it runs. It is
+asked for twice, without echo; or it is one line of standard input:
+
+  berthd reset-password --data-dir /var/lib/berth
+  pwgen -s 20 1 | tee new-password | berthd reset-password
+
+All sessions end; API tokens stay.
+`

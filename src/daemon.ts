@@ -1,11 +1,11 @@
 // Wires everything, once: storage, supervisor, effects, HTTP. Only main.ts and tests import it.
 // Mind the order: the lock and the store first, actors before requests, Docker whenever it answers.
-import { timingSafeEqual } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { catalogue } from '../machines/index.ts'
 import { eventLifetimeMs } from '../storage/events.ts'
 import { openStorage, type Storage } from '../storage/index.ts'
-import type { Config } from './config.ts'
+import { type AccountPorts, forgetOver, openAccountPorts, setupCodeFor } from './account/open.ts'
+import { type Config, parseListen } from './config.ts'
 import type { Builder } from './docker/build.ts'
 import { createClassic } from './docker/build-classic.ts'
 import { createBuildKit } from './docker/build-kit.ts'
@@ -24,14 +24,17 @@ import { createInstanceEvents } from './effects/instance-events.ts'
 import { createObserver } from './effects/observer.ts'
 import { reconcile } from './effects/reconcile.ts'
 import { serviceRemovalEffects } from './effects/service-removal.ts'
+import { terminalLoginEffects } from './effects/terminal-login.ts'
 import { type Failure, messageOf } from './errors.ts'
 import { typed } from './git/typed.ts'
 import { openApi } from './http/api.ts'
 import type { HttpContext } from './http/context.ts'
+import { createHostCheck, createProxyTrust } from './http/trust.ts'
 import type { Logger } from './logger.ts'
 import { recordOf } from './supervisor/revival.ts'
 import { Supervisor } from './supervisor/supervisor.ts'
 import { version } from './version.ts'
+import { invitation } from './welcome.ts'
 
 export interface DaemonOptions {
   config: Config
@@ -67,31 +70,36 @@ export async function startDaemon({ config, logger, onFatal, onPanic }: DaemonOp
     toRecord: (row) => recordOf(row, catalogue),
     onLogError: (error) => logger.error({ err: error }, 'a log file cannot be written'),
   })
-  const supervisor = new Supervisor({
-    storage,
-    catalogue,
-    logger,
-    onParked: (id, reason) => closeLog(storage, id, reason),
+  const onParked = (id: string, reason: string) => closeLog(storage, id, reason)
+  const supervisor = new Supervisor({ storage, catalogue, logger, onParked })
+  const account = openAccountPorts(storage)
+  const setupCode = setupCodeFor(storage)
+  const { host, gate, close } = openHost({ config, logger, onFatal }, { storage, supervisor, account })
+  supervisor.provide({
+    deploy: deployEffects(host),
+    'service-removal': serviceRemovalEffects(host),
+    'terminal-login': terminalLoginEffects(host),
   })
-  const { host, gate, close } = openHost({ config, logger, onFatal }, storage, supervisor)
-  supervisor.provide({ deploy: deployEffects(host), 'service-removal': serviceRemovalEffects(host) })
   const restored = await supervisor.restore()
   const start = { isReady: false }
   void awaitEngine(host.engine, gate, logger).then(() => {
     start.isReady = true
   })
-  const context = httpContext(config, host, supervisor, () => start.isReady)
+  const context = httpContext(config, host, { supervisor, account, ready: () => start.isReady })
   const { name, port } = parseListen(config.listen)
   const api = await openApi(context, { host: name.replace(/^\[|\]$/g, ''), port, logger })
-  void forgetEvents(storage, logger)
-  const forgetting = setInterval(() => void forgetEvents(storage, logger), hourMs).unref()
+  const forgetting = forgetHourly(storage, logger)
   const url = `http://${name}:${api.port}`
   logger.info({ url, version, dataDir: storage.directory, ...restored }, 'berthd listens')
+  if (setupCode !== null) {
+    logger.info('there is no account yet: the link on standard output makes it')
+    process.stdout.write(invitation({ url, code: setupCode, env: process.env }))
+  }
 
   return {
     url,
     async stop() {
-      clearInterval(forgetting)
+      forgetting.stop()
       await api.stop(stopMs)
       await supervisor.stop(stopMs)
       close()
@@ -104,8 +112,7 @@ export async function startDaemon({ config, logger, onFatal, onPanic }: DaemonOp
 /** Everything that effects use. */
 function openHost(
   { config, logger, onFatal }: Omit<DaemonOptions, 'onPanic'>,
-  storage: Storage,
-  supervisor: Supervisor,
+  { storage, supervisor, account }: { storage: Storage; supervisor: Supervisor; account: AccountPorts },
 ) {
   const engine = openEngine(config.docker)
   const owner = { prefix: config.prefix, serverId: storage.serverId }
@@ -139,6 +146,7 @@ function openHost(
     buildSlots: createBuildSlots(config['build-concurrency']),
     instanceEvents,
     troubles: new Map(),
+    terminalLogins: account.terminalLogins,
     ready: gate.ready,
     startedAt: new Date().toISOString(),
   }
@@ -182,7 +190,11 @@ async function closeLog({ logs }: Storage, id: string, reason: string): Promise<
   await logs.end(id)
 }
 
-function httpContext(config: Config, host: Host, supervisor: Supervisor, ready: () => boolean): HttpContext {
+function httpContext(
+  config: Config,
+  host: Host,
+  parts: { supervisor: Supervisor; account: AccountPorts; ready: () => boolean },
+): HttpContext {
   return {
     version,
     config: {
@@ -198,11 +210,12 @@ function httpContext(config: Config, host: Host, supervisor: Supervisor, ready: 
         startMs: config['start-timeout'] * 1000,
       },
     },
-    allowedHosts: hostCheck(config),
-    isServerToken: (secret) => isSame(secret, host.storage.serverToken),
-    ready,
+    allowedHosts: createHostCheck([parseListen(config.listen).name, config['dashboard-host']]),
+    isTrustedProxy: createProxyTrust(config['trusted-proxy']),
+    ...parts.account,
+    ready: parts.ready,
     storage: host.storage,
-    actors: supervisor,
+    actors: parts.supervisor,
     observe: createObserver(host),
     parse: {
       ...typed,
@@ -212,29 +225,21 @@ function httpContext(config: Config, host: Host, supervisor: Supervisor, ready: 
   }
 }
 
-/**
- * A Host that is neither loopback, nor the listen address, nor --dashboard-host is refused: DNS rebinding.
- */
-function hostCheck(config: Config): (host: string) => boolean {
-  const own = [parseListen(config.listen).name, config['dashboard-host']]
-  const allowed = new Set(['localhost', '127.0.0.1', '[::1]', ...own.filter((name) => name !== '')])
-  return (host) => allowed.has(host.replace(/:\d+$/, '').toLowerCase())
-}
-
-/** The name as it stands in a URL: an IPv6 address in brackets. */
-function parseListen(listen: string): { name: string; port: number } {
-  const split = listen.lastIndexOf(':')
-  return { name: listen.slice(0, split), port: Number(listen.slice(split + 1)) }
-}
-
-function isSame(given: string, expected: string): boolean {
-  const [a, b] = [Buffer.from(given), Buffer.from(expected)]
-  return a.length > 0 && a.length === b.length && timingSafeEqual(a, b)
-}
-
-async function forgetEvents(storage: Storage, logger: Logger): Promise<void> {
-  const expired = new Date(Date.now() - eventLifetimeMs).toISOString()
-  await storage.events
-    .forgetBefore(expired)
-    .catch((error: unknown) => logger.warn({ err: error }, 'old event ids could not be forgotten'))
+/** What is over and was kept for a while: ids of requests, sessions, tokens, terminal logins. */
+function forgetHourly(storage: Storage, logger: Logger): { stop(): void } {
+  const startedAt = Date.now()
+  const forget = async () => {
+    const expired = Date.now() - eventLifetimeMs
+    await storage.events.forgetBefore(new Date(expired).toISOString())
+    // None of an earlier life of the daemon can be answered any more.
+    await storage.actors.forgetFinal('terminal-login', Math.max(startedAt, expired))
+    await forgetOver(storage)
+  }
+  const forgetQuietly = () =>
+    void forget().catch((error: unknown) =>
+      logger.warn({ err: error }, 'what is over could not be forgotten'),
+    )
+  forgetQuietly()
+  const timer = setInterval(forgetQuietly, hourMs).unref()
+  return { stop: () => clearInterval(timer) }
 }

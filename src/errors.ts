@@ -15,6 +15,16 @@ export class Failure extends Error {
   }
 }
 
+/** A refusal that ends by itself. */
+export class TooSoon extends Failure {
+  readonly retryAfterSeconds: number
+
+  constructor(code: string, message: string, retryAfterSeconds: number, hint?: string) {
+    super(code, message, hint)
+    this.retryAfterSeconds = retryAfterSeconds
+  }
+}
+
 /** One invalid field, or one referrer of something that is in use. */
 export interface FailureDetail {
   path: string

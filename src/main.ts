@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // berthd: reads the options, starts the daemon, and ends in order on the first signal, at once on the second.
-import { helpText, readConfig } from './config.ts'
+import { helpText, readConfig, resetHelp } from './config.ts'
 import { startDaemon } from './daemon.ts'
 import { messageOf } from './errors.ts'
 import { createLogger } from './logger.ts'
@@ -8,8 +8,11 @@ import { version } from './version.ts'
 
 async function main(): Promise<void> {
   const args = process.argv.slice(2)
-  if (args.includes('--help') || args.includes('-h')) return void process.stdout.write(helpText())
+  if (args.includes('--help') || args.includes('-h')) {
+    return void process.stdout.write(args[0] === 'reset-password' ? resetHelp : helpText())
+  }
   if (args.includes('--version')) return void process.stdout.write(`${version}\n`)
+  if (args[0] === 'reset-password') return reset(args.slice(1))
   const config = readConfig(args, process.env)
   const logger = createLogger({ level: config['log-level'] })
   const onFatal = (reason: string) => {
@@ -47,8 +50,13 @@ async function main(): Promise<void> {
   await starting
 }
 
+async function reset(args: string[]): Promise<void> {
+  const { resetPassword } = await import('./reset-password.ts')
+  process.stdout.write(`${await resetPassword(args, process.stdin)}\n`)
+}
+
 main().catch((error: unknown) => {
   const hint = (error as { hint?: string }).hint
   process.stderr.write(`berthd: ${messageOf(error)}\n${hint ? `  ${hint}\n` : ''}`)
-  process.exit(1)
+  process.exit((error as { code?: string }).code === 'interrupted' ? 130 : 1)
 })

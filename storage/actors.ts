@@ -4,6 +4,7 @@
 import { ActorIndex } from './actor-index.ts'
 import { StorageError } from './errors.ts'
 import type { StoredEvents } from './events.ts'
+import { idTime } from './ids.ts'
 import type { ServicePatch, Services } from './services.ts'
 import type { Commit, Store, Table } from './store.ts'
 
@@ -175,14 +176,15 @@ export class Actors {
     return this.#store.commit(() => {
       const [busy] = this.active(kind, serviceId)
       if (busy) throw new StorageError('conflict', `${busy.id} is still active`)
-      for (const id of this.ids(kind, serviceId)) {
-        for (const key of [...this.#history.keys({ start: [id, 0], end: [id, all] })])
-          this.#history.remove(key)
-        this.#rows.remove(id)
-        this.#records.remove(id)
-        this.#index.remove({ kind, service_id: serviceId, id })
-      }
+      for (const id of this.ids(kind, serviceId)) this.#erase(kind, serviceId, id)
     })
+  }
+
+  /** Forgets the actors of a kind without a service that are final and were made before `madeBeforeMs`. */
+  async forgetFinal(kind: string, madeBeforeMs: number): Promise<void> {
+    const old = this.ids(kind, '').filter((id) => idTime(id) < madeBeforeMs)
+    const over = old.filter((id) => this.#rows.peek(id)?.final)
+    if (over.length > 0) await this.#store.commit(() => over.forEach((id) => void this.#erase(kind, '', id)))
   }
 
   /** Finds actors that a damaged index hides, reading every row then. Answers whether there was damage. */
@@ -191,6 +193,13 @@ export class Actors {
     const rows = [...this.#rows.sound()].map(({ value }) => value)
     await this.#store.commit(() => this.#index.mend(rows, (id) => this.#rows.has(id)))
     return true
+  }
+
+  #erase(kind: string, serviceId: string, id: string): void {
+    for (const key of [...this.#history.keys({ start: [id, 0], end: [id, all] })]) this.#history.remove(key)
+    this.#rows.remove(id)
+    this.#records.remove(id)
+    this.#index.remove({ kind, service_id: serviceId, id })
   }
 
   /** Where the snapshot is damaged too it says so: one bad row must not hide the others. */

@@ -3,9 +3,11 @@
 import { randomBytes } from 'node:crypto'
 import { chmodSync, existsSync, mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { openAccount } from './account.ts'
 import { Actors, type ToRecord } from './actors.ts'
 import { Addresses } from './addresses.ts'
 import { openArchives } from './archives.ts'
+import { openAttempts } from './attempts.ts'
 import { openCredentials } from './credentials.ts'
 import { openEnv } from './env.ts'
 import { StorageError } from './errors.ts'
@@ -19,7 +21,10 @@ import { openReleases } from './releases.ts'
 import { openSealer, type Sealer } from './secrets.ts'
 import { openServerToken } from './server-token.ts'
 import { Services } from './services.ts'
+import { openSessions } from './sessions.ts'
+import { openSetupCode } from './setup-code.ts'
 import { openStore, type Store, type StoreOptions } from './store.ts'
+import { openTokens } from './tokens.ts'
 import { openTwin } from './twin.ts'
 
 export type Storage = Awaited<ReturnType<typeof openStorage>>
@@ -92,6 +97,11 @@ async function openTables(
     serverId: await serverIdOf(store),
     serverToken: openServerToken(directory),
     ids: createIds(Date.now, newestId(store)),
+    account: openAccount(store),
+    attempts: openAttempts(store),
+    sessions: openSessions(store),
+    setupCode: openSetupCode(directory),
+    tokens: openTokens(store),
     services,
     events,
     logs,
@@ -103,6 +113,7 @@ async function openTables(
     registries: openRegistries(store, sealer),
     releases: openReleases(store, sealer),
     changes: store.changes,
+    commit: store.commit,
     async close() {
       await logs.close()
       await store.close()
@@ -121,6 +132,7 @@ function newestId(store: Store): string | undefined {
     [
       ['actors', 'dep'],
       ['services', 'svc'],
+      ['tokens_by_id', 'tok'],
     ] as [string, string][]
   ).flatMap(newestOf)
   return found.filter(isId).sort((a, b) => idTime(b) - idTime(a))[0]

@@ -18,6 +18,17 @@ function addSourceSettings(store: Store): void {
   }
 }
 
+/** For who may not migrate. Throws `store_other_version`. */
+export function requireCurrentSchema(store: Store): void {
+  const found = openTwin<number>(store, 'meta', 'schema').get()
+  if (found === migrations.length + 1) return
+  throw new StorageError(
+    'store_other_version',
+    `the data directory has schema ${found}, this version of Berth has ${migrations.length + 1}: ` +
+      'start its server first',
+  )
+}
+
 /** Brings the store to this version's schema. Throws `store_too_new`. */
 export async function migrate(store: Store, steps: Migration[] = migrations): Promise<void> {
   const schema = openTwin<number>(store, 'meta', 'schema')

@@ -40,7 +40,7 @@ function baseImageOf(step: string): string | null {
 // Registries do not tell strangers what they have: a private image and a missing one look the same.
 function describeMissingBase(image: string, reason: string): string {
   const wantsCredentials = /unauthorized|no basic auth|authentication required|denied|authorization failed/i
-  const advice = '; PUT /api/v1/registries/{host} stores credentials for a registry'
+  const advice = '; berth registries add HOST stores credentials for a registry'
   const words = reason.replace(failedRequest, '$1 does not answer ($2)')
   return `the base image ${image} cannot be had: ${words}${wantsCredentials.test(reason) ? advice : ''}`
 }

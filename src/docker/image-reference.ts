@@ -101,7 +101,7 @@ function refuseOddCharacters(text: string): void {
   if (text.includes('://'))
     throw invalid('has a scheme such as https://: begin with the name of the registry')
   if (/@(?!\w+:)/.test(text)) {
-    throw invalid('has an @ without a digest: credentials are kept by PUT /api/v1/registries/{host}')
+    throw invalid('has an @ without a digest: credentials are kept by berth registries add HOST')
   }
 }
 

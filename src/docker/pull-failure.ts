@@ -60,7 +60,7 @@ function otherPlatform({ reference, host }: Asked, reason: string): Failure {
 
 // Registries do not tell strangers what they have: a private image and a missing one look the same.
 function unauthorized({ reference, host, credentials }: Asked): Failure {
-  const advice = `PUT /api/v1/registries/${host}`
+  const advice = `berth registries add ${host}`
   const trouble = credentials
     ? `${host} refuses the credentials that are stored for it, or has no such image; ${advice} replaces them`
     : `${host} has no such image, or wants credentials; ${advice} stores them`
@@ -68,7 +68,7 @@ function unauthorized({ reference, host, credentials }: Asked): Failure {
 }
 
 function rateLimited({ reference, host, credentials }: Asked): Failure {
-  const advice = credentials ? 'try again later' : `credentials may raise it: PUT /api/v1/registries/${host}`
+  const advice = credentials ? 'try again later' : `credentials may raise it: berth registries add ${host}`
   const trouble = `${host} has a limit of pulls, which is reached; ${advice}`
   return new Failure('registry_rate_limited', `cannot pull ${reference}: ${trouble}`)
 }

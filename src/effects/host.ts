@@ -4,6 +4,7 @@
 // again.
 
 import type { Storage } from '../../storage/index.ts'
+import type { TerminalLogins } from '../account/terminal-logins.ts'
 import type { Builder } from '../docker/build.ts'
 import type { Engine } from '../docker/client.ts'
 import type { Instances } from '../docker/instances.ts'
@@ -53,6 +54,7 @@ export interface Host {
   troubles: Map<string, string>
   /** Resolves when the engine answers and the network is there; waits as long as it takes. */
   ready(signal: AbortSignal): Promise<PrivateNetwork>
+  terminalLogins: TerminalLogins
   /** When this daemon started: what began earlier is begun again, and says so. */
   startedAt: string
   logger: Logger

@@ -1,11 +1,14 @@
 // Sends answers and says in the log what was asked. Everything a client ever gets goes through here.
 // Mind: the log has the path without its query, which may hold a token.
+import type { Caller } from '../account/callers.ts'
 import { codeOf } from '../errors.ts'
 import type { Logger } from '../logger.ts'
 import { createHeaders, type Headers } from './headers.ts'
+import { failurePage } from './pages/failure.ts'
 import { toProblem } from './problem.ts'
-import { Events, Raw, Repeated, type Target } from './route.ts'
-import type { Request, Response } from './server.ts'
+import { Events, isBelowApi, Page, Raw, Repeated, type Target, WithHeaders } from './route.ts'
+import type { HeaderList, Request, Response } from './server.ts'
+import type { StreamGuard } from './stream-guard.ts'
 
 /** One request on its way to an answer. */
 export interface Visit {
@@ -16,6 +19,7 @@ export interface Visit {
   startedAt: number
   /** Until then nobody knows where the connection's next request would begin. */
   isHeadChecked: boolean
+  caller: Caller | null
 }
 
 /** What the log says of a request that nobody waits for any more; it is never sent. */
@@ -24,11 +28,12 @@ const clientLeft = 499
 interface AnswerParts {
   headers: Headers
   logger: Logger
+  streams: StreamGuard
 }
 
 /** Makes the two ways a request ends. Neither throws. */
-export function createAnswers(version: string, logger: Logger) {
-  const parts: AnswerParts = { headers: createHeaders(version), logger }
+export function createAnswers(version: string, logger: Logger, streams: StreamGuard) {
+  const parts: AnswerParts = { headers: createHeaders(version), logger, streams }
   return {
     succeed: (visit: Visit, result: unknown) => succeed(parts, visit, result),
     fail: (visit: Visit, error: unknown) => fail(parts, visit, error),
@@ -45,17 +50,32 @@ function succeed(parts: AnswerParts, visit: Visit, result: unknown): void {
   }
   if (result instanceof Raw) {
     response.send(result.status, headers.typed(requestId, result.contentType), result.body)
-  } else if (status === 204) response.send(204, headers.empty(requestId, allowOf(visit)))
+  } else if (result instanceof Page) {
+    response.send(result.status, headers.page(requestId, result.headers), result.html)
+  } else if (result instanceof WithHeaders) sendJson(parts, visit, status, result.answer, result.headers)
   else if (result instanceof Repeated) {
     response.send(status, headers.repeated(requestId), JSON.stringify(result.answer))
-  } else response.send(status, headers.json(requestId), JSON.stringify(result))
-  report(parts, visit, result instanceof Raw ? result.status : status)
+  } else sendJson(parts, visit, status, result, [])
+  report(parts, visit, result instanceof Raw || result instanceof Page ? result.status : status)
+}
+
+function sendJson(
+  { headers }: AnswerParts,
+  visit: Visit,
+  status: number,
+  answer: unknown,
+  more: HeaderList,
+): void {
+  const { response, requestId } = visit
+  if (status === 204) response.send(204, headers.empty(requestId, [...allowOf(visit), ...more]))
+  else response.send(status, headers.json(requestId, more), JSON.stringify(answer))
 }
 
 function stream(parts: AnswerParts, visit: Visit, { start }: Events): void {
-  const { requestId, response } = visit
+  const { caller, requestId, response } = visit
   const opened = response.stream(parts.headers.stream(requestId))
   opened.onClose(() => report(parts, visit, 200))
+  if (caller) parts.streams.admit(caller, opened)
   try {
     start(opened)
   } catch (error) {
@@ -76,8 +96,16 @@ function fail(parts: AnswerParts, visit: Visit, error: unknown): void {
   const all = [...more, ...(status === 405 ? allowOf(visit) : [])]
   const headers = parts.headers.typed(requestId, 'application/problem+json', all)
   // A client that still sends would lose its answer to a close: what comes of its body is dropped instead.
-  response.send(status, headers, JSON.stringify(body), !visit.isHeadChecked)
+  const isLast = !visit.isHeadChecked
+  if (wantsPage(visit)) response.send(status, parts.headers.page(requestId, all), failurePage(body), isLast)
+  else response.send(status, headers, JSON.stringify(body), isLast)
   report(parts, visit, status)
+}
+
+/** A browser that somebody looks at, outside the API. */
+function wantsPage({ request, target }: Visit): boolean {
+  const isForPeople = target ? target.isPage : !isBelowApi(request.path)
+  return isForPeople && (request.headers.get('accept')?.includes('text/html') ?? false)
 }
 
 /** `Allow`, where the method is not one of the path's. */

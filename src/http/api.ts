@@ -2,15 +2,23 @@
 import type { Logger } from '../logger.ts'
 import type { HttpContext } from './context.ts'
 import { createDispatcher } from './dispatch.ts'
-import { targetsOf } from './route.ts'
+import { type Route, targetsOf } from './route.ts'
 import { routes } from './routes.ts'
 import { openServer, type Server } from './server.ts'
+import { createStreamGuard } from './stream-guard.ts'
 
-/** Serves the API. Port 0 is any free one; throws `address_in_use`. */
-export function openApi(
+/** Serves the API, or another table of routes. Port 0 is any free one; throws `address_in_use`. */
+export async function openApi(
   context: HttpContext,
-  options: { host: string; port: number; logger: Logger },
+  options: { host: string; port: number; logger: Logger; table?: readonly Route[] },
 ): Promise<Server> {
-  const { host, port, logger } = options
-  return openServer({ host, port, targets: targetsOf(routes), listener: createDispatcher(context, logger) })
+  const { host, port, logger, table = routes } = options
+  const streams = createStreamGuard(context.callers.isValid)
+  const listener = createDispatcher(context, logger, streams)
+  const server = await openServer({ host, port, targets: targetsOf(table), listener })
+  const stop = (deadlineMs: number) => {
+    streams.stop()
+    return server.stop(deadlineMs)
+  }
+  return { port: server.port, stop }
 }

@@ -1,41 +1,86 @@
 // Who asks, and whether the request came to the right house. Synchronous, so that a GET need not wait.
-// Mind: a credential in the header decides; a wrong one is 401 even beside a good `access_token`.
+// Mind: a bearer token decides alone; a wrong one is 401 even beside a good cookie (decisions "Conventions").
+import type { Caller } from '../account/callers.ts'
 import { Failure } from '../errors.ts'
 import type { HttpContext } from './context.ts'
+import { sessionSecretOf } from './cookies.ts'
+import { checkSameOrigin, isOfBrowser, originOf } from './origin.ts'
+import type { Route } from './route.ts'
 import type { Request } from './server.ts'
 
-export interface Credential {
-  kind: 'token'
-  /** Tells credentials apart without telling the secret. */
-  id: string
-}
+type Asked = Pick<Request, 'address' | 'headers' | 'method' | 'query'>
 
-/** The credential of a request. Throws `unauthorized`. */
-export function authenticate(context: HttpContext, request: Request, query: URLSearchParams): Credential {
-  const secret = secretOf(request, query)
-  if (secret === null) {
-    throw new Failure(
-      'unauthorized',
-      'this needs a credential',
-      'send the header Authorization: Bearer <token>',
-    )
+/** What a request shows: whoever it stands for, which may be nobody. */
+type Shown = { caller: Caller | null }
+
+/** Who calls a route that is not public. Throws `unauthorized`, `session_required`, `cross_site_request`. */
+export function authenticate(
+  context: HttpContext,
+  request: Request,
+  query: URLSearchParams,
+  needed: Route['credential'],
+): Caller {
+  const shown = shownBy(context, request, query)
+  if (!shown) {
+    const hint = 'send the header Authorization: Bearer <token>'
+    throw new Failure('unauthorized', 'this needs a credential', hint)
   }
-  if (!context.isServerToken(secret)) throw new Failure('unauthorized', 'this credential is not valid')
-  return { kind: 'token', id: 'server' }
+  const { caller } = shown
+  if (!caller) throw notValid()
+  if (needed === 'session' && caller.kind === 'token') {
+    const hint = 'sign in with a browser; tokens do everything but this'
+    throw new Failure('session_required', 'a token cannot manage the account and its tokens', hint)
+  }
+  if (caller.kind === 'session' && isChanging(request)) checkSameOrigin(context, request)
+  return caller
 }
 
-function secretOf({ method, headers }: Request, query: URLSearchParams): string | null {
-  const header = headers.get('authorization')
-  if (header !== undefined) return /^bearer +(\S+)$/i.exec(header)?.[1] ?? ''
-  return method === 'GET' || method === 'HEAD' ? query.get('access_token') : null
+/** For whoever took his time to send a body: what ended meanwhile changes nothing any more. */
+export function refuseEnded({ callers }: HttpContext, caller: Caller | null): void {
+  if (caller && !callers.isValid(caller)) throw notValid()
+}
+
+function notValid(): Failure {
+  return new Failure('unauthorized', 'this credential is not valid, or not any more')
+}
+
+/** The caller where none is needed: a credential that is wrong counts as none. */
+export function callerOf(context: HttpContext, request: Asked): Caller | null {
+  return shownBy(context, request, new URLSearchParams(request.query))?.caller ?? null
+}
+
+/** Guards the public ways in and out: no other site may sign a browser in, or out. */
+export function guardSignIn(context: HttpContext, request: Request): void {
+  const isSignedIn = sessionSecretOf(request, originOf(context, request)) !== null
+  if (isOfBrowser(request) || isSignedIn) checkSameOrigin(context, request)
 }
 
 /** Refuses a Host that is not this server's, or any web page could speak to it (DNS rebinding). */
 export function checkHost(context: HttpContext, request: Request): void {
-  if (context.allowedHosts(request.headers.get('host') ?? '')) return
+  if (context.allowedHosts(originOf(context, request).host)) return
   throw new Failure(
     'invalid_request',
     'this server does not answer for the host of this request',
     'use the address it listens on, or name the host with --dashboard-host',
   )
+}
+
+/** null when it shows nothing. */
+function shownBy(context: HttpContext, request: Asked, query: URLSearchParams): Shown | null {
+  const { callers } = context
+  const token = bearerOf(request) ?? (isChanging(request) ? null : query.get('access_token'))
+  if (token !== null) return { caller: callers.byToken(token) }
+  if (!request.headers.has('cookie')) return null
+  const secret = sessionSecretOf(request, originOf(context, request))
+  return secret === null ? null : { caller: callers.bySession(secret) }
+}
+
+/** null without one; another scheme counts as none, an empty token as a wrong one. */
+function bearerOf({ headers }: Asked): string | null {
+  const [scheme = '', ...rest] = (headers.get('authorization') ?? '').trim().split(/ +/)
+  return scheme.toLowerCase() === 'bearer' ? rest.join(' ') : null
+}
+
+function isChanging({ method }: Asked): boolean {
+  return method !== 'GET' && method !== 'HEAD'
 }

@@ -1,10 +1,14 @@
 // What the HTTP layer gets from the daemon, and all it gets. Handlers know no other way to the outside.
 // Mind: handlers never call Docker to change something; `observe` only looks.
+
 import type { ActorRecord } from '../../storage/actors.ts'
 import type { RepositoryCredentials } from '../../storage/credentials.ts'
 import type { Storage } from '../../storage/index.ts'
 import type { LogLine } from '../../storage/logs.ts'
 import type { Commit } from '../../storage/store.ts'
+import type { Administrator } from '../account/administrator.ts'
+import type { Callers } from '../account/callers.ts'
+import type { TerminalLogins } from '../account/terminal-logins.ts'
 import type { ServiceStatus } from './schemas/status.ts'
 
 export interface HttpContext {
@@ -12,8 +16,11 @@ export interface HttpContext {
   config: HttpConfig
   /** Whether a Host header names this server. */
   allowedHosts(host: string): boolean
-  /** Compares in constant time. */
-  isServerToken(secret: string): boolean
+  /** Whether what a peer with this address says of others, in X-Forwarded-*, is believed. */
+  isTrustedProxy(address: string): boolean
+  callers: Callers
+  administrator: Administrator
+  terminalLogins: TerminalLogins
   /** True once what was on disk has been restored and compared with Docker. */
   ready(): boolean
   storage: HttpStorage
@@ -41,17 +48,20 @@ export interface HttpStorage {
   env: Pick<Storage['env'], 'get' | 'peek' | 'put' | 'change' | 'replace'>
   credentials: Pick<Storage['credentials'], 'put'>
   registries: Storage['registries']
-  actors: Pick<Storage['actors'], 'record' | 'list' | 'latest' | 'history'>
+  actors: Pick<Storage['actors'], 'active' | 'record' | 'list' | 'latest' | 'history'>
   events: Pick<Storage['events'], 'get' | 'record'>
   releases: Pick<Storage['releases'], 'has'>
   changes: Storage['changes']
   logs: Pick<Storage['logs'], 'head' | 'isEnded' | 'batchAfter' | 'watch'>
+  sessions: Storage['sessions']
+  tokens: Storage['tokens']
+  commit: Storage['commit']
 }
 
 /** Starts actors and speaks to them; both resolve after the commit. */
 export interface ActorPort {
   spawn(
-    kind: 'deploy' | 'service-removal',
+    kind: 'deploy' | 'service-removal' | 'terminal-login',
     id: string,
     input: object,
     options?: { eventId?: string; also?: (commit: Commit) => void },

@@ -132,11 +132,11 @@ async function refuseRestart({ observe, storage }: HttpContext, row: ServiceRow)
   throw new Failure(
     'conflict',
     `the live image ${image} is gone: somebody removed it from Docker`,
-    `POST /services/${row.name}/deploys makes it anew`,
+    `berth deploy ${row.name} makes it anew`,
   )
 }
 
 export function refuseSuspended(row: ServiceRow): void {
   if (row.suspended)
-    throw new Failure('conflict', `${row.name} is suspended`, `POST /services/${row.name}/resume first`)
+    throw new Failure('conflict', `${row.name} is suspended`, `berth resume ${row.name} first`)
 }

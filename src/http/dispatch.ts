@@ -5,32 +5,42 @@ import { z } from 'zod'
 import { Failure } from '../errors.ts'
 import type { Logger } from '../logger.ts'
 import { createAnswers, type Visit } from './answers.ts'
-import { authenticate, checkHost } from './auth.ts'
+import { authenticate, checkHost, guardSignIn, refuseEnded } from './auth.ts'
 import { announcedBytes } from './body.ts'
 import type { HttpContext } from './context.ts'
 import { checkHead, decodeParams, parseQuery } from './head.ts'
 import { createIdempotency, type Idempotency, keyScopeOf, repeatable } from './idempotency.ts'
-import type { Call, Route, Target, Upload } from './route.ts'
+import { type Call, isBelowApi, type Route, type Target, type Upload } from './route.ts'
 import type { Request, Response } from './server.ts'
-import { checkUploadType, defaultBodyLimitBytes, parseBody, validate } from './validation.ts'
+import type { StreamGuard } from './stream-guard.ts'
+import { checkUploadType, defaultBodyLimitBytes, parseBody, parseForm, validate } from './validation.ts'
 
 interface DispatchParts {
   context: HttpContext
   idempotency: Idempotency
   logger: Logger
+  streams: StreamGuard
 }
 
 /** Makes the listener that answers every request of a server. */
-export function createDispatcher(context: HttpContext, logger: Logger) {
-  const answers = createAnswers(context.version, logger)
-  const parts = { context, logger, idempotency: createIdempotency(context.storage.events) }
+export function createDispatcher(context: HttpContext, logger: Logger, streams: StreamGuard) {
+  const answers = createAnswers(context.version, logger, streams)
+  const parts = { context, logger, streams, idempotency: createIdempotency(context.storage.events) }
   const boot = randomBytes(6).toString('hex')
   let count = 0
 
   return function dispatch(target: Target | null, request: Request, response: Response): void {
     const requestId = `${boot}-${(++count).toString(36)}`
     const startedAt = performance.now()
-    const visit = { request, response, target, requestId, startedAt, isHeadChecked: false }
+    const visit: Visit = {
+      request,
+      response,
+      target,
+      requestId,
+      startedAt,
+      isHeadChecked: false,
+      caller: null,
+    }
     try {
       const result = decide(parts, visit)
       if (result instanceof Promise) {
@@ -44,28 +54,32 @@ export function createDispatcher(context: HttpContext, logger: Logger) {
 
 /** What to answer, or the promise of it. Throws whatever refuses the request. */
 function decide(parts: DispatchParts, visit: Visit): unknown {
-  const { context, logger: log } = parts
+  const { context, logger: log, streams } = parts
   const { request, target, requestId } = visit
   checkHead(request)
   visit.isHeadChecked = true
   checkHost(context, request)
   const query = parseQuery(request.query)
   const route = target?.routes.get(request.method)
-  const credential = isPublic(request, target, route) ? null : authenticate(context, request, query)
+  if (!isPublic(request, target, route)) {
+    visit.caller = authenticate(context, request, query, route?.credential ?? 'any')
+  } else if (route?.isGuarded) guardSignIn(context, request)
+  const { caller } = visit
   if (!target) throw new Failure('not_found', `there is nothing at ${request.path}`)
   if (!route) return refuseMethod(request, target)
   const params = route.params && validate(route.params, decodeParams(target.paramNames, request.params))
   const asked = askedOf(route, query)
-  const keyScope = keyScopeOf(request, credential)
+  const keyScope = route.isRepeatable === false ? undefined : keyScopeOf(request, caller)
   const lastEventId = lastEventIdOf(request)
-  const call = { context, params, query: asked, eventId: undefined, lastEventId, log, requestId }
+  const known = { context, caller, request, streams, log, requestId }
+  const call = { ...known, params, query: asked, eventId: undefined, lastEventId }
   return perform(parts, route, request, call, keyScope)
 }
 
 /** Under /api everything needs a credential that is not public, even what is not there. */
 function isPublic({ path }: Request, target: Target | null, route: Route | undefined): boolean {
   if (route) return route.credential === 'public'
-  return target ? target.isPublic : path !== '/api' && !path.startsWith('/api/')
+  return target ? target.isPublic : !isBelowApi(path)
 }
 
 function refuseMethod({ method }: Request, target: Target): undefined {
@@ -96,23 +110,32 @@ function perform(
     return parts.idempotency.once(repeatable(keyScope, request.query, sent), act)
   }
   if (route.upload) {
-    const upload = uploadOf(route.upload, request)
+    const upload = uploadOf(route.upload, request, () => refuseEnded(call.context, call.caller))
     return run(upload.announcedBytes, () => upload)
   }
   if (!schema) return route.handler({ ...call, body: undefined })
   const handle = (bytes: Buffer) => {
-    const json = parseBody(request, bytes)
-    return run(bytes, () => validate(schema, json))
+    refuseEnded(call.context, call.caller)
+    const sent = route.isPage ? parseForm(request, bytes) : parseBody(request, bytes)
+    return run(bytes, () => validate(schema, sent))
   }
   const bytes = request.readBody(route.bodyLimitBytes ?? defaultBodyLimitBytes)
   return bytes instanceof Promise ? bytes.then(handle) : handle(bytes)
 }
 
-function uploadOf({ mediaTypes, limitBytes }: NonNullable<Route['upload']>, request: Request): Upload {
+function uploadOf(
+  { mediaTypes, limitBytes }: NonNullable<Route['upload']>,
+  request: Request,
+  checkCaller: () => void,
+): Upload {
   checkUploadType(request, mediaTypes)
   return {
     announcedBytes: announcedBytes(request.headers, limitBytes),
-    receive: (sink) => request.receive(limitBytes, sink),
+    async receive(sink) {
+      const sizeBytes = await request.receive(limitBytes, sink)
+      checkCaller()
+      return sizeBytes
+    },
   }
 }
 

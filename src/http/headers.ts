@@ -3,6 +3,16 @@ import type { HeaderList } from './server.ts'
 
 const json = 'application/json'
 
+/** Of pages: a style sheet and an icon of ours, forms to us, no script, nothing from outside, in no frame. */
+const pagePolicy = [
+  "default-src 'none'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
 /** Makes the lists; what never changes is put together once. */
 export function createHeaders(version: string) {
   const common = [
@@ -21,20 +31,23 @@ export function createHeaders(version: string) {
     ['Content-Type', 'text/event-stream'],
   ] as const
 
+  const pageList = [
+    ['X-Content-Type-Options', 'nosniff'],
+    ['Content-Security-Policy', pagePolicy],
+    // With none at all, browsers would not say whose form it is that they send.
+    ['Referrer-Policy', 'same-origin'],
+    ['Berth-Version', version],
+    ['Cache-Control', 'no-store'],
+    ['Content-Type', 'text/html; charset=utf-8'],
+  ] as const
+
   return {
-    json: (requestId: string): HeaderList => [...jsonList, ['X-Request-Id', requestId]],
+    json: withId(jsonList),
     /** Of an answer that was given before, to the same request. */
-    repeated: (requestId: string): HeaderList => [
-      ...jsonList,
-      ['X-Request-Id', requestId],
-      ['Idempotency-Replayed', 'true'],
-    ],
-    stream: (requestId: string): HeaderList => [...streamList, ['X-Request-Id', requestId]],
-    empty: (requestId: string, more: HeaderList): HeaderList => [
-      ...stored,
-      ['X-Request-Id', requestId],
-      ...more,
-    ],
+    repeated: withId([...jsonList, ['Idempotency-Replayed', 'true']]),
+    stream: withId(streamList),
+    page: withId(pageList),
+    empty: withId(stored),
     typed: (requestId: string, contentType: string, more: HeaderList = []): HeaderList => [
       ...stored,
       ['Content-Type', contentType],
@@ -42,6 +55,14 @@ export function createHeaders(version: string) {
       ...more,
     ],
   }
+}
+
+function withId(list: HeaderList) {
+  return (requestId: string, more: HeaderList = []): HeaderList => [
+    ...list,
+    ['X-Request-Id', requestId],
+    ...more,
+  ]
 }
 
 export type Headers = ReturnType<typeof createHeaders>

@@ -2,8 +2,8 @@
 // Mind: the key travels on as the event's id: a crash between change and answer repeats nothing either.
 // What was asked travels with it, as a hash: another request under a used key must not get that answer.
 import { createHash } from 'node:crypto'
+import type { Caller } from '../account/callers.ts'
 import { Failure } from '../errors.ts'
-import type { Credential } from './auth.ts'
 import type { HttpContext } from './context.ts'
 import { Repeated } from './route.ts'
 import type { Request } from './server.ts'
@@ -11,16 +11,13 @@ import type { Request } from './server.ts'
 const keyLimitChars = 200
 
 /** What the key of a request belongs to, undefined without a key. Throws `invalid_request` for a bad one. */
-export function keyScopeOf(
-  { method, path, headers }: Request,
-  credential: Credential | null,
-): string | undefined {
+export function keyScopeOf({ method, path, headers }: Request, caller: Caller | null): string | undefined {
   const key = method === 'POST' ? headers.get('idempotency-key') : undefined
   if (key === undefined) return undefined
   if (key === '' || key.length > keyLimitChars) {
     throw new Failure('invalid_request', `an Idempotency-Key has 1 to ${keyLimitChars} characters`)
   }
-  return JSON.stringify([credential?.id ?? null, method, path, key])
+  return JSON.stringify([caller?.id ?? null, method, path, key])
 }
 
 /** A request that can be repeated, in hashes. */

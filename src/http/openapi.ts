@@ -13,11 +13,11 @@ export interface OpenApiDocument extends Json {
   components: { schemas: Record<string, Json>; securitySchemes: Json }
 }
 
-/** The document for a route table. */
+/** The document for a route table; pages are for people, and not in it. */
 export function openApiDocument(routes: readonly Route[], version: string): OpenApiDocument {
   const schemas: Record<string, Json> = {}
   const paths: OpenApiDocument['paths'] = {}
-  for (const one of routes) {
+  for (const one of routes.filter(({ isPage }) => !isPage)) {
     paths[one.path] ??= {}
     paths[one.path]![one.method.toLowerCase()] = operationOf(one, schemas)
   }
@@ -56,12 +56,17 @@ function operationOf(one: Route, schemas: Record<string, Json>): Json {
     operationId: operationIdOf(one),
     tags: [one.tag],
     summary: one.summary,
-    security: one.credential === 'public' ? [] : [{ token: [] }, { session: [] }],
+    security: securityOf(one),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(one.body ? { requestBody: bodyOf(one.body, schemas) } : {}),
     ...(one.upload ? { requestBody: uploadOf(one.upload) } : {}),
     responses: { [one.status]: successOf(one, schemas), ...problemsOf(one, schemas) },
   }
+}
+
+function securityOf({ credential }: Route): Json[] {
+  if (credential === 'public') return []
+  return credential === 'session' ? [{ session: [] }] : [{ token: [] }, { session: [] }]
 }
 
 /** `get_services_id_env`: unique because method and path are. */
@@ -85,9 +90,9 @@ function parametersOf(schema: z.ZodType | undefined, place: 'path' | 'query'): J
   })
 }
 
-function headersOf({ method, answer }: Route): Json[] {
+function headersOf({ method, answer, isRepeatable }: Route): Json[] {
   const header = (name: string, schema: Json) => ({ name, in: 'header', required: false, schema })
-  if (method === 'POST') {
+  if (method === 'POST' && isRepeatable !== false) {
     const key = header('Idempotency-Key', { type: 'string', minLength: 1, maxLength: 200 })
     return [{ ...key, description: 'A repetition gets the first answer, for a day; another request is 409.' }]
   }
@@ -112,27 +117,34 @@ const repeatedHeader = {
   'Idempotency-Replayed': { description: 'Only on a repeated answer.', schema: { const: 'true' } },
 }
 
-function successOf({ answer, method, status }: Route, schemas: Record<string, Json>): Json {
+function successOf({ answer, method, status, isRepeatable }: Route, schemas: Record<string, Json>): Json {
   const description = STATUS_CODES[status]!
   if (answer === undefined) return { description }
   if (answer === 'text') return { description, content: { 'text/plain': { schema: { type: 'string' } } } }
   if (answer === 'stream')
     return { description, content: { 'text/event-stream': { schema: { type: 'string' } } } }
   const content = { 'application/json': { schema: schemaOf(answer, 'output', schemas) } }
-  return { description, ...(method === 'POST' ? { headers: repeatedHeader } : {}), content }
+  return {
+    description,
+    ...(method === 'POST' && isRepeatable !== false ? { headers: repeatedHeader } : {}),
+    content,
+  }
 }
 
 /** The codes a route can answer with, by status. */
 function problemsOf(one: Route, schemas: Record<string, Json>): Json {
   const codes = ['internal_error', 'invalid_request', ...(one.problems ?? [])]
   if (one.credential !== 'public') codes.push('unauthorized')
+  if (one.credential === 'session') codes.push('session_required')
+  if (one.isGuarded || (one.credential !== 'public' && one.method !== 'GET')) codes.push('cross_site_request')
   if (one.params) codes.push('not_found')
   // A POST that takes no fields still looks into the body that somebody sends along.
   const readsBody = one.body || one.upload || one.method === 'POST'
   if (readsBody) codes.push('payload_too_large', 'unsupported_media_type')
   if (one.method !== 'GET') codes.push('insufficient_storage')
   // Of a key that was used for another request.
-  if (one.method === 'POST' && !codes.includes('conflict')) codes.push('conflict')
+  const isRepeatable = one.method === 'POST' && one.isRepeatable !== false
+  if (isRepeatable && !codes.includes('conflict')) codes.push('conflict')
   const byStatus: Record<string, string[]> = {}
   for (const code of codes) byStatus[statusOf(code)] = [...(byStatus[statusOf(code)] ?? []), code]
   const schema = schemaOf(ProblemDetails, 'output', schemas)

@@ -1,7 +1,7 @@
 // Problem answers (RFC 9457), and every code the API can answer with, on one scroll (decisions "Errors").
 // Mind: an error whose code is not in the table is ours: it is logged, and nothing of it is shown.
 import { STATUS_CODES } from 'node:http'
-import { codeOf, Failure, type FailureDetail, messageOf } from '../errors.ts'
+import { codeOf, Failure, type FailureDetail, messageOf, TooSoon } from '../errors.ts'
 
 interface Kind {
   status: number
@@ -86,7 +86,8 @@ export function toProblem(error: unknown, requestId: string): ProblemAnswer {
     body.hint = error.hint
   if (error instanceof Failure && error.details !== undefined && code !== 'internal_error')
     body.errors = error.details
-  return { body, headers: headersOf(code, kind) }
+  const retryAfterSeconds = error instanceof TooSoon ? error.retryAfterSeconds : kind.retryAfterSeconds
+  return { body, headers: headersOf(code, retryAfterSeconds) }
 }
 
 function detailOf(error: unknown, code: string, thrown: string): string {
@@ -96,7 +97,7 @@ function detailOf(error: unknown, code: string, thrown: string): string {
   return messageOf(error)
 }
 
-function headersOf(code: string, { retryAfterSeconds }: Kind): [string, string][] {
+function headersOf(code: string, retryAfterSeconds: number | undefined): [string, string][] {
   const headers: [string, string][] = []
   if (code === 'unauthorized') headers.push(['WWW-Authenticate', 'Bearer'])
   if (retryAfterSeconds !== undefined) headers.push(['Retry-After', String(retryAfterSeconds)])

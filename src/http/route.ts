@@ -1,13 +1,21 @@
 // What a route is. Validation, the handler's types and the OpenAPI document come from this one definition.
 // Mind: schemas are made once, when the module is loaded, never for a request.
 import type { z } from 'zod'
+import type { Caller } from '../account/callers.ts'
 import type { Logger } from '../logger.ts'
 import type { Sink } from './body.ts'
 import type { HttpContext } from './context.ts'
 import type { EventStream } from './event-stream.ts'
+import type { HeaderList, Request } from './server.ts'
+import type { StreamGuard } from './stream-guard.ts'
 
 /** Where the API lives; only what a monitor asks lives outside. */
 export const v1 = '/api/v1'
+
+/** Where everything needs a credential, and nothing is for people to look at. */
+export function isBelowApi(path: string): boolean {
+  return path === '/api' || path.startsWith('/api/')
+}
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
@@ -17,6 +25,12 @@ export interface Call<Params = unknown, Query = unknown, Body = unknown> {
   params: Params
   query: Query
   body: Body
+  /** Who asks; null on a public route. */
+  caller: Caller | null
+  /** For what is in no parameter: the address, the browser, the cookie. */
+  request: Pick<Request, 'address' | 'headers' | 'method' | 'path' | 'query'>
+  /** The open streams, to be looked at when somebody's credential has ended. */
+  streams: StreamGuard
   /** For an `Idempotency-Key`: belongs to the call of the store or the supervisor that makes the change. */
   eventId: string | undefined
   /** The `Last-Event-ID` of a stream that resumes. */
@@ -31,7 +45,8 @@ export interface Upload {
   announcedBytes: number | null
   /**
    * Streams it into the sink and resolves with its size. Belongs before the handler's first await. Throws
-   * `payload_too_large`, `client_left` and what the sink throws.
+   * `payload_too_large`, `client_left`, `unauthorized` when the credential has ended meanwhile, and what the
+   * sink throws.
    */
   receive(sink: Sink): Promise<number>
 }
@@ -52,8 +67,14 @@ interface Definition<
   method: Method
   /** With parameters in braces: `/api/v1/services/{id}`. */
   path: string
-  /** Without it the server's token is needed; `public` ignores whatever credential is sent along. */
-  credential?: 'public' | 'token'
+  /** Without it a token or a session; `public` ignores whatever is sent along. */
+  credential?: 'public' | 'any' | 'session'
+  /** A public way in or out, which only the server's own pages, or no page at all, may use. */
+  isGuarded?: true
+  /** For people: it takes a form, not JSON; its failures are pages; the OpenAPI document leaves it out. */
+  isPage?: true
+  /** Without it a POST that repeats its `Idempotency-Key` gets the first answer. */
+  isRepeatable?: false
   summary: string
   params?: Params
   query?: Query
@@ -71,11 +92,11 @@ interface Definition<
 }
 
 type Reply<Answer extends z.ZodType> = Result<z.output<Answer>> | Promise<Result<z.output<Answer>>>
-type Result<Value> = Value | Raw | Events | undefined
+type Result<Value> = Value | Raw | Page | WithHeaders<Value> | Events | undefined
 
 /** A route with its types forgotten, as the table holds it. */
 export interface Route extends Omit<Definition<z.ZodType, z.ZodType, z.ZodType, z.ZodType>, 'handler'> {
-  credential: 'public' | 'token'
+  credential: 'public' | 'any' | 'session'
   status: 200 | 201 | 202 | 204
   tag: string
   handler(call: Call): unknown
@@ -91,6 +112,30 @@ export class Raw {
     this.status = status
     this.contentType = contentType
     this.body = body
+  }
+}
+
+/** A page for people, or a redirect to one. */
+export class Page {
+  readonly status: number
+  readonly html: string
+  readonly headers: HeaderList
+
+  constructor(status: number, html: string, headers: HeaderList = []) {
+    this.status = status
+    this.html = html
+    this.headers = headers
+  }
+}
+
+/** The route's answer, with a cookie. */
+export class WithHeaders<Answer = unknown> {
+  readonly answer: Answer
+  readonly headers: HeaderList
+
+  constructor(answer: Answer, headers: HeaderList) {
+    this.answer = answer
+    this.headers = headers
   }
 }
 
@@ -119,7 +164,7 @@ export function route<
   Body extends z.ZodType,
   Answer extends z.ZodType,
 >(definition: Definition<Params, Query, Body, Answer>): Route {
-  return { credential: 'token', status: definition.answer ? 200 : 204, tag: '', ...definition }
+  return { credential: 'any', status: definition.answer ? 200 : 204, tag: '', ...definition }
 }
 
 /** Gives routes the heading they have in the OpenAPI document. */
@@ -135,6 +180,7 @@ export interface Target {
   /** The value of `Allow`. */
   allow: string
   isPublic: boolean
+  isPage: boolean
 }
 
 /** Groups a route table by path. GET answers HEAD too, except where it streams. */
@@ -148,7 +194,8 @@ export function targetsOf(routes: readonly Route[]): Map<string, Target> {
     const allow = [...byMethod.keys(), 'OPTIONS'].join(', ')
     const paramNames = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!)
     const isPublic = here.every((one) => one.credential === 'public')
-    targets.set(path, { path, paramNames, routes: byMethod, allow, isPublic })
+    const isPage = here.some((one) => one.isPage)
+    targets.set(path, { path, paramNames, routes: byMethod, allow, isPublic, isPage })
   }
   return targets
 }

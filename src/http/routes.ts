@@ -1,17 +1,23 @@
 // Every route of the API, a file for each heading. Validation, types and the OpenAPI document come from here.
 import type { Route } from './route.ts'
+import { accountRoutes } from './routes/account.ts'
 import { deployRoutes } from './routes/deploys.ts'
 import { diskRoutes } from './routes/disks.ts'
 import { envRoutes } from './routes/env.ts'
+import { pageRoutes } from './routes/pages.ts'
 import { registryRoutes } from './routes/registries.ts'
 import { serverRoutes } from './routes/server.ts'
 import { serviceRoutes } from './routes/services.ts'
+import { terminalLoginRoutes } from './routes/terminal-logins.ts'
 
 export const routes: readonly Route[] = [
   ...serverRoutes(() => routes),
+  ...accountRoutes,
+  ...terminalLoginRoutes,
   ...serviceRoutes,
   ...envRoutes,
   ...deployRoutes,
   ...registryRoutes,
   ...diskRoutes,
+  ...pageRoutes,
 ]

@@ -5,6 +5,7 @@ import type * as Uws from 'uWebSockets.js'
 import { STATUS_CODES } from 'node:http'
 import { createRequire } from 'node:module'
 import { Failure } from '../errors.ts'
+import { addressOf } from './address.ts'
 import { type BodySource, collectBody, type Sink, streamBody } from './body.ts'
 import { createEventStream, type EventStream } from './event-stream.ts'
 
@@ -24,6 +25,8 @@ export interface Request {
   readonly params: readonly string[]
   /** By lower-case name; a header given twice is joined with a comma. */
   readonly headers: ReadonlyMap<string, string>
+  /** Of the peer; empty when it is gone. An IPv4 address is written as one. */
+  address(): string
   /** Must be called before the first await, or the body is lost. Throws `payload_too_large`. */
   readBody(limitBytes: number): Promise<Buffer> | Buffer
   /** Streams the body into the sink and resolves with its size; as `readBody` in all else. */
@@ -165,6 +168,10 @@ class Exchange implements Request, Response, BodySource {
     })
     this.headers = headers
     traffic.requests.add(this)
+  }
+
+  address(): string {
+    return this.isDone ? '' : addressOf(this.res.getRemoteAddress())
   }
 
   readBody(limitBytes: number): Promise<Buffer> | Buffer {

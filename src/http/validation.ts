@@ -71,6 +71,7 @@ function codeFor({ code, message }: z.core.$ZodIssue): string {
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
+const formType = 'application/x-www-form-urlencoded'
 
 /** Reads a JSON body; nothing at all counts as `{}`. */
 export function parseBody(request: Request, bytes: Buffer): unknown {
@@ -90,6 +91,20 @@ export function parseBody(request: Request, bytes: Buffer): unknown {
     )
   }
   return parseJson(text)
+}
+
+/** Reads what a form of a page sends; each field comes once. */
+export function parseForm(request: Request, bytes: Buffer): Record<string, string> {
+  if (bytes.length === 0) return {}
+  if (mediaTypeOf(request) !== formType || isEncoded(request)) {
+    throw new Failure('unsupported_media_type', 'this page takes what its own form sends, and nothing else')
+  }
+  const fields = [...new URLSearchParams(bytes.toString('utf8'))]
+  const form = Object.fromEntries(fields)
+  if (Object.keys(form).length < fields.length) {
+    throw new Failure('invalid_request', 'a field of the form is given twice')
+  }
+  return form
 }
 
 function parseJson(text: string): unknown {

@@ -9,10 +9,11 @@ import { type LaidBait, layBait } from '../support/bait.ts'
 import { recordExecutions } from '../support/exec-recorder.ts'
 import { hostileTexts } from '../support/hostile.ts'
 import { findChange } from '../support/kept.ts'
-import { checkAnswer } from '../support/openapi.ts'
-import { operations } from '../support/operations.ts'
+import { checkAnswer, needsSession } from '../support/openapi.ts'
+import { type Operation, operations } from '../support/operations.ts'
 import { createRepository } from '../support/repository.ts'
 import { dockerfile, fetchPage, finishedDeploy } from '../support/service.ts'
+import { signUp } from '../support/session.ts'
 import { whyNoTracing } from '../support/strace.ts'
 import { describeField, requestWith, type StringField, stringFieldsOf } from '../support/string-fields.ts'
 import { createService, daemonSuite } from '../support/suite.ts'
@@ -37,16 +38,21 @@ async function createTargets(): Promise<Record<string, string>> {
   return { services: bare.id, deploys: deploy.id, registries: 'registry.invalid:5000' }
 }
 
-function bearer(): [string, string][] {
-  const token = readFileSync(join(suite.daemon.dataDir, 'api_token'), 'utf8').trim()
-  return [
-    ['Host', 'localhost'],
-    ['Authorization', `Bearer ${token}`],
-  ]
+type Pairs = [name: string, value: string][]
+
+/** What a request of each kind is sent with: a token, or a browser's session where no token will do. */
+async function createCredentials(): Promise<(operation: Operation) => Pairs> {
+  const { api, daemon } = suite
+  const port = new URL(api.url).port
+  const token = readFileSync(join(daemon.dataDir, 'api_token'), 'utf8').trim()
+  const host: Pairs = [['Host', `localhost:${port}`]]
+  const session: Pairs = [...host, ...Object.entries(await signUp(api.url, daemon.dataDir))]
+  const bearer: Pairs = [...host, ['Authorization', `Bearer ${token}`]]
+  return ({ method, path }) => (needsSession(method, path) ? session : bearer)
 }
 
 /** Sends the texts in a field; what the field accepted, and what is wrong with the answers. */
-async function tryField(field: StringField, texts: readonly string[], headers: [string, string][]) {
+async function tryField(field: StringField, texts: readonly string[], headers: Pairs) {
   const port = Number(new URL(suite.api.url).port)
   const accepted: string[] = []
   const wrongs: string[] = []
@@ -109,9 +115,10 @@ test('a hostile text is refused or kept byte for byte, in every field of every r
   const accepted = new Map<string, number>()
   const wrongs: string[] = []
 
+  const credentials = await createCredentials()
   const fields = operations.flatMap(stringFieldsOf)
   for (const field of fields) {
-    const outcome = await tryField(field, shareOf(field, fields, texts), bearer())
+    const outcome = await tryField(field, shareOf(field, fields, texts), credentials(field.operation))
     accepted.set(describeField(field), outcome.accepted.length)
     wrongs.push(...outcome.wrongs)
   }
@@ -125,6 +132,7 @@ test('a hostile text is refused or kept byte for byte, in every field of every r
   )
   // So that refusing everything does not pass.
   assert.ok(accepted.get('POST /api/v1/services body start_command')! > texts.length - 10)
+  assert.ok(accepted.get('POST /api/v1/auth/tokens body name')! > texts.length / 2)
   t.diagnostic(`${accepted.size} fields, ${texts.length} texts`)
 })
 

@@ -62,7 +62,7 @@ test('a base image that cannot be had is named as people write it', () => {
   assert.equal(
     describeBuildFailure('', { name: 'FROM --platform=linux/amd64 node:20 AS build', error: 'unauthorized' }),
     'the base image node:20 cannot be had: unauthorized; ' +
-      'PUT /api/v1/registries/{host} stores credentials for a registry',
+      'berth registries add HOST stores credentials for a registry',
   )
 })
 

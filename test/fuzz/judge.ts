@@ -1,5 +1,6 @@
 // What every answer must keep to, whatever was asked: the document, the shape of problems, no secret, and a
 // server that is still there.
+import { routes } from '../../src/http/routes.ts'
 import { checkAnswer, document } from '../support/openapi.ts'
 import { exchange, type WireAnswer } from '../support/wire.ts'
 import type { Sent } from './player.ts'
@@ -14,7 +15,10 @@ const decided: Record<number, string> = {
 }
 
 /** What a path answers that is not in the document, or a method that its path does not take. */
-const elsewhere = [400, 401, 404, 405]
+const elsewhere = [400, 401, 403, 404, 405]
+const pages = new Set(routes.filter(({ isPage }) => isPage).map(({ path }) => path))
+/** What a page answers besides: itself, or where it leads. */
+const ofPages = [200, 204, 303, 413, 415]
 
 /** What is wrong with the answer; null when nothing is. */
 export async function judge(sent: Sent, world: World): Promise<string | null> {
@@ -58,7 +62,8 @@ function judgeStatus(
   operation: Known | null,
 ): string | null {
   if (operation === null) {
-    const isFine = elsewhere.includes(status) || (method === 'OPTIONS' && status === 204)
+    const isOfPage = pages.has(target.split('?')[0]!) && ofPages.includes(status)
+    const isFine = elsewhere.includes(status) || isOfPage || (method === 'OPTIONS' && status === 204)
     return isFine ? null : `${method} ${target} is nothing, and was answered ${status} ${excerpt(text)}`
   }
   if (method === 'HEAD') {

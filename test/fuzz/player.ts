@@ -79,6 +79,8 @@ function chunksOf(bytes: Buffer): Buffer {
   return Buffer.concat([...framed, Buffer.from('0\r\n\r\n')])
 }
 
+const nounsOfIds: Record<string, string> = { dep: 'deploys', tok: 'tokens', cli: 'cli' }
+
 /** Ids tell what they are of; a thing that is put at its own path is known by it. */
 function remember(method: string, target: string, { status, text, headers }: WireAnswer, world: World): void {
   if (status >= 300 || method === 'GET' || method === 'HEAD') return
@@ -93,7 +95,9 @@ function remember(method: string, target: string, { status, text, headers }: Wir
     add(world, 'services', name!)
     add(world, 'services', id!)
   }
-  for (const [id] of text.matchAll(/\bdep-[0-9a-z]{26}\b/g)) add(world, 'deploys', id)
+  for (const [id, prefix] of text.matchAll(/\b(dep|tok|cli)-[0-9a-z]{26}\b/g)) {
+    add(world, nounsOfIds[prefix!]!, id)
+  }
 }
 
 const deletesDisk = /delete(_|%5F)disk=(1|true|yes|on)?(&|$)/i

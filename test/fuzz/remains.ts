@@ -77,6 +77,9 @@ export async function removeServices({ daemon, keptDisks }: World): Promise<stri
   return [...containers, ...images, ...lost]
 }
 
+/** It is there until it expires, or until the next start. */
+const isWaitingTerminal = (key: unknown) => Array.isArray(key) && key[0] === 'terminal-login'
+
 /** Of the run nothing may be in these tables; the others hold what belongs to the server. */
 const emptyTables = [
   'services',
@@ -94,7 +97,9 @@ export async function findOrphans(dataDir: string): Promise<string[]> {
   const store = openStore(dataDir, { onPanic: () => undefined })
   try {
     const rows = emptyTables.flatMap((name) =>
-      [...store.table(name).range()].map(({ key }) => `${name}: ${JSON.stringify(key)}`),
+      [...store.table(name).keys()]
+        .filter((key) => !isWaitingTerminal(key))
+        .map((key) => `${name}: ${JSON.stringify(key)}`),
     )
     const folders = ['work', 'archives', 'logs'].flatMap((name) => entriesOf(join(dataDir, name)))
     return [...rows, ...folders]

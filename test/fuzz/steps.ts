@@ -37,15 +37,24 @@ const rarely = <T>(usual: fc.Arbitrary<T>, rare: fc.Arbitrary<T>, weight = 20) =
   fc.oneof({ weight, arbitrary: usual }, { weight: 1, arbitrary: rare })
 
 const bearer: Pair = ['Authorization', `Bearer ${named('token')}`]
-const credentials = rarely<Pair[]>(
-  fc.constant([bearer]),
-  fc.constantFrom<Pair[]>(
-    [],
-    [['Authorization', 'Bearer wrong']],
-    [['Authorization', 'Basic YTpi']],
-    [bearer, bearer],
-  ),
-)
+const session: Pair[] = [
+  ['Cookie', named('session')],
+  ['Sec-Fetch-Site', 'same-origin'],
+]
+/** Of the kind that the operation takes, mostly; else the other one, none, or none that is right. */
+const credentialsFor = ({ isForSession }: Operation) =>
+  rarely<Pair[]>(
+    isForSession ? fc.constant(session) : rarely(fc.constant([bearer]), fc.constant(session), 6),
+    fc.constantFrom<Pair[]>(
+      [],
+      [['Authorization', 'Bearer wrong']],
+      [['Authorization', 'Basic YTpi']],
+      [bearer, bearer],
+      [bearer, ...session],
+      [bearer],
+      session.slice(0, 1),
+    ),
+  )
 const hosts = rarely<Pair[]>(
   fc.constant([['Host', 'localhost']]),
   fc.constantFrom<Pair[]>([['Host', 'evil.invalid']], [], [['Host', 'localhost:1']], [['Host', '']]),
@@ -107,14 +116,14 @@ function queryOf({ parameters }: Operation): fc.Arbitrary<Pair[]> {
   )
 }
 
-function headersOf({ parameters }: Operation): fc.Arbitrary<Pair[]> {
-  const keys = parameters.filter((one) => one.in === 'header').map(declaredHeader)
+function headersOf(operation: Operation): fc.Arbitrary<Pair[]> {
+  const keys = operation.parameters.filter((one) => one.in === 'header').map(declaredHeader)
   const some =
     keys.length === 0
       ? fc.constant([])
       : rarely<Pair[]>(fc.constant([]), fc.array(fc.oneof(...keys), { maxLength: 2 }), 2)
   const odd = rarely<Pair[]>(fc.constant([]), fc.array(oddHeaders, { minLength: 1, maxLength: 2 }), 10)
-  return fc.tuple(hosts, credentials, some, odd).map((lists) => lists.flat())
+  return fc.tuple(hosts, credentialsFor(operation), some, odd).map((lists) => lists.flat())
 }
 
 /** Few values, so that they come again. */

@@ -28,5 +28,5 @@ export function createTally(): Tally {
 /** The path with its parameters left out. */
 function shapeOf(target: string): string {
   const path = target.split('?')[0]!
-  return path.replace(/\/(services|deploys|registries)\/[^/]+/, '/$1/{}')
+  return path.replace(/\/(services|deploys|registries|sessions|tokens|auth\/cli)\/[^/]+/, '/$1/{}')
 }

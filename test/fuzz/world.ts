@@ -9,6 +9,7 @@ import { createGitServer } from '../support/git-server.ts'
 import { baseImages } from '../support/images.ts'
 import { createRepository } from '../support/repository.ts'
 import { finishedDeploy, pageApp } from '../support/service.ts'
+import { openBrowser } from './browser.ts'
 import { createSecrets, type Secrets } from './secrets.ts'
 import type { Meaning } from './tokens.ts'
 
@@ -42,18 +43,23 @@ export async function openWorld(scope: Scope): Promise<World> {
   const token = readFileSync(join(daemon.dataDir, 'api_token'), 'utf8').trim()
   secrets.add('the token', token)
   things.set('token', token)
+  let sessions = 0
+  const browser = await openBrowser(daemon, (secret) => secrets.add(`session ${++sessions}`, secret))
   const pools = new Map<string, string[]>()
   const meaning: Meaning = {
     nth: (noun, index) => nthOf(pools.get(noun) ?? [], noun, index),
     secret: secrets.at,
-    named: (name) => things.get(name)!,
+    named: (name) => (name === 'session' ? browser.cookie : things.get(name)!),
   }
   const steady = createSteady(daemon, things.get('app')!)
   await steady.renew(pools)
   const first = await finishedDeploy(daemon.api, pools.get('deploys')![0]!)
   if (first.status !== 'live') throw new Error(`the first service does not go live: ${first.error}`)
   const port = Number(new URL(daemon.api.url).port)
-  const renew = () => steady.renew(pools)
+  const renew = async () => {
+    await browser.renew()
+    await steady.renew(pools)
+  }
   const feed = followFeed(daemon)
   return { daemon, port, secrets, archive, feed, meaning, pools, ids: new Map(), keptDisks: new Set(), renew }
 }

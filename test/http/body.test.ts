@@ -8,10 +8,9 @@ import { Readable } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { codeOf, Failure } from '../../src/errors.ts'
+import { openApi } from '../../src/http/api.ts'
 import type { Sink } from '../../src/http/body.ts'
-import { createDispatcher } from '../../src/http/dispatch.ts'
-import { type Call, Raw, route, targetsOf, type Upload } from '../../src/http/route.ts'
-import { openServer } from '../../src/http/server.ts'
+import { type Call, Raw, route, type Upload } from '../../src/http/route.ts'
 import { createContext, head, raw } from '../support/http-context.ts'
 import { eventually, silent, temporaryStorage } from '../support/supervised.ts'
 
@@ -59,8 +58,8 @@ async function start(t: TestContext, sink: Sink, seen: { outcome: unknown } = { 
       return new Raw(200, 'text/plain', String(await receiving))
     },
   })
-  const listener = createDispatcher(createContext(await temporaryStorage(t)), silent)
-  const server = await openServer({ host: '127.0.0.1', port: 0, targets: targetsOf([taking]), listener })
+  const context = createContext(await temporaryStorage(t))
+  const server = await openApi(context, { host: '127.0.0.1', port: 0, logger: silent, table: [taking] })
   t.after(() => server.stop(0))
   return { server, port: server.port, url: `http://127.0.0.1:${server.port}/take` }
 }

@@ -23,7 +23,7 @@ test('a restart whose image is gone is refused, and told what makes it anew', as
 
   assert.deepEqual([status, body.code], [409, 'conflict'])
   assert.match(String(body.detail), /the live image berth\/web:dep-gone is gone/)
-  assert.equal(body.hint, 'POST /services/web/deploys makes it anew')
+  assert.equal(body.hint, 'berth deploy web makes it anew')
   assert.deepEqual([saved.status, saved.body.hint], [409, body.hint])
   assert.deepEqual((await get('web')).latest_deploy, before.latest_deploy)
 })

@@ -2,10 +2,9 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { createDispatcher } from '../../src/http/dispatch.ts'
-import { type Route, route, targetsOf } from '../../src/http/route.ts'
+import { openApi } from '../../src/http/api.ts'
+import { type Route, route } from '../../src/http/route.ts'
 import { CreateService } from '../../src/http/schemas/service-settings.ts'
-import { openServer } from '../../src/http/server.ts'
 import { createContext, head, raw, startApi, token } from '../support/http-context.ts'
 import { eventually, silent, temporaryStorage } from '../support/supervised.ts'
 
@@ -98,12 +97,12 @@ async function startHeld(t: TestContext) {
     body: CreateService,
     answer: CreateService,
     handler: () =>
-      new Promise((resolve) => {
+      new Promise<undefined>((resolve) => {
         release = () => resolve(undefined)
       }),
   })
-  const listener = createDispatcher(createContext(storage), silent)
-  const server = await openServer({ host: '127.0.0.1', port: 0, targets: targetsOf([held]), listener })
+  const options = { host: '127.0.0.1', port: 0, logger: silent, table: [held] }
+  const server = await openApi(createContext(storage), options)
   t.after(() => server.stop(0))
   const body = '{"name":"web"}'
   const request = head('POST /held', 'Host: localhost', `Content-Length: ${body.length}`) + body
@@ -153,12 +152,7 @@ test('a client that leaves before its answer does no harm', async (t) => {
 
 test('a port that is taken is said, not shared', async (t) => {
   const api = await startApi(t)
-  const again = openServer({
-    host: '127.0.0.1',
-    port: api.server.port,
-    targets: new Map(),
-    listener: () => {},
-  })
+  const again = openApi(api.context, { host: '127.0.0.1', port: api.server.port, logger: silent })
 
   await assert.rejects(again, { code: 'address_in_use' })
 })

@@ -51,7 +51,7 @@ test('a service with neither source nor archive has nothing to deploy', async (t
   const { id } = await create({ name: 'web' })
   const deploy = () => call('POST', '/services/web/deploys', {})
 
-  assert.match(String((await deploy()).body.hint), /upload an archive/)
+  assert.match(String((await deploy()).body.hint), /^berth up web uploads a folder/)
   const kept = `dep-${'0'.repeat(26)}`
   await storage.services.update(id, (row) => ({ ...row, archive_deploy_id: kept }))
   const { source } = (await deploy()).body as Deploy

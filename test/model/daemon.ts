@@ -45,7 +45,10 @@ export function startDaemon(storage: Storage, stage: Stage, disk: Disk) {
     now: () => Date.parse(instant),
   })
   const removal = { endDeploys: never, removeBelongings: never }
-  supervisor.provide({ deploy: stage.effects(() => isDead), 'service-removal': removal })
+  // Nobody asks for these: they are there because every kind of the catalogue has its effects.
+  const login = { awaitExpiry: never, issueToken: never, revokeToken: never }
+  const deploy = stage.effects(() => isDead)
+  supervisor.provide({ deploy, 'service-removal': removal, 'terminal-login': login })
 
   return {
     supervisor,

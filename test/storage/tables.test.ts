@@ -1,6 +1,8 @@
 // The names and keys of everything on disk: a later version finds by them what an earlier one wrote.
 import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'
+import { hashSecret } from '../../storage/bearers.ts'
+import type { Storage } from '../../storage/index.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { rawTables, serviceRow, transitionOf } from '../support/stored.ts'
 import { instant, temporaryStorage } from '../support/supervised.ts'
@@ -16,6 +18,7 @@ test('what is stored has the names and keys that it always had', async (t) => {
   await addresses.take('dep-1', 0, { first: '10.201.0.2', last: '10.201.0.5' })
   await env.change('svc-1', () => [{ key: 'A', value: '1' }])
   await registries.put('example.com', ada, instant)
+  await fillAccount(storage)
   await releases.freeze('dep-1', () => ({ settings, env: [], resolved: null }))
   await storage.close()
 
@@ -24,10 +27,12 @@ test('what is stored has the names and keys that it always had', async (t) => {
   const address = 10 * 2 ** 24 + 201 * 2 ** 16 + 2
   const keys = tables.map(([table, rows]) => [table, rows.map(([key]) => key)])
   deepEqual(Object.fromEntries(keys), {
+    account: ['account', 'account_copy'],
     active: [['deploy', 'svc-1', 'dep-1']],
     actor_lists: [['deploy', 'svc-1', 'dep-1']],
     actors: ['dep-1'],
     addresses: [address],
+    attempts: [['sign_in', 7, 'mark']],
     credentials: ['svc-1'],
     deploy_addresses: [['dep-1', 0]],
     env: ['svc-1'],
@@ -43,5 +48,19 @@ test('what is stored has the names and keys that it always had', async (t) => {
     releases: ['dep-1'],
     server: ['id', 'id_copy'],
     services: ['svc-1'],
+    sessions: [hashSecret('bths_1')],
+    sessions_by_id: ['ses-1'],
+    tokens: [hashSecret('bth_1')],
+    tokens_by_id: ['tok-1'],
   })
 })
+
+async function fillAccount({ account, attempts, commit, sessions, tokens }: Storage): Promise<void> {
+  const bearer = { created_at: instant, last_used_at: instant }
+  await commit(() => {
+    account.create({ id: 'usr-1', email: 'ada@example.com', password_hash: 'hash', created_at: instant })
+    sessions.insert('bths_1', { id: 'ses-1', user_agent: null, ...bearer })
+    tokens.insert('bth_1', { id: 'tok-1', name: 'ci', hint: 'th_1', expires_at: null, ...bearer })
+  })
+  await attempts.keep({ guessed: 'sign_in', atMs: 7, mark: 'mark' }, () => false)
+}

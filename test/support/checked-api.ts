@@ -1,14 +1,25 @@
-// The API for tests of its nouns: every answer is held against the OpenAPI document.
+// The API for tests of its nouns: every answer is held against the OpenAPI document. It is asked with the
+// server's token, and by a browser where no token will do.
 import type { TestContext } from 'node:test'
 import type { Service } from '../../src/http/schemas/service.ts'
 import { type Answer, type Asked, startApi } from './http-context.ts'
-import { checkAnswer } from './openapi.ts'
+import { checkAnswer, needsSession } from './openapi.ts'
+import { type SessionHeaders, signUp } from './session.ts'
 
 /** The API, with every answer held against the document. */
 export async function startChecked(t: TestContext) {
   const api = await startApi(t)
+  let session: Promise<SessionHeaders> | null = null
+  const signedIn = (): Promise<SessionHeaders> => {
+    if (session) return session
+    api.storage.setupCode.ensure()
+    session = signUp(api.url, api.storage.directory)
+    return session
+  }
   const call = async (method: string, path: string, body?: unknown, asked: Asked = {}): Promise<Answer> => {
+    const browser = needsSession(method, `/api/v1${path}`) ? { token: null, headers: await signedIn() } : {}
     const answer = await api.call(method, `/api/v1${path}`, {
+      ...browser,
       ...asked,
       ...(body === undefined ? {} : { body }),
     })

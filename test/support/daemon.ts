@@ -20,6 +20,8 @@ export interface TestDaemon {
   readonly pid: number
   /** What it wrote to its log, one JSON object a line, over all its lives. */
   readonly log: string[]
+  /** What it printed on its standard output, line by line, over all its lives. */
+  readonly printed: string[]
   /** SIGKILL. Resolves when the process is gone. */
   kill(): Promise<void>
   /** SIGTERM; resolves with the exit code. */
@@ -49,12 +51,12 @@ export async function launchDaemon(options: DaemonOptions = {}): Promise<TestDae
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), `${prefix}-`))
   const own = ['--data-dir', dataDir, '--listen', '127.0.0.1:0', '--docker', engine, '--prefix', prefix]
   const args = [...own, '--min-free-disk=16', ...(options.args ?? [])]
-  const log: string[] = []
+  const said: Said = { log: [], printed: [] }
   const removeAll = async () => {
     await removeLeftovers(prefix)
     rmSync(dataDir, { recursive: true, force: true })
   }
-  let running = await run(args, options.env ?? {}, log).catch(async (error: unknown) => {
+  let running = await run(args, options.env ?? {}, said).catch(async (error: unknown) => {
     await removeAll()
     throw error
   })
@@ -67,7 +69,7 @@ export async function launchDaemon(options: DaemonOptions = {}): Promise<TestDae
   return {
     dataDir,
     prefix,
-    log,
+    ...said,
     get api() {
       return running.api(dataDir)
     },
@@ -82,7 +84,7 @@ export async function launchDaemon(options: DaemonOptions = {}): Promise<TestDae
       return child.exitCode ?? child.signalCode!
     },
     async start() {
-      running = await run(args, options.env ?? {}, log)
+      running = await run(args, options.env ?? {}, said)
     },
     async remove() {
       await end('SIGKILL')
@@ -98,22 +100,25 @@ export async function startDaemon(t: TestContext, options: DaemonOptions = {}): 
   return daemon
 }
 
+type Said = Pick<TestDaemon, 'log' | 'printed'>
+
 interface Running {
   child: ChildProcess
   api: (dataDir: string) => Api
 }
 
 /** Resolves when it says that it is up; rejects with what it wrote when it ends instead. */
-async function run(args: string[], env: Record<string, string>, log: string[]): Promise<Running> {
+async function run(args: string[], env: Record<string, string>, { log, printed }: Said): Promise<Running> {
   const child = spawn(
     process.execPath,
     ['--conditions=development', '--import', 'tsx', 'src/main.ts', ...args],
     {
       cwd: home,
-      stdio: ['ignore', 'ignore', 'pipe'],
+      stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...process.env, UWS_HTTP_MAX_HEADERS_SIZE: '16384', ...env },
     },
   )
+  createInterface({ input: child.stdout! }).on('line', (line) => printed.push(line))
   const first = log.length
   const url = await new Promise<string>((resolve, reject) => {
     createInterface({ input: child.stderr! }).on('line', (line) => {

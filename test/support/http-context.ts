@@ -2,13 +2,17 @@
 // Mind: nothing runs here. A test says itself what a deploy became, with `setDeploy`.
 import { connect } from 'node:net'
 import type { TestContext } from 'node:test'
+import * as terminalLogin from '../../machines/terminal-login.ts'
+import { openAccountPorts } from '../../src/account/open.ts'
 import { parseImageReference, parseRegistryHost } from '../../src/docker/image-reference.ts'
+import { terminalLoginEffects } from '../../src/effects/terminal-login.ts'
 import { typed } from '../../src/git/typed.ts'
 import { openApi } from '../../src/http/api.ts'
 import type { ActorPort, HttpContext } from '../../src/http/context.ts'
 import { type DeployRequest, queuedRecord } from '../../src/http/deploy-request.ts'
 import type { Deploy } from '../../src/http/schemas/deploy.ts'
 import type { Logger } from '../../src/logger.ts'
+import { Supervisor } from '../../src/supervisor/supervisor.ts'
 import type { ActorRecord } from '../../storage/actors.ts'
 import type { Storage } from '../../storage/index.ts'
 import { silent, temporaryStorage } from './supervised.ts'
@@ -35,7 +39,9 @@ export async function startApi(
   { logger = silent, ...overrides }: Partial<HttpContext> & { logger?: Logger } = {},
 ) {
   const storage = await temporaryStorage(t)
-  const context = { ...createContext(storage), ...overrides }
+  const standard = createContext(storage)
+  const actors = withTerminalLogins(t, storage, standard)
+  const context = { ...standard, actors, ...overrides }
   const server = await openApi(context, { host: '127.0.0.1', port: 0, logger })
   t.after(() => server.stop(0))
   const url = `http://127.0.0.1:${server.port}`
@@ -65,7 +71,8 @@ export function createContext(storage: Storage): HttpContext {
       deployLimits: { fetchMs: 1000, buildMs: 1000, startMs: 1000 },
     },
     allowedHosts: (host) => /^(127\.0\.0\.1|localhost)(:\d+)?$/.test(host),
-    isServerToken: (secret) => secret === token,
+    isTrustedProxy: () => false,
+    ...openAccountPorts({ ...storage, serverToken: token }),
     ready: () => true,
     storage,
     actors: createActors(storage),
@@ -84,6 +91,23 @@ export function createContext(storage: Storage): HttpContext {
       image: (text) => parseImageReference(text).reference,
       registryHost: parseRegistryHost,
     },
+  }
+}
+
+/** Terminal logins run as they do in the daemon. */
+function withTerminalLogins(
+  t: TestContext,
+  storage: Storage,
+  { actors, terminalLogins }: HttpContext,
+): ActorPort {
+  const catalogue = { 'terminal-login': terminalLogin }
+  const supervisor = new Supervisor({ storage, catalogue, logger: silent })
+  supervisor.provide({ 'terminal-login': terminalLoginEffects({ storage, terminalLogins }) })
+  t.after(() => supervisor.stop(1000))
+  const portFor = (isLogin: boolean) => (isLogin ? supervisor : actors)
+  return {
+    spawn: (kind, ...rest) => portFor(kind === 'terminal-login').spawn(kind, ...rest),
+    send: (id, ...rest) => portFor(id.startsWith('cli-')).send(id, ...rest),
   }
 }
 

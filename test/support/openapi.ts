@@ -46,6 +46,12 @@ export function checkAnswer(method: string, path: string, status: number, body: 
   assert.ok(valid(body), `${method} ${template} ${status}: ${ajv.errorsText(valid.errors)}`)
 }
 
+/** Whether a request of this method and path needs a browser that is signed in. */
+export function needsSession(method: string, path: string): boolean {
+  const operation = document.paths[templateOf(path.split('?')[0]!)]?.[method.toLowerCase()]
+  return JSON.stringify(operation?.security) === '[{"session":[]}]'
+}
+
 /** The path of the document that a request's path belongs to; words win over parameters. */
 function templateOf(path: string): string {
   const fits = Object.keys(document.paths).filter((template) =>

@@ -1,5 +1,5 @@
 // The operations of the OpenAPI document, as somebody sees them who has nothing but the document.
-import { document } from './openapi.ts'
+import { document, needsSession } from './openapi.ts'
 
 /** A JSON Schema, read key by key. */
 export type Schema = Record<string, unknown>
@@ -19,6 +19,8 @@ export interface Operation {
   /** null when it takes none. */
   body: { type: string; schema: Schema } | null
   isPublic: boolean
+  /** No token will do. */
+  isForSession: boolean
   /** Its answer is an event stream. */
   streams: boolean
 }
@@ -45,6 +47,7 @@ function toOperation(method: string, path: string, described: Described): Operat
     parameters: described.parameters ?? [],
     body: body ? { type: body[0], schema: body[1].schema ?? {} } : null,
     isPublic: described.security.length === 0,
+    isForSession: needsSession(method, path),
     streams: contents.includes('text/event-stream'),
   }
 }

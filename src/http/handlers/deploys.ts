@@ -37,7 +37,7 @@ export function createDeploy(call: Call<ServiceParams, unknown, CreateDeploy>): 
     throw new Failure(
       'conflict',
       `${row.name} has nothing to deploy`,
-      'give it a repository or an image (PATCH with repo_url or image), or upload an archive',
+      `berth up ${row.name} uploads a folder; berth update gives it a repository or an image`,
     )
   }
   if (commit !== undefined && asked.source.kind !== 'git') {

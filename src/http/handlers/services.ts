@@ -157,7 +157,7 @@ function refuseReferred(storage: HttpStorage, { id, name }: ServiceRow): void {
   throw new Failure(
     'in_use',
     `${name} is referred to by ${names}`,
-    'use force=true to delete it anyway',
+    `berth delete ${name} --force deletes it anyway`,
     referrers,
   )
 }

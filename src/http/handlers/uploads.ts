@@ -46,7 +46,7 @@ function refuseUpload(row: ServiceRow): void {
   throw new Failure(
     'conflict',
     `${row.name} is made from its ${source}; archives are for services with neither repository nor image`,
-    'deploy it without an upload, or clear that setting first (PATCH with an empty text)',
+    `berth deploy ${row.name}, or clear that setting first (berth update with an empty text)`,
   )
 }
 

@@ -71,6 +71,7 @@ export const HistoryEntry = z
     phase: text,
   })
   .meta({ id: 'HistoryEntry', description: 'One transition of a chart.' })
+export type HistoryEntry = z.output<typeof HistoryEntry>
 
 export const DeployParams = z.object({ id: identifier.meta({ description: 'Id of a deploy.' }) })
 export type DeployParams = z.output<typeof DeployParams>

@@ -1,0 +1,130 @@
+// A terminal that asks to be connected: pending until the administrator answers, and not for long (section 3
+// of the API document, Terminal login request).
+// Mind: no secret is in here. The terminal's own is a hash; the token waits in memory, by this actor's id.
+import { assign, type SnapshotFrom, setup } from 'xstate'
+import { type SlotInput, type SlotOutput, slot } from './slot.ts'
+
+export const version = 1
+
+export const cleanups = ['revokeToken'] as const
+
+export interface TerminalLoginInput {
+  id: string
+  /** The life of the daemon that it belongs to: the next one forgets it. */
+  bootId: string
+  /** Shown by the terminal and by the page, to be compared. */
+  code: string
+  /** The name of the token. */
+  name: string
+  secretHash: string
+  /** Where the terminal asked from. */
+  address: string
+  at: string
+  expiresAt: string
+}
+
+interface TerminalLoginContext extends TerminalLoginInput {
+  tokenId: string | null
+}
+
+export type TerminalLoginEvent =
+  | { type: 'approve'; at: string; by: string }
+  | { type: 'deny'; at: string; by: string }
+  /** The terminal gets its token. */
+  | { type: 'collect'; at: string; by: string }
+  /** The terminal is told that it was denied. */
+  | { type: 'tell'; at: string; by: string }
+
+interface ExpiryInput extends SlotInput {
+  bootId: string
+  expiresAt: string
+}
+
+const login = setup({
+  types: {} as { context: TerminalLoginContext; input: TerminalLoginInput; events: TerminalLoginEvent },
+  actors: {
+    awaitExpiry: slot<ExpiryInput, SlotOutput>(),
+    issueToken: slot<SlotInput & { name: string }, SlotOutput & { tokenId: string }>(),
+    revokeToken: slot<SlotInput, SlotOutput>(),
+  },
+})
+
+const expiryOf = ({ context: { id, bootId, expiresAt } }: { context: TerminalLoginContext }) => ({
+  id,
+  bootId,
+  expiresAt,
+})
+
+export const machine = login.createMachine({
+  id: 'terminal-login',
+  context: ({ input }) => ({ ...input, tokenId: null }),
+  initial: 'pending',
+  states: {
+    pending: {
+      invoke: { id: 'awaitExpiry', src: 'awaitExpiry', input: expiryOf, onDone: 'expired' },
+      on: { approve: 'approved', deny: 'denied' },
+    },
+    approved: {
+      initial: 'issuing',
+      states: {
+        issuing: {
+          invoke: {
+            id: 'issueToken',
+            src: 'issueToken',
+            input: ({ context: { id, name } }) => ({ id, name }),
+            onDone: { target: 'waiting', actions: assign({ tokenId: ({ event }) => event.output.tokenId }) },
+          },
+        },
+        waiting: {
+          invoke: { id: 'awaitExpiry', src: 'awaitExpiry', input: expiryOf, onDone: '#revoking' },
+          on: { collect: '#collected' },
+        },
+      },
+    },
+    denied: {
+      invoke: { id: 'awaitExpiry', src: 'awaitExpiry', input: expiryOf, onDone: 'expired' },
+      on: { tell: 'told' },
+    },
+    revoking: {
+      id: 'revoking',
+      invoke: {
+        id: 'revokeToken',
+        src: 'revokeToken',
+        input: ({ context: { id } }) => ({ id }),
+        onDone: 'expired',
+      },
+    },
+    collected: { id: 'collected', type: 'final' },
+    told: { type: 'final' },
+    expired: { type: 'final' },
+  },
+})
+
+export type TerminalLoginSnapshot = SnapshotFrom<typeof machine>
+
+export function toRecord(snapshot: TerminalLoginSnapshot) {
+  const { id, bootId, code, name, secretHash, address, at, expiresAt, tokenId } = snapshot.context
+  return {
+    id,
+    status: statusOf(snapshot),
+    code,
+    name,
+    created_at: at,
+    expires_at: expiresAt,
+    boot_id: bootId,
+    secret_hash: secretHash,
+    address,
+    /** Set when the token can be collected. */
+    token_id: snapshot.matches({ approved: 'waiting' }) ? tokenId : null,
+  }
+}
+
+export type TerminalLoginRecord = ReturnType<typeof toRecord>
+
+function statusOf(snapshot: TerminalLoginSnapshot) {
+  if (snapshot.matches('pending')) return 'pending'
+  if (snapshot.matches('approved')) return 'approved'
+  if (snapshot.matches('denied')) return 'denied'
+  if (snapshot.matches('collected')) return 'collected'
+  return snapshot.matches('told') ? 'told' : 'expired'
+}

@@ -1,0 +1,157 @@
+// The administrator and the ways in: setup, sign-in, another password (section 5 of the API document).
+// Mind: what is checked first is part of the contract; whoever fails early has used up nothing.
+import { randomBytes, timingSafeEqual } from 'node:crypto'
+import type { AccountRow } from '../../storage/account.ts'
+import { hashSecret } from '../../storage/bearers.ts'
+import type { Storage } from '../../storage/index.ts'
+import type { SessionRow } from '../../storage/sessions.ts'
+import { Failure } from '../errors.ts'
+import type { Attempts } from './attempts.ts'
+import type { Passwords } from './passwords.ts'
+
+export interface Credentials {
+  /** Trimmed, in lower case. */
+  email: string
+  password: string
+}
+
+/** A browser that is signed in from now on. */
+export interface SignedIn {
+  account: AccountRow
+  session: SessionRow
+  /** Goes into the cookie, and is kept nowhere else. */
+  secret: string
+}
+
+export interface AdministratorParts {
+  storage: Pick<Storage, 'account' | 'attempts' | 'commit' | 'ids' | 'sessions' | 'setupCode'>
+  attempts: Attempts
+  passwords: Passwords
+  now?: () => number
+}
+
+const userAgentChars = 300
+
+/** A class, because setups wait for each other. */
+export class Administrator {
+  readonly #storage: AdministratorParts['storage']
+  readonly #attempts: Attempts
+  readonly #passwords: Passwords
+  readonly #now: () => number
+  #settingUp: Promise<unknown> = Promise.resolve()
+
+  constructor({ storage, attempts, passwords, now = Date.now }: AdministratorParts) {
+    this.#storage = storage
+    this.#attempts = attempts
+    this.#passwords = passwords
+    this.#now = now
+  }
+
+  get(): AccountRow | null {
+    return this.#storage.account.get()
+  }
+
+  /**
+   * In this order: an account is there, attempts are left, the code is right. Throws `already_set_up`,
+   * `too_many_attempts`, `invalid_setup_code`.
+   */
+  async checkSetupCode(code: string): Promise<void> {
+    this.#refuseSecond()
+    this.#attempts.check('setup_code')
+    if (isSame(code.trim(), this.#storage.setupCode.read() ?? '')) return
+    await this.#attempts.begin('setup_code')
+    throw new Failure(
+      'invalid_setup_code',
+      'this is not the setup code of this server',
+      'the server printed the link when it started; the code is in its data directory, in setup_code',
+    )
+  }
+
+  /** One at a time: of many, the first makes the account, the others learn of it. Throws `already_set_up`. */
+  setUp(credentials: Credentials, userAgent: string | undefined): Promise<SignedIn> {
+    const mine = this.#settingUp.then(() => this.#createAccount(credentials, userAgent))
+    this.#settingUp = mine.catch(() => undefined)
+    return mine
+  }
+
+  /** Throws `too_many_attempts`, `invalid_credentials`, and `conflict` while there is no account. */
+  async signIn({ email, password }: Credentials, userAgent: string | undefined): Promise<SignedIn> {
+    const account = this.get()
+    if (!account) {
+      const hint = 'open the setup link that the server printed when it started'
+      throw new Failure('conflict', 'this server has no account yet', hint)
+    }
+    const attempt = await this.#attempts.begin('sign_in')
+    const isKnown = account.email === email
+    if (!(await this.#passwords.fits(isKnown ? account.password_hash : null, password))) {
+      throw new Failure('invalid_credentials', 'the e-mail or the password is wrong')
+    }
+    const signedIn = await this.#storage.commit(() => {
+      this.#refuseReplaced(account)
+      return this.#openSession(account, userAgent)
+    })
+    await attempt.giveBack()
+    return signedIn
+  }
+
+  /** Ends all sessions but this one. Throws `too_many_attempts`, `invalid_credentials`. */
+  async changePassword(sessionId: string, current: string, next: string): Promise<void> {
+    const { account, sessions, commit } = this.#storage
+    const former = account.get()!
+    const attempt = await this.#attempts.begin('current_password')
+    if (!(await this.#passwords.fits(former.password_hash, current))) {
+      throw new Failure('invalid_credentials', 'the current password is wrong')
+    }
+    const passwordHash = await this.#passwords.hash(next)
+    await commit(() => {
+      this.#refuseReplaced(former)
+      account.setPassword(passwordHash)
+      for (const { id } of sessions.list()) if (id !== sessionId) sessions.drop(id)
+    })
+    await attempt.giveBack()
+  }
+
+  async #createAccount({ email, password }: Credentials, userAgent: string | undefined): Promise<SignedIn> {
+    this.#refuseSecond()
+    const { account, commit, ids, setupCode } = this.#storage
+    const password_hash = await this.#passwords.hash(password)
+    const made = { id: ids.newId('usr'), email, password_hash, created_at: this.#isoNow() }
+    const signedIn = await commit(() => {
+      account.create(made)
+      return this.#openSession(made, userAgent)
+    })
+    setupCode.remove()
+    return signedIn
+  }
+
+  /** Only inside a commit. */
+  #openSession(account: AccountRow, userAgent: string | undefined): SignedIn {
+    const at = this.#isoNow()
+    const user_agent = userAgent ? [...userAgent].slice(0, userAgentChars).join('') : null
+    const session = { id: this.#storage.ids.newId('ses'), created_at: at, last_used_at: at, user_agent }
+    const secret = `bths_${randomBytes(32).toString('base64url')}`
+    this.#storage.sessions.insert(secret, session)
+    return { account, session, secret }
+  }
+
+  #refuseSecond(): void {
+    if (!this.get()) return
+    throw new Failure('already_set_up', 'this server has its account already', 'sign in instead')
+  }
+
+  /** A password that was replaced while it was looked at opens nothing any more. Only inside a commit. */
+  #refuseReplaced({ password_hash }: AccountRow): void {
+    if (this.get()?.password_hash === password_hash) return
+    throw new Failure('invalid_credentials', 'the password was changed in the meantime')
+  }
+
+  #isoNow(): string {
+    return new Date(this.#now()).toISOString()
+  }
+}
+
+/** Hashed first: of equal length then, and nothing is the same as nothing at all. */
+function isSame(given: string, expected: string): boolean {
+  if (expected === '') return false
+  return timingSafeEqual(Buffer.from(hashSecret(given)), Buffer.from(hashSecret(expected)))
+}

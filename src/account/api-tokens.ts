@@ -1,0 +1,32 @@
+// API tokens: made once, shown once (sections 2 and 5 of the API document).
+import { randomBytes } from 'node:crypto'
+import type { Storage } from '../../storage/index.ts'
+import type { TokenRow } from '../../storage/tokens.ts'
+
+export interface NewToken {
+  id: string
+  name: string
+  at: string
+  /** null when it never ends by itself. */
+  expiresInDays: number | null
+}
+
+export interface MadeToken {
+  row: TokenRow
+  /** Shown to whoever asked for it, and kept nowhere. */
+  token: string
+}
+
+const dayMs = 24 * 60 * 60 * 1000
+
+export async function createToken(
+  storage: Pick<Storage, 'commit' | 'tokens'>,
+  { id, name, at, expiresInDays }: NewToken,
+): Promise<MadeToken> {
+  const token = `bth_${randomBytes(32).toString('base64url')}`
+  const expires_at =
+    expiresInDays === null ? null : new Date(Date.parse(at) + expiresInDays * dayMs).toISOString()
+  const row = { id, name, hint: token.slice(-4), created_at: at, expires_at, last_used_at: null }
+  await storage.commit(() => storage.tokens.insert(token, row))
+  return { row, token }
+}

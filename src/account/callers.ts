@@ -1,0 +1,81 @@
+// Who asks: what a secret that came with a request stands for (section 5 of the API document).
+// Mind: synchronous, a hash and a look into the store, so that a GET need not wait. Nothing is remembered in
+// memory: what ended on disk, by whomever, has ended.
+
+import { hashSecret } from '../../storage/bearers.ts'
+import type { Storage } from '../../storage/index.ts'
+import type { SessionRow } from '../../storage/sessions.ts'
+
+/** `id` tells callers apart without telling a secret. */
+export interface Caller {
+  kind: 'session' | 'token'
+  id: string
+}
+
+export interface Callers {
+  /** null for a token that is unknown, revoked or expired. */
+  byToken(secret: string): Caller | null
+  /** null for a session that is unknown or over. */
+  bySession(secret: string): Caller | null
+  /** Whether who asked then might still ask now. */
+  isValid(caller: Caller): boolean
+}
+
+export const sessionLifetimeMs = 30 * 24 * 60 * 60 * 1000
+const useNotedEveryMs = 60_000
+/** Of the server token, which is a file and no row. */
+export const serverCaller: Caller = { kind: 'token', id: 'server' }
+
+export function createCallers(
+  storage: Pick<Storage, 'serverToken' | 'sessions' | 'tokens'>,
+  now: () => number = Date.now,
+): Callers {
+  const { sessions, tokens } = storage
+  const serverHash = hashSecret(storage.serverToken)
+  const noting = new Set<string>()
+
+  /** Not waited for: whoever asks has nothing of it, and a disk that is full must not sign anybody out. */
+  function noteUse(rows: typeof sessions | typeof tokens, id: string, last: string | null): void {
+    if (noting.has(id) || (last !== null && now() - Date.parse(last) < useNotedEveryMs)) return
+    noting.add(id)
+    const noted = rows.touch(id, new Date(now()).toISOString())
+    noted.catch(() => undefined).finally(() => noting.delete(id))
+  }
+
+  function byToken(secret: string): Caller | null {
+    if (secret === '') return null
+    if (hashSecret(secret) === serverHash) return serverCaller
+    const token = tokens.bySecret(secret)
+    if (!token || isExpired(token, now())) return null
+    noteUse(tokens, token.id, token.last_used_at)
+    return { kind: 'token', id: token.id }
+  }
+
+  function bySession(secret: string): Caller | null {
+    const session = sessions.bySecret(secret)
+    if (!session || now() >= sessionEndMs(session)) return null
+    noteUse(sessions, session.id, session.last_used_at)
+    return { kind: 'session', id: session.id }
+  }
+
+  function isValid({ kind, id }: Caller): boolean {
+    if (id === serverCaller.id) return true
+    if (kind === 'session') {
+      const session = sessions.byId(id)
+      return session !== null && now() < sessionEndMs(session)
+    }
+    const token = tokens.byId(id)
+    return token !== null && !isExpired(token, now())
+  }
+
+  return { byToken, bySession, isValid }
+}
+
+/** When a session ends unless it is used before, in ms since 1970. */
+export function sessionEndMs({ last_used_at }: Pick<SessionRow, 'last_used_at'>): number {
+  return Date.parse(last_used_at) + sessionLifetimeMs
+}
+
+export function isExpired({ expires_at }: { expires_at: string | null }, nowMs: number): boolean {
+  return expires_at !== null && nowMs >= Date.parse(expires_at)
+}

@@ -1,0 +1,10 @@
+// What a password must be like (decisions "Account"): counted in characters, not in bytes.
+
+export const passwordChars = { least: 8, most: 1024 } as const
+
+export const passwordRule = `must have ${passwordChars.least} to ${passwordChars.most} characters`
+
+export function isPassword(text: string): boolean {
+  const length = [...text].length
+  return length >= passwordChars.least && length <= passwordChars.most && !/\p{Surrogate}/u.test(text)
+}

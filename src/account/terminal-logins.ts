@@ -1,0 +1,36 @@
+// What terminal logins keep in memory alone: a restart is meant to forget it.
+import { randomBytes } from 'node:crypto'
+import { TooSoon } from '../errors.ts'
+
+const leastBetweenPollsMs = 1000
+const pollsKept = 1000
+
+export interface TerminalLogins {
+  /** Names this life of the daemon: those of others are forgotten. */
+  readonly bootId: string
+  /** Tokens of approved ones, by the login's id, until they are collected. */
+  readonly uncollected: Map<string, string>
+  /** Addresses of those that are being made and are in no index yet, by id. */
+  readonly starting: Map<string, string>
+  /** Throws `slow_down` for whoever polls without a pause. */
+  notePoll(id: string): void
+}
+
+export function createTerminalLogins(now: () => number = () => performance.now()): TerminalLogins {
+  const polls = new Map<string, number>()
+  return {
+    bootId: randomBytes(8).toString('hex'),
+    uncollected: new Map(),
+    starting: new Map(),
+    notePoll(id) {
+      const last = polls.get(id) ?? Number.NEGATIVE_INFINITY
+      if (now() - last < leastBetweenPollsMs) {
+        throw new TooSoon('slow_down', 'this terminal polls too often', 2)
+      }
+      polls.delete(id)
+      polls.set(id, now())
+      // The oldest first: maps keep the order in which they were filled.
+      if (polls.size > pollsKept) polls.delete(polls.keys().next().value!)
+    },
+  }
+}

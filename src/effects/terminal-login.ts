@@ -1,0 +1,42 @@
+// The effects of a terminal login: it expires, its token is made, and revoked when nobody collects it.
+import type { Effects } from '../../machines/slot.ts'
+import type { machine } from '../../machines/terminal-login.ts'
+import { createToken } from '../account/api-tokens.ts'
+import { type Host, isoNow } from './host.ts'
+import { sleep } from './waiting.ts'
+
+export type LoginHost = Pick<Host, 'terminalLogins'> & {
+  storage: Pick<Host['storage'], 'commit' | 'tokens'>
+}
+
+export function terminalLoginEffects(host: LoginHost): Effects<typeof machine> {
+  const { storage } = host
+  const { bootId: currentBootId, uncollected } = host.terminalLogins
+  return {
+    /** A login of an earlier life of the daemon has expired: nobody could collect its token any more. */
+    async awaitExpiry({ bootId, expiresAt }, signal) {
+      const remainingMs = Date.parse(expiresAt) - Date.now()
+      if (bootId === currentBootId && remainingMs > 0) await sleep(remainingMs, signal)
+      return { at: isoNow() }
+    },
+
+    async issueToken({ id, name }) {
+      const at = isoNow()
+      const tokenId = tokenIdOf(id)
+      const { token } = await createToken(storage, { id: tokenId, name, at, expiresInDays: null })
+      uncollected.set(id, token)
+      return { at, tokenId }
+    },
+
+    async revokeToken({ id }) {
+      uncollected.delete(id)
+      await storage.tokens.remove(tokenIdOf(id))
+      return { at: isoNow() }
+    },
+  }
+}
+
+/** Follows from the login's: begun again after a crash, it replaces what it had made. */
+function tokenIdOf(id: string): string {
+  return id.replace(/^cli-/, 'tok-')
+}

@@ -1,0 +1,67 @@
+// The account and the ways in and out (section 4 of the API document, Account).
+import type { SignedIn } from '../../account/administrator.ts'
+import { callerOf } from '../auth.ts'
+import type { HttpContext } from '../context.ts'
+import { clearedCookie, sessionCookie, sessionSecretOf } from '../cookies.ts'
+import { originOf } from '../origin.ts'
+import { type Call, WithHeaders } from '../route.ts'
+import {
+  type AuthStatus,
+  type ChangePassword,
+  type Login,
+  NewAccount,
+  type Setup,
+} from '../schemas/account.ts'
+import { validate } from '../validation.ts'
+
+type Asking = Pick<Call, 'context' | 'request'>
+
+export function authStatus({ context, request }: Asking): AuthStatus {
+  const caller = callerOf(context, request)
+  return statusFor(context, caller?.kind ?? null)
+}
+
+export async function setUp(call: Call<unknown, unknown, Setup>): Promise<WithHeaders<AuthStatus>> {
+  return signedIn(call, await signUp(call, call.body))
+}
+
+/** Looks at the code first, then at the rest. */
+export async function signUp({ context, request }: Asking, { code, ...given }: Setup): Promise<SignedIn> {
+  await context.administrator.checkSetupCode(code)
+  const account = validate(NewAccount, given) as NewAccount
+  return context.administrator.setUp(account, request.headers.get('user-agent'))
+}
+
+export async function login(call: Call<unknown, unknown, Login>): Promise<WithHeaders<AuthStatus>> {
+  const { context, request, body } = call
+  return signedIn(call, await context.administrator.signIn(body, request.headers.get('user-agent')))
+}
+
+export async function logout(call: Asking & Pick<Call, 'streams'>): Promise<WithHeaders<undefined>> {
+  const origin = originOf(call.context, call.request)
+  const secret = sessionSecretOf(call.request, origin)
+  const session = secret === null ? null : call.context.storage.sessions.bySecret(secret)
+  if (session) await call.context.storage.sessions.remove(session.id)
+  call.streams.check()
+  return new WithHeaders(undefined, [clearedCookie(origin)])
+}
+
+export async function changePassword(
+  call: Pick<Call<unknown, unknown, ChangePassword>, 'body' | 'caller' | 'context' | 'streams'>,
+): Promise<undefined> {
+  const { current_password, new_password } = call.body
+  await call.context.administrator.changePassword(call.caller!.id, current_password, new_password)
+  call.streams.check()
+}
+
+function signedIn({ context, request }: Asking, { secret }: SignedIn): WithHeaders<AuthStatus> {
+  return new WithHeaders(statusFor(context, 'session'), [sessionCookie(originOf(context, request), secret)])
+}
+
+/** Only a session is told whose it is: the e-mail is nobody else's business. */
+function statusFor({ administrator }: HttpContext, auth: AuthStatus['auth']): AuthStatus {
+  const account = administrator.get()
+  const { id, email, created_at } = account ?? {}
+  const isShown = auth === 'session' && id && email && created_at
+  return { auth, setup_required: account === null, user: isShown ? { id, email, created_at } : null }
+}

@@ -1,0 +1,162 @@
+// Terminal logins: a terminal asks, the administrator answers on a page, the terminal polls (section 4 of the
+// API document).
+// Mind: to whoever asks, one that is over is as unknown as one that never was.
+import { createHash, randomBytes, randomInt, timingSafeEqual } from 'node:crypto'
+import type { TerminalLoginInput, TerminalLoginRecord } from '../../../machines/terminal-login.ts'
+import { Failure, TooSoon } from '../../errors.ts'
+import type { HttpContext } from '../context.ts'
+import { clientAddressOf } from '../origin.ts'
+import type { Call } from '../route.ts'
+import type {
+  PolledTerminalLogin,
+  PollTerminalLogin,
+  StartedTerminalLogin,
+  StartTerminalLogin,
+  TerminalLogin,
+  TerminalLoginParams,
+} from '../schemas/terminal-login.ts'
+
+const lifetimeSeconds = 600
+const intervalSeconds = 2
+const openAtMost = { all: 100, perAddress: 10 }
+const generalName = 'berth in a terminal'
+/** Of what looks alike at most one: 0 O Q D, 1 I L, 2 Z, 5 S, 8 B, G 6, U V. */
+const codeLetters = 'ACEFHJKMNPRTWXY34679'
+
+export async function startTerminalLogin(
+  call: Pick<Call<unknown, unknown, StartTerminalLogin>, 'body' | 'context' | 'request'>,
+): Promise<StartedTerminalLogin> {
+  const { context, request, body } = call
+  if (!context.administrator.get()) {
+    const hint = 'open the setup link that the server printed when it started'
+    throw new Failure('conflict', 'this server has no account yet', hint)
+  }
+  const address = clientAddressOf(context, request)
+  refuseCrowd(context, address)
+  const now = Date.now()
+  const secret = randomBytes(32).toString('base64url')
+  const input: TerminalLoginInput = {
+    id: context.storage.ids.newId('cli'),
+    bootId: context.terminalLogins.bootId,
+    code: newCode(),
+    name: body.name || generalName,
+    secretHash: hashOf(secret),
+    address,
+    at: new Date(now).toISOString(),
+    expiresAt: new Date(now + lifetimeSeconds * 1000).toISOString(),
+  }
+  const { id, code } = input
+  context.terminalLogins.starting.set(id, address)
+  await context.actors.spawn('terminal-login', id, input).finally(() => {
+    context.terminalLogins.starting.delete(id)
+  })
+  return { id, code, secret, expires_in: lifetimeSeconds, interval: intervalSeconds }
+}
+
+export function getTerminalLogin({
+  context,
+  params,
+}: Pick<Call<TerminalLoginParams>, 'context' | 'params'>): TerminalLogin {
+  return toTerminalLogin(find(context, params.id))
+}
+
+export const approveTerminalLogin = answerWith('approve')
+export const denyTerminalLogin = answerWith('deny')
+
+/** The token is handed over once; being denied is told once. */
+export async function pollTerminalLogin(
+  call: Pick<Call<TerminalLoginParams, unknown, PollTerminalLogin>, 'body' | 'context' | 'params'>,
+): Promise<PolledTerminalLogin> {
+  const { context, params, body } = call
+  const record = find(context, params.id)
+  if (!isSame(hashOf(body.secret), record.secret_hash)) {
+    throw new Failure('invalid_secret', 'this is not the secret of this terminal login')
+  }
+  context.terminalLogins.notePoll(record.id)
+  if (record.status === 'denied') {
+    await settle(context, record.id, 'tell')
+    return { status: 'denied' }
+  }
+  if (record.token_id === null) return { status: 'pending' }
+  await settle(context, record.id, 'collect')
+  const token = context.terminalLogins.uncollected.get(record.id)
+  context.terminalLogins.uncollected.delete(record.id)
+  if (token === undefined) throw unknownLogin()
+  return { status: 'approved', token }
+}
+
+function answerWith(type: 'approve' | 'deny') {
+  return async ({
+    context,
+    params,
+  }: Pick<Call<TerminalLoginParams>, 'context' | 'params'>): Promise<TerminalLogin> => {
+    find(context, params.id)
+    return toTerminalLogin(await settle(context, params.id, type))
+  }
+}
+
+/** Throws `not_found` when somebody else was quicker. */
+async function settle(context: HttpContext, id: string, type: string): Promise<TerminalLoginRecord> {
+  const event = { type, at: new Date().toISOString(), by: 'the administrator' }
+  const { applied, record } = await context.actors.send(id, event)
+  if (!applied) throw unknownLogin()
+  return record as unknown as TerminalLoginRecord
+}
+
+/** Throws `not_found` also for one that has expired, is over, or belongs to an earlier life of the daemon. */
+function find(context: HttpContext, id: string): TerminalLoginRecord {
+  const record = id.startsWith('cli-') ? context.storage.actors.record(id) : null
+  if (!record || !isOpen(context, record as unknown as TerminalLoginRecord)) throw unknownLogin()
+  return record as unknown as TerminalLoginRecord
+}
+
+function isOpen({ terminalLogins }: HttpContext, record: TerminalLoginRecord): boolean {
+  const isWaiting = ['pending', 'approved', 'denied'].includes(record.status)
+  return isWaiting && record.boot_id === terminalLogins.bootId && Date.parse(record.expires_at) > Date.now()
+}
+
+/** Nobody has shown anything yet: whoever asks without end must not fill the disk. */
+function refuseCrowd({ storage: { actors }, terminalLogins }: HttpContext, address: string): void {
+  const records = [...actors.active('terminal-login')].map(({ id }) => actors.record(id))
+  const open = records.filter((record) => record !== null) as unknown as TerminalLoginRecord[]
+  const own = open.filter((record) => record.address === address)
+  // By id: for a moment one is both being made and in the index.
+  const addresses = new Map([
+    ...terminalLogins.starting,
+    ...open.map((one) => [one.id, one.address] as const),
+  ])
+  const isCrowded = addresses.size >= openAtMost.all
+  const isOwnCrowd = [...addresses.values()].filter((one) => one === address).length >= openAtMost.perAddress
+  if (!isCrowded && !isOwnCrowd) return
+  const ends = (isCrowded ? open : own).map(({ expires_at }) => Date.parse(expires_at))
+  const waitMs = Math.min(lifetimeSeconds * 1000, ...ends.map((end) => end - Date.now()))
+  const message = 'too many terminals wait to be connected'
+  const hint = 'wait until one of them is over: each lasts ten minutes at most'
+  throw new TooSoon('too_many_attempts', message, Math.max(1, Math.ceil(waitMs / 1000)), hint)
+}
+
+function toTerminalLogin(record: TerminalLoginRecord): TerminalLogin {
+  const { id, code, name, status, created_at, expires_at } = record
+  return { id, code, name, status: status as TerminalLogin['status'], created_at, expires_at }
+}
+
+function newCode(): string {
+  const letters = Array.from({ length: 8 }, () => codeLetters[randomInt(codeLetters.length)])
+  return `${letters.slice(0, 4).join('')}-${letters.slice(4).join('')}`
+}
+
+function unknownLogin(): Failure {
+  return new Failure(
+    'not_found',
+    'there is no such terminal login, or it is over',
+    'ask again from the terminal',
+  )
+}
+
+function hashOf(secret: string): string {
+  return createHash('sha256').update(secret).digest('hex')
+}
+
+function isSame(one: string, other: string): boolean {
+  return timingSafeEqual(Buffer.from(one), Buffer.from(other))
+}

@@ -1,0 +1,122 @@
+// How `/account` looks.
+import type { Page } from '../route.ts'
+import type { Session } from '../schemas/session.ts'
+import type { CreatedToken, Token } from '../schemas/token.ts'
+import { browserOf } from './browser.ts'
+import { type Field, fieldsOf, newPasswordField, passwordField } from './fields.ts'
+import { type Html, html } from './html.ts'
+import type { Form } from './input.ts'
+import { pageOf } from './layout.ts'
+import { alertOf, type Refusal } from './refusal.ts'
+import { timeOf } from './words.ts'
+
+interface Facts {
+  email: string
+  sessions: Session[]
+  tokens: Token[]
+}
+
+/** What came of the form that was just sent. */
+export interface Outcome {
+  created?: CreatedToken
+  done?: string
+  refusal?: Refusal
+  typed?: Form
+}
+
+export function accountPage({ email, sessions, tokens }: Facts, outcome: Outcome): Page {
+  const { created, done, refusal = null, typed = {} } = outcome
+  const body = html`<h1>Account</h1>
+<p class="lead">Signed in as <strong>${email}</strong></p>
+${alertOf(refusal)}
+${done ? html`<div class="done" role="status"><p><strong>${done}</strong></p></div>` : null}
+${created ? newToken(created) : null}
+${tokenSection(tokens, typed, refusal)}
+${sessionSection(sessions)}
+${passwordSection(email, refusal)}`
+  const corner = formFor('sign-out', html`<button class="second">Sign out</button>`)
+  return pageOf({ title: 'Account', body, refusal, corner, isWide: true })
+}
+
+/** `act` is one of those that the account knows. */
+function formFor(act: string, content: Html): Html {
+  return html`<form method="post"><input type="hidden" name="act" value="${act}">${content}</form>`
+}
+
+function newToken({ api_token: { name }, token }: CreatedToken): Html {
+  return html`<div class="done" role="status">
+<p><strong>The token <bdi>${name}</bdi> is made.</strong> Copy it now: it is shown only here.</p>
+<p class="command"><code>${token}</code></p>
+</div>`
+}
+
+function tokenSection(tokens: Token[], typed: Form, refusal: Refusal | null): Html {
+  const fields: Field[] = [
+    { name: 'name', label: 'Name', autocomplete: 'off', value: typed.name },
+    {
+      name: 'expires_in_days',
+      label: 'Days until it ends',
+      type: 'number',
+      autocomplete: 'off',
+      value: typed.expires_in_days,
+      isOptional: true,
+    },
+  ]
+  return html`<section aria-labelledby="tokens">
+<h2 id="tokens">API tokens</h2>
+<p>For scripts, CI and terminals. A token can do everything but manage this account.</p>
+${tokens.length > 0 ? html`<ul>${tokens.map(tokenRow)}</ul>` : null}
+${formFor('create-token', html`${fieldsOf(fields, refusal, false)}<button>Create a token</button>`)}
+</section>`
+}
+
+/** It asks once more: what is revoked does not come back. */
+function tokenRow({ id, name, hint, created_at, expires_at, last_used_at }: Token): Html {
+  const revoke = html`<input type="hidden" name="id" value="${id}">
+<p>Whoever uses it is refused at once.</p><button class="danger">Revoke it</button>`
+  return html`<li>
+<p><strong><bdi>${name}</bdi></strong> <span class="quiet">…${hint}</span></p>
+<p class="quiet">Made ${timeOf(created_at)},
+${last_used_at ? html`last used ${timeOf(last_used_at)}` : 'never used'},
+${expires_at ? html`ends ${timeOf(expires_at)}` : 'never ends'}</p>
+<details><summary>Revoke …</summary>${formFor('revoke-token', revoke)}</details>
+</li>`
+}
+
+function sessionSection(sessions: Session[]): Html {
+  return html`<section aria-labelledby="sessions">
+<h2 id="sessions">Sessions</h2>
+<p>The browsers that are signed in.</p>
+<ul>${sessions.map(sessionRow)}</ul>
+</section>`
+}
+
+function sessionRow({ id, created_at, last_used_at, user_agent, current }: Session): Html {
+  const end = html`<input type="hidden" name="id" value="${id}"><button class="second">End</button>`
+  return html`<li class="row">
+<div>
+<p><strong>${browserOf(user_agent)}</strong>${current ? html` <span class="tag">this one</span>` : null}</p>
+<p class="quiet">Signed in ${timeOf(created_at)}, last used ${timeOf(last_used_at)}</p></div>
+${current ? null : formFor('end-session', end)}
+</li>`
+}
+
+function passwordSection(email: string, refusal: Refusal | null): Html {
+  const fields: Field[] = [
+    {
+      ...passwordField,
+      name: 'current_password',
+      label: 'Current password',
+      autocomplete: 'current-password',
+    },
+    { ...newPasswordField, name: 'new_password', label: 'New password' },
+  ]
+  // Tells password managers whose it is; it has no name and is not sent.
+  const username = html`<input type="text" autocomplete="username" value="${email}" hidden readonly>`
+  const content = html`${username}${fieldsOf(fields, refusal, false)}<button>Change the password</button>`
+  return html`<section aria-labelledby="password">
+<h2 id="password">Password</h2>
+<p>Another one ends all other sessions. Tokens stay.</p>
+${formFor('change-password', content)}
+</section>`
+}

@@ -1,0 +1,86 @@
+// `/account`: who is signed in, where else, and with which tokens. Each of its forms says which act it asks
+// for.
+// Mind: what can be said only once (a new token) is the answer itself; all else is a redirect to what is now.
+import { Failure } from '../../errors.ts'
+import * as account from '../handlers/account.ts'
+import * as sessions from '../handlers/sessions.ts'
+import * as tokens from '../handlers/tokens.ts'
+import type { Page } from '../route.ts'
+import { ChangePassword } from '../schemas/account.ts'
+import { SessionParams } from '../schemas/session.ts'
+import { CreateToken, TokenParams } from '../schemas/token.ts'
+import { validate } from '../validation.ts'
+import { accountPage, type Outcome } from './account-page.ts'
+import type { Form } from './input.ts'
+import { accountPath, redirect } from './layout.ts'
+import { atField, refusalOf } from './refusal.ts'
+import type { SignedInCall } from './signed-in.ts'
+
+type FormCall = SignedInCall<unknown, Form>
+type Act = (call: FormCall) => Promise<Page>
+
+export function showAccount(call: SignedInCall): Page {
+  return pageFor(call, {})
+}
+
+export async function changeAccount(call: FormCall): Promise<Page> {
+  const act = acts.get(call.body.act ?? '')
+  if (!act) throw new Failure('invalid_request', 'the form does not say what to do')
+  try {
+    return await act(call)
+  } catch (error) {
+    const refusal = refusalOf(error, call)
+    const isAtPassword = refusal.code === 'invalid_credentials'
+    return pageFor(call, {
+      refusal: isAtPassword ? atField(refusal, 'current_password') : refusal,
+      typed: call.body,
+    })
+  }
+}
+
+const acts = new Map<string, Act>([
+  ['sign-out', signOut],
+  ['end-session', endSession],
+  ['create-token', createToken],
+  ['revoke-token', revokeToken],
+  ['change-password', changePassword],
+])
+
+async function signOut(call: FormCall): Promise<Page> {
+  const { headers } = await account.logout(call)
+  return redirect('/login', headers)
+}
+
+async function endSession(call: FormCall): Promise<Page> {
+  const { id } = call.body
+  const params = validate(SessionParams, { id }) as SessionParams
+  const { headers } = await sessions.deleteSession({ ...call, params })
+  return redirect(accountPath, headers)
+}
+
+async function createToken(call: FormCall): Promise<Page> {
+  const { name, expires_in_days: days } = call.body
+  const asked = { name, expires_in_days: days ? Number(days) : null }
+  const body = validate(CreateToken, asked) as CreateToken
+  return pageFor(call, { created: await tokens.createToken({ ...call, body }) })
+}
+
+async function revokeToken(call: FormCall): Promise<Page> {
+  const { id } = call.body
+  const params = validate(TokenParams, { id }) as TokenParams
+  await tokens.deleteToken({ ...call, params })
+  return redirect(accountPath)
+}
+
+async function changePassword(call: FormCall): Promise<Page> {
+  const { current_password, new_password } = call.body
+  const body = validate(ChangePassword, { current_password, new_password }) as ChangePassword
+  await account.changePassword({ ...call, body })
+  return pageFor(call, { done: 'The password is changed, and every other session has ended.' })
+}
+
+function pageFor(call: SignedInCall, outcome: Outcome): Page {
+  const { email } = call.context.administrator.get()!
+  const facts = { email, sessions: sessions.listSessions(call), tokens: tokens.listTokens(call) }
+  return accountPage(facts, outcome)
+}

@@ -1,0 +1,15 @@
+// The page for a request that failed, for who looks at it in a browser: the same words as the problem answer.
+import type { Problem } from '../problem.ts'
+import { html } from './html.ts'
+import { pageOf } from './layout.ts'
+import { sentence } from './words.ts'
+
+/** As HTML. */
+export function failurePage({ title, detail, hint, status, request_id }: Problem): string {
+  const body = html`<h1>${title}</h1>
+<p>${sentence(detail)}</p>
+${hint === undefined ? null : html`<p>${sentence(hint)}</p>`}
+<p><a class="button" href="/">To the start page</a></p>
+<p class="quiet">${status} · <code>${request_id}</code></p>`
+  return pageOf({ title, body }).html
+}

@@ -1,0 +1,65 @@
+// The fields of a form: label, input, what to mind, what is wrong.
+// Mind: what will do, the server says: the browser knows only what must be there. Its own rules for an e-mail
+// address are others, and it would change some.
+import { Setup } from '../schemas/account.ts'
+import { attributesOf, type Html, html } from './html.ts'
+import type { Refusal } from './refusal.ts'
+
+export interface Field {
+  name: string
+  label: string
+  /** Without it text. */
+  type?: 'password' | 'number'
+  /** What password managers and phones go by. */
+  autocomplete: string
+  inputMode?: 'email' | 'numeric'
+  value?: string | undefined
+  hint?: string
+  isOptional?: true
+}
+
+/** `isFocused`: the first one that is wrong, else the first one that is empty, is ready to be typed into. */
+export function fieldsOf(fields: readonly Field[], refusal: Refusal | null, isFocused: boolean): Html[] {
+  const wrong = fields.find(({ name }) => refusal?.fields.has(name))
+  const focused = wrong ?? (isFocused ? fields.find(({ value }) => !value) : undefined)
+  return fields.map((field) => fieldOf(field, refusal?.fields.get(field.name) ?? null, field === focused))
+}
+
+function fieldOf(field: Field, problem: string | null, isFocused: boolean): Html {
+  const { name, label, type = 'text', autocomplete, inputMode, value, hint, isOptional } = field
+  const note = problem ?? hint
+  const attributes = attributesOf({
+    id: name,
+    name,
+    type,
+    value: value || undefined,
+    autocomplete,
+    inputmode: inputMode,
+    autocapitalize: 'none',
+    spellcheck: 'false',
+    required: !isOptional,
+    autofocus: isFocused,
+    'aria-describedby': note && `${name}-note`,
+    'aria-invalid': problem ? 'true' : undefined,
+  })
+  return html`<div class="field">
+<label for="${name}">${label}${isOptional ? html` <span class="quiet">optional</span>` : null}</label>
+<input ${attributes}>
+${note ? html`<p class="${problem ? 'problem' : 'hint'}" id="${name}-note">${note}</p>` : null}
+</div>`
+}
+
+export const emailField = {
+  name: 'email',
+  label: 'E-mail',
+  autocomplete: 'username',
+  inputMode: 'email',
+} as const satisfies Field
+
+export const passwordField = { name: 'password', label: 'Password', type: 'password' } as const
+
+export const newPasswordField = {
+  type: 'password',
+  autocomplete: 'new-password',
+  hint: Setup.shape.password.meta()!.description!,
+} as const

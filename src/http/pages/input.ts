@@ -1,0 +1,15 @@
+// What pages are asked with. A query may hold more than this; a form is looked at by the rules of the API.
+import { z } from 'zod'
+
+/** The fields as they were typed, by name. */
+export const Form = z.record(z.string(), z.string())
+export type Form = z.output<typeof Form>
+
+export const SetupQuery = z.object({ code: z.string().optional(), next: z.string().optional() })
+export type SetupQuery = z.output<typeof SetupQuery>
+
+export const LoginQuery = z.object({ next: z.string().optional() })
+export type LoginQuery = z.output<typeof LoginQuery>
+
+export const TerminalLoginQuery = z.object({ id: z.string().optional() })
+export type TerminalLoginQuery = z.output<typeof TerminalLoginQuery>

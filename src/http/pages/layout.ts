@@ -1,0 +1,60 @@
+// The frame around every page, and the way from one page to another.
+// Mind: no script, nothing from elsewhere, no styles within: the headers of a page forbid them.
+import { Page } from '../route.ts'
+import type { HeaderList } from '../server.ts'
+import { type Html, html } from './html.ts'
+import { mark } from './mark.ts'
+
+interface Content {
+  title: string
+  body: Html
+  /** Why it is not what was asked for; without it the status is 200. */
+  refusal?: { status: number; headers: HeaderList } | null
+  head?: Html | null
+  /** Beside the name of Berth. */
+  corner?: Html | null
+  /** For what needs the room: lists. */
+  isWide?: boolean
+}
+
+export function pageOf({ title, body, refusal, head = null, corner = null, isWide = false }: Content): Page {
+  const page = html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="robots" content="noindex">
+<title>${title} – Berth</title>
+<link rel="icon" type="image/svg+xml" href="/berth.svg">
+<link rel="stylesheet" href="/berth.css">
+${head}
+</head>
+<body class="${isWide ? 'wide' : 'narrow'}">
+<header><a class="brand" href="/">${mark}Berth</a>${corner}</header>
+<main>
+${body}
+</main>
+</body>
+</html>
+`
+  return new Page(refusal?.status ?? 200, page.text, refusal?.headers)
+}
+
+/** `path` is one of ours. */
+export function redirect(path: string, headers: HeaderList = []): Page {
+  return new Page(303, '', [['Location', path], ...headers])
+}
+
+export const accountPath = '/account'
+
+/** A path of this server, as a link asked for it; the account for anything that could lead elsewhere. */
+export function ownPath(asked: string | undefined): string {
+  // Browsers read a backslash as a slash and skip tabs: only what is plain goes into the address bar.
+  return asked !== undefined && /^\/(?![/\\])[!-[\]-~]*$/.test(asked) ? asked : accountPath
+}
+
+/** `path?next=…`, or just the path when it leads to the account anyway. */
+export function withNext(path: string, next: string): string {
+  return next === accountPath ? path : `${path}?${new URLSearchParams({ next })}`
+}

@@ -1,0 +1,57 @@
+// `/login`: signs a browser in, and leads on to where it wanted to go.
+import { sessionCookie } from '../cookies.ts'
+import { originOf } from '../origin.ts'
+import type { Call, Page } from '../route.ts'
+import { Login } from '../schemas/account.ts'
+import { validate } from '../validation.ts'
+import { emailField, fieldsOf, passwordField } from './fields.ts'
+import { html } from './html.ts'
+import type { Form, LoginQuery } from './input.ts'
+import { ownPath, pageOf, redirect, withNext } from './layout.ts'
+import { alertOf, type Refusal, refusalOf } from './refusal.ts'
+import { sessionOf } from './signed-in.ts'
+
+type Asking = Call<unknown, LoginQuery>
+
+export function showLogin(call: Asking): Page {
+  if (!call.context.administrator.get()) return noAccount(call.query, null)
+  return sessionOf(call) ? redirect(ownPath(call.query.next)) : loginPage(call, {}, null)
+}
+
+export async function submitLogin(call: Call<unknown, LoginQuery, Form>): Promise<Page> {
+  const { context, request, query, body } = call
+  const { email, password } = body
+  try {
+    const login = validate(Login, { email, password }) as Login
+    const { secret } = await context.administrator.signIn(login, request.headers.get('user-agent'))
+    return redirect(ownPath(query.next), [sessionCookie(originOf(context, request), secret)])
+  } catch (error) {
+    const refusal = refusalOf(error, call)
+    if (!context.administrator.get()) return noAccount(query, refusal)
+    return loginPage(call, body, refusal)
+  }
+}
+
+function loginPage({ context, request }: Asking, typed: Form, refusal: Refusal | null): Page {
+  const fields = [
+    { ...emailField, value: typed.email },
+    { ...passwordField, autocomplete: 'current-password' },
+  ]
+  const body = html`<h1>Sign in</h1>
+<p class="lead">to <strong>${originOf(context, request).host}</strong></p>
+${alertOf(refusal)}
+<form method="post">
+${fieldsOf(fields, refusal, true)}
+<button>Sign in</button>
+</form>
+<p class="quiet">Forgotten? On the server, <code>berthd reset-password</code> sets another password.</p>`
+  return pageOf({ title: 'Sign in', body, refusal })
+}
+
+function noAccount({ next }: LoginQuery, refusal: Refusal | null): Page {
+  const body = html`<h1>No account yet</h1>
+<p class="lead">When this server started, it printed a link that makes the account. Open that link.</p>
+<p>The link’s code is in the server’s data directory too, in the file <code>setup_code</code>.</p>
+<p><a class="button" href="${withNext('/setup', ownPath(next))}">I have the code</a></p>`
+  return pageOf({ title: 'No account yet', body, refusal })
+}

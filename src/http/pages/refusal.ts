@@ -1,0 +1,47 @@
+// Why a form was refused, as its own page shows it: in words above it, or beside the field that it is about.
+import { codeOf, Failure, TooSoon } from '../../errors.ts'
+import { toProblem } from '../problem.ts'
+import type { Call } from '../route.ts'
+import type { HeaderList } from '../server.ts'
+import { type Html, html } from './html.ts'
+import { sentence, waitOf } from './words.ts'
+
+export interface Refusal {
+  code: string
+  status: number
+  headers: HeaderList
+  /** Sentences; none when the fields say it all. */
+  words: string[]
+  /** A sentence for each field that will not do, by its name. */
+  fields: Map<string, string>
+}
+
+/** Throws what is nobody's doing: it is logged, and has a page of its own. */
+export function refusalOf(error: unknown, { requestId }: Pick<Call, 'requestId'>): Refusal {
+  const { body, headers } = toProblem(error, requestId)
+  if (!(error instanceof Failure) || body.status >= 500) throw error
+  const fields = new Map(error.details?.map(({ path, message }) => [path, sentence(message)]))
+  const words = fields.size > 0 ? [] : wordsOf(error)
+  return { code: codeOf(error), status: body.status, headers, words, fields }
+}
+
+/** The same refusal, said of a field. */
+export function atField(refusal: Refusal, name: string): Refusal {
+  return { ...refusal, words: [], fields: new Map([[name, refusal.words.join(' ')]]) }
+}
+
+function wordsOf(error: Failure): string[] {
+  const words =
+    error instanceof TooSoon
+      ? ['there were too many failed attempts', `try again ${waitOf(error.retryAfterSeconds)}`]
+      : [error.message]
+  return [...words, ...(error.hint === undefined ? [] : [error.hint])].map(sentence)
+}
+
+/** What a page shows above its form. */
+export function alertOf(refusal: Refusal | null): Html | null {
+  if (!refusal || refusal.words.length === 0) return null
+  const [first, ...rest] = refusal.words
+  return html`<div class="alert" role="alert"><p><strong>${first!}</strong></p>
+${rest.length > 0 && html`<p>${rest.join(' ')}</p>`}</div>`
+}

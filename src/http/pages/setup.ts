@@ -1,0 +1,63 @@
+// `/setup`: makes the account of a server that has none, with the code that the server printed.
+import { sessionCookie } from '../cookies.ts'
+import { signUp } from '../handlers/account.ts'
+import { originOf } from '../origin.ts'
+import type { Call, Page } from '../route.ts'
+import { Setup } from '../schemas/account.ts'
+import { validate } from '../validation.ts'
+import { emailField, type Field, fieldsOf, newPasswordField } from './fields.ts'
+import { html } from './html.ts'
+import type { Form, SetupQuery } from './input.ts'
+import { ownPath, pageOf, redirect, withNext } from './layout.ts'
+import { alertOf, atField, type Refusal, refusalOf } from './refusal.ts'
+
+export function showSetup({ context, query }: Call<unknown, SetupQuery>): Page {
+  return context.administrator.get() ? alreadySetUp(query, null) : setupPage(query, {}, null)
+}
+
+export async function submitSetup(call: Call<unknown, SetupQuery, Form>): Promise<Page> {
+  const { context, request, query, body } = call
+  const { code, email, password } = body
+  try {
+    const { secret } = await signUp(call, validate(Setup, { code, email, password }) as Setup)
+    return redirect(ownPath(query.next), [sessionCookie(originOf(context, request), secret)])
+  } catch (error) {
+    const refusal = refusalOf(error, call)
+    if (refusal.code === 'already_set_up') return alreadySetUp(query, refusal)
+    return setupPage(query, body, refusal.code === 'invalid_setup_code' ? atField(refusal, 'code') : refusal)
+  }
+}
+
+/** The code of the link is not shown, unless it is wrong. */
+function setupPage(query: SetupQuery, typed: Form, refusal: Refusal | null): Page {
+  const code = typed.code ?? query.code
+  const isCodeShown = !query.code || refusal?.fields.has('code')
+  const fields: Field[] = [
+    { ...emailField, value: typed.email },
+    { ...newPasswordField, name: 'password', label: 'Password' },
+  ]
+  const all = isCodeShown ? [{ ...codeField, value: code }, ...fields] : fields
+  const body = html`<h1>Welcome to Berth</h1>
+<p class="lead">This server has no account yet. Make the one that administers it.</p>
+${alertOf(refusal)}
+<form method="post">
+${isCodeShown ? null : html`<input type="hidden" name="code" value="${code!}">`}
+${fieldsOf(all, refusal, true)}
+<button>Create the account</button>
+</form>`
+  return pageOf({ title: 'Set up', body, refusal })
+}
+
+const codeField: Field = {
+  name: 'code',
+  label: 'Setup code',
+  autocomplete: 'off',
+  hint: 'It is in the link that the server printed, and in its data directory, in the file setup_code.',
+}
+
+function alreadySetUp({ next }: SetupQuery, refusal: Refusal | null): Page {
+  const body = html`<h1>This server is set up</h1>
+<p class="lead">It has its account already: sign in instead.</p>
+<p><a class="button" href="${withNext('/login', ownPath(next))}">Sign in</a></p>`
+  return pageOf({ title: 'Set up', body, refusal })
+}

@@ -1,0 +1,59 @@
+// Pages of who is signed in. Everybody else is sent to sign in, and comes back.
+// Mind: the cookie is SameSite=Strict, so a browser that follows a link of another site arrives without it.
+// It is told to ask once more: then it is this server that sends it here, and the cookie comes along.
+import type { Caller } from '../../account/callers.ts'
+import { sessionSecretOf } from '../cookies.ts'
+import { originOf } from '../origin.ts'
+import type { Call, Page } from '../route.ts'
+import { html } from './html.ts'
+import { pageOf, redirect, withNext } from './layout.ts'
+
+export type SignedInCall<Query = unknown, Body = unknown> = Call<unknown, Query, Body> & { caller: Caller }
+
+/** Added to an address that is asked once more; never twice. */
+const mark = 'reloaded'
+
+/** The session of the cookie; a token opens no page. */
+export function sessionOf({ context, request }: Pick<Call, 'context' | 'request'>): Caller | null {
+  const secret = sessionSecretOf(request, originOf(context, request))
+  return secret === null ? null : context.callers.bySession(secret)
+}
+
+export function forSession<Query, Body>(answer: (call: SignedInCall<Query, Body>) => Page | Promise<Page>) {
+  return (call: Call<unknown, Query, Body>): Page | Promise<Page> => {
+    const caller = sessionOf(call)
+    return caller ? answer({ ...call, caller }) : leadToLogin(call)
+  }
+}
+
+function leadToLogin(call: Pick<Call, 'context' | 'request'>): Page {
+  const query = new URLSearchParams(call.request.query)
+  const wasReloaded = query.has(mark)
+  query.delete(mark)
+  if (!wasReloaded && call.request.method === 'GET' && comesFromElsewhere(call)) {
+    return reloading(addressOf(call, [...query, [mark, '1']]))
+  }
+  return redirect(withNext('/login', addressOf(call, [...query])))
+}
+
+function addressOf({ request }: Pick<Call, 'request'>, query: [string, string][]): string {
+  return query.length === 0 ? request.path : `${request.path}?${new URLSearchParams(query)}`
+}
+
+/** On plain http browsers say it of loopback only; else the page that has the link tells, if it wants to. */
+function comesFromElsewhere({ context, request }: Pick<Call, 'context' | 'request'>): boolean {
+  const site = request.headers.get('sec-fetch-site')
+  if (site !== undefined) return site === 'cross-site' || site === 'same-site'
+  const { scheme, host } = originOf(context, request)
+  const referrer = request.headers.get('referer')
+  return referrer !== undefined && !referrer.startsWith(`${scheme}://${host}/`)
+}
+
+function reloading(address: string): Page {
+  const body = html`<p>One moment … <a href="${address}">Go on</a></p>`
+  return pageOf({
+    title: 'One moment',
+    body,
+    head: html`<meta http-equiv="refresh" content="0; url=${address}">`,
+  })
+}

@@ -1,0 +1,169 @@
+// The one style sheet. System fonts, one accent colour, light and dark as the reader likes it; inputs of 16
+// px, for phones zoom into smaller ones.
+
+export const style = `:root {
+  color-scheme: light dark;
+  --ground: #f4f3ef;
+  --sheet: #ffffff;
+  --sunk: #f4f3ef;
+  --text: #1b2526;
+  --quiet: #5a6869;
+  --line: #dcdbd4;
+  --edge: #8a9596;
+  --accent: #0f6b73;
+  --accent-strong: #0a545b;
+  --on-accent: #ffffff;
+  --bad: #a5281b;
+  --bad-ground: #fbeeec;
+  --good-ground: #e9f4f2;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --ground: #101718;
+    --sheet: #182122;
+    --sunk: #101718;
+    --text: #e5ecec;
+    --quiet: #9aa9aa;
+    --line: #2b3839;
+    --edge: #64767a;
+    --accent: #6cc6cb;
+    --accent-strong: #8fd8dc;
+    --on-accent: #06282b;
+    --bad: #f4a196;
+    --bad-ground: #331d1b;
+    --good-ground: #12302f;
+  }
+}
+* { box-sizing: border-box; margin: 0; }
+html { -webkit-text-size-adjust: 100%; text-size-adjust: 100%; }
+body {
+  min-height: 100vh;
+  padding: 1.25rem 1rem 4rem;
+  background: var(--ground);
+  color: var(--text);
+  font: 1rem/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif;
+  overflow-wrap: anywhere;
+}
+header, main { margin: 0 auto; }
+.narrow header, .narrow main { max-width: 27rem; }
+.wide header, .wide main { max-width: 42rem; }
+header { padding-bottom: 1.25rem; }
+.brand {
+  display: inline-flex;
+  align-items: center;
+  gap: 0.6rem;
+  color: var(--text);
+  font-weight: 650;
+  font-size: 1.15rem;
+  letter-spacing: -0.01em;
+  text-decoration: none;
+}
+.brand svg { width: 2rem; height: 2rem; flex: none; }
+.narrow main, section {
+  padding: 1.75rem 1.25rem;
+  background: var(--sheet);
+  border: 1px solid var(--line);
+  border-radius: 1rem;
+}
+section { margin-top: 1.25rem; }
+h1 { font-size: 1.65rem; line-height: 1.2; letter-spacing: -0.02em; }
+h2 { font-size: 1.2rem; line-height: 1.3; letter-spacing: -0.01em; }
+h2 + p, p + p, ul, .lead { margin-top: 0.6rem; }
+h1 + p { margin-top: 0.6rem; }
+h1 + .lead { margin-top: 0.35rem; }
+.lead { color: var(--quiet); }
+.lead strong { color: var(--text); }
+.quiet, .hint { color: var(--quiet); font-size: 0.9rem; font-weight: 400; }
+main > p.quiet { margin-top: 1.5rem; }
+a { color: var(--accent); text-underline-offset: 0.15em; }
+code { font: 0.92em/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace; }
+form { margin-top: 1.5rem; }
+.field { margin-bottom: 1.1rem; }
+label { display: block; margin-bottom: 0.35rem; font-weight: 600; }
+input {
+  width: 100%;
+  min-height: 3rem;
+  padding: 0.6rem 0.8rem;
+  border: 1px solid var(--edge);
+  border-radius: 0.6rem;
+  background: var(--sheet);
+  color: inherit;
+  font: inherit;
+}
+input[aria-invalid] { border-color: var(--bad); }
+.hint, .problem { margin-top: 0.35rem; }
+.problem { color: var(--bad); font-weight: 600; }
+button, .button {
+  display: inline-block;
+  width: 100%;
+  min-height: 3rem;
+  padding: 0.65rem 1.25rem;
+  border: 1px solid var(--accent);
+  border-radius: 0.6rem;
+  background: var(--accent);
+  color: var(--on-accent);
+  font: inherit;
+  font-weight: 600;
+  text-align: center;
+  text-decoration: none;
+  cursor: pointer;
+}
+button:hover, .button:hover { background: var(--accent-strong); border-color: var(--accent-strong); }
+.second, .danger { background: transparent; color: var(--text); border-color: var(--edge); }
+.second:hover { background: var(--sunk); border-color: var(--text); }
+.danger { color: var(--bad); border-color: var(--bad); }
+.danger:hover { background: var(--bad-ground); border-color: var(--bad); }
+p > .button { margin-top: 0.9rem; }
+:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
+.alert, .done { margin-top: 1.25rem; padding: 0.9rem 1.1rem; border-radius: 0.6rem; }
+.alert { background: var(--bad-ground); border-left: 4px solid var(--bad); }
+.done { background: var(--good-ground); border-left: 4px solid var(--accent); }
+.code, .command {
+  margin: 1.25rem 0;
+  border-radius: 0.75rem;
+  background: var(--sunk);
+  border: 1px solid var(--line);
+}
+.code { padding: 1rem 0.25rem 1.1rem; text-align: center; }
+.code span { display: block; }
+.code strong {
+  font: 700 clamp(2rem, 12vw, 3.5rem)/1.2 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace;
+  letter-spacing: 0.02em;
+  white-space: nowrap;
+}
+.command { padding: 0.75rem 1rem; margin-bottom: 0; user-select: all; -webkit-user-select: all; }
+.choice { display: grid; gap: 0.75rem; }
+header, .row {
+  display: flex;
+  flex-wrap: wrap;
+  align-items: center;
+  justify-content: space-between;
+  gap: 1rem;
+}
+header form, .row form { margin: 0; }
+header button, .row button { width: auto; min-height: 2.75rem; padding-block: 0.4rem; }
+ul { padding: 0; list-style: none; }
+li { padding: 0.9rem 0; border-top: 1px solid var(--line); }
+li:last-child { padding-bottom: 0; }
+li p + p { margin-top: 0.1rem; }
+section > ul + form { padding-top: 1.5rem; border-top: 1px solid var(--line); }
+.tag {
+  padding: 0.1rem 0.55rem;
+  border-radius: 1rem;
+  background: var(--good-ground);
+  color: var(--accent);
+  font-size: 0.8rem;
+  font-weight: 600;
+  white-space: nowrap;
+}
+summary { width: fit-content; padding: 0.5rem 0; color: var(--accent); font-size: 0.9rem; cursor: pointer; }
+details form { margin: 0.35rem 0 0; }
+details button { width: auto; margin-top: 0.6rem; }
+@media (min-width: 36rem) {
+  body { padding-top: 3rem; }
+  .narrow main { padding: 2.25rem; }
+  section { padding: 1.75rem 2rem; }
+  .choice { grid-template-columns: 1fr 1fr; }
+  .wide section > form > button { width: auto; }
+}
+`

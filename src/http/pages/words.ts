@@ -1,0 +1,36 @@
+// How pages say things: whole sentences, and times as people count them.
+import { type Html, html } from './html.ts'
+
+/** A message of a failure, which begins and ends like a part of a sentence, as a sentence. */
+export function sentence(text: string): string {
+  const start = text.charAt(0).toUpperCase() + text.slice(1)
+  return /[.!?…]$/.test(start) ? start : `${start}.`
+}
+
+const counted = new Intl.RelativeTimeFormat('en')
+const dated = new Intl.DateTimeFormat('en', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' })
+const units = [
+  ['year', 31_557_600],
+  ['month', 2_629_800],
+  ['day', 86_400],
+  ['hour', 3600],
+  ['minute', 60],
+] as const
+
+/** `3 minutes ago`, `in 29 days`, `just now`; pointed at, the instant itself. */
+export function timeOf(timestamp: string): Html {
+  const at = new Date(timestamp)
+  const words = distanceOf((at.getTime() - Date.now()) / 1000)
+  return html`<time datetime="${timestamp}" title="${dated.format(at)} UTC">${words}</time>`
+}
+
+function distanceOf(seconds: number): string {
+  const unit = units.find(([, size]) => Math.abs(seconds) >= size)
+  if (unit) return counted.format(Math.round(seconds / unit[1]), unit[0])
+  return seconds < 0 ? 'just now' : 'in less than a minute'
+}
+
+/** `in 40 seconds`, `in 4 minutes`: never too early. */
+export function waitOf(seconds: number): string {
+  return seconds < 60 ? counted.format(seconds, 'second') : counted.format(Math.ceil(seconds / 60), 'minute')
+}

@@ -1,0 +1,108 @@
+// The account: who may come in, and how (section 4 of the API document, Account). With sessions and tokens.
+// Mind: a key that repeats a request gets nobody in twice: what these answer with is kept nowhere.
+import { z } from 'zod'
+import * as account from '../handlers/account.ts'
+import * as sessions from '../handlers/sessions.ts'
+import * as tokens from '../handlers/tokens.ts'
+import { route, tagged, v1 } from '../route.ts'
+import { AuthStatus, ChangePassword, Login, Setup } from '../schemas/account.ts'
+import { Session, SessionParams } from '../schemas/session.ts'
+import { CreatedToken, CreateToken, Token, TokenParams } from '../schemas/token.ts'
+
+export const accountRoutes = tagged('Account', [
+  route({
+    method: 'GET',
+    path: `${v1}/auth/status`,
+    credential: 'public',
+    summary: 'What this request shows, and whether the server has its account',
+    answer: AuthStatus,
+    handler: account.authStatus,
+  }),
+  route({
+    method: 'POST',
+    path: `${v1}/auth/setup`,
+    credential: 'public',
+    isGuarded: true,
+    isRepeatable: false,
+    summary: 'Makes the account, once, and signs the browser in',
+    body: Setup,
+    answer: AuthStatus,
+    status: 201,
+    problems: ['already_set_up', 'invalid_setup_code', 'too_many_attempts'],
+    handler: account.setUp,
+  }),
+  route({
+    method: 'POST',
+    path: `${v1}/auth/login`,
+    credential: 'public',
+    isGuarded: true,
+    isRepeatable: false,
+    summary: 'Signs the browser in; after 10 failed attempts in 5 minutes it is refused for a while',
+    body: Login,
+    answer: AuthStatus,
+    problems: ['conflict', 'invalid_credentials', 'too_many_attempts'],
+    handler: account.login,
+  }),
+  route({
+    method: 'POST',
+    path: `${v1}/auth/logout`,
+    credential: 'public',
+    isGuarded: true,
+    isRepeatable: false,
+    summary: 'Ends the session of the cookie; succeeds without one',
+    handler: account.logout,
+  }),
+  route({
+    method: 'POST',
+    path: `${v1}/auth/password`,
+    credential: 'session',
+    isRepeatable: false,
+    summary: 'Sets another password and ends all other sessions',
+    body: ChangePassword,
+    problems: ['invalid_credentials', 'too_many_attempts'],
+    handler: account.changePassword,
+  }),
+  route({
+    method: 'GET',
+    path: `${v1}/auth/sessions`,
+    credential: 'session',
+    summary: 'The sessions, last used first',
+    answer: z.array(Session),
+    handler: sessions.listSessions,
+  }),
+  route({
+    method: 'DELETE',
+    path: `${v1}/auth/sessions/{id}`,
+    credential: 'session',
+    summary: 'Ends a session; the own one too',
+    params: SessionParams,
+    handler: sessions.deleteSession,
+  }),
+  route({
+    method: 'GET',
+    path: `${v1}/auth/tokens`,
+    credential: 'session',
+    summary: 'The API tokens, the newest first, without the one of the server',
+    answer: z.array(Token),
+    handler: tokens.listTokens,
+  }),
+  route({
+    method: 'POST',
+    path: `${v1}/auth/tokens`,
+    credential: 'session',
+    isRepeatable: false,
+    summary: 'Makes an API token; it is shown only here',
+    body: CreateToken,
+    answer: CreatedToken,
+    status: 201,
+    handler: tokens.createToken,
+  }),
+  route({
+    method: 'DELETE',
+    path: `${v1}/auth/tokens/{id}`,
+    credential: 'session',
+    summary: 'Revokes an API token; it stops working at once',
+    params: TokenParams,
+    handler: tokens.deleteToken,
+  }),
+])

@@ -1,0 +1,99 @@
+// The plain pages: setup, signing in, the account, and the answer to a terminal.
+// Mind: each is public as a route and asks for the session itself, so that who has none is led to sign in.
+import { changeAccount, showAccount } from '../pages/account.ts'
+import { Form, LoginQuery, SetupQuery, TerminalLoginQuery } from '../pages/input.ts'
+import { accountPath, redirect } from '../pages/layout.ts'
+import { showLogin, submitLogin } from '../pages/login.ts'
+import { markSvg } from '../pages/mark.ts'
+import { showSetup, submitSetup } from '../pages/setup.ts'
+import { forSession } from '../pages/signed-in.ts'
+import { style } from '../pages/style.ts'
+import { answerTerminalLogin, showTerminalLogin } from '../pages/terminal-login.ts'
+import { Raw, route, tagged } from '../route.ts'
+
+const page = { credential: 'public', isPage: true } as const
+const shown = { ...page, method: 'GET' } as const
+/** What a browser sends from a page of ours, and from no other. */
+const sent = {
+  ...page,
+  method: 'POST',
+  isGuarded: true,
+  isRepeatable: false,
+  body: Form,
+  bodyLimitBytes: 16 * 1024,
+} as const
+
+export const pageRoutes = tagged('Pages', [
+  route({
+    ...shown,
+    path: '/',
+    summary: 'Leads to the account, which leads to signing in',
+    handler: () => redirect(accountPath),
+  }),
+  route({
+    ...shown,
+    path: '/setup',
+    summary: 'Asks for the account of a new server',
+    query: SetupQuery,
+    handler: showSetup,
+  }),
+  route({
+    ...sent,
+    path: '/setup',
+    summary: 'Makes the account and signs in',
+    query: SetupQuery,
+    handler: submitSetup,
+  }),
+  route({
+    ...shown,
+    path: '/login',
+    summary: 'Asks for e-mail and password',
+    query: LoginQuery,
+    handler: showLogin,
+  }),
+  route({
+    ...sent,
+    path: '/login',
+    summary: 'Signs in, and leads on to `next`',
+    query: LoginQuery,
+    handler: submitLogin,
+  }),
+  route({
+    ...shown,
+    path: '/cli-login',
+    summary: 'Shows who asks, and the code to compare',
+    query: TerminalLoginQuery,
+    handler: forSession(showTerminalLogin),
+  }),
+  route({
+    ...sent,
+    path: '/cli-login',
+    summary: 'Approves or denies',
+    query: TerminalLoginQuery,
+    handler: forSession(answerTerminalLogin),
+  }),
+  route({
+    ...shown,
+    path: accountPath,
+    summary: 'The account, its sessions and its tokens',
+    handler: forSession(showAccount),
+  }),
+  route({
+    ...sent,
+    path: accountPath,
+    summary: 'Changes one of them',
+    handler: forSession(changeAccount),
+  }),
+  route({
+    ...shown,
+    path: '/berth.css',
+    summary: 'The style sheet of the pages',
+    handler: () => new Raw(200, 'text/css; charset=utf-8', style),
+  }),
+  route({
+    ...shown,
+    path: '/berth.svg',
+    summary: 'The icon of the pages',
+    handler: () => new Raw(200, 'image/svg+xml', markSvg),
+  }),
+])

@@ -1,0 +1,67 @@
+// Terminal logins: a terminal asks, the administrator answers, the terminal polls.
+import * as logins from '../handlers/terminal-logins.ts'
+import { route, tagged, v1 } from '../route.ts'
+import {
+  PolledTerminalLogin,
+  PollTerminalLogin,
+  StartedTerminalLogin,
+  StartTerminalLogin,
+  TerminalLogin,
+  TerminalLoginParams,
+} from '../schemas/terminal-login.ts'
+
+export const terminalLoginRoutes = tagged('Terminal login', [
+  route({
+    method: 'POST',
+    path: `${v1}/auth/cli`,
+    credential: 'public',
+    isRepeatable: false,
+    summary: 'Asks for a token: the administrator answers at /cli-login?id=…, within ten minutes',
+    body: StartTerminalLogin,
+    answer: StartedTerminalLogin,
+    status: 201,
+    problems: ['conflict', 'too_many_attempts'],
+    handler: logins.startTerminalLogin,
+  }),
+  route({
+    method: 'GET',
+    path: `${v1}/auth/cli/{id}`,
+    credential: 'session',
+    summary: 'Who asks, and the code that the terminal shows',
+    params: TerminalLoginParams,
+    answer: TerminalLogin,
+    handler: logins.getTerminalLogin,
+  }),
+  route({
+    method: 'POST',
+    path: `${v1}/auth/cli/{id}/approve`,
+    credential: 'session',
+    isRepeatable: false,
+    summary: 'Gives the terminal a token; only when its code is the one shown here',
+    params: TerminalLoginParams,
+    answer: TerminalLogin,
+    handler: logins.approveTerminalLogin,
+  }),
+  route({
+    method: 'POST',
+    path: `${v1}/auth/cli/{id}/deny`,
+    credential: 'session',
+    isRepeatable: false,
+    summary: 'Refuses the terminal',
+    params: TerminalLoginParams,
+    answer: TerminalLogin,
+    handler: logins.denyTerminalLogin,
+  }),
+  route({
+    method: 'POST',
+    path: `${v1}/auth/cli/{id}/token`,
+    credential: 'public',
+    isRepeatable: false,
+    summary: 'What became of it; the token comes with `approved`, once, and the request is gone then',
+    params: TerminalLoginParams,
+    body: PollTerminalLogin,
+    answer: PolledTerminalLogin,
+    problems: ['invalid_secret', 'slow_down'],
+    handler: logins.pollTerminalLogin,
+  }),
+])

@@ -1,0 +1,67 @@
+// The administrator and the ways in (section 2 of the API document, User and Auth status).
+// Mind: an e-mail or a password that will not do costs no attempt, but a wrong code comes first: hence setup
+// takes any text for them, and says what is wrong with it when the code is right.
+import { z } from 'zod'
+import { isPassword, passwordRule } from '../../account/password-rule.ts'
+import { timestamp } from './fields.ts'
+
+const emailLimitChars = 254
+
+/** As it is kept and compared: trimmed, in lower case. */
+export const Email = z
+  .string()
+  .trim()
+  .toLowerCase()
+  .max(emailLimitChars)
+  .regex(/^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u, { error: 'must be an e-mail address' })
+
+export const NewPassword = z.string().refine(isPassword, { error: passwordRule })
+
+/** Whatever somebody types: it is compared, not kept. */
+const typed = z.string().max(8192)
+
+export const Setup = z
+  .strictObject({
+    code: typed.meta({
+      description: 'The setup code: in the link that the server printed, and in its data directory.',
+    }),
+    email: typed,
+    password: typed.meta({ description: `It ${passwordRule}.` }),
+  })
+  .meta({ id: 'Setup' })
+export type Setup = z.output<typeof Setup>
+
+/** What of a setup is kept. */
+export const NewAccount = z.object({ email: Email, password: NewPassword })
+export type NewAccount = z.output<typeof NewAccount>
+
+export const Login = z
+  .strictObject({ email: typed.trim().toLowerCase(), password: typed })
+  .meta({ id: 'Login' })
+export type Login = z.output<typeof Login>
+
+export const ChangePassword = z
+  .strictObject({
+    current_password: typed,
+    new_password: NewPassword.meta({
+      description: `It ${passwordRule}.`,
+    }),
+  })
+  .meta({ id: 'ChangePassword' })
+export type ChangePassword = z.output<typeof ChangePassword>
+
+export const User = z
+  .object({ id: z.string(), email: z.string(), created_at: timestamp })
+  .meta({ id: 'User', description: 'The administrator.' })
+export type User = z.output<typeof User>
+
+export const AuthStatus = z
+  .object({
+    auth: z.enum(['session', 'token']).nullable().meta({
+      description: 'What this request shows; a wrong or expired credential counts as none.',
+    }),
+    setup_required: z.boolean().meta({ description: 'True while the server has no account.' }),
+    user: User.nullable().meta({ description: 'For a session.' }),
+  })
+  .meta({ id: 'AuthStatus' })
+export type AuthStatus = z.output<typeof AuthStatus>

@@ -1,0 +1,18 @@
+// Sessions of the dashboard (section 2 of the API document, Session).
+import { z } from 'zod'
+import { identifier, timestamp } from './fields.ts'
+
+export const SessionParams = z.object({ id: identifier })
+export type SessionParams = z.output<typeof SessionParams>
+
+export const Session = z
+  .object({
+    id: z.string(),
+    created_at: timestamp,
+    expires_at: timestamp.meta({ description: '30 days after its last use.' }),
+    last_used_at: timestamp.meta({ description: 'To the minute.' }),
+    user_agent: z.string().nullable(),
+    current: z.boolean().meta({ description: 'The session of this request.' }),
+  })
+  .meta({ id: 'Session' })
+export type Session = z.output<typeof Session>

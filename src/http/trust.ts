@@ -1,0 +1,32 @@
+// Whom the server believes: the hosts it answers for, and the proxies that may speak for others.
+import { BlockList, isIP } from 'node:net'
+
+/**
+ * A Host that is neither loopback, nor the listen address, nor --dashboard-host is refused: DNS rebinding.
+ */
+export function createHostCheck(own: readonly string[]): (host: string) => boolean {
+  const allowed = new Set(['localhost', '127.0.0.1', '[::1]', ...own.filter((name) => name !== '')])
+  return (host) => allowed.has(host.replace(/:\d+$/, '').toLowerCase())
+}
+
+/** Addresses and networks, such as `10.0.0.5` and `10.0.0.0/8`. Throws for text that is neither. */
+export function createProxyTrust(proxies: readonly string[]): (address: string) => boolean {
+  const trusted = new BlockList()
+  for (const proxy of proxies) {
+    const [address, bits] = proxy.split('/') as [string, string?]
+    const family = familyOf(address)
+    if (!family) throw new Error(`'${proxy}' is no address and no network`)
+    if (bits === undefined) trusted.addAddress(address, family)
+    else trusted.addSubnet(address, Number(bits), family)
+  }
+  return (address) => {
+    const family = familyOf(address)
+    return family !== null && trusted.check(address, family)
+  }
+}
+
+function familyOf(address: string): 'ipv4' | 'ipv6' | null {
+  const version = isIP(address)
+  if (version === 0) return null
+  return version === 4 ? 'ipv4' : 'ipv6'
+}

@@ -1,0 +1,66 @@
+// `berthd reset-password`: a new password for who is at the server itself, and lost the old one (section 5 of
+// the API document). It ends all sessions and the wait after failed attempts; tokens stay.
+import { createInterface } from 'node:readline'
+import { Writable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { openAccountAccess } from '../storage/account-access.ts'
+import { isPassword, passwordRule } from './account/password-rule.ts'
+import { createPasswords } from './account/passwords.ts'
+import { readConfig } from './config.ts'
+import { Failure } from './errors.ts'
+
+/** Resolves with what was done, for people. Throws `invalid_request`, `not_found`, `interrupted`. */
+export async function resetPassword(args: string[], stdin: NodeJS.ReadStream): Promise<string> {
+  const { 'data-dir': directory } = readConfig(args, process.env)
+  const access = openAccountAccess(directory, {
+    onPanic: (reason) => void process.stderr.write(`${reason}\n`),
+  })
+  try {
+    const account = access.account.get()
+    if (!account) {
+      const hint = 'open the setup link that it printed when it started'
+      throw new Failure('not_found', 'this server has no account yet', hint)
+    }
+    const password = stdin.isTTY ? await askTwice(stdin) : firstLine(await text(stdin))
+    if (!isPassword(password)) throw new Failure('invalid_request', `the password ${passwordRule}`)
+    const passwordHash = await createPasswords().hash(password)
+    const sessions = access.sessions.list()
+    await access.commit(() => {
+      access.account.setPassword(passwordHash)
+      access.attempts.clear()
+      for (const { id } of sessions) access.sessions.drop(id)
+    })
+    const ended = sessions.length === 1 ? '1 session has' : `${sessions.length} sessions have`
+    return `The password of ${account.email} is set; ${ended} ended.`
+  } finally {
+    await access.close()
+  }
+}
+
+/** Nothing of what is typed is shown. */
+async function askTwice(input: NodeJS.ReadStream): Promise<string> {
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
+  const lines = createInterface({ input, output: nowhere, terminal: true, historySize: 0 })
+  lines.once('SIGINT', () => lines.close())
+  const typed = lines[Symbol.asyncIterator]()
+  try {
+    const password = await ask('New password: ', typed)
+    if (!isPassword(password)) throw new Failure('invalid_request', `the password ${passwordRule}`)
+    if (password === (await ask('Again: ', typed))) return password
+    throw new Failure('invalid_request', 'these are two different passwords')
+  } finally {
+    lines.close()
+  }
+}
+
+async function ask(question: string, typed: AsyncIterator<string>): Promise<string> {
+  process.stderr.write(question)
+  const { value, done } = await typed.next()
+  process.stderr.write('\n')
+  if (!done) return value
+  throw new Failure('interrupted', 'interrupted: the password stays as it was')
+}
+
+function firstLine(text: string): string {
+  return text.split(/\r?\n/, 1)[0]!
+}

@@ -1,0 +1,33 @@
+// What a server without an account says on its console: where to make one. The log, which others may read,
+// gets no code.
+import { hostname, userInfo } from 'node:os'
+
+export interface Invitation {
+  /** Where the API answers. */
+  url: string
+  code: string
+  /** Of the daemon: says whether somebody reached this host by ssh, and at which address. */
+  env: NodeJS.ProcessEnv
+}
+
+/** Lines to be printed as they are. */
+export function invitation({ url, code, env }: Invitation): string {
+  const place = new URL(url)
+  if (isWildcard(place.hostname)) place.hostname = '127.0.0.1'
+  const link = new URL(`/setup?code=${code}`, place)
+  const lines = ['', '  This server has no account yet. Open this link to make it:', '', `    ${link}`, '']
+  return `${[...lines, ...tunnelLines(place, env)].join('\n')}\n`
+}
+
+/** Loopback is on the other side of an ssh connection. */
+function tunnelLines({ hostname: name, port: shown }: URL, env: NodeJS.ProcessEnv): string[] {
+  if (!['127.0.0.1', 'localhost', '[::1]'].includes(name)) return []
+  const port = shown || '80'
+  const server = env.SSH_CONNECTION?.split(' ')[2] ?? hostname()
+  const command = `ssh -N -L ${port}:${name}:${port} ${userInfo().username}@${server}`
+  return ['  With the browser on another machine, run this there first:', '', `    ${command}`, '']
+}
+
+function isWildcard(name: string): boolean {
+  return name === '0.0.0.0' || name === '[::]'
+}

@@ -1,0 +1,28 @@
+// The account alone, for who is at the server itself: beside a daemon that runs, and without one.
+// Mind: no lock is taken and nothing is migrated; what is written here the daemon finds at its next look.
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { openAccount } from './account.ts'
+import { openAttempts } from './attempts.ts'
+import { StorageError } from './errors.ts'
+import { requireCurrentSchema } from './migrations.ts'
+import { openSessions } from './sessions.ts'
+import { openStore } from './store.ts'
+
+export type AccountAccess = ReturnType<typeof openAccountAccess>
+
+/** Throws `not_found` for a folder that is no data directory, `store_other_version` for another Berth's. */
+export function openAccountAccess(directory: string, options: { onPanic: (reason: string) => void }) {
+  if (!existsSync(join(directory, 'store', 'data.mdb'))) {
+    throw new StorageError('not_found', `${directory} is not the data directory of a Berth server`)
+  }
+  const store = openStore(directory, options)
+  requireCurrentSchema(store)
+  return {
+    account: openAccount(store),
+    attempts: openAttempts(store),
+    sessions: openSessions(store),
+    commit: store.commit,
+    close: store.close,
+  }
+}

@@ -1,0 +1,35 @@
+// The administrator: one account, or none yet (section 2 of the API document, User).
+// Mind: it is kept twice, because without it nobody could sign in. The password is here as its hash alone.
+import { StorageError } from './errors.ts'
+import type { Store } from './store.ts'
+import { openTwin } from './twin.ts'
+
+export interface AccountRow {
+  id: string
+  /** In lower case. */
+  email: string
+  /** As argon2 writes it, with its parameters. */
+  password_hash: string
+  created_at: string
+}
+
+export function openAccount(store: Store) {
+  const stored = openTwin<AccountRow>(store, 'account', 'account')
+
+  return {
+    get: (): AccountRow | null => stored.get(),
+    /** Only inside a commit. Throws `already_set_up`. */
+    create(account: AccountRow): void {
+      if (stored.get()) throw new StorageError('already_set_up', 'this server has its account already')
+      stored.put(account)
+    },
+    /** Only inside a commit. Throws `not_found` while there is no account. */
+    setPassword(passwordHash: string): void {
+      const account = stored.get()
+      if (!account) throw new StorageError('not_found', 'this server has no account yet')
+      stored.put({ ...account, password_hash: passwordHash })
+    },
+  }
+}
+
+export type StoredAccount = ReturnType<typeof openAccount>

@@ -1,0 +1,52 @@
+// Attempts to guess a secret, by what was guessed at: their instants, so that a restart forgets none.
+import { randomBytes } from 'node:crypto'
+import type { Store } from './store.ts'
+
+/** What is guessed at; each has a limit of its own. */
+export type Guessed = 'sign_in' | 'setup_code' | 'current_password'
+
+export interface AttemptRow {
+  guessed: Guessed
+  /** In ms since 1970. */
+  atMs: number
+  /** Tells apart those of one instant. */
+  mark: string
+}
+
+export function openAttempts(store: Store) {
+  const rows = store.table<1>('attempts')
+
+  const list = (guessed: Guessed): AttemptRow[] =>
+    [...rows.keys({ start: [guessed, 0], end: [guessed, Number.MAX_SAFE_INTEGER] })].map(toRow)
+
+  return {
+    list,
+    make: (guessed: Guessed, atMs: number): AttemptRow => ({
+      guessed,
+      atMs,
+      mark: randomBytes(6).toString('hex'),
+    }),
+    /** Keeps one and forgets those that no longer count. */
+    keep: (attempt: AttemptRow, isForgotten: (attempt: AttemptRow) => boolean): Promise<void> =>
+      store.commit(() => {
+        for (const old of list(attempt.guessed).filter(isForgotten)) rows.remove(toKey(old))
+        rows.put(toKey(attempt), 1)
+      }),
+    takeBack: (attempt: AttemptRow): Promise<void> => store.commit(() => rows.remove(toKey(attempt))),
+    /** Only inside a commit. */
+    clear(): void {
+      for (const key of [...rows.keys()]) rows.remove(key)
+    },
+  }
+}
+
+function toKey({ guessed, atMs, mark }: AttemptRow): [string, number, string] {
+  return [guessed, atMs, mark]
+}
+
+function toRow(key: unknown): AttemptRow {
+  const [guessed, atMs, mark] = key as [Guessed, number, string]
+  return { guessed, atMs, mark }
+}
+
+export type StoredAttempts = ReturnType<typeof openAttempts>

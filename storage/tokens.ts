@@ -1,0 +1,15 @@
+// API tokens of scripts and terminals; the server's own is a file (section 2 of the API document, API token).
+import { type BearerRow, type Bearers, openBearers } from './bearers.ts'
+import type { Store } from './store.ts'
+
+export interface TokenRow extends BearerRow {
+  name: string
+  /** The last four characters of the token. */
+  hint: string
+  /** null when it never ends by itself. */
+  expires_at: string | null
+}
+
+export type Tokens = Bearers<TokenRow>
+
+export const openTokens = (store: Store): Tokens => openBearers<TokenRow>(store, 'tokens')

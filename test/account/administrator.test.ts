@@ -1,0 +1,226 @@
+// Setup, sign-in and another password: in which order they are checked, what each costs, and what becomes of
+// those that meet.
+import { deepEqual, equal, rejects } from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { Administrator } from '../../src/account/administrator.ts'
+import { createAttempts } from '../../src/account/attempts.ts'
+import { createPasswords, nobodysHash } from '../../src/account/passwords.ts'
+import { codeOf } from '../../src/errors.ts'
+import { countingHasher, plainHash } from '../support/hasher.ts'
+import { temporaryStorage } from '../support/supervised.ts'
+
+const ada = { email: 'ada@example.com', password: 'correct horse battery' }
+const eve = { email: 'eve@example.com', password: 'let me in please' }
+const wrong = { ...ada, password: 'a wild guess' }
+
+async function start(t: TestContext, hasher = countingHasher()) {
+  const storage = await temporaryStorage(t)
+  const attempts = createAttempts(storage.attempts)
+  const administrator = new Administrator({ storage, attempts, passwords: createPasswords(hasher) })
+  const code = storage.setupCode.ensure()
+  const setUp = () => administrator.setUp(ada, undefined)
+  const failures = () => storage.attempts.list('sign_in').length
+  return { storage, administrator, attempts, hasher, code, setUp, failures }
+}
+
+/** What the requests came to: a code for each, null for a success. */
+async function outcomes(asked: Promise<unknown>[]): Promise<(string | null)[]> {
+  const settled = await Promise.allSettled(asked)
+  return settled.map((one) => (one.status === 'fulfilled' ? null : codeOf(one.reason)))
+}
+
+const countOf = (list: unknown[], wanted: unknown) => list.filter((one) => one === wanted).length
+
+test('setup makes the account, signs in and takes the code away', async (t) => {
+  const { administrator, storage, code } = await start(t)
+  await administrator.checkSetupCode(`  ${code}\n`)
+
+  const { account, session, secret } = await administrator.setUp(ada, 'Firefox')
+
+  deepEqual([account.email, account.password_hash], [ada.email, plainHash(ada.password)])
+  deepEqual(administrator.get(), account)
+  deepEqual(storage.sessions.bySecret(secret), session)
+  deepEqual([session.user_agent, session.last_used_at], ['Firefox', session.created_at])
+  equal(storage.setupCode.read(), null)
+})
+
+test('of fifty setups at once one makes the account, and one password is hashed', async (t) => {
+  const { setUp, hasher, storage } = await start(t)
+
+  const came = await outcomes(Array.from({ length: 50 }, setUp))
+
+  deepEqual([countOf(came, null), countOf(came, 'already_set_up')], [1, 49])
+  equal(hasher.hashed.length, 1)
+  equal(storage.sessions.list().length, 1)
+})
+
+test('a setup that fails leaves the way open for the next one', async (t) => {
+  let isBroken = true
+  const pause = async () => {
+    if (isBroken) throw new Error('no memory')
+  }
+  const { setUp, code, storage } = await start(t, countingHasher({ pause }))
+  await rejects(setUp(), { message: 'no memory' })
+  equal(storage.setupCode.read(), code)
+
+  isBroken = false
+  equal((await setUp()).account.email, ada.email)
+})
+
+test('setup looks at the account first, then at the attempts, then at the code', async (t) => {
+  const { administrator, setUp, code, storage } = await start(t)
+  const check = async (given: string) => (await outcomes([administrator.checkSetupCode(given)]))[0]
+
+  for (let count = 0; count < 10; count++) equal(await check('guess'), 'invalid_setup_code')
+  equal(await check('guess'), 'too_many_attempts')
+  equal(await check(code), 'too_many_attempts')
+  await setUp()
+
+  equal(await check(code), 'already_set_up')
+  equal(storage.attempts.list('setup_code').length, 10)
+})
+
+test('of two hundred guesses at the setup code ten are answered', async (t) => {
+  const { administrator } = await start(t)
+
+  const came = await outcomes(Array.from({ length: 200 }, () => administrator.checkSetupCode('guess')))
+
+  deepEqual([countOf(came, 'invalid_setup_code'), countOf(came, 'too_many_attempts')], [10, 190])
+})
+
+test('a right code costs no attempt', async (t) => {
+  const { administrator, storage, code } = await start(t)
+
+  for (let count = 0; count < 20; count++) await administrator.checkSetupCode(code)
+
+  deepEqual(storage.attempts.list('setup_code'), [])
+})
+
+test('without a code on the disk nobody can set up, an empty code included', async (t) => {
+  const { administrator, storage } = await start(t)
+  storage.setupCode.remove()
+
+  for (const code of ['', ' ', 'guess']) {
+    await rejects(administrator.checkSetupCode(code), { code: 'invalid_setup_code' })
+  }
+})
+
+test('an unknown e-mail takes exactly one hash, like a wrong password, and the same words', async (t) => {
+  const { administrator, setUp, hasher } = await start(t)
+  await setUp()
+  const expected = { code: 'invalid_credentials', message: 'the e-mail or the password is wrong' }
+
+  await rejects(administrator.signIn(wrong, undefined), expected)
+  await rejects(administrator.signIn(eve, undefined), expected)
+  await rejects(administrator.signIn({ ...eve, password: ada.password }, undefined), expected)
+
+  deepEqual(hasher.verified, [plainHash(ada.password), nobodysHash, nobodysHash])
+})
+
+test('before the setup there is nobody to sign in, and nothing is hashed', async (t) => {
+  const { administrator, hasher, failures } = await start(t)
+
+  await rejects(administrator.signIn(ada, undefined), { code: 'conflict' })
+
+  deepEqual([hasher.verified.length, failures()], [0, 0])
+})
+
+test('each sign-in is a session of its own and costs no attempt', async (t) => {
+  const { administrator, setUp, storage, failures } = await start(t)
+  const first = await setUp()
+
+  for (let count = 0; count < 12; count++) await administrator.signIn(ada, undefined)
+
+  deepEqual([storage.sessions.list().length, failures()], [13, 0])
+  equal(storage.sessions.bySecret(first.secret)?.id, first.session.id)
+})
+
+test('of two hundred guesses at once at most ten are hashed, two at a time', async (t) => {
+  const { administrator, setUp, hasher } = await start(t)
+  await setUp()
+
+  const asked = Array.from({ length: 200 }, () => administrator.signIn(wrong, undefined))
+  const came = await outcomes(asked)
+
+  deepEqual([countOf(came, 'invalid_credentials'), countOf(came, 'too_many_attempts')], [10, 190])
+  deepEqual([hasher.verified.length, hasher.mostAtOnce], [10, 2])
+})
+
+test('after ten failures the right password is refused too, and is not even hashed', async (t) => {
+  const { administrator, setUp, hasher, failures } = await start(t)
+  await setUp()
+  await outcomes(Array.from({ length: 10 }, () => administrator.signIn(wrong, undefined)))
+
+  await rejects(administrator.signIn(ada, undefined), { code: 'too_many_attempts' })
+
+  deepEqual([hasher.verified.length, failures()], [10, 10])
+})
+
+test('a new password ends every session but the one that asked', async (t) => {
+  const { administrator, setUp, storage } = await start(t)
+  const mine = await setUp()
+  for (let count = 0; count < 3; count++) await administrator.signIn(ada, undefined)
+
+  await administrator.changePassword(mine.session.id, ada.password, 'another battery')
+
+  deepEqual(storage.sessions.list(), [mine.session])
+  await rejects(administrator.signIn(ada, undefined), { code: 'invalid_credentials' })
+  await administrator.signIn({ ...ada, password: 'another battery' }, undefined)
+})
+
+test('a wrong current password changes nothing and has a limit of its own', async (t) => {
+  const { administrator, setUp, storage, failures } = await start(t)
+  const { session } = await setUp()
+  const change = () => administrator.changePassword(session.id, 'a wild guess', 'another battery')
+
+  const came = await outcomes(Array.from({ length: 20 }, change))
+
+  deepEqual([countOf(came, 'invalid_credentials'), countOf(came, 'too_many_attempts')], [10, 10])
+  equal(administrator.get()?.password_hash, plainHash(ada.password))
+  deepEqual([failures(), storage.attempts.list('current_password').length], [0, 10])
+  await administrator.signIn(ada, undefined)
+})
+
+test('a sign-in with a password that is replaced meanwhile opens nothing', async (t) => {
+  let release = () => {}
+  const held = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  let hashing = 0
+  // The setup goes through; the sign-in waits.
+  const { administrator, setUp, storage } = await start(
+    t,
+    countingHasher({ pause: async () => void (++hashing === 2 && (await held)) }),
+  )
+  const { session } = await setUp()
+
+  const signingIn = outcomes([administrator.signIn(ada, undefined)])
+  while (hashing < 2) await new Promise((resolve) => setImmediate(resolve))
+  await administrator.changePassword(session.id, ada.password, 'another battery')
+  release()
+
+  deepEqual(await signingIn, ['invalid_credentials'])
+  deepEqual(storage.sessions.list(), [session])
+})
+
+test('of two new passwords at once one is set', async (t) => {
+  const { administrator, setUp } = await start(t)
+  const { session } = await setUp()
+  const change = (next: string) => administrator.changePassword(session.id, ada.password, next)
+
+  const came = await outcomes(['one of them', 'the other'].map(change))
+
+  deepEqual([countOf(came, null), countOf(came, 'invalid_credentials')], [1, 1])
+  equal(administrator.get()?.password_hash, plainHash(came[0] === null ? 'one of them' : 'the other'))
+})
+
+test('a browser’s name is cut at 300 characters, and never in the middle of one', async (t) => {
+  const { administrator, setUp } = await start(t)
+  await setUp()
+  const nameOf = async (sent?: string) => (await administrator.signIn(ada, sent)).session.user_agent
+
+  deepEqual([await nameOf(), await nameOf(''), await nameOf('curl')], [null, null, 'curl'])
+  equal(await nameOf('x'.repeat(300)), 'x'.repeat(300))
+  equal(await nameOf('x'.repeat(301)), 'x'.repeat(300))
+  equal(await nameOf(`${'x'.repeat(299)}🙂🙂`), `${'x'.repeat(299)}🙂`)
+})

@@ -1,0 +1,190 @@
+// The limit on guessing: ten in five minutes, to the millisecond, whoever asks at the same time, and whatever
+// becomes of the daemon or its clock.
+import { deepEqual, equal, rejects, throws } from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { attemptLimit, attemptWindowMs, createAttempts } from '../../src/account/attempts.ts'
+import { codeOf, type TooSoon } from '../../src/errors.ts'
+import type { AttemptRow, Guessed, StoredAttempts } from '../../storage/attempts.ts'
+import { temporaryDirectory } from '../support/directory.ts'
+import { temporaryStorage } from '../support/supervised.ts'
+
+const startMs = Date.parse('2026-01-01T00:00:00.000Z')
+const hourMs = 60 * 60_000
+
+async function start(t: TestContext, directory?: string) {
+  const storage = await temporaryStorage(t, directory)
+  const clock = { ms: startMs }
+  const attempts = createAttempts(storage.attempts, () => clock.ms)
+  const fail = async (count: number, guessed: Guessed = 'sign_in') => {
+    for (let made = 0; made < count; made++) await attempts.begin(guessed)
+  }
+  return { storage, clock, attempts, fail, wait: () => waitOf(() => attempts.check('sign_in')) }
+}
+
+/** The seconds that somebody is told to wait; 0 when nothing is refused. */
+function waitOf(look: () => void): number {
+  try {
+    look()
+    return 0
+  } catch (error) {
+    equal(codeOf(error), 'too_many_attempts')
+    return (error as TooSoon).retryAfterSeconds
+  }
+}
+
+test('the limit is the one of the document', () => {
+  deepEqual([attemptLimit, attemptWindowMs], [10, 300_000])
+})
+
+test('ten may fail, the eleventh is not begun', async (t) => {
+  const { attempts, fail, wait } = await start(t)
+
+  await fail(9)
+  equal(wait(), 0)
+  await fail(1)
+
+  equal(wait(), 300)
+  await rejects(attempts.begin('sign_in'), { code: 'too_many_attempts' })
+})
+
+test('the wait is over when the oldest is five minutes old, and not before', async (t) => {
+  const { clock, fail, wait, attempts } = await start(t)
+  await fail(1)
+  clock.ms = startMs + 60_000
+  await fail(9)
+
+  const waits = [60_000, 60_001, 299_000, 299_001, 299_999, 300_000].map((ms) => {
+    clock.ms = startMs + ms
+    return wait()
+  })
+
+  deepEqual(waits, [240, 240, 1, 1, 1, 0])
+  await attempts.begin('sign_in')
+  equal(wait(), 60)
+})
+
+test('what is refused does not make the wait longer', async (t) => {
+  const { clock, fail, wait, attempts } = await start(t)
+  await fail(10)
+
+  clock.ms = startMs + 200_000
+  for (let count = 0; count < 20; count++) await rejects(attempts.begin('sign_in'))
+
+  equal(wait(), 100)
+})
+
+test('an attempt that was right after all does not count', async (t) => {
+  const { attempts, fail, wait } = await start(t)
+  await fail(9)
+
+  for (let count = 0; count < 20; count++) await (await attempts.begin('sign_in')).giveBack()
+
+  equal(wait(), 0)
+  await fail(1)
+  equal(wait(), 300)
+})
+
+test('of two hundred at the same time ten are begun', async (t) => {
+  const { attempts } = await start(t)
+
+  const begun = await Promise.allSettled(Array.from({ length: 200 }, () => attempts.begin('sign_in')))
+
+  equal(begun.filter(({ status }) => status === 'fulfilled').length, 10)
+})
+
+test('one that is under way counts before it is on the disk', async (t) => {
+  const { attempts, wait } = await start(t)
+
+  const begun = Array.from({ length: 10 }, () => attempts.begin('sign_in'))
+
+  equal(wait(), 300)
+  for (const attempt of await Promise.all(begun)) await attempt.giveBack()
+  equal(wait(), 0)
+})
+
+test('each thing that is guessed at has a limit of its own', async (t) => {
+  const { attempts, fail } = await start(t)
+  const sorts: Guessed[] = ['sign_in', 'setup_code', 'current_password']
+
+  for (const guessed of sorts) {
+    attempts.check(guessed)
+    await fail(10, guessed)
+    throws(() => attempts.check(guessed), { code: 'too_many_attempts' })
+  }
+})
+
+test('a restart forgets none of them', async (t) => {
+  const directory = temporaryDirectory(t)
+  const first = await start(t, directory)
+  await first.fail(10)
+  await first.storage.close()
+
+  const { clock, wait, attempts } = await start(t, directory)
+
+  clock.ms = startMs + 100_000
+  equal(wait(), 200)
+  await rejects(attempts.begin('sign_in'), { code: 'too_many_attempts' })
+})
+
+test('a clock that was set back an hour locks nobody out', async (t) => {
+  const { clock, fail, wait } = await start(t)
+  await fail(10)
+
+  clock.ms = startMs - hourMs
+  equal(wait(), 0)
+  await fail(10)
+
+  equal(wait(), 300)
+  clock.ms += 300_000
+  equal(wait(), 0)
+})
+
+test('with a clock that was set back a little, the wait ends all the same', async (t) => {
+  const { clock, fail, wait } = await start(t)
+  await fail(10)
+
+  clock.ms = startMs - 60_000
+  equal(wait(), 360)
+  clock.ms = startMs + attemptWindowMs
+  equal(wait(), 0)
+})
+
+test('attempts that no longer count leave the disk with the next one', async (t) => {
+  const { clock, fail, storage } = await start(t)
+  await fail(9)
+
+  clock.ms = startMs + attemptWindowMs
+  await fail(1)
+
+  deepEqual(
+    storage.attempts.list('sign_in').map(({ atMs }) => atMs),
+    [clock.ms],
+  )
+})
+
+test('an attempt that the disk does not take is refused, and counts for nothing', async () => {
+  const made: AttemptRow[] = []
+  const stored: StoredAttempts = {
+    list: () => [],
+    make: (guessed, atMs) => ({ guessed, atMs, mark: String(made.length) }),
+    keep: () => Promise.reject(new Error('the disk is full')),
+    takeBack: async () => undefined,
+    clear: () => undefined,
+  }
+  const attempts = createAttempts(stored)
+
+  for (let count = 0; count < 12; count++) {
+    await rejects(attempts.begin('sign_in'), { message: 'the disk is full' })
+  }
+})
+
+test('whoever is refused is told for how long', async (t) => {
+  const { attempts, fail, clock } = await start(t)
+  await fail(10)
+  clock.ms = startMs + 258_000
+
+  throws(() => attempts.check('sign_in'), {
+    retryAfterSeconds: 42,
+    message: 'too many failed attempts: sign-ins are refused for another 42 s',
+  })
+})

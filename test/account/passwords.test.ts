@@ -1,0 +1,95 @@
+// Passwords: what fits, what it costs, and that nobody waits for it who asks for something else.
+import { deepEqual, equal, match, ok } from 'node:assert/strict'
+import { test } from 'node:test'
+import { needsRehash } from 'argon2'
+import { createPasswords, type Hasher, hashing, nobodysHash } from '../../src/account/passwords.ts'
+import { countingHasher } from '../support/hasher.ts'
+
+test('the password that was hashed fits, and no other does', async () => {
+  const { hash, fits } = createPasswords()
+  const known = await hash('correct horse battery')
+
+  equal(await fits(known, 'correct horse battery'), true)
+  for (const other of ['correct horse batterY', 'correct horse battery ', '', known]) {
+    equal(await fits(known, other), false, other)
+  }
+})
+
+test('a hash has the parameters it was promised, and a salt of its own', async () => {
+  const { hash } = createPasswords()
+  const [one, other] = [await hash('same'), await hash('same')]
+
+  match(one, /^\$argon2id\$v=19\$m=65536,p=4,t=3\$|^\$argon2id\$v=19\$m=65536,t=3,p=4\$/)
+  ok(one !== other)
+  equal(needsRehash(one, hashing), false)
+})
+
+test('nobody’s hash is as dear as any other', () => {
+  equal(needsRehash(nobodysHash, hashing), false)
+  equal(needsRehash(nobodysHash, { ...hashing, timeCost: hashing.timeCost + 1 }), true)
+  match(nobodysHash, /^\$argon2id\$/)
+})
+
+test('without an account there is one hash too, and whatever it comes to, nothing fits', async () => {
+  for (const isRight of [false, true]) {
+    const hasher = countingHasher({ isRight: () => isRight })
+
+    equal(await createPasswords(hasher).fits(null, 'anything'), false)
+
+    deepEqual(hasher.verified, [nobodysHash])
+    deepEqual(hasher.hashed, [])
+  }
+})
+
+test('with an account there is one hash, right or wrong', async () => {
+  for (const isRight of [false, true]) {
+    const hasher = countingHasher({ isRight: () => isRight })
+
+    equal(await createPasswords(hasher).fits('$argon2id$known', 'anything'), isRight)
+
+    deepEqual(hasher.verified, ['$argon2id$known'])
+  }
+})
+
+test('of many at once two are at work, and all are answered', async () => {
+  const hasher = countingHasher()
+  const { hash, fits } = createPasswords(hasher)
+
+  await Promise.all(Array.from({ length: 20 }, (_, index) => (index % 2 ? hash('a') : fits(null, 'a'))))
+
+  equal(hasher.mostAtOnce, 2)
+  deepEqual([hasher.hashed.length, hasher.verified.length], [10, 10])
+})
+
+test('one that fails takes no turn from those after it', async () => {
+  const broken: Hasher = {
+    hash: () => Promise.reject(new Error('no memory')),
+    verify: async () => true,
+  }
+  const { hash, fits } = createPasswords(broken)
+
+  const failed = await Promise.allSettled([hash('a'), hash('a'), hash('a')])
+
+  deepEqual(
+    failed.map(({ status }) => status),
+    ['rejected', 'rejected', 'rejected'],
+  )
+  equal(await fits('$argon2id$known', 'a'), true)
+})
+
+test('while passwords are hashed the event loop goes on turning', async () => {
+  const { hash } = createPasswords()
+  let turns = 0
+  let isDone = false
+  const turn = () => {
+    turns++
+    if (!isDone) setTimeout(turn)
+  }
+  const hashed = Promise.all(Array.from({ length: 4 }, () => hash('correct horse battery')))
+  turn()
+  await hashed
+  isDone = true
+
+  // Hashed on the loop itself, there would be a turn or two for each.
+  ok(turns > 40, `the loop turned only ${turns} times`)
+})

@@ -1,0 +1,196 @@
+// The effects of a terminal login under a real supervisor on a real store: its token lives until it is
+// collected, or dies with the login, in time and over restarts.
+// Mind: a restart here is a new supervisor on the same store, with another name for this life of the daemon.
+import { deepEqual, equal, notEqual } from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import * as terminalLogin from '../../machines/terminal-login.ts'
+import { createCallers } from '../../src/account/callers.ts'
+import { createTerminalLogins } from '../../src/account/terminal-logins.ts'
+import { terminalLoginEffects } from '../../src/effects/terminal-login.ts'
+import { Supervisor } from '../../src/supervisor/supervisor.ts'
+import type { Storage } from '../../storage/index.ts'
+import { forever } from '../support/machine-run.ts'
+import { eventually, silent, temporaryStorage } from '../support/supervised.ts'
+
+type Effects = ReturnType<typeof terminalLoginEffects>
+const minuteMs = 60_000
+
+/** A life of the daemon, as far as terminal logins see it. */
+function boot(t: TestContext, storage: Storage, change: (real: Effects) => Partial<Effects> = () => ({})) {
+  const terminalLogins = createTerminalLogins()
+  const catalogue = { 'terminal-login': terminalLogin }
+  const supervisor = new Supervisor({ storage, catalogue, logger: silent })
+  const real = terminalLoginEffects({ storage, terminalLogins })
+  supervisor.provide({ 'terminal-login': { ...real, ...change(real) } })
+  t.after(() => supervisor.stop(1000))
+
+  async function ask(lifetimeMs: number): Promise<string> {
+    const id = storage.ids.newId('cli')
+    const now = Date.now()
+    const times = { at: new Date(now).toISOString(), expiresAt: new Date(now + lifetimeMs).toISOString() }
+    const who = { code: 'ACDE-FGHJ', name: 'laptop', secretHash: 'a'.repeat(64), address: '127.0.0.1' }
+    const { bootId } = terminalLogins
+    await supervisor.spawn('terminal-login', id, { id, bootId, ...who, ...times })
+    return id
+  }
+  async function send(id: string, type: string): Promise<void> {
+    const { applied } = await supervisor.send(id, { type, at: new Date().toISOString(), by: 'Ada' })
+    equal(applied, true, type)
+  }
+  const hasBeen = (id: string, wanted: string) =>
+    storage.actors.history(id).some(({ state }) => state === wanted)
+  const reached = (id: string, state: string) => eventually(`${id} to be ${state}`, () => hasBeen(id, state))
+  const approve = async (id: string) => {
+    await send(id, 'approve')
+    await reached(id, 'approved.waiting')
+    return terminalLogins.uncollected.get(id)!
+  }
+  const { restore, stop } = { restore: () => supervisor.restore(), stop: () => supervisor.stop(1000) }
+  return { ask, send, approve, reached, restore, stop, uncollected: terminalLogins.uncollected }
+}
+
+const isGood = (storage: Storage, token: string) => createCallers(storage).byToken(token) !== null
+
+test('an approved one has its token in memory until it is collected, and the token goes on', async (t) => {
+  const storage = await temporaryStorage(t)
+  const { ask, approve, send } = boot(t, storage)
+  const id = await ask(minuteMs)
+
+  const token = await approve(id)
+  equal(isGood(storage, token), true)
+  await send(id, 'collect')
+
+  equal(isGood(storage, token), true)
+  const [row] = storage.tokens.list()
+  deepEqual([row?.name, row?.expires_at, row?.hint], ['laptop', null, token.slice(-4)])
+  equal(storage.actors.get(id)?.final, true)
+})
+
+test('the token of one that nobody collects is revoked when the login expires', async (t) => {
+  const storage = await temporaryStorage(t)
+  const { ask, approve, reached, uncollected } = boot(t, storage)
+  const id = await ask(1500)
+
+  const token = await approve(id)
+  await reached(id, 'expired')
+
+  deepEqual([isGood(storage, token), storage.tokens.list(), uncollected.size], [false, [], 0])
+})
+
+test('one that expires while its token is made revokes it', async (t) => {
+  const storage = await temporaryStorage(t)
+  const tokens: string[] = []
+  const life = boot(t, storage, (real) => ({
+    async issueToken(input, signal) {
+      await new Promise((resolve) => setTimeout(resolve, 300))
+      const issued = await real.issueToken(input, signal)
+      tokens.push(life.uncollected.get(input.id)!)
+      return issued
+    },
+  }))
+  const id = await life.ask(200)
+
+  await life.send(id, 'approve')
+  await life.reached(id, 'expired')
+
+  equal(tokens.length, 1)
+  deepEqual([isGood(storage, tokens[0]!), storage.tokens.list(), life.uncollected.size], [false, [], 0])
+})
+
+for (const answer of [null, 'deny']) {
+  test(`one that was ${answer ? 'denied' : 'never answered'} expires and has made no token`, async (t) => {
+    const storage = await temporaryStorage(t)
+    const { ask, send, reached } = boot(t, storage)
+    const id = await ask(500)
+
+    if (answer) await send(id, answer)
+    await reached(id, 'expired')
+
+    deepEqual(storage.tokens.list(), [])
+  })
+}
+
+const held = { issueToken: (_: object, signal: AbortSignal) => forever(signal) }
+const interrupted: Record<string, { events: string[]; change: Partial<Effects> }> = {
+  pending: { events: [], change: {} },
+  denied: { events: ['deny'], change: {} },
+  'approved.issuing': { events: ['approve'], change: held },
+  'approved.waiting': { events: ['approve'], change: {} },
+}
+
+for (const [state, { events, change }] of Object.entries(interrupted)) {
+  test(`a restart forgets one that is ${state}, and leaves no token of it`, async (t) => {
+    const storage = await temporaryStorage(t)
+    const first = boot(t, storage, () => change)
+    const id = await first.ask(minuteMs)
+    for (const event of events) await first.send(id, event)
+    await first.reached(id, state)
+    await first.stop()
+
+    const next = boot(t, storage)
+    deepEqual(await next.restore(), { restored: 1, parked: 0 })
+    await next.reached(id, 'expired')
+
+    deepEqual([storage.tokens.list(), next.uncollected.size], [[], 0])
+    deepEqual([...storage.actors.active()], [])
+  })
+}
+
+test('an approved token that nobody collected before a restart is revoked after it', async (t) => {
+  const storage = await temporaryStorage(t)
+  const first = boot(t, storage)
+  const id = await first.ask(minuteMs)
+  const token = await first.approve(id)
+  await first.stop()
+  equal(isGood(storage, token), true)
+
+  const next = boot(t, storage)
+  await next.restore()
+  await next.reached(id, 'expired')
+
+  deepEqual([isGood(storage, token), storage.tokens.list()], [false, []])
+})
+
+test('a token that was collected before a restart goes on', async (t) => {
+  const storage = await temporaryStorage(t)
+  const first = boot(t, storage)
+  const id = await first.ask(minuteMs)
+  const token = await first.approve(id)
+  await first.send(id, 'collect')
+  await first.stop()
+
+  deepEqual(await boot(t, storage).restore(), { restored: 0, parked: 0 })
+
+  equal(isGood(storage, token), true)
+})
+
+test('killed when the token was stored and that was not: the next life leaves none of it', async (t) => {
+  const storage = await temporaryStorage(t)
+  const first = boot(t, storage, (real) => ({
+    async issueToken(input, signal) {
+      await real.issueToken(input, signal)
+      return forever(signal)
+    },
+  }))
+  const id = await first.ask(minuteMs)
+  await first.send(id, 'approve')
+  const [stored] = await eventually('the token', () => first.uncollected.size > 0 && storage.tokens.list())
+  const token = first.uncollected.get(id)!
+  await first.stop()
+  equal(isGood(storage, token), true)
+
+  const next = boot(t, storage, (real) => ({
+    async issueToken(input, signal) {
+      const issued = await real.issueToken(input, signal)
+      // Begun again, it has taken the place of the one before.
+      deepEqual([storage.tokens.list().length, issued.tokenId], [1, stored!.id])
+      notEqual(next.uncollected.get(id), token)
+      equal(isGood(storage, token), false)
+      return issued
+    },
+  }))
+  await next.restore()
+  await next.reached(id, 'expired')
+
+  deepEqual([storage.tokens.list(), next.uncollected.size], [[], 0])
+})

@@ -1,0 +1,161 @@
+// What counts as a credential: how a bearer may be written, what decides beside a cookie, and for how long.
+import assert from 'node:assert/strict'
+import { connect } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { type OwnedApi, outcomeOf, startOwned } from '../support/account.ts'
+import { head, raw, token } from '../support/http-context.ts'
+import { until } from '../support/service.ts'
+
+/** What `GET services` is answered to this header, with the cookie or without it. */
+async function outcomes({ browser, stranger }: OwnedApi, authorization: string): Promise<string[]> {
+  const asked = [stranger(), browser].map((one) => one.call('GET', '/services', undefined, { authorization }))
+  return (await Promise.all(asked)).map(outcomeOf)
+}
+
+const unauthorized = '401 unauthorized'
+
+test('the word bearer may be written in any case, with blanks around the token', async (t) => {
+  const api = await startOwned(t)
+  const written = ['Bearer ', 'bearer ', 'BEARER ', 'bEaReR   ', '  Bearer   ']
+
+  for (const start of written) {
+    assert.deepEqual(await outcomes(api, `${start}${token}`), ['200', '200'], start)
+    assert.deepEqual(await outcomes(api, `${start}${token}   `), ['200', '200'], start)
+  }
+})
+
+test('a bearer that is wrong or empty decides alone, beside a good cookie too', async (t) => {
+  const api = await startOwned(t)
+
+  for (const wrong of ['wrong', `${token}x`, token.slice(1), `${token} ${token}`, `"${token}"`, '']) {
+    assert.deepEqual(await outcomes(api, `Bearer ${wrong}`), [unauthorized, unauthorized], wrong)
+  }
+  assert.deepEqual(await outcomes(api, 'Bearer'), [unauthorized, unauthorized])
+})
+
+test('another scheme counts as no credential: the cookie decides', async (t) => {
+  const api = await startOwned(t)
+
+  for (const other of [`Basic ${token}`, token, `Bearer${token}`, `Token ${token}`, `Bearer,${token}`, '']) {
+    assert.deepEqual(await outcomes(api, other), [unauthorized, '200'], other)
+  }
+})
+
+test('whoever shows nothing, or something wrong, is told how to ask', async (t) => {
+  const api = await startOwned(t)
+
+  for (const headers of [{}, { authorization: 'Bearer wrong' }, { cookie: 'svc_session_1=x' }]) {
+    const answer = await api.stranger().call('GET', '/services', undefined, headers)
+    assert.equal(outcomeOf(answer), unauthorized)
+    assert.equal(answer.headers['www-authenticate'], 'Bearer')
+  }
+})
+
+test('a header as long as they get is read in no time', async (t) => {
+  const api = await startOwned(t)
+  const askedWith = async (authorization: string) => {
+    const startedAt = performance.now()
+    await api.stranger().call('GET', '/services', undefined, { authorization })
+    return performance.now() - startedAt
+  }
+  const blanks = `Bearer x${' '.repeat(15_000)}x`
+  const best = async (authorization: string) => {
+    const times = []
+    for (let count = 0; count < 5; count++) times.push(await askedWith(authorization))
+    return Math.min(...times)
+  }
+
+  const [plain, long] = [await best(`Bearer ${'x'.repeat(15_000)}`), await best(blanks)]
+
+  assert.ok(long < 25 * plain, `${long} ms instead of ${plain} ms`)
+})
+
+test('a token in the query is one for GET alone', async (t) => {
+  const { stranger, storage } = await startOwned(t)
+  const ask = async (method: string, path: string, body?: unknown) =>
+    outcomeOf(await stranger().call(method, `${path}?access_token=${token}`, body))
+
+  assert.equal(await ask('GET', '/services'), '200')
+  assert.equal(await ask('POST', '/services', { name: 'web' }), unauthorized)
+  assert.equal(await ask('PUT', '/services/web/env', {}), unauthorized)
+  assert.equal(await ask('PATCH', '/services/web', { name: 'shop' }), unauthorized)
+  assert.equal(await ask('DELETE', '/services/web'), unauthorized)
+  assert.deepEqual(storage.services.list(), [])
+})
+
+test('with a token the account is refused before the body is read', async (t) => {
+  const { server } = await startOwned(t)
+  const lines = ['Host: localhost', `Authorization: Bearer ${token}`, 'Content-Length: 1000']
+
+  const { text } = await raw(server.port, `${head('POST /api/v1/auth/tokens', ...lines)}{"na`)
+
+  assert.match(text, /^HTTP\/1\.1 403 /)
+  assert.match(text, /"code":"session_required"/)
+})
+
+test('below /api everything needs a credential, even what is not there', async (t) => {
+  const { browser, stranger, url } = await startOwned(t)
+  const ask = async (path: string, headers: Record<string, string>) =>
+    (await fetch(`${url}${path}`, { headers })).status
+
+  for (const path of ['/api', '/api/', '/api/v1', '/api/v1/nothing', '/api/v2/services']) {
+    assert.deepEqual([await ask(path, {}), await ask(path, { cookie: browser.cookie })], [401, 404], path)
+  }
+  assert.equal(outcomeOf(await stranger().call('GET', '/services')), unauthorized)
+})
+
+/** A request whose body comes when the test says so. */
+function openRequest(t: TestContext, { server }: OwnedApi, path: string, headers: string[], body: Buffer) {
+  const socket = connect(server.port, '127.0.0.1')
+  t.after(() => socket.destroy())
+  let received = ''
+  socket.on('data', (chunk) => {
+    received += chunk
+  })
+  const host = `Host: 127.0.0.1:${server.port}`
+  socket.write(head(`POST /api/v1${path}`, host, `Content-Length: ${body.length}`, ...headers))
+  socket.write(body.subarray(0, 1))
+  return {
+    finish: () => socket.write(body.subarray(1)),
+    status: () => until('the answer', async () => /^HTTP\/1\.1 (\d+)/.exec(received)?.[1]),
+  }
+}
+
+test('a browser that is signed out while it sends the body changes nothing any more', async (t) => {
+  const api = await startOwned(t)
+  const other = await api.signedIn()
+  const page = [`Cookie: ${other.cookie}`, 'Sec-Fetch-Site: same-origin']
+  const late = openRequest(t, api, '/auth/tokens', page, Buffer.from('{"name":"late"}'))
+  await other.call('GET', '/auth/status')
+
+  await other.call('POST', '/auth/logout')
+  late.finish()
+
+  assert.equal(await late.status(), '401')
+  assert.deepEqual(api.storage.tokens.list(), [])
+})
+
+test('neither does a token that is revoked meanwhile, with a body or with an upload', async (t) => {
+  const api = await startOwned(t)
+  await api.call('POST', '/api/v1/services', { body: { name: 'web' } })
+  const { api_token, token: revoked } = (await api.browser.call('POST', '/auth/tokens', { name: 'ci' })).body
+  const shown = `Authorization: Bearer ${revoked}`
+  const requests = [
+    openRequest(t, api, '/services', [shown], Buffer.from('{"name":"late"}')),
+    openRequest(t, api, '/services/web/deploys/upload', [shown], gzipSync('no archive, but who knows')),
+  ]
+  await api.call('GET', '/api/v1/services', { token: revoked })
+
+  await api.browser.call('DELETE', `/auth/tokens/${api_token.id}`)
+
+  for (const late of requests) {
+    late.finish()
+    assert.equal(await late.status(), '401')
+  }
+  assert.deepEqual(
+    api.storage.services.list().map(({ name }) => name),
+    ['web'],
+  )
+  assert.deepEqual((await api.call('GET', '/api/v1/services/web/deploys')).text, '[]')
+})

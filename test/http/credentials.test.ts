@@ -1,0 +1,236 @@
+// Who may call what: every route of the table with every sort of credential, against the list below.
+// Mind: a route below /api that is not in the list fails: whoever adds one says here who may call it. Answers
+// are told apart by whether the caller was let in; what became of the request then is for other tests.
+import assert from 'node:assert/strict'
+import { request } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { test } from 'node:test'
+import { isBelowApi, type Route } from '../../src/http/route.ts'
+import { routes } from '../../src/http/routes.ts'
+import { type OwnedApi, startOwned } from '../support/account.ts'
+import { token as serverToken } from '../support/http-context.ts'
+
+type Needed = 'public' | 'any' | 'session'
+
+const list: Record<Needed, string[]> = {
+  public: [
+    'GET /healthz',
+    'GET /api/v1/openapi.json',
+    'GET /api/v1/auth/status',
+    'POST /api/v1/auth/setup',
+    'POST /api/v1/auth/login',
+    'POST /api/v1/auth/logout',
+    'POST /api/v1/auth/cli',
+    'POST /api/v1/auth/cli/{id}/token',
+  ],
+  session: [
+    'POST /api/v1/auth/password',
+    'GET /api/v1/auth/sessions',
+    'DELETE /api/v1/auth/sessions/{id}',
+    'GET /api/v1/auth/tokens',
+    'POST /api/v1/auth/tokens',
+    'DELETE /api/v1/auth/tokens/{id}',
+    'GET /api/v1/auth/cli/{id}',
+    'POST /api/v1/auth/cli/{id}/approve',
+    'POST /api/v1/auth/cli/{id}/deny',
+  ],
+  any: [
+    'GET /api/v1/info',
+    'GET /api/v1/events',
+    'GET /api/v1/services',
+    'POST /api/v1/services',
+    'GET /api/v1/services/{id}',
+    'PATCH /api/v1/services/{id}',
+    'DELETE /api/v1/services/{id}',
+    'GET /api/v1/services/{id}/status',
+    'GET /api/v1/services/{id}/logs',
+    'POST /api/v1/services/{id}/restart',
+    'POST /api/v1/services/{id}/suspend',
+    'POST /api/v1/services/{id}/resume',
+    'POST /api/v1/services/{id}/scale',
+    'POST /api/v1/services/{id}/rollback',
+    'GET /api/v1/services/{id}/env',
+    'PUT /api/v1/services/{id}/env',
+    'PATCH /api/v1/services/{id}/env',
+    'GET /api/v1/services/{id}/deploys',
+    'POST /api/v1/services/{id}/deploys',
+    'POST /api/v1/services/{id}/deploys/upload',
+    'GET /api/v1/deploys/{id}',
+    'POST /api/v1/deploys/{id}/cancel',
+    'GET /api/v1/deploys/{id}/logs',
+    'GET /api/v1/deploys/{id}/history',
+    'GET /api/v1/registries',
+    'GET /api/v1/registries/{host}',
+    'PUT /api/v1/registries/{host}',
+    'DELETE /api/v1/registries/{host}',
+    'GET /api/v1/disks',
+  ],
+}
+
+/** Public, but not for pages from elsewhere. */
+const guarded = ['setup', 'login', 'logout'].map((way) => `POST /api/v1/auth/${way}`)
+
+const neededFor = new Map(
+  Object.entries(list).flatMap(([needed, lines]) => lines.map((line) => [line, needed as Needed] as const)),
+)
+const lineOf = ({ method, path }: Route) => `${method} ${path}`
+
+/** Pages are as their own definition says: they ask for the session themselves. */
+function ruleOf(route: Route): { needed: Needed; isGuarded: boolean } {
+  const line = lineOf(route)
+  if (!isBelowApi(route.path) && !neededFor.has(line)) {
+    return { needed: route.credential, isGuarded: route.isGuarded ?? false }
+  }
+  const needed = neededFor.get(line)
+  assert.ok(needed, `${line} is a new route: say in this test who may call it`)
+  return { needed, isGuarded: guarded.includes(line) }
+}
+
+const unauthorized = '401 unauthorized'
+const crossSite = '403 cross_site_request'
+const sessionOnly = '403 session_required'
+const letIn = 'let in'
+
+interface Shown {
+  headers: Record<string, string>
+  query?: string
+}
+
+interface Sort {
+  /** Made for each request: some of them end the session they come with. */
+  show(api: OwnedApi): Promise<Shown>
+  expected(rule: { needed: Needed; isGuarded: boolean }, isChanging: boolean): string
+}
+
+/** What is no credential, or no good one. */
+const refused: Sort['expected'] = ({ needed }) => (needed === 'public' ? letIn : unauthorized)
+const asToken: Sort['expected'] = ({ needed }) => (needed === 'session' ? sessionOnly : letIn)
+const asStranger: Sort['expected'] = ({ needed, isGuarded }, isChanging) =>
+  isGuarded || (needed !== 'public' && isChanging) ? crossSite : letIn
+
+const bearer = (secret: string): Shown => ({ headers: { authorization: `Bearer ${secret}` } })
+const ownPage = { 'sec-fetch-site': 'same-origin' }
+let made = 0
+
+/** A new token that ends then. */
+async function token({ storage }: OwnedApi, expires_at: string | null = null): Promise<string> {
+  const [id, secret] = [storage.ids.newId('tok'), `bth_walk-${++made}`]
+  const row = { id, name: 'walk', hint: 'walk', created_at: '2026-01-01T00:00:00.000Z', last_used_at: null }
+  await storage.commit(() => storage.tokens.insert(secret, { ...row, expires_at }))
+  return secret
+}
+
+async function cookie({ storage, server }: OwnedApi): Promise<{ cookie: string }> {
+  const [id, secret, now] = [storage.ids.newId('ses'), `bths_walk-${++made}`, new Date().toISOString()]
+  const row = { id, created_at: now, last_used_at: now, user_agent: null }
+  await storage.commit(() => storage.sessions.insert(secret, row))
+  return { cookie: `svc_session_${server.port}=${secret}` }
+}
+
+const sorts: Record<string, Sort> = {
+  nothing: { show: async () => ({ headers: {} }), expected: refused },
+  'a wrong token': { show: async () => bearer('bth_wrong'), expected: refused },
+  'an expired token': {
+    show: async (api) => bearer(await token(api, '2026-01-01T00:00:00.000Z')),
+    expected: refused,
+  },
+  'a revoked token': {
+    async show(api) {
+      const secret = await token(api)
+      await api.storage.tokens.remove(api.storage.tokens.bySecret(secret)!.id)
+      return bearer(secret)
+    },
+    expected: refused,
+  },
+  'a token': { show: async (api) => bearer(await token(api)), expected: asToken },
+  'the server’s token': { show: async () => bearer(serverToken), expected: asToken },
+  'a session': {
+    show: async (api) => ({ headers: { ...ownPage, ...(await cookie(api)) } }),
+    expected: () => letIn,
+  },
+  'a wrong session': {
+    show: async ({ server }) => ({ headers: { ...ownPage, cookie: `svc_session_${server.port}=bths_no` } }),
+    expected: refused,
+  },
+  'a session, from a page of another site': {
+    show: async (api) => ({ headers: { 'sec-fetch-site': 'cross-site', ...(await cookie(api)) } }),
+    expected: asStranger,
+  },
+  'a session, from a page of another origin': {
+    show: async (api) => ({ headers: { origin: 'http://evil.example', ...(await cookie(api)) } }),
+    expected: asStranger,
+  },
+  'a session, in a script': {
+    show: async (api) => ({ headers: await cookie(api) }),
+    expected: asStranger,
+  },
+  'a wrong token beside a good session': {
+    show: async (api) => ({
+      headers: { ...bearer('bth_wrong').headers, ...ownPage, ...(await cookie(api)) },
+    }),
+    expected: refused,
+  },
+  'a token in the query': {
+    show: async (api) => ({ headers: {}, query: `?access_token=${await token(api)}` }),
+    expected: (rule, isChanging) => (isChanging ? refused(rule, isChanging) : asToken(rule, isChanging)),
+  },
+  'a good token, with the Host of another': {
+    show: async () => ({ headers: { host: 'evil.example', ...bearer(serverToken).headers } }),
+    expected: () => 'foreign host',
+  },
+  'a good session, with the Host of another': {
+    show: async (api) => ({ headers: { host: 'evil.example', ...ownPage, ...(await cookie(api)) } }),
+    expected: () => 'foreign host',
+  },
+}
+
+/** What somebody is told at the door; a stream is left as soon as it opens. */
+function ask({ url }: OwnedApi, { method, path, answer }: Route, { headers, query = '' }: Shown) {
+  const address = `${url}${path.replace(/\{\w+\}/g, 'nothing-there')}${query}`
+  return new Promise<string>((resolve, reject) => {
+    const asking = request(address, { method, agent: false, headers }, (response) => {
+      const { statusCode: status = 0 } = response
+      if (answer === 'stream' && status === 200) {
+        asking.destroy()
+        resolve(letIn)
+      } else text(response).then((body) => resolve(verdictOf(status, body)), reject)
+    })
+    asking.on('error', reject)
+    asking.end()
+  })
+}
+
+function verdictOf(status: number, body: string): string {
+  if (body.includes('this server does not answer for the host')) return status === 400 ? 'foreign host' : body
+  if (status !== 401 && status !== 403) return letIn
+  const code = /"code":"(\w+)"/.exec(body)?.[1] ?? body
+  // The ways in have failures of their own, which are no refusals at the door.
+  const isOwnFailure = ['invalid_credentials', 'invalid_setup_code', 'invalid_secret'].includes(code)
+  return isOwnFailure ? letIn : `${status} ${code}`
+}
+
+test('the list has every route below /api, and none that is not there', () => {
+  const known = routes.map(lineOf)
+
+  for (const route of routes) ruleOf(route)
+  assert.deepEqual(
+    [...neededFor.keys()].filter((line) => !known.includes(line)),
+    [],
+  )
+})
+
+for (const [name, { show, expected }] of Object.entries(sorts)) {
+  test(`with ${name} every route lets in whom it should`, async (t) => {
+    const api = await startOwned(t)
+    const found: Record<string, string> = {}
+    const wanted: Record<string, string> = {}
+
+    for (const route of routes) {
+      const line = lineOf(route)
+      found[line] = await ask(api, route, await show(api))
+      wanted[line] = expected(ruleOf(route), route.method !== 'GET')
+    }
+    assert.ok(Object.keys(found).length > 40)
+    assert.deepEqual(found, wanted)
+  })
+}

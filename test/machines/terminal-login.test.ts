@@ -1,0 +1,250 @@
+// The chart of a terminal login: what is answered when, once, and that it always comes to an end.
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import {
+  cleanups,
+  machine,
+  type TerminalLoginInput,
+  type TerminalLoginSnapshot,
+  toRecord,
+} from '../../machines/terminal-login.ts'
+import { failure, instant } from '../support/deploy-life.ts'
+import { forever, pathOf, type Run, runMachine, type TestEffect } from '../support/machine-run.ts'
+import { toMermaid } from '../support/mermaid.ts'
+
+const input: TerminalLoginInput = {
+  id: 'cli-1',
+  bootId: 'boot-1',
+  code: 'ACDE-FGHJ',
+  name: 'laptop',
+  secretHash: 'a'.repeat(64),
+  address: '192.0.2.7',
+  at: instant,
+  expiresAt: '2026-01-01T00:10:00.000Z',
+}
+
+const waits: TestEffect = (_, signal) => forever(signal)
+const succeeds: TestEffect = async () => ({ at: instant })
+const issues: TestEffect = async () => ({ at: instant, tokenId: 'tok-1' })
+/** Time stands still, and the token is made at once. */
+const still = { awaitExpiry: waits, issueToken: issues, revokeToken: succeeds }
+
+const send = ({ actor }: Run, type: string) => actor.send({ type, at: instant, by: 'Ada' })
+const stateOf = ({ actor }: Run) => pathOf(actor.getSnapshot().value)
+const recordOf = ({ actor }: Run) => toRecord(actor.getSnapshot() as TerminalLoginSnapshot)
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+interface State {
+  /** What led here. */
+  events: string[]
+  /** What must not end, so that it stays here. */
+  slot?: string
+  status: string
+  tokenId: string | null
+  /** The slot at work here. */
+  invoked: string | null
+  next: Record<string, string>
+}
+
+const gone = { tokenId: null, invoked: null, next: {} }
+const states: Record<string, State> = {
+  pending: {
+    events: [],
+    status: 'pending',
+    tokenId: null,
+    invoked: 'awaitExpiry',
+    next: { approve: 'approved.issuing', deny: 'denied' },
+  },
+  'approved.issuing': {
+    events: ['approve'],
+    slot: 'issueToken',
+    status: 'approved',
+    tokenId: null,
+    invoked: 'issueToken',
+    next: {},
+  },
+  'approved.waiting': {
+    events: ['approve'],
+    status: 'approved',
+    tokenId: 'tok-1',
+    invoked: 'awaitExpiry',
+    next: { collect: 'collected' },
+  },
+  denied: {
+    events: ['deny'],
+    status: 'denied',
+    tokenId: null,
+    invoked: 'awaitExpiry',
+    next: { tell: 'told' },
+  },
+  revoking: {
+    events: ['approve', 'expire'],
+    slot: 'revokeToken',
+    status: 'expired',
+    tokenId: null,
+    invoked: 'revokeToken',
+    next: {},
+  },
+  collected: { events: ['approve', 'collect'], status: 'collected', ...gone },
+  told: { events: ['deny', 'tell'], status: 'told', ...gone },
+  expired: { events: ['expire'], status: 'expired', ...gone },
+}
+
+const events = ['approve', 'deny', 'collect', 'tell']
+
+/** Time that passes when the test says so. */
+function openClock() {
+  let pass = () => {}
+  const passed = () =>
+    new Promise((resolve) => {
+      pass = () => resolve({ at: instant })
+    })
+  const awaitExpiry: TestEffect = (_, signal) => Promise.race([passed(), forever(signal)])
+  return { awaitExpiry, expire: () => pass() }
+}
+
+/** Plays until it is in that state and stays there. */
+async function runTo(name: string): Promise<Run> {
+  const { events: played, slot } = states[name]!
+  const { awaitExpiry, expire } = openClock()
+  const held = slot === undefined ? {} : { [slot]: waits }
+  const run = runMachine(machine, { ...still, awaitExpiry, ...held }, { input })
+  for (const event of played) {
+    if (event === 'expire') expire()
+    else send(run, event)
+    await turn()
+  }
+  assert.equal(stateOf(run), name)
+  return run
+}
+
+for (const [name, { status, tokenId, next }] of Object.entries(states)) {
+  test(`while ${name} it is ${status}, ${tokenId ? 'with' : 'without'} a token to collect`, async () => {
+    const run = await runTo(name)
+    assert.deepEqual([recordOf(run).status, recordOf(run).token_id], [status, tokenId])
+    run.actor.stop()
+  })
+
+  for (const event of events) {
+    const outcome = next[event] ?? name
+    const words = outcome === name ? 'changes nothing' : `leads to ${outcome}`
+    test(`while ${name}, ${event} ${words}`, async () => {
+      const run = await runTo(name)
+      const before = run.actor.getSnapshot()
+      send(run, event)
+      if (outcome === name) assert.equal(run.actor.getSnapshot(), before)
+      else assert.ok(run.states.includes(outcome), run.states.join())
+      run.actor.stop()
+    })
+  }
+}
+
+for (const [name, { invoked }] of Object.entries(states)) {
+  if (invoked === null) continue
+  test(`${invoked} that fails while ${name} has no answer in the chart: it is the supervisor’s`, async () => {
+    const { actor, snapshots } = await runTo(name)
+    actor.stop()
+    const failing = { ...still, [invoked]: () => Promise.reject(failure) }
+    const run = runMachine(machine, failing, { snapshot: snapshots.at(-1)! })
+    await turn()
+    assert.equal(run.actor.getSnapshot().status, 'error')
+    assert.equal(stateOf(run), name)
+  })
+}
+
+interface Life {
+  answer: 'approve' | 'deny' | null
+  /** The terminal polls after the answer. */
+  isPolled: boolean
+  end: string
+}
+
+const lives: Record<string, Life> = {
+  'approved and collected': { answer: 'approve', isPolled: true, end: 'collected' },
+  'approved and never collected': { answer: 'approve', isPolled: false, end: 'expired' },
+  'denied and told': { answer: 'deny', isPolled: true, end: 'told' },
+  'denied and never told': { answer: 'deny', isPolled: false, end: 'expired' },
+  'never answered': { answer: null, isPolled: true, end: 'expired' },
+}
+
+async function live({ answer, isPolled }: Life, from: Parameters<typeof runMachine>[2]): Promise<Run> {
+  const { awaitExpiry, expire } = openClock()
+  const run = runMachine(machine, { ...still, awaitExpiry }, from)
+  const taken = { pending: answer, 'approved.waiting': isPolled && 'collect', denied: isPolled && 'tell' }
+  while (run.actor.getSnapshot().status === 'active') {
+    const event = taken[stateOf(run) as keyof typeof taken]
+    if (event) send(run, event)
+    else if (event !== undefined) expire()
+    await turn()
+  }
+  return run
+}
+
+for (const [name, life] of Object.entries(lives)) {
+  test(`from every snapshot of one that was ${name}, a fresh actor reaches the same end`, async () => {
+    const whole = await live(life, { input })
+    assert.equal(stateOf(whole), life.end)
+    for (const snapshot of whole.snapshots.filter(({ status }) => status === 'active')) {
+      const run = await live(life, { snapshot })
+      assert.equal(stateOf(run), life.end)
+      assert.deepEqual(recordOf(run), recordOf(whole))
+    }
+  })
+}
+
+test('one that is begun again issues no second token when it has issued one', async () => {
+  const waiting = await runTo('approved.waiting')
+  const run = runMachine(machine, still, { snapshot: waiting.snapshots.at(-1)! })
+  send(run, 'collect')
+  assert.deepEqual([run.started, stateOf(run)], [['awaitExpiry'], 'collected'])
+})
+
+test('each effect gets what it needs and no more, and the token is none of it', async () => {
+  const given: [string, unknown][] = []
+  const noting = Object.entries({ ...still, awaitExpiry: waits }).map(([name, effect]) => {
+    const noted: TestEffect = (effectInput, signal) => {
+      given.push([name, effectInput])
+      return effect(effectInput, signal)
+    }
+    return [name, noted] as const
+  })
+  const { snapshots } = await runTo('approved.waiting')
+  const run = runMachine(machine, Object.fromEntries(noting), { input })
+  send(run, 'approve')
+  await turn()
+  run.actor.stop()
+  const expiry = { id: 'cli-1', bootId: 'boot-1', expiresAt: input.expiresAt }
+  assert.deepEqual(given, [
+    ['awaitExpiry', expiry],
+    ['issueToken', { id: 'cli-1', name: 'laptop' }],
+    ['awaitExpiry', expiry],
+  ])
+  assert.doesNotMatch(JSON.stringify(snapshots), /bth_/)
+})
+
+test('the record tells who asks from where, and until when', async () => {
+  const run = await runTo('pending')
+  assert.deepEqual(recordOf(run), {
+    id: 'cli-1',
+    status: 'pending',
+    code: 'ACDE-FGHJ',
+    name: 'laptop',
+    created_at: instant,
+    expires_at: input.expiresAt,
+    boot_id: 'boot-1',
+    secret_hash: input.secretHash,
+    address: '192.0.2.7',
+    token_id: null,
+  })
+  run.actor.stop()
+})
+
+test('revoking is a cleanup: it is done once more when an effect before it ended late', () => {
+  assert.deepEqual(cleanups, ['revokeToken'])
+})
+
+test('the chart is the one that was reviewed', () => {
+  const golden = readFileSync(new URL('../fixtures/charts/terminal-login.mmd', import.meta.url), 'utf8')
+  assert.equal(toMermaid(machine), golden)
+})

@@ -1,0 +1,121 @@
+// `berthd reset-password`, as a process of its own: beside a daemon that runs, without one, and with what it
+// must not touch.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { text } from 'node:stream/consumers'
+import { type TestContext, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { startDaemon } from './support/daemon.ts'
+import { temporaryDirectory } from './support/directory.ts'
+import { owner, signIn, signUp } from './support/session.ts'
+import { temporaryStorage } from './support/supervised.ts'
+
+const home = fileURLToPath(new URL('..', import.meta.url))
+const newPassword = 'another horse, écrit à la main'
+
+/** Runs it with this on its standard input. */
+async function reset(dataDir: string, input: string) {
+  const args = ['--import', 'tsx', 'src/main.ts', 'reset-password', '--data-dir', dataDir]
+  const child = spawn(process.execPath, args, { cwd: home })
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
+  child.stdin.end(input)
+  const [code, out, err] = await Promise.all([ended, text(child.stdout), text(child.stderr)])
+  return { code, out, err }
+}
+
+async function loginStatus(url: string, password: string): Promise<number> {
+  const body = JSON.stringify({ ...owner, password })
+  const headers = { 'content-type': 'application/json' }
+  return (await fetch(`${url}/api/v1/auth/login`, { method: 'POST', headers, body })).status
+}
+
+const statusOf = async (url: string, headers: Record<string, string>) =>
+  (await fetch(`${url}/api/v1/auth/sessions`, { headers })).status
+
+test('beside a running daemon it acts at once: password, sessions, the wait; tokens stay', async (t) => {
+  const daemon = await startDaemon(t)
+  const { url } = daemon.api
+  const browser = await signUp(url, daemon.dataDir)
+  const made = await fetch(`${url}/api/v1/auth/tokens`, {
+    method: 'POST',
+    headers: { ...browser, 'content-type': 'application/json' },
+    body: '{"name":"ci"}',
+  })
+  const { token } = (await made.json()) as { token: string }
+  for (let guess = 0; guess < 10; guess++) await loginStatus(url, `wrong ${guess}`)
+  assert.equal(await loginStatus(url, owner.password), 429)
+
+  const { code, out, err } = await reset(daemon.dataDir, `${newPassword}\nmore\n`)
+
+  assert.deepEqual([code, out, err], [0, `The password of ${owner.email} is set; 1 session has ended.\n`, ''])
+  assert.equal(await statusOf(url, browser), 401)
+  assert.equal(await loginStatus(url, newPassword), 200)
+  assert.equal(await loginStatus(url, owner.password), 401)
+  const info = await fetch(`${url}/api/v1/info`, { headers: { authorization: `Bearer ${token}` } })
+  assert.equal(info.status, 200)
+})
+
+test('an open stream of a session that it ended is ended too', async (t) => {
+  const daemon = await startDaemon(t)
+  const { url } = daemon.api
+  const headers = await signUp(url, daemon.dataDir)
+  const stream = await fetch(`${url}/api/v1/events`, { headers })
+  const ended = text(stream.body!)
+
+  await reset(daemon.dataDir, newPassword)
+
+  assert.match(await ended, /event: ready/)
+})
+
+test('without a daemon the next one knows the new password', async (t) => {
+  const daemon = await startDaemon(t)
+  await signUp(daemon.api.url, daemon.dataDir)
+  await daemon.stop()
+
+  const { code } = await reset(daemon.dataDir, newPassword)
+
+  await daemon.start()
+  assert.deepEqual([code, await loginStatus(daemon.api.url, newPassword)], [0, 200])
+  await assert.rejects(signIn(daemon.api.url), /invalid_credentials/)
+})
+
+const refusals: [what: string, prepare: (t: TestContext) => Promise<string>, input: string, words: RegExp][] =
+  [
+    [
+      'a folder that is no data directory',
+      noServer,
+      newPassword,
+      /is not the data directory of a Berth server/,
+    ],
+    ['a server without an account', emptyServer, newPassword, /has no account yet\n {2}open the setup link/],
+  ]
+
+for (const [what, prepare, input, words] of refusals) {
+  test(`${what} is refused, and told apart`, async (t) => {
+    const { code, out, err } = await reset(await prepare(t), input)
+    assert.deepEqual([code, out], [1, ''])
+    assert.match(err, words)
+  })
+}
+
+test('a password that will not do changes nothing', async (t) => {
+  const daemon = await startDaemon(t)
+  await signUp(daemon.api.url, daemon.dataDir)
+
+  for (const input of ['', 'short\n', '\n\n', 'x'.repeat(1025)]) {
+    const { code, err } = await reset(daemon.dataDir, input)
+    assert.deepEqual([code, err], [1, 'berthd: the password must have 8 to 1024 characters\n'])
+  }
+
+  assert.equal(await loginStatus(daemon.api.url, owner.password), 200)
+})
+
+async function noServer(t: TestContext): Promise<string> {
+  return temporaryDirectory(t)
+}
+
+async function emptyServer(t: TestContext): Promise<string> {
+  const directory = temporaryDirectory(t)
+  await (await temporaryStorage(t, directory)).close()
+  return directory
+}

@@ -1,0 +1,80 @@
+// Actors without a service that are over: forgotten after a while, with all that belongs to them.
+import { deepEqual, equal } from 'node:assert/strict'
+import { test } from 'node:test'
+import { createIds } from '../../storage/ids.ts'
+import type { Storage } from '../../storage/index.ts'
+import { temporaryDirectory } from '../support/directory.ts'
+import { rawTables, transitionOf } from '../support/stored.ts'
+import { temporaryStorage } from '../support/supervised.ts'
+
+const kind = 'terminal-login'
+const timeMs = Date.parse('2026-01-01T00:00:00.000Z')
+
+/** An id that was made so many minutes after the start. */
+function idAt(minutes: number, prefix: 'cli' | 'dep' = 'cli'): string {
+  return createIds(() => timeMs + minutes * 60_000).newId(prefix)
+}
+
+interface Made {
+  minutes: number
+  final: boolean
+  of?: { kind: string; service_id: string | null; prefix: 'cli' | 'dep' }
+}
+
+async function make(storage: Storage, { minutes, final, of }: Made): Promise<string> {
+  const id = idAt(minutes, of?.prefix)
+  const row = { id, kind: of?.kind ?? kind, service_id: of?.service_id ?? null, final }
+  await storage.actors.create(transitionOf(row, { status: final ? 'collected' : 'pending' }))
+  return id
+}
+
+const cutoff = timeMs + 10 * 60_000
+
+test('those that are final and old enough are gone, with record and history', async (t) => {
+  const storage = await temporaryStorage(t)
+  const { actors } = storage
+  const old = await make(storage, { minutes: 1, final: true })
+  const young = await make(storage, { minutes: 10, final: true })
+
+  await actors.forgetFinal(kind, cutoff)
+
+  deepEqual([actors.get(old), actors.record(old), actors.history(old)], [null, null, []])
+  deepEqual(actors.ids(kind, ''), [young])
+  equal(actors.history(young).length, 1)
+})
+
+test('one that is not over stays however old it is, and so does one that is parked', async (t) => {
+  const storage = await temporaryStorage(t)
+  const open = await make(storage, { minutes: 1, final: false })
+  const parked = await make(storage, { minutes: 2, final: false })
+  await storage.actors.park(parked, 'a bug', '2026-01-01T00:03:00.000Z')
+
+  await storage.actors.forgetFinal(kind, cutoff)
+
+  deepEqual(storage.actors.ids(kind, ''), [parked, open])
+  deepEqual([...storage.actors.active(kind)], [{ id: open, kind, service_id: null }])
+})
+
+test('actors of other kinds and of services are left alone', async (t) => {
+  const storage = await temporaryStorage(t)
+  const deploy = { kind: 'deploy', service_id: 'svc-1', prefix: 'dep' } as const
+  const kept = await make(storage, { minutes: 1, final: true, of: deploy })
+  const stray = await make(storage, { minutes: 1, final: true, of: { ...deploy, service_id: null } })
+
+  await storage.actors.forgetFinal(kind, cutoff)
+
+  deepEqual([storage.actors.ids('deploy', 'svc-1'), storage.actors.ids('deploy', '')], [[kept], [stray]])
+})
+
+test('nothing of them is left on the disk', async (t) => {
+  const directory = temporaryDirectory(t)
+  const storage = await temporaryStorage(t, directory)
+  const old = await make(storage, { minutes: 1, final: true })
+
+  await storage.actors.forgetFinal(kind, cutoff)
+  await storage.close()
+
+  const tables = await rawTables(directory)
+  const holding = Object.entries(tables).filter(([, rows]) => JSON.stringify(rows).includes(old))
+  deepEqual(holding, [])
+})

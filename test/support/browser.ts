@@ -1,0 +1,73 @@
+// A browser as the server sees it: it keeps cookies, says that a page of the server sent the request, and has
+// no token.
+// Mind: every answer is held against the OpenAPI document. Node's fetch would not let a test choose the Host.
+import { type IncomingHttpHeaders, request } from 'node:http'
+import { text } from 'node:stream/consumers'
+import type { Body } from './api.ts'
+import { checkAnswer } from './openapi.ts'
+import { owner } from './session.ts'
+
+export interface BrowserAnswer {
+  status: number
+  headers: IncomingHttpHeaders
+  body: Body
+}
+
+/** null takes away what a browser would send. */
+export type SentHeaders = Record<string, string | null>
+
+export interface Browser {
+  /** Cookies by their names; shared by all servers of one host, as browsers do. */
+  readonly jar: Map<string, string>
+  /** The cookies as a header. */
+  readonly cookie: string
+  call(method: string, path: string, body?: unknown, headers?: SentHeaders): Promise<BrowserAnswer>
+  setUp(code: string): Promise<BrowserAnswer>
+  signIn(headers?: SentHeaders): Promise<BrowserAnswer>
+}
+
+export function openBrowser(url: string, jar = new Map<string, string>()): Browser {
+  const cookieOf = () => [...jar].map(([name, value]) => `${name}=${value}`).join('; ')
+
+  async function call(method: string, path: string, body?: unknown, headers: SentHeaders = {}) {
+    const own = { 'sec-fetch-site': 'same-origin', cookie: cookieOf() || null }
+    const sent = body === undefined ? null : JSON.stringify(body)
+    const type = sent === null ? {} : { 'content-type': 'application/json' }
+    const answer = await send(`${url}/api/v1${path}`, method, { ...own, ...type, ...headers }, sent)
+    for (const line of answer.headers['set-cookie'] ?? []) keep(jar, line)
+    checkAnswer(method, `/api/v1${path}`, answer.status, answer.body)
+    return answer
+  }
+
+  return {
+    jar,
+    get cookie() {
+      return cookieOf()
+    },
+    call,
+    setUp: (code) => call('POST', '/auth/setup', { code, ...owner }),
+    signIn: (headers) => call('POST', '/auth/login', owner, headers),
+  }
+}
+
+function send(url: string, method: string, sent: SentHeaders, body: string | null): Promise<BrowserAnswer> {
+  const headers = Object.fromEntries(Object.entries(sent).filter(([, value]) => value !== null))
+  return new Promise((resolve, reject) => {
+    const asking = request(url, { method, agent: false, headers: headers as Record<string, string> })
+    asking.on('error', reject)
+    asking.on('response', (response) => {
+      const isJson = response.headers['content-type']?.includes('json')
+      const { statusCode: status = 0, headers } = response
+      text(response)
+        .then((read) => resolve({ status, headers, body: isJson ? JSON.parse(read) : read }))
+        .catch(reject)
+    })
+    asking.end(body ?? undefined)
+  })
+}
+
+function keep(jar: Map<string, string>, line: string): void {
+  const [, name, value] = /^([^=]+)=([^;]*)/.exec(line)!
+  if (/; Max-Age=0(;|$)/.test(line)) jar.delete(name!)
+  else jar.set(name!, value!)
+}

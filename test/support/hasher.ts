@@ -1,0 +1,54 @@
+// A hasher that costs nothing and keeps count: what was hashed, what was compared, how many at a time.
+import type { Hasher } from '../../src/account/passwords.ts'
+
+export interface CountingHasher extends Hasher {
+  readonly hashed: string[]
+  /** The hashes that something was compared with. */
+  readonly verified: string[]
+  readonly mostAtOnce: number
+}
+
+interface Options {
+  /** By default a password fits when the hash is its own. */
+  isRight?: (known: string, password: string) => boolean
+  /** Before it answers. */
+  pause?: () => Promise<void>
+}
+
+export const plainHash = (password: string) => `hash of ${password}`
+
+export function countingHasher(options: Options = {}): CountingHasher {
+  const { isRight = (known, password) => known === plainHash(password), pause = turn } = options
+  const hashed: string[] = []
+  const verified: string[] = []
+  let atOnce = 0
+  let mostAtOnce = 0
+
+  async function work(): Promise<void> {
+    mostAtOnce = Math.max(mostAtOnce, ++atOnce)
+    await pause()
+    atOnce--
+  }
+
+  return {
+    hashed,
+    verified,
+    get mostAtOnce() {
+      return mostAtOnce
+    },
+    async hash(password) {
+      hashed.push(password)
+      await work()
+      return plainHash(password)
+    },
+    async verify(known, password) {
+      verified.push(known)
+      await work()
+      return isRight(known, password)
+    },
+  }
+}
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}

@@ -1,0 +1,30 @@
+// A browser that is signed in, as far as the server can tell: its cookie, and where its requests come from.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+export const owner = { email: 'ada@example.com', password: 'correct horse battery' }
+
+/** What it sends with each request. */
+export type SessionHeaders = { cookie: string; 'sec-fetch-site': 'same-origin' }
+
+/** Makes the account of a server that has none. `dataDir` holds the setup code. */
+export function signUp(url: string, dataDir: string): Promise<SessionHeaders> {
+  const code = readFileSync(join(dataDir, 'setup_code'), 'utf8').trim()
+  return enter(url, 'setup', { code, ...owner })
+}
+
+export function signIn(url: string): Promise<SessionHeaders> {
+  return enter(url, 'login', owner)
+}
+
+async function enter(url: string, way: string, body: object): Promise<SessionHeaders> {
+  const headers = { 'content-type': 'application/json' }
+  const answer = await fetch(`${url}/api/v1/auth/${way}`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify(body),
+  })
+  const [cookie] = answer.headers.getSetCookie()
+  if (!cookie) throw new Error(`${way} answered ${answer.status} ${await answer.text()}`)
+  return { cookie: cookie.split(';')[0]!, 'sec-fetch-site': 'same-origin' }
+}

@@ -1,0 +1,55 @@
+// What a server without an account says on its console: a link that works, and how to reach it over ssh.
+import assert from 'node:assert/strict'
+import { hostname, userInfo } from 'node:os'
+import { test } from 'node:test'
+import { invitation } from '../src/welcome.ts'
+
+const code = 'AbC-_123456789012345678x'
+
+/** Its lines, without blanks around them. */
+function linesFor(url: string, env: NodeJS.ProcessEnv = {}): string[] {
+  const said = invitation({ url, code, env })
+  assert.ok(said.endsWith('\n'))
+  return said.split('\n').map((line) => line.trim())
+}
+
+const links = {
+  'http://127.0.0.1:7878': `http://127.0.0.1:7878/setup?code=${code}`,
+  'http://localhost:7878': `http://localhost:7878/setup?code=${code}`,
+  'http://192.0.2.7:80': `http://192.0.2.7/setup?code=${code}`,
+  'http://[::1]:7878': `http://[::1]:7878/setup?code=${code}`,
+  // Nobody can open these as they are.
+  'http://0.0.0.0:7878': `http://127.0.0.1:7878/setup?code=${code}`,
+  'http://[::]:7878': `http://127.0.0.1:7878/setup?code=${code}`,
+}
+
+for (const [url, link] of Object.entries(links)) {
+  test(`listening on ${url} it prints the link on a line of its own`, () => {
+    assert.ok(linesFor(url).includes(link), linesFor(url).join('\n'))
+  })
+}
+
+const user = userInfo().username
+const overSsh = { SSH_CONNECTION: '198.51.100.9 51234 192.0.2.7 22' }
+
+test('on loopback it says how a browser elsewhere gets there: through the address that ssh was given', () => {
+  const command = `ssh -N -L 7878:127.0.0.1:7878 ${user}@192.0.2.7`
+
+  assert.ok(linesFor('http://127.0.0.1:7878', overSsh).includes(command))
+})
+
+test('a port that an address need not show is in the command all the same', () => {
+  const command = `ssh -N -L 80:127.0.0.1:80 ${user}@192.0.2.7`
+
+  assert.ok(linesFor('http://127.0.0.1:80', overSsh).includes(command))
+})
+
+test('without ssh the host’s own name stands there', () => {
+  const command = `ssh -N -L 7878:localhost:7878 ${user}@${hostname()}`
+
+  assert.ok(linesFor('http://localhost:7878').includes(command))
+})
+
+test('where the server can be reached anyway there is no word of ssh', () => {
+  assert.doesNotMatch(linesFor('http://192.0.2.7:7878', overSsh).join('\n'), /ssh/)
+})
