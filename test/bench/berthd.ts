@@ -21,9 +21,16 @@ export interface Berthd {
   prefix: string
   /** Milliseconds on the clock of `performance.now()`. */
   spawnedAt: number
-  /** Only with `probed`: what its objects need once all that nobody uses is gone. */
-  usedHeapMegabytes(): Promise<number>
+  /** Only with `probed`: see programs/process-probe.ts. */
+  probe(): Promise<Probed>
   end(): Promise<void>
+}
+
+export interface Probed {
+  /** What its objects need once all that nobody uses is gone. */
+  usedMegabytes: number
+  /** How late the event loop was since the last time, at the 99th percentile. */
+  loopDelayMs: number
 }
 
 export interface BerthdOptions {
@@ -39,9 +46,9 @@ export async function startBerthd(
   const prefix = `berth-${randomBytes(4).toString('hex')}`
   const options = { 'data-dir': dataDir, listen: '127.0.0.1:0', docker: await ensureEngine(), prefix }
   const args = Object.entries(options).map(([name, value]) => `--${name}=${value}`)
-  const probe = ['--expose-gc', `--import=${bench.programs.pathOf('test/bench/programs/heap-probe.js')}`]
+  const probing = ['--expose-gc', `--import=${bench.programs.pathOf('test/bench/programs/process-probe.js')}`]
   const spawnedAt = performance.now()
-  const child = bench.programs.spawn('src/main.js', [...args, '--min-free-disk=16'], probed ? probe : [])
+  const child = bench.programs.spawn('src/main.js', [...args, '--min-free-disk=16'], probed ? probing : [])
   const end = () => endProcess(child)
   bench.after(() => removeAll(prefix))
   bench.after(end)
@@ -55,10 +62,12 @@ export async function startBerthd(
     child.once('exit', (code) => reject(new Error(`berthd ended with ${code}: ${log.join('\n')}`)))
   })
   const said = createInterface({ input: child.stdout! })
-  const usedHeapMegabytes = async () => {
+  const probe = async (): Promise<Probed> => {
     child.kill('SIGUSR2')
-    const [line] = await once(said, 'line')
-    return JSON.parse(line).usedMegabytes
+    for (;;) {
+      const [line] = await once(said, 'line')
+      if (line.startsWith('{')) return JSON.parse(line)
+    }
   }
   const token = readFileSync(join(dataDir, 'api_token'), 'utf8').trim()
   return {
@@ -70,7 +79,7 @@ export async function startBerthd(
     },
     prefix,
     spawnedAt,
-    usedHeapMegabytes,
+    probe,
     end,
   }
 }

@@ -55,7 +55,7 @@ export async function measureMemory(bench: Bench): Promise<Figure[]> {
 async function atRest(bench: Bench, berthd: Berthd): Promise<Moment> {
   await sleep(bench.size(120_000, 500))
   const resident = residentMegabytes(berthd.pid)
-  return { resident, used: await berthd.usedHeapMegabytes() }
+  return { resident, used: (await berthd.probe()).usedMegabytes }
 }
 
 function kindOf(index: number): Kind {

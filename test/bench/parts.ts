@@ -1,4 +1,5 @@
 // The parts of the bench, in the order they are run.
+import { measureAccount } from './account.ts'
 import { measureApi } from './api.ts'
 import type { Bench } from './bench.ts'
 import { measureDeploy } from './deploy.ts'
@@ -8,11 +9,11 @@ import { measureMemory } from './memory.ts'
 import { measureRestore } from './restore.ts'
 import { measureStart } from './start.ts'
 import { measureTransitions } from './transitions.ts'
-
 import { measureUpload } from './upload.ts'
 
 export const parts = {
   api: measureApi,
+  account: measureAccount,
   deploy: measureDeploy,
   start: measureStart,
   restore: measureRestore,

@@ -1,0 +1,99 @@
+// What it costs to know who asks, and what signing in does to everybody else.
+import { join } from 'node:path'
+import { temporaryDirectory } from '../support/directory.ts'
+import { owner, signUp } from '../support/session.ts'
+import type { Bench } from './bench.ts'
+import { type Berthd, startBerthd, whenHealthy } from './berthd.ts'
+import type { Figure } from './figure.ts'
+import { requestsPerCpuSecond } from './load.ts'
+import { median } from './percentiles.ts'
+import { runProgram } from './program.ts'
+import { storeDeploys } from './stored-deploys.ts'
+
+/** Below the limit of failed attempts: each counts as one until it is found to be right. */
+const browsers = 8
+
+export async function measureAccount(bench: Bench): Promise<Figure[]> {
+  return [...(await measureAuthentication(bench)), ...(await measureLogins(bench))]
+}
+
+interface Looks {
+  token: number
+  session: number
+  server: number
+}
+
+/** The microseconds of a look against those of a whole request that lists 20 deploys. */
+async function measureAuthentication(bench: Bench): Promise<Figure[]> {
+  const directory = temporaryDirectory(bench)
+  const [serviceId] = await storeDeploys(join(directory, 'list'), {
+    services: 1,
+    endedDeploys: 20,
+    live: false,
+  })
+  const berth = await startBerthd(bench, join(directory, 'list'))
+  await whenHealthy(berth)
+  const shares: number[] = []
+  const looks: Looks[] = []
+  for (let round = 0; round <= bench.size(5, 1); round++) {
+    bench.say(round === 0 ? 'a list of 20, warming up' : `a list of 20, round ${round}`)
+    const path = `/api/v1/services/${serviceId}/deploys?limit=20`
+    const rate = await requestsPerCpuSecond(berth, path, bench.size(2, 1))
+    const look = await runProgram<Looks>(bench, 'authentication', [join(directory, `look-${round}`)])
+    if (round === 0) continue
+    looks.push(look)
+    shares.push(Math.max(look.token, look.session) / (1e6 / rate))
+  }
+  await berth.end()
+  const middle = (kind: keyof Looks) => median(looks.map((look) => look[kind]))
+  return [
+    { name: 'authentication, of a list of 20', value: median(shares), unit: '', goal: { atMost: 0.1 } },
+    { name: 'authentication by a token', value: middle('token'), unit: 'us' },
+    { name: 'authentication by a session', value: middle('session'), unit: 'us' },
+  ]
+}
+
+async function measureLogins(bench: Bench): Promise<Figure[]> {
+  const dataDir = temporaryDirectory(bench)
+  const berth = await startBerthd(bench, dataDir, { probed: true })
+  await whenHealthy(berth)
+  await signUp(berth.url, dataDir)
+  const durationMs = bench.size(10_000, 1000)
+  const idle = await delayWhile(berth, () => askHealth(berth, durationMs))
+  bench.say(`${browsers} browsers sign in`)
+  let logins = 0
+  const busy = await delayWhile(berth, async () => {
+    const counts = Array.from({ length: browsers }, () => signInFor(berth, durationMs))
+    logins = (await Promise.all(counts)).reduce((sum, count) => sum + count)
+  })
+  return [
+    { name: 'logins', value: logins / (durationMs / 1000), unit: '/s' },
+    { name: 'event loop late meanwhile, p99', value: busy, unit: 'ms', goal: { atMost: 20 } },
+    { name: 'event loop late without them, p99', value: idle, unit: 'ms' },
+  ]
+}
+
+/** How late the event loop was at the 99th percentile, in milliseconds. */
+async function delayWhile(berth: Berthd, work: () => Promise<unknown>): Promise<number> {
+  await berth.probe()
+  await work()
+  return (await berth.probe()).loopDelayMs
+}
+
+async function askHealth({ url }: Berthd, durationMs: number): Promise<void> {
+  for (const end = performance.now() + durationMs; performance.now() < end; ) await fetch(`${url}/healthz`)
+}
+
+async function signInFor({ url }: Berthd, durationMs: number): Promise<number> {
+  const request = {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(owner),
+  }
+  let count = 0
+  for (const end = performance.now() + durationMs; performance.now() < end; count++) {
+    const { status } = await fetch(`${url}/api/v1/auth/login`, request)
+    if (status !== 200) throw new Error(`a login was answered ${status}`)
+  }
+  return count
+}
