@@ -1,0 +1,59 @@
+// How a command is run: it gets its session, and what it throws becomes words and an exit code.
+import type { Command } from 'commander'
+import { noticeUpdate } from './config/update-notice.ts'
+import { CliFailure, exitCodes, interruption } from './failure.ts'
+import { type Cli, type GlobalFlags, openSession } from './session.ts'
+import type { Output } from './terminal/output.ts'
+import { plain } from './terminal/output.ts'
+
+/** Makes an action of commander out of a function that wants the session; its number is the exit code. */
+export type Runner = <Args extends unknown[]>(
+  // biome-ignore lint/suspicious/noConfusingVoidType: an action that has nothing to say returns nothing
+  action: (cli: Cli, ...args: Args) => Promise<number | void>,
+) => (...args: Args) => Promise<void>
+
+export interface RunnerOptions {
+  program: Command
+  env: NodeJS.ProcessEnv
+  /** Ctrl-C. */
+  signal: AbortSignal
+  setExitCode(code: number): void
+}
+
+export function createRunner({ program, env, signal, setExitCode }: RunnerOptions): Runner {
+  return (action) =>
+    async (...args) => {
+      const cli = openSession({ flags: program.opts<GlobalFlags>(), env, signal })
+      try {
+        setExitCode((await action(cli, ...args)) ?? exitCodes.ok)
+      } catch (error) {
+        cli.out.rest()
+        setExitCode(tellFailure(cli.out, signal.aborted ? asInterruption(error) : error))
+      } finally {
+        cli.out.rest()
+        noticeUpdate(cli)
+      }
+    }
+}
+
+/** Says what went wrong, why, and what to do next. Returns the exit code. */
+export function tellFailure(out: Pick<Output, 'say' | 'tint'>, error: unknown): number {
+  const failure = error instanceof CliFailure ? error : asBug(error)
+  const [what = '', ...why] = failure.message.split('\n').map(plain)
+  const id = failure.requestId ? out.tint('dim', ` [${plain(failure.requestId)}]`) : ''
+  if (what) out.say(` ${out.tint('red', '✘')} ${what}${id}`)
+  for (const line of why) out.say(`   ${line}`)
+  for (const line of failure.hint?.split('\n') ?? []) out.say(`   ${out.tint('dim', plain(line))}`)
+  return failure.exitCode
+}
+
+// A call that Ctrl-C ended fails in many words, all of which mean the same.
+function asInterruption(error: unknown): CliFailure {
+  const isOurs = error instanceof CliFailure && error.exitCode === exitCodes.interrupted
+  return isOurs ? error : interruption()
+}
+
+function asBug(error: unknown): CliFailure {
+  const words = error instanceof Error ? (error.stack ?? error.message) : String(error)
+  return new CliFailure(`berth itself failed: ${words}`)
+}

@@ -1,0 +1,128 @@
+// `berth api`: any call of the API, for what has no command, and for scripts.
+import type { Readable } from 'node:stream'
+import type { Command } from 'commander'
+import { brokenOff, type Query } from '../client.ts'
+import type { Runner } from '../command.ts'
+import { examples } from '../examples.ts'
+import { usageFailure } from '../failure.ts'
+import { collect } from '../service/setting-flags.ts'
+import type { Cli } from '../session.ts'
+import { plain } from '../terminal/output.ts'
+import { openFileOrInput } from '../terminal/standard-input.ts'
+
+interface ApiOptions {
+  field?: string[]
+  typedField?: string[]
+  input?: string
+}
+
+export function addApiCommands(program: Command, run: Runner): void {
+  program
+    .command('api')
+    .argument('<method>', 'GET, POST, PUT, PATCH or DELETE')
+    .argument('<path>', 'below /api/v1, such as /services')
+    .description("call the server's API and print its answer")
+    .option(
+      '-f, --field <key=value>',
+      'a text of the body, or of the query of a GET; can be repeated',
+      collect,
+    )
+    .option('-F, --typed-field <key=json>', 'the same with a JSON value', collect)
+    .option('--input <file>', 'the body from a file; - is stdin')
+    .addHelpText(
+      'after',
+      examples(
+        'berth api GET /services',
+        'berth api GET /services/shop/deploys -f limit=3',
+        'berth api PATCH /services/shop -F instances=2 -f health_check_path=/healthz',
+        'berth api GET /events   # the change feed, until Ctrl-C',
+      ),
+    )
+    .action(run(callApi))
+}
+
+async function callApi(cli: Cli, givenMethod: string, givenPath: string, options: ApiOptions): Promise<void> {
+  const method = givenMethod.toUpperCase()
+  const fields = parseFields(options)
+  const isQuery = method === 'GET' || method === 'DELETE' || options.input !== undefined
+  const hasBody = !isQuery && Object.keys(fields).length > 0
+  const response = await cli.client.open(method, pathOf(givenPath), {
+    ...(isQuery ? { query: toQuery(fields) } : {}),
+    ...(hasBody ? { body: JSON.stringify(fields), headers: { 'content-type': 'application/json' } } : {}),
+    ...(options.input === undefined ? {} : await inputOf(options.input)),
+  })
+  await printAnswer(cli, response).catch((error: unknown) => {
+    throw cli.signal.aborted ? error : brokenOff(cli.client.url)
+  })
+}
+
+/** With or without what every path begins with. */
+function pathOf(given: string): string {
+  return `/${given.replace(/^\/?(api\/v1)?\/?/, '')}`
+}
+
+function parseFields({ field = [], typedField = [] }: ApiOptions): Record<string, unknown> {
+  const texts = field.map(parsePair)
+  const typed = typedField.map(parsePair).map(([key, text]) => [key, parseValue(key, text)] as const)
+  return Object.fromEntries([...texts, ...typed])
+}
+
+function parsePair(word: string): [string, string] {
+  const at = word.indexOf('=')
+  if (at < 1) throw usageFailure('a field is written key=value')
+  return [word.slice(0, at), word.slice(at + 1)]
+}
+
+function parseValue(key: string, text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw usageFailure(`the value of ${key} is not JSON`, 'a text is given by -f key=value')
+  }
+}
+
+function toQuery(fields: Record<string, unknown>): Query {
+  const texts = Object.entries(fields).map(
+    ([key, value]) => [key, typeof value === 'string' ? value : JSON.stringify(value)] as const,
+  )
+  return Object.fromEntries(texts)
+}
+
+async function inputOf(path: string): Promise<{ body: Readable; headers: Record<string, string> }> {
+  const { stream, sizeBytes } = openFileOrInput(path)
+  const isArchive = /\.(tgz|gz)$/.test(path)
+  const length = sizeBytes === undefined ? {} : { 'content-length': String(sizeBytes) }
+  return {
+    body: stream,
+    headers: { 'content-type': isArchive ? 'application/gzip' : 'application/json', ...length },
+  }
+}
+
+// Through a pipe the very bytes; on a terminal JSON is laid out, and nothing can move the cursor.
+async function printAnswer({ out }: Cli, response: Response): Promise<void> {
+  if (!response.body) return
+  if (!out.isTerminal) {
+    for await (const chunk of response.body) process.stdout.write(chunk)
+    return
+  }
+  const isStream = response.headers.get('content-type')?.includes('event-stream')
+  if (isStream) return printLines(out, response.body)
+  for (const line of layOut(await response.text()).split('\n')) out.print(plain(line))
+}
+
+async function printLines(out: Cli['out'], body: ReadableStream<Uint8Array>): Promise<void> {
+  let rest = ''
+  for await (const chunk of body.pipeThrough(new TextDecoderStream())) {
+    const lines = (rest + chunk).split('\n')
+    rest = lines.pop()!
+    for (const line of lines) out.print(plain(line))
+  }
+}
+
+function layOut(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2)
+  } catch {
+    return text
+  }
+}

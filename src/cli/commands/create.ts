@@ -1,0 +1,99 @@
+// `berth create`: a new service from flags, and from answers where a flag is missing and a person is there.
+import type { Command } from 'commander'
+import type { EnvVar } from '../../http/schemas/env.ts'
+import type { Service } from '../../http/schemas/service.ts'
+import type { Runner } from '../command.ts'
+import { examples } from '../examples.ts'
+import { followUp, sayDone, sayNext } from '../follow-up.ts'
+import { parseAssignments } from '../service/assignments.ts'
+import { parseEnvFile } from '../service/env-file.ts'
+import { addSettingFlags, collect, givenSettings } from '../service/setting-flags.ts'
+import type { Cli } from '../session.ts'
+import { askText, pick } from '../terminal/prompts.ts'
+import { readFileOrInput } from '../terminal/standard-input.ts'
+
+interface CreateOptions {
+  type?: string
+  env?: string[]
+  envFile?: string
+  deploy: boolean
+  follow: boolean
+}
+
+export function addCreateCommands(program: Command, run: Runner): void {
+  const command = program
+    .command('create')
+    .argument('[name]', 'what it is to be called')
+    .description('create a service and deploy it; asks for what is missing')
+    .option('--type <type>', 'web_service, private_service, background_worker or static_site')
+  addSettingFlags(command)
+    .option('--env <KEY=value>', 'a variable, can be repeated; secrets better by --env-file', collect)
+    .option('--env-file <file>', 'variables, a line KEY=value each; - is stdin')
+    .option('--no-deploy', 'only create it')
+    .option('--no-follow', 'do not wait for its first deploy')
+    .addHelpText(
+      'after',
+      examples(
+        'berth create',
+        'berth create shop --repo https://example.com/shop.git --env-file .env',
+        'berth create web --image ghcr.io/ada/web:v1 --port 8080 --instances 2',
+        'berth create blog --type static_site --publish-dir public   # then: berth up blog',
+      ),
+    )
+    .action(run(createService))
+}
+
+async function createService(cli: Cli, name: string | undefined, options: CreateOptions): Promise<number> {
+  const { client, out } = cli
+  const { type, deploy, follow } = options
+  const given = givenSettings({ ...options })
+  const env = await readEnv(options)
+  const hasSource = 'repo_url' in given || 'image' in given || type === 'static_site'
+  const chosen = name ?? (await askName(cli))
+  const asked = hasSource || !out.canAsk ? {} : await askSource(cli)
+  const body = { name: chosen, ...(type ? { type } : {}), ...given, ...asked, env, deploy }
+  const service = await client.call<Service>('POST', '/services', { body })
+  if (out.isJson) out.json(service)
+  else sayDone(cli, `${service.name} is created`)
+  const first = service.latest_deploy
+  if (first && follow) return followUp(cli, first, true)
+  sayNext(cli, first ? `berth logs --deploy ${first.id} -f` : deployCommand(service))
+  return 0
+}
+
+function deployCommand({ name, repo_url, image }: Service): string {
+  return repo_url || image ? `berth deploy ${name}` : `berth up ${name}`
+}
+
+async function readEnv({ env = [], envFile }: CreateOptions): Promise<EnvVar[]> {
+  const fromFile = envFile === undefined ? [] : parseEnvFile(await readFileOrInput(envFile))
+  const named = await parseAssignments(env)
+  const isNamed = new Set(named.map(({ key }) => key))
+  return [...fromFile.filter(({ key }) => !isNamed.has(key)), ...named]
+}
+
+function askName(cli: Cli): Promise<string> {
+  return askText(cli, {
+    message: 'What is the service called?',
+    placeholder: 'shop',
+    instead: 'name it: berth create NAME',
+    validate: (text) => (text.trim() === '' ? 'a name, such as shop' : undefined),
+  })
+}
+
+async function askSource(cli: Cli): Promise<Record<string, string>> {
+  const instead = 'name its source: --repo or --image, or upload a folder with `berth up`'
+  const kind = await pick(cli, {
+    message: 'Where does it come from?',
+    instead,
+    choices: [
+      { value: 'upload', label: 'a folder here', hint: 'berth up sends it' },
+      { value: 'repo_url', label: 'a git repository', hint: 'with a Dockerfile' },
+      { value: 'image', label: 'an image' },
+    ],
+  })
+  if (kind === 'upload') return {}
+  const message = kind === 'image' ? 'Which image?' : 'What is its address?'
+  const placeholder = kind === 'image' ? 'ghcr.io/ada/web:v1' : 'https://example.com/shop.git'
+  return { [kind]: await askText(cli, { message, placeholder, instead }) }
+}

@@ -1,0 +1,84 @@
+// Deploys of what is configured: ask for one, list them, cancel one.
+import type { Command } from 'commander'
+import type { Deploy } from '../../http/schemas/deploy.ts'
+import { deployPath, servicePath } from '../client.ts'
+import type { Runner } from '../command.ts'
+import { chosenService } from '../config/project.ts'
+import { deployStyle, originOf, tookOf } from '../deploy/words.ts'
+import { examples } from '../examples.ts'
+import { CliFailure } from '../failure.ts'
+import { followUp, sayDone } from '../follow-up.ts'
+import { whole } from '../service/setting-flags.ts'
+import type { Cli } from '../session.ts'
+import { age } from '../terminal/ages.ts'
+import { printTable } from '../terminal/table.ts'
+
+interface DeployOptions {
+  commit?: string
+  clearCache?: boolean
+  follow: boolean
+}
+
+export function addDeployCommands(program: Command, run: Runner): void {
+  program
+    .command('deploy')
+    .argument('[name]', 'the service')
+    .description('deploy its repository, image or last upload; follows it')
+    .option('--commit <sha>', 'this commit instead of the head of its branch')
+    .option('--clear-cache', 'build without the build cache')
+    .option('--no-follow', 'do not wait for it')
+    .addHelpText('after', examples('berth deploy shop', 'berth deploy shop --commit 4f2c1ab --no-follow'))
+    .action(run(deploy))
+  program
+    .command('deploys')
+    .argument('[name]', 'the service')
+    .description('list its deploys, the newest first')
+    .option('--limit <number>', 'how many', whole, 20)
+    .addHelpText('after', examples('berth deploys shop', 'berth deploys shop --limit 100 --json'))
+    .action(run(listDeploys))
+  program
+    .command('cancel')
+    .argument('<deploy>', 'a deploy, or a service whose queued or running one is meant')
+    .description('cancel a deploy that is queued or running; what is live keeps serving')
+    .addHelpText('after', examples('berth cancel shop', 'berth cancel dep-01k5yq0v3nhx8m2r7c9d4f6gbt'))
+    .action(run(cancel))
+}
+
+async function deploy(cli: Cli, name: string | undefined, options: DeployOptions): Promise<number> {
+  const { commit, clearCache, follow } = options
+  const body = { ...(commit ? { commit } : {}), ...(clearCache ? { clear_cache: true } : {}) }
+  const path = `${servicePath(chosenService(name))}/deploys`
+  return followUp(cli, await cli.client.call<Deploy>('POST', path, { body }), follow)
+}
+
+async function listDeploys(cli: Cli, name: string | undefined, { limit }: { limit: number }) {
+  const { client, out } = cli
+  const service = chosenService(name)
+  const path = `${servicePath(service)}/deploys`
+  const deploys = await client.call<Deploy[]>('GET', path, { query: { limit } })
+  if (out.isJson) return out.json(deploys)
+  if (deploys.length === 0) return out.say(`${service} was never deployed`)
+  await printTable(out, deploys, [
+    { heading: 'DEPLOY', text: ({ id }) => id },
+    { heading: 'STATUS', text: ({ status }) => status, style: deployStyle },
+    { heading: 'BEGAN', text: ({ created_at }) => age(created_at) },
+    { heading: 'TOOK', text: tookOf, isRight: true },
+    { heading: 'WHAT', text: (one) => one.error ?? originOf(one), isFlexible: true },
+  ])
+}
+
+async function cancel(cli: Cli, deployOrName: string): Promise<void> {
+  const id = deployOrName.startsWith('dep-') ? deployOrName : await activeDeploy(cli, deployOrName)
+  const deploy = await cli.client.call<Deploy>('POST', `${deployPath(id)}/cancel`)
+  if (cli.out.isJson) cli.out.json(deploy)
+  else sayDone(cli, `${id} is canceled${deploy.phase ? ` while ${deploy.phase}` : ''}`)
+}
+
+/** The one that runs, else the one that is queued. Throws CliFailure where nothing can be canceled. */
+async function activeDeploy({ client }: Cli, name: string): Promise<string> {
+  const deploys = await client.call<Deploy[]>('GET', `${servicePath(name)}/deploys`)
+  const active = deploys.filter(({ status }) => status === 'running' || status === 'queued')
+  const found = active.find(({ status }) => status === 'running') ?? active.at(-1)
+  if (found) return found.id
+  throw new CliFailure(`no deploy of ${name} is queued or running`, { hint: `berth deploys ${name}` })
+}

@@ -1,0 +1,90 @@
+// Variables from a file, or in an editor: what would change is shown and agreed to before it is saved.
+import type { Command } from 'commander'
+import type { EnvChanges } from '../../http/schemas/env.ts'
+import { servicePath } from '../client.ts'
+import type { Runner } from '../command.ts'
+import { examples } from '../examples.ts'
+import { CliFailure } from '../failure.ts'
+import { compareEnv, type EnvDifference, isEmpty, showDifference } from '../service/env-changes.ts'
+import { parseEnvFile, toEnvLine } from '../service/env-file.ts'
+import { readEnv, type SavingOptions, saveEnv, withSaving } from '../service/env-saving.ts'
+import type { Cli } from '../session.ts'
+import { editText } from '../terminal/editor.ts'
+import { plain } from '../terminal/output.ts'
+import { confirm } from '../terminal/prompts.ts'
+import { readFileOrInput } from '../terminal/standard-input.ts'
+
+interface ImportOptions extends SavingOptions {
+  replace?: boolean
+  yes?: boolean
+}
+
+export function addEnvFileCommands(program: Command, run: Runner): void {
+  const env = program.commands.find((command) => command.name() === 'env')!
+  withSaving(env.command('edit').argument('<name>', 'the service'))
+    .description('change variables in $VISUAL or $EDITOR')
+    .option('--yes', 'save without asking')
+    .addHelpText('after', examples('berth env edit shop', 'EDITOR=nano berth env edit shop --restart'))
+    .action(run(editEnv))
+  withSaving(env.command('import').argument('<name>', 'the service').argument('[file]', '- is stdin', '.env'))
+    .description('set the variables of a file; shows first what would change')
+    .option('--replace', 'remove the variables that are not in the file')
+    .option('--yes', 'save without asking')
+    .addHelpText(
+      'after',
+      examples(
+        'berth env import shop .env',
+        'berth env import shop production.env --replace --yes --restart',
+      ),
+    )
+    .action(run(importEnv))
+}
+
+async function importEnv(cli: Cli, name: string, file: string, options: ImportOptions): Promise<number> {
+  const wanted = parseEnvFile(await readFileOrInput(file))
+  if (wanted.length === 0) throw new CliFailure(`${file} holds no variable`, { hint: 'a line is KEY=value' })
+  const former = await readEnv(cli, name)
+  const difference = compareEnv(former, wanted)
+  return agreeAndSave(cli, name, options.replace ? difference : { ...difference, removed: [] }, options)
+}
+
+async function editEnv(cli: Cli, name: string, options: ImportOptions): Promise<number> {
+  const former = await readEnv(cli, name)
+  const lines = former.map((one) => ({ one, line: toEnvLine(one) }))
+  const kept = lines.filter(({ line }) => line === null).map(({ one }) => one)
+  const text = [
+    `# The variables of ${plain(name)}: a line is KEY=value. Save and close to go on.`,
+    ...kept.map(({ key }) => `# ${key} cannot be written as a line; it stays as it is.`),
+    ...lines.flatMap(({ line }) => line ?? []),
+    '',
+  ].join('\n')
+  const edited = parseEnvFile(await editText(cli, text, `${name}.env`))
+  const isWritten = new Set(edited.map(({ key }) => key))
+  const wanted = [...edited, ...kept.filter(({ key }) => !isWritten.has(key))]
+  return agreeAndSave(cli, name, compareEnv(former, wanted), options)
+}
+
+async function agreeAndSave(cli: Cli, name: string, difference: EnvDifference, options: ImportOptions) {
+  const { out } = cli
+  if (isEmpty(difference)) {
+    out.say('nothing changes')
+    return 0
+  }
+  const change = { set: [...difference.added, ...difference.changed], unset: difference.removed }
+  showDifference(out, difference)
+  await sayUnresolved(cli, name, change)
+  const question = { message: `Save this for ${plain(name)}?`, instead: 'say it with --yes' }
+  if (!options.yes && !(await confirm(cli, question))) throw new CliFailure('nothing is saved')
+  return saveEnv(cli, name, change, options)
+}
+
+/** Asks the server, which also refuses now what it would refuse later. */
+async function sayUnresolved({ client, out }: Cli, name: string, body: object): Promise<void> {
+  const { unresolved } = await client.call<EnvChanges>('PATCH', `${servicePath(name)}/env`, {
+    body,
+    query: { dry_run: true },
+  })
+  for (const key of unresolved) {
+    out.say(`  ${out.tint('yellow', '!')} ${plain(key)} refers to something that does not exist`)
+  }
+}

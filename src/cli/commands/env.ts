@@ -1,0 +1,87 @@
+// The variables of a service: show, set, unset. They are secrets: values are shown to who asks for them only.
+import type { Command } from 'commander'
+import type { EnvVar } from '../../http/schemas/env.ts'
+import type { Runner } from '../command.ts'
+import { chosenService } from '../config/project.ts'
+import { examples } from '../examples.ts'
+import { CliFailure, exitCodes } from '../failure.ts'
+import { parseAssignments } from '../service/assignments.ts'
+import { masked } from '../service/env-changes.ts'
+import { toEnvLine } from '../service/env-file.ts'
+import { readEnv, type SavingOptions, saveEnv, withSaving } from '../service/env-saving.ts'
+import type { Cli } from '../session.ts'
+import { printTable } from '../terminal/table.ts'
+
+export function addEnvCommands(program: Command, run: Runner): void {
+  const env = program
+    .command('env')
+    .argument('[name]', 'the service')
+    .description("show a service's variables, values masked")
+    .option('--show', 'show the values, as lines of an .env file')
+    .addHelpText('after', examples('berth env shop', 'berth env shop --show > shop.env'))
+    .action(run(showEnv))
+  withSaving(
+    env.command('set').argument('<name>', 'the service').argument('<KEY=value...>', 'KEY=- is stdin'),
+  )
+    .description('set variables')
+    .addHelpText(
+      'after',
+      examples(
+        'berth env set shop GREETING=hi',
+        'pass show shop/db | berth env set shop DB_PASSWORD=- --restart',
+      ),
+    )
+    .action(run(setEnv))
+  withSaving(env.command('unset').argument('<name>', 'the service').argument('<KEY...>', 'which'))
+    .description('remove variables')
+    .addHelpText(
+      'after',
+      examples('berth env unset shop GREETING', 'berth env unset shop OLD OLDER --restart'),
+    )
+    .action(run(unsetEnv))
+}
+
+async function showEnv(cli: Cli, name: string | undefined, options: { show?: boolean }): Promise<void> {
+  const { out } = cli
+  const vars = await readEnv(cli, chosenService(name))
+  if (out.isJson) return out.json(vars)
+  if (options.show) return showLines(vars, out)
+  if (vars.length === 0) return out.say('no variables')
+  await printTable(out, vars, [
+    { heading: 'KEY', text: ({ key }) => key },
+    { heading: 'VALUE', text: ({ value }) => masked(value), style: () => 'dim' },
+  ])
+}
+
+// A file that is read back has to give the same values: what cannot be written so is refused, not bent.
+function showLines(vars: EnvVar[], out: Cli['out']): void {
+  const lines = vars.map((one) => ({ key: one.key, line: toEnvLine(one) }))
+  for (const { line } of lines) if (line !== null) for (const part of line.split('\n')) out.print(part)
+  const lost = lines.filter(({ line }) => line === null).map(({ key }) => key)
+  if (lost.length === 0) return
+  throw new CliFailure(`${lost.join(', ')} cannot be written as a line of an .env file`, {
+    exitCode: exitCodes.failed,
+    hint: 'berth env NAME --json shows every value exactly',
+  })
+}
+
+async function setEnv(cli: Cli, name: string, words: string[], options: SavingOptions): Promise<number> {
+  const set = await parseAssignments(words)
+  const former = new Set((await readEnv(cli, name)).map(({ key }) => key))
+  const keys = set.map(({ key }) => key)
+  const changed = keys.find((key) => former.has(key))
+  const undo =
+    changed === undefined
+      ? `berth env unset ${name} ${keys.join(' ')}`
+      : `berth env set ${name} ${changed}=-   # with the former value`
+  return saveEnv(cli, name, { set, undo }, options)
+}
+
+async function unsetEnv(cli: Cli, name: string, keys: string[], options: SavingOptions): Promise<number> {
+  const former = new Set((await readEnv(cli, name)).map(({ key }) => key))
+  const missing = keys.filter((key) => !former.has(key))
+  if (missing.length > 0) {
+    throw new CliFailure(`${name} has no variable ${missing.join(', ')}`, { exitCode: exitCodes.notFound })
+  }
+  return saveEnv(cli, name, { unset: keys }, options)
+}

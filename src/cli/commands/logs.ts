@@ -1,0 +1,119 @@
+// `berth logs`: what a service's instances write, or the log of a deploy; with -f as it comes.
+// Mind: whoever reads slowly is waited for: a log may be longer than what fits into memory.
+import { once } from 'node:events'
+import type { Command } from 'commander'
+import type { Service } from '../../http/schemas/service.ts'
+import { deployPath, servicePath } from '../client.ts'
+import type { Runner } from '../command.ts'
+import { chosenService } from '../config/project.ts'
+import { followEvents, type StreamEvent } from '../event-stream.ts'
+import { examples } from '../examples.ts'
+import { exitCodes, usageFailure } from '../failure.ts'
+import { whole } from '../service/setting-flags.ts'
+import type { Cli } from '../session.ts'
+import { coloured, type Output, plain } from '../terminal/output.ts'
+
+interface LogsOptions {
+  deploy?: string
+  follow?: boolean
+  tail?: number
+  timestamps?: boolean
+}
+
+interface LogEvent {
+  ts: string
+  stream: string
+  line: string
+  /** Which of the instances wrote it; a deploy's log has none. */
+  instance?: string
+}
+
+interface Format {
+  /** Local and short, or as the server has it. */
+  time: 'none' | 'short' | 'whole'
+  /** Whether lines say which instance wrote them. */
+  isNumbered: boolean
+}
+
+export function addLogCommands(program: Command, run: Runner): void {
+  program
+    .command('logs')
+    .argument('[name]', 'the service')
+    .description('what its instances write, or the log of a deploy')
+    .option('--deploy <id>', 'the log of this deploy instead')
+    .option('-f, --follow', 'go on with what comes; a deploy until it is over')
+    .option('--tail <number>', 'begin with so many of the last lines (100)', whole)
+    .option('--timestamps', 'whole timestamps; on a terminal there are short ones anyway')
+    .addHelpText(
+      'after',
+      examples(
+        'berth logs shop -f',
+        'berth logs shop --tail 1000 --timestamps',
+        'berth logs --deploy dep-01k5yq0v3nhx8m2r7c9d4f6gbt -f',
+      ),
+    )
+    .action(run(showLogs))
+}
+
+async function showLogs(cli: Cli, name: string | undefined, options: LogsOptions): Promise<number> {
+  await (options.deploy === undefined
+    ? showInstanceLogs(cli, chosenService(name), options)
+    : showDeployLog(cli, options.deploy, name, options))
+  // Ctrl-C is how a followed log ends: there is nothing to say.
+  return cli.signal.aborted ? exitCodes.interrupted : exitCodes.ok
+}
+
+async function showDeployLog(cli: Cli, id: string, name: string | undefined, options: LogsOptions) {
+  if (name !== undefined)
+    throw usageFailure('the logs of a service, or of a deploy?', 'leave one of them out')
+  if (options.tail !== undefined) throw usageFailure('--tail is for the logs of a service', 'leave it out')
+  const { follow = false } = options
+  const path = `${deployPath(id)}/logs`
+  const events = followEvents(cli, path, { query: { follow }, untilNow: !follow })
+  await printLines(cli, events, { time: timeOf(cli.out, options), isNumbered: false })
+}
+
+async function showInstanceLogs(cli: Cli, name: string, options: LogsOptions): Promise<void> {
+  const { follow = false, tail } = options
+  const path = servicePath(name)
+  const { instances } = await cli.client.call<Service>('GET', path)
+  const events = followEvents(cli, `${path}/logs`, { query: { follow, tail }, resumable: false })
+  const format = { time: timeOf(cli.out, options), isNumbered: instances > 1 }
+  const lines = await printLines(cli, events, format)
+  if (lines === 0 && !follow && tail !== 0) cli.out.say(`no instance of ${name} has written anything`)
+}
+
+function timeOf(out: Output, { timestamps }: LogsOptions): Format['time'] {
+  if (timestamps) return 'whole'
+  return out.isTerminal ? 'short' : 'none'
+}
+
+/** Resolves with how many there were. */
+async function printLines(
+  { out }: Cli,
+  events: AsyncGenerator<StreamEvent>,
+  format: Format,
+): Promise<number> {
+  let count = 0
+  for await (const { data } of events) {
+    const line: LogEvent = JSON.parse(data)
+    if (out.isJson) out.json(line)
+    else out.print(shown(out, line, format))
+    count += 1
+    if (process.stdout.writableNeedDrain) await once(process.stdout, 'drain')
+  }
+  return count
+}
+
+function shown(out: Output, { ts, line, instance }: LogEvent, { time, isNumbered }: Format): string {
+  const text = out.isColoured ? coloured(line) : plain(line)
+  const clock = time === 'short' ? localTime(ts) : plain(ts)
+  const stamp = time === 'none' ? '' : `${out.paint('dim', clock)} `
+  const writer = isNumbered && instance !== undefined ? `${out.paint('cyan', plain(instance))} ` : ''
+  return `${stamp}${writer}${text}`
+}
+
+/** `12:04:08` */
+function localTime(ts: string): string {
+  return new Date(ts).toTimeString().slice(0, 8)
+}

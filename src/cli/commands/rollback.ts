@@ -1,0 +1,59 @@
+// `berth rollback`: a former deploy's image, settings and variables, run again.
+import type { Command } from 'commander'
+import type { Deploy } from '../../http/schemas/deploy.ts'
+import { servicePath } from '../client.ts'
+import type { Runner } from '../command.ts'
+import { chosenService } from '../config/project.ts'
+import { examples } from '../examples.ts'
+import { CliFailure, exitCodes } from '../failure.ts'
+import { followUp } from '../follow-up.ts'
+import type { Cli } from '../session.ts'
+import { age } from '../terminal/ages.ts'
+import { plain } from '../terminal/output.ts'
+import { pick } from '../terminal/prompts.ts'
+
+const deploysLookedAt = 50
+
+export function addRollbackCommands(program: Command, run: Runner): void {
+  program
+    .command('rollback')
+    .argument('[name]', 'the service')
+    .argument('[deploy]', 'which; without it you choose')
+    .description('go back to a former deploy')
+    .option('--no-follow', 'do not wait for it')
+    .addHelpText(
+      'after',
+      examples('berth rollback shop', 'berth rollback shop dep-01jzx3v8m2q4t6w8y0a2c4e6g8'),
+    )
+    .action(run(rollback))
+}
+
+type Options = { follow: boolean }
+
+async function rollback(cli: Cli, name: string | undefined, given: string | undefined, { follow }: Options) {
+  const path = servicePath(chosenService(name))
+  const deploy_id = given ?? (await chooseFormer(cli, path))
+  const deploy = await cli.client.call<Deploy>('POST', `${path}/rollback`, { body: { deploy_id } })
+  return followUp(cli, deploy, follow)
+}
+
+async function chooseFormer(cli: Cli, path: string): Promise<string> {
+  const query = { limit: deploysLookedAt }
+  const deploys = await cli.client.call<Deploy[]>('GET', `${path}/deploys`, { query })
+  const former = deploys.filter(({ status }) => status === 'deactivated')
+  if (former.length === 0) {
+    throw new CliFailure('there is no former deploy to go back to', { exitCode: exitCodes.notFound })
+  }
+  return pick(cli, {
+    message: 'Which deploy is to run again?',
+    instead: `name one of them, such as ${former[0]!.id}`,
+    choices: former.map((deploy) => ({ value: deploy.id, label: labelOf(deploy), hint: deploy.id })),
+  })
+}
+
+/** `3h ago  4f2a9c1  Mend the cart` */
+function labelOf({ created_at, commit_sha, commit_message, source, trigger }: Deploy): string {
+  const [subject = ''] = (commit_message ?? '').split('\n')
+  const what = commit_sha ? `${commit_sha.slice(0, 7)}  ${subject}` : (source.image ?? trigger)
+  return plain(`${age(created_at).padEnd(12)}  ${what}`).trimEnd()
+}

@@ -1,0 +1,80 @@
+// The servers a person knows, and what the chosen one says of itself.
+import type { Command } from 'commander'
+import type { Info } from '../../http/schemas/info.ts'
+import type { Runner } from '../command.ts'
+import { knownServer, readConfig, writeConfig } from '../config/config.ts'
+import { examples } from '../examples.ts'
+import { sayDone } from '../follow-up.ts'
+import type { Cli } from '../session.ts'
+import { span } from '../terminal/ages.ts'
+import { size } from '../terminal/quantities.ts'
+import { printFacts, printTable } from '../terminal/table.ts'
+import { forgetServer } from './login.ts'
+
+export function addServerCommands(program: Command, run: Runner): void {
+  const servers = program
+    .command('servers')
+    .description('list the servers you are logged in to')
+    .addHelpText('after', examples('berth servers', 'berth servers --json'))
+    .action(run(listServers))
+  servers
+    .command('use')
+    .argument('<name>', 'which')
+    .description('make one the default')
+    .addHelpText('after', examples('berth servers use production', 'berth servers use local'))
+    .action(run(useServer))
+  servers
+    .command('rm')
+    .argument('<name>', 'which')
+    .description('forget one, with its token')
+    .addHelpText('after', examples('berth servers rm production', 'berth servers rm local'))
+    .action(run(forgetServer))
+  program
+    .command('info')
+    .description('show version, engine and free disk of the server')
+    .addHelpText('after', examples('berth info', 'berth info --json'))
+    .action(run(showInfo))
+}
+
+async function listServers({ env, out }: Cli): Promise<void> {
+  const config = readConfig(env)
+  const servers = Object.entries(config.servers).map(([name, { url, token }]) => {
+    return { name, url, is_default: name === config.default, token_hint: token.slice(-4) }
+  })
+  if (out.isJson) return out.json(servers)
+  if (servers.length === 0) return out.say('no servers yet: berth login')
+  await printTable(out, servers, [
+    { heading: '', text: ({ is_default }) => (is_default ? '*' : ''), style: () => 'green' },
+    { heading: 'NAME', text: ({ name }) => name, style: () => 'bold' },
+    { heading: 'ADDRESS', text: ({ url }) => url, isFlexible: true },
+    { heading: 'TOKEN', text: ({ token_hint }) => `…${token_hint}`, style: () => 'dim' },
+  ])
+}
+
+async function useServer(cli: Cli, wanted: string): Promise<void> {
+  const config = readConfig(cli.env)
+  const { name } = knownServer(config, wanted)
+  writeConfig(cli.env, { ...config, default: name })
+  sayDone(cli, `${name} is the default now`)
+}
+
+async function showInfo({ client, out, server }: Cli): Promise<void> {
+  const info = await client.call<Info>('GET', '/info')
+  if (out.isJson) return out.json(info)
+  const { docker_version: docker, docker_cpus: cpus, docker_memory_bytes: memoryBytes } = info
+  printFacts(out, [
+    ['server', server.name, 'bold'],
+    ['address', server.name === server.url ? null : server.url],
+    ['version', info.version],
+    ['up', span(info.uptime_seconds)],
+    ['base domain', info.base_domain],
+    ['docker', docker ?? 'does not answer', docker ? null : 'red'],
+    ['cpus', cpus === null ? null : String(cpus)],
+    ['memory', memoryBytes === null ? null : size(memoryBytes)],
+    ['free disk', size(info.disk_free_bytes)],
+    [
+      'limits',
+      `${info.default_memory_limit_mb} MiB and ${info.default_cpu_limit} CPU, where a service sets none`,
+    ],
+  ])
+}

@@ -1,0 +1,118 @@
+// The services: list, create, show, update, delete.
+import type { Command } from 'commander'
+import type { Service } from '../../http/schemas/service.ts'
+import { servicePath } from '../client.ts'
+import type { Runner } from '../command.ts'
+import { chosenService } from '../config/project.ts'
+import { examples } from '../examples.ts'
+import { CliFailure, usageFailure } from '../failure.ts'
+import { sayDone, sayNext } from '../follow-up.ts'
+import { showService } from '../service/facts.ts'
+import { addSettingFlags, givenSettings } from '../service/setting-flags.ts'
+import { addressOf, sourceOf, spoken, stateStyle } from '../service/words.ts'
+import type { Cli } from '../session.ts'
+import { age } from '../terminal/ages.ts'
+import { plain } from '../terminal/output.ts'
+import { askText } from '../terminal/prompts.ts'
+import { printTable } from '../terminal/table.ts'
+
+export function addServiceCommands(program: Command, run: Runner): void {
+  program
+    .command('services')
+    .description('list the services')
+    .addHelpText('after', examples('berth services', 'berth services --json'))
+    .action(run(listServices))
+  program
+    .command('show')
+    .argument('[name]', 'the service')
+    .description('show the settings of a service')
+    .addHelpText('after', examples('berth show shop', 'berth show shop --json'))
+    .action(run(showOne))
+  addSettingFlags(program.command('update').argument('[name]', 'the service'))
+    .description("change a service's settings; those given, an empty text or 0 clears one")
+    .addHelpText(
+      'after',
+      examples(
+        'berth update shop --health-path /healthz --memory 256',
+        "berth update shop --start-command ''",
+      ),
+    )
+    .action(run(updateService))
+  program
+    .command('delete')
+    .argument('[name]', 'the service')
+    .description('delete a service; asks for its name')
+    .option('--yes', 'do not ask')
+    .option('--delete-disk', 'delete its disk as well, with its data')
+    .option('--force', 'even if other services refer to it')
+    .addHelpText('after', examples('berth delete shop', 'berth delete shop --yes --delete-disk'))
+    .action(run(deleteService))
+}
+
+async function listServices({ client, out }: Cli): Promise<void> {
+  const services = await client.call<Service[]>('GET', '/services')
+  if (out.isJson) return out.json(services)
+  if (services.length === 0) {
+    return out.say('no services yet: `berth up` deploys this folder, `berth create` asks what to make')
+  }
+  await printTable(out, services, [
+    { heading: 'NAME', text: ({ name }) => name, style: () => 'bold' },
+    { heading: 'STATE', text: ({ state }) => spoken(state), style: ({ state }) => stateStyle(state) },
+    { heading: 'TYPE', text: ({ type }) => spoken(type) },
+    { heading: 'ADDRESS', text: addressOf },
+    { heading: 'SOURCE', text: sourceOf, isFlexible: true },
+    { heading: 'DEPLOYED', text: ({ latest_deploy }) => age(latest_deploy?.created_at) },
+  ])
+}
+
+async function showOne({ client, out }: Cli, name: string | undefined): Promise<void> {
+  const service = await client.call<Service>('GET', servicePath(chosenService(name)))
+  if (out.isJson) return out.json(service)
+  showService(out, service)
+}
+
+async function updateService(cli: Cli, name: string | undefined, options: object): Promise<void> {
+  const { client, out } = cli
+  const settings = givenSettings({ ...options })
+  const chosen = chosenService(name)
+  if (Object.keys(settings).length === 0) {
+    throw usageFailure('nothing to change', 'berth update --help lists the settings')
+  }
+  const path = servicePath(chosen)
+  const service = await client.call<Service>('PATCH', path, { body: settings })
+  if (out.isJson) return out.json(service)
+  sayDone(cli, `${service.name}: ${Object.keys(settings).map(spoken).join(', ')} saved`)
+  const isAtOnce = Object.keys(settings).every((field) => field === 'instances')
+  if (!isAtOnce && service.live_deploy_id) sayNext(cli, `berth restart ${service.name}`)
+}
+
+interface DeleteOptions {
+  yes?: boolean
+  deleteDisk?: boolean
+  force?: boolean
+}
+
+// The project file is not asked here: what is deleted is named by a person.
+async function deleteService(cli: Cli, name: string | undefined, options: DeleteOptions): Promise<void> {
+  if (!name) throw usageFailure('which service?', 'name what is to be deleted')
+  const { client } = cli
+  const path = servicePath(name)
+  const service = await client.call<Service>('GET', path)
+  if (!options.yes) await agreeToDelete(cli, service, options)
+  const query = { force: options.force, delete_disk: options.deleteDisk }
+  await client.call('DELETE', path, { query })
+  sayDone(cli, `${service.name} is being deleted`)
+  if (service.disk_mount_path && !options.deleteDisk) {
+    cli.out.say('   its disk is kept: berth api GET /disks')
+  }
+}
+
+async function agreeToDelete(cli: Cli, service: Service, { deleteDisk }: DeleteOptions): Promise<void> {
+  const disk = service.disk_mount_path && deleteDisk ? ', and its disk with all data' : ''
+  const question = {
+    message: `This deletes ${plain(service.name)} with its deploys and logs${disk}. Type its name:`,
+    instead: 'say it with --yes',
+  }
+  const typed = await askText(cli, question)
+  if (typed.trim() !== service.name) throw new CliFailure('that is not its name: nothing is deleted')
+}

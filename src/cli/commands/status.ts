@@ -1,0 +1,132 @@
+// What runs of a service, once or for as long as somebody looks.
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Command } from 'commander'
+import type { ServiceStatus } from '../../http/schemas/status.ts'
+import { servicePath } from '../client.ts'
+import type { Runner } from '../command.ts'
+import { chosenService } from '../config/project.ts'
+import { examples } from '../examples.ts'
+import { CliFailure, exitCodes, interruption } from '../failure.ts'
+import { spoken, stateStyle } from '../service/words.ts'
+import type { Cli } from '../session.ts'
+import { age } from '../terminal/ages.ts'
+import { type Output, plain } from '../terminal/output.ts'
+import { count } from '../terminal/quantities.ts'
+import { type Column, tableLines } from '../terminal/table.ts'
+
+type Instance = ServiceStatus['instances'][number]
+
+const lookEveryMs = 2000
+
+export function addStatusCommands(program: Command, run: Runner): void {
+  program
+    .command('status')
+    .argument('[name]', 'the service')
+    .description('show the instances of a service as they are now')
+    .option('-w, --watch', 'go on looking, until Ctrl-C')
+    .addHelpText('after', examples('berth status shop', 'berth status shop --watch'))
+    .action(run(showStatus))
+}
+
+async function showStatus(cli: Cli, name: string | undefined, options: { watch?: boolean }): Promise<void> {
+  const { client, out } = cli
+  const chosen = chosenService(name)
+  const look = () => client.call<ServiceStatus>('GET', `${servicePath(chosen)}/status`)
+  if (options.watch) return watch(cli, chosen, look)
+  const status = await look()
+  if (out.isJson) return out.json(status)
+  for (const line of await statusLines(out, chosen, status)) out.print(line)
+}
+
+/** Ends with Ctrl-C only. A server that is away is waited for, once it has answered. */
+async function watch(cli: Cli, name: string, look: () => Promise<ServiceStatus>): Promise<never> {
+  const { out, signal } = cli
+  let last: ServiceStatus | null = null
+  let isAway = false
+  while (!signal.aborted) {
+    const status: ServiceStatus | null = await look().catch((error: unknown) => {
+      if (signal.aborted || (last && isPassing(error))) return null
+      throw error
+    })
+    if (status) await showChange(out, name, last, status)
+    else if (!isAway && !signal.aborted) out.say('the server does not answer; looking again')
+    isAway = status === null
+    last = status ?? last
+    await sleep(lookEveryMs, null, { signal }).catch(() => null)
+  }
+  out.rest()
+  if (last && isDrawn(out)) for (const line of await statusLines(out, name, last)) out.print(line)
+  throw interruption()
+}
+
+/** Redraws on a terminal; elsewhere says what is not as it was. */
+async function showChange(out: Output, name: string, last: ServiceStatus | null, status: ServiceStatus) {
+  const lines = await statusLines(out, name, status)
+  if (isDrawn(out)) return out.animate((spinner) => [...lines, '', out.tint('dim', `${spinner} Ctrl-C ends`)])
+  if (last && factsOf(last) === factsOf(status)) return
+  if (out.isJson) out.json(status)
+  else for (const line of lines) out.print(line)
+}
+
+function isDrawn(out: Output): boolean {
+  return out.isLive && out.isTerminal && !out.isJson
+}
+
+function isPassing(error: unknown): boolean {
+  if (!(error instanceof CliFailure)) return false
+  return error.exitCode === exitCodes.unreachable || error.exitCode === exitCodes.failed
+}
+
+/** Without the usage, which differs at every look. */
+function factsOf({ instances, ...status }: ServiceStatus): string {
+  const facts = instances.map(({ cpu_percent: _, memory_bytes: __, ...instance }) => instance)
+  return JSON.stringify({ ...status, instances: facts })
+}
+
+async function statusLines(out: Output, name: string, status: ServiceStatus): Promise<string[]> {
+  const { instances, desired_instances: desired, reason } = status
+  const style = stateStyle(status.state)
+  const state = spoken(status.state)
+  const wanted = desired === instances.length ? '' : `, ${count(desired, 'instance')} wanted`
+  const heading = `${out.paint('bold', plain(name))} is ${style ? out.paint(style, state) : state}${wanted}`
+  return [
+    heading,
+    ...(reason ? [`  ${out.paint('yellow', plain(reason))}`] : []),
+    ...(instances.length > 0 ? ['', ...(await tableLines(out, instances, columns))] : []),
+  ]
+}
+
+const columns: Column<Instance>[] = [
+  { heading: 'DEPLOY', text: ({ deploy_id }) => deploy_id, isFlexible: true, keepsEnd: true },
+  {
+    heading: 'ROLE',
+    text: ({ role }) => role ?? 'unknown',
+    style: ({ role }) => (role === 'live' ? 'green' : null),
+  },
+  { heading: 'STATE', text: stateOf, style: ({ state }) => (state === 'running' ? null : 'red') },
+  { heading: 'ADDRESS', text: ({ address }) => address ?? '' },
+  {
+    heading: 'CPU',
+    text: ({ cpu_percent: cpu }) => (cpu === null ? '' : `${cpu.toFixed(1)}%`),
+    isRight: true,
+  },
+  { heading: 'MEMORY', text: memoryOf, isRight: true },
+  { heading: 'STARTED', text: ({ started_at }) => age(started_at) },
+]
+
+/** `running`, `exited (1), out of memory, 3 restarts` */
+function stateOf({ state, exit_code, oom_killed, restart_count }: Instance): string {
+  const code = state !== 'running' && exit_code !== null ? ` (${exit_code})` : ''
+  const restarts = restart_count > 0 ? `, ${count(restart_count, 'restart')}` : ''
+  return `${state}${code}${oom_killed ? ', out of memory' : ''}${restarts}`
+}
+
+function memoryOf({ memory_bytes, memory_limit_bytes }: Instance): string {
+  if (memory_bytes === null) return ''
+  return `${mebibytes(memory_bytes)}${memory_limit_bytes ? `/${mebibytes(memory_limit_bytes)}` : ''} MiB`
+}
+
+function mebibytes(bytes: number): string {
+  const amount = bytes / 1024 ** 2
+  return amount < 10 ? amount.toFixed(1) : String(Math.round(amount))
+}

@@ -1,0 +1,107 @@
+// `berth up`: from a folder to a running service: packs it, uploads it, follows the deploy.
+import { stat } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import type { Command } from 'commander'
+import type { Deploy } from '../../http/schemas/deploy.ts'
+import type { Service } from '../../http/schemas/service.ts'
+import { servicePath } from '../client.ts'
+import type { Runner } from '../command.ts'
+import { findProject } from '../config/project.ts'
+import { examples } from '../examples.ts'
+import { CliFailure, exitCodes, usageFailure } from '../failure.ts'
+import { followUp } from '../follow-up.ts'
+import type { Cli } from '../session.ts'
+
+interface UpOptions {
+  type?: string
+  yes?: boolean
+  clearCache?: boolean
+  follow: boolean
+}
+
+export function addUpCommands(program: Command, run: Runner): void {
+  program
+    .command('up')
+    .argument('[name]', 'the service; else that of berth.json, else called like the folder')
+    .argument('[dir]', 'the folder', '.')
+    .description('upload a folder and deploy it; creates the service when there is none')
+    .option('--type <type>', 'of a service that is created, such as private_service or static_site')
+    .option('-y, --yes', 'create the service without asking')
+    .option('--clear-cache', 'build without the build cache')
+    .option('--no-follow', 'do not wait for the deploy')
+    .addHelpText(
+      'after',
+      examples(
+        'berth up',
+        'berth up shop ./app',
+        'berth up ./app                    # called app',
+        'berth up blog ./site --type static_site --yes',
+      ),
+    )
+    .action(run(up))
+}
+
+async function up(cli: Cli, first: string | undefined, second: string, options: UpOptions): Promise<number> {
+  const { toServiceName } = await import('../source/new-service.ts')
+  const { named, folder } = await readPlace(first, second)
+  const name = named ?? findProject(folder)?.service ?? toServiceName(folder)
+  const existing = await findService(cli, name)
+  if (existing) refuseUnfit(existing, options)
+  const deploy = await packAndSend(cli, { name, folder, existing }, options)
+  return followUp(cli, deploy, options.follow)
+}
+
+interface Target {
+  name: string
+  folder: string
+  existing: Service | null
+}
+
+/** Nothing is created or sent before the source is known to be sound, and packed. */
+async function packAndSend(cli: Cli, target: Target, options: UpOptions): Promise<Deploy> {
+  const { approve, createForUpload, guessService } = await import('../source/new-service.ts')
+  const { inspectSource, packWithProgress, refuseOutwardLinks } = await import('../source/packing.ts')
+  const { uploadSource } = await import('../source/upload.ts')
+  const { name, folder, existing } = target
+  const inspected = await inspectSource(cli, folder)
+  const guess = existing ? null : guessService(inspected.source, options.type)
+  refuseOutwardLinks(inspected.source, existing ?? { publish_dir: guess?.publishDir ?? null })
+  if (guess && !options.yes) await approve(cli, name, guess)
+  const packed = await packWithProgress(cli, inspected)
+  try {
+    if (guess) await createForUpload(cli, name, guess)
+    return await uploadSource(cli, packed, { serviceName: name, clearCache: options.clearCache ?? false })
+  } finally {
+    await packed.file.close()
+  }
+}
+
+/** A single argument that looks like a path is the folder. */
+async function readPlace(first: string | undefined, second: string) {
+  const isPath = first !== undefined && second === '.' && /^\.{1,2}$|\//.test(first)
+  const folder = resolve(isPath ? first : second)
+  const found = await stat(folder).catch(() => null)
+  if (!found?.isDirectory()) throw usageFailure(`${folder} is not a folder`, 'berth up NAME DIR')
+  return { named: isPath ? undefined : first, folder }
+}
+
+async function findService({ client }: Cli, name: string): Promise<Service | null> {
+  try {
+    return await client.call<Service>('GET', servicePath(name))
+  } catch (error) {
+    if (error instanceof CliFailure && error.exitCode === exitCodes.notFound) return null
+    throw error
+  }
+}
+
+/** Throws CliFailure for a service that takes no uploads. */
+function refuseUnfit({ name, type, repo_url, image }: Service, options: UpOptions): void {
+  if (options.type && options.type !== type) {
+    throw usageFailure(`${name} is there already, as a ${type}`, 'another name: berth up NAME')
+  }
+  const source = repo_url ? 'its repository' : image ? 'its image' : null
+  if (!source) return
+  throw new CliFailure(`${name} is made from ${source}, not from uploads`, {
+    hint: `berth deploy ${name} deploys that; another service: berth up NAME`,
+  })
+}

@@ -1,0 +1,95 @@
+// Which words may come next on a command line that is being typed.
+// Mind: it runs at a press of Tab: it never complains, and it asks the server at most once a minute.
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import type { Command } from 'commander'
+import type { Service } from '../../http/schemas/service.ts'
+import { readConfig } from '../config/config.ts'
+import { cacheFolder } from '../config/folders.ts'
+import { readJsonFile, writeJsonFile } from '../config/json-file.ts'
+import type { Cli } from '../session.ts'
+
+const patienceMs = 1000
+const keptMs = 60_000
+
+/** The last word is the one being typed; it may be empty. */
+export async function completeWords(program: Command, cli: Cli, words: string[]): Promise<string[]> {
+  const typed = words.at(-1) ?? ''
+  const { command, places } = walk(program, words.slice(0, -1))
+  const found = typed.startsWith('-') ? flagsOf(command, program) : await wordsFor(command, places, cli)
+  return found.filter((word) => word.startsWith(typed) && isHarmless(word))
+}
+
+/** Words that no shell takes for anything but words. */
+function isHarmless(word: string): boolean {
+  return /^[\w.:@%+,-]+$/.test(word)
+}
+
+/** The command that is meant so far, and how many of its arguments are there already. */
+function walk(program: Command, words: string[]): { command: Command; places: number } {
+  let command = program
+  let places = 0
+  for (const [index, word] of words.entries()) {
+    if (word.startsWith('-') || takesValue(command, program, words[index - 1])) continue
+    const next = places === 0 ? command.commands.find((one) => one.name() === word) : undefined
+    if (next) command = next
+    else places += 1
+  }
+  return { command, places }
+}
+
+function takesValue(command: Command, program: Command, flag: string | undefined): boolean {
+  if (!flag?.startsWith('-')) return false
+  const options = [...command.options, ...program.options]
+  return options.some(({ long, short, required }) => required && (long === flag || short === flag))
+}
+
+function flagsOf(command: Command, program: Command): string[] {
+  const options = [...command.options, ...program.options]
+  const visible = options.filter(({ hidden }) => !hidden).map(({ long }) => long ?? '')
+  return [...new Set([...visible, '--help'])].filter((flag) => flag !== '' && flag !== '--version').toSorted()
+}
+
+async function wordsFor(command: Command, places: number, cli: Cli): Promise<string[]> {
+  const below = places === 0 ? command.commands.filter(isVisible).map((one) => one.name()) : []
+  if (command.name() === 'completion') return ['bash', 'fish', 'zsh']
+  if (command.parent?.name() === 'servers' || command.name() === 'logout') return serverNames(cli)
+  const isOfService = command.registeredArguments[places]?.name() === 'name' && command.name() !== 'create'
+  return isOfService ? [...below, ...(await serviceNames(cli))] : below
+}
+
+function isVisible(command: Command): boolean {
+  return command.name() !== 'complete'
+}
+
+function serverNames({ env }: Cli): string[] {
+  try {
+    return Object.keys(readConfig(env).servers)
+  } catch {
+    return []
+  }
+}
+
+interface Kept {
+  at: number
+  names: string[]
+}
+
+async function serviceNames(cli: Cli): Promise<string[]> {
+  try {
+    const path = join(cacheFolder(cli.env), `services-${fingerprint(cli.server.url)}.json`)
+    const kept = readJsonFile(path) as Kept | undefined
+    if (kept && Date.now() - kept.at < keptMs && kept.at <= Date.now()) return kept.names
+    const signal = AbortSignal.timeout(patienceMs)
+    const services = await cli.client.call<Service[]>('GET', '/services', { signal })
+    const names = services.map(({ name }) => name)
+    writeJsonFile(path, { at: Date.now(), names })
+    return names
+  } catch {
+    return []
+  }
+}
+
+function fingerprint(url: string): string {
+  return createHash('sha256').update(url).digest('hex').slice(0, 16)
+}

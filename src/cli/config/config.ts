@@ -1,0 +1,80 @@
+// The servers a person knows, with their tokens: `$XDG_CONFIG_HOME/berth/config.json`, mode 0600.
+import { join } from 'node:path'
+import { CliFailure, exitCodes, usageFailure } from '../failure.ts'
+import { configFolder } from './folders.ts'
+import { readJsonFile, writeJsonFile } from './json-file.ts'
+
+export interface KnownServer {
+  url: string
+  token: string
+}
+
+export interface Config {
+  /** The name of the server that is meant when nothing else says which. */
+  default: string | undefined
+  servers: Record<string, KnownServer>
+}
+
+export const defaultUrl = 'http://127.0.0.1:7878'
+
+export function configPath(env: NodeJS.ProcessEnv): string {
+  return join(configFolder(env), 'config.json')
+}
+
+export function readConfig(env: NodeJS.ProcessEnv): Config {
+  const path = configPath(env)
+  const held = readJsonFile(path) ?? {}
+  if (!isConfig(held)) throw new CliFailure(`${path} is not as berth writes it`, { hint: 'take it away' })
+  return { default: held.default, servers: held.servers ?? {} }
+}
+
+export function writeConfig(env: NodeJS.ProcessEnv, config: Config): void {
+  writeJsonFile(configPath(env), config)
+}
+
+/** An address as it is kept: with a scheme, without a slash at the end. Throws (usage) for anything else. */
+export function parseServerUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null
+  if (!url || !/^https?:$/.test(url.protocol) || !url.host) {
+    throw usageFailure(`'${text}' is not the address of a server`, `write it like ${defaultUrl}`)
+  }
+  if (url.username || url.password) {
+    throw usageFailure('an address holds no password', 'give a token by --token-file or BERTH_TOKEN')
+  }
+  return `${url.origin}${url.pathname}`.replace(/\/+$/, '')
+}
+
+export function isServerUrl(text: string): boolean {
+  return text.includes('://')
+}
+
+/** The known server of this name or address. */
+export function findServer(config: Config, nameOrUrl: string): { name: string; server: KnownServer } | null {
+  const wanted = isServerUrl(nameOrUrl) ? parseServerUrl(nameOrUrl) : null
+  const found = Object.entries(config.servers).find(([name, { url }]) =>
+    wanted ? url === wanted : name === nameOrUrl,
+  )
+  return found ? { name: found[0], server: found[1] } : null
+}
+
+/** The same, but throws (not found) when there is none. */
+export function knownServer(config: Config, nameOrUrl: string): { name: string; server: KnownServer } {
+  const found = findServer(config, nameOrUrl)
+  if (found) return found
+  const isAddress = isServerUrl(nameOrUrl)
+  throw new CliFailure(
+    isAddress ? `you are not logged in to ${nameOrUrl}` : `no server is called '${nameOrUrl}'`,
+    {
+      exitCode: exitCodes.notFound,
+      hint: 'berth servers lists yours',
+    },
+  )
+}
+
+function isConfig(value: unknown): value is Partial<Config> {
+  if (typeof value !== 'object' || value === null) return false
+  const { servers = {}, default: name } = value as Partial<Config>
+  const isNamed = name === undefined || typeof name === 'string'
+  if (!isNamed || typeof servers !== 'object' || servers === null) return false
+  return Object.values(servers).every((one) => typeof one?.url === 'string' && typeof one.token === 'string')
+}

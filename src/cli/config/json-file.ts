@@ -1,0 +1,52 @@
+// Small JSON files of a person's own: written whole or not at all, readable by nobody else.
+import {
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
+import { dirname } from 'node:path'
+import { CliFailure } from '../failure.ts'
+
+/** What the file holds; undefined when there is none. Throws when it is not JSON. */
+export function readJsonFile(path: string): unknown {
+  const text = readIfThere(path)
+  if (text === undefined) return undefined
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new CliFailure(`${path} is not JSON`, { hint: 'mend it, or take it away' })
+  }
+}
+
+/** Replaces the file in one step; mode 0600, and 0700 for a folder that has to be made. */
+export function writeJsonFile(path: string, value: unknown): void {
+  const draft = `${path}.${process.pid}.new`
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    const file = openSync(draft, 'wx', 0o600)
+    try {
+      writeSync(file, `${JSON.stringify(value, null, 2)}\n`)
+      fsyncSync(file)
+    } finally {
+      closeSync(file)
+    }
+    renameSync(draft, path)
+  } catch (error) {
+    rmSync(draft, { force: true })
+    throw new CliFailure(`cannot write ${path}: ${(error as Error).message}`)
+  }
+}
+
+function readIfThere(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw new CliFailure(`cannot read ${path}: ${(error as Error).message}`)
+  }
+}

@@ -1,0 +1,87 @@
+// Which server a command talks to and with which token: flag, environment, project file, config, default.
+import { readFileSync } from 'node:fs'
+import { CliFailure, usageFailure } from '../failure.ts'
+import { type Config, defaultUrl, findServer, isServerUrl, parseServerUrl } from './config.ts'
+import type { Project } from './project.ts'
+
+export interface ServerFlags {
+  server?: string
+  token?: string
+  tokenFile?: string
+}
+
+export interface ServerChoice {
+  /** Its address, when it has no name. */
+  name: string
+  url: string
+  token: string | undefined
+}
+
+interface Sources {
+  flags: ServerFlags
+  env: NodeJS.ProcessEnv
+  project: Project | null
+  config: Config
+}
+
+export function chooseServer({ flags, env, project, config }: Sources): ServerChoice {
+  const token = givenToken(flags, env)
+  const named = flags.server ?? (env.BERTH_SERVER || undefined)
+  if (named !== undefined) return withToken(lookUp(config, named), token)
+  if (project?.server) return withToken(lookUpKnown(config, project, project.server), token)
+  if (config.default !== undefined) return withToken(lookUp(config, config.default), token)
+  return withToken(lookUp(config, defaultUrl), token)
+}
+
+/** The token of the flags or of the environment; undefined when neither has one. */
+export function givenToken(flags: ServerFlags, env: NodeJS.ProcessEnv): string | undefined {
+  if (flags.token !== undefined) return checkedToken(flags.token, '--token')
+  if (flags.tokenFile !== undefined) return checkedToken(readToken(flags.tokenFile), flags.tokenFile)
+  return env.BERTH_TOKEN ? checkedToken(env.BERTH_TOKEN, 'BERTH_TOKEN') : undefined
+}
+
+function readToken(path: string): string {
+  try {
+    return readFileSync(path === '-' ? 0 : path, 'utf8')
+  } catch (error) {
+    throw usageFailure(`cannot read the token from ${path}: ${(error as Error).message}`)
+  }
+}
+
+// A token is sent in a header: anything else than visible letters could end it and begin another.
+function checkedToken(text: string, from: string): string {
+  const token = text.trim()
+  if (/^[\x21-\x7e]+$/.test(token)) return token
+  throw usageFailure(`${from} holds no token`, 'a token is one word, such as the server shows it')
+}
+
+function withToken(choice: ServerChoice, token: string | undefined): ServerChoice {
+  return token === undefined ? choice : { ...choice, token }
+}
+
+function lookUp(config: Config, nameOrUrl: string): ServerChoice {
+  const found = findServer(config, nameOrUrl)
+  if (found) return { name: found.name, ...found.server }
+  if (isServerUrl(nameOrUrl)) {
+    const url = parseServerUrl(nameOrUrl)
+    return { name: url, url, token: undefined }
+  }
+  throw usageFailure(`no server is called '${nameOrUrl}'`, serversHint(config))
+}
+
+// Else a repository could have the token of the environment sent to its own address.
+function lookUpKnown(config: Config, project: Project, nameOrUrl: string): ServerChoice {
+  const found = findServer(config, nameOrUrl)
+  if (found) return { name: found.name, ...found.server }
+  const login = isServerUrl(nameOrUrl) ? `berth login ${parseServerUrl(nameOrUrl)}` : 'berth login'
+  throw new CliFailure(`${project.path} wants the server ${nameOrUrl}, which you do not know`, {
+    exitCode: usageFailure('').exitCode,
+    hint: `if you trust it: ${login}; or choose another by --server`,
+  })
+}
+
+function serversHint(config: Config): string {
+  const names = Object.keys(config.servers)
+  const known = names.length > 0 ? `you know ${names.join(', ')}` : 'you know none yet'
+  return `${known}; berth login URL --server NAME adds one`
+}

@@ -1,0 +1,35 @@
+// A word, at most once a day, that the server is newer than this command line. Nobody else is asked for it:
+// the version comes with every answer of the person's own server.
+import { join } from 'node:path'
+import { version } from '../../version.ts'
+import type { Cli } from '../session.ts'
+import { plain } from '../terminal/output.ts'
+import { stateFolder } from './folders.ts'
+import { readJsonFile, writeJsonFile } from './json-file.ts'
+
+const dayMs = 24 * 60 * 60 * 1000
+
+/** After a command, on a terminal only. What goes wrong here is nobody's concern. */
+export function noticeUpdate({ env, out, serverVersion }: Cli, now = Date.now()): void {
+  if (!out.isLive || serverVersion === undefined || !isNewer(serverVersion, version)) return
+  try {
+    const path = join(stateFolder(env), 'update-notice.json')
+    const last = (readJsonFile(path) as { at?: number } | undefined)?.at ?? 0
+    if (last <= now && now - last < dayMs) return
+    writeJsonFile(path, { at: now })
+    out.say(
+      out.tint('dim', ` ! the server is at ${plain(serverVersion)}, this berth at ${version}: update it`),
+    )
+  } catch {
+    // A home that cannot be written to is no reason to fail.
+  }
+}
+
+/** By the three numbers; anything else than three numbers is not newer. */
+export function isNewer(one: string, other: string): boolean {
+  const numbersOf = (text: string) => (/^(\d+)\.(\d+)\.(\d+)/.exec(text) ?? []).slice(1).map(Number)
+  const [mine, theirs] = [numbersOf(other), numbersOf(one)]
+  if (mine.length !== 3 || theirs.length !== 3) return false
+  const place = theirs.findIndex((number, index) => number !== mine[index])
+  return place !== -1 && theirs[place]! > mine[place]!
+}

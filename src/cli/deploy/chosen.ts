@@ -1,0 +1,19 @@
+// Which deploy is meant: one by its id, or the newest of a service.
+import type { Deploy } from '../../http/schemas/deploy.ts'
+import { deployPath, servicePath } from '../client.ts'
+import { chosenService } from '../config/project.ts'
+import { CliFailure, exitCodes } from '../failure.ts'
+import type { Cli } from '../session.ts'
+
+/** Without a word the newest of the project's service. Throws CliFailure when it was never deployed. */
+export async function chosenDeploy({ client }: Cli, idOrName: string | undefined): Promise<Deploy> {
+  if (idOrName?.startsWith('dep-')) return client.call<Deploy>('GET', deployPath(idOrName))
+  const name = chosenService(idOrName)
+  const path = `${servicePath(name)}/deploys`
+  const [newest] = await client.call<Deploy[]>('GET', path, { query: { limit: 1 } })
+  if (newest) return newest
+  throw new CliFailure(`${name} was never deployed`, {
+    exitCode: exitCodes.notFound,
+    hint: `berth deploy ${name}, or berth up ${name} in its folder`,
+  })
+}

@@ -1,0 +1,113 @@
+// Following a deploy to its outcome, and what is said at its end.
+// Mind: a deploy belongs to the server. Whoever stops following it stops nothing.
+import type { Deploy } from '../../http/schemas/deploy.ts'
+import type { Service } from '../../http/schemas/service.ts'
+import type { ServiceStatus } from '../../http/schemas/status.ts'
+import { deployPath, servicePath } from '../client.ts'
+import { exitCodes, interruption } from '../failure.ts'
+import type { Cli } from '../session.ts'
+import { plain } from '../terminal/output.ts'
+import { nextStep, paragraph, phaseLine } from '../terminal/phase-line.ts'
+import { duration } from '../terminal/quantities.ts'
+import { type PhaseTime, phasesOf } from './diagnosis.ts'
+import { hintFor } from './hints.ts'
+import { type DeployState, statesOf, watchDeploy } from './moments.ts'
+import { createDeployView } from './view.ts'
+
+/** How far back a version is looked for that a rollback could bring back. */
+const deploysLookedAt = 50
+
+/**
+ * Shows a deploy until it is over: a live view, plain lines, or with --json each line of its log as the API
+ * has it. Resolves with its record. Ctrl-C throws (130): the deploy goes on.
+ */
+export async function followDeploy(cli: Cli, deployId: string): Promise<Deploy> {
+  const { client, out, signal } = cli
+  try {
+    await (out.isJson ? printLog(cli, deployId) : showDeploy(cli, deployId))
+    return await client.call<Deploy>('GET', deployPath(deployId))
+  } catch (error) {
+    throw signal.aborted ? goesOn(deployId) : error
+  } finally {
+    out.rest()
+  }
+}
+
+async function showDeploy(cli: Cli, deployId: string): Promise<void> {
+  const { moments, now } = watchDeploy(cli, deployId)
+  const view = createDeployView(cli.out, now)
+  for await (const moment of moments) {
+    if ('line' in moment) view.hear(moment.line)
+    else view.enter(moment.state)
+  }
+}
+
+async function printLog(cli: Cli, deployId: string): Promise<void> {
+  for await (const moment of watchDeploy(cli, deployId).moments) {
+    if ('line' in moment) cli.out.json(moment.line)
+  }
+}
+
+function goesOn(deployId: string) {
+  return interruption('the deploy goes on without you', `come back to it: berth logs --deploy ${deployId} -f`)
+}
+
+/** Says what became of it: address and undo, or phase, reason and next step. Returns the exit code. */
+export async function concludeDeploy(cli: Cli, deploy: Deploy): Promise<number> {
+  const service = await cli.client.call<Service>('GET', servicePath(deploy.service_id))
+  const isLive = deploy.status === 'live' || deploy.status === 'deactivated'
+  const address = isLive ? await addressOf(cli, deploy, service) : null
+  if (cli.out.isJson) cli.out.json({ ...deploy, address })
+  else if (isLive) await sayLive(cli, deploy, service, address)
+  else await sayFailed(cli, deploy, service)
+  return isLive ? exitCodes.ok : exitCodes.failed
+}
+
+/** Where it answers: its public address, else the address of its first instance; null for a worker. */
+export async function addressOf({ client }: Cli, deploy: Deploy, service: Service): Promise<string | null> {
+  if (service.url) return service.url
+  if (service.internal_host === null) return null
+  const { instances } = await client.call<ServiceStatus>('GET', `${servicePath(service.id)}/status`)
+  const own = instances.find(({ deploy_id, address }) => deploy_id === deploy.id && address !== null)
+  return own ? `http://${own.address}` : null
+}
+
+async function sayLive(cli: Cli, deploy: Deploy, { name }: Service, address: string | null): Promise<void> {
+  const { out } = cli
+  const states = await statesOf(cli, deploy.id)
+  const detail = address ? plain(address) : name
+  out.say(phaseLine(out, { mark: '✔', name: 'live', detail, durationMs: totalOf(states) }))
+  const slowest = slowestOf(states)
+  if (slowest) out.say(out.tint('dim', `   slowest: ${slowest.name}, ${duration(slowest.durationMs)}`))
+  if (await hasFormer(cli, deploy)) out.say(nextStep(out, 'undo', `berth rollback ${name}`))
+  // On one terminal the line above shows it already.
+  if (address && !(out.isTerminal && out.isLive)) out.print(plain(address))
+}
+
+async function sayFailed(cli: Cli, deploy: Deploy, { name }: Service): Promise<void> {
+  const { out } = cli
+  const total = duration(totalOf(await statesOf(cli, deploy.id)))
+  const verb = deploy.status === 'canceled' ? 'was canceled' : 'failed'
+  const when = deploy.phase ? `while ${deploy.phase}` : 'while queued'
+  out.say(`${out.tint('red', ' ✘')} ${out.tint('bold', `${name} ${verb} ${when}`)}, after ${total}`)
+  const room = out.isLive ? out.width() : Number.POSITIVE_INFINITY
+  for (const line of paragraph(deploy.error ?? 'it says no reason', '   ', room)) out.say(line)
+  for (const line of paragraph(hintFor(deploy, name), '   ', room)) out.say(out.tint('dim', line))
+  out.say(nextStep(out, 'why', `berth why ${deploy.id}`))
+}
+
+async function hasFormer({ client }: Cli, { id, service_id }: Deploy): Promise<boolean> {
+  const query = { limit: deploysLookedAt }
+  const deploys = await client.call<Deploy[]>('GET', `${servicePath(service_id)}/deploys`, { query })
+  return deploys.some((one) => one.id < id && (one.status === 'live' || one.status === 'deactivated'))
+}
+
+/** From its beginning until it was live, or had failed. */
+function totalOf(states: DeployState[]): number {
+  const last = states.find(({ status }) => status !== 'queued' && status !== 'running') ?? states.at(-1)
+  return last ? Date.parse(last.at) - Date.parse(states[0]!.at) : 0
+}
+
+function slowestOf(states: DeployState[]): PhaseTime | null {
+  return phasesOf(states, Date.now()).sort((a, b) => b.durationMs - a.durationMs)[0] ?? null
+}

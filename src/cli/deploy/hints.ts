@@ -1,0 +1,44 @@
+// What to do about a deploy that did not go live: the next command, by what its error says.
+// Mind: the error is for people and says why already; a hint only says what can be done from here.
+import type { Deploy } from '../../http/schemas/deploy.ts'
+
+interface Case {
+  words: RegExp
+  hint(name: string, deploy: Deploy): string
+}
+
+// The first that fits counts.
+const cases: Case[] = [
+  { words: /^superseded by (dep-\w+)/, hint: (_, { error }) => followNewer(error ?? '') },
+  { words: /^canceled by/, hint: (name) => `berth deploy ${name} begins anew` },
+  { words: /there is no .*Dockerfile.* in the source/, hint: () => 'its log has a Dockerfile to start from' },
+  { words: /set publish_dir to (\S+)/, hint: (name) => `berth update ${name} --publish-dir FOLDER` },
+  { words: /memory limit/, hint: (name) => `give it more: berth update ${name} --memory 1024` },
+  {
+    words: /set the port|listen on \d+ at 0\.0\.0\.0/,
+    hint: (name) => `berth update ${name} --port N, or listen on $PORT at 0.0.0.0`,
+  },
+  {
+    words: /health check did not pass/,
+    hint: (name) => `it must answer 2xx or 3xx: berth update ${name} --health-path PATH`,
+  },
+  { words: /the variable \S+/, hint: (name) => `berth env ${name} shows its variables` },
+  { words: /berth registries add/, hint: () => 'berth registries keeps credentials' },
+  { words: /image .*(gone|was removed)/, hint: (name) => `berth deploy ${name} builds it anew` },
+  {
+    words: /disk is full|MiB free|not enough room/,
+    hint: () => 'make room on the server, then deploy again',
+  },
+  { words: /cannot read \S+:\/\//, hint: (name) => `berth show ${name} says where the source is` },
+]
+
+export function hintFor(deploy: Deploy, serviceName: string): string {
+  const found = cases.find(({ words }) => words.test(deploy.error ?? ''))
+  const again = deploy.source.kind === 'archive' ? 'up' : 'deploy'
+  return found?.hint(serviceName, deploy) ?? `mend it, then: berth ${again} ${serviceName}`
+}
+
+function followNewer(error: string): string {
+  const [newer = ''] = /dep-\w+/.exec(error) ?? []
+  return `the newer one goes on: berth logs --deploy ${newer} -f`
+}

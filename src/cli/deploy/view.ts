@@ -1,0 +1,98 @@
+// Shows a deploy while it happens: a line for each state of its chart, the newest lines of its log below.
+// Mind: on a terminal the running state moves and its log goes when it is done; elsewhere every line stays.
+import type { Output } from '../terminal/output.ts'
+import { phaseLine, windowLine } from '../terminal/phase-line.ts'
+import { createBuildTally } from './build-tally.ts'
+import type { DeployState, LogLine } from './moments.ts'
+
+export interface DeployView {
+  /** The deploy is in another state. */
+  enter(state: DeployState): void
+  hear(line: LogLine): void
+}
+
+interface Running {
+  name: string
+  at: number
+  /** What it waits for or is at. */
+  note: string
+  /** The newest lines of what it writes. */
+  lines: string[]
+  tally: ReturnType<typeof createBuildTally>
+  /** Off a terminal: whether its name stands above its lines. */
+  hasHeading: boolean
+}
+
+const windowLines = 6
+/** As many of them stay when it fails. */
+const keptLines = 10
+const setbacks = ['failing', 'canceling']
+/** These have no line of their own: they are told when all is over. */
+const silent = [...setbacks, 'live', 'draining', 'deactivated', 'failed', 'canceled']
+/** Waiting for the turn is worth a line only when there was something to wait for. */
+const shortWaitMs = 1000
+
+/** `now` is the clock by which the states are told. */
+export function createDeployView(out: Output, now: () => number): DeployView {
+  let running = enterState('queued', now())
+  let isFirst = true
+
+  function draw(spinner: string): string[] {
+    if (silent.includes(running.name)) return []
+    const durationMs = Math.max(0, now() - running.at)
+    const { name, tally, note } = running
+    const detail = tally.current() ?? noteOf(note)
+    const line = phaseLine(out, { mark: spinner, name, detail, durationMs })
+    return [line, ...running.lines.slice(-windowLines).map((text) => windowLine(out, text))]
+  }
+
+  function leave(next: DeployState): void {
+    const durationMs = Date.parse(next.at) - running.at
+    const hasFailed = setbacks.includes(next.name)
+    if (silent.includes(running.name)) return
+    if (running.name === 'queued' && durationMs < shortWaitMs && !hasFailed) return
+    const { name, note, tally, hasHeading } = running
+    // What stands above it already is not said twice.
+    const detail = tally.summary() ?? (hasHeading ? '' : noteOf(note))
+    out.say(phaseLine(out, { mark: hasFailed ? '✘' : '✔', name, detail, durationMs }))
+    if (hasFailed && out.isLive) for (const line of running.lines) out.say(windowLine(out, line))
+  }
+
+  out.animate(draw)
+  return {
+    enter(state) {
+      if (!isFirst) leave(state)
+      isFirst = false
+      running = enterState(state.name, Date.parse(state.at))
+    },
+    hear(line) {
+      if (silent.includes(running.name)) return
+      running.tally.hear(line.line)
+      if (isOutput(line)) running.lines = [...running.lines, line.line].slice(-keptLines)
+      else running.note = line.line
+      if (!out.isLive) sayAll(out, running, line)
+    },
+  }
+}
+
+function enterState(name: string, at: number): Running {
+  return { name, at, note: '', lines: [], tally: createBuildTally(), hasHeading: false }
+}
+
+function sayAll(out: Output, running: Running, { line }: LogLine): void {
+  if (!running.hasHeading) out.say(` · ${running.name}`)
+  running.hasHeading = true
+  out.say(windowLine(out, line))
+}
+
+/** What programs write, and a builder's steps; the rest is Berth's own word on what it is at. */
+function isOutput({ stream, line }: LogLine): boolean {
+  return stream !== 'system' || /^(#\d+ |Step \d+\/\d+ : |\s*--->)/.test(line)
+}
+
+/** Without the words that the phase says already. */
+function noteOf(line: string): string {
+  return line
+    .replace(/^((healthy|waiting):|started|switched) /, '')
+    .replace(/^waiting for (dep-\w+) .*$/, 'behind $1')
+}

@@ -1,0 +1,33 @@
+// How deploys are spoken of: the colour of a status, what they are made from, how long they took.
+import type { Deploy } from '../../http/schemas/deploy.ts'
+import type { Style } from '../terminal/output.ts'
+import { duration } from '../terminal/quantities.ts'
+
+const statusStyles: Record<string, Style> = {
+  queued: 'cyan',
+  running: 'cyan',
+  live: 'green',
+  deactivated: 'dim',
+  failed: 'red',
+  canceled: 'yellow',
+}
+
+const shortShaChars = 7
+
+export function deployStyle({ status }: { status: string }): Style {
+  return statusStyles[status] ?? 'dim'
+}
+
+/** `4f2c1ab Fix the cart`, `ghcr.io/ada/web:v1`, `upload`, `rollback to dep-…`. */
+export function originOf({ commit_sha, commit_message, source, trigger }: Deploy): string {
+  const [subject = ''] = commit_message?.split('\n') ?? []
+  if (source.kind === 'reuse') return trigger === 'rollback' ? `rollback to ${source.deploy_id}` : trigger
+  if (commit_sha) return `${commit_sha.slice(0, shortShaChars)} ${subject}`.trim()
+  if (source.kind === 'image') return source.image ?? 'image'
+  return source.kind === 'archive' ? 'upload' : (source.commit ?? source.branch ?? 'repository')
+}
+
+/** From being asked for to its outcome; until then nothing. */
+export function tookOf({ created_at, finished_at }: Deploy): string {
+  return finished_at ? duration(Date.parse(finished_at) - Date.parse(created_at)) : ''
+}

@@ -1,0 +1,153 @@
+// Following server-sent events through losses of the connection: a log goes on behind its last line.
+// Mind: only `end` ends a followed stream. A server that stops closes it too, which is a loss like any other.
+import { setTimeout as delay } from 'node:timers/promises'
+import { createParser, type EventSourceMessage } from 'eventsource-parser'
+import type { Query } from './client.ts'
+import { CliFailure, exitCodes } from './failure.ts'
+import type { Cli } from './session.ts'
+
+export interface StreamEvent {
+  id: string | null
+  event: string
+  data: string
+}
+
+export interface FollowOptions {
+  query?: Query
+  /** False where events have no ids: after a loss it goes on with what comes then, and says so. */
+  resumable?: boolean
+  /** The stream tells what there is now: its plain close is its end. */
+  untilNow?: boolean
+  /** Says nothing of losses: another stream to the same server does. */
+  quiet?: boolean
+  /** Ends the following, beside Ctrl-C. */
+  signal?: AbortSignal
+}
+
+/** The server sends a comment every 15 s: this long without a byte, the connection is dead. */
+const silenceMs = 45_000
+const firstPauseMs = 250
+const longestPauseMs = 5_000
+const patienceMs = 10 * 60_000
+/** What no second try changes. */
+const finalExits: number[] = [exitCodes.notFound, exitCodes.refused]
+
+interface Following {
+  cli: Cli
+  path: string
+  options: FollowOptions
+  signal: AbortSignal
+  /** Of the last event that had one. */
+  lastId: string | null
+  /** When the connection was lost; null while there is one, and before the first. */
+  lostAt: number | null
+  /** Losses since the last event. */
+  losses: number
+}
+
+/**
+ * The events of an address below /api/v1, until `end` (which is not among them) or the signal. Throws
+ * CliFailure when the first try fails, when a later one is answered 401, 403 or 404, and after 10 minutes
+ * without a server.
+ */
+export async function* followEvents(
+  cli: Cli,
+  path: string,
+  options: FollowOptions = {},
+): AsyncGenerator<StreamEvent> {
+  const signal = options.signal ? AbortSignal.any([cli.signal, options.signal]) : cli.signal
+  const following: Following = { cli, path, options, signal, lastId: null, lostAt: null, losses: 0 }
+  for (let isFirst = true; !signal.aborted; isFirst = false) {
+    const connection = await connect(following, isFirst)
+    if (connection && (yield* readUntilLoss(following, connection))) return
+    await pauseAfterLoss(following)
+  }
+}
+
+/** Null when there is no connection to be had now. */
+async function connect(following: Following, isFirst: boolean): Promise<Connection | null> {
+  const { cli, path, options, signal, lastId } = following
+  const isResumable = options.resumable ?? true
+  const silence = new AbortController()
+  try {
+    const response = await cli.client.open('GET', path, {
+      query: { ...options.query, ...(isResumable || isFirst ? {} : { tail: 0 }) },
+      headers: isResumable && lastId !== null ? { 'last-event-id': lastId } : {},
+      signal: AbortSignal.any([signal, silence.signal]),
+    })
+    sayFound(following, isResumable)
+    return { response, silence }
+  } catch (error) {
+    if (signal.aborted) return null
+    if (isFirst || isFinal(following, error)) throw error
+    return null
+  }
+}
+
+interface Connection {
+  response: Response
+  /** Ends it, because nothing comes any more. */
+  silence: AbortController
+}
+
+/** True when the stream came to its end; false when it was lost. */
+async function* readUntilLoss(following: Following, connection: Connection) {
+  try {
+    for await (const event of eventsOf(connection)) {
+      if (event.event === 'end') return true
+      following.lastId = event.id ?? following.lastId
+      following.losses = 0
+      yield event
+    }
+    return following.options.untilNow ?? false
+  } catch {
+    return false
+  }
+}
+
+async function* eventsOf({ response, silence }: Connection): AsyncGenerator<StreamEvent> {
+  let events: EventSourceMessage[] = []
+  const parser = createParser({ onEvent: (event) => void events.push(event) })
+  const decoder = new TextDecoder()
+  const watch = () => setTimeout(() => silence.abort(), silenceMs)
+  let watchdog = watch()
+  try {
+    for await (const bytes of response.body ?? []) {
+      // Who reads slowly is no silence.
+      clearTimeout(watchdog)
+      parser.feed(decoder.decode(bytes, { stream: true }))
+      const found = events
+      events = []
+      for (const { id, event, data } of found) yield { id: id ?? null, event: event ?? 'message', data }
+      watchdog = watch()
+    }
+  } finally {
+    clearTimeout(watchdog)
+  }
+}
+
+function isFinal({ lostAt }: Following, error: unknown): boolean {
+  if (!(error instanceof CliFailure) || finalExits.includes(error.exitCode)) return true
+  return lostAt !== null && Date.now() - lostAt > patienceMs
+}
+
+/** Longer each time, and by chance: a server that comes back is not asked by all its readers at once. */
+async function pauseAfterLoss(following: Following): Promise<void> {
+  const { cli, options, signal } = following
+  if (signal.aborted) return
+  if (following.lostAt === null && !options.quiet) cli.out.say(tell(cli, 'connection lost, trying again'))
+  following.lostAt ??= Date.now()
+  const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** following.losses++)
+  await delay(pauseMs * (0.5 + Math.random() / 2), null, { signal }).catch(() => {})
+}
+
+function sayFound(following: Following, isResumable: boolean): void {
+  const { cli, options, lostAt } = following
+  following.lostAt = null
+  if (lostAt === null || options.quiet) return
+  cli.out.say(tell(cli, isResumable ? 'connected again' : 'connected again; lines may be missing here'))
+}
+
+function tell({ out }: Cli, words: string): string {
+  return out.tint('yellow', ` ! ${words}`)
+}

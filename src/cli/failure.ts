@@ -1,0 +1,54 @@
+// How a command can end: the exit codes, and the failure that carries one.
+// Mind: what is thrown as anything else than a CliFailure is a bug of the command line, and is told as one.
+
+export const exitCodes = {
+  ok: 0,
+  failed: 1,
+  usage: 2,
+  notFound: 3,
+  refused: 4,
+  unreachable: 5,
+  interrupted: 130,
+} as const
+
+export interface FailureOptions {
+  /** 1 when left out. */
+  exitCode?: number
+  /** The next step. */
+  hint?: string | undefined
+  /** What the server's log has it under. */
+  requestId?: string | undefined
+  /** The API's code, where the API said no. */
+  code?: string | undefined
+  /** When the API may be asked again, where it says so. */
+  retryAfterSeconds?: number | undefined
+}
+
+/** What a command ends with: printed as what, why, next. */
+export class CliFailure extends Error {
+  readonly exitCode: number
+  readonly hint: string | undefined
+  readonly requestId: string | undefined
+  readonly code: string | undefined
+  readonly retryAfterSeconds: number | undefined
+
+  constructor(message: string, options: FailureOptions = {}) {
+    super(message)
+    this.name = 'CliFailure'
+    this.exitCode = options.exitCode ?? exitCodes.failed
+    this.hint = options.hint
+    this.requestId = options.requestId
+    this.code = options.code
+    this.retryAfterSeconds = options.retryAfterSeconds
+  }
+}
+
+/** The command cannot be done as it was written. */
+export function usageFailure(message: string, hint?: string): CliFailure {
+  return new CliFailure(message, { exitCode: exitCodes.usage, hint })
+}
+
+/** Ctrl-C, or a prompt that was left. Without a message it ends without a word. */
+export function interruption(message = '', hint?: string): CliFailure {
+  return new CliFailure(message, { exitCode: exitCodes.interrupted, hint })
+}

@@ -1,0 +1,62 @@
+// How help looks: what can be done comes before how it can be bent, and the global options are named once.
+import { styleText } from 'node:util'
+import type { Argument, Command, Help } from 'commander'
+import { wantsColour } from './terminal/output.ts'
+
+const widest = 100
+
+/** Commands that are made from this one afterwards look the same. */
+export function styleHelp(program: Command): void {
+  program
+    .configureOutput({
+      getOutHelpWidth: () => Math.min(widest, process.stdout.columns || 80),
+      getOutHasColors: () => wantsColour(process.stdout, process.env),
+    })
+    .configureHelp({
+      formatHelp,
+      styleTitle: (text) => styleText('bold', text, { validateStream: false }),
+      // What follows a semicolon is told by the command's own help.
+      subcommandDescription: (command) => command.description().split(';')[0]!,
+      subcommandTerm: (command) => [command.name(), ...command.registeredArguments.map(termOf)].join(' '),
+    })
+    .addHelpText('afterAll', ({ command }) =>
+      command === program
+        ? '\nberth COMMAND --help tells more.'
+        : '\nEvery command also takes --server, --token-file, --json and --no-color: berth --help',
+    )
+}
+
+/** Usage, what it is, arguments, commands in their groups, options. */
+function formatHelp(command: Command, help: Help): string {
+  const width = help.padWidth(command, help)
+  const item = (term: string, words: string) => help.formatItem(term, width, words, help)
+  const section = (heading: string, items: string[]) =>
+    items.length === 0 ? [] : [help.styleTitle(heading), ...items, '']
+  const commands = help.visibleCommands(command).filter((one) => one.name() !== 'help')
+  const groups = [...new Set(commands.map((one) => one.helpGroup() || 'Commands:'))]
+  return [
+    `${help.styleTitle('Usage:')} ${help.commandUsage(command)}`,
+    '',
+    help.boxWrap(help.commandDescription(command), help.helpWidth ?? widest),
+    '',
+    ...section(
+      'Arguments:',
+      help.visibleArguments(command).map((one) => item(one.name(), help.argumentDescription(one))),
+    ),
+    ...groups.flatMap((group) => {
+      const grouped = commands.filter((one) => (one.helpGroup() || 'Commands:') === group)
+      const items = grouped.map((one) => item(help.subcommandTerm(one), help.subcommandDescription(one)))
+      return section(group, items)
+    }),
+    ...section(
+      'Options:',
+      help.visibleOptions(command).map((one) => item(help.optionTerm(one), help.optionDescription(one))),
+    ),
+  ].join('\n')
+}
+
+/** `[name]`, or `name` where it is needed. */
+function termOf(argument: Argument): string {
+  const name = argument.variadic ? `${argument.name()}…` : argument.name()
+  return argument.required ? name : `[${name}]`
+}

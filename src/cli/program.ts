@@ -1,0 +1,108 @@
+// All commands of `berth`: each file of commands/ adds its own, and help shows them in these groups.
+import { Command, type CommanderError } from 'commander'
+import { version } from '../version.ts'
+import { createRunner, type Runner, type RunnerOptions } from './command.ts'
+import { addApiCommands } from './commands/api.ts'
+import { addCompletionCommands } from './commands/completion.ts'
+import { addCreateCommands } from './commands/create.ts'
+import { addDeployCommands } from './commands/deploys.ts'
+import { addEnvCommands } from './commands/env.ts'
+import { addEnvFileCommands } from './commands/env-files.ts'
+import { addHistoryCommands } from './commands/history.ts'
+import { addInstanceCommands } from './commands/instances.ts'
+import { addLoginCommands } from './commands/login.ts'
+import { addLogCommands } from './commands/logs.ts'
+import { addRegistryCommands } from './commands/registries.ts'
+import { addRollbackCommands } from './commands/rollback.ts'
+import { addServerCommands } from './commands/servers.ts'
+import { addServiceCommands } from './commands/services.ts'
+import { addStatusCommands } from './commands/status.ts'
+import { addUpCommands } from './commands/up.ts'
+import { addWhyCommands } from './commands/why.ts'
+import { examples } from './examples.ts'
+import { usageFailure } from './failure.ts'
+import { styleHelp } from './help.ts'
+
+const groups: Record<string, string[]> = {
+  'Deploy:': ['up', 'deploy', 'deploys', 'cancel', 'rollback', 'why', 'history'],
+  'Services:': ['services', 'create', 'show', 'update', 'delete', 'env'],
+  'What runs:': ['status', 'logs', 'restart', 'scale', 'suspend', 'resume'],
+  'Server:': ['login', 'logout', 'whoami', 'servers', 'info', 'registries'],
+  'More:': ['api', 'completion'],
+}
+
+export function createProgram(options: Omit<RunnerOptions, 'program'>): Command {
+  const program = new Command('berth')
+  return buildProgram(program, createRunner({ ...options, program }))
+}
+
+/** Adds everything; what an action does is the runner's. */
+export function buildProgram(program: Command, run: Runner): Command {
+  program
+    .description('The command line of Berth, a self-hosted deployment server')
+    .version(version, '-V, --version', 'the version of berth')
+    .helpOption('-h, --help', 'this help, or that of a command')
+    .helpCommand('help [command]', 'the help of a command')
+    .configureOutput({ outputError: () => undefined })
+    .option('--server <name|url>', 'which server, else BERTH_SERVER, berth.json, the default one')
+    .option('--token-file <file>', 'its token, else BERTH_TOKEN, that of `berth login`; - is stdin')
+    .option('--json', "the API's JSON; for streams one value a line")
+    .option('--no-color', 'no colours, as with NO_COLOR=1')
+    .addHelpText('after', examples('berth login', 'berth up', 'berth logs shop -f'))
+  program.addOption(program.createOption('--token <token>').hideHelp())
+  styleHelp(program)
+  for (const add of additions) add(program, run)
+  arrange(program)
+  for (const command of everyCommand(program)) command.exitOverride((error) => end(command, error))
+  return program
+}
+
+const additions = [
+  addUpCommands,
+  addDeployCommands,
+  addWhyCommands,
+  addHistoryCommands,
+  addLogCommands,
+  addServiceCommands,
+  addCreateCommands,
+  addEnvCommands,
+  addEnvFileCommands,
+  addStatusCommands,
+  addInstanceCommands,
+  addRollbackCommands,
+  addLoginCommands,
+  addServerCommands,
+  addRegistryCommands,
+  addApiCommands,
+  addCompletionCommands,
+]
+
+/** The command with all below it. */
+export function everyCommand(command: Command): Command[] {
+  return [command, ...command.commands.flatMap(everyCommand)]
+}
+
+/** The order of the help; what is in no group comes last. */
+function arrange(program: Command): void {
+  const places = Object.values(groups).flat()
+  const placeOf = (command: Command) => places.indexOf(command.name()) + 1 || Number.POSITIVE_INFINITY
+  const commands = program.commands as Command[]
+  commands.sort((one, other) => placeOf(one) - placeOf(other))
+  for (const command of commands) {
+    const group = Object.keys(groups).find((heading) => groups[heading]!.includes(command.name()))
+    if (group) command.helpGroup(group)
+  }
+}
+
+/** Help and version end the program as well: these go on to main as they are. */
+function end(command: Command, error: CommanderError): never {
+  if (error.exitCode === 0) throw error
+  const [what = '', suggestion] = error.message.replace(/^error: /, '').split('\n')
+  const hint = suggestion ? suggestion.replace(/[()]/g, '').toLowerCase() : `${pathOf(command)} --help`
+  throw usageFailure(what, hint)
+}
+
+/** `berth env set` */
+function pathOf(command: Command): string {
+  return command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name()
+}

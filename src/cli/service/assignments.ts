@@ -1,0 +1,22 @@
+// Variables as arguments: `KEY=value`, and `KEY=-` for a value that is piped in and so seen by nobody.
+import type { EnvVar } from '../../http/schemas/env.ts'
+import { usageFailure } from '../failure.ts'
+import { readStandardInput } from '../terminal/standard-input.ts'
+
+/** Throws (usage) for a word that is no assignment, and for two that want stdin. */
+export async function parseAssignments(words: string[]): Promise<EnvVar[]> {
+  const pairs = words.map(parseAssignment)
+  const piped = pairs.filter(({ value }) => value === '-')
+  if (piped.length > 1) throw usageFailure('only one value can come from standard input')
+  if (!piped[0]) return pairs
+  const value = await readStandardInput(`the value of ${piped[0].key}`)
+  return pairs.map((pair) => (pair === piped[0] ? { ...pair, value } : pair))
+}
+
+// The word itself is not repeated in what is said: it may be a secret whose key was forgotten.
+function parseAssignment(word: string): EnvVar {
+  const at = word.indexOf('=')
+  if (at < 1)
+    throw usageFailure('a variable is written KEY=value', 'KEY=- reads the value from standard input')
+  return { key: word.slice(0, at), value: word.slice(at + 1) }
+}

@@ -1,0 +1,45 @@
+// Reading and saving the variables of a service, and restarting it with them when that is wanted.
+import type { Command } from 'commander'
+import type { ChangeEnv, EnvVar } from '../../http/schemas/env.ts'
+import type { Service } from '../../http/schemas/service.ts'
+import { servicePath } from '../client.ts'
+import { followUp, sayDone, sayNext, sayUndo } from '../follow-up.ts'
+import type { Cli } from '../session.ts'
+import { count } from '../terminal/quantities.ts'
+
+export interface SavingOptions {
+  restart?: boolean
+  follow: boolean
+}
+
+/** Saved variables are of the next deploy, or of a restart at once. */
+export function withSaving(command: Command): Command {
+  return command
+    .option('--restart', 'restart the service with them')
+    .option('--no-follow', 'do not wait for the restart')
+}
+
+export function readEnv({ client }: Cli, name: string): Promise<EnvVar[]> {
+  return client.call<EnvVar[]>('GET', `${servicePath(name)}/env`)
+}
+
+/** Saves by key. `undo` is the command that takes it back, where there is one. Returns the exit code. */
+export async function saveEnv(
+  cli: Cli,
+  name: string,
+  change: { set?: ChangeEnv['set']; unset?: ChangeEnv['unset']; undo?: string },
+  { restart, follow }: SavingOptions,
+): Promise<number> {
+  const { client, out } = cli
+  const { undo, ...body } = change
+  const path = servicePath(name)
+  const before = await client.call<Service>('GET', path)
+  const vars = await client.call<EnvVar[]>('PATCH', `${path}/env`, { body, query: { restart } })
+  if (out.isJson) out.json(vars)
+  sayDone(cli, `saved: ${before.name} has ${count(vars.length, 'variable')}`)
+  const { latest_deploy: deploy, live_deploy_id } = await client.call<Service>('GET', path)
+  const isRestarting = restart && deploy && deploy.id !== before.latest_deploy?.id
+  if (!isRestarting && live_deploy_id) sayNext(cli, `berth restart ${before.name}`)
+  if (undo) sayUndo(cli, undo)
+  return isRestarting ? followUp(cli, deploy, follow) : 0
+}

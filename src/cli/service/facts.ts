@@ -1,0 +1,57 @@
+// All that is worth knowing of a service, on one screen.
+import type { Service } from '../../http/schemas/service.ts'
+import { age } from '../terminal/ages.ts'
+import type { Output } from '../terminal/output.ts'
+import { type Fact, printFacts } from '../terminal/table.ts'
+import { addressOf, sourceOf, spoken, stateStyle } from './words.ts'
+
+/** What is not set and has no meaning for this service is left out. */
+export function showService(out: Output, service: Service): void {
+  printFacts(out, [
+    ['name', service.name, 'bold'],
+    ['id', service.id],
+    ['type', spoken(service.type)],
+    ['state', spoken(service.state), stateStyle(service.state)],
+    ['address', addressOf(service)],
+    ['source', sourceOf(service)],
+    ...buildFacts(service),
+    ...runFacts(service),
+    ['created', age(service.created_at)],
+    ['updated', age(service.updated_at)],
+  ])
+}
+
+function buildFacts(service: Service): Fact[] {
+  const { root_dir, dockerfile_path, build_env, publish_dir, spa_fallback, latest_deploy } = service
+  return [
+    ['root dir', root_dir],
+    ['dockerfile', dockerfile_path],
+    ['build env', build_env.join(', ')],
+    ['publish dir', publish_dir],
+    ['spa fallback', spa_fallback ? 'yes' : null],
+    ['live deploy', service.live_deploy_id],
+    [
+      'last deploy',
+      latest_deploy && `${latest_deploy.id} ${latest_deploy.status}, ${age(latest_deploy.created_at)}`,
+    ],
+  ]
+}
+
+function runFacts(service: Service): Fact[] {
+  const { port, memory_limit_mb: memory, cpu_limit: cpu } = service
+  return [
+    ['instances', service.suspended ? `${service.instances}, suspended` : String(service.instances)],
+    ['start command', service.start_command],
+    ['before deploy', service.pre_deploy_command],
+    ['port', port === null ? 'automatic' : String(port)],
+    [
+      'health check',
+      service.health_check_path &&
+        `${service.health_check_path}, within ${service.health_check_timeout_seconds} s`,
+    ],
+    ['drain', `${service.drain_seconds} s`],
+    ['disk', service.disk_mount_path],
+    ['memory', memory === null ? "the server's default" : `${memory} MiB`],
+    ['cpu', cpu === null ? "the server's default" : String(cpu)],
+  ]
+}

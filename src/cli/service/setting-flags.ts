@@ -1,0 +1,93 @@
+// The settings of a service as flags, for `create` and `update`.
+// Mind: the server judges the values; here only what would not even be a number is refused.
+import { type Command, InvalidArgumentError } from 'commander'
+
+type Settings = Record<string, unknown>
+
+interface SettingFlag {
+  flags: string
+  /** Its name in the API. */
+  field: string
+  help: string
+  parse?: (text: string, former: unknown) => unknown
+}
+
+const settingFlags: SettingFlag[] = [
+  { flags: '--repo <url>', field: 'repo_url', help: 'git repository to build' },
+  { flags: '--image <name>', field: 'image', help: 'image to pull instead' },
+  { flags: '--branch <name>', field: 'branch', help: 'branch of the repository (main)' },
+  { flags: '--root-dir <path>', field: 'root_dir', help: 'where the source is inside the repository' },
+  { flags: '--dockerfile <path>', field: 'dockerfile_path', help: 'relative to the root dir (Dockerfile)' },
+  { flags: '--start-command <command>', field: 'start_command', help: "instead of the image's own" },
+  {
+    flags: '--pre-deploy-command <command>',
+    field: 'pre_deploy_command',
+    help: 'run once before a new version starts, such as migrations',
+  },
+  {
+    flags: '--build-env <key>',
+    field: 'build_env',
+    help: 'variable that builds get as an argument; can be repeated',
+    parse: collect,
+  },
+  { flags: '--publish-dir <path>', field: 'publish_dir', help: 'what a static site serves' },
+  { flags: '--port <number>', field: 'port', help: 'where it listens, 0 is automatic', parse: whole },
+  { flags: '--health-path <path>', field: 'health_check_path', help: 'must answer 2xx or 3xx' },
+  {
+    flags: '--health-timeout <seconds>',
+    field: 'health_check_timeout_seconds',
+    help: 'until a new version must pass (300)',
+    parse: whole,
+  },
+  {
+    flags: '--drain <seconds>',
+    field: 'drain_seconds',
+    help: 'for open connections to a former version (30)',
+    parse: whole,
+  },
+  { flags: '--instances <number>', field: 'instances', help: 'how many run (1)', parse: whole },
+  { flags: '--disk <path>', field: 'disk_mount_path', help: 'where its disk is mounted' },
+  { flags: '--memory <mib>', field: 'memory_limit_mb', help: 'limit per instance', parse: whole },
+  { flags: '--cpu <number>', field: 'cpu_limit', help: 'CPUs per instance', parse: amount },
+  {
+    flags: '--spa-fallback',
+    field: 'spa_fallback',
+    help: 'a static site answers unknown paths with index.html',
+  },
+]
+
+export function addSettingFlags(command: Command): Command {
+  for (const { flags, help, parse } of settingFlags) {
+    if (parse) command.option(flags, help, parse)
+    else command.option(flags, help)
+  }
+  return command
+}
+
+/** The settings that were given, under their names in the API. */
+export function givenSettings(options: Settings): Settings {
+  const given = settingFlags.map(({ flags, field }) => [field, options[attributeOf(flags)]] as const)
+  return Object.fromEntries(given.filter(([, value]) => value !== undefined))
+}
+
+/** A whole number. */
+export function whole(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.')
+  return Number(text)
+}
+
+/** Of a flag that can be repeated. */
+export function collect(text: string, former: unknown): string[] {
+  return [...(Array.isArray(former) ? former : []), text]
+}
+
+function amount(text: string): number {
+  if (!/^\d+(\.\d+)?$/.test(text)) throw new InvalidArgumentError('It must be a number.')
+  return Number(text)
+}
+
+/** `--build-env <key>` is kept as `buildEnv`. */
+function attributeOf(flags: string): string {
+  const [name = ''] = flags.replace(/^--/, '').split(' ')
+  return name.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
+}

@@ -1,0 +1,35 @@
+// How services are spoken of: the colour of a state, the address people open.
+import type { Service } from '../../http/schemas/service.ts'
+import type { Style } from '../terminal/output.ts'
+
+const stateStyles: Record<string, Style> = {
+  live: 'green',
+  deploying: 'cyan',
+  degraded: 'yellow',
+  failed: 'red',
+  deleting: 'red',
+  suspended: 'dim',
+  not_deployed: 'dim',
+}
+
+export function stateStyle(state: string): Style | null {
+  return stateStyles[state] ?? null
+}
+
+/** `not deployed` */
+export function spoken(word: string): string {
+  return word.replaceAll('_', ' ')
+}
+
+/** Where it is reached: by its address, else by its name from other services. */
+export function addressOf({ url, internal_host, internal_port }: Service): string {
+  if (url) return url
+  return internal_host ? `${internal_host}${internal_port ? `:${internal_port}` : ''}` : ''
+}
+
+/** What it is made of: a repository with its branch, an image, or what was uploaded. */
+export function sourceOf({ repo_url, branch, image }: Service): string {
+  if (image) return image
+  if (repo_url) return branch ? `${repo_url} (${branch})` : repo_url
+  return 'uploads'
+}

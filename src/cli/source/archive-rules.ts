@@ -1,0 +1,43 @@
+// What the server takes of an archive, so that it is said before anything is uploaded.
+// Mind: src/archive/ has the same rules and the last word; a name is refused there that gets past here.
+
+const mebibyte = 1024 * 1024
+
+export const archiveLimits = {
+  entries: 200_000,
+  unpackedBytes: 4096 * mebibyte,
+  packedBytes: 512 * mebibyte,
+} as const
+
+const pathLimitBytes = 2048
+/** What node makes of bytes that are no UTF-8. */
+const replacement = '\uFFFD'
+
+/** Why an entry of this name would be refused; null when it would not. */
+export function troubleWithName(path: string): string | null {
+  if (path.includes(replacement)) return 'has a name that is not UTF-8'
+  return Buffer.byteLength(path) > pathLimitBytes ? 'has a path that is too long' : null
+}
+
+/**
+ * Why a symbolic link would be refused; null when it would not. It has to stay in the source, and behind a
+ * name no `..` may follow: the name may be a link itself.
+ */
+export function troubleWithLink(path: string, target: string): string | null {
+  if (target.includes(replacement)) return 'is a link with a target that is not UTF-8'
+  if (Buffer.byteLength(target) > pathLimitBytes) return 'is a link with a target that is too long'
+  if (target.startsWith('/')) return `is a link to the absolute path ${target}`
+  const parts = target.split('/').filter((part) => part !== '' && part !== '.')
+  const climbs = parts.filter((part) => part === '..').length
+  if (climbs > depthOf(path)) return `is a link that leads out of the folder (${target})`
+  return parts.lastIndexOf('..') >= climbs ? `is a link with .. behind a name (${target})` : null
+}
+
+/** Whether a link leads out of the top folder that it is in, though not out of the source. */
+export function leavesTopFolder(path: string, target: string): boolean {
+  return target.split('/').filter((part) => part === '..').length === depthOf(path)
+}
+
+function depthOf(path: string): number {
+  return path.split('/').length - 1
+}

@@ -1,0 +1,109 @@
+// What .gitignore and .berthignore say of a path, as git does: the nearest file first, in it the last line.
+// Mind: a .berthignore speaks before every .gitignore, so that `!dist` in it brings back what git leaves out.
+import { existsSync, readFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import ignore, { type Ignore } from 'ignore'
+import { CliFailure } from '../failure.ts'
+
+export const ignoreFileNames = ['.berthignore', '.gitignore'] as const
+type FileName = (typeof ignoreFileNames)[number]
+
+interface RuleFile {
+  name: FileName
+  /** Where its patterns begin, from the top; '' is the top itself. */
+  folder: string
+  lines: string[]
+  rules: Ignore
+}
+
+/** The rules that hold in one folder. Paths are from the top, with `/`. */
+export interface FolderRules {
+  ignores(path: string, isFolder: boolean): boolean
+  /** The rules in a folder below, with what its own files add. */
+  enter(path: string): FolderRules
+  /** The kinds of files that were found up to here. */
+  names: FileName[]
+}
+
+export interface TopRules {
+  rules: FolderRules
+  /** The folder that was asked for, from the top that the rules begin at: '' or with a slash at its end. */
+  prefix: string
+}
+
+/** The rules of a folder. In a repository those of the folders above it hold too. Throws CliFailure. */
+export function rulesOf(folder: string): TopRules {
+  const top = repositoryOf(folder) ?? folder
+  const parts = folder === top ? [] : folder.slice(top.length + (top.endsWith('/') ? 0 : 1)).split('/')
+  let rules = toFolderRules(top, readRuleFiles(top, ''))
+  for (const depth of parts.keys()) rules = rules.enter(parts.slice(0, depth + 1).join('/'))
+  return { rules, prefix: parts.map((part) => `${part}/`).join('') }
+}
+
+function repositoryOf(folder: string): string | null {
+  if (existsSync(join(folder, '.git'))) return folder
+  return dirname(folder) === folder ? null : repositoryOf(dirname(folder))
+}
+
+function toFolderRules(top: string, files: RuleFile[]): FolderRules {
+  return {
+    ignores: (path, isFolder) => verdictOf(files, isFolder ? `${path}/` : path) ?? false,
+    enter(path) {
+      const own = readRuleFiles(top, path)
+      const kept = files.map((file) => (says(file, `${path}/`) ? inside(file, path) : file))
+      return own.length === 0 && kept.every((file, index) => file === files[index])
+        ? this
+        : toFolderRules(top, [...own, ...kept])
+    },
+    names: ignoreFileNames.filter((name) => files.some((file) => file.name === name)),
+  }
+}
+
+/** The files are the nearest first. */
+function verdictOf(files: RuleFile[], path: string): boolean | null {
+  for (const name of ignoreFileNames) {
+    for (const file of files) {
+      const verdict = file.name === name ? says(file, path) : null
+      if (verdict !== null) return verdict
+    }
+  }
+  return null
+}
+
+function says({ folder, rules }: RuleFile, path: string): boolean | null {
+  const { ignored, unignored } = rules.test(folder === '' ? path : path.slice(folder.length + 1))
+  return ignored ? true : unignored ? false : null
+}
+
+/**
+ * A file that leaves a folder out, which another file brings back: the library would leave out all below it.
+ * In the folder its patterns without a slash hold on, which mean every depth.
+ */
+function inside({ name, lines }: RuleFile, folder: string): RuleFile {
+  return toRuleFile(
+    name,
+    folder,
+    lines.filter((line) => !/\/./.test(line)),
+  )
+}
+
+function readRuleFiles(top: string, folder: string): RuleFile[] {
+  return ignoreFileNames.flatMap((name) => {
+    const text = readIfThere(join(top, folder, name))
+    return text === null ? [] : [toRuleFile(name, folder, text.replace(/^\uFEFF/, '').split(/\r?\n/))]
+  })
+}
+
+function toRuleFile(name: FileName, folder: string, lines: string[]): RuleFile {
+  return { name, folder, lines, rules: ignore({ ignorecase: false }).add(lines) }
+}
+
+function readIfThere(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException
+    if (['ENOENT', 'ENOTDIR', 'EISDIR'].includes(code)) return null
+    throw new CliFailure(`${basename(path)} cannot be read (${code})`, { hint: path })
+  }
+}

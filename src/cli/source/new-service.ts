@@ -1,0 +1,77 @@
+// The service that `berth up` makes of a folder nobody deployed before: its name and what it is.
+import { existsSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import type { Service } from '../../http/schemas/service.ts'
+import { CliFailure, interruption, usageFailure } from '../failure.ts'
+import { spoken } from '../service/words.ts'
+import type { Cli } from '../session.ts'
+import { phaseLine } from '../terminal/phase-line.ts'
+import { confirm } from '../terminal/prompts.ts'
+import type { Source } from './source-entries.ts'
+
+export interface Guess {
+  type: string
+  publishDir: string | null
+  /** What it was told by. */
+  reason: string
+}
+
+const longestName = 40
+/** Where a site is built to, or kept. */
+const siteFolders = ['public', 'dist', 'build', '_site', 'out']
+
+/** A folder's name as a service may have it. Throws (usage) when nothing of it can be used. */
+export function toServiceName(folder: string): string {
+  const letters = basename(folder)
+    .toLowerCase()
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .replace(/[^a-z0-9]+/g, '-')
+  const name = letters
+    .replace(/^[^a-z]+/, '')
+    .slice(0, longestName)
+    .replace(/-+$/, '')
+  if (name) return name
+  throw usageFailure(`${folder} has no name that a service could have`, 'name it: berth up NAME')
+}
+
+/** By its Dockerfile, else by its index.html. Throws CliFailure where there is neither. */
+export function guessService(source: Source, type: string | undefined): Guess {
+  const files = new Set(source.entries.map(({ path }) => path))
+  if (type !== 'static_site' && files.has('Dockerfile')) {
+    return { type: type ?? 'web_service', publishDir: null, reason: 'built by its Dockerfile' }
+  }
+  if (type && type !== 'static_site') return { type, publishDir: null, reason: 'as asked for' }
+  const site = ['', ...siteFolders].find((folder) => files.has(join(folder, 'index.html')))
+  if (site === undefined && type) return { type, publishDir: null, reason: 'as asked for' }
+  if (site === undefined) throw unknownKind(source)
+  const reason = site === '' ? 'its pages are at the top' : `its pages are in ${site}/`
+  return { type: 'static_site', publishDir: site || null, reason }
+}
+
+function unknownKind({ folder }: Source): CliFailure {
+  const ignored = siteFolders.find((name) => existsSync(join(folder, name, 'index.html')))
+  return new CliFailure(`${folder} has neither a Dockerfile nor an index.html`, {
+    hint: ignored
+      ? `there is one in ${ignored}/, which is ignored: write !${ignored} into .berthignore`
+      : 'add a Dockerfile, or say what it is: --type static_site',
+  })
+}
+
+/** Asks where somebody can be asked; elsewhere what is done is only said. */
+export async function approve(cli: Cli, name: string, { type, reason }: Guess): Promise<void> {
+  if (!cli.out.canAsk) return
+  const message = `Create ${name}, a ${spoken(type)}, ${reason}?`
+  if (await confirm(cli, { message, instead: '--yes creates it' }, true)) return
+  throw interruption('nothing was created', 'another name: berth up NAME; another type: --type TYPE')
+}
+
+export async function createForUpload(cli: Cli, name: string, guess: Guess): Promise<Service> {
+  const { type, publishDir, reason } = guess
+  const body = { name, type, ...(publishDir ? { publish_dir: publishDir } : {}) }
+  const startedAt = Date.now()
+  const service = await cli.client.call<Service>('POST', '/services', { body })
+  const line = { mark: '✔', name: 'creating', detail: `${name}, a ${spoken(type)}, ${reason}` }
+  if (!cli.out.isJson) cli.out.say(phaseLine(cli.out, { ...line, durationMs: Date.now() - startedAt }))
+  return service
+}

@@ -1,0 +1,152 @@
+// Packs a source as .tar.gz: the same source gives the same bytes, whoever packs it and when.
+// Mind: it is packed into a file that has no name, so that its size is known before a byte is sent, and
+// nothing is left of it whatever happens.
+import { constants } from 'node:fs'
+import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Transform, Writable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { createGzip } from 'node:zlib'
+import type { Header, Pack } from 'tar-stream'
+import { CliFailure } from '../failure.ts'
+import { archiveLimits } from './archive-rules.ts'
+import { type Source, type SourceEntry, tooLarge } from './source-entries.ts'
+
+export interface PackedSource {
+  /** At its beginning; to be closed. */
+  file: FileHandle
+  sizeBytes: number
+}
+
+export interface PackOptions {
+  signal: AbortSignal
+  /** Told of so many more bytes of files. */
+  onPacked(sizeBytes: number): void
+}
+
+/** Throws CliFailure for a file that cannot be read or changes meanwhile, and above the server's limit. */
+export async function packSource(source: Source, options: PackOptions): Promise<PackedSource> {
+  const { signal } = options
+  const { pack } = await import('tar-stream')
+  const archive = pack()
+  const file = await openNameless()
+  const meter = createMeter(source)
+  const filled = fill(archive, source, options).catch((error: unknown) => {
+    archive.destroy(error as Error)
+    throw error
+  })
+  try {
+    const written = pipeline(archive, createGzip(), meter.stream, writer(file), { signal })
+    await Promise.all([filled, written])
+    return { file, sizeBytes: meter.sizeBytes() }
+  } catch (error) {
+    // What is wrong with a file breaks the archive, which fails first and in its own words.
+    const cause = await filled.then(
+      () => error,
+      (reason: unknown) => (reason instanceof CliFailure ? reason : error),
+    )
+    await file.close()
+    signal.throwIfAborted()
+    throw isFull(cause) ? noRoom() : cause
+  }
+}
+
+function isFull(error: unknown): boolean {
+  return ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '')
+}
+
+function noRoom(): CliFailure {
+  return new CliFailure(`${tmpdir()} is full: the packed source does not fit`, {
+    hint: 'TMPDIR names another folder',
+  })
+}
+
+/** Its name is gone before anything is in it. */
+async function openNameless(): Promise<FileHandle> {
+  const folder = await mkdtemp(join(tmpdir(), 'berth-up-'))
+  try {
+    return await open(join(folder, 'source.tar.gz'), 'wx+', 0o600)
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}
+
+function writer(file: FileHandle): Writable {
+  return new Writable({
+    write: (bytes, _, done) => void file.appendFile(bytes).then(() => done(), done),
+  })
+}
+
+function createMeter(source: Source) {
+  let sizeBytes = 0
+  const stream = new Transform({
+    transform(bytes, _, done) {
+      sizeBytes += bytes.length
+      if (sizeBytes > archiveLimits.packedBytes) done(tooLarge(source, 'packed'))
+      else done(null, bytes)
+    },
+  })
+  return { stream, sizeBytes: () => sizeBytes }
+}
+
+async function fill(archive: Pack, { folder, entries }: Source, options: PackOptions): Promise<void> {
+  for (const entry of entries) {
+    options.signal.throwIfAborted()
+    if (entry.kind === 'file') await packFile(archive, folder, entry, options)
+    else await packEmpty(archive, headerOf(entry))
+  }
+  archive.finalize()
+}
+
+async function packFile(archive: Pack, folder: string, entry: SourceEntry, options: PackOptions) {
+  const { signal, onPacked } = options
+  const file = await openUnfollowed(folder, entry.path)
+  try {
+    const { size } = await file.stat()
+    const header = { ...headerOf(entry), size }
+    if (size === 0) return await packEmpty(archive, header)
+    // A file that grows meanwhile is cut: its size is in the archive already.
+    const content = file.createReadStream({ end: size - 1, autoClose: false })
+    content.on('data', (bytes) => onPacked(bytes.length))
+    await pipeline(content, archive.entry(header), { signal })
+  } catch (error) {
+    throw isShort(error) ? changed(entry) : error
+  } finally {
+    await file.close()
+  }
+}
+
+/** It may have become a link, or a pipe, since it was looked at. */
+function openUnfollowed(folder: string, path: string): Promise<FileHandle> {
+  const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
+  return open(join(folder, path), flags).catch((error: NodeJS.ErrnoException) => {
+    throw new CliFailure(`${path} cannot be read (${error.code})`, {
+      hint: 'leave it out in .berthignore, or change its rights',
+    })
+  })
+}
+
+function isShort(error: unknown): boolean {
+  return error instanceof Error && error.message === 'Size mismatch'
+}
+
+function changed({ path }: SourceEntry): CliFailure {
+  return new CliFailure(`${path} changed while it was packed`, { hint: 'try again' })
+}
+
+type EntryHeader = Partial<Header> & Pick<Header, 'name'>
+
+// An archive that nobody reads any more fails its open entries, each with an error event of its own.
+function packEmpty(archive: Pack, header: EntryHeader): Promise<void> {
+  return new Promise((resolve, reject) => {
+    archive.entry(header, '', (error) => (error ? reject(error) : resolve())).on('error', reject)
+  })
+}
+
+/** When and by whom a file was last changed is no part of a source. */
+function headerOf({ path, kind, mode, target }: SourceEntry): EntryHeader {
+  const type = { file: 'file', folder: 'directory', link: 'symlink' } as const
+  const common = { name: path, mode, mtime: new Date(0), uid: 0, gid: 0, type: type[kind] }
+  return kind === 'link' ? { ...common, linkname: target } : common
+}

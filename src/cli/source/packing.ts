@@ -1,0 +1,73 @@
+// The first steps of an upload as they are seen: looking through the folder, then packing it.
+import type { Service } from '../../http/schemas/service.ts'
+import { CliFailure } from '../failure.ts'
+import type { Cli } from '../session.ts'
+import { plain } from '../terminal/output.ts'
+import { count, size } from '../terminal/quantities.ts'
+import { showStep } from '../terminal/step.ts'
+import { leavesTopFolder } from './archive-rules.ts'
+import { type PackedSource, packSource } from './pack.ts'
+import { listSource, type Source } from './source-entries.ts'
+
+export interface Inspected {
+  source: Source
+  /** How long that took: it belongs to the clock of the packing. */
+  tookMs: number
+}
+
+type Settings = Partial<Pick<Service, 'root_dir' | 'dockerfile_path' | 'publish_dir'>>
+
+const name = 'packing'
+
+/** Throws CliFailure for what the server would refuse. */
+export async function inspectSource({ out, signal }: Cli, folder: string): Promise<Inspected> {
+  const startedAt = Date.now()
+  let seen: Source | null = null
+  const onProgress = (source: Source) => {
+    seen = source
+  }
+  const detail = () => (seen ? amount(seen) : '')
+  const work = () => listSource(folder, { signal, onProgress })
+  const source = await showStep(out, { name, detail, summary: () => null }, work)
+  if (source.leftOut.length > 0)
+    out.say(`   left out, no archive holds it: ${plain(source.leftOut.join(', '))}`)
+  return { source, tookMs: Date.now() - startedAt }
+}
+
+export function packWithProgress({ out, signal }: Cli, { source, tookMs }: Inspected): Promise<PackedSource> {
+  let packedBytes = 0
+  const onPacked = (sizeBytes: number) => {
+    packedBytes += sizeBytes
+  }
+  const percent = () => Math.floor((packedBytes / Math.max(1, source.sizeBytes)) * 100)
+  const detail = () => `${amount(source)}, ${percent()}%`
+  const summary = () => amount(source) + rulesOf(source)
+  const step = { name, detail, summary, startedAt: Date.now() - tookMs }
+  return showStep(out, step, () => packSource(source, { signal, onPacked }))
+}
+
+/**
+ * A single folder at the top becomes the top, unless the settings name it: no link may lead out of it then.
+ * Throws CliFailure.
+ */
+export function refuseOutwardLinks({ entries }: Source, settings: Settings): void {
+  const tops = new Set(entries.map(({ path }) => path.split('/')[0]!))
+  const [top] = tops
+  if (tops.size !== 1 || entries.some(({ path, kind }) => path === top && kind !== 'folder')) return
+  const paths = [settings.root_dir, settings.dockerfile_path, settings.publish_dir]
+  if (paths.some((path) => path?.split('/').find((part) => part !== '' && part !== '.') === top)) return
+  const found = entries.find(({ kind, path, target }) => kind === 'link' && leavesTopFolder(path, target))
+  if (!found) return
+  throw new CliFailure(`${plain(found.path)} is a link that leads out of ${plain(top!)}/`, {
+    hint: `${top}/ is all there is, so the server takes it for the source: berth up NAME ${top}`,
+  })
+}
+
+function amount({ entries, sizeBytes }: Source): string {
+  return `${count(entries.filter(({ kind }) => kind !== 'folder').length, 'file')}, ${size(sizeBytes)}`
+}
+
+/** ` (.berthignore)` */
+function rulesOf({ ignoreFiles }: Source): string {
+  return ignoreFiles.length > 0 ? ` (${ignoreFiles.join(', ')})` : ''
+}

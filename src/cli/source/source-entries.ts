@@ -1,0 +1,159 @@
+// What of a folder is uploaded: all but .git and what the ignore files leave out, always in the same order.
+// Mind: links are entries, never followed. What the server would refuse is found before anything is sent.
+import type { Stats } from 'node:fs'
+import { lstat, readdir, readlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { CliFailure } from '../failure.ts'
+import { count, size } from '../terminal/quantities.ts'
+import { archiveLimits, troubleWithLink, troubleWithName } from './archive-rules.ts'
+import { type FolderRules, rulesOf } from './ignore-files.ts'
+
+export interface SourceEntry {
+  /** From the folder, with `/`. */
+  path: string
+  kind: 'file' | 'folder' | 'link'
+  mode: number
+  /** Of a file; 0 for the others. */
+  sizeBytes: number
+  /** Of a link. */
+  target: string
+}
+
+export interface Source {
+  folder: string
+  entries: SourceEntry[]
+  /** Of all files together. */
+  sizeBytes: number
+  /** The ignore files that had their say. */
+  ignoreFiles: string[]
+  /** Sockets, pipes and devices, which no archive holds. */
+  leftOut: string[]
+}
+
+export interface WalkOptions {
+  signal: AbortSignal
+  onProgress(source: Source): void
+}
+
+const shownTroubles = 5
+const shownFolders = 3
+
+/** Throws CliFailure for what the server would refuse, and for what cannot be read. */
+export async function listSource(folder: string, options: WalkOptions): Promise<Source> {
+  const { rules, prefix } = rulesOf(folder)
+  const source: Source = { folder, entries: [], sizeBytes: 0, ignoreFiles: [], leftOut: [] }
+  const names = new Set<string>()
+  const walk = { source, prefix, names, troubles: [], ...options }
+  await addFolder(walk, rules, '').catch((error: unknown) => {
+    throw options.signal.aborted || error instanceof CliFailure ? error : unreadable(error)
+  })
+  source.ignoreFiles = [...names].sort().reverse()
+  refuseTroubles(walk.troubles)
+  if (source.entries.every(({ kind }) => kind === 'folder')) throw nothingToUpload(source)
+  if (source.sizeBytes > archiveLimits.unpackedBytes) throw tooLarge(source, 'unpacked')
+  return source
+}
+
+/** Names the folders that are to blame. */
+export function tooLarge(source: Source, state: 'packed' | 'unpacked'): CliFailure {
+  const limitBytes = archiveLimits[`${state}Bytes`]
+  return new CliFailure(`the source is too large: ${state} it is over ${limitBytes / 1024 ** 2} MiB`, {
+    hint: `leave something out in .berthignore; the largest:\n${largest(source).join('\n')}`,
+  })
+}
+
+interface Walk extends WalkOptions {
+  source: Source
+  prefix: string
+  names: Set<string>
+  troubles: string[]
+}
+
+async function addFolder(walk: Walk, rules: FolderRules, folder: string): Promise<void> {
+  for (const name of rules.names) walk.names.add(name)
+  const names = await readdir(join(walk.source.folder, folder))
+  for (const name of names.sort(byCodeUnits)) {
+    walk.signal.throwIfAborted()
+    if (name === '.git') continue
+    await addEntry(walk, rules, folder === '' ? name : `${folder}/${name}`)
+  }
+}
+
+async function addEntry(walk: Walk, rules: FolderRules, path: string): Promise<void> {
+  const trouble = troubleWithName(path)
+  if (trouble) return void walk.troubles.push(`${path} ${trouble}`)
+  const place = join(walk.source.folder, path)
+  const stats = await lstat(place)
+  const isFolder = stats.isDirectory()
+  if (rules.ignores(walk.prefix + path, isFolder)) return
+  if (stats.isSymbolicLink()) add(walk, toEntry(path, 'link', stats, await readlink(place)))
+  else if (stats.isFile()) add(walk, toEntry(path, 'file', stats))
+  else if (!isFolder) walk.source.leftOut.push(path)
+  if (!isFolder) return
+  add(walk, toEntry(path, 'folder', stats))
+  await addFolder(walk, rules.enter(walk.prefix + path), path)
+}
+
+function toEntry(path: string, kind: SourceEntry['kind'], stats: Stats, target = ''): SourceEntry {
+  return { path, kind, mode: stats.mode & 0o777, sizeBytes: kind === 'file' ? stats.size : 0, target }
+}
+
+function add({ source, troubles, onProgress }: Walk, entry: SourceEntry): void {
+  const trouble = entry.kind === 'link' ? troubleWithLink(entry.path, entry.target) : null
+  if (trouble) troubles.push(`${entry.path} ${trouble}`)
+  source.entries.push(entry)
+  source.sizeBytes += entry.sizeBytes
+  if (source.entries.length > archiveLimits.entries) throw tooMany(source)
+  onProgress(source)
+}
+
+/** The same on every machine, whatever its language. */
+function byCodeUnits(one: string, other: string): number {
+  return one < other ? -1 : 1
+}
+
+function refuseTroubles(troubles: string[]): void {
+  if (troubles.length === 0) return
+  const more = troubles.length - shownTroubles
+  const lines = [...troubles.slice(0, shownTroubles), ...(more > 0 ? [`and ${more} more`] : [])]
+  throw new CliFailure(['the server would refuse this source', ...lines].join('\n'), {
+    hint: 'mend it, or leave it out in .berthignore',
+  })
+}
+
+function nothingToUpload({ folder, ignoreFiles }: Source): CliFailure {
+  const why = ignoreFiles.length > 0 ? `, or ${ignoreFiles.join(' and ')} leave everything out` : ''
+  return new CliFailure(`there is nothing to upload: ${folder} holds no files${why}`)
+}
+
+function tooMany(source: Source): CliFailure {
+  const limit = archiveLimits.entries.toLocaleString('en')
+  const folders = [...sumsOf(source, () => 1)].slice(0, shownFolders)
+  const lines = folders.map(([name, amount]) => `  ${name}  ${count(amount, 'file')}`)
+  return new CliFailure(`the source has more than ${limit} files and folders`, {
+    hint: `leave something out in .berthignore; the fullest so far:\n${lines.join('\n')}`,
+  })
+}
+
+function largest(source: Source): string[] {
+  const folders = [...sumsOf(source, ({ sizeBytes }) => sizeBytes)].slice(0, shownFolders)
+  return folders.map(([name, sizeBytes]) => `  ${name}  ${size(sizeBytes)}`)
+}
+
+/** By what is at the top, the largest first. */
+function sumsOf({ entries }: Source, weigh: (entry: SourceEntry) => number): [string, number][] {
+  const sums = new Map<string, number>()
+  for (const entry of entries) {
+    const [first = '', ...below] = entry.path.split('/')
+    const name = below.length > 0 || entry.kind === 'folder' ? `${first}/` : first
+    sums.set(name, (sums.get(name) ?? 0) + weigh(entry))
+  }
+  return [...sums].sort(([, one], [, other]) => other - one)
+}
+
+function unreadable(error: unknown): CliFailure {
+  const { code, path, message } = error as NodeJS.ErrnoException
+  return new CliFailure(`${path ?? 'the source'} cannot be read (${code ?? message})`, {
+    hint: 'leave it out in .berthignore, or change its rights',
+  })
+}

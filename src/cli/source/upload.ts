@@ -1,0 +1,81 @@
+// Sends a packed source to its service; the deploy is queued when all of it has arrived.
+// Mind: half an upload is worth nothing, and a second one might be a second deploy: it is never retried.
+import type { FileHandle } from 'node:fs/promises'
+import { Transform } from 'node:stream'
+import type { Deploy } from '../../http/schemas/deploy.ts'
+import { servicePath } from '../client.ts'
+import { CliFailure, exitCodes, interruption } from '../failure.ts'
+import type { Cli } from '../session.ts'
+import { size } from '../terminal/quantities.ts'
+import { showStep } from '../terminal/step.ts'
+import type { PackedSource } from './pack.ts'
+
+export interface UploadOptions {
+  serviceName: string
+  clearCache: boolean
+}
+
+/** Before this a rate says nothing. */
+const rateAfterMs = 500
+
+/** Throws CliFailure: for a lost connection (5) it says whether something may have arrived. */
+export async function uploadSource(
+  { client, out, signal }: Cli,
+  { file, sizeBytes }: PackedSource,
+  { serviceName, clearCache }: UploadOptions,
+): Promise<Deploy> {
+  const startedAt = Date.now()
+  const sent = meterOf(file)
+  const detail = () => progress(sent.bytes(), sizeBytes, Date.now() - startedAt)
+  return showStep(out, { name: 'uploading', detail, summary: () => size(sizeBytes) }, async () => {
+    try {
+      const response = await client.open('POST', `${servicePath(serviceName)}/deploys/upload`, {
+        body: sent.stream,
+        headers: { 'content-type': 'application/gzip', 'content-length': String(sizeBytes) },
+        query: clearCache ? { clear_cache: true } : {},
+      })
+      return (await response.json()) as Deploy
+    } catch (error) {
+      const isWhole = sent.bytes() >= sizeBytes
+      if (signal.aborted && !isWhole) throw interruption('interrupted: nothing was deployed')
+      throw isLoss(error) ? lost(error, serviceName, isWhole) : error
+    } finally {
+      sent.stream.destroy()
+    }
+  })
+}
+
+function meterOf(file: FileHandle) {
+  let bytes = 0
+  const stream = new Transform({
+    transform(chunk, _, done) {
+      bytes += chunk.length
+      done(null, chunk)
+    },
+  })
+  const content = file.createReadStream({ start: 0, autoClose: false })
+  content.on('error', (error) => stream.destroy(error))
+  return { stream: content.pipe(stream), bytes: () => bytes }
+}
+
+/** `3.1 MB of 12.4 MB, 2.2 MB/s` */
+function progress(bytes: number, sizeBytes: number, elapsedMs: number): string {
+  const rate = elapsedMs > rateAfterMs ? `, ${size(Math.round((bytes / elapsedMs) * 1000))}/s` : ''
+  return `${size(bytes)} of ${size(sizeBytes)}${rate}`
+}
+
+function isLoss(error: unknown): error is CliFailure {
+  return error instanceof CliFailure && error.exitCode === exitCodes.unreachable
+}
+
+function lost({ message, exitCode }: CliFailure, name: string, isWhole: boolean): CliFailure {
+  if (isWhole) {
+    const what = 'the connection was lost after the upload, before the server had answered'
+    return new CliFailure(`${what}\n${message}`, {
+      exitCode,
+      hint: `whether it arrived: berth deploys ${name}`,
+    })
+  }
+  const what = 'the connection was lost during the upload: nothing was deployed'
+  return new CliFailure(`${what}\n${message}`, { exitCode, hint: `try again: berth up ${name}` })
+}

@@ -1,0 +1,89 @@
+// The terminal login (sections 3 and 4 of the API document): a page and a code to compare, then polls until
+// somebody who is signed in there has approved it.
+// Mind: the token is handed over once; the secret it is asked with never leaves this process.
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { PolledTerminalLogin, StartedTerminalLogin } from '../http/schemas/terminal-login.ts'
+import type { Client } from './client.ts'
+import { CliFailure, exitCodes, interruption } from './failure.ts'
+import type { Cli } from './session.ts'
+
+export interface StartedLogin extends StartedTerminalLogin {
+  /** Where it is approved. */
+  page: string
+}
+
+/** Asks for a login; `name` is what the token will be called. Throws when the server has no account yet. */
+export async function startTerminalLogin(client: Client, name: string): Promise<StartedLogin> {
+  const started = await client
+    .call<StartedTerminalLogin>('POST', '/auth/cli', { body: { name } })
+    .catch((error: unknown) => {
+      throw isConflict(error) ? withoutAccount(error) : error
+    })
+  return { ...started, page: `${client.url}/cli-login?id=${encodeURIComponent(started.id)}` }
+}
+
+/** Resolves with the token. A server that is away in between is asked again until the login has expired. */
+export async function awaitApproval(cli: Cli, client: Client, login: StartedLogin): Promise<string> {
+  const deadline = Date.now() + login.expires_in * 1000
+  let pauseSeconds = login.interval
+  let isAway = false
+  while (Date.now() < deadline) {
+    await sleep(Math.min(pauseSeconds * 1000, deadline - Date.now()), null, { signal: cli.signal }).catch(
+      () => {
+        throw interruption()
+      },
+    )
+    const answer = await poll(client, login)
+    if (answer.kind === 'token') return answer.token
+    pauseSeconds = answer.kind === 'later' ? answer.seconds : login.interval
+    if (answer.kind === 'away' && !isAway) cli.out.say(' ! the server does not answer; trying on')
+    if (answer.kind === 'pending' && isAway) cli.out.say(' ! the server is back')
+    isAway = answer.kind === 'away'
+  }
+  throw expired()
+}
+
+type Polled =
+  | { kind: 'pending' }
+  | { kind: 'away' }
+  | { kind: 'later'; seconds: number }
+  | { kind: 'token'; token: string }
+
+async function poll(client: Client, { id, secret }: StartedLogin): Promise<Polled> {
+  const path = `/auth/cli/${encodeURIComponent(id)}/token`
+  try {
+    const { status, token } = await client.call<PolledTerminalLogin>('POST', path, { body: { secret } })
+    if (status === 'denied') throw denied()
+    return status === 'approved' && token ? { kind: 'token', token } : { kind: 'pending' }
+  } catch (error) {
+    if (!(error instanceof CliFailure)) throw error
+    if (error.exitCode === exitCodes.unreachable || error.code === 'unavailable') return { kind: 'away' }
+    if (error.code === 'slow_down') return { kind: 'later', seconds: error.retryAfterSeconds ?? 2 }
+    throw error.exitCode === exitCodes.notFound ? expired() : error
+  }
+}
+
+function isConflict(error: unknown): error is CliFailure {
+  return error instanceof CliFailure && error.code === 'conflict'
+}
+
+function withoutAccount({ message, code, requestId }: CliFailure): CliFailure {
+  return new CliFailure(message, {
+    code,
+    requestId,
+    hint: 'first open the setup link that the server printed when it started, then come back',
+  })
+}
+
+function denied(): CliFailure {
+  return new CliFailure('the login was denied', {
+    exitCode: exitCodes.refused,
+    hint: 'berth login asks again',
+  })
+}
+
+function expired(): CliFailure {
+  return new CliFailure('the login has expired: nobody approved it in time, or the server was restarted', {
+    hint: 'berth login asks again',
+  })
+}

@@ -1,0 +1,18 @@
+// Opens a page in the browser of whoever sits here, when there is a screen to open it on.
+import type { Cli } from '../session.ts'
+
+/** Whether it was opened, as far as one can tell. */
+export async function openInBrowser({ env, out }: Cli, page: string): Promise<boolean> {
+  if (!out.isLive || !hasScreen(env)) return false
+  const { default: open } = await import('open')
+  return open(page).then(
+    () => true,
+    () => false,
+  )
+}
+
+// Over ssh the browser would open where nobody sits.
+function hasScreen(env: NodeJS.ProcessEnv): boolean {
+  if (env.SSH_CONNECTION || env.SSH_TTY) return false
+  return process.platform !== 'linux' || Boolean(env.DISPLAY || env.WAYLAND_DISPLAY)
+}

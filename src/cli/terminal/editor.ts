@@ -1,0 +1,33 @@
+// A text in the editor of a person's choice.
+// Mind: it may hold secrets: the file is nobody else's to read, and gone afterwards.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { CliFailure, usageFailure } from '../failure.ts'
+import type { Cli } from '../session.ts'
+
+/** The text as it was saved. Throws where there is no terminal, and when the editor fails. */
+export async function editText({ env, out }: Cli, text: string, name: string): Promise<string> {
+  if (!out.canAsk) throw usageFailure('an editor needs a terminal', 'berth env import NAME - reads a pipe')
+  const folder = mkdtempSync(join(env.XDG_RUNTIME_DIR || tmpdir(), 'berth-edit-'))
+  const path = join(folder, name)
+  try {
+    writeFileSync(path, text, { mode: 0o600 })
+    await runEditor(env.VISUAL || env.EDITOR || 'vi', path)
+    return readFileSync(path, 'utf8')
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+// `code --wait` is a program and its arguments; quotes are for shells, of which there is none here.
+async function runEditor(editor: string, path: string): Promise<void> {
+  const [program = '', ...args] = editor.trim().split(/\s+/)
+  const child = spawn(program, [...args, path], { stdio: 'inherit' })
+  const [code] = await once(child, 'exit').catch((error: Error) => {
+    throw new CliFailure(`cannot start ${program}: ${error.message}`, { hint: 'EDITOR names another' })
+  })
+  if (code !== 0) throw new CliFailure(`${program} ended with ${code}: nothing is saved`)
+}

@@ -1,0 +1,151 @@
+// Where a command writes: results on stdout, words on stderr, and on a live terminal a few lines that move.
+// Mind: nothing a server sent gets here without `plain` or `coloured`: it could move the cursor.
+import { stripVTControlCharacters, styleText } from 'node:util'
+import type { createLogUpdate } from 'log-update'
+
+export type Style = Parameters<typeof styleText>[0]
+
+export interface Output {
+  readonly isJson: boolean
+  /** Whether stdout is a terminal. */
+  readonly isTerminal: boolean
+  /** Whether stdout takes colours. */
+  readonly isColoured: boolean
+  /** Whether stderr is a terminal that can redraw: progress may move. */
+  readonly isLive: boolean
+  /** Whether stdin and stderr are terminals: prompts are allowed. */
+  readonly canAsk: boolean
+  /** A line on stdout. */
+  print(line?: string): void
+  /** A line on stderr. */
+  say(line?: string): void
+  /** One line of JSON on stdout; for a stream one per value. */
+  json(value: unknown): void
+  /** Colours for stdout. */
+  paint(style: Style, text: string): string
+  /** Colours for stderr. */
+  tint(style: Style, text: string): string
+  /** The terminal's columns, 80 where there is none. */
+  width(): number
+  /** Draws these lines on stderr in place, again and again, until `rest`. Off a live terminal nothing. */
+  animate(draw: (spinner: string) => string[]): void
+  /** Takes the moving lines away. */
+  rest(): void
+}
+
+export interface OutputOptions {
+  stdin: NodeJS.ReadStream
+  stdout: NodeJS.WriteStream
+  stderr: NodeJS.WriteStream
+  env: NodeJS.ProcessEnv
+  isJson: boolean
+}
+
+type LogUpdate = ReturnType<typeof createLogUpdate>
+
+const frames = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
+const frameMs = 80
+
+export function openOutput({ stdin, stdout, stderr, env, isJson }: OutputOptions): Output {
+  const isLive = stderr.isTTY === true && env.TERM !== 'dumb'
+  const canAsk = stdin.isTTY === true && isLive
+  const painter = (stream: NodeJS.WriteStream) => {
+    const isColoured = wantsColour(stream, env)
+    return (style: Style, text: string) =>
+      isColoured ? styleText(style, text, { validateStream: false }) : text
+  }
+  const stage = isLive ? openStage(stderr) : null
+  // Moving lines are taken away for the time of a line that stays, also when it goes to stdout: both may be
+  // the same terminal.
+  const write = (stream: NodeJS.WriteStream, line: string) => {
+    stage?.clear()
+    stream.write(`${line}\n`)
+    stage?.redraw()
+  }
+  return {
+    isJson,
+    isTerminal: stdout.isTTY === true,
+    isColoured: wantsColour(stdout, env),
+    isLive,
+    canAsk,
+    print: (line = '') => write(stdout, line),
+    say: (line = '') => write(stderr, line),
+    json: (value) => write(stdout, toJson(value)),
+    paint: painter(stdout),
+    tint: painter(stderr),
+    width: () => Math.max(40, stdout.columns || stderr.columns || 80),
+    animate: (draw) => stage?.animate(draw),
+    rest: () => stage?.rest(),
+  }
+}
+
+/** FORCE_COLOR says it last, as it does to node and to the prompts. */
+/** Control characters above ASCII, which JSON may hold as they are, are written as `\u009b`. */
+function toJson(value: unknown): string {
+  const escaped = (letter: string) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`
+  return JSON.stringify(value).replace(/[\u007f-\u009f]/g, escaped)
+}
+
+export function wantsColour(stream: NodeJS.WriteStream, env: NodeJS.ProcessEnv): boolean {
+  const { FORCE_COLOR: forced } = env
+  if (forced !== undefined) return forced !== '0' && forced !== 'false'
+  return stream.isTTY === true && !env.NO_COLOR && env.TERM !== 'dumb'
+}
+
+/** The moving lines. The library that draws them is loaded when the first are there. */
+function openStage(stream: NodeJS.WriteStream) {
+  let drawing: ((spinner: string) => string[]) | null = null
+  let update: LogUpdate | null = null
+  let timer: NodeJS.Timeout | null = null
+
+  function redraw(): void {
+    if (!drawing || !update) return
+    const spinner = frames[Math.floor(Date.now() / frameMs) % frames.length]!
+    update(drawing(spinner).join('\n'))
+  }
+
+  async function load(): Promise<void> {
+    const { createLogUpdate } = await import('log-update')
+    update ??= createLogUpdate(stream)
+    redraw()
+  }
+
+  return {
+    redraw,
+    clear: () => update?.clear(),
+    animate(draw: (spinner: string) => string[]): void {
+      drawing = draw
+      timer ??= setInterval(redraw, frameMs)
+      if (update) redraw()
+      else void load()
+    },
+    rest(): void {
+      if (timer) clearInterval(timer)
+      timer = null
+      drawing = null
+      update?.clear()
+      update?.done()
+    },
+  }
+}
+
+// Letters that reorder what is around them, and separators that some terminals take for a new line.
+const disorder = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029]/gu
+
+/** One line that cannot move the cursor, whoever wrote it. */
+export function plain(text: string): string {
+  const line = text.replaceAll('\t', '  ').replaceAll('\n', ' ')
+  return stripVTControlCharacters(line)
+    .replace(/\p{Cc}/gu, '')
+    .replace(disorder, '')
+}
+
+const introducer = '\u001b'
+const colourSequence = new RegExp(`(${introducer}\\[[\\d;:]*m)`)
+
+/** The same, but colours stay, and end with the line. */
+export function coloured(text: string): string {
+  const parts = text.split(colourSequence)
+  const line = parts.map((part, index) => (index % 2 === 1 ? part : plain(part))).join('')
+  return parts.length > 1 ? `${line}${introducer}[0m` : line
+}

@@ -1,0 +1,65 @@
+// What the lines of a deploy look like: a mark, a name, what is to be said of it, its clock at the edge.
+// Mind: they are for stderr. Off a live terminal nothing is cut, and nothing is moved to an edge.
+import stringWidth from 'string-width'
+import { clip } from './clip.ts'
+import { type Output, plain } from './output.ts'
+import { duration } from './quantities.ts'
+
+export interface PhaseLine {
+  /** `✔`, `✘`, or a frame of the spinner. */
+  mark: string
+  name: string
+  detail?: string
+  /** Null for what has no duration. */
+  durationMs: number | null
+}
+
+type Screen = Pick<Output, 'isLive' | 'tint' | 'width'>
+
+const nameColumns = 13
+const clockColumns = 9
+const widest = 100
+const colours: Record<string, 'green' | 'red'> = { '✔': 'green', '✘': 'red' }
+
+/** ` ✔ building     14 steps, 11 cached                       8.4s` */
+export function phaseLine(screen: Screen, { mark, name, detail = '', durationMs }: PhaseLine): string {
+  const sign = screen.tint(colours[mark] ?? 'cyan', mark)
+  const heading = screen.tint('bold', name.padEnd(nameColumns))
+  const clock = durationMs === null ? '' : duration(durationMs)
+  if (!screen.isLive) return ` ${sign} ${heading}${spaced(plain(detail))}${clock}`.trimEnd()
+  const room = columns(screen) - 3 - nameColumns - clockColumns
+  const said = clip(plain(detail), room)
+  const gap = ' '.repeat(Math.max(0, room - stringWidth(said)))
+  return ` ${sign} ${heading}${said}${gap}${screen.tint('dim', clock.padStart(clockColumns))}`
+}
+
+/** `   │ #6 [3/3] COPY . .`, a line of a log below its phase. */
+export function windowLine(screen: Screen, text: string): string {
+  const said = screen.isLive ? clip(plain(text), columns(screen) - 5) : plain(text)
+  return screen.tint('dim', `   │ ${said}`)
+}
+
+/** Sentences on as few lines as they need, each with this in front; words are not cut. */
+export function paragraph(text: string, indent: string, room: number): string[] {
+  const lines: string[] = []
+  for (const word of plain(text).split(' ')) {
+    const longer = lines.length > 0 ? `${lines.at(-1)} ${word}` : indent + word
+    if (lines.length > 0 && stringWidth(longer) > room) lines.push(indent + word)
+    else lines.splice(-1, 1, longer)
+  }
+  return lines
+}
+
+/** `   undo: berth rollback shop`, something to be copied: it is never cut. */
+export function nextStep(screen: Screen, label: string, command: string): string {
+  return `   ${screen.tint('dim', `${label}:`)} ${command}`
+}
+
+/** The last column stays free: some terminals wrap when it is written. */
+function columns(screen: Screen): number {
+  return Math.min(widest, screen.width()) - 1
+}
+
+function spaced(text: string): string {
+  return text && `${text}  `
+}

@@ -1,0 +1,67 @@
+// Questions to a person, on stderr. Off a terminal nobody is asked: the command then says which flag to give.
+import { interruption, usageFailure } from '../failure.ts'
+import type { Cli } from '../session.ts'
+
+export interface Choice {
+  value: string
+  label: string
+  hint?: string
+}
+
+interface Question {
+  message: string
+  /** What to do where nobody can be asked, such as `--yes says so`. */
+  instead: string
+}
+
+interface TextQuestion extends Question {
+  placeholder?: string
+  initialValue?: string
+  /** The complaint about an answer; undefined when it will do. */
+  validate?(text: string): string | undefined
+}
+
+/** Yes or no; no is where the cursor stands at first, unless yes is what is likely and harmless. */
+export async function confirm(cli: Cli, question: Question, initialValue = false): Promise<boolean> {
+  const { clack, common } = await begin(cli, question)
+  return answered(await clack.confirm({ ...common, message: question.message, initialValue }))
+}
+
+/** One line of text. */
+export async function askText(cli: Cli, question: TextQuestion): Promise<string> {
+  const { clack, common } = await begin(cli, question)
+  const { message, placeholder, initialValue, validate } = question
+  const answer = await clack.text({
+    ...common,
+    message,
+    ...(placeholder === undefined ? {} : { placeholder }),
+    ...(initialValue === undefined ? {} : { initialValue }),
+    ...(validate ? { validate: (text) => validate(text ?? '') } : {}),
+  })
+  return answered(answer)
+}
+
+/** A line that is not shown. */
+export async function askSecret(cli: Cli, question: Question): Promise<string> {
+  const { clack, common } = await begin(cli, question)
+  return answered(await clack.password({ ...common, message: question.message }))
+}
+
+/** One of a list. */
+export async function pick(cli: Cli, question: Question & { choices: Choice[] }): Promise<string> {
+  const { clack, common } = await begin(cli, question)
+  const options = question.choices
+  return answered(await clack.select({ ...common, message: question.message, options, maxItems: 10 }))
+}
+
+async function begin({ out, signal }: Cli, { message, instead }: Question) {
+  if (!out.canAsk) throw usageFailure(`nobody can be asked here: ${message}`, instead)
+  const clack = await import('@clack/prompts')
+  const common = { input: process.stdin, output: process.stderr, signal, withGuide: false }
+  return { clack, common }
+}
+
+function answered<T>(answer: T): Exclude<T, symbol> {
+  if (typeof answer === 'symbol') throw interruption()
+  return answer as Exclude<T, symbol>
+}

@@ -1,0 +1,34 @@
+// Amounts as people read them.
+
+const sizeUnits = ['kB', 'MB', 'GB', 'TB']
+
+/** `8.4s`, `3m 04s`, `1h 02m`. */
+export function duration(durationMs: number): string {
+  const wholeSeconds = Math.round(durationMs / 1000)
+  if (durationMs < 59_950) return `${(Math.max(0, durationMs) / 1000).toFixed(1)}s`
+  const [hours, minutes, seconds] = [3600, 60, 1].map((unit, index, units) =>
+    Math.floor((index === 0 ? wholeSeconds : wholeSeconds % units[index - 1]!) / unit),
+  )
+  return hours ? `${hours}h ${twoDigits(minutes)}m` : `${minutes}m ${twoDigits(seconds)}s`
+}
+
+/** In thousands: `812 B`, `1.8 MB`. */
+export function size(sizeBytes: number): string {
+  let amount = sizeBytes
+  let unit = 'B'
+  for (const next of sizeUnits) {
+    if (amount < 999.95 || (unit === 'B' && amount < 1000)) break
+    amount /= 1000
+    unit = next
+  }
+  return `${unit === 'B' ? amount : amount.toFixed(1)} ${unit}`
+}
+
+/** `1 file`, `214 files`, `12,045 files`. */
+export function count(amount: number, noun: string): string {
+  return `${amount.toLocaleString('en')} ${noun}${amount === 1 ? '' : 's'}`
+}
+
+function twoDigits(amount = 0): string {
+  return String(amount).padStart(2, '0')
+}

@@ -1,0 +1,34 @@
+// What is piped into a command: secrets above all, which must not be arguments, where everybody can see them.
+import { createReadStream, fstatSync, openSync, readFileSync } from 'node:fs'
+import type { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { usageFailure } from '../failure.ts'
+
+/** All of stdin, without the newline that `echo` ends it with. */
+export async function readStandardInput(what: string): Promise<string> {
+  if (process.stdin.isTTY) {
+    throw usageFailure(`${what} is read from standard input, which is a terminal`, `pipe it in: … | berth …`)
+  }
+  return (await text(process.stdin)).replace(/\r?\n$/, '')
+}
+
+/** A text file, or stdin for `-`, as it is. */
+export async function readFileOrInput(path: string): Promise<string> {
+  if (path === '-') return text(process.stdin)
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    throw usageFailure(`cannot read ${path}: ${(error as Error).message}`)
+  }
+}
+
+/** A file with its size, or stdin for `-`, as a stream. */
+export function openFileOrInput(path: string): { stream: Readable; sizeBytes: number | undefined } {
+  if (path === '-') return { stream: process.stdin, sizeBytes: undefined }
+  try {
+    const file = openSync(path, 'r')
+    return { stream: createReadStream('', { fd: file }), sizeBytes: fstatSync(file).size }
+  } catch (error) {
+    throw usageFailure(`cannot read ${path}: ${(error as Error).message}`)
+  }
+}

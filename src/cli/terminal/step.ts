@@ -1,0 +1,40 @@
+// A step of the command line's own: a line that moves while it lasts, and stays when it is done.
+import type { Output } from './output.ts'
+import { phaseLine } from './phase-line.ts'
+
+export interface Step<Result> {
+  name: string
+  /** What it is at. */
+  detail(): string
+  /** What came of it; null when no line is to stay. */
+  summary(result: Result): string | null
+  /** When it began, where it goes on after a pause. */
+  startedAt?: number
+}
+
+/** Off a terminal a step that takes longer than this says that it runs. */
+const patienceMs = 1000
+
+/** What fails says so itself. */
+export async function showStep<Result>(
+  out: Output,
+  { name, detail, summary, startedAt = Date.now() }: Step<Result>,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const line = (mark: string, said: string) =>
+    phaseLine(out, { mark, name, detail: said, durationMs: Date.now() - startedAt })
+  const isSilent = out.isJson
+  const patience = setTimeout(() => {
+    if (!out.isLive && !isSilent) out.say(` · ${name}`)
+  }, patienceMs)
+  if (!isSilent) out.animate((spinner) => [line(spinner, detail())])
+  try {
+    const result = await work()
+    const said = summary(result)
+    if (said !== null && !isSilent) out.say(line('✔', said))
+    return result
+  } finally {
+    clearTimeout(patience)
+    out.rest()
+  }
+}

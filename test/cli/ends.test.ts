@@ -1,0 +1,172 @@
+// How commands end, and what they write where: exit codes, pipes, colours, what no server may do.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
+import { describe, type TestContext, test } from 'node:test'
+import { type Answered, answeringServer, problem } from '../support/answering-server.ts'
+import { berthCommand, berthEnv, runBerth } from '../support/berth.ts'
+import { openTerminal } from '../support/pty.ts'
+
+const introducer = '\u001b'
+
+async function serverThat(t: TestContext, answer: Answered) {
+  const server = await answeringServer(t, () => answer)
+  return { BERTH_SERVER: server.url, BERTH_TOKEN: 'secret' }
+}
+
+/** A status. */
+const idle = { service_id: 'svc-1', state: 'live', desired_instances: 0, reason: null, instances: [] }
+
+const registry = (host: string) => ({
+  host,
+  username: 'ada',
+  created_at: '2025-01-01T00:00:00.000Z',
+  updated_at: '2025-01-01T00:00:00.000Z',
+})
+
+describe('a command', { concurrency: 4 }, () => {
+  test('ends with 0 when it did what was asked', async (t) => {
+    const env = await serverThat(t, { body: [] })
+    assert.equal((await runBerth(t, ['services'], { env })).code, 0)
+  })
+
+  test('ends with 1 when the server cannot do it, and says what, why and next', async (t) => {
+    const hint = 'suspend it first'
+    const env = await serverThat(t, problem(409, 'conflict', 'shop is busy', { hint }))
+
+    const ended = await runBerth(t, ['suspend', 'shop'], { env })
+
+    assert.deepEqual(ended, { code: 1, stdout: '', stderr: ` ✘ shop is busy [req-1]\n   ${hint}\n` })
+  })
+
+  test('names each field that is wrong', async (t) => {
+    const errors = [
+      { path: 'port', code: 'too_big', message: 'is too large' },
+      { path: 'branch', code: 'custom', message: 'is odd' },
+    ]
+    const env = await serverThat(t, problem(400, 'invalid_request', 'two fields are wrong', { errors }))
+
+    const ended = await runBerth(t, ['update', 'shop', '--port', '99999'], { env })
+
+    assert.equal(ended.stderr, ' ✘ two fields are wrong [req-1]\n   port: is too large\n   branch: is odd\n')
+  })
+
+  test('ends with 2 when it was written wrongly, and names the nearest', async (t) => {
+    const [unknown, option, missing, number] = await Promise.all([
+      runBerth(t, ['servces']),
+      runBerth(t, ['services', '--jsno']),
+      runBerth(t, ['scale', 'shop']),
+      runBerth(t, ['scale', 'shop', 'many']),
+    ])
+    const codes = [unknown, option, missing, number].map(({ code }) => code)
+    assert.deepEqual(codes, [2, 2, 2, 2])
+    assert.equal(unknown!.stderr, " ✘ unknown command 'servces'\n   did you mean services?\n")
+    assert.match(option!.stderr, /did you mean --json\?/)
+    assert.match(missing!.stderr, /berth scale --help/)
+    assert.match(number!.stderr, /must be a whole number/)
+  })
+
+  test('ends with 3 for what is not there and with 4 for a credential that will not do', async (t) => {
+    const absent = await serverThat(t, problem(404, 'not_found', 'there is no such service'))
+    const refused = await serverThat(t, problem(401, 'unauthorized', 'this credential is not valid'))
+
+    assert.equal((await runBerth(t, ['show', 'shop'], { env: absent })).code, 3)
+    const ended = await runBerth(t, ['show', 'shop'], { env: refused })
+    assert.equal(ended.code, 4)
+    assert.match(ended.stderr, /log in: berth login/)
+    assert.ok(!ended.stderr.includes('secret'))
+  })
+
+  test('ends with 5 when nobody answers, and with 1 when it is not Berth that answers', async (t) => {
+    const server = await answeringServer(t, () => ({ status: 200, body: '<html>' }))
+    const env = { BERTH_SERVER: server.url }
+    const strange = await runBerth(t, ['services'], { env })
+    await server.leave()
+    const gone = await runBerth(t, ['services'], { env })
+
+    assert.equal(strange.code, 1)
+    assert.match(strange.stderr, /not as a Berth server does/)
+    assert.equal(gone.code, 5)
+    assert.match(gone.stderr, /cannot reach the server at .*: nothing listens there/)
+  })
+
+  test('ends with 130 at Ctrl-C', async (t) => {
+    const env = await serverThat(t, { body: idle })
+    const terminal = openTerminal(t, ['status', 'shop', '--watch'], { env })
+    await terminal.shows('Ctrl-C ends')
+
+    terminal.type('\u0003')
+
+    assert.equal(await terminal.ended(), 130)
+  })
+
+  test('that is read no further ends quietly and well', async (t) => {
+    const server = await answeringServer(t, () => ({ body: { ...idle, desired_instances: Date.now() } }))
+    const env = berthEnv(t, { env: { BERTH_SERVER: server.url } })
+    const child = spawn(process.execPath, [...berthCommand, 'status', 'shop', '--watch', '--json'], { env })
+    const said = text(child.stderr)
+
+    child.stdout.once('data', () => child.stdout.destroy())
+
+    const [code] = await once(child, 'close')
+    assert.deepEqual([code, await said], [0, ''])
+  })
+})
+
+describe('what a command writes', { concurrency: 4 }, () => {
+  const rows = { body: [registry('ghcr.io')] }
+
+  test('goes to stdout when it is a result and to stderr when it is words', async (t) => {
+    const env = await serverThat(t, { body: [] })
+    const none = await runBerth(t, ['registries'], { env })
+    const some = await runBerth(t, ['registries'], { env: await serverThat(t, rows) })
+
+    assert.equal(none.stdout, '')
+    assert.match(none.stderr, /no registries/)
+    assert.match(some.stdout, /^HOST +USERNAME +CHANGED\nghcr\.io +ada +\d+d ago\n$/)
+    assert.equal(some.stderr, '')
+  })
+
+  test("is the API's JSON, unchanged, with --json", async (t) => {
+    const env = await serverThat(t, rows)
+    const ended = await runBerth(t, ['registries', '--json'], { env })
+    assert.deepEqual(JSON.parse(ended.stdout), rows.body)
+  })
+
+  test('has colours on a terminal, and none where they are unwanted', async (t) => {
+    const env = await serverThat(t, rows)
+    const onTerminal = async (more: Record<string, string>, ...flags: string[]) => {
+      const terminal = openTerminal(t, ['registries', ...flags], { env: { ...env, ...more } })
+      await terminal.ended()
+      return terminal.written.includes(introducer)
+    }
+    const throughPipe = async (more: Record<string, string>) =>
+      (await runBerth(t, ['registries'], { env: { ...env, ...more } })).stdout.includes(introducer)
+
+    assert.equal(await onTerminal({}), true)
+    assert.equal(await onTerminal({ NO_COLOR: '' }), true)
+    assert.equal(await onTerminal({ NO_COLOR: '1' }), false)
+    assert.equal(await onTerminal({}, '--no-color'), false)
+    assert.equal(await throughPipe({}), false)
+    assert.equal(await throughPipe({ FORCE_COLOR: '1' }), true)
+    assert.equal(await throughPipe({ FORCE_COLOR: '1', NO_COLOR: '1' }), true)
+  })
+
+  test('never lets a server move the cursor, set a title or hide a word', async (t) => {
+    const evil = `a${introducer}[2J${introducer}]0;title\u0007\u009b31m\r\n\u202eb\u0000`
+    const env = await serverThat(t, { body: [registry(evil)] })
+    const refusal = await serverThat(t, problem(409, 'conflict', evil, { hint: evil }))
+
+    const list = await runBerth(t, ['registries'], { env })
+    const refused = await runBerth(t, ['registries', 'rm', 'x'], { env: refusal })
+    const raw = openTerminal(t, ['api', 'GET', '/registries'], { env: { ...env, NO_COLOR: '1' } })
+    await raw.ended()
+
+    const unwanted = /[^\P{Cc}\n]|\u202e/u
+    assert.doesNotMatch(list.stdout, unwanted)
+    assert.match(list.stdout, /^a b +ada/m)
+    assert.doesNotMatch(refused.stderr, unwanted)
+    assert.doesNotMatch(raw.written.replaceAll('\r\n', '\n'), unwanted)
+  })
+})

@@ -1,0 +1,139 @@
+// What .gitignore and .berthignore leave out of an upload; git itself says what its files mean.
+import assert from 'node:assert/strict'
+import { symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { listSource } from '../../../src/cli/source/source-entries.ts'
+import { temporaryDirectory } from '../../support/directory.ts'
+import { createRepository } from '../../support/repository.ts'
+import { writeTree } from '../../support/write-tree.ts'
+
+const nested = {
+  '.gitignore':
+    'node_modules/\n*.log\n!keep.log\n/dist\n\n# a comment\nsecret?.txt\n**/cache/**\n!**/cache/README\n',
+  'a.log': '',
+  'keep.log': '',
+  'Secret1.txt': '',
+  'secret1.txt': '',
+  'dist/app.js': '',
+  'node_modules/x/index.js': '',
+  'node_modules/keep.log': '',
+  'web/dist/app.js': '',
+  'web/.gitignore': '!special.log\n/build\n*.tmp\n\\#hash\n',
+  'web/special.log': '',
+  'web/other.log': '',
+  'web/#hash': '',
+  'web/build/out.js': '',
+  'web/sub/build/in.js': '',
+  'web/sub/.gitignore': '!*.tmp\n*.js\n!wanted.js\n',
+  'web/sub/a.tmp': '',
+  'web/sub/a.js': '',
+  'web/sub/wanted.js': '',
+  'web/a.tmp': '',
+  'cache/x/README': '',
+  'cache/README': '',
+  'a file with blanks ': '',
+}
+
+test('nested .gitignore files leave out what git leaves out', async (t) => {
+  const { directory, git } = createRepository(t)
+  writeTree(directory, nested)
+
+  assert.deepEqual(await pathsOf(directory), seenByGit(git))
+})
+
+test('in a folder of a repository the .gitignore files above it hold as well', async (t) => {
+  const { directory, git } = createRepository(t)
+  writeTree(directory, nested)
+
+  const paths = await pathsOf(join(directory, 'web'))
+
+  const seen = seenByGit(git).filter((path) => path.startsWith('web/'))
+  assert.deepEqual(
+    paths,
+    seen.map((path) => path.slice('web/'.length)),
+  )
+})
+
+test('a folder that is itself ignored is uploaded when it is named', async (t) => {
+  const { directory } = createRepository(t)
+  writeTree(directory, { '.gitignore': 'dist\n*.map\n', 'dist/index.html': '', 'dist/app.js.map': '' })
+
+  assert.deepEqual(await pathsOf(join(directory, 'dist')), ['index.html'])
+})
+
+test('a folder that the nearer file brings back keeps the other rules above it', async (t) => {
+  const { directory, git } = createRepository(t)
+  writeTree(directory, {
+    '.gitignore': 'out\n*.log\n',
+    'web/.gitignore': '!out\n',
+    'web/out/app.js': '',
+    'web/out/a.log': '',
+    'web/out/out/x': '',
+    'out/x': '',
+  })
+
+  assert.deepEqual(await pathsOf(directory), seenByGit(git))
+})
+
+test('outside of a repository the .gitignore files above the folder mean nothing', async (t) => {
+  const directory = temporaryDirectory(t)
+  writeTree(directory, { '.gitignore': '*', 'app/.gitignore': 'b', 'app/a': '', 'app/b': '' })
+
+  assert.deepEqual(await pathsOf(join(directory, 'app')), ['.gitignore', 'a'])
+})
+
+test('.berthignore has the last word, for and against what .gitignore says', async (t) => {
+  const directory = temporaryDirectory(t)
+  writeTree(directory, {
+    '.gitignore': 'dist\n*.log\n',
+    '.berthignore': '!dist\n/test\n*.md\n!README.md\n',
+    'dist/app.js': '',
+    'dist/a.log': '',
+    'test/a.test.js': '',
+    'README.md': '',
+    'NOTES.md': '',
+    'web/.gitignore': 'dist\n',
+    'web/dist/site.js': '',
+  })
+
+  const paths = await pathsOf(directory)
+
+  const dots = ['.berthignore', '.gitignore']
+  assert.deepEqual(paths, [...dots, 'README.md', 'dist/app.js', 'web/.gitignore', 'web/dist/site.js'])
+})
+
+test('.git is left out at every depth, be it a folder or a file', async (t) => {
+  const directory = temporaryDirectory(t)
+  writeTree(directory, { '.git/HEAD': '', 'sub/.git': 'gitdir: ../.git', 'sub/a': '', '.github/x': '' })
+
+  assert.deepEqual(await pathsOf(directory), ['.github/x', 'sub/a'])
+})
+
+test('a link is an entry of its own, and nothing behind it is looked at', async (t) => {
+  const directory = temporaryDirectory(t)
+  writeTree(directory, { 'real/a': '', '.gitignore': '/ignored\n' })
+  symlinkSync('real', join(directory, 'link'))
+  symlinkSync('real', join(directory, 'ignored'))
+
+  assert.deepEqual(await pathsOf(directory), ['.gitignore', 'link', 'real/a'])
+})
+
+/** Of files and links. */
+async function pathsOf(folder: string): Promise<string[]> {
+  const options = { signal: new AbortController().signal, onProgress: () => {} }
+  const { entries } = await listSource(folder, options)
+  return entries.filter(({ kind }) => kind !== 'folder').map(({ path }) => path)
+}
+
+function seenByGit(git: (...args: string[]) => string): string[] {
+  const listed = git('ls-files', '-z', '--others', '--exclude-standard')
+  return listed.split('\0').filter(Boolean).sort(byPath)
+}
+
+/** As the walk goes: name by name. */
+function byPath(one: string, other: string): number {
+  const [names, others] = [one.split('/'), other.split('/')]
+  const index = names.findIndex((name, place) => name !== others[place])
+  return (names[index] ?? '') < (others[index] ?? '') ? -1 : 1
+}

@@ -1,0 +1,77 @@
+// What `berth up` makes of a folder: its name, what it is, and which of its links the server would refuse.
+import assert from 'node:assert/strict'
+import { symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { guessService, toServiceName } from '../../../src/cli/source/new-service.ts'
+import { refuseOutwardLinks } from '../../../src/cli/source/packing.ts'
+import { listSource } from '../../../src/cli/source/source-entries.ts'
+import { packEntries } from '../../support/archive.ts'
+import { temporaryDirectory } from '../../support/directory.ts'
+import { refusalOf } from '../../support/unpack.ts'
+import { writeTree } from '../../support/write-tree.ts'
+
+test('a folder’s name becomes one that the server takes', () => {
+  const names = ['shop', 'My Shop', 'Café_2', '2. site', '--x--', `a${'b'.repeat(39)}-c`, 'x.y.z']
+
+  assert.deepEqual(names.map(toServiceName), [
+    'shop',
+    'my-shop',
+    'cafe-2',
+    'site',
+    'x',
+    `a${'b'.repeat(39)}`,
+    'x-y-z',
+  ])
+  for (const name of ['2024', '漢字', '']) assert.throws(() => toServiceName(name), { exitCode: 2 })
+})
+
+test('a Dockerfile makes a web service, pages without one a static site, from their folder', async (t) => {
+  const guesses = [
+    await guess(t, { Dockerfile: '', 'index.html': '' }),
+    await guess(t, { 'index.html': '', 'public/index.html': '' }),
+    await guess(t, { 'dist/index.html': '' }),
+  ]
+
+  assert.deepEqual(guesses, [
+    ['web_service', null],
+    ['static_site', null],
+    ['static_site', 'dist'],
+  ])
+})
+
+test('the type that is asked for wins', async (t) => {
+  assert.deepEqual(await guess(t, { Dockerfile: '' }, 'background_worker'), ['background_worker', null])
+  assert.deepEqual(await guess(t, { Dockerfile: '', 'public/index.html': '' }, 'static_site'), [
+    'static_site',
+    'public',
+  ])
+  assert.deepEqual(await guess(t, { 'main.go': '' }, 'static_site'), ['static_site', null])
+  await assert.rejects(guess(t, { 'main.go': '' }), { message: /neither a Dockerfile nor an index\.html/ })
+})
+
+test('a link out of the only folder is refused, unless the settings name that folder', async (t) => {
+  const folder = temporaryDirectory(t)
+  writeTree(folder, { 'app/Dockerfile': '' })
+  symlinkSync('../app', join(folder, 'app/up'))
+  const source = await list(folder)
+
+  assert.throws(() => refuseOutwardLinks(source, {}), { message: 'app/up is a link that leads out of app/' })
+  refuseOutwardLinks(source, { root_dir: './app' })
+  const archive = await packEntries([
+    { name: 'app/Dockerfile' },
+    { name: 'app/up', type: 'symlink', linkname: '../app' },
+  ])
+  assert.match(await refusalOf(t, archive), /leads out of the tree/)
+})
+
+async function guess(t: TestContext, files: Record<string, string>, type?: string) {
+  const folder = temporaryDirectory(t)
+  writeTree(folder, files)
+  const { type: guessed, publishDir } = guessService(await list(folder), type)
+  return [guessed, publishDir]
+}
+
+function list(folder: string) {
+  return listSource(folder, { signal: new AbortController().signal, onProgress: () => {} })
+}

@@ -1,0 +1,167 @@
+// Packing a source: what the server unpacks is what was there, and what it would refuse is refused before.
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import {
+  chmodSync,
+  readdirSync,
+  readlinkSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { archiveLimits, troubleWithLink } from '../../../src/cli/source/archive-rules.ts'
+import { packSource } from '../../../src/cli/source/pack.ts'
+import { listSource } from '../../../src/cli/source/source-entries.ts'
+import { packEntries } from '../../support/archive.ts'
+import { temporaryDirectory } from '../../support/directory.ts'
+import { refusalOf, unpack } from '../../support/unpack.ts'
+import { writeTree } from '../../support/write-tree.ts'
+
+const { signal } = new AbortController()
+
+test('the server unpacks what was packed: contents, modes, links, long and odd names', async (t) => {
+  const long = `${'deep/'.repeat(40)}${'n'.repeat(200)}`
+  const directory = temporaryDirectory(t)
+  writeTree(directory, {
+    run: '#!/bin/sh\n',
+    'a b/ü.txt': 'ü',
+    [long]: 'far',
+    'empty/.keep': '',
+    'new\nline': 'n',
+  })
+  chmodSync(join(directory, 'run'), 0o755)
+  chmodSync(join(directory, 'a b'), 0o750)
+  symlinkSync('../run', join(directory, 'a b/up'))
+
+  const { directory: out, read } = await unpack(t, await pack(directory))
+
+  assert.deepEqual(
+    [read('run'), read('a b/ü.txt'), read(long), read('new\nline')],
+    ['#!/bin/sh\n', 'ü', 'far', 'n'],
+  )
+  assert.deepEqual([modeOf(join(out, 'run')), modeOf(join(out, 'a b'))], ['755', '750'])
+  assert.equal(readlinkSync(join(out, 'a b/up')), '../run')
+  assert.deepEqual(readdirSync(join(out, 'empty')), ['.keep'])
+})
+
+test('the same source gives the same bytes, whenever it was written', async (t) => {
+  const [one, other] = [temporaryDirectory(t), temporaryDirectory(t)]
+  writeTree(one, { b: '2', a: '1', 'c/d': '3' })
+  writeTree(other, { 'c/d': '3', a: '1', b: '2' })
+  utimesSync(join(other, 'a'), 1, 1)
+
+  assert.ok((await pack(one)).equals(await pack(other)))
+})
+
+test('nothing of a packed source is left in the temporary folder', async (t) => {
+  const [directory, temporary] = [temporaryDirectory(t), temporaryDirectory(t)]
+  writeTree(directory, { a: '1' })
+  const { TMPDIR } = process.env
+  t.after(() => {
+    if (TMPDIR === undefined) delete process.env.TMPDIR
+    else process.env.TMPDIR = TMPDIR
+  })
+  process.env.TMPDIR = temporary
+
+  await pack(directory)
+
+  assert.deepEqual(readdirSync(temporary), [])
+})
+
+test('a link that the server would refuse is refused before anything is packed, with its name', async (t) => {
+  const directory = temporaryDirectory(t)
+  writeTree(directory, { 'a/b': '' })
+  symlinkSync('/etc/passwd', join(directory, 'absolute'))
+  symlinkSync('../../secret', join(directory, 'a/out'))
+  symlinkSync('b/../b', join(directory, 'a/winding'))
+
+  await assert.rejects(list(directory), {
+    name: 'CliFailure',
+    message: [
+      'the server would refuse this source',
+      'a/out is a link that leads out of the folder (../../secret)',
+      'a/winding is a link with .. behind a name (b/../b)',
+      'absolute is a link to the absolute path /etc/passwd',
+    ].join('\n'),
+  })
+})
+
+test('links are judged here as they are by the server', async (t) => {
+  const targets = ['x', './x', '../x', 'a/../x', '..', '../..', '../../x', '/x', 'x/', '.', '../a/..', 'x/..']
+  for (const target of targets) {
+    const archive = await packEntries([
+      { name: 'Dockerfile', content: 'x' },
+      { name: 'a/link', type: 'symlink', linkname: target },
+    ])
+    const isRefused = troubleWithLink('a/link', target) !== null
+
+    if (isRefused) assert.match(await refusalOf(t, archive), /archive_invalid/, target)
+    else await unpack(t, archive)
+  }
+})
+
+test('an ignored link is nobody’s trouble', async (t) => {
+  const directory = temporaryDirectory(t)
+  writeTree(directory, { a: '', '.berthignore': 'absolute\n' })
+  symlinkSync('/etc/passwd', join(directory, 'absolute'))
+
+  assert.deepEqual((await list(directory)).entries.length, 2)
+})
+
+test('pipes are left out and named; a source without files is refused', async (t) => {
+  const directory = temporaryDirectory(t)
+  spawnSync('mkfifo', [join(directory, 'pipe')])
+
+  await assert.rejects(list(directory), { message: /there is nothing to upload/ })
+  writeTree(directory, { a: '' })
+  assert.deepEqual((await list(directory)).leftOut, ['pipe'])
+})
+
+test('a name that is not UTF-8 is refused', async (t) => {
+  const directory = temporaryDirectory(t)
+  writeFileSync(Buffer.concat([Buffer.from(`${directory}/`), Buffer.from([0x66, 0xff])]), '')
+
+  await assert.rejects(list(directory), { message: /has a name that is not UTF-8/ })
+})
+
+test('more than the server unpacks is refused with the largest folders, before it is read', async (t) => {
+  const directory = temporaryDirectory(t)
+  writeTree(directory, { 'models/big': '', 'data/small': '', a: '' })
+  truncateSync(join(directory, 'models/big'), archiveLimits.unpackedBytes)
+  truncateSync(join(directory, 'data/small'), 1_000_000)
+
+  await assert.rejects(list(directory), {
+    message: 'the source is too large: unpacked it is over 4096 MiB',
+    hint: 'leave something out in .berthignore; the largest:\n  models/  4.3 GB\n  data/  1.0 MB\n  a  0 B',
+  })
+})
+
+test('a file that is cut short while it is packed is a failure that says so', async (t) => {
+  const directory = temporaryDirectory(t)
+  writeTree(directory, { a: '', b: '' })
+  truncateSync(join(directory, 'b'), 64_000_000)
+  const source = await list(directory)
+  // From the first bytes of it on.
+  const onPacked = () => truncateSync(join(directory, 'b'), 0)
+
+  await assert.rejects(packSource(source, { signal, onPacked }), { message: 'b changed while it was packed' })
+})
+
+function list(directory: string) {
+  return listSource(directory, { signal, onProgress: () => {} })
+}
+
+async function pack(directory: string): Promise<Buffer> {
+  const { file, sizeBytes } = await packSource(await list(directory), { signal, onPacked: () => {} })
+  const { buffer } = await file.read({ buffer: Buffer.alloc(sizeBytes), position: 0 })
+  await file.close()
+  return buffer
+}
+
+function modeOf(path: string): string {
+  return (statSync(path).mode & 0o777).toString(8)
+}

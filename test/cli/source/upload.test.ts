@@ -1,0 +1,40 @@
+// Sending what is larger than what the command line may hold.
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
+import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { createClient } from '../../../src/cli/client.ts'
+
+const mebibyte = 1024 * 1024
+const sizeBytes = 256 * mebibyte
+
+test('an upload is read as the server takes it, and nothing of it is kept', async (t) => {
+  let peakBytes = 0
+  let receivedBytes = 0
+  const server = createServer(async (request, response) => {
+    for await (const bytes of request) {
+      receivedBytes += bytes.length
+      if (receivedBytes % (8 * mebibyte) < bytes.length) await delay(5)
+      peakBytes = Math.max(peakBytes, process.memoryUsage().arrayBuffers)
+    }
+    response.end()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => server.close())
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const client = createClient({ url, token: undefined, signal: new AbortController().signal })
+
+  await client.open('POST', '/upload', {
+    body: Readable.from(pieces(), { objectMode: false }),
+    headers: { 'content-length': String(sizeBytes) },
+  })
+
+  assert.equal(receivedBytes, sizeBytes)
+  assert.ok(peakBytes < sizeBytes / 2, `${Math.round(peakBytes / mebibyte)} MiB were held at once`)
+})
+
+function* pieces(): Generator<Buffer> {
+  for (let sent = 0; sent < sizeBytes; sent += mebibyte) yield Buffer.alloc(mebibyte)
+}

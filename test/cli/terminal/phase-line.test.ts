@@ -1,0 +1,55 @@
+// The lines of a deploy: they fit into the terminal, whatever is written in them.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import stringWidth from 'string-width'
+import { clip } from '../../../src/cli/terminal/clip.ts'
+import { paragraph, phaseLine, windowLine } from '../../../src/cli/terminal/phase-line.ts'
+import { count, duration, size } from '../../../src/cli/terminal/quantities.ts'
+
+const screen = (isLive: boolean, columns = 60) => ({
+  isLive,
+  tint: (_: unknown, text: string) => text,
+  width: () => columns,
+})
+
+const building = { mark: '✔', name: 'building', durationMs: 8400 }
+
+test('at a terminal the clock stands at the right edge, and what does not fit is cut', () => {
+  const short = phaseLine(screen(true), { ...building, detail: '14 steps' })
+  const long = phaseLine(screen(true), { ...building, detail: '漢字'.repeat(40) })
+
+  assert.equal(short, `${' ✔ building     14 steps'.padEnd(55)}8.4s`)
+  assert.ok(long.endsWith('…      8.4s') || long.endsWith('…     8.4s'))
+  assert.deepEqual([stringWidth(short), stringWidth(long)], [59, 59])
+})
+
+test('off a terminal nothing is cut or moved', () => {
+  const detail = 'x'.repeat(200)
+
+  assert.equal(phaseLine(screen(false), { ...building, detail }), ` ✔ building     ${detail}  8.4s`)
+  assert.equal(windowLine(screen(false), detail), `   │ ${detail}`)
+})
+
+test('what a log writes cannot move the cursor', () => {
+  const line = windowLine(screen(true), '\x1b[31mred\x1b[0m\x1b[5A\rback\x07\tend')
+
+  assert.equal(line, '   │ redback  end')
+})
+
+test('a text is cut by what it takes on the screen, between letters', () => {
+  assert.deepEqual([clip('abc', 3), clip('abcd', 3), clip('漢字漢', 5)], ['abc', 'ab…', '漢字…'])
+})
+
+test('sentences are broken between words, with the indent on every line', () => {
+  assert.deepEqual(paragraph('one two three four', '  ', 11), ['  one two', '  three', '  four'])
+  assert.deepEqual(paragraph('unbreakable x', ' ', 5), [' unbreakable', ' x'])
+})
+
+test('amounts are short and read well at every size', () => {
+  const durations = [0, 8449, 59_949, 59_951, 184_000, 3_599_999, 3_720_000].map(duration)
+  const sizes = [0, 999, 1000, 999_949, 999_950, 1_800_000, 4_294_967_296].map(size)
+
+  assert.deepEqual(durations, ['0.0s', '8.4s', '59.9s', '1m 00s', '3m 04s', '1h 00m', '1h 02m'])
+  assert.deepEqual(sizes, ['0 B', '999 B', '1.0 kB', '999.9 kB', '1.0 MB', '1.8 MB', '4.3 GB'])
+  assert.deepEqual([count(1, 'file'), count(12_045, 'file')], ['1 file', '12,045 files'])
+})

@@ -1,0 +1,98 @@
+// The small parts that every screen is made of.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { parseEnv } from 'node:util'
+import fc from 'fast-check'
+import { isNewer } from '../../src/cli/config/update-notice.ts'
+import { toEnvLine } from '../../src/cli/service/env-file.ts'
+import { age, span } from '../../src/cli/terminal/ages.ts'
+import { coloured, openOutput, plain } from '../../src/cli/terminal/output.ts'
+import { type Column, tableLines } from '../../src/cli/terminal/table.ts'
+
+const introducer = '\u001b'
+
+test('a plain line is one line without a control character, whatever it was made of', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), (text) => {
+      assert.doesNotMatch(plain(`${introducer}[${text}${introducer}]${text}`), /[\p{Cc}\u2028\u202e]/u)
+    }),
+  )
+  assert.equal(plain(`a\tb\nc${introducer}[31mred${introducer}[0m ünï 🚀`), 'a  b cred ünï 🚀')
+})
+
+test('a coloured line keeps its colours, ends them, and nothing else', () => {
+  const text = `${introducer}[1;32mok${introducer}[2J${introducer}[5A\u0007\rdone`
+  assert.equal(coloured(text), `${introducer}[1;32mokdone${introducer}[0m`)
+  assert.equal(coloured('no colours'), 'no colours')
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), (odd) => {
+      const without = coloured(odd).replaceAll(new RegExp(`${introducer}\\[[\\d;:]*m`, 'g'), '')
+      assert.doesNotMatch(without, /\p{Cc}/u)
+    }),
+  )
+})
+
+test('ages and spans name one or two units', () => {
+  const now = Date.parse('2025-03-01T12:00:00.000Z')
+  const ages = ['11:59:58', '11:59:15', '11:58:30', '11:20:00', '10:45:00'].map((time) =>
+    age(`2025-03-01T${time}.000Z`, now),
+  )
+  assert.deepEqual(ages, ['just now', '45s ago', '1m 30s ago', '40m ago', '1h 15m ago'])
+  assert.equal(age(null), 'never')
+  assert.deepEqual([0, 59, 86_400, 90_000, 400_000].map(span), ['0s', '59s', '1d', '1d 1h', '4d'])
+})
+
+test('a value that is written as a line reads back the same, or is not written at all', () => {
+  const letter = fc.constantFrom('a', ' ', "'", '"', '`', '\n', '\r', '\\', '#', '=', '$', 'ü', '\t')
+  fc.assert(
+    fc.property(fc.string({ unit: letter }), fc.string({ unit: letter }), (one, two) => {
+      const lines = [toEnvLine({ key: 'ONE', value: one }), toEnvLine({ key: 'TWO', value: two })]
+      const read = parseEnv(lines.filter((line) => line !== null).join('\n'))
+      const wanted = {
+        ...(lines[0] === null ? {} : { ONE: one }),
+        ...(lines[1] === null ? {} : { TWO: two }),
+      }
+      assert.deepEqual({ ...read }, wanted)
+    }),
+    { numRuns: 2000 },
+  )
+  assert.equal(toEnvLine({ key: 'A', value: 'plain' }), 'A=plain')
+})
+
+test('a table cuts its flexible column on a narrow terminal, and nothing off a terminal', async () => {
+  const stream = (isTTY: boolean) => ({ isTTY, columns: 40 }) as NodeJS.WriteStream
+  const outputOn = (isTTY: boolean) =>
+    openOutput({
+      stdin: process.stdin,
+      stdout: stream(isTTY),
+      stderr: stream(isTTY),
+      env: { NO_COLOR: '1' },
+      isJson: false,
+    })
+  const rows = [{ id: 'dep-01jzx3v8m2q4t6w8y0a2c4e6g8', words: '漢字'.repeat(12) }]
+  const columns: Column<(typeof rows)[number]>[] = [
+    { heading: 'ID', text: ({ id }) => id.slice(0, 10) },
+    { heading: 'WORDS', text: ({ words }) => words, isFlexible: true },
+  ]
+
+  assert.deepEqual(await tableLines(outputOn(true), rows, columns), [
+    'ID          WORDS',
+    `dep-01jzx3  ${'漢字'.repeat(6)}漢…`,
+  ])
+  const [, whole] = await tableLines(outputOn(false), rows, columns)
+  assert.equal(whole, `dep-01jzx3  ${'漢字'.repeat(12)}`)
+})
+
+test('a version is newer by its numbers', () => {
+  const newer = [
+    ['0.2.0', '0.1.9'],
+    ['1.0.0', '0.10.0'],
+    ['0.1.10', '0.1.9'],
+  ] as const
+  for (const [one, other] of newer) {
+    assert.equal(isNewer(one, other), true)
+    assert.equal(isNewer(other, one), false)
+  }
+  assert.equal(isNewer('0.1.0', '0.1.0'), false)
+  assert.equal(isNewer('unknown', '0.1.0'), false)
+})

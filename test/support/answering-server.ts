@@ -1,0 +1,86 @@
+// A server that answers as a test tells it to, for what a real one does only after minutes, or never.
+import { once } from 'node:events'
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import type { Scope } from './directory.ts'
+
+export interface Asked {
+  method: string
+  /** With its query. */
+  path: string
+  headers: IncomingHttpHeaders
+  /** Parsed; undefined without one. */
+  body: unknown
+}
+
+export interface Answered {
+  status?: number
+  /** Sent as JSON; a text is sent as it is. */
+  body?: unknown
+  headers?: Record<string, string>
+}
+
+export interface AnsweringServer {
+  readonly url: string
+  /** Every request, in the order they came. */
+  readonly asked: Asked[]
+  /** Stops listening and drops what is open. */
+  leave(): Promise<void>
+  /** Listens again, at the same address. */
+  comeBack(): Promise<void>
+}
+
+/** Closed after the test. */
+export async function answeringServer(
+  t: Scope,
+  answer: (asked: Asked) => Answered,
+): Promise<AnsweringServer> {
+  const asked: Asked[] = []
+  const server = createServer(async (request, response) => {
+    const sent = await text(request)
+    const { method = '', url = '', headers } = request
+    const one = { method, path: url, headers, body: sent === '' ? undefined : JSON.parse(sent) }
+    asked.push(one)
+    const { status = 200, body, headers: more } = answer(one)
+    response.writeHead(status, { 'content-type': 'application/json', ...more })
+    response.end(typeof body === 'string' ? body : JSON.stringify(body))
+  })
+  await listen(server, 0)
+  const { port } = server.address() as AddressInfo
+  const leave = async () => {
+    if (!server.listening) return
+    const closed = once(server, 'close')
+    server.close()
+    server.closeAllConnections()
+    await closed
+  }
+  t.after(leave)
+  return { url: `http://127.0.0.1:${port}`, asked, leave, comeBack: () => listen(server, port) }
+}
+
+async function listen(server: Server, port: number): Promise<void> {
+  const listening = once(server, 'listening')
+  server.listen(port, '127.0.0.1')
+  await listening
+}
+
+/** A refusal in the form of the API. */
+export function problem(status: number, code: string, detail: string, more: object = {}): Answered {
+  return {
+    status,
+    body: { type: 'about:blank', title: '', status, code, detail, request_id: 'req-1', ...more },
+  }
+}
+
+export const someInfo = {
+  version: '0.1.0',
+  base_domain: 'localhost',
+  default_memory_limit_mb: 512,
+  default_cpu_limit: 1,
+  docker_version: '27.0.0',
+  docker_cpus: 2,
+  docker_memory_bytes: 8e9,
+  disk_free_bytes: 1e9,
+  uptime_seconds: 60,
+}

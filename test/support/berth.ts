@@ -1,0 +1,92 @@
+// The command line as people run it: a process of its own, through pipes, with a configuration of its own.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { TestDaemon } from './daemon.ts'
+import { type Scope, temporaryDirectory } from './directory.ts'
+import { until } from './service.ts'
+
+export interface BerthOptions {
+  /** The server; without it the one of the configuration. */
+  daemon?: Pick<TestDaemon, 'api' | 'dataDir'>
+  /** The folder it runs in; an empty one by default. */
+  cwd?: string
+  env?: Record<string, string>
+  /** What it finds on stdin. */
+  input?: string
+}
+
+export interface Ended {
+  code: number | null
+  stdout: string
+  stderr: string
+}
+
+export interface RunningBerth {
+  readonly child: ChildProcess
+  readonly stdout: string
+  readonly stderr: string
+  ended(): Promise<Ended>
+  /** Waits until one of its outputs holds this. */
+  shows(text: string | RegExp): Promise<void>
+}
+
+const home = fileURLToPath(new URL('../..', import.meta.url))
+const loader = join(home, 'node_modules/tsx/dist/esm/index.mjs')
+
+/** Node's arguments that run the command line from source, in whatever folder. */
+export const berthCommand = ['--conditions=development', '--import', loader, join(home, 'src/cli/main.ts')]
+
+/** The environment of a user who has nothing but this server. */
+export function berthEnv(t: Scope, { daemon, env = {} }: BerthOptions): NodeJS.ProcessEnv {
+  const folder = temporaryDirectory(t)
+  const server = daemon && {
+    BERTH_SERVER: daemon.api.url,
+    BERTH_TOKEN: readFileSync(join(daemon.dataDir, 'api_token'), 'utf8').trim(),
+  }
+  const { NO_COLOR, FORCE_COLOR, BERTH_SERVER, BERTH_TOKEN, ...outer } = process.env
+  const places = ['CONFIG', 'STATE', 'CACHE'].map((kind) => [`XDG_${kind}_HOME`, join(folder, kind)])
+  return { ...outer, ...Object.fromEntries(places), HOME: folder, ...server, ...env }
+}
+
+/** Started and left running; ended after the test. */
+export function startBerth(t: Scope, args: string[], options: BerthOptions = {}): RunningBerth {
+  const child = spawn(process.execPath, [...berthCommand, ...args], {
+    cwd: options.cwd ?? temporaryDirectory(t),
+    env: berthEnv(t, options),
+    stdio: 'pipe',
+  })
+  t.after(() => child.kill('SIGKILL'))
+  const said = { stdout: '', stderr: '' }
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8').on('data', (text: string) => {
+      said[name] += text
+    })
+  }
+  child.stdin.on('error', () => {}).end(options.input ?? '')
+  const closed = once(child, 'close')
+  return {
+    child,
+    get stdout() {
+      return said.stdout
+    },
+    get stderr() {
+      return said.stderr
+    },
+    async ended() {
+      await closed
+      return { code: child.exitCode, ...said }
+    },
+    async shows(text) {
+      const fits = () => (typeof text === 'string' ? all().includes(text) : text.test(all()))
+      const all = () => said.stdout + said.stderr
+      await until(`${text} from berth ${args.join(' ')}`, async () => fits())
+    },
+  }
+}
+
+export function runBerth(t: Scope, args: string[], options: BerthOptions = {}): Promise<Ended> {
+  return startBerth(t, args, options).ended()
+}

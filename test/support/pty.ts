@@ -1,0 +1,72 @@
+// The command line at a terminal: a pseudo-terminal by `script` of bsdutils, which every Debian has.
+// Mind: what is typed goes through the terminal's own line discipline, so that \x03 is a real Ctrl-C.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { stripVTControlCharacters } from 'node:util'
+import { type BerthOptions, berthCommand, berthEnv } from './berth.ts'
+import { type Scope, temporaryDirectory } from './directory.ts'
+import { toScreen } from './screen.ts'
+import { until } from './service.ts'
+
+export interface Terminal {
+  /** Everything that was written to it, with its control sequences. */
+  readonly written: string
+  /** The lines that it shows now. */
+  screen(): string[]
+  type(keys: string): void
+  /** Waits until it has shown this at some time. */
+  shows(text: string | RegExp): Promise<void>
+  /** The exit code. */
+  ended(): Promise<number | null>
+}
+
+export interface TerminalOptions extends Omit<BerthOptions, 'input'> {
+  /** 80 by default. */
+  columns?: number
+}
+
+export const keys = { interrupt: '\x03', enter: '\r', down: '\x1b[B', up: '\x1b[A' }
+
+/** Runs `berth` with these arguments at a terminal of its own; ended after the test. */
+export function openTerminal(t: Scope, args: string[], options: TerminalOptions = {}): Terminal {
+  const columns = options.columns ?? 80
+  const command = [process.execPath, ...berthCommand, ...args].map(quote).join(' ')
+  const child = spawn(
+    'script',
+    ['--quiet', '--return', '--command', `stty cols ${columns} rows 40; exec ${command}`, '/dev/null'],
+    {
+      cwd: options.cwd ?? temporaryDirectory(t),
+      env: { ...berthEnv(t, options), SHELL: '/bin/sh', TERM: 'xterm-256color' },
+      stdio: ['pipe', 'pipe', 'inherit'],
+    },
+  )
+  t.after(() => child.kill('SIGKILL'))
+  let written = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    written += text
+  })
+  child.stdin.on('error', () => {})
+  const closed = once(child, 'close')
+  return {
+    get written() {
+      return written
+    },
+    screen: () => toScreen(written, columns),
+    type: (text) => void child.stdin.write(text),
+    async shows(text) {
+      const fits = (seen: string) => (typeof text === 'string' ? seen.includes(text) : text.test(seen))
+      await until(`${text} on the terminal of berth ${args.join(' ')}`, async () =>
+        fits(stripVTControlCharacters(written)),
+      )
+    },
+    async ended() {
+      await closed
+      return child.exitCode
+    },
+  }
+}
+
+/** For the shell that `script` starts. */
+function quote(word: string): string {
+  return `'${word.replaceAll("'", "'\\''")}'`
+}
