@@ -19,7 +19,7 @@ test('the demo shows both versions, loses no request and leaves nothing', async 
   assert.match(demo.output(), /page +"Hello, v1" from commit [0-9a-f]{7}/)
   assert.match(demo.output(), /page +"Hello, v2" from commit [0-9a-f]{7}/)
   assert.match(demo.output(), /v1 answered [1-9]\d* requests until the switch, 0 failed/)
-  assert.match(demo.output(), /queued [\d.]+s → fetching .* → building .* → live/s)
+  assert.match(demo.output(), /\$ berth login .+\$ berth create hello .+\$ berth deploy hello/s)
   // biome-ignore lint/suspicious/noControlCharactersInRegex: escape codes begin with one
   assert.doesNotMatch(demo.output(), /[\x1b\r]/)
   await assertGone(demo.output())

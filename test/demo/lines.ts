@@ -26,12 +26,6 @@ export function phaseLine(terminal: Terminal, { mark, name, detail, durationMs }
   return ` ${sign} ${heading}${said.padEnd(room)}${end}`.trimEnd()
 }
 
-/** `   │ #6 [3/3] COPY . .` */
-export function logLine(terminal: Terminal, text: string): string {
-  const said = terminal.isLive ? clip(plain(text), terminal.width() - 5) : plain(text)
-  return terminal.paint('dim', `   │ ${said}`)
-}
-
 /** `   token     /tmp/…`, never cut: these are there to be copied. More lines go below the first. */
 export function factLines(terminal: Terminal, name: string, values: string[]): string[] {
   return values.map((value, index) => {
@@ -48,17 +42,6 @@ export function heading(terminal: Terminal, words: string): void {
 
 export function seconds(durationMs: number): string {
   return `${(durationMs / 1000).toFixed(1)}s`
-}
-
-/** Puts words on as few lines of at most `columns` as they need. */
-export function wrap(words: string[], columns: number): string[] {
-  const lines: string[] = []
-  for (const word of words) {
-    const last = lines.at(-1)
-    if (last !== undefined && last.length + 1 + word.length <= columns) lines.push(`${lines.pop()} ${word}`)
-    else lines.push(word)
-  }
-  return lines
 }
 
 export function count(amount: number, noun: string): string {

@@ -1,7 +1,6 @@
 // What the demo plays on: a Docker engine, the base image, a daemon, a repository. All but the first two are
 // the demo's own and end with it.
-import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
+import { chmodSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { hasCommand } from '../../src/base-images/command.ts'
@@ -16,9 +15,8 @@ import { Trouble } from './trouble.ts'
 export interface Setting {
   daemon: TestDaemon
   repository: DemoRepository
-  tokenFile: string
-  /** A file that `curl -H @…` takes its authorization from. */
-  headerFile: string
+  /** Where `berth` keeps what it knows of servers: the user's own stays as it is. */
+  configFolder: string
 }
 
 const again = 'run it again: npm run demo'
@@ -31,11 +29,7 @@ export async function prepareSetting(stage: Stage): Promise<Setting> {
   const folder = makeFolder(stage)
   const daemon = await startDaemon(stage)
   const repository = await makeRepository(stage, join(folder, 'hello'), image)
-  const tokenFile = join(daemon.dataDir, 'api_token')
-  const headerFile = join(folder, 'auth')
-  const token = (await readFile(tokenFile, 'utf8')).trim()
-  writeFileSync(headerFile, `Authorization: Bearer ${token}\n`, { mode: 0o600 })
-  return { daemon, repository, tokenFile, headerFile }
+  return { daemon, repository, configFolder: join(folder, 'config') }
 }
 
 function findEngine(stage: Stage): Promise<{ address: string; version: string }> {

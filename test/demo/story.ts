@@ -1,10 +1,10 @@
-// The demo itself: a service from a repository, its first deploy, then a second one that nobody notices.
+// The demo itself: a terminal is let in, deploys a repository, and again without that anybody notices.
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Api, Body } from '../support/api.ts'
-import { type State, statesOf } from './deploy-moments.ts'
-import { showDeploy } from './deploy-view.ts'
-import { count, factLines, heading, phaseLine, seconds, wrap } from './lines.ts'
+import { owner, signUp } from '../support/session.ts'
+import { typeBerth } from './berth.ts'
+import { count, factLines, heading } from './lines.ts'
 import { type Page, visit } from './page.ts'
 import { prepareSetting, type Setting } from './setting.ts'
 import { orLeave, type Stage } from './stage.ts'
@@ -26,6 +26,7 @@ export async function tellStory(stage: Stage, { isOnce }: Options): Promise<void
   terminal.print()
   const setting = await prepareSetting(stage)
   try {
+    await logIn(stage, setting)
     const first = await deployFirst(stage, setting)
     const second = await deploySecond(stage, setting, first)
     await showPlaces(stage, setting, second)
@@ -50,27 +51,33 @@ async function hasEnded(pid: number): Promise<boolean> {
   }
 }
 
-async function deployFirst(stage: Stage, { daemon: { api }, repository }: Setting): Promise<LiveDeploy> {
-  heading(stage.terminal, 'The first version')
-  const wanted = { name: 'hello', repo_url: repository.directory, health_check_path: healthPath }
-  const { latest_deploy } = await api.post('/services', wanted)
-  const shown = { deployId: latest_deploy.id, title: 'the first deploy', keepLog: true }
-  const states = await showDeploy(stage.terminal, api, shown, stage.signal)
-  return showLive(stage, api, shown.deployId, states, 'v1')
+/** The account, made as the link does it, and a terminal that its owner lets in. */
+async function logIn(stage: Stage, { daemon, configFolder }: Setting): Promise<void> {
+  heading(stage.terminal, 'A terminal is let in')
+  const { url } = daemon.api
+  const browser = await signUp(url, daemon.dataDir)
+  const approve = (line: string) => {
+    const id = /cli-login\?id=([\w-]+)/.exec(line)?.[1]
+    if (id) void fetch(`${url}/api/v1/auth/cli/${id}/approve`, { method: 'POST', headers: browser })
+  }
+  await typeBerth(stage, { args: ['login', url, '--no-browser'], configFolder, hear: approve })
 }
 
-async function deploySecond(stage: Stage, { daemon: { api }, repository }: Setting, first: LiveDeploy) {
+async function deployFirst(stage: Stage, { daemon: { api }, repository, configFolder }: Setting) {
+  heading(stage.terminal, 'The first version')
+  const args = ['create', 'hello', '--repo', repository.directory, '--health-path', healthPath]
+  await typeBerth(stage, { args, configFolder })
+  return visitLive(stage, api, 'v1')
+}
+
+async function deploySecond(stage: Stage, { daemon: { api }, ...setting }: Setting, first: LiveDeploy) {
   heading(stage.terminal, 'The second version, while somebody keeps asking for the first')
-  await repository.commit('v2', 'Say v2')
+  await setting.repository.commit('v2', 'Say v2')
   const visitor = sendVisitor(first.url, 'v1')
   try {
-    const { id } = await api.post('/services/hello/deploys', {})
-    const footnote = () => `v1 has answered ${count(visitor.answers(), 'request')}`
-    const shown = { deployId: id, title: 'the second deploy', keepLog: false, footnote }
-    const states = await showDeploy(stage.terminal, api, shown, stage.signal)
-    const visits = await visitor.leave(states.at(-1)!.at)
-    const second = await showLive(stage, api, id, states, 'v2')
-    showVisits(stage, visits)
+    await typeBerth(stage, { args: ['deploy', 'hello'], configFolder: setting.configFolder })
+    const second = await visitLive(stage, api, 'v2')
+    showVisits(stage, await visitor.leave(second.liveAt))
     return second
   } finally {
     void visitor.leave()
@@ -80,22 +87,14 @@ async function deploySecond(stage: Stage, { daemon: { api }, repository }: Setti
 interface LiveDeploy {
   id: string
   url: string
+  liveAt: string
 }
 
-/** The last line of a deploy, with its whole duration, and what a visitor gets to see. */
-async function showLive(
-  { terminal, signal }: Stage,
-  api: Api,
-  id: string,
-  states: State[],
-  version: string,
-): Promise<LiveDeploy> {
-  const durationMs = Date.parse(states.at(-1)!.at) - Date.parse(states[0]!.at)
-  const line = (mark: string, detail: string) =>
-    phaseLine(terminal, { mark, name: 'live', detail, durationMs })
-  terminal.animate((spinner) => [line(spinner, '')])
-  const url = await orLeave(addressOf(api, id), signal).finally(terminal.rest)
-  terminal.print(line('✔', url))
+/** What a visitor gets to see of the deploy that is live. */
+async function visitLive({ terminal, signal }: Stage, api: Api, version: string): Promise<LiveDeploy> {
+  const { live_deploy_id: id } = await api.get('/services/hello')
+  const history: { at: string; state: string }[] = await api.get(`/deploys/${id}/history`)
+  const url = await orLeave(addressOf(api, id), signal)
   const page = await orLeave(visitPage(url), signal)
   if (page.version !== version) {
     const why = `it says ${page.version} instead of ${version}`
@@ -103,7 +102,7 @@ async function showLive(
   }
   const from = `from commit ${page.commit}, instance ${page.instance}`
   for (const line of factLines(terminal, 'page', [`"${page.title}" ${from}`])) terminal.print(line)
-  return { id, url }
+  return { id, url, liveAt: history.find(({ state }) => state === 'live')!.at }
 }
 
 async function addressOf(api: Api, deployId: string): Promise<string> {
@@ -133,30 +132,22 @@ function showVisits({ terminal }: Stage, { answered, failed, reason }: Visits): 
   throw new Trouble(`${failed} requests failed while v2 was deployed`, reason!, 'this is a bug in Berth')
 }
 
-/** Where to look: one line each, all of them to be copied. */
-async function showPlaces({ terminal }: Stage, setting: Setting, { id, url }: LiveDeploy): Promise<void> {
-  const { api } = setting.daemon
-  const durations = durationsOf(await statesOf(api, id))
+/** What it has become, and where to look: all of it can be copied. */
+async function showPlaces(stage: Stage, setting: Setting, { id, url }: LiveDeploy): Promise<void> {
+  const { terminal } = stage
+  const { daemon, configFolder } = setting
+  heading(terminal, 'What happened, as its chart tells it')
+  await typeBerth(stage, { args: ['history', id], configFolder })
   heading(terminal, 'Where to look')
   const facts: [name: string, values: string[]][] = [
     ['page', [url]],
-    ['API', [`${api.url}/api/v1`]],
-    ['token', [setting.tokenFile]],
-    ['history', wrap(durations, terminal.width() - 16)],
+    ['account', [`${daemon.api.url}/account`, `${owner.email}, ${owner.password}`]],
+    ['API', [`${daemon.api.url}/api/v1/openapi.json`]],
+    ['terminal', [`export XDG_CONFIG_HOME=${configFolder}`, 'npm run -s berth -- status hello']],
   ]
   for (const [name, values] of facts) {
     for (const line of factLines(terminal, name, values)) terminal.print(line)
   }
-  terminal.print()
-  terminal.print(`   curl -H @${setting.headerFile} ${api.url}/api/v1/services`)
-}
-
-/** `queued 0.0s →`, `fetching 0.2s →`, … `live` */
-function durationsOf(states: State[]): string[] {
-  return states.map(({ name, at }, index) => {
-    const next = states[index + 1]
-    return next ? `${name} ${seconds(Date.parse(next.at) - Date.parse(at))} →` : name
-  })
 }
 
 async function stay(signal: AbortSignal): Promise<void> {

@@ -1,0 +1,47 @@
+// Runs `berth` as somebody at this terminal would: what is typed is shown, then whatever it says itself.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import type { Stage } from './stage.ts'
+import { Trouble } from './trouble.ts'
+
+export interface Typed {
+  args: string[]
+  /** Its configuration is in here, and not the user's own. */
+  configFolder: string
+  /** Called for each line that it says; what is listened to does not move. */
+  hear?: (line: string) => void
+}
+
+const home = fileURLToPath(new URL('../..', import.meta.url))
+const program = ['--import', 'tsx', 'src/cli/main.ts']
+// Ctrl-C reaches it as well, from the terminal itself: it then ends in order.
+const ownEndMs = 500
+
+/** Throws `Trouble` when it does not end well, and the signal's reason. */
+export async function typeBerth({ terminal, signal }: Stage, typed: Typed): Promise<void> {
+  const { args, configFolder, hear } = typed
+  signal.throwIfAborted()
+  terminal.print(`   ${terminal.paint('dim', '$')} ${terminal.paint('bold', `berth ${args.join(' ')}`)}`)
+  terminal.print()
+  const child = spawn(process.execPath, [...program, ...args], {
+    cwd: home,
+    stdio: ['ignore', 'inherit', hear ? 'pipe' : 'inherit'],
+    env: { ...process.env, XDG_CONFIG_HOME: configFolder, XDG_STATE_HOME: configFolder },
+  })
+  if (hear) {
+    createInterface({ input: child.stderr! }).on('line', (line) => {
+      process.stderr.write(`${line}\n`)
+      hear(line)
+    })
+  }
+  const end = () => void delay(ownEndMs, null, { ref: false }).then(() => child.kill('SIGKILL'))
+  signal.addEventListener('abort', end)
+  const [code] = await once(child, 'close')
+  signal.removeEventListener('abort', end)
+  signal.throwIfAborted()
+  if (code === 0) return
+  throw new Trouble(`berth ${args[0]} did not do it`, `it ended with ${code}`, 'the lines above say why')
+}
