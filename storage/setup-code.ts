@@ -1,7 +1,7 @@
 // The setup code: whoever can read it on this server may make the account (section 5 of the API document).
 // Mind: it is there while there is no account, and no longer.
 import { randomBytes } from 'node:crypto'
-import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { createPrivateFile } from './private-file.ts'
 
@@ -19,9 +19,14 @@ export function openSetupCode(directory: string) {
 
   return {
     read,
-    /** The one that is there, or a new one. */
+    /** The one that is there, or a new one: a start must not need room on the disk. */
     ensure(): string {
-      const code = read() ?? randomBytes(18).toString('base64url')
+      const known = read()
+      if (known !== null) {
+        chmodSync(path, 0o600)
+        return known
+      }
+      const code = randomBytes(18).toString('base64url')
       createPrivateFile(path, `${code}\n`)
       return code
     },
