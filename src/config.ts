@@ -229,7 +229,7 @@ Sets a new password for the account of this server, also while it runs. It is
 asked for twice, without echo; or it is one line of standard input:
 
   berthd reset-password --data-dir /var/lib/berth
-  pwgen -s 20 1 | tee new-password | berthd reset-password
+  berthd reset-password < new-password.txt
 
 All sessions end; API tokens stay.
 `

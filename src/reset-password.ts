@@ -24,11 +24,12 @@ export async function resetPassword(args: string[], stdin: NodeJS.ReadStream): P
     const password = stdin.isTTY ? await askTwice(stdin) : firstLine(await text(stdin))
     if (!isPassword(password)) throw new Failure('invalid_request', `the password ${passwordRule}`)
     const passwordHash = await createPasswords().hash(password)
-    const sessions = access.sessions.list()
-    await access.commit(() => {
+    const sessions = await access.commit(() => {
+      const open = access.sessions.list()
       access.account.setPassword(passwordHash)
       access.attempts.clear()
-      for (const { id } of sessions) access.sessions.drop(id)
+      for (const { id } of open) access.sessions.drop(id)
+      return open
     })
     const ended = sessions.length === 1 ? '1 session has' : `${sessions.length} sessions have`
     return `The password of ${account.email} is set; ${ended} ended.`

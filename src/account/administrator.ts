@@ -59,7 +59,7 @@ export class Administrator {
     this.#refuseSecond()
     this.#attempts.check('setup_code')
     if (isSame(code.trim(), this.#storage.setupCode.read() ?? '')) return
-    await this.#attempts.begin('setup_code')
+    await this.#attempts.guess('setup_code', async () => false)
     throw new Failure(
       'invalid_setup_code',
       'this is not the setup code of this server',
@@ -81,34 +81,32 @@ export class Administrator {
       const hint = 'open the setup link that the server printed when it started'
       throw new Failure('conflict', 'this server has no account yet', hint)
     }
-    const attempt = await this.#attempts.begin('sign_in')
-    const isKnown = account.email === email
-    if (!(await this.#passwords.fits(isKnown ? account.password_hash : null, password))) {
+    const known = account.email === email ? account.password_hash : null
+    if (!(await this.#attempts.guess('sign_in', () => this.#passwords.fits(known, password)))) {
       throw new Failure('invalid_credentials', 'the e-mail or the password is wrong')
     }
-    const signedIn = await this.#storage.commit(() => {
+    return this.#storage.commit(() => {
       this.#refuseReplaced(account)
       return this.#openSession(account, userAgent)
     })
-    await attempt.giveBack()
-    return signedIn
   }
 
-  /** Ends all sessions but this one. Throws `too_many_attempts`, `invalid_credentials`. */
+  /** Ends all sessions but this one. Throws `too_many_attempts`, `invalid_credentials`, `unauthorized`. */
   async changePassword(sessionId: string, current: string, next: string): Promise<void> {
     const { account, sessions, commit } = this.#storage
     const former = account.get()!
-    const attempt = await this.#attempts.begin('current_password')
-    if (!(await this.#passwords.fits(former.password_hash, current))) {
+    const isRight = () => this.#passwords.fits(former.password_hash, current)
+    if (!(await this.#attempts.guess('current_password', isRight))) {
       throw new Failure('invalid_credentials', 'the current password is wrong')
     }
     const passwordHash = await this.#passwords.hash(next)
     await commit(() => {
       this.#refuseReplaced(former)
+      // Hashing takes its time: somebody may have ended this session meanwhile, because it is not theirs.
+      if (!sessions.byId(sessionId)) throw new Failure('unauthorized', 'this session has ended')
       account.setPassword(passwordHash)
       for (const { id } of sessions.list()) if (id !== sessionId) sessions.drop(id)
     })
-    await attempt.giveBack()
   }
 
   async #createAccount({ email, password }: Credentials, userAgent: string | undefined): Promise<SignedIn> {

@@ -8,46 +8,47 @@ import { TooSoon } from '../errors.ts'
 export const attemptLimit = 10
 export const attemptWindowMs = 5 * 60_000
 
-/** One that is under way. */
-export interface Attempt {
-  /** It was right after all: it does not count. */
-  giveBack(): Promise<void>
-}
-
 export interface Attempts {
   /** Throws `too_many_attempts`. */
   check(guessed: Guessed): void
-  /** Resolves when the attempt is on disk. Throws `too_many_attempts`. */
-  begin(guessed: Guessed): Promise<Attempt>
+  /** Looks whether a guess is right; unless it is, it counts. Throws `too_many_attempts` before the look. */
+  guess(guessed: Guessed, isRight: () => Promise<boolean>): Promise<boolean>
 }
 
 export function createAttempts(stored: StoredAttempts, now: () => number = Date.now): Attempts {
-  /** Begun, and perhaps not on disk yet. */
-  const begun = new Set<AttemptRow>()
-  // A clock that was set back must not lock anybody out for longer than that.
+  /** Of these nobody knows yet whether they are right; some are on disk already. */
+  const underWay = new Set<AttemptRow>()
+  // A clock that was set back far must not lock anybody out for that long.
   const isOld = ({ atMs }: AttemptRow) => Math.abs(now() - atMs) >= attemptWindowMs
 
   function check(guessed: Guessed): void {
-    const both = [...begun, ...stored.list(guessed)].filter((one) => one.guessed === guessed && !isOld(one))
-    const instants = new Map(both.map(({ mark, atMs }) => [mark, atMs]))
-    if (instants.size < attemptLimit) return
-    throw tooMany(guessed, Math.min(...instants.values()) + attemptWindowMs - now())
+    const open = [...underWay].filter((one) => one.guessed === guessed)
+    const marks = new Set(open.map(({ mark }) => mark))
+    const failed = stored.list(guessed).filter((one) => !isOld(one) && !marks.has(one.mark))
+    if (failed.length >= attemptLimit) throw tooMany(guessed, oldest(failed) + attemptWindowMs - now())
+    if (failed.length + open.length >= attemptLimit) throw tooManyAtOnce(guessed)
   }
 
   return {
     check,
-    async begin(guessed) {
+    async guess(guessed, isRight) {
       check(guessed)
       const attempt = stored.make(guessed, now())
-      begun.add(attempt)
+      underWay.add(attempt)
       try {
         await stored.keep(attempt, isOld)
+        if (!(await isRight())) return false
+        await stored.takeBack(attempt)
+        return true
       } finally {
-        begun.delete(attempt)
+        underWay.delete(attempt)
       }
-      return { giveBack: () => stored.takeBack(attempt) }
     },
   }
+}
+
+function oldest(attempts: readonly AttemptRow[]): number {
+  return Math.min(...attempts.map(({ atMs }) => atMs))
 }
 
 const words: Record<Guessed, string> = {
@@ -67,4 +68,9 @@ function tooMany(guessed: Guessed, waitMs: number): TooSoon {
   const seconds = Math.max(1, Math.ceil(waitMs / 1000))
   const message = `too many failed attempts: ${words[guessed]} are refused for another ${seconds} s`
   return new TooSoon('too_many_attempts', message, seconds, hints[guessed])
+}
+
+/** What is under way may turn out to be right, and then counts no more. */
+function tooManyAtOnce(guessed: Guessed): TooSoon {
+  return new TooSoon('too_many_attempts', `too many ${words[guessed]} at once`, 1, 'try again in a moment')
 }

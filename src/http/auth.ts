@@ -3,7 +3,7 @@
 import type { Caller } from '../account/callers.ts'
 import { Failure } from '../errors.ts'
 import type { HttpContext } from './context.ts'
-import { sessionSecretOf } from './cookies.ts'
+import { sessionSecretsOf } from './cookies.ts'
 import { checkSameOrigin, isOfBrowser, originOf } from './origin.ts'
 import type { Route } from './route.ts'
 import type { Request } from './server.ts'
@@ -51,7 +51,7 @@ export function callerOf(context: HttpContext, request: Asked): Caller | null {
 
 /** Guards the public ways in and out: no other site may sign a browser in, or out. */
 export function guardSignIn(context: HttpContext, request: Request): void {
-  const isSignedIn = sessionSecretOf(request, originOf(context, request)) !== null
+  const isSignedIn = sessionSecretsOf(request, originOf(context, request)).length > 0
   if (isOfBrowser(request) || isSignedIn) checkSameOrigin(context, request)
 }
 
@@ -71,8 +71,21 @@ function shownBy(context: HttpContext, request: Asked, query: URLSearchParams): 
   const token = bearerOf(request) ?? (isChanging(request) ? null : query.get('access_token'))
   if (token !== null) return { caller: callers.byToken(token) }
   if (!request.headers.has('cookie')) return null
-  const secret = sessionSecretOf(request, originOf(context, request))
-  return secret === null ? null : { caller: callers.bySession(secret) }
+  const secrets = sessionSecretsOf(request, originOf(context, request))
+  return secrets.length === 0 ? null : { caller: firstOf(context, secrets) }
+}
+
+/** The session of the request's cookies; a token is none. */
+export function sessionOf(context: HttpContext, request: Asked): Caller | null {
+  return firstOf(context, sessionSecretsOf(request, originOf(context, request)))
+}
+
+function firstOf({ callers }: HttpContext, secrets: readonly string[]): Caller | null {
+  for (const secret of secrets) {
+    const caller = callers.bySession(secret)
+    if (caller) return caller
+  }
+  return null
 }
 
 /** null without one; another scheme counts as none, an empty token as a wrong one. */

@@ -6,12 +6,15 @@ import type { Request } from './server.ts'
 
 const maxAgeSeconds = 400 * 24 * 60 * 60
 
-/** The session's secret as the request carries it; null without one. */
-export function sessionSecretOf({ headers }: Pick<Request, 'headers'>, origin: Origin): string | null {
+/**
+ * The secrets of sessions that the request carries. Another server of the same host name can set a cookie of our
+ * name beside ours, and before it: none of them is to keep the right one from being found.
+ */
+export function sessionSecretsOf({ headers }: Pick<Request, 'headers'>, origin: Origin): string[] {
   const start = `${nameFor(origin)}=`
   const cookies = headers.get('cookie')?.split(';') ?? []
-  const own = cookies.map((cookie) => cookie.trim()).find((cookie) => cookie.startsWith(start))
-  return own?.slice(start.length) || null
+  const own = cookies.map((cookie) => cookie.trim()).filter((cookie) => cookie.startsWith(start))
+  return own.map((cookie) => cookie.slice(start.length)).filter((secret) => secret !== '')
 }
 
 export function sessionCookie(origin: Origin, secret: string): [string, string] {

@@ -203,6 +203,20 @@ test('a sign-in with a password that is replaced meanwhile opens nothing', async
   deepEqual(storage.sessions.list(), [session])
 })
 
+test('a session that is ended while its new password is hashed sets none', async (t) => {
+  const { administrator, setUp, storage, hasher } = await start(t)
+  const { session } = await setUp()
+  const { session: other } = await administrator.signIn(ada, undefined)
+
+  const changing = outcomes([administrator.changePassword(other.id, ada.password, 'another battery')])
+  while (!hasher.hashed.includes('another battery')) await new Promise((resolve) => setImmediate(resolve))
+  await storage.sessions.remove(other.id)
+
+  deepEqual(await changing, ['unauthorized'])
+  deepEqual(storage.sessions.list(), [session])
+  await administrator.signIn(ada, undefined)
+})
+
 test('of two new passwords at once one is set', async (t) => {
   const { administrator, setUp } = await start(t)
   const { session } = await setUp()

@@ -126,3 +126,18 @@ test('it is found among others, and its name must be the whole name', async (t) 
   assert.ok(!(await countsAs(t, (name, secret) => `${name}1=${secret}`)))
   assert.ok(!(await countsAs(t, (name) => `${name}`)))
 })
+
+test('cookies that another server of the host name has put beside it hide no session', async (t) => {
+  const { browser, url, server } = await startOwned(t)
+  const name = `svc_session_${server.port}`
+  const status = async (cookie: string) =>
+    (await browser.call('GET', '/auth/sessions', undefined, { cookie })).status
+
+  assert.equal(await status(`${name}=bths_planted; ${browser.cookie}`), 200)
+  assert.equal(await status(`${name}=; ${name}=x; ${browser.cookie}; ${name}=y`), 200)
+  assert.equal(await status(`${name}=bths_planted; x${browser.cookie}`), 401)
+
+  const headers = { cookie: `${name}=planted; ${browser.cookie}`, 'sec-fetch-site': 'same-origin' }
+  await fetch(`${url}/api/v1/auth/logout`, { method: 'POST', headers })
+  assert.equal(await status(browser.cookie), 401)
+})

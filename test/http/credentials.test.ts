@@ -68,7 +68,7 @@ const list: Record<Needed, string[]> = {
 }
 
 /** Public, but not for pages from elsewhere. */
-const guarded = ['setup', 'login', 'logout'].map((way) => `POST /api/v1/auth/${way}`)
+const guarded = ['setup', 'login', 'logout', 'cli'].map((way) => `POST /api/v1/auth/${way}`)
 
 const neededFor = new Map(
   Object.entries(list).flatMap(([needed, lines]) => lines.map((line) => [line, needed as Needed] as const)),

@@ -106,6 +106,17 @@ test('of two hundred guesses at once ten are looked at', async (t) => {
   assert.equal(storage.attempts.list('sign_in').length, 10)
 })
 
+test('right passwords that come at once are asked to wait a second, not five minutes', async (t) => {
+  const { stranger } = await startOwned(t)
+
+  const answers = await Promise.all(Array.from({ length: 14 }, () => stranger().signIn()))
+
+  const refused = answers.filter(({ status }) => status === 429)
+  assert.equal(answers.filter(({ status }) => status === 200).length + refused.length, 14)
+  for (const { headers } of refused) assert.equal(headers['retry-after'], '1')
+  assert.equal((await stranger().signIn()).status, 200)
+})
+
 test('the ways in and out ignore whatever bearer is sent along', async (t) => {
   const { browser, stranger } = await startOwned(t)
   for (const authorization of ['Bearer ', 'Bearer', 'Bearer bth_wrong', `Bearer ${token}`, 'Basic abc']) {

@@ -2,7 +2,7 @@
 import type { SignedIn } from '../../account/administrator.ts'
 import { callerOf } from '../auth.ts'
 import type { HttpContext } from '../context.ts'
-import { clearedCookie, sessionCookie, sessionSecretOf } from '../cookies.ts'
+import { clearedCookie, sessionCookie, sessionSecretsOf } from '../cookies.ts'
 import { originOf } from '../origin.ts'
 import { type Call, WithHeaders } from '../route.ts'
 import {
@@ -39,9 +39,11 @@ export async function login(call: Call<unknown, unknown, Login>): Promise<WithHe
 
 export async function logout(call: Asking & Pick<Call, 'streams'>): Promise<WithHeaders<undefined>> {
   const origin = originOf(call.context, call.request)
-  const secret = sessionSecretOf(call.request, origin)
-  const session = secret === null ? null : call.context.storage.sessions.bySecret(secret)
-  if (session) await call.context.storage.sessions.remove(session.id)
+  const { sessions } = call.context.storage
+  for (const secret of sessionSecretsOf(call.request, origin)) {
+    const session = sessions.bySecret(secret)
+    if (session) await sessions.remove(session.id)
+  }
   call.streams.check()
   return new WithHeaders(undefined, [clearedCookie(origin)])
 }

@@ -1,4 +1,5 @@
 // `/login`: signs a browser in, and leads on to where it wanted to go.
+import { sessionOf } from '../auth.ts'
 import { sessionCookie } from '../cookies.ts'
 import { originOf } from '../origin.ts'
 import type { Call, Page } from '../route.ts'
@@ -9,13 +10,14 @@ import { html } from './html.ts'
 import type { Form, LoginQuery } from './input.ts'
 import { ownPath, pageOf, redirect, withNext } from './layout.ts'
 import { alertOf, type Refusal, refusalOf } from './refusal.ts'
-import { sessionOf } from './signed-in.ts'
 
 type Asking = Call<unknown, LoginQuery>
 
 export function showLogin(call: Asking): Page {
   if (!call.context.administrator.get()) return noAccount(call.query, null)
-  return sessionOf(call) ? redirect(ownPath(call.query.next)) : loginPage(call, {}, null)
+  return sessionOf(call.context, call.request)
+    ? redirect(ownPath(call.query.next))
+    : loginPage(call, {}, null)
 }
 
 export async function submitLogin(call: Call<unknown, LoginQuery, Form>): Promise<Page> {

@@ -2,7 +2,7 @@
 // Mind: the cookie is SameSite=Strict, so a browser that follows a link of another site arrives without it.
 // It is told to ask once more: then it is this server that sends it here, and the cookie comes along.
 import type { Caller } from '../../account/callers.ts'
-import { sessionSecretOf } from '../cookies.ts'
+import { sessionOf } from '../auth.ts'
 import { originOf } from '../origin.ts'
 import type { Call, Page } from '../route.ts'
 import { html } from './html.ts'
@@ -13,15 +13,9 @@ export type SignedInCall<Query = unknown, Body = unknown> = Call<unknown, Query,
 /** Added to an address that is asked once more; never twice. */
 const mark = 'reloaded'
 
-/** The session of the cookie; a token opens no page. */
-export function sessionOf({ context, request }: Pick<Call, 'context' | 'request'>): Caller | null {
-  const secret = sessionSecretOf(request, originOf(context, request))
-  return secret === null ? null : context.callers.bySession(secret)
-}
-
 export function forSession<Query, Body>(answer: (call: SignedInCall<Query, Body>) => Page | Promise<Page>) {
   return (call: Call<unknown, Query, Body>): Page | Promise<Page> => {
-    const caller = sessionOf(call)
+    const caller = sessionOf(call.context, call.request)
     return caller ? answer({ ...call, caller }) : leadToLogin(call)
   }
 }

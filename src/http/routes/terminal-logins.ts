@@ -15,6 +15,8 @@ export const terminalLoginRoutes = tagged('Terminal login', [
     method: 'POST',
     path: `${v1}/auth/cli`,
     credential: 'public',
+    // A terminal sends no Origin; another site's page must not use up its turns.
+    isGuarded: true,
     isRepeatable: false,
     summary: 'Asks for a token: the administrator answers at /cli-login?id=…, within ten minutes',
     body: StartTerminalLogin,
