@@ -7,8 +7,8 @@ import type { Request } from './server.ts'
 const maxAgeSeconds = 400 * 24 * 60 * 60
 
 /**
- * The secrets of sessions that the request carries. Another server of the same host name can set a cookie of our
- * name beside ours, and before it: none of them is to keep the right one from being found.
+ * The secrets of sessions that the request carries. Another server of the same host name can set a cookie of
+ * our name beside ours, and before it: none of them is to keep the right one from being found.
  */
 export function sessionSecretsOf({ headers }: Pick<Request, 'headers'>, origin: Origin): string[] {
   const start = `${nameFor(origin)}=`
