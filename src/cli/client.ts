@@ -2,6 +2,7 @@
 // Mind: a redirect is never followed: the credential was meant for the address that was named.
 import { Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
+import { readText } from './bounded-text.ts'
 import { CliFailure, exitCodes, interruption } from './failure.ts'
 
 export type Query = Record<string, string | number | boolean | undefined>
@@ -38,6 +39,8 @@ export interface ClientOptions {
 }
 
 const bufferBytes = 256 * 1024
+/** Of an answer, and of a refusal. */
+const longestMib = { answer: 64, refusal: 1 }
 
 interface Problem {
   code?: string
@@ -58,7 +61,11 @@ export function createClient({ url, token, signal, onAnswer }: ClientOptions): C
     const ended = options.signal ? AbortSignal.any([signal, options.signal]) : signal
     const request = {
       method,
-      headers: { ...(token ? { authorization: `Bearer ${token}` } : {}), ...options.headers },
+      headers: {
+        'accept-encoding': 'identity',
+        ...(token ? { authorization: `Bearer ${token}` } : {}),
+        ...options.headers,
+      },
       redirect: 'manual' as const,
       signal: ended,
       ...toSent(options.body),
@@ -77,7 +84,8 @@ export function createClient({ url, token, signal, onAnswer }: ClientOptions): C
         ? {}
         : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }
     const response = await open(method, path, { ...options, ...sent })
-    const text = await response.text().catch(() => {
+    const text = await readText(response, longestMib.answer).catch((error: unknown) => {
+      if (error instanceof CliFailure) throw error
       throw signal.aborted ? interruption() : brokenOff(url)
     })
     if (text === '') return undefined as T
@@ -121,7 +129,7 @@ async function toFailure(url: string, response: Response): Promise<CliFailure> {
   const { status } = response
   const location = response.headers.get('location')
   if (status < 400 && location) return redirected(url, location)
-  const problem = parseProblem(await response.text().catch(() => ''))
+  const problem = parseProblem(await readText(response, longestMib.refusal).catch(() => ''))
   if (!problem) return stranger(url, status)
   const isRefused = problem.code === 'unauthorized'
   const fields = (problem.errors ?? []).map(({ path, message }) => `${path}: ${message}`)
@@ -171,7 +179,13 @@ const reasons: Record<string, string> = {
 
 function redirected(url: string, location: string): CliFailure {
   const target = URL.canParse(location, url) ? new URL(location, url).origin : location
-  return new CliFailure(`${url} sends us on to ${target}`, { hint: `name that one: berth login ${target}` })
+  const hint = isPlainUrl(target) ? `name that one: berth login ${target}` : 'name the address it is at'
+  return new CliFailure(`${url} sends us on to ${target}`, { hint })
+}
+
+/** One that is nothing else in a shell: hints are there to be copied. */
+export function isPlainUrl(text: string): boolean {
+  return /^https?:\/\/[\w.:[\]/-]+$/.test(text)
 }
 
 function stranger(url: string, status: number): CliFailure {

@@ -29,6 +29,8 @@ const silenceMs = 45_000
 const firstPauseMs = 250
 const longestPauseMs = 5_000
 const patienceMs = 10 * 60_000
+/** A line of a log has 16 KiB at most. */
+const longestEventBytes = 1024 * 1024
 /** What no second try changes. */
 const finalExits: number[] = [exitCodes.notFound, exitCodes.refused]
 
@@ -100,14 +102,38 @@ async function* readUntilLoss(following: Following, connection: Connection) {
       yield event
     }
     return following.options.untilNow ?? false
-  } catch {
+  } catch (error) {
+    if (error instanceof CliFailure) throw error
     return false
   }
 }
 
+/** The data of an event. Throws CliFailure when it is not JSON. */
+export function parseEvent<T>(data: string): T {
+  try {
+    return JSON.parse(data)
+  } catch {
+    throw noBerth('an event that is not JSON')
+  }
+}
+
+function noBerth(what: string): CliFailure {
+  return new CliFailure(`the server sends ${what}, as no Berth server does`, {
+    hint: 'check the address: berth servers lists yours',
+  })
+}
+
 async function* eventsOf({ response, silence }: Connection): AsyncGenerator<StreamEvent> {
   let events: EventSourceMessage[] = []
-  const parser = createParser({ onEvent: (event) => void events.push(event) })
+  let unfinishedBytes = 0
+  const onEvent = (event: EventSourceMessage) => {
+    unfinishedBytes = 0
+    events.push(event)
+  }
+  const onComment = () => {
+    unfinishedBytes = 0
+  }
+  const parser = createParser({ onEvent, onComment })
   const decoder = new TextDecoder()
   const watch = () => setTimeout(() => silence.abort(), silenceMs)
   let watchdog = watch()
@@ -115,9 +141,11 @@ async function* eventsOf({ response, silence }: Connection): AsyncGenerator<Stre
     for await (const bytes of response.body ?? []) {
       // Who reads slowly is no silence.
       clearTimeout(watchdog)
+      unfinishedBytes += bytes.length
       parser.feed(decoder.decode(bytes, { stream: true }))
       const found = events
       events = []
+      if (unfinishedBytes > longestEventBytes) throw noBerth('an event without an end')
       for (const { id, event, data } of found) yield { id: id ?? null, event: event ?? 'message', data }
       watchdog = watch()
     }

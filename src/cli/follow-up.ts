@@ -11,12 +11,12 @@ export function sayDone({ out }: Cli, words: string): void {
 
 /** `   undo: berth scale shop 2` */
 export function sayUndo({ out }: Cli, command: string): void {
-  out.say(nextStep(out, 'undo', plain(command)))
+  out.say(nextStep(out, 'undo', command))
 }
 
 /** `   next: berth up shop` */
 export function sayNext({ out }: Cli, command: string): void {
-  out.say(nextStep(out, 'next', plain(command)))
+  out.say(nextStep(out, 'next', command))
 }
 
 /** Shows the deploy until it is over; with --no-follow only says which it is. Returns the exit code. */

@@ -18,7 +18,7 @@ function slowStep(seconds: number): string {
 }
 
 test('a deploy that goes live ends with the address on stdout, its undo and exit code 0', async (t) => {
-  const { name } = await createService(t, suite.api, null)
+  const { name, first } = await createService(t, suite.api, null)
 
   const { code, stdout, stderr } = await runBerth(t, ['deploy', name], suite)
 
@@ -27,7 +27,7 @@ test('a deploy that goes live ends with the address on stdout, its undo and exit
   const lines = stderr.trimEnd().split('\n')
   assert.match(lines.at(-3)!, new RegExp(`^ ✔ live +${stdout.trim()} +\\d+\\.\\ds$`))
   assert.match(lines.at(-2)!, /^ {3}slowest: \w+, \d+\.\ds$/)
-  assert.equal(lines.at(-1), `   undo: berth rollback ${name}`)
+  assert.equal(lines.at(-1), `   undo: berth rollback ${name} ${first.id}`)
   const told = lines.map((line) => /^ ✔ (\w+)/.exec(line)?.[1]).filter(Boolean)
   assert.deepEqual(told, phases)
 })
@@ -45,7 +45,7 @@ test('through pipes there are no control characters, and the log stands below it
 
 test('a build that fails ends with exit code 1, the phase, the reason and what to do', async (t) => {
   const { name, first } = await createService(t, suite.api, {
-    Dockerfile: await dockerfile('RUN echo compiling && echo "no such module" >&2 && exit 3'),
+    Dockerfile: await dockerfile('RUN echo compiling && echo "no such module" && exit 3'),
   })
   assert.equal(first.status, 'failed')
 
@@ -61,7 +61,7 @@ test('a build that fails ends with exit code 1, the phase, the reason and what t
 
 test('why names the failed step with its last lines, and how long each phase took', async (t) => {
   const { name, first } = await createService(t, suite.api, {
-    Dockerfile: await dockerfile('RUN echo compiling && echo "no such module" >&2 && exit 3'),
+    Dockerfile: await dockerfile('RUN echo compiling && echo "no such module" && exit 3'),
   })
 
   const newest = await runBerth(t, ['why', name], suite)

@@ -26,7 +26,8 @@ test('a folder nobody deployed before becomes a service, which serves all but wh
   const { code, stdout, stderr } = await runBerth(t, ['up', name], { ...suite, cwd: folder })
 
   assert.equal(code, 0, stderr)
-  const lines = stderr.split('\n')
+  const [target, ...lines] = stderr.split('\n')
+  assert.equal(target, ` to ${name} on ${suite.daemon.api.url}`)
   assert.match(lines[0]!, /^ ✔ packing {6}5 files, \d+ B \(\.gitignore, \.berthignore\) {2}\d\.\ds$/)
   assert.match(lines[1]!, new RegExp(`^ ✔ creating {5}${name}, a web service, built by its Dockerfile`))
   assert.match(lines[2]!, /^ ✔ uploading {4}\d+ B {2}\d\.\ds$/)
@@ -46,7 +47,7 @@ test('the second time it is the next version, which a rollback undoes', async (t
 
   assert.equal(code, 0)
   assert.doesNotMatch(stderr, /creating/)
-  assert.match(stderr, new RegExp(`\\n {3}undo: berth rollback ${name}\\n$`))
+  assert.match(stderr, new RegExp(`\\n {3}undo: berth rollback ${name} dep-\\w+\\n$`))
   assert.equal(await (await fetch(stdout.trim())).text(), 'two')
 })
 

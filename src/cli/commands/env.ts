@@ -10,6 +10,7 @@ import { masked } from '../service/env-changes.ts'
 import { toEnvLine } from '../service/env-file.ts'
 import { readEnv, type SavingOptions, saveEnv, withSaving } from '../service/env-saving.ts'
 import type { Cli } from '../session.ts'
+import { plain } from '../terminal/output.ts'
 import { printTable } from '../terminal/table.ts'
 
 export function addEnvCommands(program: Command, run: Runner): void {
@@ -56,7 +57,9 @@ async function showEnv(cli: Cli, name: string | undefined, options: { show?: boo
 // A file that is read back has to give the same values: what cannot be written so is refused, not bent.
 function showLines(vars: EnvVar[], out: Cli['out']): void {
   const lines = vars.map((one) => ({ key: one.key, line: toEnvLine(one) }))
-  for (const { line } of lines) if (line !== null) for (const part of line.split('\n')) out.print(part)
+  // A terminal would obey what a value holds; a file gets it as it is.
+  const shown = (part: string) => (out.isTerminal ? plain(part) : part)
+  for (const { line } of lines) if (line !== null) for (const part of line.split('\n')) out.print(shown(part))
   const lost = lines.filter(({ line }) => line === null).map(({ key }) => key)
   if (lost.length === 0) return
   throw new CliFailure(`${lost.join(', ')} cannot be written as a line of an .env file`, {

@@ -7,13 +7,13 @@ import { createClient } from '../client.ts'
 import type { Runner } from '../command.ts'
 import {
   type Config,
+  changeConfig,
   defaultUrl,
   findServer,
   isServerUrl,
   knownServer,
   parseServerUrl,
   readConfig,
-  writeConfig,
 } from '../config/config.ts'
 import { givenToken } from '../config/server-choice.ts'
 import { examples } from '../examples.ts'
@@ -56,14 +56,15 @@ export function addLoginCommands(program: Command, run: Runner): void {
 
 async function logIn(cli: Cli, address: string | undefined, options: { browser: boolean }): Promise<void> {
   const { env, flags, out } = cli
-  const config = readConfig(env)
-  const { url, name } = chooseTarget(cli, config, address)
+  const { url, name } = chooseTarget(cli, readConfig(env), address)
   const given = givenToken(flags, env)
   const token = given ?? (await approvedToken(cli, url, options.browser))
   const info = await verify(cli, url, token)
-  const isFirst = config.default === undefined || config.default === name
-  const servers = { ...config.servers, [name]: { url, token } }
-  writeConfig(env, { default: isFirst ? name : config.default, servers })
+  const { default: chosen } = await changeConfig(env, (config) => ({
+    default: config.default ?? name,
+    servers: { ...config.servers, [name]: { url, token } },
+  }))
+  const isFirst = chosen === name
   if (out.isJson) return out.json({ server: name, url, version: info.version })
   sayDone(cli, `logged in to ${url}, called ${name} here`)
   if (url.startsWith('http:') && !isThisHost(url)) {
@@ -147,10 +148,11 @@ async function logOut(cli: Cli, given: string | undefined): Promise<void> {
 
 /** A token cannot revoke itself: it is only forgotten here. */
 export async function forgetServer(cli: Cli, wanted: string): Promise<void> {
-  const config = readConfig(cli.env)
-  const { name, server } = knownServer(config, wanted)
-  const { [name]: _, ...servers } = config.servers
-  writeConfig(cli.env, { default: config.default === name ? undefined : config.default, servers })
+  const { name, server } = knownServer(readConfig(cli.env), wanted)
+  await changeConfig(cli.env, (config) => {
+    const { [name]: _, ...servers } = config.servers
+    return { default: config.default === name ? undefined : config.default, servers }
+  })
   if (cli.out.isJson) return cli.out.json({ server: name, url: server.url })
   sayDone(cli, `the token of ${name} is forgotten here`)
   cli.out.say(`   it is still valid: revoke it at ${server.url}/account`)

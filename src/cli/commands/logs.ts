@@ -6,7 +6,7 @@ import type { Service } from '../../http/schemas/service.ts'
 import { deployPath, servicePath } from '../client.ts'
 import type { Runner } from '../command.ts'
 import { chosenService } from '../config/project.ts'
-import { followEvents, type StreamEvent } from '../event-stream.ts'
+import { followEvents, parseEvent, type StreamEvent } from '../event-stream.ts'
 import { examples } from '../examples.ts'
 import { exitCodes, usageFailure } from '../failure.ts'
 import { whole } from '../service/setting-flags.ts'
@@ -96,7 +96,7 @@ async function printLines(
 ): Promise<number> {
   let count = 0
   for await (const { data } of events) {
-    const line: LogEvent = JSON.parse(data)
+    const line = parseEvent<LogEvent>(data)
     if (out.isJson) out.json(line)
     else out.print(shown(out, line, format))
     count += 1

@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import type { Info } from '../../http/schemas/info.ts'
 import type { Runner } from '../command.ts'
-import { knownServer, readConfig, writeConfig } from '../config/config.ts'
+import { changeConfig, knownServer, readConfig } from '../config/config.ts'
 import { examples } from '../examples.ts'
 import { sayDone } from '../follow-up.ts'
 import type { Cli } from '../session.ts'
@@ -54,7 +54,7 @@ async function listServers({ env, out }: Cli): Promise<void> {
 async function useServer(cli: Cli, wanted: string): Promise<void> {
   const config = readConfig(cli.env)
   const { name } = knownServer(config, wanted)
-  writeConfig(cli.env, { ...config, default: name })
+  await changeConfig(cli.env, (config) => ({ ...config, default: name }))
   sayDone(cli, `${name} is the default now`)
 }
 

@@ -11,6 +11,7 @@ import { examples } from '../examples.ts'
 import { CliFailure, exitCodes, usageFailure } from '../failure.ts'
 import { followUp } from '../follow-up.ts'
 import type { Cli } from '../session.ts'
+import { plain } from '../terminal/output.ts'
 
 interface UpOptions {
   type?: string
@@ -44,7 +45,9 @@ export function addUpCommands(program: Command, run: Runner): void {
 async function up(cli: Cli, first: string | undefined, second: string, options: UpOptions): Promise<number> {
   const { toServiceName } = await import('../source/new-service.ts')
   const { named, folder } = await readPlace(first, second)
-  const name = named ?? findProject(folder)?.service ?? toServiceName(folder)
+  const project = named === undefined ? findProject(folder) : null
+  const name = named ?? project?.service ?? toServiceName(folder)
+  sayTarget(cli, name, project?.service === undefined ? null : project.path)
   const existing = await findService(cli, name)
   if (existing) refuseUnfit(existing, options)
   const deploy = await packAndSend(cli, { name, folder, existing }, options)
@@ -74,6 +77,13 @@ async function packAndSend(cli: Cli, target: Target, options: UpOptions): Promis
   } finally {
     await packed.file.close()
   }
+}
+
+/** Before anything is sent: whose file says where it goes, and where that is. */
+function sayTarget({ out, serverName }: Cli, name: string, path: string | null): void {
+  if (out.isJson) return
+  const why = path === null ? '' : `, says ${plain(path)}`
+  out.say(out.tint('dim', ` to ${plain(name)} on ${plain(serverName)}${why}`))
 }
 
 /** A single argument that looks like a path is the folder. */

@@ -67,8 +67,8 @@ function printHeading(out: Output, deploy: Deploy, { name }: Service): void {
     ? `${status === 'failed' ? 'failed' : 'was canceled'} while ${phase ?? 'queued'}`
     : `${verb[status as keyof typeof verb]}${status === 'running' && phase ? ` ${phase}` : ''}`
   const when = age(finished_at ?? created_at)
-  out.print(` ${out.paint('bold', name)} ${out.paint(deployStyle(deploy), words)}, ${when}`)
-  out.print(out.paint('dim', ` ${deploy.id}, ${plain(originOf(deploy))}`))
+  out.print(` ${out.paint('bold', plain(name))} ${out.paint(deployStyle(deploy), plain(words))}, ${when}`)
+  out.print(out.paint('dim', ` ${plain(`${deploy.id}, ${originOf(deploy)}`)}`))
 }
 
 function printPhases(out: Output, phases: PhaseTime[]): void {
@@ -79,7 +79,7 @@ function printPhases(out: Output, phases: PhaseTime[]): void {
     const clock = duration(durationMs).padStart(clockColumns)
     const bar = '━'.repeat(Math.max(1, Math.round((durationMs / longestMs) * barColumns)))
     const shownBar = out.isTerminal ? `  ${out.paint(hasFailed ? 'red' : 'cyan', bar)}` : ''
-    out.print(` ${mark} ${name.padEnd(nameColumns)}${out.paint('dim', clock)}${shownBar}`)
+    out.print(` ${mark} ${plain(name).padEnd(nameColumns)}${out.paint('dim', clock)}${shownBar}`)
   }
 }
 

@@ -1,6 +1,7 @@
 // The servers a person knows, with their tokens: `$XDG_CONFIG_HOME/berth/config.json`, mode 0600.
 import { join } from 'node:path'
 import { CliFailure, exitCodes, usageFailure } from '../failure.ts'
+import { withLock } from './file-lock.ts'
 import { configFolder } from './folders.ts'
 import { readJsonFile, writeJsonFile } from './json-file.ts'
 
@@ -28,8 +29,16 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   return { default: held.default, servers: held.servers ?? {} }
 }
 
-export function writeConfig(env: NodeJS.ProcessEnv, config: Config): void {
-  writeJsonFile(configPath(env), config)
+/** One change at a time, also of several processes; each begins with what the one before it left. */
+export async function changeConfig(
+  env: NodeJS.ProcessEnv,
+  change: (config: Config) => Config,
+): Promise<Config> {
+  return withLock(`${configPath(env)}.lock`, () => {
+    const config = change(readConfig(env))
+    writeJsonFile(configPath(env), config)
+    return config
+  })
 }
 
 /** An address as it is kept: with a scheme, without a slash at the end. Throws (usage) for anything else. */

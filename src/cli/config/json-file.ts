@@ -15,7 +15,11 @@ import { CliFailure } from '../failure.ts'
 /** What the file holds; undefined when there is none. Throws when it is not JSON. */
 export function readJsonFile(path: string): unknown {
   const text = readIfThere(path)
-  if (text === undefined) return undefined
+  return text === undefined ? undefined : parseJsonOf(path, text)
+}
+
+/** What a file holds whose text is this. Throws when it is not JSON. */
+export function parseJsonOf(path: string, text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

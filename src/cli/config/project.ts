@@ -1,9 +1,13 @@
 // The project file: `berth.json` in this folder or one above it says which server and service the folder is.
-// Mind: it comes with a repository, so it may only choose among the servers a person already knows.
-import { existsSync } from 'node:fs'
+// Mind: it comes with a repository, so it may only choose among the servers a person already knows. And one
+// in a folder above may be anybody's: it has to be one's own, root's, or whose the folder is.
+import { statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { CliFailure, usageFailure } from '../failure.ts'
-import { readJsonFile } from './json-file.ts'
+import { readForeignFile } from './foreign-file.ts'
+import { parseJsonOf } from './json-file.ts'
+
+const longestBytes = 64 * 1024
 
 export interface Project {
   path: string
@@ -13,9 +17,20 @@ export interface Project {
 
 /** The nearest project file, from this folder upwards. */
 export function findProject(folder: string = process.cwd()): Project | null {
-  const path = join(folder, 'berth.json')
-  if (existsSync(path)) return readProject(path)
-  return dirname(folder) === folder ? null : findProject(dirname(folder))
+  for (let place = folder; ; place = dirname(place)) {
+    const path = join(place, 'berth.json')
+    const found = readForeignFile(path, longestBytes)
+    if (found) {
+      refuseForeign(path, found.uid, folder)
+      return readProject(path, found.text)
+    }
+    if (dirname(place) === place) return null
+  }
+}
+
+function refuseForeign(path: string, uid: number, folder: string): void {
+  if ([0, process.getuid?.(), statSync(folder).uid].includes(uid)) return
+  throw new CliFailure(`${path} belongs to somebody else`, { hint: 'copy it, if you mean what it says' })
 }
 
 /** The service that is named, or the project's. Throws (usage) when neither says which. */
@@ -25,8 +40,8 @@ export function chosenService(name: string | undefined): string {
   throw usageFailure('which service?', 'name it, or put {"service": "NAME"} into berth.json here')
 }
 
-function readProject(path: string): Project {
-  const held = readJsonFile(path)
+function readProject(path: string, text: string): Project {
+  const held = parseJsonOf(path, text)
   const isObject = typeof held === 'object' && held !== null && !Array.isArray(held)
   const { server, service } = (isObject ? held : {}) as Record<string, unknown>
   const isText = (value: unknown) => value === undefined || typeof value === 'string'
@@ -34,6 +49,9 @@ function readProject(path: string): Project {
     throw new CliFailure(`${path} is not as it should be`, {
       hint: 'it looks like {"server": "NAME", "service": "NAME"}',
     })
+  }
+  if (service !== undefined && !/^[a-z][a-z0-9-]{0,60}$/.test(service as string)) {
+    throw usageFailure(`${path} names no service`, 'a name has lower-case letters, digits and dashes')
   }
   return { path, server: server as string | undefined, service: service as string | undefined }
 }

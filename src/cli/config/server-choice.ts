@@ -1,5 +1,6 @@
 // Which server a command talks to and with which token: flag, environment, project file, config, default.
 import { readFileSync } from 'node:fs'
+import { isPlainUrl } from '../client.ts'
 import { CliFailure, usageFailure } from '../failure.ts'
 import { type Config, defaultUrl, findServer, isServerUrl, parseServerUrl } from './config.ts'
 import type { Project } from './project.ts'
@@ -73,7 +74,7 @@ function lookUp(config: Config, nameOrUrl: string): ServerChoice {
 function lookUpKnown(config: Config, project: Project, nameOrUrl: string): ServerChoice {
   const found = findServer(config, nameOrUrl)
   if (found) return { name: found.name, ...found.server }
-  const login = isServerUrl(nameOrUrl) ? `berth login ${parseServerUrl(nameOrUrl)}` : 'berth login'
+  const login = isPlainUrl(nameOrUrl) ? `berth login ${parseServerUrl(nameOrUrl)}` : 'berth login URL'
   throw new CliFailure(`${project.path} wants the server ${nameOrUrl}, which you do not know`, {
     exitCode: usageFailure('').exitCode,
     hint: `if you trust it: ${login}; or choose another by --server`,

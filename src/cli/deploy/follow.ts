@@ -78,8 +78,9 @@ async function sayLive(cli: Cli, deploy: Deploy, { name }: Service, address: str
   const detail = address ? plain(address) : name
   out.say(phaseLine(out, { mark: '✔', name: 'live', detail, durationMs: totalOf(states) }))
   const slowest = slowestOf(states)
-  if (slowest) out.say(out.tint('dim', `   slowest: ${slowest.name}, ${duration(slowest.durationMs)}`))
-  if (await hasFormer(cli, deploy)) out.say(nextStep(out, 'undo', `berth rollback ${name}`))
+  if (slowest) out.say(out.tint('dim', `   slowest: ${plain(slowest.name)}, ${duration(slowest.durationMs)}`))
+  const former = await formerOf(cli, deploy)
+  if (former) out.say(nextStep(out, 'undo', `berth rollback ${name} ${former.id}`))
   // On one terminal the line above shows it already.
   if (address && !(out.isTerminal && out.isLive)) out.print(plain(address))
 }
@@ -89,17 +90,18 @@ async function sayFailed(cli: Cli, deploy: Deploy, { name }: Service): Promise<v
   const total = duration(totalOf(await statesOf(cli, deploy.id)))
   const verb = deploy.status === 'canceled' ? 'was canceled' : 'failed'
   const when = deploy.phase ? `while ${deploy.phase}` : 'while queued'
-  out.say(`${out.tint('red', ' ✘')} ${out.tint('bold', `${name} ${verb} ${when}`)}, after ${total}`)
+  out.say(`${out.tint('red', ' ✘')} ${out.tint('bold', plain(`${name} ${verb} ${when}`))}, after ${total}`)
   const room = out.isLive ? out.width() : Number.POSITIVE_INFINITY
   for (const line of paragraph(deploy.error ?? 'it says no reason', '   ', room)) out.say(line)
   for (const line of paragraph(hintFor(deploy, name), '   ', room)) out.say(out.tint('dim', line))
   out.say(nextStep(out, 'why', `berth why ${deploy.id}`))
 }
 
-async function hasFormer({ client }: Cli, { id, service_id }: Deploy): Promise<boolean> {
+/** The one that served before. */
+async function formerOf({ client }: Cli, { id, service_id }: Deploy): Promise<Deploy | undefined> {
   const query = { limit: deploysLookedAt }
   const deploys = await client.call<Deploy[]>('GET', `${servicePath(service_id)}/deploys`, { query })
-  return deploys.some((one) => one.id < id && (one.status === 'live' || one.status === 'deactivated'))
+  return deploys.find((one) => one.id < id && (one.status === 'live' || one.status === 'deactivated'))
 }
 
 /** From its beginning until it was live, or had failed. */

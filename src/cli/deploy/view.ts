@@ -1,6 +1,6 @@
 // Shows a deploy while it happens: a line for each state of its chart, the newest lines of its log below.
 // Mind: on a terminal the running state moves and its log goes when it is done; elsewhere every line stays.
-import type { Output } from '../terminal/output.ts'
+import { type Output, plain } from '../terminal/output.ts'
 import { phaseLine, windowLine } from '../terminal/phase-line.ts'
 import { createBuildTally } from './build-tally.ts'
 import type { DeployState, LogLine } from './moments.ts'
@@ -80,7 +80,7 @@ function enterState(name: string, at: number): Running {
 }
 
 function sayAll(out: Output, running: Running, { line }: LogLine): void {
-  if (!running.hasHeading) out.say(` · ${running.name}`)
+  if (!running.hasHeading) out.say(` · ${plain(running.name)}`)
   running.hasHeading = true
   out.say(windowLine(out, line))
 }

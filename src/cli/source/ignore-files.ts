@@ -1,9 +1,14 @@
 // What .gitignore and .berthignore say of a path, as git does: the nearest file first, in it the last line.
 // Mind: a .berthignore speaks before every .gitignore, so that `!dist` in it brings back what git leaves out.
-import { existsSync, readFileSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import ignore, { type Ignore } from 'ignore'
+import { readForeignFile } from '../config/foreign-file.ts'
 import { CliFailure } from '../failure.ts'
+
+const longestBytes = 1024 * 1024
+/** Each more multiplies the ways in which a path can be tried. */
+const mostStars = 2
 
 export const ignoreFileNames = ['.berthignore', '.gitignore'] as const
 type FileName = (typeof ignoreFileNames)[number]
@@ -89,8 +94,12 @@ function inside({ name, lines }: RuleFile, folder: string): RuleFile {
 
 function readRuleFiles(top: string, folder: string): RuleFile[] {
   return ignoreFileNames.flatMap((name) => {
-    const text = readIfThere(join(top, folder, name))
-    return text === null ? [] : [toRuleFile(name, folder, text.replace(/^\uFEFF/, '').split(/\r?\n/))]
+    const path = join(top, folder, name)
+    const found = readForeignFile(path, longestBytes)
+    if (found === null) return []
+    const lines = found.text.replace(/^\uFEFF/, '').split(/\r?\n/)
+    refuseSlow(path, lines)
+    return [toRuleFile(name, folder, lines)]
   })
 }
 
@@ -98,12 +107,11 @@ function toRuleFile(name: FileName, folder: string, lines: string[]): RuleFile {
   return { name, folder, lines, rules: ignore({ ignorecase: false }).add(lines) }
 }
 
-function readIfThere(path: string): string | null {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException
-    if (['ENOENT', 'ENOTDIR', 'EISDIR'].includes(code)) return null
-    throw new CliFailure(`${basename(path)} cannot be read (${code})`, { hint: path })
-  }
+/** Whoever made the folder wrote them: no pattern may keep us busy for hours. */
+function refuseSlow(path: string, lines: readonly string[]): void {
+  const slow = lines.findIndex((line) => !line.startsWith('#') && line.split('**').length - 1 > mostStars)
+  if (slow === -1) return
+  throw new CliFailure(`${path}:${slow + 1} has more than ${mostStars} ** in one pattern`, {
+    hint: 'write it as several patterns',
+  })
 }

@@ -5,20 +5,29 @@ import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { CliFailure, usageFailure } from '../failure.ts'
+import { CliFailure, exitCodes, usageFailure } from '../failure.ts'
 import type { Cli } from '../session.ts'
+
+const endings = ['SIGHUP', 'SIGTERM'] as const
 
 /** The text as it was saved. Throws where there is no terminal, and when the editor fails. */
 export async function editText({ env, out }: Cli, text: string, name: string): Promise<string> {
   if (!out.canAsk) throw usageFailure('an editor needs a terminal', 'berth env import NAME - reads a pipe')
   const folder = mkdtempSync(join(env.XDG_RUNTIME_DIR || tmpdir(), 'berth-edit-'))
   const path = join(folder, name)
+  const remove = () => rmSync(folder, { recursive: true, force: true })
+  const leave = () => process.exit(exitCodes.interrupted)
+  // However this process ends: what is in there is nobody else's to find.
+  process.once('exit', remove)
+  for (const signal of endings) process.once(signal, leave)
   try {
     writeFileSync(path, text, { mode: 0o600 })
     await runEditor(env.VISUAL || env.EDITOR || 'vi', path)
     return readFileSync(path, 'utf8')
   } finally {
-    rmSync(folder, { recursive: true, force: true })
+    remove()
+    process.off('exit', remove)
+    for (const signal of endings) process.off(signal, leave)
   }
 }
 

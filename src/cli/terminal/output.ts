@@ -79,13 +79,13 @@ export function openOutput({ stdin, stdout, stderr, env, isJson }: OutputOptions
   }
 }
 
-/** FORCE_COLOR says it last, as it does to node and to the prompts. */
 /** Control characters above ASCII, which JSON may hold as they are, are written as `\u009b`. */
 function toJson(value: unknown): string {
   const escaped = (letter: string) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`
   return JSON.stringify(value).replace(/[\u007f-\u009f]/g, escaped)
 }
 
+/** FORCE_COLOR says it last, as it does to node and to the prompts. */
 export function wantsColour(stream: NodeJS.WriteStream, env: NodeJS.ProcessEnv): boolean {
   const { FORCE_COLOR: forced } = env
   if (forced !== undefined) return forced !== '0' && forced !== 'false'

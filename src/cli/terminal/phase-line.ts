@@ -24,7 +24,7 @@ const colours: Record<string, 'green' | 'red'> = { '✔': 'green', '✘': 'red' 
 /** ` ✔ building     14 steps, 11 cached                       8.4s` */
 export function phaseLine(screen: Screen, { mark, name, detail = '', durationMs }: PhaseLine): string {
   const sign = screen.tint(colours[mark] ?? 'cyan', mark)
-  const heading = screen.tint('bold', name.padEnd(nameColumns))
+  const heading = screen.tint('bold', plain(name).padEnd(nameColumns))
   const clock = durationMs === null ? '' : duration(durationMs)
   if (!screen.isLive) return ` ${sign} ${heading}${spaced(plain(detail))}${clock}`.trimEnd()
   const room = columns(screen) - 3 - nameColumns - clockColumns
@@ -52,7 +52,7 @@ export function paragraph(text: string, indent: string, room: number): string[] 
 
 /** `   undo: berth rollback shop`, something to be copied: it is never cut. */
 export function nextStep(screen: Screen, label: string, command: string): string {
-  return `   ${screen.tint('dim', `${label}:`)} ${command}`
+  return `   ${screen.tint('dim', `${label}:`)} ${plain(command)}`
 }
 
 /** The last column stays free: some terminals wrap when it is written. */

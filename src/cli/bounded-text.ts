@@ -1,0 +1,19 @@
+// The text of an answer, and no more of it than anybody means: a server may send gigabytes, by few bytes.
+import type { ReadableStream } from 'node:stream/web'
+import { CliFailure } from './failure.ts'
+
+const bytesPerMib = 1024 * 1024
+
+/** Throws CliFailure beyond the limit, and what the connection throws. */
+export async function readText(response: Response, limitMib: number): Promise<string> {
+  const parts: Uint8Array[] = []
+  let sizeBytes = 0
+  for await (const part of (response.body ?? []) as ReadableStream<Uint8Array>) {
+    sizeBytes += part.length
+    if (sizeBytes > limitMib * bytesPerMib) {
+      throw new CliFailure(`the server answers with more than ${limitMib} MiB`)
+    }
+    parts.push(part)
+  }
+  return Buffer.concat(parts).toString('utf8')
+}

@@ -1,0 +1,39 @@
+// A lock between processes of one person: a file that only one of them can make.
+import { closeSync, mkdirSync, openSync, rmSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { CliFailure } from '../failure.ts'
+
+const pauseMs = 20
+const patienceMs = 10_000
+/** What it guards takes milliseconds: one this old was left behind by a process that is gone. */
+const staleMs = 5000
+
+/** Throws CliFailure when it cannot be had within 10 s, and what the work throws. */
+export async function withLock<T>(path: string, work: () => T): Promise<T> {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  for (const end = Date.now() + patienceMs; !tryLock(path); await delay(pauseMs)) {
+    if (Date.now() > end) throw new CliFailure(`${path} is in the way`, { hint: 'take it away' })
+    if (isStale(path)) rmSync(path, { force: true })
+  }
+  try {
+    return work()
+  } finally {
+    rmSync(path, { force: true })
+  }
+}
+
+function tryLock(path: string): boolean {
+  try {
+    closeSync(openSync(path, 'wx', 0o600))
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw new CliFailure(`cannot write ${path}: ${(error as Error).message}`)
+  }
+}
+
+function isStale(path: string): boolean {
+  const found = statSync(path, { throwIfNoEntry: false })
+  return found !== undefined && Date.now() - found.mtimeMs > staleMs
+}
