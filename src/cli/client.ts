@@ -84,19 +84,32 @@ export function createClient({ url, token, signal, onAnswer }: ClientOptions): C
         ? {}
         : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }
     const response = await open(method, path, { ...options, ...sent })
-    const text = await readText(response, longestMib.answer).catch((error: unknown) => {
-      if (error instanceof CliFailure) throw error
-      throw signal.aborted ? interruption() : brokenOff(url)
-    })
-    if (text === '') return undefined as T
-    try {
-      return JSON.parse(text)
-    } catch {
-      throw stranger(url, response.status)
-    }
+    return readJson<T>(response, { url, signal })
   }
 
   return { url, open, call }
+}
+
+/** The JSON of an answer; undefined for an empty one. Throws CliFailure: exit 5 when it breaks off. */
+export async function readJson<T>(
+  response: Response,
+  { url, signal }: Pick<ClientOptions, 'url' | 'signal'>,
+): Promise<T> {
+  const text = await readAnswer(response).catch((error: unknown) => {
+    if (error instanceof CliFailure) throw error
+    throw signal.aborted ? interruption() : brokenOff(url)
+  })
+  if (text === '') return undefined as T
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw stranger(url, response.status)
+  }
+}
+
+/** The text of an answer. Throws CliFailure above 64 MiB, and what the connection throws. */
+export function readAnswer(response: Response): Promise<string> {
+  return readText(response, longestMib.answer)
 }
 
 /** `/services/shop`: an id does as well. */

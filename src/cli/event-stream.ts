@@ -30,7 +30,7 @@ const firstPauseMs = 250
 const longestPauseMs = 5_000
 const patienceMs = 10 * 60_000
 /** A line of a log has 16 KiB at most. */
-const longestEventBytes = 1024 * 1024
+const longestEventChars = 1024 * 1024
 /** What no second try changes. */
 const finalExits: number[] = [exitCodes.notFound, exitCodes.refused]
 
@@ -108,8 +108,15 @@ async function* readUntilLoss(following: Following, connection: Connection) {
   }
 }
 
-/** The data of an event. Throws CliFailure when it is not JSON. */
-export function parseEvent<T>(data: string): T {
+/** What an event tells: an object that has these texts. Throws CliFailure for anything else. */
+export function parseEvent<T extends object>(data: string, texts: (keyof T & string)[]): T {
+  const told = parseJson(data)
+  const fields = Object(told) as Record<string, unknown>
+  if (texts.every((name) => typeof fields[name] === 'string')) return told as T
+  throw noBerth(`an event without ${texts.join(', ')}`)
+}
+
+function parseJson(data: string): unknown {
   try {
     return JSON.parse(data)
   } catch {
@@ -125,15 +132,13 @@ function noBerth(what: string): CliFailure {
 
 async function* eventsOf({ response, silence }: Connection): AsyncGenerator<StreamEvent> {
   let events: EventSourceMessage[] = []
-  let unfinishedBytes = 0
-  const onEvent = (event: EventSourceMessage) => {
-    unfinishedBytes = 0
-    events.push(event)
-  }
-  const onComment = () => {
-    unfinishedBytes = 0
-  }
-  const parser = createParser({ onEvent, onComment })
+  const parser = createParser({
+    onEvent: (event) => void events.push(event),
+    onError: ({ type }) => {
+      if (type === 'max-buffer-size-exceeded') throw noBerth('an event without an end')
+    },
+    maxBufferSize: longestEventChars,
+  })
   const decoder = new TextDecoder()
   const watch = () => setTimeout(() => silence.abort(), silenceMs)
   let watchdog = watch()
@@ -141,11 +146,9 @@ async function* eventsOf({ response, silence }: Connection): AsyncGenerator<Stre
     for await (const bytes of response.body ?? []) {
       // Who reads slowly is no silence.
       clearTimeout(watchdog)
-      unfinishedBytes += bytes.length
       parser.feed(decoder.decode(bytes, { stream: true }))
       const found = events
       events = []
-      if (unfinishedBytes > longestEventBytes) throw noBerth('an event without an end')
       for (const { id, event, data } of found) yield { id: id ?? null, event: event ?? 'message', data }
       watchdog = watch()
     }

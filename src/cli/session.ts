@@ -36,7 +36,7 @@ export function openSession({ flags, env, signal }: SessionOptions): Cli {
   let client: Client | null = null
   let serverVersion: string | undefined
   const server = () => {
-    choice ??= chooseServer({ flags, env, project: findProject(), config: readConfig(env) })
+    choice ??= chooseServer({ flags, env, findProject, config: readConfig(env) })
     return choice
   }
   const onAnswer = (headers: Headers) => {

@@ -81,7 +81,7 @@ test('an ignore file that is a device, or would take hours, is refused by its na
 
   for (const [cwd, words] of [
     [device, /\.berthignore is no regular file/],
-    [slow, /\.gitignore:2 has more than 2 \*\* in one pattern/],
+    [slow, /\.gitignore:2 has more than 4 \*\* in one pattern/],
   ] as const) {
     writeFileSync(join(cwd, 'index.html'), 'page')
     const { code, stderr } = await runBerth(t, ['up', 'shop', '--yes'], { env, cwd })

@@ -1,14 +1,17 @@
 // `berth api`: any call of the API, for what has no command, and for scripts.
 import type { Readable } from 'node:stream'
 import type { Command } from 'commander'
-import { brokenOff, type Query } from '../client.ts'
+import { brokenOff, type Query, readAnswer } from '../client.ts'
 import type { Runner } from '../command.ts'
 import { examples } from '../examples.ts'
-import { usageFailure } from '../failure.ts'
+import { CliFailure, usageFailure } from '../failure.ts'
 import { collect } from '../service/setting-flags.ts'
 import type { Cli } from '../session.ts'
 import { plain } from '../terminal/output.ts'
 import { openFileOrInput } from '../terminal/standard-input.ts'
+
+/** As much of a stream is held until its line is whole. */
+const longestLineChars = 1024 * 1024
 
 interface ApiOptions {
   field?: string[]
@@ -52,7 +55,7 @@ async function callApi(cli: Cli, givenMethod: string, givenPath: string, options
     ...(options.input === undefined ? {} : await inputOf(options.input)),
   })
   await printAnswer(cli, response).catch((error: unknown) => {
-    throw cli.signal.aborted ? error : brokenOff(cli.client.url)
+    throw cli.signal.aborted || error instanceof CliFailure ? error : brokenOff(cli.client.url)
   })
 }
 
@@ -107,7 +110,7 @@ async function printAnswer({ out }: Cli, response: Response): Promise<void> {
   }
   const isStream = response.headers.get('content-type')?.includes('event-stream')
   if (isStream) return printLines(out, response.body)
-  for (const line of layOut(await response.text()).split('\n')) out.print(plain(line))
+  for (const line of layOut(await readAnswer(response)).split('\n')) out.print(plain(line))
 }
 
 async function printLines(out: Cli['out'], body: ReadableStream<Uint8Array>): Promise<void> {
@@ -115,6 +118,7 @@ async function printLines(out: Cli['out'], body: ReadableStream<Uint8Array>): Pr
   for await (const chunk of body.pipeThrough(new TextDecoderStream())) {
     const lines = (rest + chunk).split('\n')
     rest = lines.pop()!
+    if (rest.length > longestLineChars) throw new CliFailure('the server sends a line without an end')
     for (const line of lines) out.print(plain(line))
   }
 }

@@ -11,6 +11,7 @@ import {
   defaultUrl,
   findServer,
   isServerUrl,
+  type KnownServer,
   knownServer,
   parseServerUrl,
   readConfig,
@@ -56,21 +57,27 @@ export function addLoginCommands(program: Command, run: Runner): void {
 
 async function logIn(cli: Cli, address: string | undefined, options: { browser: boolean }): Promise<void> {
   const { env, flags, out } = cli
-  const { url, name } = chooseTarget(cli, readConfig(env), address)
+  const { url } = chooseTarget(cli, readConfig(env), address)
   const given = givenToken(flags, env)
   const token = given ?? (await approvedToken(cli, url, options.browser))
   const info = await verify(cli, url, token)
-  const { default: chosen } = await changeConfig(env, (config) => ({
-    default: config.default ?? name,
-    servers: { ...config.servers, [name]: { url, token } },
-  }))
-  const isFirst = chosen === name
+  const { name, isFirst } = await keepServer(cli, { url, token })
   if (out.isJson) return out.json({ server: name, url, version: info.version })
   sayDone(cli, `logged in to ${url}, called ${name} here`)
   if (url.startsWith('http:') && !isThisHost(url)) {
     out.say(` ${out.tint('yellow', '!')} without https whoever is between here and there can read the token`)
   }
   sayNext(cli, isFirst ? 'berth up' : `berth servers use ${name}   # else: --server ${name}`)
+}
+
+/** Under the name that is free for it now: others may have been kept since it was chosen. */
+async function keepServer(cli: Cli, server: KnownServer) {
+  let name = ''
+  const { default: chosen } = await changeConfig(cli.env, (config) => {
+    name = chooseTarget(cli, config, server.url).name
+    return { default: config.default ?? name, servers: { ...config.servers, [name]: server } }
+  })
+  return { name, isFirst: chosen === name }
 }
 
 /** The address that is meant, and the name it is to be kept under. */

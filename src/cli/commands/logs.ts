@@ -96,7 +96,7 @@ async function printLines(
 ): Promise<number> {
   let count = 0
   for await (const { data } of events) {
-    const line = parseEvent<LogEvent>(data)
+    const line = parseEvent<LogEvent>(data, ['ts', 'stream', 'line'])
     if (out.isJson) out.json(line)
     else out.print(shown(out, line, format))
     count += 1
@@ -109,7 +109,7 @@ function shown(out: Output, { ts, line, instance }: LogEvent, { time, isNumbered
   const text = out.isColoured ? coloured(line) : plain(line)
   const clock = time === 'short' ? localTime(ts) : plain(ts)
   const stamp = time === 'none' ? '' : `${out.paint('dim', clock)} `
-  const writer = isNumbered && instance !== undefined ? `${out.paint('cyan', plain(instance))} ` : ''
+  const writer = isNumbered && typeof instance === 'string' ? `${out.paint('cyan', plain(instance))} ` : ''
   return `${stamp}${writer}${text}`
 }
 

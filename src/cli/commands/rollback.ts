@@ -47,7 +47,7 @@ async function chooseFormer(cli: Cli, path: string): Promise<string> {
   return pick(cli, {
     message: 'Which deploy is to run again?',
     instead: `name one of them, such as ${former[0]!.id}`,
-    choices: former.map((deploy) => ({ value: deploy.id, label: labelOf(deploy), hint: deploy.id })),
+    choices: former.map((deploy) => ({ value: deploy.id, label: labelOf(deploy), hint: plain(deploy.id) })),
   })
 }
 

@@ -86,8 +86,8 @@ function factsOf({ instances, ...status }: ServiceStatus): string {
 async function statusLines(out: Output, name: string, status: ServiceStatus): Promise<string[]> {
   const { instances, desired_instances: desired, reason } = status
   const style = stateStyle(status.state)
-  const state = spoken(status.state)
-  const wanted = desired === instances.length ? '' : `, ${count(desired, 'instance')} wanted`
+  const state = plain(spoken(status.state))
+  const wanted = desired === instances.length ? '' : plain(`, ${count(desired, 'instance')} wanted`)
   const heading = `${out.paint('bold', plain(name))} is ${style ? out.paint(style, state) : state}${wanted}`
   return [
     heading,

@@ -11,7 +11,6 @@ const staleMs = 5000
 
 /** Throws CliFailure when it cannot be had within 10 s, and what the work throws. */
 export async function withLock<T>(path: string, work: () => T): Promise<T> {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   for (const end = Date.now() + patienceMs; !tryLock(path); await delay(pauseMs)) {
     if (Date.now() > end) throw new CliFailure(`${path} is in the way`, { hint: 'take it away' })
     if (isStale(path)) rmSync(path, { force: true })
@@ -25,6 +24,7 @@ export async function withLock<T>(path: string, work: () => T): Promise<T> {
 
 function tryLock(path: string): boolean {
   try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
     closeSync(openSync(path, 'wx', 0o600))
     return true
   } catch (error) {

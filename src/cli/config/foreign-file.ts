@@ -1,5 +1,5 @@
 // Small files that come with a folder somebody else may have made: read only where they are what they seem.
-import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, type Stats } from 'node:fs'
+import { closeSync, constants, fstatSync, lstatSync, openSync, readSync } from 'node:fs'
 import { CliFailure } from '../failure.ts'
 
 interface Found {
@@ -13,11 +13,12 @@ interface Found {
  * device, and beyond the limit: reading one could go on for ever.
  */
 export function readForeignFile(path: string, limitBytes: number): Found | null {
-  const seen = lookAt(path)
-  if (seen === null || seen.isDirectory()) return null
+  const seen = orFailure(path, () => lstatSync(path, { throwIfNoEntry: false }))
+  if (seen === undefined || seen.isDirectory()) return null
   if (!seen.isFile()) throw new CliFailure(`${path} is no regular file`, { hint: 'take it away' })
   // It may be another one by now: opened without following a link, and without waiting for a pipe.
-  const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+  const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
+  const file = orFailure(path, () => openSync(path, flags))
   try {
     const { size, uid } = fstatSync(file)
     if (size > limitBytes) throw new CliFailure(`${path} is larger than ${limitBytes / 1024} KiB`)
@@ -28,12 +29,10 @@ export function readForeignFile(path: string, limitBytes: number): Found | null 
   }
 }
 
-function lookAt(path: string): Stats | null {
+function orFailure<T>(path: string, look: () => T): T {
   try {
-    return lstatSync(path)
+    return look()
   } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException
-    if (code === 'ENOENT' || code === 'ENOTDIR') return null
     throw new CliFailure(`cannot read ${path}: ${(error as Error).message}`)
   }
 }

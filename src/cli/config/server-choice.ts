@@ -21,14 +21,16 @@ export interface ServerChoice {
 interface Sources {
   flags: ServerFlags
   env: NodeJS.ProcessEnv
-  project: Project | null
+  /** Asked only when neither a flag nor the environment says which. */
+  findProject: () => Project | null
   config: Config
 }
 
-export function chooseServer({ flags, env, project, config }: Sources): ServerChoice {
+export function chooseServer({ flags, env, findProject, config }: Sources): ServerChoice {
   const token = givenToken(flags, env)
   const named = flags.server ?? (env.BERTH_SERVER || undefined)
   if (named !== undefined) return withToken(lookUp(config, named), token)
+  const project = findProject()
   if (project?.server) return withToken(lookUpKnown(config, project, project.server), token)
   if (config.default !== undefined) return withToken(lookUp(config, config.default), token)
   return withToken(lookUp(config, defaultUrl), token)

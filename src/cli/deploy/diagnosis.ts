@@ -50,7 +50,7 @@ async function readLog(cli: Cli, deployId: string): Promise<Omit<Diagnosis, 'pha
   const all: string[] = []
   let failed: Step | null = null
   for await (const { data } of followEvents(cli, `${deployPath(deployId)}/logs`, { untilNow: true })) {
-    const { stream, line } = parseEvent<LogLine>(data)
+    const { stream, line } = parseEvent<LogLine>(data, ['ts', 'stream', 'line'])
     keep(all, line)
     const [, number, text] = /^#(\d+) (.*)$/.exec(line) ?? []
     if (number === undefined || text === undefined) {

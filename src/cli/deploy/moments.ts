@@ -90,7 +90,7 @@ type Keep = (moment: Moment) => void
 async function followLog(cli: Cli, deployId: string, keep: Keep, signal: AbortSignal): Promise<void> {
   const query = { follow: true }
   for await (const { data } of followEvents(cli, `${deployPath(deployId)}/logs`, { query, signal })) {
-    const line = parseEvent<LogLine>(data)
+    const line = parseEvent<LogLine>(data, ['ts', 'stream', 'line'])
     keep({ at: line.ts, line })
   }
 }
@@ -99,7 +99,7 @@ async function followLog(cli: Cli, deployId: string, keep: Keep, signal: AbortSi
 async function followStates(cli: Cli, deployId: string, keep: Keep, signal: AbortSignal): Promise<void> {
   let seen = 0
   for await (const { event, data } of followEvents(cli, '/events', { signal, quiet: true })) {
-    if (event === 'change' && parseEvent<{ id: string }>(data).id !== deployId) continue
+    if (event === 'change' && parseEvent<{ id: string }>(data, ['id']).id !== deployId) continue
     const states = await throughLosses(signal, () => statesOf(cli, deployId))
     for (const state of states.slice(seen)) keep({ at: state.at, state })
     seen = states.length

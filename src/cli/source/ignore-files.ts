@@ -8,7 +8,7 @@ import { CliFailure } from '../failure.ts'
 
 const longestBytes = 1024 * 1024
 /** Each more multiplies the ways in which a path can be tried. */
-const mostStars = 2
+const mostStars = 4
 
 export const ignoreFileNames = ['.berthignore', '.gitignore'] as const
 type FileName = (typeof ignoreFileNames)[number]

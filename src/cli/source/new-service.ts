@@ -5,6 +5,7 @@ import type { Service } from '../../http/schemas/service.ts'
 import { CliFailure, interruption, usageFailure } from '../failure.ts'
 import { spoken } from '../service/words.ts'
 import type { Cli } from '../session.ts'
+import { plain } from '../terminal/output.ts'
 import { phaseLine } from '../terminal/phase-line.ts'
 import { confirm } from '../terminal/prompts.ts'
 import type { Source } from './source-entries.ts'
@@ -61,7 +62,7 @@ function unknownKind({ folder }: Source): CliFailure {
 /** Asks where somebody can be asked; elsewhere what is done is only said. */
 export async function approve(cli: Cli, name: string, { type, reason }: Guess): Promise<void> {
   if (!cli.out.canAsk) return
-  const message = `Create ${name}, a ${spoken(type)}, ${reason}?`
+  const message = plain(`Create ${name}, a ${spoken(type)}, ${reason}?`)
   if (await confirm(cli, { message, instead: '--yes creates it' }, true)) return
   throw interruption('nothing was created', 'another name: berth up NAME; another type: --type TYPE')
 }

@@ -3,7 +3,7 @@
 import type { FileHandle } from 'node:fs/promises'
 import { Transform } from 'node:stream'
 import type { Deploy } from '../../http/schemas/deploy.ts'
-import { servicePath } from '../client.ts'
+import { readJson, servicePath } from '../client.ts'
 import { CliFailure, exitCodes, interruption } from '../failure.ts'
 import type { Cli } from '../session.ts'
 import { size } from '../terminal/quantities.ts'
@@ -34,7 +34,7 @@ export async function uploadSource(
         headers: { 'content-type': 'application/gzip', 'content-length': String(sizeBytes) },
         query: clearCache ? { clear_cache: true } : {},
       })
-      return (await response.json()) as Deploy
+      return await readJson<Deploy>(response, { url: client.url, signal })
     } catch (error) {
       const isWhole = sent.bytes() >= sizeBytes
       if (signal.aborted && !isWhole) throw interruption('interrupted: nothing was deployed')

@@ -1,0 +1,163 @@
+// What the command line makes of a server that speaks as no Berth server does, and of files it may not read:
+// a clear word and an exit code, never a stack, a full memory or a moved cursor.
+import assert from 'node:assert/strict'
+import { chmodSync, writeFileSync } from 'node:fs'
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { readForeignFile } from '../../src/cli/config/foreign-file.ts'
+import { answeringServer } from '../support/answering-server.ts'
+import { berthEnv, runBerth } from '../support/berth.ts'
+import { temporaryDirectory } from '../support/directory.ts'
+import { openTerminal } from '../support/pty.ts'
+import { writeTree } from '../support/write-tree.ts'
+
+const introducer = '\u001b'
+const mebibyte = 1024 * 1024
+const nobody = 65_534
+/** A flood ends after all, so that a test which drowns in it does too. */
+const floodBytes = 100 * mebibyte
+const events = { 'content-type': 'text/event-stream' }
+
+test('an event that is JSON and no line of a log is what it is', async (t) => {
+  for (const data of ['null', '5', '{}', '{"ts":1,"stream":"stdout","line":"x"}']) {
+    const body = `event: log\ndata: ${data}\n\n`
+    const { url } = await answeringServer(t, () => ({ body, headers: events }))
+
+    const { code, stderr } = await runBerth(t, ['logs', '--deploy', 'dep-1'], { env: { BERTH_SERVER: url } })
+
+    assert.equal(code, 1, data)
+    assert.match(stderr, /✘ the server sends an event without ts, stream, line, as no Berth server does/)
+  }
+})
+
+test('an event that goes on and on is cut off, whatever comments are in between', async (t) => {
+  const { env, sentBytes } = await flood(t, events, `data: ${'x'.repeat(50_000)}\n:\n`)
+
+  const { code, stderr } = await runBerth(t, ['logs', '--deploy', 'dep-1'], { env })
+
+  assert.equal(code, 1)
+  assert.match(stderr, /✘ the server sends an event without an end/)
+  assert.ok(sentBytes() < floodBytes / 2, String(sentBytes()))
+})
+
+test('an upload is not answered with more than fits', async (t) => {
+  const folder = temporaryDirectory(t)
+  writeTree(folder, { 'index.html': 'page' })
+  const { env } = await flood(t, {}, ' '.repeat(mebibyte), ({ method }) => method === 'POST')
+
+  const { code, stderr } = await runBerth(t, ['up', 'shop', folder], { env })
+
+  assert.equal(code, 1)
+  assert.match(stderr, /✘ the server answers with more than 64 MiB/)
+})
+
+test('a call at a terminal ends where an answer or a line of it has no end', async (t) => {
+  const { env: blank } = await flood(t, {}, ' '.repeat(mebibyte))
+  const { env: stream } = await flood(t, events, 'x'.repeat(50_000))
+  const look = async (env: Record<string, string>) => {
+    const terminal = openTerminal(t, ['api', 'GET', '/events'], { env })
+    return [await terminal.ended(), terminal.screen().join('\n')] as const
+  }
+
+  const [first, second] = [await look(blank), await look(stream)]
+
+  assert.deepEqual([first[0], second[0]], [1, 1])
+  assert.match(first[1], /the server answers with more than 64 MiB/)
+  assert.match(second[1], /the server sends a line without an end/)
+})
+
+test('a status cannot move the cursor, by a state or by a number that is none', async (t) => {
+  const evil = `a${introducer}[2Jb`
+  const body = { service_id: 'svc-1', state: evil, desired_instances: evil, reason: null, instances: [] }
+  const { url } = await answeringServer(t, () => ({ body }))
+
+  const { stdout } = await runBerth(t, ['status', 'shop'], { env: { BERTH_SERVER: url } })
+
+  assert.equal(stdout, 'shop is ab, ab instances wanted\n')
+})
+
+test('a value goes through a pipe as it is, and cannot reach the clipboard at a terminal', async (t) => {
+  const value = `a${introducer}]52;c;aGk=\u0007b`
+  const { url } = await answeringServer(t, () => ({ body: [{ key: 'EVIL', value }] }))
+  const env = { BERTH_SERVER: url }
+
+  const piped = await runBerth(t, ['env', 'shop', '--show'], { env })
+  const terminal = openTerminal(t, ['env', 'shop', '--show'], { env })
+  await terminal.ended()
+
+  assert.equal(piped.stdout, `EVIL='${value}'\n`)
+  assert.ok(terminal.screen().includes("EVIL='ab'"), terminal.written)
+  assert.ok(!terminal.written.includes(`${introducer}]52`))
+})
+
+test('a redirect to an address that is a command in a shell is no command to be copied', async (t) => {
+  const location = 'http://h;id|sh/'
+  const { url } = await answeringServer(t, () => ({ status: 302, headers: { location } }))
+
+  const { code, stderr } = await runBerth(t, ['services'], { env: { BERTH_SERVER: url } })
+
+  assert.equal(code, 1)
+  assert.match(stderr, /sends us on to/)
+  assert.ok(!stderr.includes('berth login'), stderr)
+})
+
+test('logins at the same time that name no server keep every address', async (t) => {
+  const env = { ...berthEnv(t, {}), BERTH_TOKEN: 'bth_x' } as Record<string, string>
+  const answer = () => ({ body: { version: '0.0.0' } })
+  const servers = await Promise.all([1, 2, 3, 4].map(() => answeringServer(t, answer)))
+
+  await Promise.all(servers.map(({ url }) => runBerth(t, ['login', url], { env })))
+
+  const { stdout } = await runBerth(t, ['servers', '--json'], { env })
+  const kept: { url: string }[] = JSON.parse(stdout)
+  assert.deepEqual(kept.map(({ url }) => url).sort(), servers.map(({ url }) => url).sort())
+})
+
+test('a file of somebody else that cannot be read is a failure and no bug', (t) => {
+  const folder = temporaryDirectory(t)
+  const path = join(folder, 'berth.json')
+  writeFileSync(path, '{}')
+  chmodSync(folder, 0o755)
+  chmodSync(path, 0o000)
+
+  // Root would read it all the same.
+  const isRoot = process.getuid?.() === 0
+  if (isRoot) process.seteuid!(nobody)
+  try {
+    assert.throws(() => readForeignFile(path, 64), { name: 'CliFailure', message: /cannot read .*EACCES/ })
+  } finally {
+    if (isRoot) process.seteuid!(0)
+  }
+})
+
+/** A server that sends the same again and again; to what is not meant by `isMeant` it answers in brief. */
+async function flood(
+  t: TestContext,
+  headers: Record<string, string>,
+  part: string,
+  isMeant: (asked: IncomingMessage) => boolean = () => true,
+) {
+  let sentBytes = 0
+  const server = createServer((request, response) => {
+    request.resume()
+    if (!isMeant(request)) return void response.end('{}')
+    response.writeHead(200, headers)
+    const sendMore = () => {
+      for (let hasRoom = true; hasRoom && sentBytes < floodBytes; sentBytes += part.length) {
+        hasRoom = response.write(part)
+      }
+      if (sentBytes >= floodBytes) response.end()
+    }
+    response.on('drain', sendMore)
+    sendMore()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  const { port } = server.address() as AddressInfo
+  return { env: { BERTH_SERVER: `http://127.0.0.1:${port}` }, sentBytes: () => sentBytes }
+}
