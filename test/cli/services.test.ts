@@ -113,7 +113,7 @@ describe('services without a deploy', { concurrency: 4 }, () => {
     const suspended = await berth(t, 'suspend', name)
     const resumed = await berth(t, 'resume', name)
 
-    assert.equal(scaled.stderr, ` ✔ ${name} runs 3 instances\n   undo: berth scale ${name} 1\n`)
+    assert.equal(scaled.stderr, ` ✔ ${name} is to run 3 instances\n   undo: berth scale ${name} 1\n`)
     assert.match(suspended.stderr, new RegExp(`undo: berth resume ${name}\n$`))
     assert.equal(resumed.stderr, ` ✔ ${name} is resumed\n`)
   })

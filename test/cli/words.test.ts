@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { parseEnv } from 'node:util'
 import fc from 'fast-check'
 import { isNewer } from '../../src/cli/config/update-notice.ts'
-import { toEnvLine } from '../../src/cli/service/env-file.ts'
+import { parseEnvFile, toEnvLine } from '../../src/cli/service/env-file.ts'
 import { age, span } from '../../src/cli/terminal/ages.ts'
 import { coloured, openOutput, plain } from '../../src/cli/terminal/output.ts'
 import { type Column, tableLines } from '../../src/cli/terminal/table.ts'
@@ -95,4 +95,26 @@ test('a version is newer by its numbers', () => {
   }
   assert.equal(isNewer('0.1.0', '0.1.0'), false)
   assert.equal(isNewer('unknown', '0.1.0'), false)
+})
+
+test('a file of variables is read whole, or refused by the line that is none', () => {
+  const text = "# one\n\nA=1\r\nexport B = two words # said\nC=\"over\ntwo lines\"\nD=\n  E='x'\nF=it's\n"
+  assert.deepEqual(
+    parseEnvFile(text).map(({ key, value }) => [key, value]),
+    [
+      ['A', '1'],
+      ['B', 'two words'],
+      ['C', 'over\ntwo lines'],
+      ['D', ''],
+      ['E', 'x'],
+      ['F', "it's"],
+    ],
+  )
+  for (const [broken, line] of [
+    ['A=1\nBAD LINE\n', 2],
+    ['A="x\ny"\n=nothing', 3],
+    ['just words', 1],
+  ] as const) {
+    assert.throws(() => parseEnvFile(broken), { message: `line ${line} is no variable` })
+  }
 })

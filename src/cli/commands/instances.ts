@@ -51,7 +51,8 @@ async function scale(cli: Cli, name: string, instances: number): Promise<void> {
   const former = await client.call<Service>('GET', path)
   const service = await client.call<Service>('POST', `${path}/scale`, { body: { instances } })
   if (out.isJson) return out.json(service)
-  sayDone(cli, `${service.name} runs ${count(instances, 'instance')}`)
+  const when = service.suspended ? ' when it is resumed' : ''
+  sayDone(cli, `${service.name} is to run ${count(instances, 'instance')}${when}`)
   if (former.instances !== instances) sayUndo(cli, `berth scale ${service.name} ${former.instances}`)
 }
 
@@ -60,6 +61,6 @@ async function setSuspended(cli: Cli, name: string, isSuspended: boolean): Promi
   const verb = isSuspended ? 'suspend' : 'resume'
   const service = await client.call<Service>('POST', `${servicePath(name)}/${verb}`)
   if (out.isJson) return out.json(service)
-  sayDone(cli, `${service.name} is ${isSuspended ? 'suspended: nothing of it runs' : 'resumed'}`)
+  sayDone(cli, `${service.name} is ${isSuspended ? 'suspended: its instances stop' : 'resumed'}`)
   if (isSuspended) sayUndo(cli, `berth resume ${service.name}`)
 }

@@ -52,8 +52,10 @@ async function chooseFormer(cli: Cli, path: string): Promise<string> {
 }
 
 /** `3h ago  4f2a9c1  Mend the cart` */
-function labelOf({ created_at, commit_sha, commit_message, source, trigger }: Deploy): string {
+function labelOf({ id, created_at, commit_sha, commit_message, source, trigger }: Deploy): string {
   const [subject = ''] = (commit_message ?? '').split('\n')
-  const what = commit_sha ? `${commit_sha.slice(0, 7)}  ${subject}` : (source.image ?? trigger)
+  const what = commit_sha
+    ? `${commit_sha.slice(0, 7)}  ${subject}`
+    : (source.image ?? `${trigger} …${id.slice(-6)}`)
   return plain(`${age(created_at).padEnd(12)}  ${what}`).trimEnd()
 }

@@ -2,11 +2,27 @@
 // Mind: that form has no escapes: a value with every kind of quotes cannot be written in it.
 import { parseEnv } from 'node:util'
 import type { EnvVar } from '../../http/schemas/env.ts'
+import { usageFailure } from '../failure.ts'
 
-/** The variables of such a file, each key once. */
+/** The variables of such a file, each key once. Throws (usage) for a line that is none of them. */
 export function parseEnvFile(text: string): EnvVar[] {
+  refuseOther(text)
   const parsed = Object.entries(parseEnv(text))
   return parsed.map(([key, value]) => ({ key, value: value ?? '' }))
+}
+
+/** A variable, whose quoted value may go over several lines; a comment; or nothing. */
+const known =
+  /[ \t]*(?:(?:export[ \t]+)?[\w.-]+[ \t]*=[ \t]*(?:'[^']*'|"[^"]*"|`[^`]*`|)[^\n]*|#[^\n]*|\r?)(?:\n|$)/y
+
+// Node leaves out what it does not understand, and says nothing.
+function refuseOther(text: string): void {
+  for (let at = 0; at < text.length; at = known.lastIndex) {
+    known.lastIndex = at
+    if (known.test(text)) continue
+    const line = text.slice(0, at).split('\n').length
+    throw usageFailure(`line ${line} is no variable`, 'a line is KEY=value, or begins with #')
+  }
 }
 
 /** A line that reads back as exactly this value, whatever stands around it; null when there is none. */
