@@ -1,6 +1,6 @@
 // Who may ask by showing a secret: rows that are found by the SHA-256 of theirs, and by their id.
 // Mind: the secret itself is never kept, and a lookup needs it: no list leads to it.
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Store } from './store.ts'
 
 export interface BearerRow {
@@ -62,9 +62,9 @@ export function openBearers<Row extends BearerRow>(store: Store, name: string) {
   }
 }
 
-/** What is kept of a secret: 256 random bits need no slow hash. */
+/** What is kept of a secret: 256 random bits need no slow hash. In one call: every request needs one. */
 export function hashSecret(secret: string): string {
-  return createHash('sha256').update(secret).digest('hex')
+  return hash('sha256', secret, 'hex')
 }
 
 export type Bearers<Row extends BearerRow> = ReturnType<typeof openBearers<Row>>

@@ -4,7 +4,7 @@ import type { Caller } from '../account/callers.ts'
 import { Failure } from '../errors.ts'
 import type { HttpContext } from './context.ts'
 import { sessionSecretsOf } from './cookies.ts'
-import { checkSameOrigin, isOfBrowser, originOf } from './origin.ts'
+import { checkSameOrigin, hostOf, isOfBrowser, originOf } from './origin.ts'
 import type { Route } from './route.ts'
 import type { Request } from './server.ts'
 
@@ -57,7 +57,7 @@ export function guardSignIn(context: HttpContext, request: Request): void {
 
 /** Refuses a Host that is not this server's, or any web page could speak to it (DNS rebinding). */
 export function checkHost(context: HttpContext, request: Request): void {
-  if (context.allowedHosts(originOf(context, request).host)) return
+  if (context.allowedHosts(hostOf(context, request))) return
   throw new Failure(
     'invalid_request',
     'this server does not answer for the host of this request',

@@ -71,8 +71,19 @@ function decide(parts: DispatchParts, visit: Visit): unknown {
   const asked = askedOf(route, query)
   const keyScope = route.isRepeatable === false ? undefined : keyScopeOf(request, caller)
   const lastEventId = lastEventIdOf(request)
-  const known = { context, caller, request, streams, log, requestId }
-  const call = { ...known, params, query: asked, eventId: undefined, lastEventId }
+  const call: Call = {
+    context,
+    caller,
+    request,
+    streams,
+    log,
+    requestId,
+    params,
+    query: asked,
+    body: undefined,
+    eventId: undefined,
+    lastEventId,
+  }
   return perform(parts, route, request, call, keyScope)
 }
 
@@ -100,10 +111,11 @@ function perform(
   parts: DispatchParts,
   route: Route,
   request: Request,
-  call: Omit<Call, 'body'>,
+  call: Call,
   keyScope: string | undefined,
 ): unknown {
   const schema = route.body ?? (route.method === 'POST' ? nothing : undefined)
+  if (!schema && !route.upload) return route.handler(call)
   const run = (sent: Buffer | number | null, toBody: () => unknown) => {
     const act = (eventId?: string) => route.handler({ ...call, eventId, body: toBody() })
     if (keyScope === undefined) return act()
@@ -113,11 +125,10 @@ function perform(
     const upload = uploadOf(route.upload, request, () => refuseEnded(call.context, call.caller))
     return run(upload.announcedBytes, () => upload)
   }
-  if (!schema) return route.handler({ ...call, body: undefined })
   const handle = (bytes: Buffer) => {
     refuseEnded(call.context, call.caller)
     const sent = route.isPage ? parseForm(request, bytes) : parseBody(request, bytes)
-    return run(bytes, () => validate(schema, sent))
+    return run(bytes, () => validate(schema!, sent))
   }
   const bytes = request.readBody(route.bodyLimitBytes ?? defaultBodyLimitBytes)
   return bytes instanceof Promise ? bytes.then(handle) : handle(bytes)

@@ -15,8 +15,13 @@ type Trust = Pick<HttpContext, 'isTrustedProxy'>
 
 export function originOf(context: Trust, request: Asked): Origin {
   const proto = forwarded(context, request, 'x-forwarded-proto')
-  const host = forwarded(context, request, 'x-forwarded-host') ?? request.headers.get('host') ?? ''
-  return { scheme: proto?.toLowerCase() === 'https' ? 'https' : 'http', host: host.toLowerCase() }
+  const scheme = proto?.toLowerCase() === 'https' ? 'https' : 'http'
+  return { scheme, host: hostOf(context, request).toLowerCase() }
+}
+
+/** The host as it was written: each request is asked for it. */
+export function hostOf(context: Trust, request: Asked): string {
+  return forwarded(context, request, 'x-forwarded-host') ?? request.headers.get('host') ?? ''
 }
 
 /** The port of the address, also when it shows none. */
@@ -53,7 +58,7 @@ export function checkSameOrigin(context: Trust, request: Asked): void {
 
 /** What the proxy nearest to us said. */
 function forwarded(context: Trust, request: Asked, name: string): string | undefined {
-  return forwardedAll(context, request, name).at(-1)
+  return request.headers.has(name) ? forwardedAll(context, request, name).at(-1) : undefined
 }
 
 function forwardedAll(context: Trust, request: Asked, name: string): string[] {
