@@ -1,7 +1,7 @@
 // A terminal that asks to be connected: pending until the administrator answers, and not for long (section 3
 // of the API document, Terminal login request).
 // Mind: no secret is in here. The terminal's own is a hash; the token waits in memory, by this actor's id.
-import { assign, type SnapshotFrom, setup } from 'xstate'
+import { type SnapshotFrom, setup } from 'xstate'
 import { type SlotInput, type SlotOutput, slot } from './slot.ts'
 
 export const version = 1
@@ -23,10 +23,6 @@ export interface TerminalLoginInput {
   expiresAt: string
 }
 
-interface TerminalLoginContext extends TerminalLoginInput {
-  tokenId: string | null
-}
-
 export type TerminalLoginEvent =
   | { type: 'approve'; at: string; by: string }
   | { type: 'deny'; at: string; by: string }
@@ -41,15 +37,15 @@ interface ExpiryInput extends SlotInput {
 }
 
 const login = setup({
-  types: {} as { context: TerminalLoginContext; input: TerminalLoginInput; events: TerminalLoginEvent },
+  types: {} as { context: TerminalLoginInput; input: TerminalLoginInput; events: TerminalLoginEvent },
   actors: {
     awaitExpiry: slot<ExpiryInput, SlotOutput>(),
-    issueToken: slot<SlotInput & { name: string }, SlotOutput & { tokenId: string }>(),
+    issueToken: slot<SlotInput & { name: string }, SlotOutput>(),
     revokeToken: slot<SlotInput, SlotOutput>(),
   },
 })
 
-const expiryOf = ({ context: { id, bootId, expiresAt } }: { context: TerminalLoginContext }) => ({
+const expiryOf = ({ context: { id, bootId, expiresAt } }: { context: TerminalLoginInput }) => ({
   id,
   bootId,
   expiresAt,
@@ -57,7 +53,7 @@ const expiryOf = ({ context: { id, bootId, expiresAt } }: { context: TerminalLog
 
 export const machine = login.createMachine({
   id: 'terminal-login',
-  context: ({ input }) => ({ ...input, tokenId: null }),
+  context: ({ input }) => input,
   initial: 'pending',
   states: {
     pending: {
@@ -72,7 +68,7 @@ export const machine = login.createMachine({
             id: 'issueToken',
             src: 'issueToken',
             input: ({ context: { id, name } }) => ({ id, name }),
-            onDone: { target: 'waiting', actions: assign({ tokenId: ({ event }) => event.output.tokenId }) },
+            onDone: 'waiting',
           },
         },
         waiting: {
@@ -103,7 +99,7 @@ export const machine = login.createMachine({
 export type TerminalLoginSnapshot = SnapshotFrom<typeof machine>
 
 export function toRecord(snapshot: TerminalLoginSnapshot) {
-  const { id, bootId, code, name, secretHash, address, at, expiresAt, tokenId } = snapshot.context
+  const { id, bootId, code, name, secretHash, address, at, expiresAt } = snapshot.context
   return {
     id,
     status: statusOf(snapshot),
@@ -114,8 +110,8 @@ export function toRecord(snapshot: TerminalLoginSnapshot) {
     boot_id: bootId,
     secret_hash: secretHash,
     address,
-    /** Set when the token can be collected. */
-    token_id: snapshot.matches({ approved: 'waiting' }) ? tokenId : null,
+    /** The token is there. */
+    is_collectable: snapshot.matches({ approved: 'waiting' }),
   }
 }
 

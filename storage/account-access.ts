@@ -9,8 +9,6 @@ import { requireCurrentSchema } from './migrations.ts'
 import { openSessions } from './sessions.ts'
 import { openStore } from './store.ts'
 
-export type AccountAccess = ReturnType<typeof openAccountAccess>
-
 /** Throws `not_found` for a folder that is no data directory, `store_other_version` for another Berth's. */
 export function openAccountAccess(directory: string, options: { onPanic: (reason: string) => void }) {
   if (!existsSync(join(directory, 'store', 'data.mdb'))) {

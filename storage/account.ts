@@ -31,5 +31,3 @@ export function openAccount(store: Store) {
     },
   }
 }
-
-export type StoredAccount = ReturnType<typeof openAccount>

@@ -1,6 +1,6 @@
 // Who may ask by showing a secret: rows that are found by the SHA-256 of theirs, and by their id.
 // Mind: the secret itself is never kept, and a lookup needs it: no list leads to it.
-import { hash } from 'node:crypto'
+import * as crypto from 'node:crypto'
 import type { Store } from './store.ts'
 
 export interface BearerRow {
@@ -25,7 +25,7 @@ export function openBearers<Row extends BearerRow>(store: Store, name: string) {
     return [...hashes.sound({ reverse: true })].flatMap(({ value: hash }) => rows.peek(hash) ?? [])
   }
 
-  /** Only inside a commit. */
+  /** Only inside a commit. False when there was none. */
   function drop(id: string): boolean {
     const hash = hashes.peek(id)
     if (hash !== null) rows.remove(hash)
@@ -34,7 +34,8 @@ export function openBearers<Row extends BearerRow>(store: Store, name: string) {
   }
 
   return {
-    /** null for a secret that is nobody's, and for a row that is damaged. */
+    /** null for the hash of a secret that is nobody's, and for a row that is damaged. */
+    byHash: (hash: string): Row | null => rows.peek(hash),
     bySecret: (secret: string): Row | null => rows.peek(hashSecret(secret)),
     byId,
     list,
@@ -46,7 +47,6 @@ export function openBearers<Row extends BearerRow>(store: Store, name: string) {
       hashes.put(row.id, hash)
     },
     drop,
-    /** False when there was none. */
     remove: (id: string): Promise<boolean> => store.commit(() => drop(id)),
     /** Says when it was used; nothing when it is gone meanwhile. */
     touch: (id: string, at: string): Promise<void> =>
@@ -64,7 +64,7 @@ export function openBearers<Row extends BearerRow>(store: Store, name: string) {
 
 /** What is kept of a secret: 256 random bits need no slow hash. In one call: every request needs one. */
 export function hashSecret(secret: string): string {
-  return hash('sha256', secret, 'hex')
+  return crypto.hash('sha256', secret, 'hex')
 }
 
 export type Bearers<Row extends BearerRow> = ReturnType<typeof openBearers<Row>>

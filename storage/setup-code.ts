@@ -33,5 +33,3 @@ export function openSetupCode(directory: string) {
     remove: () => rmSync(path, { force: true }),
   }
 }
-
-export type SetupCode = ReturnType<typeof openSetupCode>

@@ -1,10 +1,11 @@
 // `npm run demo`: Berth at work, from nothing to a served page and to its replacement. All that it makes goes
 // away again: at Ctrl-C, with `--once` by itself, and when something fails.
 import { setTimeout as delay } from 'node:timers/promises'
+import { plain } from '../src/cli/terminal/output.ts'
 import { describeMade, removeMade } from './demo/removal.ts'
 import type { Made } from './demo/stage.ts'
 import { tellStory } from './demo/story.ts'
-import { openTerminal, plain, type Terminal } from './demo/terminal.ts'
+import { openTerminal, type Terminal } from './demo/terminal.ts'
 import { type Trouble, toTrouble } from './demo/trouble.ts'
 
 const usage = `usage: npm run demo [-- --once]

@@ -1,13 +1,12 @@
 // The administrator and the ways in: setup, sign-in, another password (section 5 of the API document).
 // Mind: what is checked first is part of the contract; whoever fails early has used up nothing.
-import { randomBytes, timingSafeEqual } from 'node:crypto'
 import type { AccountRow } from '../../storage/account.ts'
-import { hashSecret } from '../../storage/bearers.ts'
 import type { Storage } from '../../storage/index.ts'
 import type { SessionRow } from '../../storage/sessions.ts'
 import { Failure } from '../errors.ts'
 import type { Attempts } from './attempts.ts'
 import type { Passwords } from './passwords.ts'
+import { fitsHash, hashOf, newSecret } from './secrets.ts'
 
 export interface Credentials {
   /** Trimmed, in lower case. */
@@ -24,7 +23,7 @@ export interface SignedIn {
 }
 
 export interface AdministratorParts {
-  storage: Pick<Storage, 'account' | 'attempts' | 'commit' | 'ids' | 'sessions' | 'setupCode'>
+  storage: Pick<Storage, 'account' | 'commit' | 'ids' | 'sessions' | 'setupCode'>
   attempts: Attempts
   passwords: Passwords
   now?: () => number
@@ -58,7 +57,8 @@ export class Administrator {
   async checkSetupCode(code: string): Promise<void> {
     this.#refuseSecond()
     this.#attempts.check('setup_code')
-    if (isSame(code.trim(), this.#storage.setupCode.read() ?? '')) return
+    const known = this.#storage.setupCode.read()
+    if (known !== null && fitsHash(code.trim(), hashOf(known))) return
     await this.#attempts.guess('setup_code', async () => false)
     throw new Failure(
       'invalid_setup_code',
@@ -74,13 +74,17 @@ export class Administrator {
     return mine
   }
 
+  /** Throws `conflict` while there is no account. */
+  require(): AccountRow {
+    const account = this.get()
+    if (account) return account
+    const hint = 'open the setup link that the server printed when it started'
+    throw new Failure('conflict', 'this server has no account yet', hint)
+  }
+
   /** Throws `too_many_attempts`, `invalid_credentials`, and `conflict` while there is no account. */
   async signIn({ email, password }: Credentials, userAgent: string | undefined): Promise<SignedIn> {
-    const account = this.get()
-    if (!account) {
-      const hint = 'open the setup link that the server printed when it started'
-      throw new Failure('conflict', 'this server has no account yet', hint)
-    }
+    const account = this.require()
     const known = account.email === email ? account.password_hash : null
     if (!(await this.#attempts.guess('sign_in', () => this.#passwords.fits(known, password)))) {
       throw new Failure('invalid_credentials', 'the e-mail or the password is wrong')
@@ -127,7 +131,7 @@ export class Administrator {
     const at = this.#isoNow()
     const user_agent = userAgent ? [...userAgent].slice(0, userAgentChars).join('') : null
     const session = { id: this.#storage.ids.newId('ses'), created_at: at, last_used_at: at, user_agent }
-    const secret = `bths_${randomBytes(32).toString('base64url')}`
+    const secret = newSecret('bths_')
     this.#storage.sessions.insert(secret, session)
     return { account, session, secret }
   }
@@ -146,10 +150,4 @@ export class Administrator {
   #isoNow(): string {
     return new Date(this.#now()).toISOString()
   }
-}
-
-/** Hashed first: of equal length then, and nothing is the same as nothing at all. */
-function isSame(given: string, expected: string): boolean {
-  if (expected === '') return false
-  return timingSafeEqual(Buffer.from(hashSecret(given)), Buffer.from(hashSecret(expected)))
 }

@@ -1,7 +1,7 @@
 // API tokens: made once, shown once (sections 2 and 5 of the API document).
-import { randomBytes } from 'node:crypto'
 import type { Storage } from '../../storage/index.ts'
 import type { TokenRow } from '../../storage/tokens.ts'
+import { newSecret } from './secrets.ts'
 
 export interface NewToken {
   id: string
@@ -23,7 +23,7 @@ export async function createToken(
   storage: Pick<Storage, 'commit' | 'tokens'>,
   { id, name, at, expiresInDays }: NewToken,
 ): Promise<MadeToken> {
-  const token = `bth_${randomBytes(32).toString('base64url')}`
+  const token = newSecret('bth_')
   const expires_at =
     expiresInDays === null ? null : new Date(Date.parse(at) + expiresInDays * dayMs).toISOString()
   const row = { id, name, hint: token.slice(-4), created_at: at, expires_at, last_used_at: null }

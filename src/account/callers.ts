@@ -1,10 +1,9 @@
 // Who asks: what a secret that came with a request stands for (section 5 of the API document).
 // Mind: synchronous, a hash and a look into the store, so that a GET need not wait. Nothing is remembered in
 // memory: what ended on disk, by whomever, has ended.
-
-import { hashSecret } from '../../storage/bearers.ts'
 import type { Storage } from '../../storage/index.ts'
 import type { SessionRow } from '../../storage/sessions.ts'
+import { hashOf } from './secrets.ts'
 
 /** `id` tells callers apart without telling a secret. */
 export interface Caller {
@@ -31,7 +30,7 @@ export function createCallers(
   now: () => number = Date.now,
 ): Callers {
   const { sessions, tokens } = storage
-  const serverHash = hashSecret(storage.serverToken)
+  const serverHash = hashOf(storage.serverToken)
   const noting = new Set<string>()
 
   /** Not waited for: whoever asks has nothing of it, and a disk that is full must not sign anybody out. */
@@ -44,8 +43,9 @@ export function createCallers(
 
   function byToken(secret: string): Caller | null {
     if (secret === '') return null
-    if (hashSecret(secret) === serverHash) return serverCaller
-    const token = tokens.bySecret(secret)
+    const hash = hashOf(secret)
+    if (hash === serverHash) return serverCaller
+    const token = tokens.byHash(hash)
     if (!token || isExpired(token, now())) return null
     noteUse(tokens, token.id, token.last_used_at)
     return { kind: 'token', id: token.id }

@@ -22,10 +22,9 @@ export function terminalLoginEffects(host: LoginHost): Effects<typeof machine> {
 
     async issueToken({ id, name }) {
       const at = isoNow()
-      const tokenId = tokenIdOf(id)
-      const { token } = await createToken(storage, { id: tokenId, name, at, expiresInDays: null })
+      const { token } = await createToken(storage, { id: tokenIdOf(id), name, at, expiresInDays: null })
       uncollected.set(id, token)
-      return { at, tokenId }
+      return { at }
     },
 
     async revokeToken({ id }) {

@@ -114,8 +114,7 @@ function perform(
   call: Call,
   keyScope: string | undefined,
 ): unknown {
-  const schema = route.body ?? (route.method === 'POST' ? nothing : undefined)
-  if (!schema && !route.upload) return route.handler(call)
+  if (!route.upload && !route.body && route.method !== 'POST') return route.handler(call)
   const run = (sent: Buffer | number | null, toBody: () => unknown) => {
     const act = (eventId?: string) => route.handler({ ...call, eventId, body: toBody() })
     if (keyScope === undefined) return act()
@@ -128,7 +127,7 @@ function perform(
   const handle = (bytes: Buffer) => {
     refuseEnded(call.context, call.caller)
     const sent = route.isPage ? parseForm(request, bytes) : parseBody(request, bytes)
-    return run(bytes, () => validate(schema!, sent))
+    return run(bytes, () => validate(route.body ?? nothing, sent))
   }
   const bytes = request.readBody(route.bodyLimitBytes ?? defaultBodyLimitBytes)
   return bytes instanceof Promise ? bytes.then(handle) : handle(bytes)

@@ -6,10 +6,10 @@ import { BlockList, isIP } from 'node:net'
  */
 export function createHostCheck(own: readonly string[]): (host: string) => boolean {
   const allowed = new Set(['localhost', '127.0.0.1', '[::1]', ...own.filter((name) => name !== '')])
-  let last = ''
+  let last: string | null = null
   return (host) => {
     // Nearly every request names the same one.
-    if (host === last && host !== '') return true
+    if (host === last) return true
     const isAllowed = allowed.has(host.replace(/:\d+$/, '').toLowerCase())
     if (isAllowed) last = host
     return isAllowed

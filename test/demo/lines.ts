@@ -1,5 +1,7 @@
 // What the demo's lines look like: a mark, a name, what is to be said of it, its clock at the right edge.
-import { clip, plain, type Terminal } from './terminal.ts'
+import { clip } from '../../src/cli/terminal/clip.ts'
+import { plain } from '../../src/cli/terminal/output.ts'
+import type { Terminal } from './terminal.ts'
 
 export interface PhaseLine {
   /** `✔`, `✘`, or a frame of the spinner. */

@@ -1,6 +1,6 @@
 // Where the demo writes: lines that stay, and on a terminal a few below them that move while something runs.
 // Off a terminal, or when colours are unwanted, only the lines that stay, without a single escape code.
-import { stripVTControlCharacters, styleText } from 'node:util'
+import { styleText } from 'node:util'
 
 type Style = Parameters<typeof styleText>[0]
 
@@ -79,14 +79,4 @@ function openScreen(stream: NodeJS.WriteStream): Terminal {
     rest,
     paint: (style, text) => styleText(style, text),
   }
-}
-
-/** One line that cannot move the cursor, whoever wrote it. */
-export function plain(text: string): string {
-  return stripVTControlCharacters(text.replaceAll('\t', '  ')).replace(/\p{Cc}/gu, '')
-}
-
-export function clip(text: string, columns: number): string {
-  const letters = [...text]
-  return letters.length <= columns ? text : `${letters.slice(0, Math.max(0, columns - 1)).join('')}…`
 }

@@ -46,7 +46,7 @@ async function plantRecord({ context, storage }: OwnedApi, changes: object): Pro
   const boot_id = context.terminalLogins.bootId
   const times = { created_at: new Date(now).toISOString(), expires_at: new Date(now + 60_000).toISOString() }
   const who = { code: 'ACEF-HJKM', name: 'laptop', secret_hash: secretHash, address: '192.0.2.1' }
-  const record = { id, status: 'pending', boot_id, token_id: null, ...times, ...who, ...changes }
+  const record = { id, status: 'pending', boot_id, is_collectable: false, ...times, ...who, ...changes }
   const transition = transitionOf({ id, kind: 'terminal-login', service_id: null })
   await storage.actors.create({ ...transition, record })
   return id

@@ -26,7 +26,7 @@ const input: TerminalLoginInput = {
 
 const waits: TestEffect = (_, signal) => forever(signal)
 const succeeds: TestEffect = async () => ({ at: instant })
-const issues: TestEffect = async () => ({ at: instant, tokenId: 'tok-1' })
+const issues: TestEffect = async () => ({ at: instant })
 /** Time stands still, and the token is made at once. */
 const still = { awaitExpiry: waits, issueToken: issues, revokeToken: succeeds }
 
@@ -41,18 +41,18 @@ interface State {
   /** What must not end, so that it stays here. */
   slot?: string
   status: string
-  tokenId: string | null
+  isCollectable: boolean
   /** The slot at work here. */
   invoked: string | null
   next: Record<string, string>
 }
 
-const gone = { tokenId: null, invoked: null, next: {} }
+const gone = { isCollectable: false, invoked: null, next: {} }
 const states: Record<string, State> = {
   pending: {
     events: [],
     status: 'pending',
-    tokenId: null,
+    isCollectable: false,
     invoked: 'awaitExpiry',
     next: { approve: 'approved.issuing', deny: 'denied' },
   },
@@ -60,21 +60,21 @@ const states: Record<string, State> = {
     events: ['approve'],
     slot: 'issueToken',
     status: 'approved',
-    tokenId: null,
+    isCollectable: false,
     invoked: 'issueToken',
     next: {},
   },
   'approved.waiting': {
     events: ['approve'],
     status: 'approved',
-    tokenId: 'tok-1',
+    isCollectable: true,
     invoked: 'awaitExpiry',
     next: { collect: 'collected' },
   },
   denied: {
     events: ['deny'],
     status: 'denied',
-    tokenId: null,
+    isCollectable: false,
     invoked: 'awaitExpiry',
     next: { tell: 'told' },
   },
@@ -82,7 +82,7 @@ const states: Record<string, State> = {
     events: ['approve', 'expire'],
     slot: 'revokeToken',
     status: 'expired',
-    tokenId: null,
+    isCollectable: false,
     invoked: 'revokeToken',
     next: {},
   },
@@ -119,10 +119,10 @@ async function runTo(name: string): Promise<Run> {
   return run
 }
 
-for (const [name, { status, tokenId, next }] of Object.entries(states)) {
-  test(`while ${name} it is ${status}, ${tokenId ? 'with' : 'without'} a token to collect`, async () => {
+for (const [name, { status, isCollectable, next }] of Object.entries(states)) {
+  test(`while ${name} it is ${status}, its token ${isCollectable ? 'there' : 'not'} to collect`, async () => {
     const run = await runTo(name)
-    assert.deepEqual([recordOf(run).status, recordOf(run).token_id], [status, tokenId])
+    assert.deepEqual([recordOf(run).status, recordOf(run).is_collectable], [status, isCollectable])
     run.actor.stop()
   })
 
@@ -235,7 +235,7 @@ test('the record tells who asks from where, and until when', async () => {
     boot_id: 'boot-1',
     secret_hash: input.secretHash,
     address: '192.0.2.7',
-    token_id: null,
+    is_collectable: false,
   })
   run.actor.stop()
 })

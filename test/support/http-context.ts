@@ -3,7 +3,7 @@
 import { connect } from 'node:net'
 import type { TestContext } from 'node:test'
 import * as terminalLogin from '../../machines/terminal-login.ts'
-import { openAccountPorts } from '../../src/account/open.ts'
+import { openAccountPorts } from '../../src/account/ports.ts'
 import { parseImageReference, parseRegistryHost } from '../../src/docker/image-reference.ts'
 import { terminalLoginEffects } from '../../src/effects/terminal-login.ts'
 import { typed } from '../../src/git/typed.ts'

@@ -6,9 +6,10 @@ import type { Service } from '../../http/schemas/service.ts'
 import { deployPath, servicePath } from '../client.ts'
 import type { Runner } from '../command.ts'
 import { chosenService } from '../config/project.ts'
-import { followEvents, parseEvent, type StreamEvent } from '../event-stream.ts'
+import { followEvents, type StreamEvent } from '../event-stream.ts'
 import { examples } from '../examples.ts'
 import { exitCodes, usageFailure } from '../failure.ts'
+import { type LogLine, parseLogLine } from '../log-line.ts'
 import { whole } from '../service/setting-flags.ts'
 import type { Cli } from '../session.ts'
 import { coloured, type Output, plain } from '../terminal/output.ts'
@@ -18,14 +19,6 @@ interface LogsOptions {
   follow?: boolean
   tail?: number
   timestamps?: boolean
-}
-
-interface LogEvent {
-  ts: string
-  stream: string
-  line: string
-  /** Which of the instances wrote it; a deploy's log has none. */
-  instance?: string
 }
 
 interface Format {
@@ -96,7 +89,7 @@ async function printLines(
 ): Promise<number> {
   let count = 0
   for await (const { data } of events) {
-    const line = parseEvent<LogEvent>(data, ['ts', 'stream', 'line'])
+    const line = parseLogLine(data)
     if (out.isJson) out.json(line)
     else out.print(shown(out, line, format))
     count += 1
@@ -105,11 +98,11 @@ async function printLines(
   return count
 }
 
-function shown(out: Output, { ts, line, instance }: LogEvent, { time, isNumbered }: Format): string {
+function shown(out: Output, { ts, line, instance }: LogLine, { time, isNumbered }: Format): string {
   const text = out.isColoured ? coloured(line) : plain(line)
   const clock = time === 'short' ? localTime(ts) : plain(ts)
   const stamp = time === 'none' ? '' : `${out.paint('dim', clock)} `
-  const writer = isNumbered && typeof instance === 'string' ? `${out.paint('cyan', plain(instance))} ` : ''
+  const writer = isNumbered && instance !== undefined ? `${out.paint('cyan', plain(instance))} ` : ''
   return `${stamp}${writer}${text}`
 }
 

@@ -1,9 +1,10 @@
 // What a deploy's log and history tell of its outcome: where the time went, and what was written last.
 import type { Deploy } from '../../http/schemas/deploy.ts'
 import { deployPath } from '../client.ts'
-import { followEvents, parseEvent } from '../event-stream.ts'
+import { followEvents } from '../event-stream.ts'
+import { parseLogLine } from '../log-line.ts'
 import type { Cli } from '../session.ts'
-import { type DeployState, type LogLine, statesOf } from './moments.ts'
+import { type DeployState, statesOf } from './moments.ts'
 
 export interface PhaseTime {
   name: string
@@ -50,7 +51,7 @@ async function readLog(cli: Cli, deployId: string): Promise<Omit<Diagnosis, 'pha
   const all: string[] = []
   let failed: Step | null = null
   for await (const { data } of followEvents(cli, `${deployPath(deployId)}/logs`, { untilNow: true })) {
-    const { stream, line } = parseEvent<LogLine>(data, ['ts', 'stream', 'line'])
+    const { stream, line } = parseLogLine(data)
     keep(all, line)
     const [, number, text] = /^#(\d+) (.*)$/.exec(line) ?? []
     if (number === undefined || text === undefined) {

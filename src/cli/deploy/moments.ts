@@ -6,6 +6,7 @@ import type { Deploy, HistoryEntry } from '../../http/schemas/deploy.ts'
 import { deployPath } from '../client.ts'
 import { followEvents, parseEvent } from '../event-stream.ts'
 import { CliFailure, exitCodes } from '../failure.ts'
+import { type LogLine, parseLogLine } from '../log-line.ts'
 import type { Cli } from '../session.ts'
 
 export interface DeployState {
@@ -13,12 +14,6 @@ export interface DeployState {
   /** The chart's node without its parents: `building`. */
   name: string
   status: string
-}
-
-export interface LogLine {
-  ts: string
-  stream: string
-  line: string
 }
 
 export type Moment = { at: string; line: LogLine } | { at: string; state: DeployState }
@@ -90,7 +85,7 @@ type Keep = (moment: Moment) => void
 async function followLog(cli: Cli, deployId: string, keep: Keep, signal: AbortSignal): Promise<void> {
   const query = { follow: true }
   for await (const { data } of followEvents(cli, `${deployPath(deployId)}/logs`, { query, signal })) {
-    const line = parseEvent<LogLine>(data, ['ts', 'stream', 'line'])
+    const line = parseLogLine(data)
     keep({ at: line.ts, line })
   }
 }

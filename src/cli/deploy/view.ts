@@ -1,9 +1,11 @@
 // Shows a deploy while it happens: a line for each state of its chart, the newest lines of its log below.
 // Mind: on a terminal the running state moves and its log goes when it is done; elsewhere every line stays.
+
+import type { LogLine } from '../log-line.ts'
 import { type Output, plain } from '../terminal/output.ts'
 import { phaseLine, windowLine } from '../terminal/phase-line.ts'
 import { createBuildTally } from './build-tally.ts'
-import type { DeployState, LogLine } from './moments.ts'
+import type { DeployState } from './moments.ts'
 
 export interface DeployView {
   /** The deploy is in another state. */

@@ -1,8 +1,9 @@
 // Terminal logins: a terminal asks, the administrator answers on a page, the terminal polls (section 4 of the
 // API document).
 // Mind: to whoever asks, one that is over is as unknown as one that never was.
-import { createHash, randomBytes, randomInt, timingSafeEqual } from 'node:crypto'
+import { randomInt } from 'node:crypto'
 import type { TerminalLoginInput, TerminalLoginRecord } from '../../../machines/terminal-login.ts'
+import { fitsHash, hashOf, newSecret } from '../../account/secrets.ts'
 import { Failure, TooSoon } from '../../errors.ts'
 import type { HttpContext } from '../context.ts'
 import { clientAddressOf } from '../origin.ts'
@@ -27,14 +28,11 @@ export async function startTerminalLogin(
   call: Pick<Call<unknown, unknown, StartTerminalLogin>, 'body' | 'context' | 'request'>,
 ): Promise<StartedTerminalLogin> {
   const { context, request, body } = call
-  if (!context.administrator.get()) {
-    const hint = 'open the setup link that the server printed when it started'
-    throw new Failure('conflict', 'this server has no account yet', hint)
-  }
+  context.administrator.require()
   const address = clientAddressOf(context, request)
   refuseCrowd(context, address)
   const now = Date.now()
-  const secret = randomBytes(32).toString('base64url')
+  const secret = newSecret()
   const input: TerminalLoginInput = {
     id: context.storage.ids.newId('cli'),
     bootId: context.terminalLogins.bootId,
@@ -69,7 +67,7 @@ export async function pollTerminalLogin(
 ): Promise<PolledTerminalLogin> {
   const { context, params, body } = call
   const record = find(context, params.id)
-  if (!isSame(hashOf(body.secret), record.secret_hash)) {
+  if (!fitsHash(body.secret, record.secret_hash)) {
     throw new Failure('invalid_secret', 'this is not the secret of this terminal login')
   }
   context.terminalLogins.notePoll(record.id)
@@ -77,7 +75,7 @@ export async function pollTerminalLogin(
     await settle(context, record.id, 'tell')
     return { status: 'denied' }
   }
-  if (record.token_id === null) return { status: 'pending' }
+  if (!record.is_collectable) return { status: 'pending' }
   await settle(context, record.id, 'collect')
   const token = context.terminalLogins.uncollected.get(record.id)
   context.terminalLogins.uncollected.delete(record.id)
@@ -151,12 +149,4 @@ function unknownLogin(): Failure {
     'there is no such terminal login, or it is over',
     'ask again from the terminal',
   )
-}
-
-function hashOf(secret: string): string {
-  return createHash('sha256').update(secret).digest('hex')
-}
-
-function isSame(one: string, other: string): boolean {
-  return timingSafeEqual(Buffer.from(one), Buffer.from(other))
 }

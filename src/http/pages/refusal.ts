@@ -33,7 +33,7 @@ export function atField(refusal: Refusal, name: string): Refusal {
 function wordsOf(error: Failure): string[] {
   const words =
     error instanceof TooSoon
-      ? ['there were too many failed attempts', `try again ${waitOf(error.retryAfterSeconds)}`]
+      ? [error.message.split(':')[0]!, `try again ${waitOf(error.retryAfterSeconds)}`]
       : [error.message]
   return [...words, ...(error.hint === undefined ? [] : [error.hint])].map(sentence)
 }

@@ -1,7 +1,7 @@
 // What it costs to find out who asks, by each kind of credential. Says `{ token, session, server }`, the
 // microseconds of one look each.
 // Usage: authentication DATA_DIRECTORY
-import { openAccountPorts } from '../../../src/account/open.ts'
+import { openAccountPorts } from '../../../src/account/ports.ts'
 import { authenticate } from '../../../src/http/auth.ts'
 import type { HttpContext } from '../../../src/http/context.ts'
 import type { Request } from '../../../src/http/server.ts'
