@@ -37,6 +37,8 @@ export interface Turn extends SlotOutput {
   /** A command runs in the new image before anything of it starts. */
   preDeploy: boolean
   checkMs: number
+  /** How long it must run, healthy, before it replaces one that serves; 0 when there is none. */
+  settleMs: number
   drainMs: number
   /** What a restart or a rollback runs again: an image, and where it came from. */
   reused: Pick<DeployContext, 'image' | 'commitSha' | 'commitMessage' | 'source'> | null
@@ -55,6 +57,7 @@ export interface DeployContext extends DeployInput {
   exclusive: boolean
   preDeploy: boolean
   checkMs: number
+  settleMs: number
   drainMs: number
   degraded: boolean
 }
@@ -77,6 +80,7 @@ export function initialContext(input: DeployInput): DeployContext {
     exclusive: false,
     preDeploy: false,
     checkMs: 0,
+    settleMs: 0,
     drainMs: 0,
     degraded: false,
   }
@@ -84,8 +88,8 @@ export function initialContext(input: DeployInput): DeployContext {
 
 /** What the turn leaves in the context. */
 export function turnTaken(turn: Turn): Partial<DeployContext> {
-  const { at, formerDeployId, exclusive, preDeploy, checkMs, drainMs } = turn
-  return { startedAt: at, formerDeployId, exclusive, preDeploy, checkMs, drainMs }
+  const { at, formerDeployId, exclusive, preDeploy, checkMs, settleMs, drainMs } = turn
+  return { startedAt: at, formerDeployId, exclusive, preDeploy, checkMs, settleMs, drainMs }
 }
 
 /** When the effect ended whose end the event is: it said so itself. */

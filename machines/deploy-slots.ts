@@ -25,7 +25,7 @@ export const slots = {
     DeploySlotInput & { image: string; commitSha: string | null },
     SlotOutput & { port: number }
   >(),
-  probeInstances: slot<DeploySlotInput & { port: number }, SlotOutput>(),
+  probeInstances: slot<DeploySlotInput & { port: number; settleMs: number }, SlotOutput>(),
   switchTraffic: slot<DeploySlotInput & { formerDeployId: string | null }, SlotOutput>(),
   keepInstances: slot<DeploySlotInput & { image: string }, SlotOutput>(),
   drainInstances: slot<DeploySlotInput & { drainUntil: number; port: number }, SlotOutput>(),

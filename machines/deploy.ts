@@ -16,12 +16,12 @@ import {
 import { slots } from './deploy-slots.ts'
 import type { SlotFailure } from './slot.ts'
 
-export const version = 2
+export const version = 3
 
-/** Version 1 knew neither images nor commands before the switch: nothing of it waits for one. */
+/** Version 1 knew no commands before the switch, 2 no time to settle: nothing of them waits for any. */
 export function migrate(snapshot: unknown, _from: number): unknown {
   const old = snapshot as { context: object }
-  return { ...old, context: { ...old.context, preDeploy: false } }
+  return { ...old, context: { preDeploy: false, settleMs: 0, ...old.context } }
 }
 
 /** Slots whose work is done once more when an effect before them outlived its abort. */
@@ -209,7 +209,8 @@ export const machine = deploy.createMachine({
             input: ({ context, event }) => ({
               ...owner({ context }),
               port: context.port!,
-              deadlineAt: after(instantOf(event), context.checkMs),
+              settleMs: context.settleMs,
+              deadlineAt: after(instantOf(event), context.checkMs + context.settleMs),
             }),
             onDone: 'switching',
             onError: failing,

@@ -1,6 +1,8 @@
 // The catalogue of actor kinds: the daemon iterates over nothing else.
 import type { AnyStateMachine } from 'xstate'
+import * as certificate from './certificate.ts'
 import * as deploy from './deploy.ts'
+import * as edge from './edge.ts'
 import * as serviceRemoval from './service-removal.ts'
 import * as terminalLogin from './terminal-login.ts'
 
@@ -26,7 +28,9 @@ export interface Kind {
 }
 
 export const catalogue = {
+  certificate,
   deploy,
+  edge,
   'service-removal': serviceRemoval,
   'terminal-login': terminalLogin,
 } satisfies Record<string, Kind>

@@ -2,34 +2,23 @@
 // Mind the order: the lock and the store first, actors before requests, Docker whenever it answers.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { catalogue } from '../machines/index.ts'
-import { eventLifetimeMs } from '../storage/events.ts'
-import { openStorage, type Storage } from '../storage/index.ts'
-import { type AccountPorts, forgetOver, openAccountPorts, setupCodeFor } from './account/ports.ts'
+import { openStorage, type Storage, type StorageOptions } from '../storage/index.ts'
+import { openAccountPorts, setupCodeFor } from './account/ports.ts'
 import { type Config, parseListen } from './config.ts'
-import type { Builder } from './docker/build.ts'
-import { createClassic } from './docker/build-classic.ts'
-import { createBuildKit } from './docker/build-kit.ts'
-import { type Engine, openEngine } from './docker/client.ts'
-import { watchEvents } from './docker/events.ts'
-import { parseImageReference, parseRegistryHost } from './docker/image-reference.ts'
-import { openInstances } from './docker/instances.ts'
-import type { Owner } from './docker/names.ts'
-import type { Network } from './docker/networks.ts'
-import { formatSubnet, parseSubnet } from './docker/subnet.ts'
-import { createBuildSlots } from './effects/build-slots.ts'
+import { certificatesOf } from './daemon/certificates.ts'
+import { forgetHourly } from './daemon/forgetting.ts'
+import { openHost } from './daemon/host.ts'
+import { httpContext } from './daemon/http-context.ts'
+import type { Engine } from './docker/client.ts'
+import { certificateEffects } from './effects/certificate.ts'
 import { deployEffects } from './effects/deploy.ts'
-import { createGate, type Gate } from './effects/gate.ts'
-import type { Host } from './effects/host.ts'
-import { createInstanceEvents } from './effects/instance-events.ts'
-import { createObserver } from './effects/observer.ts'
-import { reconcile } from './effects/reconcile.ts'
+import { edgeEffects } from './effects/edge.ts'
+import type { Gate } from './effects/gate.ts'
 import { serviceRemovalEffects } from './effects/service-removal.ts'
 import { terminalLoginEffects } from './effects/terminal-login.ts'
-import { type Failure, messageOf } from './errors.ts'
-import { typed } from './git/typed.ts'
+import { messageOf } from './errors.ts'
+import { edgeId } from './hosts.ts'
 import { openApi } from './http/api.ts'
-import type { HttpContext } from './http/context.ts'
-import { createHostCheck, createProxyTrust } from './http/trust.ts'
 import type { Logger } from './logger.ts'
 import { recordOf } from './supervisor/revival.ts'
 import { Supervisor } from './supervisor/supervisor.ts'
@@ -57,26 +46,19 @@ export interface Daemon {
 /** How long the engine may be silent at the start before the daemon serves without it. */
 const engineGraceMs = 20_000
 const stopMs = 10_000
-const hourMs = 60 * 60 * 1000
 
 export async function startDaemon({ config, logger, onFatal, onPanic }: DaemonOptions): Promise<Daemon> {
-  const storage = await openStorage(config['data-dir'], {
-    onPanic,
-    onTrouble: (reason) =>
-      reason === null
-        ? logger.info('the store writes again')
-        : logger.error({ reason }, 'the store cannot write: what would change something is refused'),
-    onDamage: (reason) => logger.error({ reason }, 'what is stored is damaged'),
-    toRecord: (row) => recordOf(row, catalogue),
-    onLogError: (error) => logger.error({ err: error }, 'a log file cannot be written'),
-  })
+  const storage = await openStorage(config['data-dir'], storageOptions({ config, logger, onPanic }))
   const onParked = (id: string, reason: string) => closeLog(storage, id, reason)
   const supervisor = new Supervisor({ storage, catalogue, logger, onParked })
   const account = openAccountPorts(storage)
   const setupCode = setupCodeFor(storage)
-  const { host, gate, close } = openHost({ config, logger, onFatal }, { storage, supervisor, account })
+  const { host, gate, edge, close } = openHost({ config, logger, onFatal }, { storage, supervisor, account })
+  const certificates = certificatesOf(config, host, supervisor)
   supervisor.provide({
+    certificate: certificateEffects(certificates.host),
     deploy: deployEffects(host),
+    edge: edgeEffects(host, edge.parts),
     'service-removal': serviceRemovalEffects(host),
     'terminal-login': terminalLoginEffects(host),
   })
@@ -85,9 +67,13 @@ export async function startDaemon({ config, logger, onFatal, onPanic }: DaemonOp
   void awaitEngine(host.engine, gate, logger).then(() => {
     start.isReady = true
   })
-  const context = httpContext(config, host, { supervisor, account, ready: () => start.isReady })
+  const ready = () => start.isReady
+  const context = httpContext(config, host, { supervisor, account, ready, edgeSecret: edge.secret })
   const { name, port } = parseListen(config.listen)
   const api = await openApi(context, { host: name.replace(/^\[|\]$/g, ''), port, logger })
+  edge.open(api.port)
+  await configureEdge(storage, supervisor, config)
+  const stopClaims = certificates.claims.start()
   const forgetting = forgetHourly(storage, logger)
   const url = `http://${name}:${api.port}`
   logger.info({ url, version, dataDir: storage.directory, ...restored }, 'berthd listens')
@@ -100,73 +86,28 @@ export async function startDaemon({ config, logger, onFatal, onPanic }: DaemonOp
     url,
     async stop() {
       forgetting.stop()
+      stopClaims()
       await api.stop(stopMs)
       await supervisor.stop(stopMs)
-      close()
+      await close()
       await storage.close()
       logger.info('berthd has stopped')
     },
   }
 }
 
-/** Everything that effects use. */
-function openHost(
-  { config, logger, onFatal }: Omit<DaemonOptions, 'onPanic'>,
-  { storage, supervisor, account }: { storage: Storage; supervisor: Supervisor; account: AccountPorts },
-) {
-  const engine = openEngine(config.docker)
-  const owner = { prefix: config.prefix, serverId: storage.serverId }
-  const instances = openInstances(engine, owner)
-  const settings = {
-    dataDir: storage.directory,
-    defaultMemoryLimitMb: config['default-memory-limit'],
-    defaultCpuLimit: config['default-cpu-limit'],
-    pidsLimit: config['pids-limit'],
-    keepImages: config['keep-images'],
-    minFreeDiskMb: config['min-free-disk'],
-    baseDomain: config['base-domain'],
-    staticImage: config['static-image'],
+function storageOptions({ config, logger, onPanic }: Omit<DaemonOptions, 'onFatal'>): StorageOptions {
+  return {
+    onPanic,
+    onTrouble: (reason) =>
+      reason === null
+        ? logger.info('the store writes again')
+        : logger.error({ reason }, 'the store cannot write: what would change something is refused'),
+    onDamage: (reason) => logger.error({ reason }, 'what is stored is damaged'),
+    toRecord: (row) => recordOf(row, catalogue),
+    onLogError: (error) => logger.error({ err: error }, 'a log file cannot be written'),
+    serviceLogs: { sizeMb: config['runtime-log-size'], days: config['runtime-log-days'] },
   }
-  const parts = { storage, instances, engine, owner, settings, logger }
-  const gate = createGate({
-    engine,
-    owner,
-    subnet: config.subnet,
-    reconcile: () => reconcile(parts),
-    onOpen: (network) => tellNetwork(network, config.subnet, logger),
-    onForeign: (failure: Failure) => onFatal(`${failure.message} (${failure.hint})`),
-  })
-  const instanceEvents = createInstanceEvents()
-  const watching = new AbortController()
-  void watchEvents(engine.fork(), owner, instanceEvents.publish, watching.signal)
-  const host: Host = {
-    ...parts,
-    actors: supervisor,
-    builder: createBuilder(engine, owner, config),
-    buildSlots: createBuildSlots(config['build-concurrency']),
-    instanceEvents,
-    troubles: new Map(),
-    terminalLogins: account.terminalLogins,
-    ready: gate.ready,
-    startedAt: new Date().toISOString(),
-  }
-  const close = () => {
-    watching.abort()
-    engine.close()
-  }
-  return { host, gate, close }
-}
-
-function createBuilder(engine: Engine, owner: Owner, config: Config): Builder {
-  if (config.builder === 'buildkit') return createBuildKit(engine, owner)
-  return createClassic(engine, { owner, memoryLimitMb: config['build-memory-limit'] || null })
-}
-
-function tellNetwork({ name, subnet }: Network, wanted: string, logger: Logger): void {
-  logger.info({ network: name, subnet }, 'the Docker engine is ready')
-  if (subnet === formatSubnet(parseSubnet(wanted)!)) return
-  const reason = `--subnet says ${wanted}: that was taken, or the network was made before`
-  logger.info({ network: name, subnet, reason }, 'the network has another subnet')
 }
 
 /** Not longer than the grace, whatever the engine does: the daemon then says so and serves. */
@@ -183,63 +124,17 @@ async function awaitEngine(engine: Engine, gate: Gate, logger: Logger): Promise<
   }
 }
 
+/** Its actor is there from the first start with an edge on; an option that changed is told to it. */
+async function configureEdge(storage: Storage, supervisor: Supervisor, config: Config): Promise<void> {
+  const settings = { mode: config.edge, httpPort: config['http-port'], httpsPort: config['https-port'] }
+  const at = new Date().toISOString()
+  if (storage.actors.record(edgeId)) await supervisor.send(edgeId, { type: 'configure', at, ...settings })
+  else if (config.edge !== 'off') await supervisor.spawn('edge', edgeId, { id: edgeId, at, ...settings })
+}
+
 /** Who follows the log of a deploy that is parked must not wait for ever. */
 async function closeLog({ logs }: Storage, id: string, reason: string): Promise<void> {
   if (!id.startsWith('dep-') || logs.isEnded(id)) return
   logs.append(id, 'system', `failed: internal: ${reason}`)
   await logs.end(id)
-}
-
-function httpContext(
-  config: Config,
-  host: Host,
-  parts: { supervisor: Supervisor; account: AccountPorts; ready: () => boolean },
-): HttpContext {
-  return {
-    version,
-    config: {
-      baseDomain: config['base-domain'],
-      defaultMemoryLimitMb: config['default-memory-limit'],
-      defaultCpuLimit: config['default-cpu-limit'],
-      minFreeDiskMb: config['min-free-disk'],
-      keepImages: config['keep-images'],
-      dataDir: host.settings.dataDir,
-      deployLimits: {
-        fetchMs: config['fetch-timeout'] * 1000,
-        buildMs: config['build-timeout'] * 1000,
-        startMs: config['start-timeout'] * 1000,
-      },
-    },
-    allowedHosts: createHostCheck([parseListen(config.listen).name, config['dashboard-host']]),
-    isTrustedProxy: createProxyTrust(config['trusted-proxy']),
-    ...parts.account,
-    ready: parts.ready,
-    storage: host.storage,
-    actors: parts.supervisor,
-    observe: createObserver(host),
-    parse: {
-      ...typed,
-      image: (text) => parseImageReference(text).reference,
-      registryHost: parseRegistryHost,
-    },
-  }
-}
-
-/** What is over and was kept for a while: ids of requests, sessions, tokens, terminal logins. */
-function forgetHourly(storage: Storage, logger: Logger): { stop(): void } {
-  const startedAt = Date.now()
-  const forget = async () => {
-    const expired = Date.now() - eventLifetimeMs
-    await storage.events.forgetBefore(new Date(expired).toISOString())
-    // None of an earlier life of the daemon can be answered any more.
-    await storage.actors.forgetFinal('terminal-login', Math.max(startedAt, expired))
-    await forgetOver(storage)
-  }
-  const forgetQuietly = () =>
-    void forget().catch((error: unknown) =>
-      logger.warn({ err: error }, 'what is over could not be forgotten'),
-    )
-  forgetQuietly()
-  const timer = setInterval(forgetQuietly, hourMs).unref()
-  return { stop: () => clearInterval(timer) }
 }

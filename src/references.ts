@@ -7,8 +7,8 @@ export interface Reference {
   property: string
 }
 
-/** What a service can be asked for. */
-export const serviceProperties = ['host', 'port', 'hostport', 'internalUrl'] as const
+/** What a service can be asked for; only one that is public has a `url`. */
+export const serviceProperties = ['host', 'port', 'hostport', 'internalUrl', 'url'] as const
 export type ServiceProperty = (typeof serviceProperties)[number]
 
 /** Closed, or cut off: both are looked at, and both can be escaped. */

@@ -8,12 +8,14 @@ import { Actors, type ToRecord } from './actors.ts'
 import { Addresses } from './addresses.ts'
 import { openArchives } from './archives.ts'
 import { openAttempts } from './attempts.ts'
+import { openCertificates } from './certificates.ts'
 import { openCredentials } from './credentials.ts'
 import { openEnv } from './env.ts'
 import { StorageError } from './errors.ts'
 import { openEvents } from './events.ts'
 import { createIds, idTime, isId } from './ids.ts'
 import { type DirectoryLock, lockDirectory } from './lock.ts'
+import type { LogLimits } from './log.ts'
 import { openLogs } from './logs.ts'
 import { migrate } from './migrations.ts'
 import { openRegistries } from './registries.ts'
@@ -26,12 +28,15 @@ import { openSetupCode } from './setup-code.ts'
 import { openStore, type Store, type StoreOptions } from './store.ts'
 import { openTokens } from './tokens.ts'
 import { openTwin } from './twin.ts'
+import { Upstreams } from './upstreams.ts'
 
 export type Storage = Awaited<ReturnType<typeof openStorage>>
 
 export interface StorageOptions extends StoreOptions {
   /** Log files that cannot be written are told here; the daemon goes on. */
   onLogError?: (error: unknown) => void
+  /** How much is kept of what each service writes and answers; 64 MiB and 14 days by default. */
+  serviceLogs?: { sizeMb: number; days: number }
   /** Makes a record again that is damaged; without it such a one only says so. */
   toRecord?: ToRecord
 }
@@ -92,7 +97,11 @@ async function openTables(
   const events = openEvents(store)
   const services = new Services(store, events)
   const actors = new Actors(store, services, events, options.toRecord)
-  const logs = openLogs(join(directory, 'logs'), options.onLogError ? { onError: options.onLogError } : {})
+  const onLogError = options.onLogError ? { onError: options.onLogError } : {}
+  const logs = openLogs(join(directory, 'logs'), onLogError)
+  const serviceLogs = { ...serviceLogLimits(options.serviceLogs), ...onLogError }
+  const runtimeLogs = openLogs(join(directory, 'runtime-logs'), serviceLogs)
+  const accessLogs = openLogs(join(directory, 'access-logs'), serviceLogs)
   return {
     serverId: await serverIdOf(store),
     serverToken: openServerToken(directory),
@@ -105,9 +114,13 @@ async function openTables(
     services,
     events,
     logs,
+    runtimeLogs,
+    accessLogs,
     actors,
     addresses: new Addresses(store),
+    upstreams: new Upstreams(store),
     archives: openArchives(join(directory, 'archives'), (id) => actors.record(id) !== null),
+    certificates: openCertificates(join(directory, 'certificates')),
     credentials: openCredentials(store, sealer),
     env: openEnv(store, sealer),
     registries: openRegistries(store, sealer),
@@ -115,10 +128,21 @@ async function openTables(
     changes: store.changes,
     commit: store.commit,
     async close() {
-      await logs.close()
+      await Promise.all([logs, runtimeLogs, accessLogs].map((each) => each.close()))
       await store.close()
       lock.release()
     },
+  }
+}
+
+function serviceLogLimits({ sizeMb, days } = { sizeMb: 64, days: 14 }): Partial<LogLimits> {
+  const tailBytes = sizeMb * 1024 * 1024
+  return {
+    headBytes: 0,
+    tailBytes,
+    segmentBytes: Math.min(2 * 1024 * 1024, tailBytes / 4),
+    pendingBytes: 16 * 1024 * 1024,
+    maxAgeMs: days * 24 * 60 * 60 * 1000,
   }
 }
 
@@ -131,6 +155,7 @@ function newestId(store: Store): string | undefined {
   const found = (
     [
       ['actors', 'dep'],
+      ['actors', 'crt'],
       ['services', 'svc'],
       ['tokens_by_id', 'tok'],
     ] as [string, string][]

@@ -3,39 +3,62 @@
 // says how many are missing. It has the number of the last of them: numbers only rise, and a reader who comes
 // back with any number goes on at the right place.
 import * as fs from 'node:fs'
-import { mkdir, open, rm } from 'node:fs/promises'
+import { mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { FilePool } from './file-pool.ts'
-import type { Batch, StoredLine } from './log-line.ts'
+import { type Batch, lastNumberOf, type StoredLine } from './log-line.ts'
 import type { Chunk } from './log-queue.ts'
-import { appendToSegment, createSegment, readSegment, repairSegment, type Segment } from './log-segment.ts'
+import {
+  appendToSegment,
+  newSegment,
+  openSegment,
+  readSegment,
+  repairSegment,
+  type Segment,
+} from './log-segment.ts'
 
 export interface FileLimits {
+  /** 0 for a log of which only the newest lines are wanted. */
   headBytes: number
   tailBytes: number
   segmentBytes: number
+  /** Lines older than this go, a file at a time; without it none is too old. */
+  maxAgeMs?: number | undefined
 }
 
 const namePattern = /^(\d{12})\.jsonl$/
+const noteName = 'note.json'
+/** A file spans at most this part of the greatest age: so much older than that may a line get. */
+const ageParts = 14
 
 export class LogFiles {
   readonly #directory: string
   readonly #pool: FilePool
   readonly #limits: FileLimits
   readonly #segments: Segment[]
+  #lastNumber: number
   /** As found when the files were opened. */
-  readonly lastNumber: number
   readonly isEnded: boolean
 
-  /** Opens the files of a log that may have none yet; reads the last one only and cuts its torn end. */
+  /** Opens the files of a log that may have none yet; reads the end of the last one and cuts what is torn. */
   constructor(directory: string, pool: FilePool, limits: FileLimits) {
     this.#directory = directory
     this.#pool = pool
     this.#limits = limits
     this.#segments = listSegments(directory)
     const last = repairLast(this.#segments)
-    this.lastNumber = last?.number ?? 0
+    this.#lastNumber = last?.number ?? (this.#segments.at(-1)?.first ?? 1) - 1
     this.isEnded = last !== null && last.line === null
+  }
+
+  /** Of the newest line in the files, 0 for none. */
+  get lastNumber(): number {
+    return this.#lastNumber
+  }
+
+  /** No line of the files has a lower number. */
+  get firstNumber(): number {
+    return this.#segments[0]?.first ?? 1
   }
 
   /** Writes as many of the chunks as go into one file, at least one, and returns how many. */
@@ -45,6 +68,7 @@ export class LogFiles {
     const segment = await this.#segmentFor(chunk)
     const data = fittingData(chunks, this.#limits.segmentBytes - segment.sizeBytes)
     await this.#pool.use(segment.path, (file) => appendToSegment(file, segment, data))
+    this.#lastNumber = lastNumberOf(chunks[data.length - 1]!.batch)
     return data.length
   }
 
@@ -65,6 +89,29 @@ export class LogFiles {
     return null
   }
 
+  /** Drops files that are too old; true when no line is left. An empty file then keeps the number. */
+  async expire(): Promise<boolean> {
+    const oldest = Date.now() - (this.#limits.maxAgeMs ?? Number.POSITIVE_INFINITY)
+    const current = this.#segments.at(-1)
+    const isAllOld = current !== undefined && current.sizeBytes > 0 && current.writtenAt < oldest
+    if (isAllOld) this.#segments.push(await makeSegment(this.#directory, this.#lastNumber + 1))
+    await this.#drop(this.#segments.slice(0, -1).filter(({ writtenAt }) => writtenAt < oldest))
+    return isAllOld
+  }
+
+  /** Keeps a few words beside the log, in place of those before. */
+  async writeNote(text: string): Promise<void> {
+    const path = join(this.#directory, noteName)
+    await mkdir(this.#directory, { recursive: true, mode: 0o700 })
+    await writeFile(`${path}.new`, text, { mode: 0o600 })
+    await rename(`${path}.new`, path)
+  }
+
+  /** Null when there is none. */
+  async readNote(): Promise<string | null> {
+    return readFile(join(this.#directory, noteName), 'utf8').catch(nullIfGone)
+  }
+
   async remove(): Promise<void> {
     for (const segment of this.#segments.splice(0)) this.#pool.forget(segment.path)
     await rm(this.#directory, { recursive: true, force: true })
@@ -72,7 +119,7 @@ export class LogFiles {
 
   async #segmentFor(chunk: Chunk): Promise<Segment> {
     const current = this.#segments.at(-1)
-    if (current !== undefined && fits(current, chunk, this.#limits.segmentBytes)) return current
+    if (current !== undefined && fits(current, chunk, this.#limits)) return current
     if (current === undefined) await mkdir(this.#directory, { recursive: true, mode: 0o700 })
     await this.sync()
     const segment = await makeSegment(this.#directory, chunk.batch.first)
@@ -83,12 +130,16 @@ export class LogFiles {
 
   async #dropMiddle(): Promise<void> {
     const { headBytes, tailBytes, segmentBytes } = this.#limits
-    const headCount = Math.max(1, Math.floor(headBytes / segmentBytes))
+    const headCount = headBytes === 0 ? 0 : Math.max(1, Math.floor(headBytes / segmentBytes))
     const tailCount = Math.max(1, Math.floor(tailBytes / segmentBytes))
-    for (const segment of this.#segments.slice(headCount, -tailCount)) {
+    await this.#drop(this.#segments.slice(headCount, -tailCount))
+  }
+
+  async #drop(segments: Segment[]): Promise<void> {
+    for (const segment of segments) {
       this.#pool.forget(segment.path)
       await rm(segment.path, { force: true })
-      this.#segments.splice(headCount, 1)
+      this.#segments.splice(this.#segments.indexOf(segment), 1)
     }
   }
 }
@@ -96,17 +147,18 @@ export class LogFiles {
 function listSegments(directory: string): Segment[] {
   if (!fs.existsSync(directory)) return []
   const names = fs.readdirSync(directory).filter((name) => namePattern.test(name))
-  return names.sort().map((name) => {
-    const path = join(directory, name)
-    return createSegment(path, Number.parseInt(name, 10), fs.statSync(path).size)
-  })
+  return names.sort().map((name) => openSegment(join(directory, name), Number.parseInt(name, 10)))
 }
 
-/** A file without one whole line was made by a write that never ended: nobody saw a line of it. */
+/**
+ * A file without one whole line was made by a write that never ended: nobody saw a line of it. The only file
+ * stays all the same when its name tells of lines that are gone.
+ */
 function repairLast(segments: Segment[]): StoredLine | null {
   for (let segment = segments.at(-1); segment !== undefined; segment = segments.at(-1)) {
     const last = repairSegment(segment)
     if (last !== null) return last
+    if (segments.length === 1 && segment.first > 1) return null
     fs.rmSync(segment.path)
     segments.pop()
   }
@@ -117,12 +169,14 @@ async function makeSegment(directory: string, first: number): Promise<Segment> {
   const path = join(directory, `${String(first).padStart(12, '0')}.jsonl`)
   const file = await open(path, 'wx', 0o600)
   await file.close()
-  return createSegment(path, first, 0)
+  return newSegment(path, first)
 }
 
 /** A file may only be larger than it should when a single chunk is. */
-function fits(segment: Segment, chunk: Chunk, segmentBytes: number): boolean {
-  return segment.sizeBytes === 0 || segment.sizeBytes + chunk.data.length <= segmentBytes
+function fits(segment: Segment, chunk: Chunk, { segmentBytes, maxAgeMs }: FileLimits): boolean {
+  if (segment.sizeBytes === 0) return true
+  if (maxAgeMs !== undefined && Date.now() - segment.begunAt > maxAgeMs / ageParts) return false
+  return segment.sizeBytes + chunk.data.length <= segmentBytes
 }
 
 function fittingData(chunks: Chunk[], roomBytes: number): Buffer[] {

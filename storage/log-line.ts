@@ -1,14 +1,20 @@
-// A log line, and how it is stored: a JSON array that begins with its number, `[7,"<ts>","stdout","text"]`.
-// The number is stored, not implied by the place: the end of a file is enough to go on counting from, and
-// missing lines show as a jump wherever they are.
+// A log line, and how it is stored: a JSON array that begins with its number, `[7,"<ts>","stdout","text"]`,
+// with an object behind the text where more is known of the line. The number is stored, not implied by the
+// place: the end of a file is enough to go on counting from, and missing lines show as a jump wherever they
+// are.
 
-export type LogStream = 'stdout' | 'stderr' | 'system'
+export type LogStream = 'stdout' | 'stderr' | 'system' | 'access'
+
+/** What else is known of a line: plain JSON. */
+export type LogAbout = Readonly<Record<string, unknown>>
 
 export interface LogLine {
   /** RFC 3339, UTC, milliseconds, `Z`. */
   ts: string
   stream: LogStream
   line: string
+  /** The lines of deploys have none. */
+  about?: LogAbout
 }
 
 /** Lines numbered `first`, `first + 1`, … */
@@ -30,8 +36,9 @@ export function lastNumberOf(batch: Batch): number {
   return batch.first + batch.lines.length - 1
 }
 
-export function encodeLine(number: number, { ts, stream, line }: LogLine): string {
-  return `${JSON.stringify([number, ts, stream, line])}\n`
+export function encodeLine(number: number, { ts, stream, line, about }: LogLine): string {
+  const stored = about === undefined ? [number, ts, stream, line] : [number, ts, stream, line, about]
+  return `${JSON.stringify(stored)}\n`
 }
 
 export function encodeEnd(lastNumber: number): string {
@@ -49,15 +56,20 @@ export function decodeLine(bytes: Buffer, start: number, end: number): StoredLin
 
 function toStoredLine(value: unknown): StoredLine | null {
   if (!Array.isArray(value)) return null
-  const [number, ts, stream, line] = value
+  const [number, ts, stream, line, about] = value
   if (!Number.isSafeInteger(number)) return null
   if (value.length === 2 && ts === 'end') return { number, line: null }
-  const isLine = value.length === 4 && typeof ts === 'string' && isStream(stream) && typeof line === 'string'
-  return isLine ? { number, line: { ts, stream, line } } : null
+  if (typeof ts !== 'string' || !isStream(stream) || typeof line !== 'string') return null
+  if (value.length === 4) return { number, line: { ts, stream, line } }
+  return value.length === 5 && isAbout(about) ? { number, line: { ts, stream, line, about } } : null
+}
+
+function isAbout(value: unknown): value is LogAbout {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function isStream(value: unknown): value is LogStream {
-  return value === 'stdout' || value === 'stderr' || value === 'system'
+  return value === 'stdout' || value === 'stderr' || value === 'system' || value === 'access'
 }
 
 /** The number of a stored line without decoding it; -1 when it does not begin with one. */

@@ -12,6 +12,9 @@ export interface Segment {
   sizeBytes: number
   /** A write has not come to its end. */
   torn: boolean
+  /** When its first and its newest line were written: milliseconds since 1970. */
+  begunAt: number
+  writtenAt: number
   /** Where earlier readers stopped, so that they go on without searching. */
   places: Place[]
 }
@@ -36,21 +39,42 @@ const batchLimit = { lines: 500, bytes: 256 * 1024 }
 const pieceBytes = 64 * 1024
 const keptPlaces = 64
 
-export function createSegment(path: string, first: number, sizeBytes: number): Segment {
-  return { path, first, sizeBytes, torn: false, places: [] }
+/** A file that is there. */
+export function openSegment(path: string, first: number): Segment {
+  const { size, birthtimeMs, mtimeMs } = fs.statSync(path)
+  const begunAt = Math.min(birthtimeMs || mtimeMs, mtimeMs)
+  return { path, first, sizeBytes: size, torn: false, begunAt, writtenAt: mtimeMs, places: [] }
+}
+
+/** For a file that has just been made. */
+export function newSegment(path: string, first: number): Segment {
+  const now = Date.now()
+  return { path, first, sizeBytes: 0, torn: false, begunAt: now, writtenAt: now, places: [] }
 }
 
 /** Cuts what a crash left unfinished, and returns the last whole line; null when there is none. */
 export function repairSegment(segment: Segment): StoredLine | null {
   const file = fs.openSync(segment.path, 'r+')
   try {
-    const bytes = fs.readFileSync(file)
-    const { end, last } = lastWholeLine(bytes)
-    if (end < bytes.length) fs.ftruncateSync(file, end)
+    const { end, last } = lastLineOf(file, segment.sizeBytes)
+    if (end < segment.sizeBytes) fs.ftruncateSync(file, end)
     segment.sizeBytes = end
     return last
   } finally {
     fs.closeSync(file)
+  }
+}
+
+/** Looks at the end of the file, and at more of it only while there is no whole line. */
+function lastLineOf(file: number, sizeBytes: number): { end: number; last: StoredLine | null } {
+  for (let wantedBytes = pieceBytes; ; wantedBytes *= 4) {
+    const start = Math.max(0, sizeBytes - wantedBytes)
+    const bytes = Buffer.alloc(sizeBytes - start)
+    fs.readSync(file, bytes, 0, bytes.length, start)
+    // Behind the first line break, unless it is the beginning of the file: before it may be half a line.
+    const from = start === 0 ? 0 : bytes.indexOf(newline) + 1
+    const { end, last } = lastWholeLine(bytes.subarray(from))
+    if (last !== null || start === 0) return { end: start + from + end, last }
   }
 }
 
@@ -75,6 +99,8 @@ export async function appendToSegment(file: FileHandle, segment: Segment, data: 
     throw new StorageError('log_not_written', `${segment.path} took ${bytesWritten} of ${wantedBytes} bytes`)
   }
   segment.torn = false
+  segment.writtenAt = Date.now()
+  if (segment.sizeBytes === 0) segment.begunAt = segment.writtenAt
   segment.sizeBytes += wantedBytes
 }
 

@@ -39,6 +39,9 @@ export class Log {
   #ending: Promise<void> | null = null
   #writing: Promise<void> | null = null
   #timer: NodeJS.Timeout | undefined
+  #isExpiring = false
+  /** To be written beside the log. */
+  #note: string | null = null
 
   /** The directory is made with the first line. Throws when there are files that cannot be read. */
   constructor(directory: string, context: LogContext) {
@@ -59,6 +62,16 @@ export class Log {
 
   get isEnded(): boolean {
     return this.#isEnded
+  }
+
+  /** No line that can be read has a lower number. */
+  get first(): number {
+    return this.#files.firstNumber
+  }
+
+  /** What is not on the disk yet. */
+  get waitingBytes(): number {
+    return this.#queue.sizeBytes
   }
 
   /** Nothing is lost when it is forgotten now. */
@@ -106,6 +119,22 @@ export class Log {
   async flush(): Promise<void> {
     await this.#writing
     await this.#write()
+  }
+
+  /** Drops the files whose lines are too old. */
+  expire(): Promise<void> {
+    this.#isExpiring = true
+    return this.flush()
+  }
+
+  /** Written only once the lines that were appended before are. */
+  writeNote(text: string): Promise<void> {
+    this.#note = text
+    return this.flush()
+  }
+
+  readNote(): Promise<string | null> {
+    return this.#files.readNote()
   }
 
   /** Writes the rest, then nothing any more. */
@@ -169,6 +198,8 @@ export class Log {
   async #writeQueue(): Promise<void> {
     if (this.#isStopped) return
     const chunks = this.#queue.take()
+    const note = this.#note
+    this.#note = null
     try {
       while (chunks.length > 0) {
         const written = chunks.splice(0, await this.#files.write(chunks))
@@ -176,6 +207,9 @@ export class Log {
         this.#show(written)
         this.#notify()
       }
+      if (note !== null) await this.#files.writeNote(note)
+      if (this.#isExpiring && (await this.#files.expire())) this.#ring.clear()
+      this.#isExpiring = false
       this.#isFailing = false
     } catch (error) {
       this.#queue.putBack(chunks)

@@ -7,9 +7,9 @@ import { join } from 'node:path'
 import { StorageError } from './errors.ts'
 import { FilePool } from './file-pool.ts'
 import { Log, type LogContext, type LogLimits } from './log.ts'
-import { type Batch, type LogLine, type LogStream, splitLine } from './log-line.ts'
+import { type Batch, type LogAbout, type LogLine, type LogStream, splitLine } from './log-line.ts'
 
-export type { Batch, LogLine, LogStream } from './log-line.ts'
+export { type Batch, type LogAbout, type LogLine, type LogStream, lastNumberOf } from './log-line.ts'
 
 export interface LogOptions extends Partial<LogLimits> {
   /** How many descriptors may be open at once. */
@@ -22,12 +22,14 @@ export interface LogOptions extends Partial<LogLimits> {
 
 export interface Logs {
   /** Written and shown within 50 ms. Lines over 16 KiB are split, lines after the end are dropped. */
-  append(id: string, stream: LogStream, line: string, ts?: string): void
+  append(id: string, stream: LogStream, line: string, ts?: string, about?: LogAbout): void
   /** Resolves when everything and the end mark are on the disk, or refused by it. Idempotent. */
   end(id: string): Promise<void>
   isEnded(id: string): boolean
   /** The number of the newest line that can be read, 0 for none. */
   head(id: string): number
+  /** No line that can be read has a lower number. */
+  first(id: string): number
   /**
    * Lines after `number`, or null while there are none: the same Batch for every follower when it is recent,
    * else up to 500 lines from the file. Where lines were dropped, the last missing number is a system line
@@ -37,8 +39,15 @@ export interface Logs {
   tail(id: string, lines: number): Promise<LogLine[]>
   /** Called after new lines, the end, and removal (which ends a log). Returns how to stop it. */
   watch(id: string, onChange: () => void): () => void
-  /** Resolves when every line appended so far was offered to the disk. */
-  flush(): Promise<void>
+  /** Resolves when every line appended so far, to this log or to all, was offered to the disk. */
+  flush(id?: string): Promise<void>
+  /** What of a log is not on the disk yet: who has much to say waits while it is much. */
+  waitingBytes(id: string): number
+  /** Keeps a few words beside a log, in place of those before. */
+  writeNote(id: string, text: string): Promise<void>
+  readNote(id: string): Promise<string | null>
+  /** Drops what is too old, from logs that nobody uses too. Done every hour anyway. */
+  expire(): Promise<void>
   remove(id: string): Promise<void>
   ids(): Promise<string[]>
   /** Writes what waits. Followers are not told: their logs have not ended. */
@@ -46,6 +55,7 @@ export interface Logs {
 }
 
 const mebibyte = 1024 * 1024
+const expireEveryMs = 60 * 60 * 1000
 const defaults: LogLimits & { openFiles: number; idleMs: number } = {
   headBytes: 32 * mebibyte,
   tailBytes: 32 * mebibyte,
@@ -73,19 +83,22 @@ class LogDirectory implements Logs {
   readonly #directory: string
   readonly #context: LogContext
   readonly #logs = new Map<string, { log: Log; usedAt: number }>()
-  readonly #sweep: NodeJS.Timeout
+  readonly #timers: NodeJS.Timeout[]
   #isClosed = false
 
   constructor(directory: string, context: LogContext, idleMs: number) {
     this.#directory = directory
     this.#context = context
-    this.#sweep = setInterval(() => this.#forgetIdle(idleMs), idleMs / 4).unref()
+    this.#timers = [setInterval(() => this.#forgetIdle(idleMs), idleMs / 4).unref()]
+    if (context.limits.maxAgeMs === undefined) return
+    this.#timers.push(setInterval(() => void this.expire().catch(context.report), expireEveryMs).unref())
   }
 
-  append(id: string, stream: LogStream, line: string, ts = new Date().toISOString()): void {
+  append(id: string, stream: LogStream, line: string, ts?: string, about?: LogAbout): void {
     if (this.#isClosed) return
     const log = this.#openToAppend(id)
-    for (const piece of splitLine(line)) log?.append({ ts, stream, line: piece })
+    const rest = { ts: ts ?? new Date().toISOString(), stream, ...(about && { about }) }
+    for (const piece of splitLine(line)) log?.append({ ...rest, line: piece })
   }
 
   async end(id: string): Promise<void> {
@@ -100,6 +113,10 @@ class LogDirectory implements Logs {
     return this.#open(id).head
   }
 
+  first(id: string): number {
+    return this.#open(id).first
+  }
+
   batchAfter(id: string, number: number): Promise<Batch | null> | Batch | null {
     return this.#isClosed ? null : this.#open(id).batchAfter(number)
   }
@@ -112,8 +129,28 @@ class LogDirectory implements Logs {
     return this.#open(id).watch(onChange)
   }
 
-  async flush(): Promise<void> {
+  async flush(id?: string): Promise<void> {
+    if (id !== undefined) return this.#open(id).flush()
     await Promise.all([...this.#logs.values()].map(({ log }) => log.flush()))
+  }
+
+  waitingBytes(id: string): number {
+    return this.#open(id).waitingBytes
+  }
+
+  async writeNote(id: string, text: string): Promise<void> {
+    if (!this.#isClosed) return this.#open(id).writeNote(text)
+  }
+
+  async readNote(id: string): Promise<string | null> {
+    return this.#open(id).readNote()
+  }
+
+  async expire(): Promise<void> {
+    for (const id of await this.ids()) {
+      if (this.#isClosed) return
+      await this.#open(id).expire()
+    }
   }
 
   async remove(id: string): Promise<void> {
@@ -128,7 +165,7 @@ class LogDirectory implements Logs {
 
   async close(): Promise<void> {
     this.#isClosed = true
-    clearInterval(this.#sweep)
+    for (const timer of this.#timers) clearInterval(timer)
     await Promise.all([...this.#logs.values()].map(({ log }) => log.close()))
     await this.#context.pool.close()
   }

@@ -1,20 +1,31 @@
 // The store's own schema: a number in it, and the steps from each to the next.
 // Mind: a store of a newer Berth is refused, because writing old rows into it would lose what they lack.
+import { Domains } from './domains.ts'
 import { StorageError } from './errors.ts'
-import { type ServiceRow, settingsOfSchema2 } from './services.ts'
+import { type ServiceRow, settingsOfSchema2, settingsOfSchema3 } from './services.ts'
 import type { Store } from './store.ts'
 import { openTwin } from './twin.ts'
 
 /** Step n brings a store from schema n to n + 1, inside one commit. */
 export type Migration = (store: Store) => void
 
-const migrations: Migration[] = [addSourceSettings]
+const migrations: Migration[] = [addSourceSettings, addDomains]
 
 /** Schema 2: images, archives and static sites. Releases are sealed, and completed when they are read. */
 function addSourceSettings(store: Store): void {
   const services = store.table<ServiceRow>('services')
   for (const { key, value } of [...services.sound()]) {
     services.put(key, { ...settingsOfSchema2, ...value, archive_deploy_id: null })
+  }
+}
+
+/** Schema 3: domains with an index of their own, and what the edge does for each service. */
+function addDomains(store: Store): void {
+  const services = store.table<ServiceRow>('services')
+  const domains = new Domains(store)
+  for (const { key, value } of [...services.sound()]) {
+    services.put(key, { ...settingsOfSchema3, ...value })
+    domains.move(value.id, [], value.custom_domains, () => [])
   }
 }
 

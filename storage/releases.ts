@@ -2,7 +2,7 @@
 // Mind: replacement and scaled-up instances read the release, never what was saved since.
 import type { EnvVar } from './env.ts'
 import type { Sealer } from './secrets.ts'
-import { type ServiceSettings, settingsOfSchema2 } from './services.ts'
+import { type ServiceSettings, settingsOfSchema2, settingsOfSchema3 } from './services.ts'
 import type { Store } from './store.ts'
 
 export interface Release {
@@ -21,7 +21,7 @@ export function openReleases(store: Store, sealer: Sealer) {
     const row = sealed.get(deployId)
     if (row === null) return null
     const release: Release = JSON.parse(sealer.open(row, name(deployId)))
-    return { ...release, settings: { ...settingsOfSchema2, ...release.settings } }
+    return { ...release, settings: { ...settingsOfSchema2, ...settingsOfSchema3, ...release.settings } }
   }
   function put(deployId: string, release: Release): void {
     sealed.put(deployId, sealer.seal(JSON.stringify(release), name(deployId)))

@@ -1,6 +1,7 @@
 // Services: the desired state that deploys read again and again. Field names are the API's.
 // Mind: `live_deploy_id` and `desired_deploy_id` are written by a deploy's own transaction, never by a
 // handler.
+import { Domains } from './domains.ts'
 import { StorageError } from './errors.ts'
 import type { StoredEvents } from './events.ts'
 import type { Commit, Store, Table } from './store.ts'
@@ -37,11 +38,20 @@ export interface ServiceSettings {
   disk_mount_path: string | null
   memory_limit_mb: number | null
   cpu_limit: number | null
+  /** In normal form; each belongs to one service at most. */
   custom_domains: string[]
+  hsts: boolean
+  /** How long an answer may stay silent. */
+  request_timeout_seconds: number
+  /** MiB of a request's body. */
+  max_body_mb: number
 }
 
 /** Settings that came with schema 2: what held before there was such a thing. */
 export const settingsOfSchema2 = { spa_fallback: false, pre_deploy_command: null, build_env: [] }
+
+/** Those of schema 3. */
+export const settingsOfSchema3 = { hsts: false, request_timeout_seconds: 75, max_body_mb: 512 }
 
 export interface ServiceRow extends ServiceSettings {
   id: string
@@ -88,12 +98,14 @@ export class Services {
   readonly #events: StoredEvents
   readonly #rows: Table<ServiceRow>
   readonly #names: Table<Name>
+  readonly #domains: Domains
 
   constructor(store: Store, events: StoredEvents) {
     this.#store = store
     this.#events = events
     this.#rows = store.table('services')
     this.#names = store.table('names')
+    this.#domains = new Domains(store)
   }
 
   /** An exact id wins over a name. */
@@ -104,13 +116,18 @@ export class Services {
     return named?.kind === 'service' ? this.#rows.get(named.id) : null
   }
 
+  /** The id of the service that has this custom domain, in its normal form; null when nobody has. */
+  holderOf(domain: string): string | null {
+    return this.#domains.holderOf(domain, () => this.list())
+  }
+
   /** By name. One that is damaged is told and left out: it must not hide the others. */
   list(): ServiceRow[] {
     const rows = [...this.#rows.sound()].map(({ value }) => value)
     return rows.sort((a, b) => (a.name < b.name ? -1 : 1))
   }
 
-  /** Throws `name_taken`: services and datastores share one namespace. */
+  /** Throws `name_taken`: services and datastores share one namespace; `conflict` for a domain of another. */
   create(row: ServiceRow, options: WriteOptions = {}): Promise<ServiceRow> {
     return this.#store.commit((commit) => this.insert(commit, row, options))
   }
@@ -119,11 +136,12 @@ export class Services {
   insert(commit: Commit, row: ServiceRow, options: WriteOptions = {}): ServiceRow {
     if (this.#named(row.name)) throw new StorageError('name_taken', `the name ${row.name} is taken`)
     this.#names.put(row.name, { kind: 'service', id: row.id })
-    return this.#write(commit, row, options)
+    return this.#write(commit, null, row, options)
   }
 
   /**
    * Reads, changes and writes in one transaction, so that parallel changes of different fields all survive.
+   * Throws `not_found`, and `conflict` for a domain of another service.
    */
   update(
     id: string,
@@ -133,7 +151,7 @@ export class Services {
     return this.#store.commit((commit) => {
       const row = this.#rows.get(id)
       if (!row) throw new StorageError('not_found', `there is no service ${id}`)
-      return this.#write(commit, { ...change(row), revision: row.revision + 1 }, options)
+      return this.#write(commit, row, { ...change(row), revision: row.revision + 1 }, options)
     })
   }
 
@@ -142,7 +160,7 @@ export class Services {
     const row = this.#rows.get(id)
     if (!row || (while_live && row.live_deploy_id !== while_live)) return
     const differs = Object.entries(fields).some(([field, value]) => row[field as keyof ServiceRow] !== value)
-    if (differs) this.#write(commit, { ...row, ...fields, revision: row.revision + 1 })
+    if (differs) this.#write(commit, row, { ...row, ...fields, revision: row.revision + 1 })
   }
 
   /** Only inside a commit. Throws `conflict`: nothing new begins for a service that is being deleted. */
@@ -175,7 +193,7 @@ export class Services {
     }
   }
 
-  /** Removes the row and frees its name, with whatever else goes in the same transaction. */
+  /** Removes the row and frees its name and domains, with whatever else goes in the same transaction. */
   remove(id: string, also: () => void = () => undefined): Promise<void> {
     return this.#store.commit((commit) => {
       const row = this.#rows.get(id)
@@ -183,6 +201,7 @@ export class Services {
       also()
       this.#rows.remove(id)
       this.#names.remove(row.name)
+      this.#domains.move(id, row.custom_domains, [], () => [])
       commit.announce({ kind: 'service', id, service_id: id, status: 'deleted', revision: row.revision + 1 })
     })
   }
@@ -197,8 +216,14 @@ export class Services {
     }
   }
 
-  #write(commit: Commit, row: ServiceRow, { also, event }: WriteOptions = {}): ServiceRow {
+  #write(
+    commit: Commit,
+    former: ServiceRow | null,
+    row: ServiceRow,
+    { also, event }: WriteOptions = {},
+  ): ServiceRow {
     also?.()
+    this.#domains.move(row.id, former?.custom_domains ?? [], row.custom_domains, () => this.list())
     if (event) this.#events.keep(event.id, row.updated_at, event.answer)
     this.#rows.put(row.id, row)
     const { id, revision } = row

@@ -43,7 +43,7 @@ export interface StoreOptions {
  */
 const environment = {
   encoding: 'string',
-  maxDbs: 32,
+  maxDbs: 64,
   permissionsMode: 0o600,
   eventTurnBatching: false,
 } as const

@@ -23,8 +23,6 @@ const values = {
   ...Object.fromEntries(serviceProperties.map((property) => [`\${{service.shop.${property}}}`, true])),
   'no reference': true,
   '${{ service.shop.port }} and $${{anything': true,
-  // A service has no address of its own before there is an edge.
-  '${{service.shop.url}}': false,
   '${{service.gone.port}}': false,
   '${{datastore.shop.port}}': false,
   '${{service.shop}}': false,

@@ -14,8 +14,6 @@ export interface StreamEvent {
 
 export interface FollowOptions {
   query?: Query
-  /** False where events have no ids: after a loss it goes on with what comes then, and says so. */
-  resumable?: boolean
   /** The stream tells what there is now: its plain close is its end. */
   untilNow?: boolean
   /** Says nothing of losses: another stream to the same server does. */
@@ -69,15 +67,14 @@ export async function* followEvents(
 /** Null when there is no connection to be had now. */
 async function connect(following: Following, isFirst: boolean): Promise<Connection | null> {
   const { cli, path, options, signal, lastId } = following
-  const isResumable = options.resumable ?? true
   const silence = new AbortController()
   try {
     const response = await cli.client.open('GET', path, {
-      query: { ...options.query, ...(isResumable || isFirst ? {} : { tail: 0 }) },
-      headers: isResumable && lastId !== null ? { 'last-event-id': lastId } : {},
+      ...(options.query && { query: options.query }),
+      headers: lastId === null ? {} : { 'last-event-id': lastId },
       signal: AbortSignal.any([signal, silence.signal]),
     })
-    sayFound(following, isResumable)
+    sayFound(following)
     return { response, silence }
   } catch (error) {
     if (signal.aborted) return null
@@ -172,11 +169,11 @@ async function pauseAfterLoss(following: Following): Promise<void> {
   await delay(pauseMs * (0.5 + Math.random() / 2), null, { signal }).catch(() => {})
 }
 
-function sayFound(following: Following, isResumable: boolean): void {
+function sayFound(following: Following): void {
   const { cli, options, lostAt } = following
   following.lostAt = null
   if (lostAt === null || options.quiet) return
-  cli.out.say(tell(cli, isResumable ? 'connected again' : 'connected again; lines may be missing here'))
+  cli.out.say(tell(cli, 'connected again'))
 }
 
 function tell({ out }: Cli, words: string): string {

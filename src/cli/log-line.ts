@@ -1,4 +1,5 @@
 // One line of a log as the server sends it (section 6 of the API document).
+import type { AccessRecord } from '../http/schemas/status.ts'
 import { parseEvent } from './event-stream.ts'
 
 export interface LogLine {
@@ -7,10 +8,21 @@ export interface LogLine {
   line: string
   /** Which of the instances wrote it; a deploy's log has none. */
   instance?: string
+  deploy_id?: string
+  /** Of an access log: the request that the line tells of. */
+  access?: AccessRecord
 }
 
 /** The data of a `log` event. Throws CliFailure for anything else. */
 export function parseLogLine(data: string): LogLine {
-  const { ts, stream, line, instance } = parseEvent<LogLine>(data, ['ts', 'stream', 'line'])
-  return { ts, stream, line, ...(typeof instance === 'string' ? { instance } : {}) }
+  const { ts, stream, line, ...about } = parseEvent<LogLine>(data, ['ts', 'stream', 'line'])
+  const { instance, deploy_id, access } = about
+  return {
+    ts,
+    stream,
+    line,
+    ...(typeof instance === 'string' && { instance }),
+    ...(typeof deploy_id === 'string' && { deploy_id }),
+    ...(typeof access?.status === 'number' && { access }),
+  }
 }

@@ -3,15 +3,18 @@ import { Command, type CommanderError } from 'commander'
 import { version } from '../version.ts'
 import { createRunner, type Runner, type RunnerOptions } from './command.ts'
 import { addApiCommands } from './commands/api.ts'
+import { addCertificateCommands } from './commands/certs.ts'
 import { addCompletionCommands } from './commands/completion.ts'
 import { addCreateCommands } from './commands/create.ts'
 import { addDeployCommands } from './commands/deploys.ts'
+import { addDomainCommands } from './commands/domains.ts'
 import { addEnvCommands } from './commands/env.ts'
 import { addEnvFileCommands } from './commands/env-files.ts'
 import { addHistoryCommands } from './commands/history.ts'
 import { addInstanceCommands } from './commands/instances.ts'
 import { addLoginCommands } from './commands/login.ts'
 import { addLogCommands } from './commands/logs.ts'
+import { addOpenCommands } from './commands/open.ts'
 import { addRegistryCommands } from './commands/registries.ts'
 import { addRollbackCommands } from './commands/rollback.ts'
 import { addServerCommands } from './commands/servers.ts'
@@ -25,8 +28,8 @@ import { styleHelp } from './help.ts'
 
 const groups: Record<string, string[]> = {
   'Deploy:': ['up', 'deploy', 'deploys', 'cancel', 'rollback', 'why', 'history'],
-  'Services:': ['services', 'create', 'show', 'update', 'delete', 'env'],
-  'What runs:': ['status', 'logs', 'restart', 'scale', 'suspend', 'resume'],
+  'Services:': ['services', 'create', 'show', 'update', 'delete', 'env', 'domains', 'certs'],
+  'What runs:': ['status', 'open', 'logs', 'restart', 'scale', 'suspend', 'resume'],
   'Server:': ['login', 'logout', 'whoami', 'servers', 'info', 'registries'],
   'More:': ['api', 'completion'],
 }
@@ -67,7 +70,10 @@ const additions = [
   addCreateCommands,
   addEnvCommands,
   addEnvFileCommands,
+  addDomainCommands,
+  addCertificateCommands,
   addStatusCommands,
+  addOpenCommands,
   addInstanceCommands,
   addRollbackCommands,
   addLoginCommands,

@@ -5,9 +5,11 @@ import { acceptStatus, type Engine, orNull } from './client.ts'
 import { type Found, findOwn, findToChange, removeContainer, type Site } from './instance-container.ts'
 import { applyRestart, ensureInstance, startContainer } from './instance-ensure.ts'
 import { settleExit } from './instance-exit.ts'
-import { followLog, type LogLine, type LogRange, type LogSource, readLines } from './instance-log.ts'
+import { followLog, type LogLine, type LogSource, readLines } from './instance-log.ts'
 import { type InstanceState, isEnded, toInstanceState } from './instance-state.ts'
 import { type InstanceUsage, measureUsage } from './instance-usage.ts'
+import { type TimedLine, toLogLine } from './log-frames.ts'
+import { createLogPlace, type LogPlace } from './log-place.ts'
 import { type ContainerKind, instanceKind, labelFilter, labels, type Owner, ownerFilter } from './names.ts'
 import type { InstanceSpec, RestartPolicy } from './spec.ts'
 
@@ -37,6 +39,8 @@ export interface Instances {
   /** The last lines; none when it is gone. */
   tail(name: string, lines: number): Promise<LogLine[]>
   logs(name: string, options: LogOptions): AsyncIterable<LogLine>
+  /** The same from that place on, which it keeps; with the engine's own times. */
+  follow(name: string, place: LogPlace, signal: AbortSignal): AsyncIterable<TimedLine>
   /** Null when it does not run. */
   usage(name: string): Promise<InstanceUsage | null>
 }
@@ -47,9 +51,9 @@ export interface ListFilter {
   kind?: ContainerKind
 }
 
-export interface LogOptions extends LogRange {
-  /** Goes on until the instance has ended. */
-  follow: boolean
+export interface LogOptions {
+  /** From the first line on, until the instance has ended. */
+  follow: true
   /** Ends the iteration quietly. */
   signal: AbortSignal
 }
@@ -68,8 +72,9 @@ export function openInstances(engine: Engine, owner: Owner): Instances {
     inspect,
     inspectExit: (name, signal) => settleExit(engine, () => inspect(name), signal),
     list: (filter) => list(site, filter),
-    tail: (name, lines) => tail(site, name, { tail: lines }),
-    logs: (name, options) => logs(site, name, options),
+    tail: (name, lines) => tail(site, name, lines),
+    logs: (name, { signal }) => logs(site, name, signal),
+    follow: (name, place, signal) => followLog(logSource(site, name, signal), place, signal),
     usage: (name) => usage(site, name),
   }
 }
@@ -118,29 +123,27 @@ function toLabels({ deployId, serviceId, kind = instanceKind }: ListFilter): Rec
   }
 }
 
-async function tail(site: Site, name: string, range: LogRange): Promise<LogLine[]> {
+async function tail(site: Site, name: string, lines: number): Promise<LogLine[]> {
   const found = await findOwn(site, name)
   if (found === null) return []
   const body = site.engine.call(`read the log of ${name}`, (abortSignal) =>
-    found.container.logs({ ...toLogQuery(range), follow: false, abortSignal }),
+    found.container.logs({ ...withTimes, tail: lines, follow: false, abortSignal }),
   )
   return readLines((await orNull(body)) ?? new Uint8Array())
 }
 
-async function* logs(
-  site: Site,
-  name: string,
-  { follow, signal, ...range }: LogOptions,
-): AsyncGenerator<LogLine> {
-  if (follow) yield* followLog(logSource(site, name, signal), range, signal)
-  else yield* await tail(site, name, range)
+async function* logs(site: Site, name: string, signal: AbortSignal): AsyncGenerator<LogLine> {
+  const lines = followLog(logSource(site, name, signal), createLogPlace(), signal)
+  for await (const line of lines) yield toLogLine(line)
 }
 
 function logSource(site: Site, name: string, signal: AbortSignal): LogSource {
-  async function open(range: LogRange) {
+  // Docker takes instants as seconds since 1970, with a fraction.
+  async function open(since: string | undefined) {
     const found = await findOwn(site, name)
     if (found === null) return []
-    const query = { ...toLogQuery(range), follow: true as const, abortSignal: signal }
+    const from = since === undefined ? {} : { since: Date.parse(since) / 1000 }
+    const query = { ...withTimes, ...from, follow: true as const, abortSignal: signal }
     const opening = site.engine.call(`follow the log of ${name}`, () => found.container.logs(query), {
       signal,
     })
@@ -155,16 +158,7 @@ function logSource(site: Site, name: string, signal: AbortSignal): LogSource {
   return { open, hasEnded }
 }
 
-// Docker takes instants as seconds since 1970, with a fraction.
-function toLogQuery({ tail, since }: LogRange) {
-  return {
-    stdout: true,
-    stderr: true,
-    timestamps: true,
-    ...(tail === undefined ? {} : { tail }),
-    ...(since === undefined ? {} : { since: Date.parse(since) / 1000 }),
-  }
-}
+const withTimes = { stdout: true, stderr: true, timestamps: true }
 
 async function usage(site: Site, name: string): Promise<InstanceUsage | null> {
   const found = await findOwn(site, name)

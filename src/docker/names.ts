@@ -24,6 +24,8 @@ export const instanceKind = 'deploy'
 export const preDeployKind = 'pre-deploy'
 /** Its place beside the instances, of which there are at most 50. */
 export const preDeployIndex = 50
+/** The kind of the container of the edge. */
+export const edgeKind = 'edge'
 /** The kind of the volume of a service. */
 export const diskKind = 'disk'
 export type ContainerKind = typeof instanceKind | typeof preDeployKind

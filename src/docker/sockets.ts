@@ -5,6 +5,8 @@ import { readFile } from 'node:fs/promises'
 
 interface Socket {
   localPort: number
+  /** As the kernel writes it: hex, each four bytes in host order. */
+  remote: string
   state: string
 }
 
@@ -18,11 +20,22 @@ export async function listeningPorts(pid: number): Promise<number[] | null> {
   return ports ? [...new Set(ports)].sort((a, b) => a - b) : null
 }
 
-/** How many connections are open to that port of the instance. */
-export async function countConnections(pid: number, port: number): Promise<number | null> {
+/** How many connections are open to that port of the instance; those from `except` (IPv4) do not count. */
+export async function countConnections(
+  pid: number,
+  port: number,
+  except: string | null = null,
+): Promise<number | null> {
   const sockets = await readSockets(pid)
-  const open = sockets?.filter(({ state, localPort }) => state === established && localPort === port)
-  return open?.length ?? null
+  const isMeant = ({ state, localPort, remote }: Socket) =>
+    state === established && localPort === port && !isFrom(except, remote)
+  return sockets?.filter(isMeant).length ?? null
+}
+
+function isFrom(address: string | null, remote: string): boolean {
+  if (address === null) return false
+  const bytes = address.split('.').map((part) => Number(part).toString(16).padStart(2, '0'))
+  return remote.endsWith(bytes.reverse().join('').toUpperCase())
 }
 
 async function readSockets(pid: number): Promise<Socket[] | null> {
@@ -36,9 +49,10 @@ async function readTable(path: string): Promise<Socket[] | null> {
   if (text === null) return null
   const rows = text.split('\n').slice(1)
   return rows.flatMap((row) => {
-    const [, local, , state] = row.trim().split(/\s+/)
+    const [, local, remote = '', state] = row.trim().split(/\s+/)
     if (!local || !state || isLoopback(local)) return []
-    return [{ localPort: Number.parseInt(local.slice(local.lastIndexOf(':') + 1), 16), state }]
+    const localPort = Number.parseInt(local.slice(local.lastIndexOf(':') + 1), 16)
+    return [{ localPort, remote: remote.slice(0, remote.lastIndexOf(':')), state }]
   })
 }
 

@@ -49,7 +49,7 @@ export function createGate(options: GateOptions): Gate {
     const found = await ensureNetwork(engine, options.owner, options.subnet)
     if (!wasOpen) await options.reconcile()
     wasOpen = true
-    network = { name: found.name, range: addressRange(found.subnet) }
+    network = { name: found.name, range: addressRange(found.subnet), gateway: found.gateway }
     options.onOpen(found)
     return network
   }

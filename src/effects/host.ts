@@ -9,9 +9,14 @@ import type { Builder } from '../docker/build.ts'
 import type { Engine } from '../docker/client.ts'
 import type { Instances } from '../docker/instances.ts'
 import type { Owner } from '../docker/names.ts'
+import type { Publication } from '../hosts.ts'
 import type { Logger } from '../logger.ts'
+import type { AccessLog } from './access-log.ts'
 import type { BuildSlots } from './build-slots.ts'
+import type { Edge } from './edge/edge.ts'
 import type { InstanceEvents } from './instance-events.ts'
+import type { LogCollector } from './log-collector.ts'
+import type { TrafficNumbers } from './traffic-numbers.ts'
 
 /** Settings of the server that effects act on. */
 export interface HostSettings {
@@ -22,6 +27,8 @@ export interface HostSettings {
   keepImages: number
   minFreeDiskMb: number
   baseDomain: string
+  /** How long a new version must run, and pass its check again, before it replaces one that serves. */
+  settleMs: number
   /** The image that static sites are put into; empty for our own. */
   staticImage: string
 }
@@ -30,6 +37,8 @@ export interface HostSettings {
 export interface PrivateNetwork {
   name: string
   range: { first: string; last: string }
+  /** The host's own address in it. */
+  gateway: string
 }
 
 /** How effects reach other actors: by id, through the supervisor. */
@@ -48,10 +57,18 @@ export interface Host {
   owner: Owner
   instances: Instances
   builder: Builder
+  edge: Edge
+  /** How the hosts of services are opened. */
+  publication: Publication
   buildSlots: BuildSlots
   instanceEvents: InstanceEvents
+  logCollector: LogCollector
+  accessLog: AccessLog
+  traffic: TrafficNumbers
   /** Why a live deploy is degraded, by its id: each round of its upkeep says it anew. */
   troubles: Map<string, string>
+  /** Since when a service is away because its disk changes hands (ms since 1970), by its id. */
+  absences: Map<string, number>
   /** Resolves when the engine answers and the network is there; waits as long as it takes. */
   ready(signal: AbortSignal): Promise<PrivateNetwork>
   terminalLogins: TerminalLogins

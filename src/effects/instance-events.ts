@@ -4,16 +4,20 @@ import type { ContainerEvent } from '../docker/events.ts'
 
 type Listener = (event: ContainerEvent) => void
 
+const everything = '*'
+
 export interface InstanceEvents {
   subscribe(deployId: string, listener: Listener): () => void
   subscribeService(serviceId: string, listener: Listener): () => void
+  /** Of every service. */
+  subscribeAll(listener: Listener): () => void
   publish(event: ContainerEvent): void
 }
 
 export function createInstanceEvents(): InstanceEvents {
   const listeners = new Map<string, Set<Listener>>()
 
-  /** Ids of deploys and services differ by their prefix. */
+  /** Ids of deploys and services differ by their prefix, and from `everything`. */
   function subscribe(id: string, listener: Listener): () => void {
     const own = listeners.get(id) ?? new Set()
     listeners.set(id, own.add(listener))
@@ -26,8 +30,9 @@ export function createInstanceEvents(): InstanceEvents {
   return {
     subscribe,
     subscribeService: subscribe,
+    subscribeAll: (listener) => subscribe(everything, listener),
     publish(event) {
-      for (const id of [event.deployId, event.serviceId]) {
+      for (const id of [event.deployId, event.serviceId, everything]) {
         for (const listener of listeners.get(id) ?? []) listener(event)
       }
     },

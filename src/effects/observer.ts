@@ -6,7 +6,6 @@ import { diskKind, labels } from '../docker/names.ts'
 import { listVolumes, type Volume } from '../docker/volumes.ts'
 import { freeBytes } from './deploy/disk.ts'
 import type { Host } from './host.ts'
-import { type RuntimeLogOptions, readRuntimeLog } from './runtime-log.ts'
 
 type Parts = Pick<
   Host,
@@ -21,8 +20,6 @@ export function createObserver(host: Parts) {
       return Promise.all(found.sort(byDeployAndIndex).map((instance) => toStatus(host, instance)))
     },
     trouble: (deployId: string) => host.troubles.get(deployId) ?? null,
-    /** What the instances write, oldest first where the log is read, as it comes where it is followed. */
-    runtimeLog: (serviceId: string, options: RuntimeLogOptions) => readRuntimeLog(host, serviceId, options),
     engine: () => host.engine.info().catch(() => null),
     diskFreeBytes: () => freeBytes(host.settings.dataDir),
     /** The disks of services, also of services that are gone, by name. Throws `docker_unavailable`. */

@@ -15,18 +15,20 @@ export function serviceRemovalEffects(host: Host): Effects<typeof machine> {
       for (const { id } of active()) {
         await host.actors.send(id, { type: 'cancel', at: isoNow(), by: 'the removal of its service' })
       }
+      // Certificates give themselves up as soon as their service is being deleted.
+      const certificates = () => [...host.storage.actors.active('certificate', serviceId)]
       await untilCommitted(host.storage.changes, serviceId, signal, () =>
-        active().length === 0 ? true : null,
+        active().length + certificates().length === 0 ? true : null,
       )
       return { at: isoNow() }
     },
 
     async removeBelongings({ serviceId, deleteDisk }, signal) {
-      const { services, actors, archives, logs, releases, env, credentials } = host.storage
+      const { services, actors, archives, logs, releases, env, credentials, upstreams } = host.storage
       const service = services.get(serviceId)
       if (!service) return { at: isoNow() }
       await untilDone(host, serviceId, signal, async () => {
-        await removeAbandoned(host, serviceId)
+        await removeAbandoned(host, serviceId, signal)
         for (const { name } of await listImages(host.engine, host.owner, service.name)) {
           await removeImage(host.engine, host.owner, name)
         }
@@ -38,6 +40,10 @@ export function serviceRemovalEffects(host: Host): Effects<typeof machine> {
         await archives.remove(id)
       }
       await actors.forget('deploy', serviceId)
+      await actors.forget('certificate', serviceId)
+      await upstreams.release(serviceId)
+      await host.logCollector.remove(serviceId)
+      await host.accessLog.remove(serviceId)
       await services.remove(serviceId, () => {
         env.remove(serviceId)
         credentials.put(serviceId, null)

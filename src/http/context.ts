@@ -4,12 +4,12 @@
 import type { ActorRecord } from '../../storage/actors.ts'
 import type { RepositoryCredentials } from '../../storage/credentials.ts'
 import type { Storage } from '../../storage/index.ts'
-import type { LogLine } from '../../storage/logs.ts'
 import type { Commit } from '../../storage/store.ts'
 import type { Administrator } from '../account/administrator.ts'
 import type { Callers } from '../account/callers.ts'
 import type { TerminalLogins } from '../account/terminal-logins.ts'
-import type { ServiceStatus } from './schemas/status.ts'
+import type { EdgeSettings } from '../hosts.ts'
+import type { ServiceStatus, Traffic } from './schemas/status.ts'
 
 export interface HttpContext {
   version: string
@@ -18,6 +18,8 @@ export interface HttpContext {
   allowedHosts(host: string): boolean
   /** Whether what a peer with this address says of others, in X-Forwarded-*, is believed. */
   isTrustedProxy(address: string): boolean
+  /** What the edge shows with each request of the dashboard's; null without an edge. */
+  edgeSecret: string | null
   callers: Callers
   administrator: Administrator
   terminalLogins: TerminalLogins
@@ -26,11 +28,16 @@ export interface HttpContext {
   storage: HttpStorage
   actors: ActorPort
   observe: Observer
+  /** What the edge counts; null without one. */
+  traffic: TrafficNumbers | null
   parse: Parser
+  /** Whether there is a valid certificate for the host: from memory, it is asked for every record. */
+  hasCertificate(host: string): boolean
 }
 
 export interface HttpConfig {
   baseDomain: string
+  edge: EdgeSettings
   defaultMemoryLimitMb: number
   defaultCpuLimit: number
   minFreeDiskMb: number
@@ -43,7 +50,10 @@ export interface HttpConfig {
 /** The part of the store that handlers read and write. */
 export interface HttpStorage {
   ids: Pick<Storage['ids'], 'newId'>
-  services: Pick<Storage['services'], 'get' | 'list' | 'create' | 'insert' | 'update' | 'keepArchive'>
+  services: Pick<
+    Storage['services'],
+    'get' | 'list' | 'holderOf' | 'create' | 'insert' | 'update' | 'keepArchive'
+  >
   archives: Pick<Storage['archives'], 'create' | 'remove'>
   env: Pick<Storage['env'], 'get' | 'peek' | 'put' | 'change' | 'replace'>
   credentials: Pick<Storage['credentials'], 'put'>
@@ -52,16 +62,28 @@ export interface HttpStorage {
   events: Pick<Storage['events'], 'get' | 'record'>
   releases: Pick<Storage['releases'], 'has'>
   changes: Storage['changes']
-  logs: Pick<Storage['logs'], 'head' | 'isEnded' | 'batchAfter' | 'watch'>
+  logs: ReadableLogs
+  /** What instances wrote, and what the edge answered, by service. */
+  runtimeLogs: ReadableLogs
+  accessLogs: ReadableLogs
   sessions: Storage['sessions']
   tokens: Storage['tokens']
   commit: Storage['commit']
 }
 
+export type ReadableLogs = Pick<Storage['logs'], 'head' | 'first' | 'isEnded' | 'batchAfter' | 'watch'>
+
+export interface TrafficNumbers {
+  /** Of the last five minutes. */
+  of(serviceId: string): Traffic
+  /** In the text format of Prometheus. */
+  metrics(): Promise<string>
+}
+
 /** Starts actors and speaks to them; both resolve after the commit. */
 export interface ActorPort {
   spawn(
-    kind: 'deploy' | 'service-removal' | 'terminal-login',
+    kind: 'certificate' | 'deploy' | 'service-removal' | 'terminal-login',
     id: string,
     input: object,
     options?: { eventId?: string; also?: (commit: Commit) => void },
@@ -80,10 +102,6 @@ export interface Observer {
   instances(serviceId: string): Promise<InstanceStatus[]>
   /** What a live deploy lacks; null when nothing, or not seen yet. */
   trouble(deployId: string): string | null
-  runtimeLog(
-    serviceId: string,
-    options: { tail: number; follow: boolean; signal: AbortSignal },
-  ): AsyncIterable<RuntimeLine>
   /** null when the engine does not answer. */
   engine(): Promise<{ version: string; cpus: number; memoryBytes: number } | null>
   diskFreeBytes(): Promise<number>
@@ -92,8 +110,6 @@ export interface Observer {
   /** null when the engine does not answer. */
   hasImage(name: string): Promise<boolean | null>
 }
-
-export type RuntimeLine = LogLine & { instance: string }
 
 /** Its role follows from its deploy's record. */
 export type InstanceStatus = Omit<ServiceStatus['instances'][number], 'role'>

@@ -1,7 +1,7 @@
 // Changes of a set of env variables: what comes out, and what differs.
 // Mind: answers name keys only.
 import { Failure } from '../errors.ts'
-import { isResolvable } from './references.ts'
+import { type HasProperty, isResolvable } from './references.ts'
 import type { ChangeEnv, EnvChanges, EnvVar } from './schemas/env.ts'
 
 const totalLimitBytes = 512 * 1024
@@ -28,7 +28,7 @@ export function mergeVars(vars: readonly EnvVar[], { set = [], unset = [] }: Cha
 export function compareVars(
   before: readonly EnvVar[],
   after: readonly EnvVar[],
-  hasService: (name: string) => boolean,
+  has: HasProperty,
 ): EnvChanges {
   const old = new Map(before.map(({ key, value }) => [key, value]))
   const kept = new Set(after.map(({ key }) => key))
@@ -37,6 +37,6 @@ export function compareVars(
     added: keysOf(after.filter(({ key }) => !old.has(key))),
     changed: keysOf(after.filter(({ key, value }) => old.has(key) && old.get(key) !== value)),
     removed: keysOf(before.filter(({ key }) => !kept.has(key))),
-    unresolved: keysOf(after.filter(({ value }) => !isResolvable(value, hasService))),
+    unresolved: keysOf(after.filter(({ value }) => !isResolvable(value, has))),
   }
 }

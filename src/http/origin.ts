@@ -1,5 +1,6 @@
 // The address that a browser used for this server, and whether a request comes from the server's own pages.
 // Mind: X-Forwarded-* is anybody's claim; it is believed of a proxy that --trusted-proxy names, and no other.
+import { timingSafeEqual } from 'node:crypto'
 import { Failure } from '../errors.ts'
 import type { HttpContext } from './context.ts'
 import type { Request } from './server.ts'
@@ -11,7 +12,7 @@ export interface Origin {
 }
 
 type Asked = Pick<Request, 'address' | 'headers'>
-type Trust = Pick<HttpContext, 'isTrustedProxy'>
+type Trust = Pick<HttpContext, 'isTrustedProxy'> & Partial<Pick<HttpContext, 'edgeSecret'>>
 
 export function originOf(context: Trust, request: Asked): Origin {
   const proto = forwarded(context, request, 'x-forwarded-proto')
@@ -63,6 +64,17 @@ function forwarded(context: Trust, request: Asked, name: string): string | undef
 
 function forwardedAll(context: Trust, request: Asked, name: string): string[] {
   const claim = request.headers.get(name)
-  if (claim === undefined || !context.isTrustedProxy(request.address())) return []
+  if (claim === undefined || !speaksForOthers(context, request)) return []
   return claim.split(',').map((part) => part.trim())
+}
+
+/** A proxy of --trusted-proxy, or the edge of this very server. */
+function speaksForOthers(context: Trust, { headers, address }: Asked): boolean {
+  const shown = context.edgeSecret ? headers.get('x-berth-edge') : undefined
+  return shown !== undefined ? isSame(shown, context.edgeSecret!) : context.isTrustedProxy(address())
+}
+
+function isSame(shown: string, secret: string): boolean {
+  const [a, b] = [Buffer.from(shown), Buffer.from(secret)]
+  return a.length === b.length && timingSafeEqual(a, b)
 }

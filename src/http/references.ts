@@ -3,12 +3,15 @@
 import { type Reference, referencesIn, serviceProperties } from '../references.ts'
 
 /** Whether each reference of a value leads somewhere. */
-export function isResolvable(value: string, hasService: (name: string) => boolean): boolean {
-  return referencesIn(value).every((one) => one !== null && leadsSomewhere(one, hasService))
+export function isResolvable(value: string, has: HasProperty): boolean {
+  return referencesIn(value).every((one) => one !== null && leadsSomewhere(one, has))
 }
 
-function leadsSomewhere({ noun, name, property }: Reference, hasService: (name: string) => boolean): boolean {
-  return noun === 'service' && serviceProperties.some((known) => known === property) && hasService(name)
+/** Whether there is a service of that name, and it has that property: not each has a `url`. */
+export type HasProperty = (name: string, property: string) => boolean
+
+function leadsSomewhere({ noun, name, property }: Reference, has: HasProperty): boolean {
+  return noun === 'service' && serviceProperties.some((known) => known === property) && has(name, property)
 }
 
 /** Whether a value refers to this service. */

@@ -1,8 +1,11 @@
 // Every route of the API, a file for each heading. Validation, types and the OpenAPI document come from here.
 import type { Route } from './route.ts'
 import { accountRoutes } from './routes/account.ts'
+import { certificateRoutes } from './routes/certificates.ts'
 import { deployRoutes } from './routes/deploys.ts'
 import { diskRoutes } from './routes/disks.ts'
+import { domainRoutes } from './routes/domains.ts'
+import { edgeRoutes } from './routes/edge.ts'
 import { envRoutes } from './routes/env.ts'
 import { pageRoutes } from './routes/pages.ts'
 import { registryRoutes } from './routes/registries.ts'
@@ -15,6 +18,9 @@ export const routes: readonly Route[] = [
   ...accountRoutes,
   ...terminalLoginRoutes,
   ...serviceRoutes,
+  ...domainRoutes,
+  ...certificateRoutes,
+  ...edgeRoutes,
   ...envRoutes,
   ...deployRoutes,
   ...registryRoutes,

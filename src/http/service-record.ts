@@ -2,7 +2,8 @@
 // Mind: read from committed records only, never from an actor's memory.
 import type { ServiceRow } from '../../storage/services.ts'
 import { Failure } from '../errors.ts'
-import type { HttpStorage } from './context.ts'
+import { type Publication, servedHostsOf, urlOf } from '../hosts.ts'
+import type { HttpContext, HttpStorage } from './context.ts'
 import type { Deploy } from './schemas/deploy.ts'
 import type { Service } from './schemas/service.ts'
 
@@ -40,7 +41,12 @@ export function decisiveDeploy(
  * The record of a service; `planned` is a first deploy that is about to be queued. Field by field: what a row
  * gains later does not show by itself, and leaving fields out of a copy costs 16 times as much (measured).
  */
-export function toService(storage: HttpStorage, row: ServiceRow, planned: Deploy | null = null): Service {
+export function toService(
+  context: Pick<HttpContext, 'config' | 'storage' | 'hasCertificate'>,
+  row: ServiceRow,
+  planned: Deploy | null = null,
+): Service {
+  const { storage } = context
   const listens = row.type !== 'background_worker' && row.type !== 'cron_job'
   const latest = planned ?? latestDeploy(storage, row.id)
   return {
@@ -73,18 +79,35 @@ export function toService(storage: HttpStorage, row: ServiceRow, planned: Deploy
     disk_mount_path: row.disk_mount_path,
     memory_limit_mb: row.memory_limit_mb,
     cpu_limit: row.cpu_limit,
-    custom_domains: row.custom_domains,
     live_deploy_id: row.live_deploy_id,
     state: planned ? 'deploying' : stateOf(storage, row, latest),
-    // Public addresses come with the edge.
-    url: null,
-    hosts: [],
+    ...publicSideOf(row, publicationOf(context)),
     internal_host: listens ? row.name : null,
     internal_port: listens ? (row.port ?? livePort(storage, row)) : null,
     latest_deploy: latest,
     created_at: row.created_at,
     updated_at: row.updated_at,
   }
+}
+
+/** What the edge makes of it. */
+function publicSideOf(row: ServiceRow, publication: Publication) {
+  return {
+    custom_domains: row.custom_domains,
+    hsts: row.hsts,
+    request_timeout_seconds: row.request_timeout_seconds,
+    max_body_mb: row.max_body_mb,
+    url: urlOf(row, publication),
+    hosts: servedHostsOf(row, publication),
+  }
+}
+
+/** How the edge shows services to the outside. */
+export function publicationOf({
+  config: { baseDomain, edge },
+  hasCertificate,
+}: Pick<HttpContext, 'config' | 'hasCertificate'>): Publication {
+  return { baseDomain, edge, hasCertificate }
 }
 
 /** deleting, suspended, deploying, live or degraded, failed, not deployed: the first that holds. */

@@ -3,9 +3,12 @@
 import { posix } from 'node:path'
 import type { ServiceRow } from '../../storage/services.ts'
 import { Failure, type FailureDetail } from '../errors.ts'
+import { customDomainLimit, isPublicType, normalizeDomain } from '../hosts.ts'
 import type { CreateService, UpdateService } from './schemas/service-settings.ts'
 
 const defaultBranch = 'main'
+/** What the edge does for a service that says nothing of it. */
+const atEdge = { hsts: false, request_timeout_seconds: 75, max_body_mb: 512 }
 
 /** What parsing made of a body: undefined is left out, null is cleared. `repoUrl` holds no credentials. */
 export interface ParsedSource {
@@ -47,7 +50,10 @@ export function newRow(body: CreateService, made: ParsedSource & { id: string; a
     disk_mount_path: body.disk_mount_path ?? null,
     memory_limit_mb: memory_limit_mb ?? null,
     cpu_limit: cpu_limit ?? null,
-    custom_domains: [],
+    custom_domains: normalDomains(body.custom_domains) ?? [],
+    hsts: body.hsts ?? atEdge.hsts,
+    request_timeout_seconds: body.request_timeout_seconds ?? atEdge.request_timeout_seconds,
+    max_body_mb: body.max_body_mb ?? atEdge.max_body_mb,
     live_deploy_id: null,
     desired_deploy_id: null,
     archive_deploy_id: null,
@@ -65,7 +71,8 @@ export function changedRow(
   body: UpdateService,
   made: ParsedSource & { at: string },
 ): ServiceRow {
-  const { name, type, repo_url, branch, image, root_dir, dockerfile_path, publish_dir, ...rest } = body
+  const { name, type, repo_url, branch, image, root_dir, dockerfile_path, publish_dir, ...others } = body
+  const { custom_domains, ...rest } = others
   const fields = {
     ...rest,
     repo_url: made.repoUrl,
@@ -74,6 +81,7 @@ export function changedRow(
     root_dir: normalPath(root_dir),
     dockerfile_path: normalPath(dockerfile_path),
     publish_dir: normalFolder(publish_dir),
+    custom_domains: normalDomains(custom_domains),
   }
   const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
   const changed: ServiceRow = { ...row, ...given, updated_at: made.at }
@@ -102,6 +110,7 @@ function* brokenRules(row: ServiceRow): Iterable<FailureDetail> {
     yield broken('image', 'a service has a repository or an image, not both')
   }
   yield* row.type === 'static_site' ? brokenSiteRules(row) : onlyForSites(row)
+  yield* isPublicType(row.type) ? brokenHostRules(row) : onlyForPublic(row)
   if (row.disk_mount_path !== null && row.instances > 1) {
     yield broken('instances', 'a service with a disk has exactly one instance')
   }
@@ -123,12 +132,31 @@ function* onlyForSites(row: ServiceRow): Iterable<FailureDetail> {
   if (row.spa_fallback) yield broken('spa_fallback', 'only a static site has one')
 }
 
+function* brokenHostRules(row: ServiceRow): Iterable<FailureDetail> {
+  if (row.custom_domains.length > customDomainLimit) {
+    yield broken('custom_domains', `a service has at most ${customDomainLimit} domains`)
+  }
+}
+
+function* onlyForPublic(row: ServiceRow): Iterable<FailureDetail> {
+  const message = 'only a web service or a static site is reached from outside'
+  if (row.custom_domains.length > 0) yield broken('custom_domains', message)
+  for (const path of ['hsts', 'request_timeout_seconds', 'max_body_mb'] as const) {
+    if (row[path] !== atEdge[path]) yield broken(path, message)
+  }
+}
+
 function broken(path: string, message: string): FailureDetail {
   return { path, code: 'invalid', message }
 }
 
 function climbs(path: string): boolean {
   return posix.normalize(path).split('/')[0] === '..'
+}
+
+/** Each once, in the order given. Throws `invalid_request`. */
+function normalDomains(domains: readonly string[] | undefined): string[] | undefined {
+  return domains && [...new Set(domains.map(normalizeDomain))]
 }
 
 /** Without needless parts; the top of the repository is null, as when nothing is set. */

@@ -1,8 +1,7 @@
-// Server-sent events: logs, the change feed, lines as they come (decisions "Logs over SSE", "Change feed").
+// Server-sent events: logs and the change feed (decisions "Logs over SSE", "Change feed").
 // Mind: a follower is a cursor. It is not written to while it is behind; it reads on where it stopped.
 import type { Change, ChangeFeed } from '../../storage/changes.ts'
-import type { Batch, Logs } from '../../storage/logs.ts'
-import type { RuntimeLine } from './context.ts'
+import type { Batch, LogLine, Logs } from '../../storage/logs.ts'
 import type { EventStream } from './event-stream.ts'
 import { Events } from './route.ts'
 
@@ -13,10 +12,18 @@ const retry = 'retry: 1000\n\n'
 const end = 'event: end\ndata: \n\n'
 const frameLimitChars = 64 * 1024
 
+type Show = (line: LogLine) => object
+
+const showLine: Show = ({ ts, stream, line }) => ({ ts, stream, line })
+
 interface FollowOptions {
   follow: boolean
   /** The number of the last line the reader has; 0 for none. */
   after: number
+  /** What readers get of a line, the same for every reader of a log: without it the line alone. */
+  show?: Show
+  /** Whether what is read without `follow` has an end although the log goes on. */
+  isEndless?: true
   onError: (error: unknown) => void
 }
 
@@ -63,51 +70,13 @@ export function changeEvents(changes: ChangeFeed, after: number | undefined): Ev
   })
 }
 
-/** Lines as they come, without numbers: `end` follows the last one unless they were to go on for ever. */
-export function lineEvents(
-  lines: (signal: AbortSignal) => AsyncIterable<RuntimeLine>,
-  options: { follow: boolean; onError: (error: unknown) => void },
-): Events {
-  return new Events((stream) => {
-    const gone = new AbortController()
-    stream.onClose(() => gone.abort())
-    stream.write(retry)
-    void forward(stream, lines(gone.signal), options)
-  })
-}
-
-async function forward(
-  stream: EventStream,
-  lines: AsyncIterable<RuntimeLine>,
-  { follow, onError }: { follow: boolean; onError: (error: unknown) => void },
-): Promise<void> {
-  try {
-    for await (const { ts, stream: source, line, instance } of lines) {
-      await writable(stream)
-      if (!stream.isOpen()) return
-      stream.write(`event: log\ndata: ${JSON.stringify({ ts, stream: source, line, instance })}\n\n`)
-    }
-    await writable(stream)
-    if (!follow) stream.write(end)
-  } catch (error) {
-    if (stream.isOpen()) onError(error)
-  } finally {
-    stream.end()
-  }
-}
-
-/** Resolves when the stream takes more, or is over. */
-function writable(stream: EventStream): Promise<void> | undefined {
-  if (stream.isWritable() || !stream.isOpen()) return undefined
-  return new Promise((resolve) => stream.onWritable(resolve))
-}
-
 /** A function that writes what there is and the reader takes; it may be called at any time. */
 function followLog(logs: LogSource, id: string, options: FollowOptions, stream: EventStream): () => void {
-  const { follow, after, onError } = options
-  // Without `follow` a log that has not ended is read up to here, and has no `end`.
-  const isWhole = follow || logs.isEnded(id)
-  const lastWanted = isWhole ? Number.POSITIVE_INFINITY : logs.head(id)
+  const { follow, after, show = showLine, onError } = options
+  // Without `follow` a log that has not ended is read up to here, and has no `end` if one is to come.
+  const isToEnd = follow || logs.isEnded(id)
+  const isWhole = isToEnd || options.isEndless
+  const lastWanted = isToEnd ? Number.POSITIVE_INFINITY : logs.head(id)
   let cursor = Math.min(after, logs.head(id))
 
   /** False when there is nothing more for now. */
@@ -115,7 +84,7 @@ function followLog(logs: LogSource, id: string, options: FollowOptions, stream: 
     // Asked before reading: a log that ends in between is looked at once more.
     const isEnded = logs.isEnded(id)
     const batch = cursor < lastWanted ? await logs.batchAfter(id, cursor) : null
-    for (const { last, bytes } of batch ? framesAfter(batch, cursor) : []) {
+    for (const { last, bytes } of batch ? framesAfter(batch, cursor, show) : []) {
       if (!stream.isWritable()) return false
       stream.write(bytes)
       cursor = last
@@ -165,25 +134,25 @@ interface Frame {
 /** Encoded once for all followers: the log hands the same batch to each of them. */
 const encoded = new WeakMap<Batch, Frame[]>()
 
-function framesAfter(batch: Batch, cursor: number): Frame[] {
+function framesAfter(batch: Batch, cursor: number, show: Show): Frame[] {
   if (batch.first <= cursor) {
-    return encode({ first: cursor + 1, lines: batch.lines.slice(cursor + 1 - batch.first) })
+    return encode({ first: cursor + 1, lines: batch.lines.slice(cursor + 1 - batch.first) }, show)
   }
   let frames = encoded.get(batch)
   if (!frames) {
-    frames = encode(batch)
+    frames = encode(batch, show)
     encoded.set(batch, frames)
   }
   return frames
 }
 
 /** In pieces of bounded size: no more than one of them waits for a reader that is behind. */
-function encode({ first, lines }: Batch): Frame[] {
+function encode({ first, lines }: Batch, show: Show): Frame[] {
   const frames: Frame[] = []
   let text = ''
-  for (const [index, { ts, stream, line }] of lines.entries()) {
+  for (const [index, line] of lines.entries()) {
     const number = first + index
-    text += `id: ${number}\nevent: log\ndata: ${JSON.stringify({ ts, stream, line })}\n\n`
+    text += `id: ${number}\nevent: log\ndata: ${JSON.stringify(show(line))}\n\n`
     if (text.length < frameLimitChars && index < lines.length - 1) continue
     frames.push({ last: number, bytes: Buffer.from(text) })
     text = ''

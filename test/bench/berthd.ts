@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { type Api, createApi } from '../support/api.ts'
+import { bare } from '../support/daemon.ts'
 import { ensureEngine } from '../support/engine.ts'
 import { findLeftovers, removeLeftovers } from '../support/leftovers.ts'
 import { until } from '../support/service.ts'
@@ -48,7 +49,11 @@ export async function startBerthd(
   const args = Object.entries(options).map(([name, value]) => `--${name}=${value}`)
   const probing = ['--expose-gc', `--import=${bench.programs.pathOf('test/bench/programs/process-probe.js')}`]
   const spawnedAt = performance.now()
-  const child = bench.programs.spawn('src/main.js', [...args, '--min-free-disk=16'], probed ? probing : [])
+  const child = bench.programs.spawn(
+    'src/main.js',
+    [...args, '--min-free-disk=16', ...bare],
+    probed ? probing : [],
+  )
   const end = () => endProcess(child)
   bench.after(() => removeAll(prefix))
   bench.after(end)

@@ -11,6 +11,7 @@ const outcome = {
     formerDeployId: null,
     exclusive: false,
     checkMs: 300_000,
+    settleMs: 0,
     drainMs: 0,
     reused: null,
   },

@@ -57,24 +57,6 @@ test('what there is now ends where the stream closes', async (t) => {
   assert.deepEqual([lines, said, asked], [['one'], [], 1])
 })
 
-test('a stream without numbers goes on with what comes, and says that lines may be missing', async (t) => {
-  const asked: (string | undefined)[] = []
-  const { lines, said } = await follow(
-    t,
-    (request, response) => {
-      asked.push(request.url)
-      send(response, 'log', `line of ${asked.length}`)
-      if (asked.length === 1) response.write(':\n\n', () => response.destroy())
-      else end(response)
-    },
-    { query: { follow: true, tail: 50 }, resumable: false },
-  )
-
-  assert.deepEqual(lines, ['line of 1', 'line of 2'])
-  assert.deepEqual(asked, ['/api/v1/lines?follow=true&tail=50', '/api/v1/lines?follow=true&tail=0'])
-  assert.equal(said.at(-1), ' ! connected again; lines may be missing here')
-})
-
 test('a server that answers with trouble for a while is asked again, and said to be away once', async (t) => {
   let asked = 0
   const { lines, said } = await follow(t, (_, response) => {

@@ -11,6 +11,7 @@ import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type Api, createApi } from '../support/api.ts'
+import { bare } from '../support/daemon.ts'
 import { ensureEngine } from '../support/engine.ts'
 import { removeLeftovers } from '../support/leftovers.ts'
 
@@ -76,7 +77,7 @@ export async function openVictim({ args, onDeath }: VictimOptions): Promise<Vict
     dataDir,
     log: state.log,
     lives: state.lives,
-    start: () => begin(state, [...own, ...args], onDeath),
+    start: () => begin(state, [...own, ...bare, ...args], onDeath),
     async whenUp() {
       await untilUp(state)
       return state.api!

@@ -150,10 +150,13 @@ test('the runtime log has what the instances write', async (t) => {
   const { api } = suite
   const settings = { start_command: 'echo first words; echo to stderr >&2; exec httpd -f -p $PORT' }
   const { name } = await createService(t, api, { Dockerfile: await dockerfile() }, settings)
-  const lines: Body[] = []
-  for await (const { event, data } of api.events(`/services/${name}/logs?tail=10`)) {
-    if (event === 'log') lines.push(JSON.parse(data))
-  }
+  const lines = await until('both lines', async () => {
+    const found: Body[] = []
+    for await (const { event, data } of api.events(`/services/${name}/logs?tail=10`)) {
+      if (event === 'log') found.push(JSON.parse(data))
+    }
+    return found.length >= 2 && found
+  })
   assert.deepEqual(lines.map(({ stream, line, instance }) => [stream, line, instance]).sort(), [
     ['stderr', 'to stderr', '0'],
     ['stdout', 'first words', '0'],

@@ -25,7 +25,11 @@ export async function visit(url: string): Promise<Page> {
 
 function fetchText(url: string): Promise<string> {
   return new Promise((resolve, reject) => {
-    const asking = get(url, { agent: false, timeout: patienceMs }, (answer) => {
+    // Names below .localhost are this machine, also where no resolver says so.
+    const { hostname, port, pathname, host } = new URL(url)
+    const address = hostname.endsWith('.localhost') ? '127.0.0.1' : hostname
+    const options = { host: address, port, path: pathname, headers: { host }, agent: false as const }
+    const asking = get({ ...options, timeout: patienceMs }, (answer) => {
       if (answer.statusCode === 200) return text(answer).then(resolve, reject)
       answer.resume()
       reject(new Error(`${url} answered ${answer.statusCode}`))

@@ -5,9 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { hasCommand } from '../../src/base-images/command.ts'
 import { launchDaemon, type TestDaemon } from '../support/daemon.ts'
+import { edgeArgs } from '../support/edge.ts'
 import { ensureEngine } from '../support/engine.ts'
 import { askEngine } from '../support/engine-request.ts'
 import { baseImages } from '../support/images.ts'
+import { until } from '../support/service.ts'
 import { createDemoRepository, type DemoRepository } from './repository.ts'
 import { type Stage, takeStep } from './stage.ts'
 import { Trouble } from './trouble.ts'
@@ -28,6 +30,7 @@ export async function prepareSetting(stage: Stage): Promise<Setting> {
   const image = await findImage(stage)
   const folder = makeFolder(stage)
   const daemon = await startDaemon(stage)
+  await awaitEdge(stage, daemon)
   const repository = await makeRepository(stage, join(folder, 'hello'), image)
   return { daemon, repository, configFolder: join(folder, 'config') }
 }
@@ -71,13 +74,28 @@ function startDaemon(stage: Stage): Promise<TestDaemon> {
     name: 'daemon',
     async work() {
       process.env.TMPDIR = stage.made.folder!
-      stage.made.daemon = launchDaemon({ env: { TMPDIR: usual } })
+      // Ports of its own: the usual ones may be taken.
+      const args = [...(await edgeArgs()), '--settle-time=2']
+      stage.made.daemon = launchDaemon({ args, env: { TMPDIR: usual } })
       const daemon = await stage.made.daemon
       stage.made.pid = daemon.pid
       return daemon
     },
     detail: ({ api, prefix }) => `${api.url}, prefix ${prefix}`,
     trouble: { what: 'the daemon did not start', next: again },
+  })
+}
+
+function awaitEdge(stage: Stage, { api }: TestDaemon): Promise<{ http_port: number }> {
+  return takeStep(stage, {
+    name: 'edge',
+    work: () =>
+      until('the edge to serve', async () => {
+        const edge = await api.get('/edge')
+        return edge.status === 'serving' && edge
+      }),
+    detail: ({ http_port }) => `http://<service>.localhost:${http_port}`,
+    trouble: { what: 'the edge, which requests come by, did not start', next: again },
   })
 }
 

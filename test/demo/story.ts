@@ -1,7 +1,7 @@
 // The demo itself: a terminal is let in, deploys a repository, and again without that anybody notices.
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Api, Body } from '../support/api.ts'
+import type { Api } from '../support/api.ts'
 import { owner, signUp } from '../support/session.ts'
 import { typeBerth } from './berth.ts'
 import { count, factLines, heading } from './lines.ts'
@@ -71,13 +71,14 @@ async function deployFirst(stage: Stage, { daemon: { api }, repository, configFo
 }
 
 async function deploySecond(stage: Stage, { daemon: { api }, ...setting }: Setting, first: LiveDeploy) {
-  heading(stage.terminal, 'The second version, while somebody keeps asking for the first')
+  heading(stage.terminal, 'The second version, while somebody keeps asking for the page')
   await setting.repository.commit('v2', 'Say v2')
-  const visitor = sendVisitor(first.url, 'v1')
+  const visitor = sendVisitor(first.url)
   try {
     await typeBerth(stage, { args: ['deploy', 'hello'], configFolder: setting.configFolder })
     const second = await visitLive(stage, api, 'v2')
-    showVisits(stage, await visitor.leave(second.liveAt))
+    await visitor.hasSeen('v2', 20)
+    showVisits(stage, await visitor.leave())
     return second
   } finally {
     void visitor.leave()
@@ -87,14 +88,11 @@ async function deploySecond(stage: Stage, { daemon: { api }, ...setting }: Setti
 interface LiveDeploy {
   id: string
   url: string
-  liveAt: string
 }
 
 /** What a visitor gets to see of the deploy that is live. */
 async function visitLive({ terminal, signal }: Stage, api: Api, version: string): Promise<LiveDeploy> {
-  const { live_deploy_id: id } = await api.get('/services/hello')
-  const history: { at: string; state: string }[] = await api.get(`/deploys/${id}/history`)
-  const url = await orLeave(addressOf(api, id), signal)
+  const { live_deploy_id: id, url } = await orLeave(api.get('/services/hello'), signal)
   const page = await orLeave(visitPage(url), signal)
   if (page.version !== version) {
     const why = `it says ${page.version} instead of ${version}`
@@ -102,31 +100,19 @@ async function visitLive({ terminal, signal }: Stage, api: Api, version: string)
   }
   const from = `from commit ${page.commit}, instance ${page.instance}`
   for (const line of factLines(terminal, 'page', [`"${page.title}" ${from}`])) terminal.print(line)
-  return { id, url, liveAt: history.find(({ state }) => state === 'live')!.at }
-}
-
-async function addressOf(api: Api, deployId: string): Promise<string> {
-  const { instances } = await api.get('/services/hello/status')
-  const own = instances.find(
-    (instance: Body) => instance.deploy_id === deployId && instance.state === 'running',
-  )
-  if (own) return `http://${own.address}`
-  throw new Trouble(
-    'the deploy is live and nothing runs',
-    `${deployId} has no running instance`,
-    'this is a bug in Berth',
-  )
+  return { id, url }
 }
 
 function visitPage(url: string): Promise<Page> {
   return visit(url).catch((error: unknown) => {
-    const next = 'containers are asked at their own address: the engine has to run on this machine'
+    const next = 'the edge runs beside the engine: that has to be on this machine'
     throw toTrouble(error, `the page at ${url} could not be had`, next)
   })
 }
 
-function showVisits({ terminal }: Stage, { answered, failed, reason }: Visits): void {
-  const words = `v1 answered ${count(answered, 'request')} until the switch, ${failed} failed`
+function showVisits({ terminal }: Stage, { byVersion, failed, reason }: Visits): void {
+  const answers = [...byVersion].map(([version, times]) => `${count(times, 'answer')} from ${version}`)
+  const words = `${answers.join(', then ')}; ${failed} failed`
   for (const line of factLines(terminal, 'visits', [words])) terminal.print(line)
   if (failed === 0) return
   throw new Trouble(`${failed} requests failed while v2 was deployed`, reason!, 'this is a bug in Berth')

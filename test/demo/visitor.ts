@@ -1,62 +1,53 @@
-// Somebody who keeps asking for the page of one version, to see whether a deploy of another is felt.
+// Somebody who keeps asking for a page while a new version of it is deployed, to see whether that is felt.
 import { setTimeout as delay } from 'node:timers/promises'
 import { visit } from './page.ts'
 import { reasonOf } from './trouble.ts'
 
 export interface Visits {
-  answered: number
+  /** How many answers each version gave. */
+  byVersion: Map<string, number>
   failed: number
   /** Why the first one failed that did. */
   reason: string | null
 }
 
 export interface Visitor {
-  /** So far, those that were as they should be. */
-  answers(): number
-  /** Ends the visits, and counts those that began before `until` (RFC 3339). */
-  leave(until?: string): Promise<Visits>
+  /** Resolves when that version has answered so many times. */
+  hasSeen(version: string, times: number): Promise<void>
+  /** Ends the visits and waits for those under way. */
+  leave(): Promise<Visits>
 }
 
 const pauseMs = 10
 
-/** An answer of another version counts as failed. */
-export function sendVisitor(url: string, version: string): Visitor {
-  const visits: { beganAt: number; failure: Promise<string | null> }[] = []
-  let answers = 0
+export function sendVisitor(url: string): Visitor {
+  const visits: Promise<void>[] = []
+  const seen: Visits = { byVersion: new Map(), failed: 0, reason: null }
   let isLeaving = false
 
-  async function walk(): Promise<void> {
-    while (!isLeaving) {
-      const visit = { beganAt: Date.now(), failure: failureOf(url, version) }
-      visits.push(visit)
-      if ((await visit.failure) === null) answers++
-      await delay(pauseMs)
+  async function look(): Promise<void> {
+    try {
+      const { version } = await visit(url)
+      seen.byVersion.set(version, (seen.byVersion.get(version) ?? 0) + 1)
+    } catch (error) {
+      seen.failed += 1
+      seen.reason ??= reasonOf(error)
     }
+  }
+
+  async function walk(): Promise<void> {
+    for (; !isLeaving; await delay(pauseMs)) visits.push(look())
   }
 
   void walk()
   return {
-    answers: () => answers,
-    async leave(until) {
-      isLeaving = true
-      const endAt = until === undefined ? Date.now() : Date.parse(until)
-      const counted = visits.filter(({ beganAt }) => beganAt < endAt)
-      const outcomes = await Promise.all(counted.map(({ failure }) => failure))
-      const failures = outcomes.filter((failure) => failure !== null)
-      return {
-        answered: outcomes.length - failures.length,
-        failed: failures.length,
-        reason: failures[0] ?? null,
-      }
+    async hasSeen(version, times) {
+      while ((seen.byVersion.get(version) ?? 0) < times && seen.failed === 0) await delay(pauseMs)
     },
-  }
-}
-
-async function failureOf(url: string, version: string): Promise<string | null> {
-  try {
-    const page = await visit(url)
-    return page.version === version ? null : `the page said ${page.version} instead of ${version}`
-  } catch (error) {
-    return reasonOf(error)
+    async leave() {
+      isLeaving = true
+      await Promise.all(visits)
+      return seen
+    },
   }
 }

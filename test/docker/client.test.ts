@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { inspect } from 'node:util'
 import { acceptStatus, hasStatus, openEngine, orNull } from '../../src/docker/client.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { openDockerSite } from '../support/docker-site.ts'
@@ -23,6 +24,17 @@ test('a refusal carries the words of the engine and nothing of the client', asyn
     code: 'docker_error',
     message: 'No such container: berth-test-nobody',
   })
+})
+
+test('what is told of the connections for every request is the same for one and for many', async (t) => {
+  const { engine } = await openDockerSite(t)
+  const { agent } = engine.docker.modem as unknown as { agent: unknown }
+  const before = inspect(agent, { showHidden: true, depth: null })
+
+  const watches = Array.from({ length: 10 }, () => engine.call('watch', () => engine.docker.getEvents()))
+  await Promise.all(watches)
+
+  assert.equal(inspect(agent, { showHidden: true, depth: null }), before)
 })
 
 test('a call that gets no answer ends at its bound and lets go of its connection', async (t) => {

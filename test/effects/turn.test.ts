@@ -9,6 +9,23 @@ async function answerOf(promise: Promise<unknown>): Promise<unknown> {
   return Promise.race([promise, later])
 }
 
+const unhurried: [string, object, number][] = [
+  ['one that replaces what serves', { live_deploy_id: 'dep-0' }, 5000],
+  ['the first one', {}, 0],
+  ['a static site, whose server is our own', { live_deploy_id: 'dep-0', type: 'static_site' }, 0],
+  ['a worker, whose check is that it runs', { live_deploy_id: 'dep-0', type: 'background_worker' }, 0],
+]
+for (const [what, service, settleMs] of unhurried) {
+  test(`${what} has ${settleMs} ms to settle`, async (t) => {
+    const queue = await openQueue(t, { service })
+    await queue.is('dep-1', 'queued')
+
+    const turn = await queue.ask('dep-1')
+
+    assert.equal(turn.settleMs, settleMs)
+  })
+}
+
 test('a deploy with nobody before it has the turn at once', async (t) => {
   const queue = await openQueue(t, { service: { live_deploy_id: 'dep-0', drain_seconds: 5 } })
   await queue.is('dep-1', 'queued')
@@ -22,6 +39,7 @@ test('a deploy with nobody before it has the turn at once', async (t) => {
     exclusive: false,
     preDeploy: false,
     checkMs: 300_000,
+    settleMs: 5000,
     drainMs: 5000,
     reused: null,
   })
@@ -78,7 +96,7 @@ test('a newer queued deploy replaces the older queued one, and waits until that 
   const { at, ...turn } = await older
   const none = {
     ...{ formerDeployId: null, exclusive: false, preDeploy: false },
-    ...{ checkMs: 0, drainMs: 0, reused: null },
+    ...{ checkMs: 0, settleMs: 0, drainMs: 0, reused: null },
   }
   assert.deepEqual(turn, { supersededBy: 'dep-3', ...none })
   await queue.is('dep-1', 'live')

@@ -101,7 +101,9 @@ export async function findOrphans(dataDir: string): Promise<string[]> {
         .filter((key) => !isWaitingTerminal(key))
         .map((key) => `${name}: ${JSON.stringify(key)}`),
     )
-    const folders = ['work', 'archives', 'logs'].flatMap((name) => entriesOf(join(dataDir, name)))
+    const folders = ['work', 'archives', 'logs', 'runtime-logs', 'access-logs'].flatMap((name) =>
+      entriesOf(join(dataDir, name)),
+    )
     return [...rows, ...folders]
   } finally {
     await store.close()

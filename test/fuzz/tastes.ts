@@ -3,7 +3,7 @@
 // Mind: this is about valid requests only; everything else is tried in these fields too.
 import fc from 'fast-check'
 import { named, nth, secret } from './tokens.ts'
-import type { Taste } from './values.ts'
+import type { Json, Taste } from './values.ts'
 
 const index = fc.nat({ max: 9 })
 
@@ -25,7 +25,16 @@ const values = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom('${{service.nobody.host}}', '$${{literal}}', '') },
 )
 
-const tastes: Record<string, fc.Arbitrary<string | number | boolean>> = {
+/** Few, so that services want the same; some are the host that a service has by its name. */
+const domains = fc.constantFrom(
+  'a.example',
+  'B.example.',
+  'münchen.example',
+  'web.localhost',
+  'shop.localhost',
+)
+
+const tastes: Record<string, fc.Arbitrary<Json>> = {
   repo_url: fc.constantFrom(...repositories),
   image: fc.constantFrom(named('busybox'), '127.0.0.1:9/app', 'registry.invalid/app:v1', 'none.invalid/a/b'),
   branch: fc.constantFrom('main', 'main', 'gone', 'other/one'),
@@ -47,6 +56,8 @@ const tastes: Record<string, fc.Arbitrary<string | number | boolean>> = {
   commit: fc.constantFrom(named('head'), 'abcd', '0'.repeat(40)),
   key: fc.stringMatching(/^[A-Z_][A-Z0-9_]{0,7}$/),
   value: values,
+  domain: domains,
+  custom_domains: fc.array(domains, { maxLength: 2 }),
   username: fc.constantFrom('user', 'robot$x'),
   password: fc.constant(secret('registry')),
 }

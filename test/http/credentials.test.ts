@@ -35,6 +35,7 @@ const list: Record<Needed, string[]> = {
     'POST /api/v1/auth/cli/{id}/deny',
   ],
   any: [
+    'GET /metrics',
     'GET /api/v1/info',
     'GET /api/v1/events',
     'GET /api/v1/services',
@@ -49,6 +50,12 @@ const list: Record<Needed, string[]> = {
     'POST /api/v1/services/{id}/resume',
     'POST /api/v1/services/{id}/scale',
     'POST /api/v1/services/{id}/rollback',
+    'GET /api/v1/services/{id}/domains',
+    'POST /api/v1/services/{id}/domains',
+    'DELETE /api/v1/services/{id}/domains/{domain}',
+    'GET /api/v1/certificates',
+    'GET /api/v1/certificates/{id}/history',
+    'POST /api/v1/certificates/{id}/retry',
     'GET /api/v1/services/{id}/env',
     'PUT /api/v1/services/{id}/env',
     'PATCH /api/v1/services/{id}/env',
@@ -64,6 +71,8 @@ const list: Record<Needed, string[]> = {
     'PUT /api/v1/registries/{host}',
     'DELETE /api/v1/registries/{host}',
     'GET /api/v1/disks',
+    'GET /api/v1/edge',
+    'GET /api/v1/edge/history',
   ],
 }
 

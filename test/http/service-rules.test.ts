@@ -37,7 +37,7 @@ test('names that are taken, reserved or look like ids are refused', async (t) =>
 test('what is not offered yet is refused by name, and null for it means left out', async (t) => {
   const { create, refused } = await startChecked(t)
   const later = {
-    custom_domains: [],
+    timezone: 'UTC',
     schedule: '* * * * *',
     build_command: 'make',
     watch_paths: ['a'],

@@ -15,6 +15,14 @@ export interface Disk {
   commitsUntilRefusal: number | null
 }
 
+/** Nobody asks for these: they are there because every kind of the catalogue has its effects. */
+const idle = Object.fromEntries(
+  Object.entries(catalogue).map(([name, { machine }]) => [
+    name,
+    Object.fromEntries(Object.keys(machine.implementations.actors).map((slot) => [slot, never])),
+  ]),
+)
+
 export type Daemon = ReturnType<typeof startDaemon>
 
 export function startDaemon(storage: Storage, stage: Stage, disk: Disk) {
@@ -44,11 +52,7 @@ export function startDaemon(storage: Storage, stage: Stage, disk: Disk) {
     logger: silent,
     now: () => Date.parse(instant),
   })
-  const removal = { endDeploys: never, removeBelongings: never }
-  // Nobody asks for these: they are there because every kind of the catalogue has its effects.
-  const login = { awaitExpiry: never, issueToken: never, revokeToken: never }
-  const deploy = stage.effects(() => isDead)
-  supervisor.provide({ deploy, 'service-removal': removal, 'terminal-login': login })
+  supervisor.provide({ ...idle, deploy: stage.effects(() => isDead) })
 
   return {
     supervisor,

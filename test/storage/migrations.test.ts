@@ -5,6 +5,7 @@ import { type Migration, migrate } from '../../storage/migrations.ts'
 import { openStore } from '../../storage/store.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { openTestStore, serviceRow } from '../support/stored.ts'
+import { temporaryStorage } from '../support/supervised.ts'
 
 /** A store of schema 1, with a row in it. */
 async function oldStore(t: TestContext) {
@@ -79,11 +80,35 @@ test('a store of a newer version is refused and stays as it is', async (t) => {
 
 test('a service of schema 1 stays what it was, with what came later as if it were off', async (t) => {
   const store = await oldStore(t)
-  const { spa_fallback, pre_deploy_command, build_env, archive_deploy_id, ...old } = serviceRow()
+  const { spa_fallback, pre_deploy_command, build_env, archive_deploy_id, ...known } = serviceRow()
+  const { hsts, request_timeout_seconds, max_body_mb, ...old } = known
   await store.commit(() => store.table('services').put('svc-1', old))
 
   await migrate(store)
 
   const later = { spa_fallback: false, pre_deploy_command: null, build_env: [], archive_deploy_id: null }
-  deepEqual(store.table('services').get('svc-1'), { ...old, ...later })
+  deepEqual(store.table('services').get('svc-1'), { ...old, ...later, ...atEdge })
+})
+
+const atEdge = { hsts: false, request_timeout_seconds: 75, max_body_mb: 512 }
+
+test('a service of schema 2 gets the limits of the edge, and an index of its domains', async (t) => {
+  const directory = temporaryDirectory(t)
+  const store = openStore(directory, { onPanic: t.assert.fail })
+  const { hsts, request_timeout_seconds, max_body_mb, ...old } = serviceRow()
+  const plain = { ...old, id: 'svc-2', name: 'api' }
+  await migrate(store, [() => undefined])
+  await store.commit(() => {
+    for (const row of [{ ...old, custom_domains: ['shop.example.com'] }, plain]) {
+      store.table('services').put(row.id, row)
+      store.table('names').put(row.name, { kind: 'service', id: row.id })
+    }
+  })
+  await store.close()
+
+  const { services } = await temporaryStorage(t, directory)
+
+  const shop = { ...old, ...atEdge, custom_domains: ['shop.example.com'] }
+  deepEqual(services.list(), [{ ...plain, ...atEdge }, shop])
+  deepEqual(services.holderOf('shop.example.com'), 'svc-1')
 })

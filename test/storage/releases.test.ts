@@ -62,12 +62,19 @@ test('nothing in the data directory shows a frozen value', async (t) => {
 test('a release frozen before a setting came reads as if that were off, a later one as it is', async (t) => {
   const { releases } = await temporaryStorage(t)
   const { settings, ...rest } = releaseWith('old')
-  const { spa_fallback, pre_deploy_command, build_env, ...old } = settings
-  const set = { spa_fallback: true, pre_deploy_command: 'npm run migrate', build_env: ['A'] }
+  const { spa_fallback, pre_deploy_command, build_env, hsts, ...known } = settings
+  const { request_timeout_seconds, max_body_mb, ...old } = known
+  const set = {
+    ...{ spa_fallback: true, pre_deploy_command: 'npm run migrate', build_env: ['A'] },
+    ...{ hsts: true, request_timeout_seconds: 600, max_body_mb: 64 },
+  }
   await releases.freeze('dep-old', () => ({ ...rest, settings: old }) as Release)
   await releases.freeze('dep-new', () => ({ ...rest, settings: { ...old, ...set } }))
 
-  const off = { spa_fallback: false, pre_deploy_command: null, build_env: [] }
+  const off = {
+    ...{ spa_fallback: false, pre_deploy_command: null, build_env: [] },
+    ...{ hsts: false, request_timeout_seconds: 75, max_body_mb: 512 },
+  }
   deepEqual(releases.get('dep-old')?.settings, { ...old, ...off })
   deepEqual(releases.get('dep-new')?.settings, { ...old, ...set })
 })

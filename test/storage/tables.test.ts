@@ -10,16 +10,8 @@ import { instant, temporaryStorage } from '../support/supervised.ts'
 test('what is stored has the names and keys that it always had', async (t) => {
   const directory = temporaryDirectory(t)
   const storage = await temporaryStorage(t, directory)
-  const { actors, addresses, credentials, env, registries, releases, services } = storage
-  const ada = { username: 'ada', password: 'secret', origin: 'https://example.com' }
-  const { id, name, ...settings } = serviceRow()
-  await services.create(serviceRow(), { also: () => credentials.put('svc-1', ada) })
-  await actors.create(transitionOf({ id: 'dep-1' }, { event: 'key-1' }))
-  await addresses.take('dep-1', 0, { first: '10.201.0.2', last: '10.201.0.5' })
-  await env.change('svc-1', () => [{ key: 'A', value: '1' }])
-  await registries.put('example.com', ada, instant)
+  await fillServices(storage)
   await fillAccount(storage)
-  await releases.freeze('dep-1', () => ({ settings, env: [], resolved: null }))
   await storage.close()
 
   const tables = Object.entries(await rawTables(directory))
@@ -35,6 +27,7 @@ test('what is stored has the names and keys that it always had', async (t) => {
     attempts: [['sign_in', 7, 'mark']],
     credentials: ['svc-1'],
     deploy_addresses: [['dep-1', 0]],
+    domains: ['shop.example.com'],
     env: ['svc-1'],
     events: ['key-1'],
     events_by_time: [[instant, 'key-1']],
@@ -43,6 +36,8 @@ test('what is stored has the names and keys that it always had', async (t) => {
     last_address: ['last'],
     meta: ['commit', 'schema', 'schema_copy'],
     names: ['shop'],
+    pool_holders: [1],
+    pools: ['svc-1'],
     records: ['dep-1'],
     registries: ['example.com'],
     releases: ['dep-1'],
@@ -52,8 +47,27 @@ test('what is stored has the names and keys that it always had', async (t) => {
     sessions_by_id: ['ses-1'],
     tokens: [hashSecret('bth_1')],
     tokens_by_id: ['tok-1'],
+    upstreams: [['svc-1', 1]],
   })
 })
+
+async function fillServices(storage: Storage): Promise<void> {
+  const { actors, addresses, credentials, env, registries, releases, services, upstreams } = storage
+  const where = { address: '10.201.0.2', port: 3000 }
+  const upstream = { deploy_id: 'dep-1', index: 0, ...where, state: 'ready' as const, run: instant }
+  const ada = { username: 'ada', password: 'secret', origin: 'https://example.com' }
+  const { id, name, ...settings } = serviceRow()
+  await services.create(serviceRow({ custom_domains: ['shop.example.com'] }), {
+    also: () => credentials.put('svc-1', ada),
+  })
+  await actors.create(transitionOf({ id: 'dep-1' }, { event: 'key-1' }))
+  await upstreams.takePool('svc-1')
+  await upstreams.put('svc-1', upstream)
+  await addresses.take('dep-1', 0, { first: '10.201.0.2', last: '10.201.0.5' })
+  await env.change('svc-1', () => [{ key: 'A', value: '1' }])
+  await registries.put('example.com', ada, instant)
+  await releases.freeze('dep-1', () => ({ settings, env: [], resolved: null }))
+}
 
 async function fillAccount({ account, attempts, commit, sessions, tokens }: Storage): Promise<void> {
   const bearer = { created_at: instant, last_used_at: instant }

@@ -42,6 +42,9 @@ export interface DaemonOptions {
   dataDir?: string
 }
 
+/** Without an edge, and at once: what is not about either needs neither. Later options win. */
+export const bare = ['--edge=off', '--settle-time=0']
+
 const home = fileURLToPath(new URL('../..', import.meta.url))
 
 /** Starts a daemon and waits until it answers. */
@@ -50,7 +53,7 @@ export async function launchDaemon(options: DaemonOptions = {}): Promise<TestDae
   const prefix = `berth-${randomBytes(4).toString('hex')}`
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), `${prefix}-`))
   const own = ['--data-dir', dataDir, '--listen', '127.0.0.1:0', '--docker', engine, '--prefix', prefix]
-  const args = [...own, '--min-free-disk=16', ...(options.args ?? [])]
+  const args = [...own, '--min-free-disk=16', ...bare, ...(options.args ?? [])]
   const said: Said = { log: [], printed: [] }
   const removeAll = async () => {
     await removeLeftovers(prefix)

@@ -26,6 +26,7 @@ export const grantedTurn = {
   exclusive: false,
   preDeploy: false,
   checkMs: 300_000,
+  settleMs: 5000,
   drainMs: 30_000,
   reused: null,
 }

@@ -23,7 +23,11 @@ export async function openDeploy(t: TestContext, changes: Partial<ServiceSetting
   const ownRange = subnet === testSubnet ? range : rangeOf(subnet)
   const ready = async () => ({ name, range: ownRange })
   const parts = { storage, engine, owner, instances, ready, logger: silent, startedAt: '' }
-  const host = { ...parts, settings: { pidsLimit: 64 } } as unknown as Host
+  const edge = { mode: 'off', httpPort: 80, httpsPort: 443, dashboardHost: null } as const
+  const publication = { baseDomain: 'localhost', edge, hasCertificate: () => false }
+  const logCollector = { drained: async () => undefined }
+  const more = { publication, logCollector, settings: { pidsLimit: 64 } }
+  const host = { ...parts, ...more } as unknown as Host
   const input = { id, serviceId: service.id, image: images.busybox, commitSha: null }
   return { host, id, storage, input }
 }

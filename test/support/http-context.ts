@@ -63,6 +63,7 @@ export function createContext(storage: Storage): HttpContext {
     version: '0.0.0-test',
     config: {
       baseDomain: 'localhost',
+      edge: { mode: 'host', httpPort: 80, httpsPort: 443, dashboardHost: null },
       defaultMemoryLimitMb: 512,
       defaultCpuLimit: 1,
       minFreeDiskMb: 1024,
@@ -72,6 +73,7 @@ export function createContext(storage: Storage): HttpContext {
     },
     allowedHosts: (host) => /^(127\.0\.0\.1|localhost)(:\d+)?$/.test(host),
     isTrustedProxy: () => false,
+    edgeSecret: null,
     ...openAccountPorts({ ...storage, serverToken: token }),
     ready: () => true,
     storage,
@@ -79,18 +81,19 @@ export function createContext(storage: Storage): HttpContext {
     observe: {
       instances: async () => [],
       trouble: () => null,
-      async *runtimeLog() {},
       engine: async () => ({ version: '20.10.0', cpus: 2, memoryBytes: 1024 }),
       diskFreeBytes: async () => 2 ** 40,
       disks: async () => [],
       // The engine of these tests has every image but this one.
       hasImage: async (name) => !name.endsWith('-gone'),
     },
+    traffic: null,
     parse: {
       ...typed,
       image: (text) => parseImageReference(text).reference,
       registryHost: parseRegistryHost,
     },
+    hasCertificate: () => false,
   }
 }
 

@@ -3,7 +3,9 @@ import type { AnyStateMachine, AnyStateNode } from 'xstate'
 
 /** A `stateDiagram-v2` of the machine: nested states, initial and final ones, what leads where and why. */
 export function toMermaid(machine: AnyStateMachine): string {
-  return ['stateDiagram-v2', ...describe(machine.root, '  '), ''].join('\n')
+  // What the machine takes in any state leads from the machine itself.
+  const always = arrows(machine.root, '  ')
+  return ['stateDiagram-v2', ...describe(machine.root, '  '), ...always, ''].join('\n')
 }
 
 function describe(node: AnyStateNode, indent: string): string[] {

@@ -17,7 +17,7 @@ export async function openQueue(t: TestContext, { service = {}, minFreeDiskMb = 
   const storage = await temporaryStorage(t)
   await storage.services.create(serviceRow(service))
   const ready = async () => ({ name: 'berth', range: { first: '10.201.0.2', last: '10.201.0.9' } })
-  const settings = { dataDir: storage.directory, minFreeDiskMb }
+  const settings = { dataDir: storage.directory, minFreeDiskMb, settleMs: 5000 }
   const engine = openEngine(await ensureEngine())
   t.after(() => engine.close())
   const wait = awaitTurn({ storage, ready, settings, engine } as unknown as Host)

@@ -1,4 +1,5 @@
-// `berth logs`: what a service's instances write, or the log of a deploy; with -f as it comes.
+// `berth logs`: what a service's instances write, the requests that came, or the log of a deploy; with -f as
+// it comes.
 // Mind: whoever reads slowly is waited for: a log may be longer than what fits into memory.
 import { once } from 'node:events'
 import type { Command } from 'commander'
@@ -12,10 +13,11 @@ import { exitCodes, usageFailure } from '../failure.ts'
 import { type LogLine, parseLogLine } from '../log-line.ts'
 import { whole } from '../service/setting-flags.ts'
 import type { Cli } from '../session.ts'
-import { coloured, type Output, plain } from '../terminal/output.ts'
+import { coloured, type Output, plain, type Style } from '../terminal/output.ts'
 
 interface LogsOptions {
   deploy?: string
+  access?: boolean
   follow?: boolean
   tail?: number
   timestamps?: boolean
@@ -32,7 +34,8 @@ export function addLogCommands(program: Command, run: Runner): void {
   program
     .command('logs')
     .argument('[name]', 'the service')
-    .description('what its instances write, or the log of a deploy')
+    .description("what instances write, requests, or a deploy's log")
+    .option('--access', 'the requests that came, and how they were answered')
     .option('--deploy <id>', 'the log of this deploy instead')
     .option('-f, --follow', 'go on with what comes; a deploy until it is over')
     .option('--tail <number>', 'begin with so many of the last lines (100)', whole)
@@ -42,6 +45,7 @@ export function addLogCommands(program: Command, run: Runner): void {
       examples(
         'berth logs shop -f',
         'berth logs shop --tail 1000 --timestamps',
+        'berth logs shop --access -f',
         'berth logs --deploy dep-01k5yq0v3nhx8m2r7c9d4f6gbt -f',
       ),
     )
@@ -50,7 +54,7 @@ export function addLogCommands(program: Command, run: Runner): void {
 
 async function showLogs(cli: Cli, name: string | undefined, options: LogsOptions): Promise<number> {
   await (options.deploy === undefined
-    ? showInstanceLogs(cli, chosenService(name), options)
+    ? showServiceLogs(cli, chosenService(name), options)
     : showDeployLog(cli, options.deploy, name, options))
   // Ctrl-C is how a followed log ends: there is nothing to say.
   return cli.signal.aborted ? exitCodes.interrupted : exitCodes.ok
@@ -59,6 +63,7 @@ async function showLogs(cli: Cli, name: string | undefined, options: LogsOptions
 async function showDeployLog(cli: Cli, id: string, name: string | undefined, options: LogsOptions) {
   if (name !== undefined)
     throw usageFailure('the logs of a service, or of a deploy?', 'leave one of them out')
+  if (options.access) throw usageFailure('--access is for the logs of a service', 'leave it out')
   if (options.tail !== undefined) throw usageFailure('--tail is for the logs of a service', 'leave it out')
   const { follow = false } = options
   const path = `${deployPath(id)}/logs`
@@ -66,14 +71,15 @@ async function showDeployLog(cli: Cli, id: string, name: string | undefined, opt
   await printLines(cli, events, { time: timeOf(cli.out, options), isNumbered: false })
 }
 
-async function showInstanceLogs(cli: Cli, name: string, options: LogsOptions): Promise<void> {
-  const { follow = false, tail } = options
+async function showServiceLogs(cli: Cli, name: string, options: LogsOptions): Promise<void> {
+  const { follow = false, tail, access } = options
   const path = servicePath(name)
   const { instances } = await cli.client.call<Service>('GET', path)
-  const events = followEvents(cli, `${path}/logs`, { query: { follow, tail }, resumable: false })
-  const format = { time: timeOf(cli.out, options), isNumbered: instances > 1 }
+  const events = followEvents(cli, `${path}/logs`, { query: { follow, tail, access } })
+  const format = { time: timeOf(cli.out, options), isNumbered: !access && instances > 1 }
   const lines = await printLines(cli, events, format)
-  if (lines === 0 && !follow && tail !== 0) cli.out.say(`no instance of ${name} has written anything`)
+  if (lines > 0 || follow || tail === 0) return
+  cli.out.say(access ? `nobody has asked ${name} anything` : `no instance of ${name} has written anything`)
 }
 
 function timeOf(out: Output, { timestamps }: LogsOptions): Format['time'] {
@@ -98,13 +104,23 @@ async function printLines(
   return count
 }
 
-function shown(out: Output, { ts, line, instance }: LogLine, { time, isNumbered }: Format): string {
-  const text = out.isColoured ? coloured(line) : plain(line)
+function shown(out: Output, logLine: LogLine, { time, isNumbered }: Format): string {
+  const { ts, line, instance, access } = logLine
+  const text = access ? requestText(out, line, access.status) : out.isColoured ? coloured(line) : plain(line)
   const clock = time === 'short' ? localTime(ts) : plain(ts)
   const stamp = time === 'none' ? '' : `${out.paint('dim', clock)} `
   const writer = isNumbered && instance !== undefined ? `${out.paint('cyan', plain(instance))} ` : ''
   return `${stamp}${writer}${text}`
 }
+
+/** Clients choose much of it: no colour in it is theirs. */
+function requestText(out: Output, line: string, status: number): string {
+  const style = statusStyles[Math.floor(status / 100)]
+  return style ? out.paint(style, plain(line)) : plain(line)
+}
+
+/** By the first digit. */
+const statusStyles: Record<number, Style> = { 2: 'green', 3: 'cyan', 4: 'yellow', 5: 'red' }
 
 /** `12:04:08` */
 function localTime(ts: string): string {

@@ -8,7 +8,7 @@ import { examples } from '../examples.ts'
 import { CliFailure, usageFailure } from '../failure.ts'
 import { sayDone, sayNext } from '../follow-up.ts'
 import { showService } from '../service/facts.ts'
-import { addSettingFlags, givenSettings } from '../service/setting-flags.ts'
+import { actAtOnce, addSettingFlags, givenSettings } from '../service/setting-flags.ts'
 import { addressOf, sourceOf, spoken, stateStyle } from '../service/words.ts'
 import type { Cli } from '../session.ts'
 import { age } from '../terminal/ages.ts'
@@ -82,8 +82,7 @@ async function updateService(cli: Cli, name: string | undefined, options: object
   const service = await client.call<Service>('PATCH', path, { body: settings })
   if (out.isJson) return out.json(service)
   sayDone(cli, `${service.name}: ${Object.keys(settings).map(spoken).join(', ')} saved`)
-  const isAtOnce = Object.keys(settings).every((field) => field === 'instances')
-  if (!isAtOnce && service.live_deploy_id) sayNext(cli, `berth restart ${service.name}`)
+  if (!actAtOnce(settings) && service.live_deploy_id) sayNext(cli, `berth restart ${service.name}`)
 }
 
 interface DeleteOptions {

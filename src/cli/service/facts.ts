@@ -16,6 +16,7 @@ export function showService(out: Output, service: Service): void {
     ['source', sourceOf(service)],
     ...buildFacts(service),
     ...runFacts(service),
+    ...edgeFacts(service),
     ['created', age(service.created_at)],
     ['updated', age(service.updated_at)],
   ])
@@ -34,6 +35,16 @@ function buildFacts(service: Service): Fact[] {
       'last deploy',
       latest_deploy && `${latest_deploy.id} ${latest_deploy.status}, ${age(latest_deploy.created_at)}`,
     ],
+  ]
+}
+
+/** What is not as it is without being set. */
+function edgeFacts({ custom_domains, hsts, request_timeout_seconds, max_body_mb }: Service): Fact[] {
+  return [
+    ['domains', custom_domains.join(', ')],
+    ['hsts', hsts ? 'on' : null],
+    ['answer within', request_timeout_seconds === 75 ? null : `${request_timeout_seconds} s`],
+    ['body limit', max_body_mb === 512 ? null : `${max_body_mb} MiB`],
   ]
 }
 

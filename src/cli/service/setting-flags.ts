@@ -54,7 +54,23 @@ const settingFlags: SettingFlag[] = [
     field: 'spa_fallback',
     help: 'a static site answers unknown paths with index.html',
   },
+  {
+    flags: '--hsts <on|off>',
+    field: 'hsts',
+    help: 'browsers are told to come by HTTPS alone (off)',
+    parse: onOrOff,
+  },
+  {
+    flags: '--request-timeout <seconds>',
+    field: 'request_timeout_seconds',
+    help: 'how long an answer may stay silent (75)',
+    parse: whole,
+  },
+  { flags: '--max-body <mib>', field: 'max_body_mb', help: "of a request's body (512)", parse: whole },
 ]
+
+/** These act without a restart. */
+const atOnce = ['instances', 'hsts', 'request_timeout_seconds', 'max_body_mb']
 
 export function addSettingFlags(command: Command): Command {
   for (const { flags, help, parse } of settingFlags) {
@@ -70,6 +86,11 @@ export function givenSettings(options: Settings): Settings {
   return Object.fromEntries(given.filter(([, value]) => value !== undefined))
 }
 
+/** Whether all of them act without a restart. */
+export function actAtOnce(settings: Settings): boolean {
+  return Object.keys(settings).every((field) => atOnce.includes(field))
+}
+
 /** A whole number. */
 export function whole(text: string): number {
   if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.')
@@ -79,6 +100,11 @@ export function whole(text: string): number {
 /** Of a flag that can be repeated. */
 export function collect(text: string, former: unknown): string[] {
   return [...(Array.isArray(former) ? former : []), text]
+}
+
+function onOrOff(text: string): boolean {
+  if (text !== 'on' && text !== 'off') throw new InvalidArgumentError('It must be on or off.')
+  return text === 'on'
 }
 
 function amount(text: string): number {

@@ -4,12 +4,15 @@ import { countConnections } from '../../docker/sockets.ts'
 import { type Host, isoNow } from '../host.ts'
 import { sleep, untilDone } from '../waiting.ts'
 import { removeOldImages } from './retention.ts'
+import { forget, isServed, takeOut, untilFinished } from './upstreams.ts'
 
-interface DrainInput {
+export interface DrainInput {
   id: string
   serviceId: string
   port: number
   drainUntil: number
+  /** Only instances from this one on. */
+  index?: number
 }
 
 const stopGraceSeconds = 10
@@ -17,11 +20,13 @@ const lookAgainMs = 250
 
 export function drainInstances(host: Host) {
   return async (input: DrainInput, signal: AbortSignal) => {
+    await takeOut(host, input, signal)
     await untilDone(host, input.id, signal, async () => {
       await awaitSilence(host, input, signal)
       await stopInstances(host, input.id)
       await removeOldImages(host, input.serviceId, input.id)
     })
+    await forget(host, input, signal)
     await host.storage.addresses.release(input.id)
     return { at: isoNow() }
   }
@@ -38,6 +43,7 @@ export async function stopInstances(host: Host, deployId: string, fromIndex = 0)
   await Promise.all(
     leaving.map(async ({ name }) => {
       await host.instances.stop(name, stopGraceSeconds)
+      await host.logCollector.drained(name)
       await host.instances.remove(name)
     }),
   )
@@ -52,34 +58,48 @@ export async function removePreDeploy(host: Host, deployId: string): Promise<voi
 }
 
 /** Stops the instances of deploys of a service that no actor keeps any more: those of a parked one. */
-export async function removeAbandoned(host: Host, serviceId: string): Promise<void> {
+export async function removeAbandoned(host: Host, serviceId: string, signal: AbortSignal): Promise<void> {
   const kept = new Set([...host.storage.actors.active('deploy', serviceId)].map(({ id }) => id))
   const preDeploy = await host.instances.list({ serviceId, kind: preDeployKind })
   const instances = [...preDeploy, ...(await host.instances.list({ serviceId }))]
   for (const deployId of new Set(instances.map((instance) => instance.deployId))) {
     if (kept.has(deployId)) continue
+    await takeOut(host, { id: deployId, serviceId }, signal)
     await stopInstances(host, deployId)
+    await forget(host, { id: deployId, serviceId }, signal)
     await host.storage.addresses.release(deployId)
   }
 }
 
 /**
- * Waits until nobody is connected twice in a row, or until the deadline. Where nobody can tell, the deadline
- * it is.
+ * Waits until no request is open and nobody is connected, twice in a row, or until the deadline. Where nobody
+ * can tell, the deadline it is.
  */
-async function awaitSilence(
+export async function awaitSilence(
   host: Host,
-  { id, port, drainUntil }: DrainInput,
+  input: DrainInput,
   signal: AbortSignal,
+  isOver: () => boolean = () => false,
 ): Promise<void> {
-  for (let silences = 0; silences < 2 && Date.now() < drainUntil; ) {
-    silences = (await isSilent(host, id, port)) ? silences + 1 : 0
+  const served = isServed(host, host.storage.services.get(input.serviceId))
+  if (served) await untilFinished(host, input, input.drainUntil, signal, isOver)
+  // The edge keeps connections open that nobody uses: of its own it has told already.
+  const except = served ? (await host.ready(signal)).gateway : null
+  const { drainUntil } = input
+  for (let silences = 0; silences < 2 && Date.now() < drainUntil && !isOver(); ) {
+    silences = (await isSilent(host, input, except)) ? silences + 1 : 0
     await sleep(Math.max(0, Math.min(lookAgainMs, drainUntil - Date.now())), signal)
   }
 }
 
-async function isSilent(host: Host, deployId: string, port: number): Promise<boolean> {
-  const instances = await host.instances.list({ deployId })
-  const counts = await Promise.all(instances.map(({ pid }) => (pid ? countConnections(pid, port) : 0)))
-  return counts.every((count) => count === 0)
+/** For what the edge serves it is enough that no other connection is known. */
+async function isSilent(
+  host: Host,
+  { id, port, index: fromIndex = 0 }: DrainInput,
+  except: string | null,
+): Promise<boolean> {
+  const instances = await host.instances.list({ deployId: id })
+  const leaving = instances.filter(({ index }) => index >= fromIndex)
+  const counts = await Promise.all(leaving.map(({ pid }) => (pid ? countConnections(pid, port, except) : 0)))
+  return counts.every((count) => count === 0 || (count === null && except !== null))
 }

@@ -11,6 +11,7 @@ import { containerName, diskKind, labels, volumeName } from '../../docker/names.
 import type { InstanceSpec } from '../../docker/spec.ts'
 import { ensureVolume } from '../../docker/volumes.ts'
 import { Failure } from '../../errors.ts'
+import { urlOf } from '../../hosts.ts'
 import type { ServiceProperty } from '../../references.ts'
 import { type Host, isoNow } from '../host.ts'
 import { whileEngineReturns } from '../waiting.ts'
@@ -78,7 +79,7 @@ export async function resolveEnvironment(
     BERTH_DEPLOY_ID: input.id,
     BERTH_GIT_COMMIT: input.commitSha ?? '',
     BERTH_GIT_BRANCH: source?.branch ?? '',
-    BERTH_URL: '',
+    BERTH_URL: urlOf(service, host.publication) ?? '',
   })
   await host.storage.releases.resolve(input.id, resolved)
   return port
@@ -103,11 +104,12 @@ export function lookUp(host: Host, kind: string, name: string, property: string)
   if (!service || service.deleting) return null
   const live = service.live_deploy_id ? host.storage.actors.record(service.live_deploy_id) : null
   const port = String(service.port ?? live?.port ?? 3000)
-  const values: Record<ServiceProperty, string> = {
+  const values: Record<ServiceProperty, string | null> = {
     host: service.name,
     port,
     hostport: `${service.name}:${port}`,
     internalUrl: `http://${service.name}:${port}`,
+    url: urlOf(service, host.publication),
   }
   return values[property as ServiceProperty] ?? null
 }

@@ -7,6 +7,8 @@ import { untilNudged } from '../waiting.ts'
 export interface Nudge {
   /** Resolves at the next nudge (one since the last call counts) or after the time. */
   next(withinMs: number, signal: AbortSignal): Promise<void>
+  /** From outside. */
+  wake(): void
   close(): void
 }
 
@@ -35,6 +37,7 @@ export function createNudge(
       nudged = false
       wake = null
     },
+    wake: nudge,
     close() {
       stopChanges()
       stopEvents()

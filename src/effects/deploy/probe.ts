@@ -1,59 +1,80 @@
 // Probing new instances, from the host to each instance's own address, until all pass or one is beyond help.
 // Mind: never a published port: Docker's own proxy accepts connections there with nobody behind it.
-import { request } from 'node:http'
-import { connect } from 'node:net'
 import type { ServiceSettings } from '../../../storage/services.ts'
 import { explainExit, isOutOfMemory } from '../../docker/exit.ts'
 import type { InstanceState } from '../../docker/instance-state.ts'
 import { listeningPorts } from '../../docker/sockets.ts'
 import { Failure } from '../../errors.ts'
+import { defaultHost } from '../../hosts.ts'
 import { type Host, isoNow } from '../host.ts'
 import { sleep, whileEngineReturns } from '../waiting.ts'
+import { requireRelease } from './instances.ts'
 import { type DeployLog, openDeployLog } from './log.ts'
+import { chooseProbe, notYet, type Probe } from './probes.ts'
 import { startAgain } from './second-start.ts'
 
 interface ProbeInput {
   id: string
   serviceId: string
   port: number
+  /** How long the instances must have run before they take the place of others; none by default. */
+  settleMs?: number
 }
 
-interface Probe {
-  /** What it does, in the words of the log. */
-  text: string
-  /** null when it passed, else why not. */
-  run(instance: InstanceState, signal: AbortSignal): Promise<string | null>
-}
-
-const workerMustRunMs = 5000
 const firstPauseMs = 50
 const longestPauseMs = 1000
-const attemptMs = 5000
 /** An attempt that the deadline cuts off after so long had no answer, whatever the one before it had. */
 const patienceMs = 1_000
 const shownLines = 50
-/** The answer of a probe that only time can pass. */
-const notYet = 'not yet'
 
 export function probeInstances(host: Host) {
   return async (input: ProbeInput, signal: AbortSignal) => {
     const log = openDeployLog(host, input.id)
     const { settings } = host.storage.releases.get(input.id)!
     const service = host.storage.services.get(input.serviceId)!
-    const probe = chooseProbe(settings, input.port, `${service.name}.${host.settings.baseDomain}`)
+    const probe = chooseProbe(settings, input.port, defaultHost(service.name, host.settings.baseDomain))
     const instances = await whileEngineReturns(host, signal, () =>
       host.instances.list({ deployId: input.id }),
     )
-    for (const { name } of instances)
-      await untilPassed(host, name, probe, { settings, ...input }, log, signal)
+    const pass = async () => {
+      for (const { name } of instances) {
+        await untilPassed(host, name, probe, { settings, ...input }, log, signal)
+      }
+    }
+    await pass()
     log.say(`healthy: ${probe.text}`)
+    if (await hasSettled(host, input, log, signal)) await pass()
     return { at: isoNow() }
   }
 }
 
-function chooseProbe(settings: ServiceSettings, port: number, hostName: string): Probe {
-  if (settings.type === 'background_worker') return runningProbe()
-  return settings.health_check_path ? httpProbe(settings.health_check_path, port, hostName) : tcpProbe(port)
+/** Answers whether there was anything to wait for. */
+async function hasSettled(host: Host, { id, settleMs = 0 }: ProbeInput, log: DeployLog, signal: AbortSignal) {
+  if (settleMs === 0) return false
+  const instances = await whileEngineReturns(host, signal, () => host.instances.list({ deployId: id }))
+  const youngest = Math.max(...instances.map(({ startedAt }) => Date.parse(startedAt ?? isoNow())))
+  const remainingMs = youngest + settleMs - Date.now()
+  if (remainingMs <= 0) return false
+  log.say(`watching it for ${settleMs / 1000} s before it takes over (--settle-time)`)
+  await sleep(remainingMs, signal)
+  return true
+}
+
+/** Tries once whether an instance of a live deploy can serve: null, or why not. */
+export async function tryProbe(
+  host: Host,
+  { id, serviceId }: Pick<ProbeInput, 'id' | 'serviceId'>,
+  instance: InstanceState,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const { settings } = requireRelease(host, id)
+  const service = host.storage.services.get(serviceId)
+  const port = host.storage.actors.record(id)?.port as number
+  if (!service) return 'the service is gone'
+  return chooseProbe(settings, port, defaultHost(service.name, host.settings.baseDomain)).run(
+    instance,
+    signal,
+  )
 }
 
 /**
@@ -140,70 +161,4 @@ async function showLastLines(host: Host, name: string, log: DeployLog): Promise<
     lines.length === 1 ? 'the only line of the instance:' : `the last ${lines.length} lines of the instance:`,
   )
   for (const { stream, line } of lines) log.write(stream, line)
-}
-
-function runningProbe(): Probe {
-  const sinceStart = ({ startedAt }: InstanceState) => Date.now() - Date.parse(startedAt ?? isoNow())
-  return {
-    text: `still running after ${workerMustRunMs / 1000} s`,
-    run: async (instance) => (sinceStart(instance) >= workerMustRunMs ? null : notYet),
-  }
-}
-
-function tcpProbe(port: number): Probe {
-  return {
-    text: `TCP connection to port ${port}`,
-    run: ({ address }, signal) =>
-      new Promise((resolve) => {
-        // Handed to the socket, the signal would keep it for good: a socket never stops listening to one.
-        const socket = connect({ host: address!, port, timeout: attemptMs })
-        const settle = (answer: string | null) => {
-          signal.removeEventListener('abort', giveUp)
-          socket.destroy()
-          resolve(answer)
-        }
-        const giveUp = () => settle('given up')
-        signal.addEventListener('abort', giveUp)
-        socket.once('connect', () => settle(null))
-        socket.once('timeout', () => settle('no answer'))
-        socket.once('error', (error) => settle(reasonOf(error)))
-      }),
-  }
-}
-
-/** 2xx and 3xx pass. The Host is the service's own first host. */
-function httpProbe(path: string, port: number, hostName: string): Probe {
-  return {
-    text: `GET ${path} on port ${port}`,
-    run: ({ address }, signal) =>
-      new Promise((resolve) => {
-        const options = {
-          host: address!,
-          port,
-          path: inAscii(path),
-          signal,
-          headers: { host: hostName },
-          timeout: attemptMs,
-        }
-        const probing = request({ ...options, agent: false }, (response) => {
-          response.resume()
-          const { statusCode = 0 } = response
-          resolve(statusCode >= 200 && statusCode < 400 ? null : String(statusCode))
-          probing.destroy()
-        })
-        probing.once('timeout', () => probing.destroy(new Error('no answer')))
-        probing.once('error', (error) => resolve(reasonOf(error)))
-        probing.end()
-      }),
-  }
-}
-
-/** As a browser would send it; node would send a part of it as other bytes, and refuse the rest. */
-function inAscii(path: string): string {
-  return path.replace(/[^\x21-\x7e]/gu, encodeURIComponent)
-}
-
-function reasonOf(error: Error & { code?: string }): string {
-  const known: Record<string, string> = { ECONNREFUSED: 'connection refused', ECONNRESET: 'connection reset' }
-  return known[error.code ?? ''] ?? error.message
 }

@@ -11,6 +11,7 @@ import { openDeployLog } from './log.ts'
 import { takeOffPulledName } from './pulled-name.ts'
 import { removeWork } from './source.ts'
 import { putInCharge } from './traffic.ts'
+import { forget, putBack, takeOut } from './upstreams.ts'
 
 interface TracesInput {
   id: string
@@ -23,16 +24,21 @@ interface TracesInput {
 export function removeTraces(host: Host) {
   return async (input: TracesInput, signal: AbortSignal) => {
     const { id, formerDeployId, outcome, canceled } = input
+    host.absences.delete(input.serviceId)
     // Who follows the log need not wait for the cleanup.
     await openDeployLog(host, id).close(canceled ? outcome : `failed: ${outcome}`)
     await reapGit(id)
     await untilDone(host, id, signal, () => takeOffPulledName(host, id, signal))
     await removeWork(host, id)
     await untilDone(host, id, signal, async () => {
-      await putInCharge(host, stillLive(host, input) ? formerDeployId : null, id)
+      const former = stillLive(host, input) ? formerDeployId : null
+      await putInCharge(host, former, id)
+      if (former) await putBack(host, { id: former, serviceId: input.serviceId }, signal)
+      await takeOut(host, input, signal)
       await stopInstances(host, id)
       await removeOwnImage(host, input)
     })
+    await forget(host, input, signal)
     await host.storage.addresses.release(id)
     await host.storage.releases.remove(id)
     await removeFormerArchives(host)

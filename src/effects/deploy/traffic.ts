@@ -1,16 +1,21 @@
-// Switching a service to its new deploy, and back. Until the edge has its place here, what is switched is
-// which instances Docker brings back by itself: a reboot must never revive an old version.
+// Switching a service to its new deploy, and back: the edge sends requests to the new instances, then none to
+// the former ones; and Docker brings back by itself only those of the version that serves.
 import { Failure } from '../../errors.ts'
+import { urlOf } from '../../hosts.ts'
 import { type Host, isoNow } from '../host.ts'
 import { whileEngineReturns } from '../waiting.ts'
-import { openDeployLog } from './log.ts'
+import { type DeployLog, openDeployLog } from './log.ts'
 import { startAgain } from './second-start.ts'
+import { admit, isServed, standAside } from './upstreams.ts'
+
+interface SwitchInput {
+  id: string
+  serviceId: string
+  formerDeployId: string | null
+}
 
 export function switchTraffic(host: Host) {
-  return async (
-    input: { id: string; serviceId: string; formerDeployId: string | null },
-    signal: AbortSignal,
-  ) => {
+  return async (input: SwitchInput, signal: AbortSignal) => {
     const { id, formerDeployId } = input
     await whileEngineReturns(host, signal, () => putInCharge(host, id, formerDeployId))
     const log = openDeployLog(host, id)
@@ -20,9 +25,34 @@ export function switchTraffic(host: Host) {
       throw new Failure('instance_failed', `the instance ${instance.name} ended before it could serve`)
     }
     if (instances.length === 0) throw new Failure('instance_failed', 'no instance is left that could serve')
+    await switchRequests(host, input, log, signal)
+    sayHowLongAway(host, input.serviceId, log)
     log.say('switched to the new version')
     return { at: isoNow() }
   }
+}
+
+/** Old and new take requests side by side for a moment: there is none in which nobody does. */
+async function switchRequests(
+  host: Host,
+  { id, serviceId, formerDeployId }: SwitchInput,
+  log: DeployLog,
+  signal: AbortSignal,
+): Promise<void> {
+  const service = host.storage.services.get(serviceId)
+  if (!service || !isServed(host, service)) return
+  const instances = await whileEngineReturns(host, signal, () => host.instances.list({ deployId: id }))
+  await admit(host, { id, serviceId }, instances, signal)
+  if (!service.suspended)
+    log.say(`a request through the edge reached it: ${urlOf(service, host.publication)}`)
+  if (formerDeployId) await standAside(host, { id: formerDeployId, serviceId }, signal)
+}
+
+/** Where the disk had to change hands. */
+function sayHowLongAway({ absences }: Host, serviceId: string, log: DeployLog): void {
+  const since = absences.get(serviceId)
+  absences.delete(serviceId)
+  if (since !== undefined) log.say(`the service was away for ${((Date.now() - since) / 1000).toFixed(1)} s`)
 }
 
 /** Docker restarts the instances of `deployId` from now on, and no longer those of the other. */

@@ -33,17 +33,28 @@ export function awaitTurn(host: Host) {
     await host.storage.releases.freeze(input.id, () => releaseOf(host, input))
     const service = requireService(host, input.serviceId)
     const { settings } = host.storage.releases.get(input.id)!
+    const exclusive = settings.disk_mount_path !== null && usesDisk(host, service.live_deploy_id)
     return {
       at: isoNow(),
       supersededBy: null,
       formerDeployId: service.live_deploy_id,
-      exclusive: settings.disk_mount_path !== null && usesDisk(host, service.live_deploy_id),
+      exclusive,
       preDeploy: settings.pre_deploy_command !== null && !isReuse,
       checkMs: settings.health_check_timeout_seconds * 1000,
+      settleMs: service.live_deploy_id && !exclusive ? settleMsOf(host, settings) : 0,
       drainMs: settings.drain_seconds * 1000,
       reused,
     }
   }
+}
+
+/**
+ * A version that would take the place of one that serves has to run for a while first: many crash only after
+ * their first seconds. A site's server is our own; and where the former one stops for this one, as with a
+ * disk, every second counts.
+ */
+function settleMsOf(host: Host, { type }: ServiceSettings): number {
+  return type === 'static_site' || type === 'background_worker' ? 0 : host.settings.settleMs
 }
 
 const noTurn = {
@@ -51,6 +62,7 @@ const noTurn = {
   exclusive: false,
   preDeploy: false,
   checkMs: 0,
+  settleMs: 0,
   drainMs: 0,
   reused: null,
 }

@@ -6,14 +6,17 @@ import type { InstanceState } from '../../docker/instances.ts'
 import { codeOf, messageOf } from '../../errors.ts'
 import { type Host, isoNow } from '../host.ts'
 import { whileEngineReturns } from '../waiting.ts'
+import { createDepartures, type Departures } from './departures.ts'
 import { usesDisk } from './disk-claim.ts'
-import { removeAbandoned, stopInstances } from './drain.ts'
+import { removeAbandoned } from './drain.ts'
 import { createHealth, type Health } from './health.ts'
 import { ensureInstance } from './instances.ts'
 import { openDeployLog } from './log.ts'
 import { createNudge } from './nudge.ts'
+import { tryProbe } from './probe.ts'
 import { removeOldImages } from './retention.ts'
 import { removeWork } from './source.ts'
+import { admit, isAdmitted, isServed, takeOutEnded } from './upstreams.ts'
 
 interface UpkeepInput {
   id: string
@@ -23,8 +26,21 @@ interface UpkeepInput {
 
 /** Events wake it at once; this is for what no event told. */
 const roundMs = 5000
+/** While an instance runs that does not pass its check yet. */
+const impatientMs = 250
+/** How long a round waits for an edge that is away. */
+const edgeMs = 5000
+/** How long what is open may go on where the next version waits for the disk. */
+const briefDrainMs = 3000
 /** Failures that the next round may not meet again. */
-const passing = ['docker_error', 'disk_in_use', 'no_address_left']
+const passing = [
+  'docker_error',
+  'disk_in_use',
+  'no_address_left',
+  'edge_unavailable',
+  'not_reached',
+  'instance_failed',
+]
 
 export function keepInstances(host: Host) {
   return async (input: UpkeepInput, signal: AbortSignal) => {
@@ -37,18 +53,24 @@ export function keepInstances(host: Host) {
       if (health.sawExit(name)) host.logger.warn({ instance: name, exitCode }, 'a live instance ended')
     })
     const trying = createPatience(host, input, signal)
+    const departures = createDepartures(host, input)
+    const upkeep: Upkeep = { host, input, health, departures, wake: nudge.wake, signal }
     try {
-      await trying(() => removeAbandoned(host, serviceId))
+      await trying(() => removeAbandoned(host, serviceId, signal))
       await trying(() => removeOldImages(host, serviceId))
       for (;;) {
         signal.throwIfAborted()
         const service = host.storage.services.get(serviceId)
         if (!service || service.deleting || service.live_deploy_id !== id) return { at: isoNow() }
-        await trying(() => keepOnce(host, input, service, health, signal))
-        await nudge.next(roundMs, signal)
+        let isComplete = true
+        await trying(async () => {
+          isComplete = await keepOnce(upkeep, service)
+        })
+        await nudge.next(isComplete ? roundMs : impatientMs, signal)
       }
     } finally {
       nudge.close()
+      await departures.close()
       host.troubles.delete(id)
     }
   }
@@ -74,34 +96,83 @@ function createPatience(host: Host, { id: deploy, serviceId }: UpkeepInput, sign
   }
 }
 
-/** One round: too many are stopped, too few made or started, and what is seen is reported. */
-async function keepOnce(
-  host: Host,
-  input: UpkeepInput,
-  service: ServiceRow,
-  health: Health,
-  signal: AbortSignal,
-): Promise<void> {
+interface Upkeep {
+  host: Host
+  input: UpkeepInput
+  health: Health
+  departures: Departures
+  wake: () => void
+  signal: AbortSignal
+}
+
+/**
+ * One round: too many leave, too few are made or started, and what is seen is reported. Answers false when
+ * an instance that runs does not serve yet.
+ */
+async function keepOnce(upkeep: Upkeep, service: ServiceRow): Promise<boolean> {
+  const { host, input, health, departures, signal } = upkeep
   const wanted = isStoodDown(host, input.id, service) ? 0 : service.instances
   const found = await host.instances.list({ deployId: input.id })
-  const leaving = found.filter(({ index }) => index >= wanted)
-  const isSettled = found.length === wanted && found.every(({ state }) => state === 'running')
-  if (leaving.length > 0) {
-    for (const { name } of leaving) health.expectExit(name)
-    await stopInstances(host, input.id, wanted)
-  }
+  if (found.some(({ index }) => index >= wanted)) sendAway(upkeep, wanted, found)
   // Also after a kill between the two.
-  if (host.storage.addresses.get(input.id, wanted)) await host.storage.addresses.release(input.id, wanted)
+  else if (host.storage.addresses.get(input.id, wanted))
+    await host.storage.addresses.release(input.id, wanted)
+  const isSettled = found.length === wanted && found.every(({ state }) => state === 'running')
+  const kept = Math.min(wanted, departures.fromIndex ?? wanted)
   try {
-    for (let index = 0; index < wanted; index++) {
+    for (let index = 0; index < kept; index++) {
       const instance = found.find((candidate) => candidate.index === index)
       await keepInstance(host, input, service, index, instance, signal)
       if (instance) health.expectRunning(instance.name)
     }
+    return await keepServing(upkeep, service, kept)
   } finally {
     const now = isSettled ? found : await host.instances.list({ deployId: input.id })
     await report(host, input.id, health.lack(now, wanted))
   }
+}
+
+/** In the background: what is open may last, and the others are looked after meanwhile. */
+function sendAway(
+  { host, input, health, departures, wake }: Upkeep,
+  wanted: number,
+  found: InstanceState[],
+): void {
+  const { id, serviceId } = input
+  const service = () => host.storage.services.get(serviceId)
+  const isOver = () => {
+    const row = service()
+    return row !== null && !isStoodDown(host, id, row) && row.instances > wanted
+  }
+  // What nobody is connected to has nothing to finish.
+  const isConnected = service()?.type !== 'background_worker'
+  const drainMs = isConnected ? (service()?.drain_seconds ?? 0) * 1000 : 0
+  const isHurried = !service()?.suspended && wanted === 0
+  if (isHurried && !host.absences.has(serviceId)) host.absences.set(serviceId, Date.now())
+  const limitMs = isHurried ? Math.min(briefDrainMs, drainMs) : drainMs
+  const leaving = found.filter(({ index }) => index >= wanted)
+  const onStop = () => leaving.forEach(({ name }) => void health.expectExit(name))
+  departures.begin({ fromIndex: wanted, limitMs }, { isOver, onStop, onEnd: wake })
+}
+
+/** Who has passed its check gets requests, who ended gets none until it passes again. */
+async function keepServing(
+  { host, input, signal }: Upkeep,
+  service: ServiceRow,
+  kept: number,
+): Promise<boolean> {
+  // While another deploy is being switched to, that one says who serves.
+  if (!isServed(host, service) || service.desired_deploy_id !== input.id) return true
+  const instances = (await host.instances.list({ deployId: input.id })).filter(({ index }) => index < kept)
+  await takeOutEnded(host, input, instances, signal, kept)
+  const running = instances.filter(({ state }) => state === 'running')
+  const passed: InstanceState[] = []
+  for (const instance of running) {
+    if (isAdmitted(host, input, instance)) continue
+    if ((await tryProbe(host, input, instance, signal)) === null) passed.push(instance)
+  }
+  await admit(host, input, passed, signal, edgeMs)
+  return running.every((instance) => isAdmitted(host, input, instance))
 }
 
 /** Suspended, or another deploy with the same disk is being tried: then the disk must be free. */

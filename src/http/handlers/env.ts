@@ -2,13 +2,14 @@
 // Mind: values go out only where a person asked for them; never into a log, a message or an event.
 import type { ServiceRow } from '../../../storage/services.ts'
 import { codeOf, Failure, messageOf } from '../../errors.ts'
+import { urlOf } from '../../hosts.ts'
 import type { HttpContext } from '../context.ts'
 import { queueRestart } from '../deploy-request.ts'
 import { checkTotal, compareVars, mergeVars } from '../env-changes.ts'
 import type { Call } from '../route.ts'
 import type { ChangeEnv, EnvChanges, EnvQuery, EnvVar, ReplaceEnv } from '../schemas/env.ts'
 import type { ServiceParams } from '../schemas/service.ts'
-import { decisiveDeploy, findService, refuseDeleting } from '../service-record.ts'
+import { decisiveDeploy, findService, publicationOf, refuseDeleting } from '../service-record.ts'
 
 export function getEnv({ context: { storage }, params }: Call<ServiceParams>): EnvVar[] {
   return storage.env.get(findService(storage, params.id).id)
@@ -44,11 +45,16 @@ async function changeEnv(
   }
   if (query.dry_run) {
     const vars = storage.env.get(id)
-    return compareVars(vars, checked(vars), (name) => storage.services.get(name)?.name === name)
+    return compareVars(vars, checked(vars), (name, property) => hasProperty(context, name, property))
   }
   const saved = await save(id, checked)
   if (query.restart) await restartIfDeployed(context, findService(storage, id))
   return saved
+}
+
+function hasProperty(context: HttpContext, name: string, property: string): boolean {
+  const row = context.storage.services.get(name)
+  return row?.name === name && (property !== 'url' || urlOf(row, publicationOf(context)) !== null)
 }
 
 /** A service that is suspended or was never deployed takes the variables with its next deploy. */

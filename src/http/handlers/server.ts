@@ -1,4 +1,5 @@
 // The server itself: whether it is up, what it is, and what its API looks like.
+import { metricsText } from '../metrics.ts'
 import { openApiDocument } from '../openapi.ts'
 import { type Call, Raw, type Route } from '../route.ts'
 import type { Info } from '../schemas/info.ts'
@@ -6,6 +7,10 @@ import type { Info } from '../schemas/info.ts'
 export function health({ context }: Call): Raw {
   const isReady = context.ready()
   return new Raw(isReady ? 200 : 503, 'text/plain; charset=utf-8', isReady ? 'ok' : 'starting')
+}
+
+export async function metrics({ context }: Call): Promise<Raw> {
+  return new Raw(200, 'text/plain; version=0.0.4; charset=utf-8', await metricsText(context))
 }
 
 /** Made when somebody first asks for it. */

@@ -5,22 +5,25 @@ import { Failure, type FailureDetail, messageOf } from '../../errors.ts'
 import type { HttpContext, HttpStorage } from '../context.ts'
 import { queueDeploy, queuedRecord, queueRestart, requestSource } from '../deploy-request.ts'
 import { checkTotal } from '../env-changes.ts'
+import { refuseTakenHosts } from '../host-claims.ts'
+import { showAccessLine, showRuntimeLine } from '../log-lines.ts'
 import { refersToService } from '../references.ts'
 import type { Call, Events } from '../route.ts'
 import type { Deploy } from '../schemas/deploy.ts'
 import type { DeleteQuery, Service, ServiceParams } from '../schemas/service.ts'
 import type { CreateService, ScaleService, UpdateService } from '../schemas/service-settings.ts'
 import type { InstanceRole, ServiceLogQuery, ServiceStatus } from '../schemas/status.ts'
+import { changeService } from '../service-change.ts'
 import { findService, refuseDeleting, stateOf, toService } from '../service-record.ts'
 import { changedRow, checkRow, newRow } from '../service-rules.ts'
-import { lineEvents } from '../sse.ts'
+import { logEvents } from '../sse.ts'
 
-export function listServices({ context: { storage } }: Call): Service[] {
-  return storage.services.list().map((row) => toService(storage, row))
+export function listServices({ context }: Call): Service[] {
+  return context.storage.services.list().map((row) => toService(context, row))
 }
 
-export function getService({ context: { storage }, params }: Call<ServiceParams>): Service {
-  return toService(storage, findService(storage, params.id))
+export function getService({ context, params }: Call<ServiceParams>): Service {
+  return toService(context, findService(context.storage, params.id))
 }
 
 export async function createService(call: Call<unknown, unknown, CreateService>): Promise<Service> {
@@ -32,8 +35,9 @@ export async function createService(call: Call<unknown, unknown, CreateService>)
   const vars = body.env ?? []
   checkTotal(vars)
   const first = body.deploy ? requestSource(context, row, { trigger: 'create' }) : null
-  const answer = toService(storage, row, first && queuedRecord(first))
+  const answer = toService(context, row, first && queuedRecord(first))
   const also = () => {
+    refuseTakenHosts(context, row, null)
     storage.env.put(row.id, vars)
     storage.credentials.put(row.id, credentials)
   }
@@ -51,6 +55,10 @@ export async function updateService(call: Call<ServiceParams, unknown, UpdateSer
   const { credentials, ...source } = parseSource(context, body)
   const made = { at: new Date().toISOString(), ...source }
   let isMoved = false
+  // The address as it is shown, sent back, keeps the credentials that once came with it.
+  const also = () => {
+    if (isMoved || credentials) context.storage.credentials.put(id, credentials)
+  }
   const row = await changeService(
     call,
     id,
@@ -60,12 +68,9 @@ export async function updateService(call: Call<ServiceParams, unknown, UpdateSer
       checkRow(changed)
       return changed
     },
-    () => {
-      // The address as it is shown, sent back, keeps the credentials that once came with it.
-      if (isMoved || credentials) context.storage.credentials.put(id, credentials)
-    },
+    { also },
   )
-  return toService(context.storage, row)
+  return toService(context, row)
 }
 
 /** Where the code comes from, in normal form: what is left out stays left out, what is cleared is null. */
@@ -82,23 +87,6 @@ function parseSource(
   }
 }
 
-/** Changes a row inside one transaction; a repeated request finds the answer made there. */
-function changeService(
-  { context: { storage }, eventId }: Call,
-  id: string,
-  change: (row: ServiceRow) => ServiceRow,
-  also: () => void = () => {},
-): Promise<ServiceRow> {
-  const event = { id: eventId ?? '', answer: null as unknown }
-  const changeAndAnswer = (row: ServiceRow) => {
-    refuseDeleting(row)
-    const changed = change(row)
-    event.answer = toService(storage, changed)
-    return changed
-  }
-  return storage.services.update(id, changeAndAnswer, { also, ...(eventId ? { event } : {}) })
-}
-
 async function setFields(call: Call<ServiceParams>, fields: Partial<ServiceRow>): Promise<Service> {
   const { storage } = call.context
   const { id } = findService(storage, call.params.id)
@@ -107,7 +95,7 @@ async function setFields(call: Call<ServiceParams>, fields: Partial<ServiceRow>)
     checkRow(changed)
     return changed
   })
-  return toService(storage, row)
+  return toService(call.context, row)
 }
 
 export const suspendService = (call: Call<ServiceParams>) => setFields(call, { suspended: true })
@@ -172,8 +160,13 @@ export async function serviceStatus({ context, params }: Call<ServiceParams>): P
     state,
     reason: state === 'degraded' ? context.observe.trouble(row.live_deploy_id!) : null,
     desired_instances: row.suspended ? 0 : row.instances,
+    traffic: isPublic(row) ? (context.traffic?.of(id) ?? null) : null,
     instances: running.map((one) => ({ ...one, role: roleOf(context.storage, row, one.deploy_id) })),
   }
+}
+
+function isPublic({ type }: ServiceRow): boolean {
+  return type === 'web_service' || type === 'static_site'
 }
 
 /** Null where neither the service nor a record tells. */
@@ -186,14 +179,18 @@ function roleOf({ actors }: HttpStorage, row: ServiceRow, deployId: string): Ins
   return status === 'failed' || status === 'canceled' ? 'removing' : null
 }
 
-/** Asks the engine first: once a stream has begun, it can only break off. */
-export async function serviceLogs(call: Call<ServiceParams, ServiceLogQuery>): Promise<Events> {
-  const { context, params, query, log } = call
+/** From what is stored: containers, and the engine, may be gone. */
+export function serviceLogs(call: Call<ServiceParams, ServiceLogQuery>): Events {
+  const { context, params, query, lastEventId, log } = call
   const { id } = findService(context.storage, params.id)
-  if (!(await context.observe.engine())) throw new Failure('docker_unavailable', 'Docker does not answer')
-  const { tail, follow } = query
-  return lineEvents((signal) => context.observe.runtimeLog(id, { tail, follow, signal }), {
-    follow,
-    onError: (error) => log.warn({ service_id: id, reason: messageOf(error) }, 'a runtime log broke off'),
+  const { runtimeLogs, accessLogs } = context.storage
+  const logs = query.access ? accessLogs : runtimeLogs
+  const tailStart = Math.max(logs.head(id) - query.tail, logs.first(id) - 1)
+  return logEvents(logs, id, {
+    follow: query.follow,
+    after: lastEventId ?? tailStart,
+    show: query.access ? showAccessLine : showRuntimeLine,
+    isEndless: true,
+    onError: (error) => log.error({ service_id: id, reason: messageOf(error) }, 'a log could not be read'),
   })
 }

@@ -16,6 +16,13 @@ export const serverRoutes = (routes: () => readonly Route[]) =>
     }),
     route({
       method: 'GET',
+      path: '/metrics',
+      summary: 'Requests, services and deploys in numbers, for Prometheus',
+      answer: 'text',
+      handler: server.metrics,
+    }),
+    route({
+      method: 'GET',
       path: `${v1}/openapi.json`,
       credential: 'public',
       summary: 'This document',

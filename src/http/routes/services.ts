@@ -25,7 +25,7 @@ export const serviceRoutes = tagged('Services', [
     bodyLimitBytes: envBodyLimitBytes,
     answer: Service,
     status: 201,
-    problems: ['name_taken'],
+    problems: ['name_taken', 'conflict'],
     handler: services.createService,
   }),
   route({
@@ -40,7 +40,8 @@ export const serviceRoutes = tagged('Services', [
     method: 'PATCH',
     path: `${v1}/services/{id}`,
     summary:
-      'Changes settings; instances and suspended act at once, the rest with the next deploy or restart',
+      'Changes settings; instances, suspended, domains and what the edge does act at once, the rest with ' +
+      'the next deploy or restart',
     params: ServiceParams,
     body: UpdateService,
     answer: Service,
@@ -68,11 +69,12 @@ export const serviceRoutes = tagged('Services', [
   route({
     method: 'GET',
     path: `${v1}/services/{id}/logs`,
-    summary: 'The runtime log: `log` for each line, `end` after the last one unless it follows',
+    summary:
+      'What its instances write, or with access the requests that came: `log` for each line, `end` after ' +
+      'the last one unless it follows',
     params: ServiceParams,
     query: ServiceLogQuery,
     answer: 'stream',
-    problems: ['docker_unavailable'],
     handler: services.serviceLogs,
   }),
   route({

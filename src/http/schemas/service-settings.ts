@@ -2,6 +2,7 @@
 // Mind: checks that need more than one field are in service-rules.ts; they see the whole row.
 import { posix } from 'node:path'
 import { z } from 'zod'
+import { Domain } from './domains.ts'
 import { EnvKey, EnvVars } from './env.ts'
 import {
   clearable,
@@ -28,7 +29,7 @@ const reservedNames = new Set([
   'localhost',
   'new',
 ])
-const looksLikeId = /^(usr|ses|tok|cli|git|svc|dep|job|dst)-[0-9a-z]{26}$/
+const looksLikeId = /^(usr|ses|tok|cli|crt|git|svc|dep|job|dst)-[0-9a-z]{26}$/
 
 const name = z
   .string()
@@ -85,6 +86,8 @@ const buildEnv = z
   .max(256)
   .refine((keys) => new Set(keys).size === keys.length, { error: 'must not name a key twice' })
 
+const customDomains = z.array(Domain).max(50)
+
 const memoryLimit = z
   .int()
   .min(0)
@@ -129,6 +132,12 @@ const meanings: Record<string, string> = {
     'Where the disk of the service is mounted; a new version then starts after the former stopped.',
   memory_limit_mb: 'MiB per instance, from 16; 0 is the server default.',
   cpu_limit: 'CPUs per instance, from 0.01; 0 is the server default.',
+  custom_domains:
+    "Hosts of its own beside NAME.<base domain>, at most 50; each is one service's alone. At once.",
+  hsts: 'Browsers that came by HTTPS are told to come by nothing else. At once. Without it false.',
+  request_timeout_seconds:
+    'How long an answer may stay silent before it is given up. At once. Without it 75.',
+  max_body_mb: "MiB of a request's body, by its Content-Length. At once. Without it 512.",
 }
 
 const settings = explained({
@@ -151,13 +160,16 @@ const settings = explained({
   disk_mount_path: clearable(mountPath),
   memory_limit_mb: clearableByZero(memoryLimit),
   cpu_limit: clearableByZero(cpuLimit).transform((cpus) => (cpus ? Math.round(cpus * 100) / 100 : cpus)),
+  custom_domains: optional(customDomains),
+  hsts: optional(z.boolean()),
+  request_timeout_seconds: optional(z.int().min(1).max(3600)),
+  max_body_mb: optional(z.int().min(1).max(10_240)),
   build_command: later,
   watch_paths: later,
   schedule: later,
   timezone: later,
   overlap: later,
   timeout_seconds: later,
-  custom_domains: later,
 })
 
 export const CreateService = z

@@ -9,6 +9,38 @@ export type InstanceRole = (typeof instanceRoles)[number]
 
 const bytes = z.int().nullable()
 
+const milliseconds = z.number().nullable()
+
+const Traffic = z
+  .object({
+    window_seconds: z.int(),
+    requests: z.int(),
+    errors: z.int().meta({ description: 'Answers of 500 and above.' }),
+    p50_ms: milliseconds,
+    p95_ms: milliseconds,
+    p99_ms: milliseconds,
+  })
+  .meta({ id: 'Traffic' })
+export type Traffic = z.output<typeof Traffic>
+
+/** One request, beside the line that tells of it. */
+export interface AccessRecord {
+  request_id: string
+  client: string
+  method: string
+  host: string
+  path: string
+  protocol: string
+  tls: boolean
+  status: number
+  bytes_in: number
+  bytes_out: number
+  duration_ms: number
+  user_agent: string | null
+  deploy_id: string | null
+  instance: number | null
+}
+
 export const ServiceStatus = z
   .object({
     service_id: z.string(),
@@ -18,6 +50,9 @@ export const ServiceStatus = z
       .string()
       .nullable()
       .meta({ description: 'Why the service is degraded, as far as it is known.' }),
+    traffic: Traffic.nullable().meta({
+      description: 'Of the last minutes; null for a service that is not public, and without an edge.',
+    }),
     instances: z.array(
       z.object({
         container_id: z.string(),
@@ -49,6 +84,7 @@ export type ServiceStatus = z.output<typeof ServiceStatus>
 
 export const ServiceLogQuery = z.strictObject({
   follow: flag('Go on with new lines.'),
-  tail: bounded(100, 0, 10_000, 'How many of the last lines; with follow, of each instance that is there.'),
+  tail: bounded(100, 0, 10_000, 'How many of the last lines to begin with; Last-Event-ID goes before it.'),
+  access: flag('The requests that came, instead of what the instances write.'),
 })
 export type ServiceLogQuery = z.output<typeof ServiceLogQuery>

@@ -13,7 +13,7 @@ export interface Border {
   types: string[]
 }
 
-const ground = ['src/errors.ts', 'src/logger.ts', 'src/config.ts', 'src/references.ts']
+const ground = ['src/errors.ts', 'src/logger.ts', 'src/config.ts', 'src/references.ts', 'src/hosts.ts']
 
 // The first line that fits a file counts.
 export const borders: Border[] = [
@@ -43,10 +43,16 @@ export const borders: Border[] = [
   },
   { of: 'src/git/', packages: ['simple-git'], node: true, values: ['src/git/', 'src/errors.ts'], types: [] },
   { of: 'src/archive/', packages: [], node: true, values: ['src/archive/', 'src/errors.ts'], types: [] },
-  { of: 'src/edge/', packages: [], node: true, values: ['src/edge/', 'src/errors.ts'], types: [] },
+  {
+    of: 'src/edge/',
+    packages: ['jose', '@peculiar/x509', 'reflect-metadata'],
+    node: true,
+    values: ['src/edge/', 'src/errors.ts'],
+    types: [],
+  },
   {
     of: 'src/effects/',
-    packages: [],
+    packages: ['prom-client'],
     node: true,
     values: [
       'src/effects/',
@@ -89,7 +95,7 @@ export const borders: Border[] = [
       ...['log-update', 'open', 'string-width', 'tar-stream'],
     ],
     node: true,
-    values: ['src/cli/', 'src/version.ts'],
+    values: ['src/cli/', 'src/version.ts', 'src/hosts.ts'],
     types: ['src/http/schemas/'],
   },
   {
@@ -114,6 +120,7 @@ export const borders: Border[] = [
     types: [],
   },
   { of: 'src/daemon.ts', packages: [], node: true, values: ['src/', 'storage/', 'machines/'], types: [] },
+  { of: 'src/daemon/', packages: [], node: true, values: ['src/', 'storage/', 'machines/'], types: [] },
   { of: 'src/*', packages: ['pino', 'zod'], node: true, values: ['src/*'], types: [] },
 ]
 
@@ -122,6 +129,7 @@ export const gates: { from: string; name?: string; gate: string }[] = [
   { from: 'lmdb', gate: 'storage/store.ts' },
   { from: 'dockerode', gate: 'src/docker/client.ts' },
   { from: 'uWebSockets.js', gate: 'src/http/server.ts' },
+  { from: 'prom-client', gate: 'src/effects/traffic-numbers.ts' },
   { from: 'xstate', name: 'createActor', gate: 'src/supervisor/' },
 ]
 

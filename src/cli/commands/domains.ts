@@ -1,0 +1,86 @@
+// The domains of a service: list, add, take away; each acts at once.
+import type { Command } from 'commander'
+import { isPublicHost } from '../../hosts.ts'
+import type { ServiceDomain } from '../../http/schemas/domains.ts'
+import { servicePath } from '../client.ts'
+import type { Runner } from '../command.ts'
+import { chosenService } from '../config/project.ts'
+import { examples } from '../examples.ts'
+import { sayDone, sayUndo } from '../follow-up.ts'
+import { spoken } from '../service/words.ts'
+import type { Cli } from '../session.ts'
+import { plain } from '../terminal/output.ts'
+import { printTable } from '../terminal/table.ts'
+
+export function addDomainCommands(program: Command, run: Runner): void {
+  const domains = program
+    .command('domains')
+    .argument('[name]', 'the service')
+    .description('list the domains of a service')
+    .addHelpText('after', examples('berth domains shop', 'berth domains shop --json'))
+    .action(run(list))
+  domains
+    .command('add')
+    .argument('<name>', 'the service')
+    .argument('<domain>', 'a host alone, such as shop.example.com')
+    .description('lead a domain to a service, at once')
+    .addHelpText(
+      'after',
+      examples('berth domains add shop shop.example.com', 'berth domains add shop shop.lan --json'),
+    )
+    .action(run(add))
+  domains
+    .command('rm')
+    .argument('<name>', 'the service')
+    .argument('<domain>', 'which')
+    .description('take a domain away from a service, at once')
+    .addHelpText(
+      'after',
+      examples('berth domains rm shop shop.example.com', 'berth domains rm shop shop.lan'),
+    )
+    .action(run(remove))
+}
+
+async function list({ client, out }: Cli, name: string | undefined): Promise<void> {
+  const chosen = chosenService(name)
+  const domains = await client.call<ServiceDomain[]>('GET', `${servicePath(chosen)}/domains`)
+  if (out.isJson) return out.json(domains)
+  if (domains.length === 0) return out.say(`${plain(chosen)} is not reached from outside: it has no domains`)
+  await printTable(out, domains, [
+    { heading: 'DOMAIN', text: ({ domain }) => domain, style: () => 'bold' },
+    { heading: 'KIND', text: ({ kind }) => kind },
+    { heading: 'URL', text: ({ url }) => url ?? 'no edge' },
+    { heading: 'CERTIFICATE', text: certificateOf, isFlexible: true },
+  ])
+}
+
+/** `valid until 2027-01-01`, `waiting: its DNS points elsewhere` */
+function certificateOf({ certificate }: ServiceDomain): string {
+  if (!certificate) return 'none'
+  const { status, error, not_after } = certificate
+  const until = not_after ? ` until ${not_after.slice(0, 10)}` : ''
+  return `${spoken(status)}${until}${error ? `: ${error}` : ''}`
+}
+
+async function add(cli: Cli, name: string, wanted: string): Promise<void> {
+  const { client, out } = cli
+  const path = `${servicePath(name)}/domains`
+  const added = await client.call<ServiceDomain>('POST', path, { body: { domain: wanted } })
+  if (out.isJson) return out.json(added)
+  const { domain } = added
+  sayDone(cli, `${domain} leads to ${name}`)
+  if (isPublicHost(domain)) sayRecord(cli, domain)
+  sayUndo(cli, `berth domains rm ${name} ${domain}`)
+}
+
+function sayRecord({ out, client }: Cli, domain: string): void {
+  const { hostname } = new URL(client.url)
+  const place = isPublicHost(hostname) ? `the address of ${hostname}` : 'the address of this server'
+  out.say(plain(`   its DNS needs this record: A ${domain} -> ${place}`))
+}
+
+async function remove(cli: Cli, name: string, domain: string): Promise<void> {
+  await cli.client.call('DELETE', `${servicePath(name)}/domains/${encodeURIComponent(domain)}`)
+  sayDone(cli, `${domain} leads to ${name} no longer`)
+  sayUndo(cli, `berth domains add ${name} ${domain}`)
+}

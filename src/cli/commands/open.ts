@@ -1,0 +1,46 @@
+// `berth open`: the public address of a service, in the browser of whoever sits here.
+// Mind: the address comes from a server: only one of a web page is handed to a program.
+import type { Command } from 'commander'
+import type { Service } from '../../http/schemas/service.ts'
+import { isPlainUrl, servicePath } from '../client.ts'
+import type { Runner } from '../command.ts'
+import { chosenService } from '../config/project.ts'
+import { examples } from '../examples.ts'
+import { CliFailure } from '../failure.ts'
+import { sayDone } from '../follow-up.ts'
+import { addressOf, spoken } from '../service/words.ts'
+import type { Cli } from '../session.ts'
+import { openInBrowser } from '../terminal/browser.ts'
+
+export function addOpenCommands(program: Command, run: Runner): void {
+  program
+    .command('open')
+    .argument('[name]', 'the service')
+    .description('open a service in the browser; prints its address where there is none')
+    .addHelpText('after', examples('berth open shop', 'curl "$(berth open shop)"'))
+    .action(run(openService))
+}
+
+async function openService(cli: Cli, name: string | undefined): Promise<void> {
+  const { client, out } = cli
+  const service = await client.call<Service>('GET', servicePath(chosenService(name)))
+  const { url } = service
+  if (url === null) throw withoutAddress(service)
+  if (!isPlainUrl(url)) throw new CliFailure('the server names an address that is none of a web page')
+  if (out.isJson) return out.json({ url })
+  const isOpened = out.isTerminal && (await openInBrowser(cli, url))
+  if (isOpened) sayDone(cli, `${url} is opened in your browser`)
+  else out.print(url)
+}
+
+function withoutAddress(service: Service): CliFailure {
+  const { name, type } = service
+  if (type === 'web_service' || type === 'static_site') {
+    const hint = 'berthd --edge container or --edge host gives its services one'
+    return new CliFailure(`${name} has no public address: the server runs without an edge`, { hint })
+  }
+  const inside = addressOf(service)
+  return new CliFailure(`${name} has no public address: it is a ${spoken(type)}`, {
+    hint: inside ? `other services reach it at ${inside}` : undefined,
+  })
+}

@@ -1,0 +1,58 @@
+// Wires the edge: its files, its driver, and what it is told of the daemon around it.
+// Mind: where the API answers is known only once it is open; until then nothing of the edge is started.
+
+import type { Config } from '../config.ts'
+import type { Frame } from '../edge/configuration.ts'
+import { Driver } from '../edge/driver.ts'
+import { hasIpv6, keepSecret, openPlace } from '../edge/place.ts'
+import type { AccessLog } from '../effects/access-log.ts'
+import { DrivenEdge, type Edge, noEdge } from '../effects/edge/edge.ts'
+import type { EdgeParts } from '../effects/edge.ts'
+import { socketOwner } from '../effects/edge.ts'
+import type { Host } from '../effects/host.ts'
+import { edgeId } from '../hosts.ts'
+
+export interface OpenedEdge {
+  edge: Edge
+  /** null where there is none. */
+  parts: EdgeParts | null
+  /** The API is open there: the edge may start. */
+  open(apiPort: number): void
+  /** What the edge shows of itself, so that what it says of a client is believed; null without one. */
+  secret: string | null
+}
+
+const leastPools = 128
+
+export function openEdgeOf(
+  config: Config,
+  host: Pick<Host, 'storage' | 'settings' | 'logger'>,
+  options: { certificates: () => ReadonlyMap<string, string>; accessLog: AccessLog },
+): OpenedEdge {
+  if (config.edge === 'off') return { edge: noEdge(), parts: null, open: () => undefined, secret: null }
+  const place = openPlace(host.settings.dataDir)
+  const secret = keepSecret(place)
+  const dashboardHost = config['dashboard-host'] || null
+  const frame: Frame = {
+    httpPort: config['http-port'],
+    httpsPort: config['https-port'],
+    hasIpv6: hasIpv6(),
+    socketOwner: config.edge === 'container' ? socketOwner() : null,
+    trustedProxies: config['trusted-proxy'],
+    dashboard: null,
+    pools: leastPools,
+  }
+  let open: (apiPort: number) => void = () => undefined
+  const opened = new Promise<void>((resolve) => {
+    open = (apiPort) => {
+      frame.dashboard = dashboardHost ? { address: `127.0.0.1:${apiPort}`, secret } : null
+      resolve()
+    }
+  })
+  const surroundings = { dashboardHost }
+  const trouble = () => String(host.storage.actors.record(edgeId)?.error ?? 'it does not answer')
+  const driver = new Driver(place, frame)
+  const edge = new DrivenEdge({ ...host, place, driver, surroundings, trouble, ...options })
+  const parts = { place, rounds: edge, image: config['edge-image'], docker: config.docker, opened }
+  return { edge, parts, open, secret }
+}

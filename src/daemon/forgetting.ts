@@ -1,0 +1,27 @@
+// What is over and was kept for a while is forgotten, every hour: ids of requests, sessions, tokens, logins.
+import { eventLifetimeMs } from '../../storage/events.ts'
+import type { Storage } from '../../storage/index.ts'
+import { forgetOver } from '../account/ports.ts'
+import type { Logger } from '../logger.ts'
+
+const hourMs = 60 * 60 * 1000
+
+export function forgetHourly(storage: Storage, logger: Logger): { stop(): void } {
+  const startedAt = Date.now()
+  const forget = async () => {
+    const expired = Date.now() - eventLifetimeMs
+    await storage.events.forgetBefore(new Date(expired).toISOString())
+    // None of an earlier life of the daemon can be answered any more.
+    await storage.actors.forgetFinal('terminal-login', Math.max(startedAt, expired))
+    // Of hosts of the server itself: those of a service go with it.
+    await storage.actors.forgetFinal('certificate', expired)
+    await forgetOver(storage)
+  }
+  const forgetQuietly = () =>
+    void forget().catch((error: unknown) =>
+      logger.warn({ err: error }, 'what is over could not be forgotten'),
+    )
+  forgetQuietly()
+  const timer = setInterval(forgetQuietly, hourMs).unref()
+  return { stop: () => clearInterval(timer) }
+}

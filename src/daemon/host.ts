@@ -1,0 +1,135 @@
+// Wires everything that effects use: the engine and its nouns, the edge, the builder.
+import type { Storage } from '../../storage/index.ts'
+import type { AccountPorts } from '../account/ports.ts'
+import type { Config } from '../config.ts'
+import type { Builder } from '../docker/build.ts'
+import { createClassic } from '../docker/build-classic.ts'
+import { createBuildKit } from '../docker/build-kit.ts'
+import { type Engine, openEngine } from '../docker/client.ts'
+import { watchEvents } from '../docker/events.ts'
+import { openInstances } from '../docker/instances.ts'
+import type { Owner } from '../docker/names.ts'
+import type { Network } from '../docker/networks.ts'
+import { formatSubnet, parseSubnet } from '../docker/subnet.ts'
+import { AccessLog } from '../effects/access-log.ts'
+import { createBuildSlots } from '../effects/build-slots.ts'
+import { createGate } from '../effects/gate.ts'
+import type { Host } from '../effects/host.ts'
+import { createInstanceEvents } from '../effects/instance-events.ts'
+import { LogCollector } from '../effects/log-collector.ts'
+import { reconcile } from '../effects/reconcile.ts'
+import { TrafficNumbers } from '../effects/traffic-numbers.ts'
+import type { Failure } from '../errors.ts'
+import type { Publication } from '../hosts.ts'
+import type { Logger } from '../logger.ts'
+import type { Supervisor } from '../supervisor/supervisor.ts'
+import { openEdgeOf } from './edge.ts'
+
+interface Around {
+  config: Config
+  logger: Logger
+  onFatal: (reason: string) => void
+}
+
+interface Parts {
+  storage: Storage
+  supervisor: Supervisor
+  account: AccountPorts
+}
+
+export function openHost({ config, logger, onFatal }: Around, { storage, supervisor, account }: Parts) {
+  const engine = openEngine(config.docker)
+  const owner = { prefix: config.prefix, serverId: storage.serverId }
+  const instances = openInstances(engine, owner)
+  const settings = settingsOf(config, storage.directory)
+  const parts = { storage, instances, engine, owner, settings, logger }
+  const watch = openWatch(parts)
+  const gate = createGate({
+    engine,
+    owner,
+    subnet: config.subnet,
+    reconcile: () => reconcile(parts),
+    onOpen: (network) => {
+      tellNetwork(network, config.subnet, logger)
+      watch.logCollector.start()
+    },
+    onForeign: (failure: Failure) => onFatal(`${failure.message} (${failure.hint})`),
+  })
+  const certificates = () => storage.certificates.pems()
+  const edge = openEdgeOf(config, parts, { certificates, accessLog: watch.accessLog })
+  const host: Host = {
+    ...parts,
+    ...watch,
+    actors: supervisor,
+    builder: createBuilder(engine, owner, config),
+    buildSlots: createBuildSlots(config['build-concurrency']),
+    edge: edge.edge,
+    publication: publicationOf(config, (name) => storage.certificates.isValid(name)),
+    troubles: new Map(),
+    absences: new Map(),
+    terminalLogins: account.terminalLogins,
+    ready: gate.ready,
+    startedAt: new Date().toISOString(),
+  }
+  const close = async () => {
+    await watch.close()
+    engine.close()
+  }
+  return { host, gate, edge, close }
+}
+
+/** What is seen of instances and of their requests. */
+function openWatch(parts: Pick<Host, 'engine' | 'instances' | 'logger' | 'owner' | 'settings' | 'storage'>) {
+  const { storage, engine, owner } = parts
+  const instanceEvents = createInstanceEvents()
+  const logCollector = new LogCollector({ ...parts, instanceEvents })
+  const traffic = new TrafficNumbers()
+  const accessLog = new AccessLog({ storage, traffic })
+  const watching = new AbortController()
+  void watchEvents(engine.fork(), owner, instanceEvents.publish, watching.signal)
+  const close = async () => {
+    await logCollector.stop()
+    accessLog.close()
+    watching.abort()
+  }
+  return { instanceEvents, logCollector, traffic, accessLog, close }
+}
+
+function settingsOf(config: Config, dataDir: string): Host['settings'] {
+  return {
+    dataDir,
+    defaultMemoryLimitMb: config['default-memory-limit'],
+    defaultCpuLimit: config['default-cpu-limit'],
+    pidsLimit: config['pids-limit'],
+    keepImages: config['keep-images'],
+    minFreeDiskMb: config['min-free-disk'],
+    baseDomain: config['base-domain'],
+    settleMs: config['settle-time'] * 1000,
+    staticImage: config['static-image'],
+  }
+}
+
+function publicationOf(config: Config, hasCertificate: Publication['hasCertificate']): Publication {
+  return {
+    baseDomain: config['base-domain'],
+    edge: {
+      mode: config.edge,
+      httpPort: config['http-port'],
+      httpsPort: config['https-port'],
+      dashboardHost: config['dashboard-host'] || null,
+    },
+    hasCertificate,
+  }
+}
+
+function createBuilder(engine: Engine, owner: Owner, config: Config): Builder {
+  if (config.builder === 'buildkit') return createBuildKit(engine, owner)
+  return createClassic(engine, { owner, memoryLimitMb: config['build-memory-limit'] || null })
+}
+
+function tellNetwork({ name, subnet }: Network, wanted: string, logger: Logger): void {
+  logger.info({ network: name, subnet }, 'the Docker engine is ready')
+  if (subnet === formatSubnet(parseSubnet(wanted)!)) return
+  const reason = `--subnet says ${wanted}: that was taken, or the network was made before`
+  logger.info({ network: name, subnet, reason }, 'the network has another subnet')
+}

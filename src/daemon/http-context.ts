@@ -1,0 +1,53 @@
+// Wires what the HTTP layer gets from the daemon, and all it gets.
+import type { AccountPorts } from '../account/ports.ts'
+import { type Config, parseListen } from '../config.ts'
+import { parseImageReference, parseRegistryHost } from '../docker/image-reference.ts'
+import type { Host } from '../effects/host.ts'
+import { createObserver } from '../effects/observer.ts'
+import { typed } from '../git/typed.ts'
+import type { HttpContext } from '../http/context.ts'
+import { createHostCheck, createProxyTrust } from '../http/trust.ts'
+import type { Supervisor } from '../supervisor/supervisor.ts'
+import { version } from '../version.ts'
+
+interface Parts {
+  supervisor: Supervisor
+  account: AccountPorts
+  ready: () => boolean
+  edgeSecret: string | null
+}
+
+export function httpContext(config: Config, host: Host, parts: Parts): HttpContext {
+  return {
+    version,
+    config: {
+      baseDomain: config['base-domain'],
+      edge: host.publication.edge,
+      defaultMemoryLimitMb: config['default-memory-limit'],
+      defaultCpuLimit: config['default-cpu-limit'],
+      minFreeDiskMb: config['min-free-disk'],
+      keepImages: config['keep-images'],
+      dataDir: host.settings.dataDir,
+      deployLimits: {
+        fetchMs: config['fetch-timeout'] * 1000,
+        buildMs: config['build-timeout'] * 1000,
+        startMs: config['start-timeout'] * 1000,
+      },
+    },
+    allowedHosts: createHostCheck([parseListen(config.listen).name, config['dashboard-host']]),
+    isTrustedProxy: createProxyTrust(config['trusted-proxy']),
+    edgeSecret: parts.edgeSecret,
+    ...parts.account,
+    ready: parts.ready,
+    storage: host.storage,
+    actors: parts.supervisor,
+    observe: createObserver(host),
+    parse: {
+      ...typed,
+      image: (text) => parseImageReference(text).reference,
+      registryHost: parseRegistryHost,
+    },
+    traffic: config.edge === 'off' ? null : host.traffic,
+    hasCertificate: host.publication.hasCertificate,
+  }
+}

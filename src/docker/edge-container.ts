@@ -1,0 +1,99 @@
+// The container of the edge: HAProxy in the network of the host, with next to no rights.
+// Mind: a running one is never replaced because it was made otherwise: it has connections that are open.
+import type { ContainerCreateOptions } from 'dockerode'
+import { Failure } from '../errors.ts'
+import { acceptStatus, type Engine } from './client.ts'
+import { findToChange, removeContainer, type Site } from './instance-container.ts'
+import { readLines } from './instance-log.ts'
+import { edgeKind, labels, type Owner, ownerLabels } from './names.ts'
+
+export interface EdgeContainerSpec {
+  image: string
+  /** Mounted where it is on the host, so that its paths mean the same to both. */
+  directory: string
+  arguments: string[]
+  /** Whether the daemon, to whom the sockets must belong, is another user than root. */
+  isForeignUser: boolean
+}
+
+const startTimeoutMs = 60_000
+
+/** Makes it be there and run. Docker starts it again by itself, also at a boot. */
+export async function ensureEdgeContainer(
+  engine: Engine,
+  owner: Owner,
+  spec: EdgeContainerSpec,
+  signal: AbortSignal,
+): Promise<void> {
+  const site = { engine, owner }
+  const name = edgeName(owner)
+  const found = await findToChange(site, name)
+  if (found?.info.State.Running && !found.info.State.Restarting) return
+  if (found) await removeContainer(site, found)
+  const options = containerOptions(owner, spec)
+  const container = await engine.call(
+    `create ${name}`,
+    (abortSignal) => engine.docker.createContainer({ ...options, abortSignal }),
+    { signal },
+  )
+  const start = engine.call(`start ${name}`, (abortSignal) => container.start({ abortSignal }), {
+    signal,
+    timeoutMs: startTimeoutMs,
+  })
+  await acceptStatus(304, start)
+}
+
+/** Not there is fine. */
+export async function removeEdgeContainer(engine: Engine, owner: Owner): Promise<void> {
+  const site: Site = { engine, owner }
+  const found = await findToChange(site, edgeName(owner))
+  if (found) await removeContainer(site, found)
+}
+
+/** What it wrote last, oldest first; nothing when it is gone. */
+export async function edgeOutput(engine: Engine, owner: Owner): Promise<string> {
+  const found = await findToChange({ engine, owner }, edgeName(owner))
+  if (!found) return ''
+  const query = { stdout: true, stderr: true, timestamps: true, tail: 20, follow: false as const }
+  const body = await engine.call('read the log of the edge', (abortSignal) =>
+    found.container.logs({ ...query, abortSignal }),
+  )
+  return readLines(body)
+    .map(({ line }) => line)
+    .join('\n')
+}
+
+export function edgeName({ prefix }: Owner): string {
+  return `${prefix}-edge`
+}
+
+// Root without rights: its master needs none over a worker of the same user, and port 80 needs this one.
+export function containerOptions(owner: Owner, spec: EdgeContainerSpec): ContainerCreateOptions {
+  const forSockets = spec.isForeignUser ? ['CHOWN', 'FOWNER', 'DAC_OVERRIDE'] : []
+  return {
+    name: edgeName(owner),
+    Image: spec.image,
+    User: '0:0',
+    Entrypoint: ['haproxy'],
+    Cmd: spec.arguments,
+    Labels: { ...ownerLabels(owner), [labels.kind]: edgeKind },
+    StopSignal: 'SIGTERM',
+    HostConfig: {
+      NetworkMode: 'host',
+      RestartPolicy: { Name: 'unless-stopped' },
+      ReadonlyRootfs: true,
+      CapDrop: ['ALL'],
+      CapAdd: ['NET_BIND_SERVICE', ...forSockets],
+      SecurityOpt: ['no-new-privileges:true'],
+      Mounts: [{ Type: 'bind', Source: spec.directory, Target: spec.directory }],
+      LogConfig: { Type: 'json-file', Config: { 'max-size': '10m', 'max-file': '2' } },
+    },
+  }
+}
+
+/** Throws `edge_unavailable`: the engine is on another machine, whose files and ports are not ours. */
+export function requireLocalEngine(host: string): void {
+  if (host.startsWith('unix://')) return
+  const reason = `the engine at ${host} may be another machine, which cannot read what the edge needs`
+  throw new Failure('edge_unavailable', reason, '--edge host, or off')
+}

@@ -1,0 +1,26 @@
+// One request as the edge tells of it: what `berth logs --access` shows and the numbers are made of.
+// Mind: the path is without its query, which may hold a token.
+
+export interface AccessLine {
+  /** When the request came: RFC 3339, UTC, milliseconds. */
+  at: string
+  /** The id that the answer carries as X-Request-Id. */
+  id: string
+  serviceId: string
+  /** Which instance answered; null when none did. */
+  deployId: string | null
+  instance: number | null
+  client: string
+  method: string
+  host: string
+  path: string
+  /** `HTTP/1.1` or `HTTP/2.0`. */
+  protocol: string
+  tls: boolean
+  status: number
+  bytesIn: number
+  bytesOut: number
+  /** From the first byte of the request to the last of the answer. */
+  durationMs: number
+  userAgent: string | null
+}

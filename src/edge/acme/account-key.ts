@@ -1,0 +1,39 @@
+// The key of an account with a CA: makes it, and signs requests with it (RFC 8555 section 6.2).
+// Mind: jose is loaded with the first use, so that a daemon without certificates pays nothing for it.
+import type { JWK } from 'jose'
+
+/** The private key as JSON, to be kept. */
+export type AccountJwk = JWK
+
+export interface AccountKey {
+  /** Answers a challenge: the token, and which account was asked. */
+  authorize(token: string): string
+  /** `kid` is the account's address; null while it has none. */
+  sign(payload: object | null, header: { url: string; nonce: string; kid: string | null }): Promise<object>
+}
+
+/** A new one, for ES256. */
+export async function createAccountKey(): Promise<AccountJwk> {
+  const { exportJWK, generateKeyPair } = await import('jose')
+  const { privateKey } = await generateKeyPair('ES256', { extractable: true })
+  return exportJWK(privateKey)
+}
+
+export async function openAccountKey(jwk: AccountJwk): Promise<AccountKey> {
+  const { calculateJwkThumbprint, FlattenedSign, importJWK } = await import('jose')
+  const key = await importJWK(jwk, 'ES256')
+  const { kty, crv, x, y } = jwk
+  const publicJwk = { kty, crv, x, y } as JWK
+  const thumbprint = await calculateJwkThumbprint(publicJwk)
+  return {
+    authorize: (token) => `${token}.${thumbprint}`,
+    async sign(payload, { url, nonce, kid }) {
+      const text = payload === null ? '' : JSON.stringify(payload)
+      const who = kid === null ? { jwk: publicJwk } : { kid }
+      const jws = await new FlattenedSign(new TextEncoder().encode(text))
+        .setProtectedHeader({ alg: 'ES256', nonce, url, ...who })
+        .sign(key)
+      return { protected: jws.protected, payload: jws.payload, signature: jws.signature }
+    },
+  }
+}

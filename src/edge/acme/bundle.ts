@@ -1,0 +1,48 @@
+// The key and the chain of a certificate as one text, as the proxy reads it.
+// Mind: there is no blank line in it. The proxy's command ends at one, and takes the rest for commands.
+import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { AcmeFailure } from './failure.ts'
+
+export interface IssuedCertificate {
+  /** The key, the certificate, then the chain. */
+  pem: string
+  /** RFC 3339. */
+  notBefore: string
+  notAfter: string
+}
+
+const certificatePattern = /-----BEGIN CERTIFICATE-----[\sA-Za-z0-9+/=]+-----END CERTIFICATE-----/g
+
+/** Throws `acme_rejected` for a chain that fits neither key nor host: nobody could be served with it. */
+export function bundleOf(host: string, keyPem: string, chainPem: string): IssuedCertificate {
+  const chain = (chainPem.match(certificatePattern) ?? []).map(withoutBlankLines)
+  const [leaf] = chain.flatMap(readCertificate)
+  if (!leaf || chain.length === 0) throw unfit(host, 'it is no certificate')
+  if (!leaf.checkPrivateKey(createPrivateKey(keyPem))) throw unfit(host, 'it is for another key')
+  if (leaf.checkHost(host) === undefined) throw unfit(host, `it is for ${leaf.subjectAltName}`)
+  return {
+    pem: [withoutBlankLines(keyPem), ...chain, ''].join('\n'),
+    notBefore: new Date(leaf.validFrom).toISOString(),
+    notAfter: new Date(leaf.validTo).toISOString(),
+  }
+}
+
+function readCertificate(pem: string): X509Certificate[] {
+  try {
+    return [new X509Certificate(pem)]
+  } catch {
+    return []
+  }
+}
+
+function withoutBlankLines(pem: string): string {
+  return pem
+    .split(/\r?\n/)
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+    .join('\n')
+}
+
+function unfit(host: string, reason: string): AcmeFailure {
+  return new AcmeFailure('acme_rejected', `the certificate that came for ${host} is unfit: ${reason}`)
+}

@@ -1,0 +1,182 @@
+// One order of one certificate (RFC 8555 section 7.4): from the request to the chain, by HTTP-01.
+// Mind: an order that was asked for is written down first (`onPending`), so that whoever dies here can go on
+// with it: CAs count certificates, and one that is lost counts too.
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Answer } from './answer.ts'
+import { bundleOf, type IssuedCertificate } from './bundle.ts'
+import { type CertificateRequest, requestCertificate } from './certificate-request.ts'
+import { AcmeFailure, challengeFailure, type Problem, retryAtOf } from './failure.ts'
+import { type Account, jsonOf, locationOf, openSession, type Session } from './session.ts'
+
+/** What is needed to fetch a certificate that was asked for. */
+export interface PendingOrder {
+  url: string
+  keyPem: string
+}
+
+/** Answers `/.well-known/acme-challenge/<token>` of every host; both resolve when it holds. */
+export interface Challenges {
+  put(token: string, keyAuthorization: string): Promise<void>
+  drop(token: string): Promise<void>
+}
+
+export interface Wanted {
+  account: Account
+  host: string
+  challenges: Challenges
+  /** An order of an earlier life; one that came to nothing is forgotten. */
+  pending: PendingOrder | null
+  onPending(order: PendingOrder): void
+}
+
+interface Order {
+  status: string
+  authorizations: string[]
+  finalize: string
+  certificate?: string
+  error?: Problem
+}
+
+interface Challenge {
+  type: string
+  url: string
+  token: string
+  status: string
+  error?: Problem
+}
+
+interface Authorization {
+  status: string
+  challenges: Challenge[]
+}
+
+const leastPauseMs = 250
+const longestPauseMs = 15_000
+
+/**
+ * The signal bounds all of it. Throws `acme_unreachable`, `acme_rate_limited` and `acme_rejected`, and
+ * `acme_challenge_failed` when the CA could not reach the host.
+ */
+export async function issueCertificate(wanted: Wanted, signal: AbortSignal): Promise<IssuedCertificate> {
+  const { account, host, pending, onPending } = wanted
+  const session = await openSession(account, signal)
+  const resumed = pending && (await resume(session, host, pending, signal))
+  if (resumed) return resumed
+  const made = await session.post(session.newOrderUrl, { identifiers: [{ type: 'dns', value: host }] })
+  const url = locationOf(made)
+  for (const address of orderIn(made).authorizations) await prove(session, wanted, address, signal)
+  const ready = await settled(session, url, ['pending'], signal)
+  requireGood(host, ready)
+  const { keyPem, csr } = await requestCertificate(host)
+  onPending({ url, keyPem })
+  await session.post(ready.finalize, { csr })
+  return collect(session, host, { url, keyPem }, signal)
+}
+
+/** null when that order leads nowhere any more. */
+async function resume(session: Session, host: string, pending: PendingOrder, signal: AbortSignal) {
+  try {
+    return await collect(session, host, pending, signal)
+  } catch (error) {
+    signal.throwIfAborted()
+    if (error instanceof AcmeFailure && error.code === 'acme_rejected') return null
+    throw error
+  }
+}
+
+async function collect(
+  session: Session,
+  host: string,
+  { url, keyPem }: { url: string; keyPem: CertificateRequest['keyPem'] },
+  signal: AbortSignal,
+): Promise<IssuedCertificate> {
+  const order = await settled(session, url, ['processing'], signal)
+  requireGood(host, order)
+  if (!order.certificate) {
+    throw new AcmeFailure(
+      'acme_rejected',
+      `the order of ${host} is ${order.status}: no certificate came of it`,
+    )
+  }
+  const { text } = await session.post(order.certificate, null)
+  return bundleOf(host, keyPem, text)
+}
+
+/** Shows the CA that this server answers for the host. The answer is taken away again, come what may. */
+async function prove(session: Session, { host, challenges }: Wanted, url: string, signal: AbortSignal) {
+  const authorization = authorizationIn(await session.post(url, null))
+  if (authorization.status === 'valid') return
+  const challenge = authorization.challenges.find(({ type }) => type === 'http-01')
+  if (authorization.status !== 'pending' || !challenge) {
+    const reason = challenge ? `its authorization is ${authorization.status}` : 'it offers no HTTP-01'
+    throw new AcmeFailure('acme_rejected', `the CA does not check ${host}: ${reason}`)
+  }
+  if (!/^[A-Za-z0-9_-]{16,200}$/.test(challenge.token)) {
+    throw new AcmeFailure('acme_rejected', `the CA gives ${host} a token that is none`)
+  }
+  await challenges.put(challenge.token, session.authorize(challenge.token))
+  try {
+    await session.post(challenge.url, {})
+    const outcome = await settledAuthorization(session, url, signal)
+    if (outcome.status === 'valid') return
+    const failed = outcome.challenges.find(({ type }) => type === 'http-01')
+    throw challengeFailure(host, failed?.error ?? null)
+  } finally {
+    await challenges.drop(challenge.token)
+  }
+}
+
+function requireGood(host: string, order: Order): void {
+  if (order.status !== 'invalid') return
+  const words = challengeFailure(host, order.error ?? null)
+  throw new AcmeFailure('acme_rejected', words.message, { problem: words.problem })
+}
+
+async function settled(session: Session, url: string, open: string[], signal: AbortSignal): Promise<Order> {
+  return orderIn(await poll(session, url, (answer) => !open.includes(orderIn(answer).status), signal))
+}
+
+async function settledAuthorization(session: Session, url: string, signal: AbortSignal) {
+  const isOver = (answer: Answer) => authorizationIn(answer).status !== 'pending'
+  return authorizationIn(await poll(session, url, isOver, signal))
+}
+
+/** Asks again until it is over: as often as the CA likes, or less and less often. */
+async function poll(
+  session: Session,
+  url: string,
+  isOver: (answer: Answer) => boolean,
+  signal: AbortSignal,
+): Promise<Answer> {
+  for (let pauseMs = leastPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 2)) {
+    const answer = await session.post(url, null)
+    if (isOver(answer)) return answer
+    const retryAt = retryAtOf(answer.headers)
+    const askedMs = retryAt === null ? pauseMs : Date.parse(retryAt) - Date.now()
+    const waitMs = Math.min(longestPauseMs, Math.max(leastPauseMs, askedMs))
+    await pause(waitMs, undefined, { signal }).catch(() => signal.throwIfAborted())
+  }
+}
+
+function orderIn(answer: Answer): Order {
+  const { status, authorizations, finalize, ...rest } = jsonOf<Order>(answer)
+  const isWhole = typeof status === 'string' && typeof finalize === 'string' && isTexts(authorizations)
+  if (!isWhole) throw new AcmeFailure('acme_unreachable', `${answer.url} answers with no order`)
+  return { ...rest, status, authorizations, finalize }
+}
+
+function authorizationIn(answer: Answer): Authorization {
+  const { status, challenges } = jsonOf<Authorization>(answer)
+  if (typeof status !== 'string' || !Array.isArray(challenges)) {
+    throw new AcmeFailure('acme_unreachable', `${answer.url} answers with no authorization`)
+  }
+  return { status, challenges: challenges.filter(isChallenge) }
+}
+
+function isTexts(value: unknown): boolean {
+  return Array.isArray(value) && value.every((one) => typeof one === 'string')
+}
+
+function isChallenge(value: Challenge | null): boolean {
+  return typeof value?.type === 'string' && typeof value.url === 'string' && typeof value.token === 'string'
+}

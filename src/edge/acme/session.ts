@@ -1,0 +1,105 @@
+// A conversation with a CA: its directory, nonces that are used once, an account, signed requests.
+// Mind: a refused nonce is no refusal of the request: the same request goes out again with the next one.
+import { type AccountJwk, type AccountKey, openAccountKey } from './account-key.ts'
+import { type Answer, ask, requireSafe } from './answer.ts'
+import { AcmeFailure, isBadNonce, refusalOf } from './failure.ts'
+
+export interface Account {
+  directoryUrl: string
+  email: string
+  key: AccountJwk
+}
+
+export interface Session {
+  newOrderUrl: string
+  authorize: AccountKey['authorize']
+  /** A payload of null only asks. Throws what the CA refuses with. */
+  post(url: string, payload: object | null): Promise<Answer>
+}
+
+interface Directory {
+  newNonce: string
+  newAccount: string
+  newOrder: string
+}
+
+const mostNonces = 20
+
+/** Makes the account where the CA does not know its key; agrees to the CA's terms. */
+export async function openSession(
+  { directoryUrl, email, key }: Account,
+  signal: AbortSignal,
+): Promise<Session> {
+  const directory = await readDirectory(directoryUrl, signal)
+  const signer = await openAccountKey(key)
+  const nonces: string[] = []
+  let kid: string | null = null
+
+  async function takeNonce(): Promise<string> {
+    const kept = nonces.pop()
+    if (kept !== undefined) return kept
+    const answer = await ask(directory.newNonce, { method: 'HEAD' }, signal)
+    keepNonce(answer)
+    const fresh = nonces.pop()
+    if (fresh !== undefined) return fresh
+    throw answer.status >= 400 ? refusalOf(answer) : strange(directory.newNonce, 'gives no nonce')
+  }
+
+  function keepNonce({ headers }: Answer): void {
+    const nonce = headers.get('replay-nonce')
+    if (nonce && /^[A-Za-z0-9_-]{1,200}$/.test(nonce)) nonces.push(nonce)
+  }
+
+  async function post(url: string, payload: object | null): Promise<Answer> {
+    for (let tries = 1; ; tries++) {
+      const body = await signer.sign(payload, { url, nonce: await takeNonce(), kid })
+      const answer = await ask(url, { method: 'POST', body }, signal)
+      keepNonce(answer)
+      if (answer.status < 300) return answer
+      if (!isBadNonce(answer) || tries === mostNonces) throw refused(answer)
+    }
+  }
+
+  const made = await post(directory.newAccount, {
+    termsOfServiceAgreed: true,
+    contact: [`mailto:${email}`],
+  })
+  kid = locationOf(made)
+  return { newOrderUrl: directory.newOrder, authorize: signer.authorize, post }
+}
+
+async function readDirectory(url: string, signal: AbortSignal): Promise<Directory> {
+  const answer = await ask(url, { method: 'GET' }, signal)
+  if (answer.status >= 300) throw refused(answer)
+  const { newNonce, newAccount, newOrder } = jsonOf<Directory>(answer)
+  const addresses = [newNonce, newAccount, newOrder]
+  if (!addresses.every((address) => typeof address === 'string')) throw strange(url, 'is no ACME directory')
+  return { newNonce, newAccount, newOrder }
+}
+
+/** Throws `acme_unreachable` for what is no JSON object: whoever answered speaks no ACME. */
+export function jsonOf<T extends object>({ url, text }: Answer): Partial<T> & T {
+  try {
+    const value: unknown = JSON.parse(text)
+    if (typeof value === 'object' && value !== null) return value as T
+  } catch {
+    // Told below.
+  }
+  throw strange(url, 'answers with something that is no ACME')
+}
+
+/** Where the thing is that a request has made. */
+export function locationOf({ url, headers }: Answer): string {
+  const location = headers.get('location')
+  if (!location) throw strange(url, 'does not say where the new thing is')
+  return requireSafe(new URL(location, url).href).href
+}
+
+function refused(answer: Answer): AcmeFailure {
+  return answer.status >= 400 ? refusalOf(answer) : strange(answer.url, `answers with ${answer.status}`)
+}
+
+function strange(url: string, what: string): AcmeFailure {
+  const hint = 'is --acme-directory the address of an ACME directory?'
+  return new AcmeFailure('acme_unreachable', `${url} ${what}`, { hint })
+}

@@ -1,0 +1,159 @@
+// The configuration of HAProxy, with the addresses of now: a reload, a crash or a boot without the daemon
+// then serves what was served before.
+// Mind: what differs between two services is in pools and maps, which change at run time; all else is the
+// frame, and only a change of that needs a reload.
+import { createHash } from 'node:crypto'
+import type { AnswerName } from './pages.ts'
+import type { Place } from './place.ts'
+import { leastSlots, type Pool, slotName, type Upstream } from './routes.ts'
+import { answering, challengeRules, frontendRules, hstsRules, redirectRules } from './rules.ts'
+
+export interface Frame {
+  httpPort: number
+  httpsPort: number
+  /** Whether the host has IPv6 at all: a bind to it would fail. */
+  hasIpv6: boolean
+  /** Who owns the sockets where the edge runs as root and the daemon does not. */
+  socketOwner: { uid: number; gid: number } | null
+  /** Addresses and networks whose X-Forwarded-* are kept. */
+  trustedProxies: readonly string[]
+  /** Where the API answers, and what tells it that the edge asks. */
+  dashboard: { address: string; secret: string } | null
+  /** How many pools there are. */
+  pools: number
+}
+
+const defaultTimeoutMs = 75_000
+
+/** What is the same for every service; two with one fingerprint need no reload between them. */
+export function fingerprintOf(place: Place, frame: Frame): string {
+  return createHash('sha256')
+    .update(`${frameText(place, frame)} ${frame.pools}`)
+    .digest('hex')
+    .slice(0, 16)
+}
+
+export function renderConfiguration(place: Place, frame: Frame, pools: readonly Pool[]): string {
+  const head = `${frameText(place, frame)}\n`.replace('@FRAME@', fingerprintOf(place, frame))
+  return head + Array.from({ length: frame.pools }, (_, at) => poolText(place, at + 1, pools[at])).join('')
+}
+
+function frameText(place: Place, frame: Frame): string {
+  const { httpPort, httpsPort } = frame
+  return [
+    globalSection(place, frame),
+    defaultsSection(),
+    `frontend http
+${binds(frame, httpPort)}
+${frontendRules(place, frame, 'http')}
+${challengeRules()}
+${redirectRules(place, httpsPort)}
+${routing(place)}`,
+    `frontend https
+${binds(frame, httpsPort, ` ssl crt-list ${place.certificateList} alpn h2,http/1.1`)}
+${frontendRules(place, frame, 'https')}
+${hstsRules(place)}
+${routing(place)}`,
+    `frontend verify
+ bind unix@${place.verifySocket} mode 600${ownerText(frame)}
+ no log
+ http-request set-var(txn.id) uuid()
+ http-request set-var(txn.host) req.hdr(host),field(1,:),lower
+ http-request set-var(txn.upstream) req.hdr(x-berth-upstream)
+ http-request del-header x-berth-upstream
+ http-request set-header x-forwarded-for 127.0.0.1
+ http-request set-header x-forwarded-proto http
+ http-after-response set-header x-berth-upstream %s
+${routing(place)}`,
+    `backend nohost\n${answering('unknown', 404)}`,
+    `backend suspended\n${answering('suspended', 503)}`,
+    dashboardSection(frame),
+  ].join('\n\n')
+}
+
+/** One for each family: by a common one IPv4 clients would have addresses that nobody knows them by. */
+function binds({ hasIpv6 }: Frame, port: number, options = ''): string {
+  return [` bind *:${port}${options}`, ...(hasIpv6 ? [` bind :::${port} v6only${options}`] : [])].join('\n')
+}
+
+function globalSection(place: Place, frame: Frame): string {
+  return `global
+ setenv BERTH_FRAME @FRAME@
+ stats socket ${place.adminSocket} mode 600${ownerText(frame)} level admin expose-fd listeners
+ stats timeout 1h
+ maxconn 8000
+ no strict-limits
+ hard-stop-after 1h
+ log ring@access format raw local0
+ ssl-default-bind-options ssl-min-ver TLSv1.2
+
+ring access
+ format raw
+ maxlen 4000
+ size 4194304`
+}
+
+function ownerText({ socketOwner }: Frame): string {
+  return socketOwner ? ` uid ${socketOwner.uid} gid ${socketOwner.gid}` : ''
+}
+
+// Without abortonclose the count of open requests stays wrong for seconds after a client left.
+function defaultsSection(): string {
+  const page = (status: number, name: AnswerName) =>
+    ` http-error status ${status} content-type "text/html; charset=utf-8" lf-string '%[var(txn.${name})]'` +
+    ' hdr x-berth-answer 1 hdr cache-control no-store hdr retry-after 5'
+  return `defaults
+ mode http
+ log global
+ option dontlognull
+ option abortonclose
+ option idle-close-on-response
+ http-reuse safe
+ timeout connect 2s
+ timeout client 75s
+ timeout server ${defaultTimeoutMs}ms
+ timeout client-fin 10s
+ timeout tunnel 1h
+ timeout http-request 10s
+ timeout http-keep-alive 60s
+ timeout queue 10s
+ retries 3
+ retry-on conn-failure empty-response
+ option redispatch 1
+${page(502, 'broken')}
+${page(503, 'unready')}
+${page(504, 'slow')}`
+}
+
+function routing(place: Place): string {
+  return ` use_backend %[var(txn.host),map_str(${place.map('hosts')},nohost)]`
+}
+
+/** The API itself. What the edge says of the client is believed because of the secret. */
+function dashboardSection({ dashboard }: Frame): string {
+  if (!dashboard) return `backend dashboard\n${answering('unknown', 404)}`
+  return `backend dashboard
+ http-request deny deny_status 404 unless { req.hdr(x-forwarded-proto) https }
+ http-request set-header x-berth-edge ${dashboard.secret}
+ server api ${dashboard.address}`
+}
+
+function poolText(place: Place, number: number, pool: Pool | undefined): string {
+  const slots = Math.max(leastSlots, pool?.upstreams.length ?? 0)
+  const servers = Array.from({ length: slots }, (_, at) => serverText(at + 1, pool?.upstreams[at] ?? null))
+  return `
+backend p${number}
+ balance leastconn
+ http-request set-timeout server var(txn.host),map_str_int(${place.map('timeouts')},${defaultTimeoutMs})
+ use-server %[var(txn.upstream)] if { var(txn.upstream) -m found }
+${servers.join('\n')}
+`
+}
+
+function serverText(slot: number, upstream: Upstream | null): string {
+  const name = slotName(slot)
+  if (!upstream) return ` server ${name} 127.0.0.1:1 disabled`
+  const { address, port, state } = upstream
+  const more = state === 'ready' ? '' : state === 'verifying' ? ' weight 0' : ' disabled'
+  return ` server ${name} ${address}:${port}${more}`
+}

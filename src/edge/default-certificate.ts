@@ -1,0 +1,24 @@
+// The certificate for who asks for no host that has one: self-signed, made once. HAProxy starts without none.
+import { existsSync } from 'node:fs'
+import { writeWhole } from './place.ts'
+
+const tenYearsMs = 10 * 365 * 24 * 60 * 60 * 1000
+
+/** Loads what makes certificates only when there is none yet. */
+export async function ensureDefaultCertificate(path: string): Promise<void> {
+  if (existsSync(path)) return
+  await import('reflect-metadata')
+  const { PemConverter, X509CertificateGenerator } = await import('@peculiar/x509')
+  const { webcrypto } = await import('node:crypto')
+  const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
+  const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
+  const certificate = await X509CertificateGenerator.createSelfSigned({
+    name: 'CN=Berth',
+    notBefore: new Date(Date.now() - 24 * 60 * 60 * 1000),
+    notAfter: new Date(Date.now() + tenYearsMs),
+    signingAlgorithm: algorithm,
+    keys,
+  })
+  const key = PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey), 'PRIVATE KEY')
+  await writeWhole(path, `${key}\n${certificate.toString('pem')}\n`)
+}

@@ -1,0 +1,127 @@
+// Drives one HAProxy: what should be served goes to its files first, then, command by command, into it.
+// Mind: what it was told is remembered, and forgotten at the first doubt: then everything is read anew.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { codeOf, Failure } from '../errors.ts'
+import { type Frame, fingerprintOf, renderConfiguration } from './configuration.ts'
+import { ensureDefaultCertificate } from './default-certificate.ts'
+import { afterwards, differences } from './differences.ts'
+import { type Found, readFound } from './found.ts'
+import { type Place, removeOtherCertificates, writeWhole } from './place.ts'
+import { mapNames, type Routes } from './routes.ts'
+import { openRuntime, type Runtime } from './runtime.ts'
+import { countOpen, readWorkers } from './workers.ts'
+
+const reloadMs = 10_000
+const lookAgainMs = 50
+
+/** A class, because what it does is many small things around what it believes HAProxy has. */
+export class Driver {
+  readonly #place: Place
+  readonly #given: Frame
+  readonly #admin: Runtime
+  readonly #master: Runtime
+  readonly #write = createWriter()
+  #pools: number
+  #known: Found | null = null
+
+  /** `frame` may gain its dashboard before the first routes; it has at least so many pools. */
+  constructor(place: Place, frame: Frame) {
+    this.#place = place
+    this.#given = frame
+    this.#pools = frame.pools
+    this.#admin = openRuntime(place.adminSocket)
+    this.#master = openRuntime(place.masterSocket)
+  }
+
+  /** Writes everything that a start reads. */
+  async render({ pools, maps, certificates }: Routes): Promise<void> {
+    const place = this.#place
+    this.#makeRoomFor(pools.length)
+    await ensureDefaultCertificate(place.defaultCertificate)
+    for (const { host, pem } of certificates) await this.#write(place.certificate(host), pem)
+    const listed = [place.defaultCertificate, ...certificates.map(({ host }) => place.certificate(host))]
+    await this.#write(place.certificateList, `${listed.join('\n')}\n`)
+    for (const name of mapNames) await this.#write(place.map(name), mapText(maps[name]))
+    await this.#write(place.configuration, renderConfiguration(place, this.#frame(), pools))
+  }
+
+  /** Brings the running HAProxy to these routes; reloads it only when its frame is another. */
+  async apply(routes: Routes): Promise<void> {
+    await this.render(routes)
+    try {
+      await this.#change(routes)
+    } catch (error) {
+      // It may have been told otherwise, or be another one by now: looked at whole, once.
+      if (codeOf(error) !== 'edge_refused') throw error
+      await this.#change(routes)
+    }
+    removeOtherCertificates(this.#place, new Set(routes.certificates.map(({ host }) => host)))
+  }
+
+  /** Which process serves now. Throws `edge_unavailable` when none does. */
+  async identify(): Promise<number> {
+    const { current } = await readWorkers(this.#master)
+    if (current === null) throw new Failure('edge_unavailable', 'HAProxy has no worker')
+    return current
+  }
+
+  /** What was told is not believed any more: the next `apply` looks at everything. */
+  doubt(): void {
+    this.#known = null
+  }
+
+  /** Open requests at each slot of a pool (`s1`), also of workers of before a reload. */
+  countOpen(pool: string): Promise<Map<string, number>> {
+    return countOpen(this.#admin, this.#master, pool)
+  }
+
+  #frame(): Frame {
+    return { ...this.#given, pools: this.#pools }
+  }
+
+  /** Pools are the one thing that no command can make. Doubling keeps a reload rare. */
+  #makeRoomFor(count: number): void {
+    if (count > this.#pools) this.doubt()
+    while (count > this.#pools) this.#pools *= 2
+  }
+
+  async #change(routes: Routes): Promise<void> {
+    if (!this.#known) await this.#requireFrame()
+    const found = this.#known ?? (await readFound(this.#admin, this.#place))
+    this.doubt()
+    for (const { text, expected } of differences(found, routes, this.#place)) {
+      await this.#admin.change(text, expected)
+    }
+    this.#known = afterwards(routes, found)
+  }
+
+  async #requireFrame(): Promise<void> {
+    const wanted = fingerprintOf(this.#place, this.#frame())
+    if (await this.#hasFrame(wanted)) return
+    // The master hangs up on who asked.
+    await this.#master.ask('reload').catch(() => '')
+    for (const until = Date.now() + reloadMs; Date.now() < until; await sleep(lookAgainMs)) {
+      if (await this.#hasFrame(wanted).catch(() => false)) return
+    }
+    const hint = `see ${this.#place.output}, or the log of its container`
+    throw new Failure('edge_refused', 'HAProxy did not take its new configuration', hint)
+  }
+
+  async #hasFrame(fingerprint: string): Promise<boolean> {
+    return (await this.#admin.ask('show env BERTH_FRAME')).includes(fingerprint)
+  }
+}
+
+/** Writes a file only when it says something else than before. */
+function createWriter(): (path: string, text: string) => Promise<void> {
+  const written = new Map<string, string>()
+  return async (path, text) => {
+    if (written.get(path) === text) return
+    await writeWhole(path, text)
+    written.set(path, text)
+  }
+}
+
+function mapText(map: ReadonlyMap<string, string>): string {
+  return [...map].map(([key, value]) => `${key} ${value}\n`).join('')
+}

@@ -1,0 +1,110 @@
+// HAProxy as a process of this host, for `--edge host`: started by the daemon, and not ended with it.
+import { spawn } from 'node:child_process'
+import { closeSync, openSync, readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Failure } from '../errors.ts'
+import type { Place } from './place.ts'
+import { openRuntime } from './runtime.ts'
+import { readWorkers } from './workers.ts'
+
+export interface EdgeProcess {
+  /** Resolves when it serves; one that serves already is left alone. Throws `edge_unavailable` with why. */
+  ensure(signal: AbortSignal): Promise<void>
+  /** Ends it. Not there is fine. */
+  stop(): Promise<void>
+}
+
+const startMs = 10_000
+const lookAgainMs = 25
+
+export function openHostProcess(place: Place): EdgeProcess {
+  return {
+    async ensure(signal) {
+      if (await serves(place)) return
+      await end(place)
+      const child = start(place)
+      for (const until = Date.now() + startMs; Date.now() < until; ) {
+        signal.throwIfAborted()
+        if (await serves(place)) return
+        if (child.hasEnded()) break
+        await sleep(lookAgainMs)
+      }
+      throw new Failure('edge_unavailable', `HAProxy does not start: ${child.reason() ?? lastWords(place)}`)
+    },
+    stop: () => end(place),
+  }
+}
+
+/** Whether its worker takes commands, and so has its ports open; and its master too. */
+export async function serves(place: Place): Promise<boolean> {
+  try {
+    const shown = await openRuntime(place.adminSocket).ask('show info')
+    return shown.includes('Pid:') && (await readWorkers(openRuntime(place.masterSocket))).current !== null
+  } catch {
+    return false
+  }
+}
+
+function start(place: Place) {
+  const output = openSync(place.output, 'w', 0o600)
+  const sockets = ['-S', `${place.masterSocket},mode,600`, '-p', place.pidFile]
+  let reason: string | null = null
+  let isEnded = false
+  // A group of its own: what ends the daemon's does not end this.
+  const child = spawn('haproxy', ['-W', ...sockets, '-f', place.configuration], {
+    detached: true,
+    stdio: ['ignore', output, output],
+    cwd: '/',
+  })
+  closeSync(output)
+  child.once('error', (error: NodeJS.ErrnoException) => {
+    isEnded = true
+    reason = error.code === 'ENOENT' ? 'this host has no haproxy (apt-get install haproxy)' : error.message
+  })
+  child.once('exit', () => {
+    isEnded = true
+  })
+  child.unref()
+  return { hasEnded: () => isEnded, reason: () => reason }
+}
+
+/** The alerts of a start that failed, or all that it said. */
+export function lastWords(place: Pick<Place, 'output'>): string {
+  try {
+    return alertsIn(readFileSync(place.output, 'utf8'))
+  } catch {
+    return 'it says nothing'
+  }
+}
+
+export function alertsIn(output: string): string {
+  const lines = output.trim().split('\n')
+  const alerts = lines.filter((line) => line.includes('[ALERT]')).slice(0, 3)
+  const shown = alerts.length > 0 ? alerts : lines.slice(-3)
+  return shown.map((line) => line.replace(/^\[\w+\]\s*\(\d+\)\s*:\s*/, '')).join('; ')
+}
+
+/** Only what has our configuration in its arguments: a number may be another process's by now. */
+async function end(place: Place): Promise<void> {
+  const master = openRuntime(place.masterSocket)
+  const old = await readWorkers(master).catch(() => ({ current: null, old: [] }))
+  for (const pid of [masterPid(place), old.current, ...old.old]) {
+    if (pid !== null && isOurs(place, pid)) process.kill(pid, 'SIGKILL')
+  }
+}
+
+function masterPid({ pidFile }: Place): number | null {
+  try {
+    return Number(readFileSync(pidFile, 'utf8').split('\n')[0]) || null
+  } catch {
+    return null
+  }
+}
+
+function isOurs({ configuration }: Place, pid: number): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').includes(configuration)
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,66 @@
+// What the edge itself answers: small pages, JSON for who asks for it, each with the request's id.
+// Mind: HAProxy fills in `%[…]`; a percent sign of a page's own is written twice.
+
+interface Answer {
+  code: string
+  title: string
+  words: string
+}
+
+/** By the word that the configuration knows them by. */
+export const answers = {
+  unknown: {
+    code: 'unknown_host',
+    title: 'No such site',
+    words: 'Nothing is served at this address.',
+  },
+  unready: {
+    code: 'no_instance_ready',
+    title: 'Not ready',
+    words: 'No instance of this service is ready to answer. Try again in a moment.',
+  },
+  suspended: {
+    code: 'suspended',
+    title: 'Suspended',
+    words: 'This service is suspended: its owner has paused it.',
+  },
+  broken: {
+    code: 'bad_gateway',
+    title: 'No answer',
+    words: 'The service closed the connection before it had answered.',
+  },
+  slow: {
+    code: 'gateway_timeout',
+    title: 'Too slow',
+    words: 'The service did not answer in time.',
+  },
+  large: {
+    code: 'payload_too_large',
+    title: 'Too large',
+    words: 'What was sent is larger than this service takes.',
+  },
+} satisfies Record<string, Answer>
+
+export type AnswerName = keyof typeof answers
+
+const style =
+  ':root{color-scheme:light dark}body{font:16px/1.6 system-ui,sans-serif;max-width:32rem;margin:18vh auto;' +
+  'padding:0 1.5rem}h1{font-size:1.4rem;margin:0 0 .5rem}p{margin:0 0 1rem}small{opacity:.6}'
+
+/** A page, as the text of a log format. */
+export function htmlOf(name: AnswerName): string {
+  const { title, words } = answers[name]
+  return (
+    '<!doctype html><html lang="en"><meta charset="utf-8">' +
+    '<meta name="viewport" content="width=device-width">' +
+    `<title>${title}</title><style>${style.replaceAll('%', '%%')}</style>` +
+    `<h1>${title}</h1><p>${words}</p><small>%[var(txn.id)]</small>`
+  )
+}
+
+/** The same for programs, in the shape of the API's own errors (decisions "Errors"). */
+export function jsonOf(name: AnswerName, status: number): string {
+  const { code, title, words } = answers[name]
+  const problem = { type: 'about:blank', title, status, code, detail: words, request_id: '%[var(txn.id)]' }
+  return JSON.stringify(problem)
+}

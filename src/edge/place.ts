@@ -1,0 +1,91 @@
+// The files of the edge, below the data directory: what HAProxy reads, and the sockets it is spoken to by.
+// Mind: everything is written beside its place and renamed; a start in any moment reads a whole file.
+import { randomBytes } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { open, rename } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Failure } from '../errors.ts'
+import type { MapName } from './routes.ts'
+
+export interface Place {
+  directory: string
+  configuration: string
+  map(name: MapName): string
+  certificateList: string
+  certificate(host: string): string
+  /** What is served to who asks for no host with a certificate. */
+  defaultCertificate: string
+  adminSocket: string
+  masterSocket: string
+  verifySocket: string
+  pidFile: string
+  output: string
+}
+
+/** The kernel's limit of a socket's path, less the suffix that HAProxy puts there for a moment. */
+const longestSocketPath = 107 - '.12345678.tmp'.length
+
+/** Makes the folders, closed to others. Throws `edge_unusable` where the path is too long for a socket. */
+export function openPlace(dataDir: string): Place {
+  const directory = join(dataDir, 'edge')
+  const run = join(directory, 'run')
+  const place: Place = {
+    directory,
+    configuration: join(directory, 'haproxy.cfg'),
+    map: (name) => join(directory, 'maps', `${name}.map`),
+    certificateList: join(directory, 'certificates', 'list.txt'),
+    certificate: (host) => join(directory, 'certificates', `${host}.pem`),
+    defaultCertificate: join(directory, 'certificates', 'default.pem'),
+    adminSocket: join(run, 'admin.sock'),
+    masterSocket: join(run, 'master.sock'),
+    verifySocket: join(run, 'verify.sock'),
+    pidFile: join(run, 'haproxy.pid'),
+    output: join(run, 'haproxy.log'),
+  }
+  if (place.verifySocket.length > longestSocketPath) {
+    const reason = `${place.verifySocket} is too long for the name of a socket`
+    throw new Failure('edge_unusable', reason, 'choose a shorter --data-dir')
+  }
+  for (const folder of [run, join(directory, 'maps'), join(directory, 'certificates')]) {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+  }
+  return place
+}
+
+/** Durable when it resolves: a boot without the daemon reads it too. */
+export async function writeWhole(path: string, text: string): Promise<void> {
+  const draft = `${path}.new`
+  const file = await open(draft, 'w', 0o600)
+  try {
+    await file.writeFile(text)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  await rename(draft, path)
+}
+
+/** Takes away the certificates of hosts that have none any more. */
+export function removeOtherCertificates(place: Place, hosts: ReadonlySet<string>): void {
+  const folder = join(place.directory, 'certificates')
+  for (const name of readdirSync(folder)) {
+    const host = name.replace(/\.pem$/, '')
+    if (name.endsWith('.pem') && host !== 'default' && !hosts.has(host)) rmSync(join(folder, name))
+  }
+}
+
+/** By which the daemon knows the edge: made once, or every start of the daemon would be a reload. */
+export function keepSecret({ directory }: Place): string {
+  const path = join(directory, 'secret')
+  if (!existsSync(path)) writeFileSync(path, randomBytes(24).toString('hex'), { mode: 0o600 })
+  return readFileSync(path, 'utf8')
+}
+
+/** Without any, a bind to it would fail. */
+export function hasIpv6(): boolean {
+  try {
+    return readFileSync('/proc/net/if_inet6', 'utf8') !== ''
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,36 @@
+// The processes behind the edge: the master, the worker that serves, and older ones that finish what is open.
+// Mind: after a reload the runtime socket knows the new worker only; old ones are asked through the master.
+import type { Runtime } from './runtime.ts'
+
+export interface Workers {
+  current: number | null
+  /** Of before a reload, with connections that are still open. */
+  old: number[]
+}
+
+export async function readWorkers(master: Runtime): Promise<Workers> {
+  return parseWorkers(await master.ask('show proc'))
+}
+
+export function parseWorkers(text: string): Workers {
+  const [now = '', before = ''] = text.split('# old workers')
+  const pids = (part: string) => [...part.matchAll(/^(\d+)\s+worker\s/gm)].map(([, pid]) => Number(pid))
+  return { current: pids(now)[0] ?? null, old: pids(before) }
+}
+
+/** Requests that are open at each server of a pool, by slot (`s1`), over all workers. */
+export async function countOpen(admin: Runtime, master: Runtime, pool: string): Promise<Map<string, number>> {
+  const question = `show stat ${pool} 4 -1`
+  const { old } = await readWorkers(master)
+  const answers = [await admin.ask(question)]
+  for (const pid of old) answers.push(await master.ask(`@!${pid} ${question}`).catch(() => ''))
+  const open = new Map<string, number>()
+  for (const { name, count } of answers.flatMap(parseOpen)) open.set(name, (open.get(name) ?? 0) + count)
+  return open
+}
+
+/** The second column is the server, the fifth how many requests it has. */
+function parseOpen(text: string): { name: string; count: number }[] {
+  const rows = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+  return rows.map((row) => row.split(',')).map(([, name = '', , , count]) => ({ name, count: Number(count) }))
+}

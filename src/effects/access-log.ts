@@ -1,0 +1,93 @@
+// What becomes of each request that the edge tells of: a line in the access log of its service, and a number.
+// Mind: thousands come in a second. Nothing here waits, and a service's row is read once, not for each line.
+import type { Storage } from '../../storage/index.ts'
+import type { AccessLine } from '../edge/access-line.ts'
+import type { TrafficNumbers } from './traffic-numbers.ts'
+
+interface Parts {
+  storage: Pick<Storage, 'accessLogs' | 'services' | 'changes'>
+  traffic: Pick<TrafficNumbers, 'record' | 'forget'>
+}
+
+export class AccessLog {
+  readonly #parts: Parts
+  /** By id; null for a service that is gone. */
+  readonly #names = new Map<string, string | null>()
+  readonly #unsubscribe: () => void
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+    this.#unsubscribe = parts.storage.changes.subscribe(({ kind, id }) => {
+      if (kind === 'service') this.#names.delete(id)
+    })
+  }
+
+  /** Never throws. A request of a service that is gone leaves no trace: its log would never be removed. */
+  recordAccess(line: AccessLine): void {
+    const name = this.#nameOf(line.serviceId)
+    if (name === null) return
+    this.#parts.traffic.record(line, name)
+    this.#parts.storage.accessLogs.append(line.serviceId, 'access', '', line.at, { access: toRecord(line) })
+  }
+
+  /** The request that ended last of those that are stored: where a reader of the edge goes on. */
+  async newestId(): Promise<string | null> {
+    const { accessLogs } = this.#parts.storage
+    const lines = await Promise.all((await accessLogs.ids()).map((id) => accessLogs.tail(id, 1)))
+    const ends = lines.flat().flatMap(({ ts, about }) => {
+      const access = about?.access as AccessRecord | undefined
+      return access ? [{ id: access.request_id, endedAt: Date.parse(ts) + access.duration_ms }] : []
+    })
+    return ends.sort((a, b) => b.endedAt - a.endedAt)[0]?.id ?? null
+  }
+
+  /** Removes what is stored, and counted, of a service. */
+  async remove(serviceId: string): Promise<void> {
+    this.#names.set(serviceId, null)
+    this.#parts.traffic.forget(serviceId)
+    await this.#parts.storage.accessLogs.remove(serviceId)
+  }
+
+  close(): void {
+    this.#unsubscribe()
+  }
+
+  #nameOf(serviceId: string): string | null {
+    const known = this.#names.get(serviceId)
+    if (known !== undefined) return known
+    const name = this.#lookUp(serviceId)
+    this.#names.set(serviceId, name)
+    return name
+  }
+
+  #lookUp(serviceId: string): string | null {
+    try {
+      return this.#parts.storage.services.get(serviceId)?.name ?? null
+    } catch {
+      // A damaged row is no reason to lose what its service was asked.
+      return serviceId
+    }
+  }
+}
+
+/** As the API has it. */
+function toRecord(line: AccessLine) {
+  return {
+    request_id: line.id,
+    client: line.client,
+    method: line.method,
+    host: line.host,
+    path: line.path,
+    protocol: line.protocol,
+    tls: line.tls,
+    status: line.status,
+    bytes_in: line.bytesIn,
+    bytes_out: line.bytesOut,
+    duration_ms: line.durationMs,
+    user_agent: line.userAgent,
+    deploy_id: line.deployId,
+    instance: line.instance,
+  }
+}
+
+export type AccessRecord = ReturnType<typeof toRecord>

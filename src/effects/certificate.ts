@@ -1,0 +1,79 @@
+// The effects of a certificate: it is tried for when its host leads here, kept, watched and given up.
+import type { machine } from '../../machines/certificate.ts'
+import type { Effects } from '../../machines/slot.ts'
+import { codeOf } from '../errors.ts'
+import { createBuildSlots } from './build-slots.ts'
+import { checkHost } from './certificate/check.ts'
+import { createOrders } from './certificate/order.ts'
+import type { CertificateHost } from './certificate/ports.ts'
+import { keepWatch } from './certificate/watch.ts'
+import { whileRouted } from './certificate/while-routed.ts'
+import { within } from './certificate/within.ts'
+import { isoNow } from './host.ts'
+
+/** CAs count requests of an address too: a server with many hosts asks for a few at a time. */
+const ordersAtATime = 4
+/** How long something waits for an edge that is away. */
+const edgeMs = 5_000
+
+export function certificateEffects(host: CertificateHost): Effects<typeof machine> {
+  const { certificates } = host.storage
+  const orders = createOrders(host)
+  const turns = createBuildSlots(ordersAtATime)
+  return {
+    async checkHost(input, signal) {
+      const isRouted = () => host.routedHosts(input.serviceId).includes(input.host)
+      const trouble = isRouted() ? await checkHost(host, input.host, signal) : null
+      return { at: isoNow(), isRouted: isRouted(), trouble }
+    },
+
+    async obtainCertificate(input, signal) {
+      return whileRouted(host, input, signal, async (routed) => {
+        const giveBack = await turns.take(routed, () => undefined)
+        try {
+          return { ...(await orders(input.host, routed)), at: isoNow() }
+        } finally {
+          giveBack()
+        }
+      })
+    },
+
+    async installCertificate(input, signal) {
+      const install = (routed: AbortSignal) => host.edge.changeCertificates(routed)
+      await whileRouted(host, input, signal, install).catch((error: unknown) => {
+        // The next thing it learns is that it is to be given up.
+        if (codeOf(error) !== 'host_unrouted') throw error
+      })
+      certificates.dropOrder(input.host)
+      return { at: isoNow() }
+    },
+
+    async keepWatch(input, signal) {
+      const output = await keepWatch(host, input, signal)
+      // The edge drops what has expired: without it, plain http serves on.
+      if (output.news === 'expired') await tellEdge(host, signal)
+      return output
+    },
+
+    async releaseCertificate({ id, host: name }, signal) {
+      if (!isClaimed(host, id, name)) certificates.remove(name)
+      await tellEdge(host, signal)
+      return { at: isoNow() }
+    },
+  }
+}
+
+/** One that is away reads all of it when it comes back. */
+async function tellEdge({ edge }: CertificateHost, signal: AbortSignal): Promise<void> {
+  const told = within(edgeMs, signal, (bounded) => edge.changeCertificates(bounded))
+  await told.catch(() => signal.throwIfAborted())
+}
+
+/** The host may have moved to another service, whose claim goes on. */
+function isClaimed({ storage }: CertificateHost, id: string, name: string): boolean {
+  const others = [...storage.actors.active('certificate')].filter((actor) => actor.id !== id)
+  return others.some((actor) => {
+    const record = storage.actors.record(actor.id)
+    return record?.host === name && record.status !== 'released'
+  })
+}

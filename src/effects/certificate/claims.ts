@@ -1,0 +1,64 @@
+// Who gets a certificate: every host that is routed and that the internet could know, one actor each.
+// Mind: asked by several at once it goes one by one, or one host would get two.
+import { isPublicHost } from '../../hosts.ts'
+import { isoNow } from '../host.ts'
+import type { ClaimHost } from './ports.ts'
+
+export interface CertificateClaims {
+  /** Resolves when every host that wants a certificate has its actor. Nothing happens without an e-mail. */
+  ensure(): Promise<void>
+  /** Now, and after each change of a service, until the answer is called. Actors are restored before it. */
+  start(): () => void
+}
+
+export function createCertificateClaims(host: ClaimHost): CertificateClaims {
+  let running: Promise<void> = Promise.resolve()
+  let queued: Promise<void> | null = null
+
+  function ensure(): Promise<void> {
+    queued ??= running.then(() => {
+      queued = null
+      const round = ensureCertificates(host)
+      running = round.catch(() => undefined)
+      return round
+    })
+    return queued
+  }
+
+  const ensureQuietly = () =>
+    void ensure().catch((error: unknown) =>
+      host.logger.error({ err: error }, 'certificates could not be asked for'),
+    )
+
+  return {
+    ensure,
+    start() {
+      ensureQuietly()
+      return host.storage.changes.subscribe(({ kind }) => {
+        if (kind === 'service') ensureQuietly()
+      })
+    },
+  }
+}
+
+async function ensureCertificates(host: ClaimHost): Promise<void> {
+  if (host.settings.acmeEmail === null) return
+  const services = host.storage.services.list().filter(({ deleting }) => !deleting)
+  for (const serviceId of [null, ...services.map(({ id }) => id)]) {
+    const claimed = claimedHosts(host, serviceId)
+    const wanted = new Set(host.routedHosts(serviceId).filter(isPublicHost))
+    for (const name of wanted) if (!claimed.has(name)) await claim(host, serviceId, name)
+  }
+}
+
+function claimedHosts({ storage }: ClaimHost, serviceId: string | null): Set<unknown> {
+  const actors = storage.actors.active('certificate', serviceId ?? '')
+  const records = [...actors].map(({ id }) => storage.actors.record(id))
+  // One that is being given up is nobody's claim any more.
+  return new Set(records.filter((one) => one?.status !== 'released').map((one) => one?.host))
+}
+
+async function claim({ storage, actors }: ClaimHost, serviceId: string | null, host: string): Promise<void> {
+  const id = storage.ids.newId('crt')
+  await actors.spawn('certificate', id, { id, serviceId, host, at: isoNow() })
+}

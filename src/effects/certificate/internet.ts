@@ -1,0 +1,111 @@
+// The internet as this server sees it: where a name leads, which addresses are our own, who answers there.
+// Mind: names are asked from name servers alone. /etc/hosts means nothing to a CA.
+import { Resolver } from 'node:dns/promises'
+import { request } from 'node:http'
+import { BlockList, isIPv4 } from 'node:net'
+import { networkInterfaces } from 'node:os'
+import { codeOf, messageOf } from '../../errors.ts'
+
+/** What somebody said to a question at an address: their words are only ever compared. */
+export type Echo = { kind: 'match' } | { kind: 'other'; status: number } | { kind: 'silent'; reason: string }
+
+export interface Internet {
+  /** A and AAAA; none for a name that does not exist. Throws when no name server answers. */
+  addressesOf(host: string): Promise<string[]>
+  ownAddresses(): string[]
+  /** Asks the address for that path of the host, and follows no redirect. */
+  echo(wanted: { address: string; host: string; path: string; answer: string }): Promise<Echo>
+}
+
+export interface InternetOptions {
+  /** `address:port`; those of the system by default. */
+  nameServers?: string[]
+  /** Of HTTP. */
+  port?: number
+}
+
+const echoMs = 10_000
+const missing = new Set(['ENOTFOUND', 'ENODATA'])
+
+export function openInternet({ nameServers, port = 80 }: InternetOptions = {}): Internet {
+  return {
+    async addressesOf(host) {
+      const resolver = new Resolver({ timeout: 3000, tries: 2 })
+      if (nameServers) resolver.setServers(nameServers)
+      const both = [resolver.resolve4(host), resolver.resolve6(host)].map((asked) =>
+        asked.catch((error: unknown) => {
+          if (missing.has(codeOf(error))) return []
+          throw error
+        }),
+      )
+      const outcomes = await Promise.allSettled(both)
+      const found = outcomes.flatMap((one) => (one.status === 'fulfilled' ? one.value : []))
+      const failed = outcomes.find((one) => one.status === 'rejected')
+      if (found.length === 0 && failed) throw failed.reason
+      return found
+    },
+
+    ownAddresses: () =>
+      Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map(({ address }) => address)),
+
+    echo: ({ address, host, path, answer }) =>
+      new Promise((resolve) => {
+        const sent = request(
+          { host: address, port, path, headers: { host, 'user-agent': 'berth' }, agent: false },
+          (response) => {
+            let text = ''
+            const judge = () => {
+              const isMatch = response.statusCode === 200 && text.trim() === answer
+              resolve(isMatch ? { kind: 'match' } : { kind: 'other', status: response.statusCode ?? 0 })
+              sent.destroy()
+            }
+            response.setEncoding('utf8')
+            response.on('data', (chunk: string) => {
+              text += chunk
+              if (text.length > 4 * answer.length) judge()
+            })
+            response.once('end', judge)
+          },
+        )
+        const timer = setTimeout(() => sent.destroy(new Error(`no answer in ${echoMs / 1000} s`)), echoMs)
+        sent.once('error', (error) => resolve({ kind: 'silent', reason: messageOf(error) }))
+        sent.once('close', () => {
+          clearTimeout(timer)
+          resolve({ kind: 'silent', reason: 'the connection was closed' })
+        })
+        sent.end()
+      }),
+  }
+}
+
+const unreachable = new BlockList()
+for (const [address, bits] of [
+  ['0.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.168.0.0', 16],
+  ['224.0.0.0', 3],
+] as const) {
+  unreachable.addSubnet(address, bits, 'ipv4')
+}
+for (const [address, bits] of [
+  ['::', 127],
+  ['fc00::', 7],
+  ['fe80::', 10],
+  ['ff00::', 8],
+] as const) {
+  unreachable.addSubnet(address, bits, 'ipv6')
+}
+
+/** It means another machine to everybody who asks. */
+export function isLoopback(address: string): boolean {
+  return address.startsWith('127.') || address === '::1'
+}
+
+/** Whether anybody on the internet could mean this address. */
+export function isPublicAddress(address: string): boolean {
+  return !unreachable.check(address, isIPv4(address) ? 'ipv4' : 'ipv6')
+}

@@ -1,0 +1,40 @@
+// What certificates need of the daemon: the edge that answers for them, the CA's address, a way to look at
+// the internet.
+import type { CertificateInput } from '../../../machines/certificate.ts'
+import type { Storage } from '../../../storage/index.ts'
+import type { Logger } from '../../logger.ts'
+import type { Internet } from './internet.ts'
+
+/** Fits the daemon's own `Edge`. */
+export interface CertificateEdge {
+  /** Resolves when every host answers `/.well-known/acme-challenge/<token>` with it. */
+  putChallenge(token: string, answer: string, signal: AbortSignal): Promise<void>
+  dropChallenge(token: string): void
+  /** Resolves when the edge serves what `storage.certificates` has. */
+  changeCertificates(signal: AbortSignal): Promise<void>
+}
+
+export interface CertificateSettings {
+  /** null: no CA is asked for anything. */
+  acmeEmail: string | null
+  /** Of the CA. */
+  acmeDirectory: string
+}
+
+export interface CertificateHost {
+  storage: Pick<Storage, 'actors' | 'certificates' | 'changes'>
+  logger: Logger
+  edge: CertificateEdge
+  settings: CertificateSettings
+  internet: Internet
+  /** Of a service, or with null of the server itself; none when it is gone or private. */
+  routedHosts(serviceId: string | null): string[]
+}
+
+/** What spawns them needs, beside that. */
+export interface ClaimHost extends Pick<CertificateHost, 'logger' | 'settings' | 'routedHosts'> {
+  storage: Pick<Storage, 'actors' | 'changes' | 'ids' | 'services'>
+  actors: {
+    spawn(kind: 'certificate', id: string, input: CertificateInput): Promise<unknown>
+  }
+}

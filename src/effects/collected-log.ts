@@ -1,0 +1,128 @@
+// The stored log of one service while its instances' lines come in, with how far each container was read.
+// Mind: a note beside the log tells the places as they were at some line, and the lines behind that one tell
+// the rest: whatever the daemon dies of, what is stored is what counts as read.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type LogLine, type Logs, lastNumberOf } from '../../storage/logs.ts'
+import { type TimedLine, toLogLine } from '../docker/log-frames.ts'
+import { createLogPlace, type LogPlace } from '../docker/log-place.ts'
+
+/** Which container of a service: of which deploy, and which of its instances. */
+export interface LogWriter {
+  deployId: string
+  index: number
+}
+
+export interface CollectedLog {
+  place(writer: LogWriter): LogPlace
+  /** Stores a line. Resolves at once, but waits while the disk takes no more. */
+  keep(writer: LogWriter, line: TimedLine, signal: AbortSignal): Promise<void>
+  /** Forgets the places of all others: their containers are gone. */
+  retain(writers: LogWriter[]): void
+  /** Writes the note, unless it would say nothing new. */
+  save(): Promise<void>
+}
+
+interface Note {
+  upTo: number
+  places: Record<string, string[]>
+}
+
+/** So many lines are read again at the start, at most. */
+const linesBetweenNotes = 4000
+const waitingLimitBytes = 1024 * 1024
+const fullDiskPauseMs = 500
+const wholeMilliseconds = '2000-01-01T00:00:00.000'.length
+
+/** Opens the log of a service and finds out how far the containers were read. */
+export async function openCollectedLog(logs: Logs, serviceId: string): Promise<CollectedLog> {
+  const places = await readPlaces(logs, serviceId)
+  let unsavedLines = 0
+
+  function place(writer: LogWriter): LogPlace {
+    const found = places.get(keyOf(writer)) ?? createLogPlace()
+    places.set(keyOf(writer), found)
+    return found
+  }
+
+  async function save(): Promise<void> {
+    if (unsavedLines === 0) return
+    unsavedLines = 0
+    const known = [...places].map(([key, { times }]) => [key, times()])
+    // Lines that are not written yet are behind it, and told twice: by the note and by themselves.
+    const note: Note = { upTo: logs.head(serviceId), places: Object.fromEntries(known) }
+    await logs.writeNote(serviceId, JSON.stringify(note))
+  }
+
+  return {
+    place,
+    async keep(writer, line, signal) {
+      const { ts, ...said } = toLogLine(line)
+      logs.append(serviceId, said.stream, said.line, ts, aboutOf(writer, line))
+      unsavedLines += 1
+      if (unsavedLines >= linesBetweenNotes) await save()
+      if (logs.waitingBytes(serviceId) > waitingLimitBytes) await untilWritten(logs, serviceId, signal)
+    },
+    retain(writers) {
+      const kept = new Set(writers.map(keyOf))
+      for (const key of places.keys()) if (!kept.has(key)) places.delete(key)
+    },
+    save,
+  }
+}
+
+/** The places as the note has them, brought up to what was stored since. */
+async function readPlaces(logs: Logs, serviceId: string): Promise<Map<string, LogPlace>> {
+  const head = logs.head(serviceId)
+  const note = parseNote(await logs.readNote(serviceId)) ?? {
+    upTo: Math.max(0, head - linesBetweenNotes),
+    places: {},
+  }
+  const places = new Map(Object.entries(note.places).map(([key, times]) => [key, createLogPlace(times)]))
+  for (const place of places.values()) place.reopen()
+  let at = note.upTo
+  for (
+    let batch = await logs.batchAfter(serviceId, at);
+    batch;
+    batch = await logs.batchAfter(serviceId, at)
+  ) {
+    for (const line of batch.lines) addLine(places, line)
+    at = lastNumberOf(batch)
+  }
+  return places
+}
+
+function addLine(places: Map<string, LogPlace>, { ts, about }: LogLine): void {
+  const { deploy_id: deployId, instance, nano } = about ?? {}
+  if (typeof deployId !== 'string' || typeof nano !== 'string') return
+  const key = keyOf({ deployId, index: Number(instance) })
+  const place = places.get(key) ?? createLogPlace()
+  places.set(key, place)
+  place.admits(`${ts.slice(0, -1)}${nano}Z`)
+}
+
+function aboutOf({ deployId, index }: LogWriter, { time }: TimedLine) {
+  return { instance: String(index), deploy_id: deployId, nano: time.slice(wholeMilliseconds, -1) }
+}
+
+function keyOf({ deployId, index }: LogWriter): string {
+  return `${deployId}/${index}`
+}
+
+/** Null where there is none, and for what is no note: then the last lines have to do. */
+function parseNote(text: string | null): Note | null {
+  if (text === null) return null
+  try {
+    return JSON.parse(text) as Note
+  } catch {
+    return null
+  }
+}
+
+/** A reader that goes on would fill the memory: Docker keeps what is not read yet. */
+async function untilWritten(logs: Logs, serviceId: string, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    await logs.flush(serviceId)
+    if (logs.waitingBytes(serviceId) <= waitingLimitBytes || signal.aborted) return
+    await sleep(fullDiskPauseMs, undefined, { signal }).catch(() => {})
+  }
+}

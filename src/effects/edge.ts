@@ -1,0 +1,155 @@
+// The effects of the edge: HAProxy is there, has what is committed, and is looked after.
+import type { machine } from '../../machines/edge.ts'
+import type { Effects } from '../../machines/slot.ts'
+import { ensureEdgeImage } from '../base-images/edge-image.ts'
+import {
+  edgeOutput,
+  ensureEdgeContainer,
+  removeEdgeContainer,
+  requireLocalEngine,
+} from '../docker/edge-container.ts'
+import { alertsIn, openHostProcess, serves } from '../edge/host-process.ts'
+import type { Place } from '../edge/place.ts'
+import { codeOf, Failure } from '../errors.ts'
+import type { EdgeRounds } from './edge/edge.ts'
+import { type Host, isoNow } from './host.ts'
+import { sleep } from './waiting.ts'
+
+export interface EdgeParts {
+  place: Place
+  rounds: EdgeRounds
+  /** Empty for our own. */
+  image: string
+  docker: string
+  /** Resolves when the API is open: what the edge leads to has an address then. */
+  opened: Promise<void>
+}
+
+/** A change is applied at once; this is for what nobody told. */
+const roundMs = 2_000
+const startMs = 20_000
+
+export function edgeEffects(host: Host, parts: EdgeParts | null): Effects<typeof machine> {
+  if (!parts) return { ...withoutEdge, sleepUntil, stopEdge: () => stopAll(host, null) }
+  const { place, rounds } = parts
+  const hostProcess = openHostProcess(place)
+  return {
+    async startEdge({ mode }, signal) {
+      await parts.opened
+      await rounds.render()
+      if (mode === 'host') {
+        await removeEdgeContainer(host.engine, host.owner).catch(() => undefined)
+        await hostProcess.ensure(signal)
+      } else {
+        await ensureContainer(host, parts, signal)
+      }
+      await rounds.round()
+      return { at: isoNow() }
+    },
+
+    async keepRoutes({ id }, signal) {
+      const gone = new AbortController()
+      const reading = readAccess(host, rounds, signal, gone.signal)
+      let told = ''
+      try {
+        for (;;) {
+          signal.throwIfAborted()
+          const routes = await rounds.round()
+          if (JSON.stringify(routes) !== told) {
+            told = JSON.stringify(routes)
+            await host.actors.send(id, { type: 'routes.applied', at: isoNow(), routes })
+          }
+          await rounds.next(roundMs, signal)
+        }
+      } finally {
+        gone.abort()
+        await reading
+      }
+    },
+
+    stopEdge: () => stopAll(host, place),
+    sleepUntil,
+  }
+}
+
+const withoutEdge = {
+  startEdge: async () => {
+    throw new Failure('edge_off', 'there is no edge: --edge is off')
+  },
+  keepRoutes: async () => ({ at: isoNow() }),
+}
+
+const sleepUntil = async ({ wakeAt }: { wakeAt: number }, signal: AbortSignal) => {
+  await sleep(Math.max(0, wakeAt - Date.now()), signal)
+  return { at: isoNow() }
+}
+
+async function stopAll(host: Host, place: Place | null): Promise<{ at: string }> {
+  if (place) await openHostProcess(place).stop()
+  await removeEdgeContainer(host.engine, host.owner)
+  return { at: isoNow() }
+}
+
+async function ensureContainer(
+  host: Host,
+  { place, image, docker }: EdgeParts,
+  signal: AbortSignal,
+): Promise<void> {
+  requireLocalEngine(docker)
+  await openHostProcess(place).stop()
+  // One that serves is adopted without the engine: that may be away while the edge is not.
+  if (await serves(place)) return
+  await host.ready(signal)
+  const onMake = () => host.logger.info('making the image of the edge from Debian packages, once')
+  const spec = {
+    image: image || (await ensureEdgeImage(host.engine, { onMake, signal })),
+    directory: place.directory,
+    arguments: ['-W', '-S', `${place.masterSocket},mode,600${ownerText()}`, '-f', place.configuration],
+    isForeignUser: process.getuid?.() !== 0,
+  }
+  await ensureEdgeContainer(host.engine, host.owner, spec, signal)
+  for (const until = Date.now() + startMs; Date.now() < until; ) {
+    if (await serves(place)) return
+    await sleep(25, signal)
+  }
+  const output = await edgeOutput(host.engine, host.owner).catch(() => '')
+  throw new Failure('edge_unavailable', `HAProxy does not start: ${alertsIn(output) || 'it says nothing'}`)
+}
+
+/** Sockets made by root in the container belong to who runs the daemon. */
+export function socketOwner(): { uid: number; gid: number } | null {
+  const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0]
+  return uid === 0 ? null : { uid, gid }
+}
+
+function ownerText(): string {
+  const owner = socketOwner()
+  return owner ? `,uid,${owner.uid},gid,${owner.gid}` : ''
+}
+
+/** Reads on after each break; what ends it for good is the end of the effect. */
+async function readAccess(
+  host: Host,
+  rounds: EdgeRounds,
+  signal: AbortSignal,
+  gone: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted && !gone.aborted) {
+    const end = new AbortController()
+    const stop = () => end.abort()
+    signal.addEventListener('abort', stop)
+    gone.addEventListener('abort', stop)
+    try {
+      await rounds.readAccess(end.signal)
+      await sleep(200, end.signal)
+    } catch (error) {
+      if (!end.signal.aborted && codeOf(error) !== 'edge_unavailable') {
+        host.logger.warn({ err: error }, 'access lines could not be read')
+      }
+      await sleep(200, end.signal).catch(() => undefined)
+    } finally {
+      signal.removeEventListener('abort', stop)
+      gone.removeEventListener('abort', stop)
+    }
+  }
+}

@@ -1,0 +1,30 @@
+// An access line from what HAProxy tells: its slots are instances of deploys here.
+import type { AccessEvent } from '../../edge/access-events.ts'
+import type { AccessLine } from '../../edge/access-line.ts'
+import { numberIn } from '../../edge/routes.ts'
+import type { ServiceRoute } from './service-routes.ts'
+
+export function toAccessLine(event: AccessEvent, { id: serviceId, upstreams }: ServiceRoute): AccessLine {
+  const slot = numberIn(event.upstream)
+  const row = upstreams.find((one) => one.slot === slot)
+  const durationMs = Math.max(0, event.ms)
+  return {
+    at: new Date(event.at - durationMs).toISOString(),
+    id: event.id,
+    serviceId,
+    deployId: row?.deploy_id ?? null,
+    instance: row?.index ?? null,
+    client: event.client,
+    method: event.method,
+    host: event.host,
+    path: event.path,
+    protocol: event.protocol,
+    tls: event.tls,
+    // HAProxy's -1: the client left before there was an answer.
+    status: Math.max(0, event.status),
+    bytesIn: event.in,
+    bytesOut: event.out,
+    durationMs,
+    userAgent: event.agent === '' ? null : event.agent,
+  }
+}

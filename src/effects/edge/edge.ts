@@ -1,0 +1,209 @@
+// The edge as other effects use it: they commit what should be, and wait until it is so.
+// Mind: the edge may be away. Whoever waits says for how long; nothing here gives up by itself.
+import { readAccess } from '../../edge/access-events.ts'
+import type { Driver } from '../../edge/driver.ts'
+import type { Place } from '../../edge/place.ts'
+import { poolName, type Routes, slotName } from '../../edge/routes.ts'
+import { codeOf, Failure } from '../../errors.ts'
+import type { AccessLog } from '../access-log.ts'
+import type { Host } from '../host.ts'
+import { untilNudged } from '../waiting.ts'
+import { toAccessLine } from './access-line.ts'
+import { ServiceRoutes, type Surroundings, toRoutes } from './service-routes.ts'
+import { type Verification, verifyUpstream } from './verification.ts'
+
+/** What deploys and certificates ask of the edge. */
+export interface Edge {
+  /** Whether requests come by an edge of ours at all. */
+  isOff: boolean
+  /**
+   * Resolves when the running edge serves what is committed now of that service, and of all others. Throws
+   * `edge_unavailable` when it does not within a minute, or that time.
+   */
+  apply(serviceId: string, signal: AbortSignal, withinMs?: number): Promise<void>
+  /** Like `apply`, but gives up quietly when the edge is away: it will read all of it when it comes back. */
+  tell(serviceId: string, signal: AbortSignal): Promise<void>
+  /** Requests that are open at instances of that deploy, from an index on; null while nobody can tell. */
+  openRequests(serviceId: string, deployId: string, index?: number): Promise<number | null>
+  /** Resolves when a request through the edge was answered by the instance in that slot. */
+  verify(wanted: Verification, signal: AbortSignal): Promise<void>
+  putChallenge(token: string, answer: string, signal: AbortSignal): Promise<void>
+  dropChallenge(token: string): void
+  /** Certificates were added, renewed or removed. */
+  changeCertificates(signal: AbortSignal): Promise<void>
+}
+
+/** What the effects of the edge's own actor do with it. */
+export interface EdgeRounds {
+  /** Writes all that a start of HAProxy reads. */
+  render(): Promise<void>
+  /** Brings HAProxy to what is committed; answers how much that is. */
+  round(): Promise<{ services: number; hosts: number; ready: number }>
+  /** Resolves when something changed, or after the time. */
+  next(withinMs: number, signal: AbortSignal): Promise<void>
+  /** Hands on each request, until HAProxy ends or the signal does. */
+  readAccess(signal: AbortSignal): Promise<void>
+}
+
+interface Parts extends Pick<Host, 'storage' | 'settings'> {
+  place: Place
+  driver: Driver
+  surroundings: Omit<Surroundings, 'challenges' | 'certificates'>
+  certificates: () => ReadonlyMap<string, string>
+  accessLog: Pick<AccessLog, 'recordAccess' | 'newestId'>
+  /** Why it is away, in words. */
+  trouble: () => string
+}
+
+/** How long a cleanup waits for an edge that is away. */
+const patienceMs = 3_000
+const longestWaitMs = 60_000
+
+export class DrivenEdge implements Edge, EdgeRounds {
+  readonly isOff = false
+  readonly #parts: Parts
+  readonly #services: ServiceRoutes
+  readonly #challenges = new Map<string, string>()
+  readonly #waiting = new Set<() => void>()
+  #wake: () => void = () => undefined
+  /** Each request for a change has a number; what a round began with is applied by its end. */
+  #asked = 0
+  #applied = 0
+  #process: number | null = null
+  #lastLine: string | null = null
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+    this.#services = new ServiceRoutes(parts)
+    parts.storage.changes.subscribe(({ kind, id }) => {
+      if (kind === 'service') this.#ask(id)
+    })
+  }
+
+  async apply(serviceId: string, signal: AbortSignal, withinMs = longestWaitMs): Promise<void> {
+    await this.#untilApplied(this.#ask(serviceId), signal, withinMs)
+  }
+
+  async tell(serviceId: string, signal: AbortSignal): Promise<void> {
+    await this.apply(serviceId, signal, patienceMs).catch((error: unknown) => {
+      if (codeOf(error) !== 'edge_unavailable') throw error
+    })
+  }
+
+  async openRequests(serviceId: string, deployId: string, index?: number): Promise<number | null> {
+    const { storage, driver } = this.#parts
+    const pool = storage.upstreams.poolOf(serviceId)
+    const slots = storage.upstreams.list(serviceId).filter(isOf(deployId, index))
+    if (pool === null || slots.length === 0) return 0
+    const open = await driver.countOpen(poolName(pool)).catch(() => null)
+    return open && slots.reduce((sum, { slot }) => sum + (open.get(slotName(slot)) ?? 0), 0)
+  }
+
+  verify(wanted: Verification, signal: AbortSignal): Promise<void> {
+    return verifyUpstream(this.#parts.place, this.#parts.driver, wanted, signal)
+  }
+
+  async putChallenge(token: string, answer: string, signal: AbortSignal): Promise<void> {
+    this.#challenges.set(token, answer)
+    await this.#untilApplied(this.#ask(), signal, longestWaitMs)
+  }
+
+  dropChallenge(token: string): void {
+    this.#challenges.delete(token)
+    this.#ask()
+  }
+
+  async changeCertificates(signal: AbortSignal): Promise<void> {
+    await this.#untilApplied(this.#ask(), signal, longestWaitMs)
+  }
+
+  async render(): Promise<void> {
+    await this.#parts.driver.render(await this.#routes())
+  }
+
+  async round(): Promise<{ services: number; hosts: number; ready: number }> {
+    const { driver } = this.#parts
+    const turn = this.#asked
+    const found = await driver.identify()
+    if (found !== this.#process) driver.doubt()
+    this.#process = found
+    const routes = await this.#routes()
+    await driver.apply(routes)
+    this.#settle(turn)
+    const upstreams = routes.pools.flatMap((pool) => pool.upstreams)
+    const ready = upstreams.filter((one) => one?.state === 'ready').length
+    return { services: this.#services.all().length, hosts: routes.maps.hosts.size, ready }
+  }
+
+  async next(withinMs: number, signal: AbortSignal): Promise<void> {
+    const listen = (settle: () => void) => {
+      this.#wake = settle
+    }
+    if (this.#asked === this.#applied) await untilNudged(listen, withinMs, signal)
+  }
+
+  async readAccess(signal: AbortSignal): Promise<void> {
+    const { place, accessLog } = this.#parts
+    // What an earlier life of the daemon has stored is not told again.
+    this.#lastLine ??= await accessLog.newestId()
+    for await (const event of readAccess(place, this.#lastLine, signal)) {
+      this.#lastLine = event.id
+      const route = this.#services.byHost(event.host)
+      if (route) accessLog.recordAccess(toAccessLine(event, route))
+    }
+  }
+
+  async #routes(): Promise<Routes> {
+    const { surroundings, certificates } = this.#parts
+    await this.#services.ensurePools()
+    const around = { ...surroundings, challenges: this.#challenges, certificates: certificates() }
+    return toRoutes(this.#services.all(), around)
+  }
+
+  #ask(serviceId?: string): number {
+    if (serviceId !== undefined) this.#services.touch(serviceId)
+    this.#asked += 1
+    this.#wake()
+    return this.#asked
+  }
+
+  #settle(turn: number): void {
+    this.#applied = Math.max(this.#applied, turn)
+    for (const settle of this.#waiting) settle()
+    this.#waiting.clear()
+  }
+
+  async #untilApplied(turn: number, signal: AbortSignal, withinMs: number): Promise<void> {
+    const until = Date.now() + withinMs
+    while (this.#applied < turn) {
+      if (Date.now() >= until) {
+        throw new Failure('edge_unavailable', `the edge is away: ${this.#parts.trouble()}`)
+      }
+      // Those who were woken, or gave up, are forgotten with the next round.
+      await untilNudged((settle) => this.#waiting.add(settle), until - Date.now(), signal)
+    }
+  }
+}
+
+/** For those who bring their own: nothing is served by us, so nothing is waited for. */
+export function noEdge(): Edge {
+  const nothing = async () => undefined
+  const refused = async () => {
+    throw new Failure('edge_off', 'there is no edge: --edge is off')
+  }
+  return {
+    isOff: true,
+    apply: nothing,
+    tell: nothing,
+    openRequests: async () => 0,
+    verify: nothing,
+    putChallenge: refused,
+    dropChallenge: () => undefined,
+    changeCertificates: nothing,
+  }
+}
+
+/** Rows of a deploy, from an index on. */
+export function isOf(deployId: string, fromIndex = 0) {
+  return (row: { deploy_id: string; index: number }) => row.deploy_id === deployId && row.index >= fromIndex
+}

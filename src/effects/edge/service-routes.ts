@@ -1,0 +1,139 @@
+// What the edge should serve, from the committed rows of all services.
+// Mind: a row is read again only when its service changed: a change of one costs the same among a thousand.
+import type { ServiceRow } from '../../../storage/services.ts'
+import type { UpstreamRow } from '../../../storage/upstreams.ts'
+import { noMaps, type Pool, poolName, type Routes, type Upstream } from '../../edge/routes.ts'
+import { hostsOf, isPublicType } from '../../hosts.ts'
+import type { Host } from '../host.ts'
+
+type Parts = Pick<Host, 'storage' | 'settings'>
+
+/** What of the edge follows from one service. */
+export interface ServiceRoute {
+  id: string
+  pool: number
+  hosts: string[]
+  isSuspended: boolean
+  hsts: boolean
+  bodyLimitBytes: number
+  timeoutMs: number
+  upstreams: UpstreamRow[]
+}
+
+const hstsHeader = 'max-age=31536000'
+
+export class ServiceRoutes {
+  readonly #parts: Parts
+  readonly #routes = new Map<string, ServiceRoute | null>()
+  readonly #stale = new Set<string>()
+  #byHost: Map<string, ServiceRoute> | null = null
+  #isLoaded = false
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  /** It is read again the next time. */
+  touch(serviceId: string): void {
+    this.#stale.add(serviceId)
+  }
+
+  /** Gives each public service its pool, where it has none yet. */
+  async ensurePools(): Promise<void> {
+    for (const { id } of this.all().filter(({ pool }) => pool === 0)) {
+      await this.#parts.storage.upstreams.takePool(id)
+      this.touch(id)
+    }
+  }
+
+  all(): ServiceRoute[] {
+    this.#load()
+    return [...this.#routes.values()].filter((route) => route !== null)
+  }
+
+  byHost(host: string): ServiceRoute | null {
+    this.#load()
+    const byHost = () => this.all().flatMap((route) => route.hosts.map((one) => [one, route] as const))
+    this.#byHost ??= new Map(byHost())
+    return this.#byHost.get(host) ?? null
+  }
+
+  #load(): void {
+    const { services } = this.#parts.storage
+    if (!this.#isLoaded) for (const { id } of services.list()) this.touch(id)
+    this.#isLoaded = true
+    if (this.#stale.size > 0) this.#byHost = null
+    for (const id of this.#stale) {
+      const row = services.get(id)
+      if (row) this.#routes.set(id, this.#toRoute(row))
+      else this.#routes.delete(id)
+    }
+    this.#stale.clear()
+  }
+
+  #toRoute(row: ServiceRow): ServiceRoute | null {
+    const { storage, settings } = this.#parts
+    if (!isPublicType(row.type)) return null
+    return {
+      id: row.id,
+      pool: storage.upstreams.poolOf(row.id) ?? 0,
+      hosts: hostsOf(row, settings.baseDomain),
+      isSuspended: row.suspended,
+      hsts: row.hsts,
+      bodyLimitBytes: row.max_body_mb * 1024 * 1024,
+      timeoutMs: row.request_timeout_seconds * 1000,
+      upstreams: storage.upstreams.list(row.id),
+    }
+  }
+}
+
+export interface Surroundings {
+  /** Host to key and chain, of those that are valid. */
+  certificates: ReadonlyMap<string, string>
+  /** ACME token to answer. */
+  challenges: ReadonlyMap<string, string>
+  dashboardHost: string | null
+}
+
+/** Pure. A host with a certificate is led to https; the dashboard's always is. */
+export function toRoutes(
+  services: ServiceRoute[],
+  { certificates, challenges, dashboardHost }: Surroundings,
+): Routes {
+  const maps = noMaps()
+  for (const route of services) {
+    for (const host of route.hosts) {
+      maps.hosts.set(host, route.isSuspended ? 'suspended' : poolName(route.pool))
+      maps.timeouts.set(host, String(route.timeoutMs))
+      maps['body-limits'].set(host, String(route.bodyLimitBytes))
+      if (certificates.has(host)) maps.https.set(host, '1')
+      if (certificates.has(host) && route.hsts) maps.hsts.set(host, hstsHeader)
+    }
+  }
+  if (dashboardHost) {
+    maps.hosts.set(dashboardHost, 'dashboard')
+    maps.https.set(dashboardHost, '1')
+  }
+  for (const [token, answer] of challenges) maps.challenges.set(token, answer)
+  return {
+    pools: toPools(services),
+    maps,
+    certificates: [...certificates].map(([host, pem]) => ({ host, pem })),
+  }
+}
+
+function toPools(services: ServiceRoute[]): Pool[] {
+  const most = services.reduce((highest, { pool }) => Math.max(highest, pool), 0)
+  const pools = Array.from({ length: most }, (_, at): Pool => ({ name: poolName(at + 1), upstreams: [] }))
+  for (const { pool, upstreams } of services) if (pool > 0) pools[pool - 1]!.upstreams = toSlots(upstreams)
+  return pools
+}
+
+function toSlots(rows: UpstreamRow[]): (Upstream | null)[] {
+  const most = rows.reduce((highest, { slot }) => Math.max(highest, slot), 0)
+  const slots: (Upstream | null)[] = Array.from({ length: most }, () => null)
+  for (const { slot, address, port, state } of rows) {
+    slots[slot - 1] = { address, port, state: state === 'out' ? 'leaving' : state }
+  }
+  return slots
+}

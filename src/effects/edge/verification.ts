@@ -1,0 +1,75 @@
+// A request through the edge that has to reach one certain instance, before anybody else's does.
+// Mind: it asks by a socket of its own, where the slot can be named; host, pool and upstream are as for all.
+import { request } from 'node:http'
+import type { Driver } from '../../edge/driver.ts'
+import type { Place } from '../../edge/place.ts'
+import { poolName, slotName } from '../../edge/routes.ts'
+import { Failure } from '../../errors.ts'
+import { sleep } from '../waiting.ts'
+
+export interface Verification {
+  pool: number
+  slot: number
+  host: string
+  /** The path of the health check; null where any answer will do. */
+  healthPath: string | null
+}
+
+const attemptMs = 5_000
+const attempts = 5
+const pauseMs = 200
+
+/** Throws `not_reached` with what was answered instead. */
+export async function verifyUpstream(
+  place: Place,
+  driver: Driver,
+  wanted: Verification,
+  signal: AbortSignal,
+): Promise<void> {
+  let answer = 'no answer'
+  for (let tries = 0; tries < attempts; tries++) {
+    signal.throwIfAborted()
+    const found = await ask(place, wanted)
+    if (found === null) return
+    answer = found
+    // Without a path to check there may be pages that take long: it is reached when it works on one.
+    if (found === silence && wanted.healthPath === null && (await isBusy(driver, wanted))) return
+    await sleep(pauseMs, signal)
+  }
+  const what = `GET ${wanted.healthPath ?? '/'} for ${wanted.host}`
+  throw new Failure(
+    'not_reached',
+    `a request through the edge did not reach the instance: ${what} → ${answer}`,
+  )
+}
+
+const silence = 'no answer in time'
+
+/** null when the instance answered, else what happened. */
+function ask(place: Place, { host, healthPath, slot }: Verification): Promise<string | null> {
+  return new Promise((resolve) => {
+    const asking = request(
+      {
+        socketPath: place.verifySocket,
+        path: healthPath ?? '/',
+        headers: { host, 'x-berth-upstream': slotName(slot), 'user-agent': 'Berth' },
+        timeout: attemptMs,
+        agent: false,
+      },
+      ({ statusCode = 0, headers }) => {
+        asking.destroy()
+        const isReached = headers['x-berth-upstream'] === slotName(slot) && !headers['x-berth-answer']
+        const isFine = healthPath === null || (statusCode >= 200 && statusCode < 400)
+        resolve(isReached && isFine ? null : String(statusCode))
+      },
+    )
+    asking.once('timeout', () => asking.destroy(new Error(silence)))
+    asking.once('error', (error) => resolve(error.message))
+    asking.end()
+  })
+}
+
+async function isBusy(driver: Driver, { pool, slot }: Verification): Promise<boolean> {
+  const open = await driver.countOpen(poolName(pool)).catch(() => null)
+  return (open?.get(slotName(slot)) ?? 0) > 0
+}

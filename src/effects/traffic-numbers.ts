@@ -1,0 +1,80 @@
+// Requests, errors and latency of each service, counted as the edge tells of them: since the start for
+// Prometheus, and over the last five minutes for people.
+// Mind: everything is in memory; a counter that begins again at 0 is what Prometheus expects of a restart.
+import { Counter, Histogram, Registry } from 'prom-client'
+import type { AccessLine } from '../edge/access-line.ts'
+import { LatencyWindow, type TrafficWindow } from './latency-window.ts'
+
+interface Numbers {
+  service: string
+  window: LatencyWindow
+}
+
+const bucketSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
+const switchingProtocols = 101
+
+export class TrafficNumbers {
+  readonly #now: () => number
+  readonly #registry = new Registry()
+  readonly #numbers = new Map<string, Numbers>()
+  readonly #requests = new Counter({
+    name: 'berth_http_requests_total',
+    help: 'Requests by the class of their answer.',
+    labelNames: ['service', 'code'],
+    registers: [this.#registry],
+  })
+  readonly #durations = new Histogram({
+    name: 'berth_http_request_duration_seconds',
+    help: 'From the first byte of a request to the last of its answer; without WebSockets.',
+    labelNames: ['service'],
+    buckets: bucketSeconds,
+    registers: [this.#registry],
+  })
+
+  constructor(now: () => number = Date.now) {
+    this.#now = now
+  }
+
+  /** `service` is the name it has now. */
+  record({ serviceId, status, durationMs }: AccessLine, service: string): void {
+    const numbers = this.#numbersOf(serviceId, service)
+    const latencyMs = status === switchingProtocols ? null : durationMs
+    numbers.window.add(status >= 500, latencyMs, this.#now())
+    this.#requests.inc({ service, code: classOf(status) })
+    if (latencyMs !== null) this.#durations.observe({ service }, latencyMs / 1000)
+  }
+
+  /** Of the last five minutes. */
+  of(serviceId: string): TrafficWindow {
+    return (this.#numbers.get(serviceId)?.window ?? new LatencyWindow()).read(this.#now())
+  }
+
+  /** In the text format of Prometheus. */
+  metrics(): Promise<string> {
+    return this.#registry.metrics()
+  }
+
+  /** The numbers of a service that is gone. */
+  forget(serviceId: string): void {
+    const service = this.#numbers.get(serviceId)?.service
+    this.#numbers.delete(serviceId)
+    if (service === undefined) return
+    this.#durations.remove({ service })
+    for (const code of classes) this.#requests.remove({ service, code })
+  }
+
+  #numbersOf(serviceId: string, service: string): Numbers {
+    const known = this.#numbers.get(serviceId)
+    if (known?.service === service) return known
+    const numbers = { service, window: known?.window ?? new LatencyWindow() }
+    this.#numbers.set(serviceId, numbers)
+    return numbers
+  }
+}
+
+const classes = ['1xx', '2xx', '3xx', '4xx', '5xx', 'none']
+
+/** `none` is for a client that left before there was an answer. */
+function classOf(status: number): string {
+  return classes[Math.floor(status / 100) - 1] ?? 'none'
+}

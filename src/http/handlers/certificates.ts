@@ -1,0 +1,62 @@
+// Certificates: made by themselves for every public host; a person reads them, or asks for the next try.
+import type { ActorRecord, HistoryEntry } from '../../../storage/actors.ts'
+import { Failure, TooSoon } from '../../errors.ts'
+import type { HttpContext, HttpStorage } from '../context.ts'
+import type { Call } from '../route.ts'
+import type { Certificate, CertificateParams } from '../schemas/certificate.ts'
+
+/** Of a service, with those that were given up. */
+const mostLookedAt = 500
+
+/** By host; of a host the newest one. */
+export function listCertificates({ context: { storage } }: Call): Certificate[] {
+  const owners = ['', ...storage.services.list().map(({ id }) => id)]
+  const known = owners.flatMap((owner) => certificatesOf(storage, owner))
+  return known.sort((a, b) => (a.host < b.host ? -1 : 1))
+}
+
+export function certificateHistory({ context, params }: Call<CertificateParams>): HistoryEntry[] {
+  return context.storage.actors.history(findCertificate(context, params.id).id)
+}
+
+/** One that is tried for already answers as it is. */
+export async function retryCertificate(call: Call<CertificateParams>): Promise<Certificate> {
+  const { context, params, eventId } = call
+  const { id, status } = findCertificate(context, params.id)
+  const options = eventId === undefined ? {} : { eventId }
+  if (status === 'failed') await context.actors.spawn('certificate', id, {}, options)
+  const event = { type: 'retry', at: new Date().toISOString(), by: 'the API' }
+  const { applied, record } = await context.actors.send(id, event, options)
+  const certificate = toCertificate(record)
+  if (!applied) refuseIdle(certificate)
+  return certificate
+}
+
+/** Throws unless an attempt is under way. */
+function refuseIdle({ host, status, phase, error, next_attempt_at, renews_at }: Certificate): void {
+  if (phase !== null || status === 'failed') return
+  if (status === 'released') throw new Failure('conflict', `${host} is not served any more`)
+  if (error === null) {
+    throw new Failure('conflict', `the certificate of ${host} is valid: it is renewed at ${renews_at}`)
+  }
+  const seconds = Math.max(1, Math.ceil((Date.parse(next_attempt_at ?? '') - Date.now()) / 1000) || 1)
+  throw new TooSoon('slow_down', `${error}: the next attempt is at ${next_attempt_at}`, seconds)
+}
+
+function certificatesOf({ actors }: HttpStorage, owner: string): Certificate[] {
+  const records = actors.list('certificate', owner, mostLookedAt).map(toCertificate)
+  const held = records.filter(({ status }) => status !== 'released')
+  return held.filter(({ host }, index) => held.findIndex((one) => one.host === host) === index)
+}
+
+/** Throws `not_found`, for actors of other kinds too. */
+function findCertificate({ storage }: HttpContext, id: string): Certificate {
+  const record = id.startsWith('crt-') ? storage.actors.record(id) : null
+  if (!record) throw new Failure('not_found', 'there is no such certificate')
+  return toCertificate(record)
+}
+
+/** One that is parked also says since when, as deploys do: nobody asks for that here. */
+function toCertificate({ finished_at, ...record }: ActorRecord): Certificate {
+  return record as unknown as Certificate
+}

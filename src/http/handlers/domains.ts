@@ -1,0 +1,83 @@
+// The domains of a service: what it is reached by from outside. They act at once.
+// Mind: which host is whose is settled inside the commit of the row (host-claims.ts).
+import type { CertificateRecord } from '../../../machines/certificate.ts'
+import type { ServiceRow } from '../../../storage/services.ts'
+import { Failure } from '../../errors.ts'
+import { defaultHost, hostsOf, isPublicType, normalizeDomain, originOf } from '../../hosts.ts'
+import type { HttpContext, HttpStorage } from '../context.ts'
+import type { Call } from '../route.ts'
+import type { AddDomain, DomainParams, ServiceDomain } from '../schemas/domains.ts'
+import type { ServiceParams } from '../schemas/service.ts'
+import { changeService } from '../service-change.ts'
+import { findService, publicationOf } from '../service-record.ts'
+import { checkRow } from '../service-rules.ts'
+
+/** Of a service, also those that were given up; the newest. */
+const certificatesLookedAt = 200
+
+export function listDomains({ context, params }: Call<ServiceParams>): ServiceDomain[] {
+  const row = findService(context.storage, params.id)
+  return hostsOf(row, context.config.baseDomain).map((host) => toDomain(context, row, host))
+}
+
+export async function addDomain(call: Call<ServiceParams, unknown, AddDomain>): Promise<ServiceDomain> {
+  const { context, params, body, eventId } = call
+  const row = findService(context.storage, params.id)
+  const domain = normalizeDomain(body.domain)
+  const answer = (changed: ServiceRow) => toDomain(context, changed, domain)
+  if (row.custom_domains.includes(domain) && !row.deleting) {
+    if (eventId) await context.storage.events.record(eventId, new Date().toISOString(), answer(row))
+    return answer(row)
+  }
+  const withDomain = ({ custom_domains }: ServiceRow) => [...new Set([...custom_domains, domain])]
+  const change = (row: ServiceRow) => changedDomains(row, withDomain(row))
+  return answer(await changeService(call, row.id, change, { answer }))
+}
+
+export async function removeDomain(call: Call<DomainParams>): Promise<undefined> {
+  const { context, params } = call
+  const row = findService(context.storage, params.id)
+  const domain = normalizeDomain(params.domain)
+  if (isPublicType(row.type) && domain === defaultHost(row.name, context.config.baseDomain)) {
+    throw new Failure('conflict', `${row.name} has ${domain} by its name: it cannot be taken away`)
+  }
+  await changeService(call, row.id, (row) => {
+    if (!row.custom_domains.includes(domain)) {
+      throw new Failure(
+        'not_found',
+        `${row.name} has no domain ${domain}`,
+        `berth domains ${row.name} lists them`,
+      )
+    }
+    return changedDomains(
+      row,
+      row.custom_domains.filter((one) => one !== domain),
+    )
+  })
+}
+
+/** Throws `invalid_request` for a service that can have none, or no more. */
+function changedDomains(row: ServiceRow, custom_domains: string[]): ServiceRow {
+  const changed = { ...row, custom_domains, updated_at: new Date().toISOString() }
+  checkRow(changed)
+  return changed
+}
+
+function toDomain(context: HttpContext, row: ServiceRow, domain: string): ServiceDomain {
+  const { config, hasCertificate, storage } = context
+  return {
+    domain,
+    service_id: row.id,
+    kind: row.custom_domains.includes(domain) ? 'custom' : 'default',
+    url: config.edge.mode === 'off' ? null : originOf(domain, publicationOf(context)),
+    https: hasCertificate(domain),
+    certificate: certificateOf(storage, row.id, domain),
+  }
+}
+
+/** How far the newest one of a host is; null for a host that gets none. */
+function certificateOf({ actors }: HttpStorage, serviceId: string, host: string) {
+  const records = actors.list('certificate', serviceId, certificatesLookedAt) as CertificateRecord[]
+  const found = records.find((one) => one.host === host && one.status !== 'released')
+  return found ? { status: found.status, error: found.error, not_after: found.not_after } : null
+}

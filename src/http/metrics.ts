@@ -1,0 +1,33 @@
+// The numbers of the server as Prometheus reads them: what the edge counted, and how many there are of what.
+// Mind: gauges are read from the records when they are asked for; nothing is counted beside them.
+import type { HttpContext } from './context.ts'
+import { serviceStates } from './schemas/service.ts'
+import { stateOf } from './service-record.ts'
+
+const deployStates = ['queued', 'running'] as const
+
+export async function metricsText(context: HttpContext): Promise<string> {
+  const counted = await context.traffic?.metrics()
+  const gauges = [
+    gauge('berth_info', 'The version that runs.', 'version', [[context.version, 1]]),
+    gauge('berth_services', 'Services by state.', 'state', countServices(context)),
+    gauge('berth_deploys', 'Deploys that are not over, by status.', 'status', countDeploys(context)),
+  ]
+  return [...gauges, counted ?? ''].join('\n').trimEnd().concat('\n')
+}
+
+function countServices({ storage }: HttpContext): [string, number][] {
+  const states = storage.services.list().map((row) => stateOf(storage, row))
+  return serviceStates.map((state) => [state, states.filter((one) => one === state).length])
+}
+
+function countDeploys({ storage }: HttpContext): [string, number][] {
+  const statuses = [...storage.actors.active('deploy')].map(({ id }) => storage.actors.record(id)?.status)
+  return deployStates.map((status) => [status, statuses.filter((one) => one === status).length])
+}
+
+/** The values are words of ours: none needs escaping. */
+function gauge(name: string, help: string, label: string, counts: [string, number][]): string {
+  const lines = counts.map(([value, count]) => `${name}{${label}="${value}"} ${count}`)
+  return [`# HELP ${name} ${help}`, `# TYPE ${name} gauge`, ...lines, ''].join('\n')
+}

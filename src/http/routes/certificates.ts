@@ -1,0 +1,34 @@
+// Certificates of public hosts.
+import { z } from 'zod'
+import * as certificates from '../handlers/certificates.ts'
+import { route, tagged, v1 } from '../route.ts'
+import { Certificate, CertificateParams } from '../schemas/certificate.ts'
+import { HistoryEntry } from '../schemas/deploy.ts'
+
+export const certificateRoutes = tagged('Certificates', [
+  route({
+    method: 'GET',
+    path: `${v1}/certificates`,
+    summary: 'The certificates of all hosts: how far each is, and why not further',
+    answer: z.array(Certificate),
+    handler: certificates.listCertificates,
+  }),
+  route({
+    method: 'GET',
+    path: `${v1}/certificates/{id}/history`,
+    summary: 'The transitions of a certificate: the first 10 and the last 500',
+    params: CertificateParams,
+    answer: z.array(HistoryEntry),
+    handler: certificates.certificateHistory,
+  }),
+  route({
+    method: 'POST',
+    path: `${v1}/certificates/{id}/retry`,
+    summary: 'Begins the next attempt at once, unless the CA wants a pause',
+    params: CertificateParams,
+    answer: Certificate,
+    status: 202,
+    problems: ['conflict', 'slow_down'],
+    handler: certificates.retryCertificate,
+  }),
+])

@@ -1,0 +1,36 @@
+// The domains of a service.
+import { z } from 'zod'
+import * as domains from '../handlers/domains.ts'
+import { route, tagged, v1 } from '../route.ts'
+import { AddDomain, DomainParams, ServiceDomain } from '../schemas/domains.ts'
+import { ServiceParams } from '../schemas/service.ts'
+
+export const domainRoutes = tagged('Domains', [
+  route({
+    method: 'GET',
+    path: `${v1}/services/{id}/domains`,
+    summary: 'The hosts that lead to a service: its default one, then its own domains',
+    params: ServiceParams,
+    answer: z.array(ServiceDomain),
+    handler: domains.listDomains,
+  }),
+  route({
+    method: 'POST',
+    path: `${v1}/services/{id}/domains`,
+    summary: 'Adds a domain, at once; one that it has already changes nothing',
+    params: ServiceParams,
+    body: AddDomain,
+    answer: ServiceDomain,
+    status: 201,
+    problems: ['conflict'],
+    handler: domains.addDomain,
+  }),
+  route({
+    method: 'DELETE',
+    path: `${v1}/services/{id}/domains/{domain}`,
+    summary: 'Takes a domain away, at once',
+    params: DomainParams,
+    problems: ['conflict'],
+    handler: domains.removeDomain,
+  }),
+])

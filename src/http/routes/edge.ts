@@ -1,0 +1,23 @@
+// The edge that requests to services come by.
+import { z } from 'zod'
+import * as edge from '../handlers/edge.ts'
+import { route, tagged, v1 } from '../route.ts'
+import { HistoryEntry } from '../schemas/deploy.ts'
+import { Edge } from '../schemas/edge.ts'
+
+export const edgeRoutes = tagged('Edge', [
+  route({
+    method: 'GET',
+    path: `${v1}/edge`,
+    summary: 'Whether the edge serves, and how much',
+    answer: Edge,
+    handler: edge.getEdge,
+  }),
+  route({
+    method: 'GET',
+    path: `${v1}/edge/history`,
+    summary: 'The transitions of the edge: the first 10 and the last 500',
+    answer: z.array(HistoryEntry),
+    handler: edge.edgeHistory,
+  }),
+])

@@ -1,0 +1,37 @@
+// The certificate of a host: how far it is, and why not further.
+// Mind: this is the record of its chart, word for word; machines/certificate.ts makes it.
+import { z } from 'zod'
+import { identifier, timestamp } from './fields.ts'
+
+const certificateStatuses = [
+  ...['checking', 'ordering', 'installing', 'waiting'],
+  ...['valid', 'expired', 'released', 'failed'],
+] as const
+
+const text = z.string().nullable()
+
+export const Certificate = z
+  .object({
+    id: z.string(),
+    service_id: text.meta({ description: "null for the dashboard's host." }),
+    host: z.string(),
+    status: z.enum(certificateStatuses).meta({
+      description: 'While a renewal fails it stays `valid`, with an `error`, until it is `expired`.',
+    }),
+    phase: z.enum(['checking', 'ordering', 'installing']).nullable().meta({
+      description: 'What is done just now, also while a former certificate is valid.',
+    }),
+    error: text.meta({ description: 'Why the last attempt failed.' }),
+    hint: text.meta({ description: 'What would help.' }),
+    not_before: timestamp.nullable(),
+    not_after: timestamp.nullable(),
+    next_attempt_at: timestamp.nullable(),
+    renews_at: timestamp.nullable().meta({ description: 'At two thirds of its life.' }),
+    attempts: z.int().meta({ description: 'Since the last certificate.' }),
+    created_at: timestamp,
+  })
+  .meta({ id: 'Certificate' })
+export type Certificate = z.output<typeof Certificate>
+
+export const CertificateParams = z.object({ id: identifier.meta({ description: 'Id of a certificate.' }) })
+export type CertificateParams = z.output<typeof CertificateParams>

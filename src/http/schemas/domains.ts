@@ -1,0 +1,33 @@
+// The hosts of a service, one by one, with what HTTPS each has (decisions "Service").
+// Mind: how a domain must look is said by src/hosts.ts: it brings it into its normal form first.
+import { z } from 'zod'
+import { identifier, timestamp } from './fields.ts'
+
+/** As people write it: umlauts, capitals and a dot at its end are taken. */
+export const Domain = z.string().min(1).max(1024)
+
+export const AddDomain = z
+  .strictObject({ domain: Domain.meta({ description: 'A host alone, such as shop.example.com.' }) })
+  .meta({ id: 'AddDomain' })
+export type AddDomain = z.output<typeof AddDomain>
+
+export const DomainParams = z.object({
+  id: identifier.meta({ description: 'Id or name of a service.' }),
+  domain: Domain.meta({ description: 'One of its custom domains.' }),
+})
+export type DomainParams = z.output<typeof DomainParams>
+
+export const ServiceDomain = z
+  .object({
+    domain: z.string(),
+    service_id: z.string(),
+    kind: z.enum(['default', 'custom']).meta({ description: 'The default one follows from the name.' }),
+    url: z.string().nullable().meta({ description: 'null while the server has no edge.' }),
+    https: z.boolean().meta({ description: 'Whether there is a valid certificate.' }),
+    certificate: z
+      .object({ status: z.string(), error: z.string().nullable(), not_after: timestamp.nullable() })
+      .nullable()
+      .meta({ description: 'null for a host that gets none.' }),
+  })
+  .meta({ id: 'ServiceDomain' })
+export type ServiceDomain = z.output<typeof ServiceDomain>

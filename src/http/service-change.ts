@@ -1,0 +1,33 @@
+// Changing what is set of a service: read, judged and written in one transaction, its answer kept with it.
+import type { ServiceRow } from '../../storage/services.ts'
+import { refuseTakenHosts } from './host-claims.ts'
+import type { Call } from './route.ts'
+import { refuseDeleting, toService } from './service-record.ts'
+
+interface ChangeOptions {
+  /** What belongs to the same transaction. */
+  also?: () => void
+  /** What a repeated request gets; without it the service. */
+  answer?: (row: ServiceRow) => unknown
+}
+
+/** A repeated request finds the answer made here. Throws `conflict` for a host of somebody else. */
+export function changeService(
+  { context, eventId }: Call,
+  id: string,
+  change: (row: ServiceRow) => ServiceRow,
+  { also, answer = (row) => toService(context, row) }: ChangeOptions = {},
+): Promise<ServiceRow> {
+  const event = { id: eventId ?? '', answer: null as unknown }
+  const changeAndAnswer = (row: ServiceRow) => {
+    refuseDeleting(row)
+    const changed = change(row)
+    refuseTakenHosts(context, changed, row)
+    event.answer = answer(changed)
+    return changed
+  }
+  return context.storage.services.update(id, changeAndAnswer, {
+    ...(also ? { also } : {}),
+    ...(eventId ? { event } : {}),
+  })
+}

@@ -1,0 +1,170 @@
+// The options of `berthd`, in the order of its help: what each is for, what holds without it, what it takes.
+// Mind: a parser throws what the value is not; who reads them puts the option's name before it.
+import { isIP, isIPv4 } from 'node:net'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+
+interface Option<T> {
+  help: string
+  fallback: string
+  parse(text: string): T
+}
+
+const text = (pattern: RegExp, what: string) => (value: string) => {
+  if (!pattern.test(value)) throw new Error(`is not ${what}`)
+  return value
+}
+const integer = (least: number, most: number) => (value: string) => {
+  const number = Number(value)
+  if (!/^\d+$/.test(value) || number < least || number > most) {
+    throw new Error(`is not a whole number from ${least} to ${most}`)
+  }
+  return number
+}
+const integerOrZero = (least: number, most: number) => (value: string) => {
+  if (value === '0') return 0
+  try {
+    return integer(least, most)(value)
+  } catch (error) {
+    throw new Error(`${(error as Error).message}, or 0`)
+  }
+}
+const oneOf =
+  <T extends string>(...words: T[]) =>
+  (value: string) => {
+    if (!(words as string[]).includes(value)) throw new Error(`is not one of ${words.join(', ')}`)
+    return value as T
+  }
+const cpus = (value: string) => {
+  const number = Number(value)
+  if (!/^\d+(\.\d+)?$/.test(value) || number < 0.01 || number > 512)
+    throw new Error('is not a number from 0.01 to 512')
+  return number
+}
+const option = <T>(help: string, fallback: string, parse: (value: string) => T): Option<T> => ({
+  help,
+  fallback,
+  parse,
+})
+
+const listenAddress = (value: string) => {
+  const [, host, port] = /^(\[[0-9a-fA-F:.]+\]|[^\s:[\]]+):(\d{1,5})$/.exec(value) ?? []
+  if (!host || Number(port) > 65_535) throw new Error('is not HOST:PORT (an IPv6 address in brackets)')
+  return value.toLowerCase()
+}
+const network = (value: string) => {
+  if (!value.endsWith('/16') || isIPv4(value.slice(0, -3)) === false) throw new Error('is not a /16 network')
+  return value
+}
+
+const addresses = (value: string) => {
+  const list = value.split(',').map((part) => part.trim())
+  const known = list.filter((part) => part !== '')
+  const stranger = known.find((part) => !isAddressOrNetwork(part))
+  if (stranger !== undefined) throw new Error('is not a list of addresses or networks')
+  return known
+}
+
+function isAddressOrNetwork(text: string): boolean {
+  const [address = '', bits, ...rest] = text.split('/')
+  const version = isIP(address)
+  if (version === 0 || rest.length > 0) return false
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128))
+}
+
+const hostName = /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/
+const day = 24 * 60 * 60
+
+/** Every option. */
+export const options = {
+  'data-dir': option(
+    'where everything is kept (mode 0700)',
+    join(homedir(), '.local/share/berth'),
+    text(/^\//, 'an absolute path'),
+  ),
+  listen: option('address and port of the API', '127.0.0.1:7878', listenAddress),
+  docker: option(
+    'the Docker engine',
+    'unix:///var/run/docker.sock',
+    text(/^(unix:\/\/\/\S+|tcp:\/\/[^\s:/]+:\d+)$/, 'unix:///path or tcp://host:port'),
+  ),
+  prefix: option(
+    'names and labels in Docker start with it',
+    'berth',
+    text(/^[a-z][a-z0-9-]{0,30}$/, 'lower-case letters, digits and dashes, beginning with a letter'),
+  ),
+  subnet: option('private network of the instances', '10.201.0.0/16', network),
+  'base-domain': option('services get names below it', 'localhost', text(hostName, 'a domain')),
+  edge: option(
+    'what requests to services come by: container, host (its haproxy) or off',
+    'container',
+    oneOf('container', 'host', 'off'),
+  ),
+  'http-port': option('where the edge takes http', '80', integer(1, 65_535)),
+  'https-port': option('where the edge takes https', '443', integer(1, 65_535)),
+  'edge-image': option(
+    'image with HAProxy for --edge container; else one is made of Debian packages',
+    '',
+    text(/^[\w.:/@-]*$/, 'an image'),
+  ),
+  'acme-email': option(
+    'address of the account that asks for certificates; without it there are none',
+    '',
+    text(/^$|^[^\s@]+@[^\s@]+$/, 'an e-mail address'),
+  ),
+  'acme-directory': option(
+    'where certificates are asked for',
+    'https://acme-v02.api.letsencrypt.org/directory',
+    text(/^https?:\/\/\S+$/, 'a URL'),
+  ),
+  'dashboard-host': option(
+    'another host name the API may be asked by; the edge serves it there on https',
+    '',
+    text(/^[a-z0-9.-]*$/, 'a host name'),
+  ),
+  'trusted-proxy': option(
+    'addresses or networks, with commas, whose X-Forwarded-* are believed',
+    '',
+    addresses,
+  ),
+  builder: option('what builds images: buildkit or classic', 'buildkit', oneOf('buildkit', 'classic')),
+  'build-concurrency': option('builds at a time', '2', integer(1, 64)),
+  'build-memory-limit': option(
+    'MiB of a step of a build, 0 for no limit; with --builder classic',
+    '0',
+    integerOrZero(16, 1024 * 1024),
+  ),
+  'default-memory-limit': option(
+    'MiB of an instance whose service sets none',
+    '512',
+    integer(16, 1024 * 1024),
+  ),
+  'default-cpu-limit': option('CPUs of an instance whose service sets none', '1', cpus),
+  'pids-limit': option('processes of an instance', '1024', integer(16, 1_000_000)),
+  'keep-images': option('images kept per service', '5', integer(1, 1000)),
+  'static-image': option(
+    'image that serves /site of a static site on $PORT; else one is made of Debian packages',
+    '',
+    text(/^[\w.:/@-]*$/, 'an image'),
+  ),
+  'min-free-disk': option(
+    'MiB that must be free for a deploy to begin',
+    '1024',
+    integer(0, 1024 * 1024 * 1024),
+  ),
+  'runtime-log-size': option(
+    'MiB kept of what a service writes, and as much of its requests',
+    '64',
+    integer(1, 1024 * 1024),
+  ),
+  'runtime-log-days': option('days that both are kept at most', '14', integer(1, 3650)),
+  'fetch-timeout': option('seconds a fetch may take', '600', integer(1, day)),
+  'build-timeout': option('seconds a build may take, from when it has its slot', '3600', integer(1, day)),
+  'settle-time': option(
+    'seconds a new version must run and stay healthy before it replaces one that serves',
+    '5',
+    integer(0, 600),
+  ),
+  'start-timeout': option('seconds the start of instances may take', '120', integer(1, day)),
+  'log-level': option('debug, info, warn or error', 'info', oneOf('debug', 'info', 'warn', 'error')),
+} as const

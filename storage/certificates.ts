@@ -1,0 +1,166 @@
+// Certificates with their keys, one file per host as the proxy reads it, and what the CA knows us by.
+// Mind: all of it is secret, mode 0600 in a folder of mode 0700. What is there is kept in memory: only this
+// process writes here.
+import { createHash, X509Certificate } from 'node:crypto'
+import * as fs from 'node:fs'
+import { join } from 'node:path'
+import { StorageError } from './errors.ts'
+import { createPrivateFile } from './private-file.ts'
+
+export interface StoredCertificate {
+  host: string
+  path: string
+  /** SHA-256 of the file, in hex: another one means another certificate. */
+  fingerprint: string
+  /** RFC 3339. */
+  notBefore: string
+  notAfter: string
+}
+
+/** Who asks which CA. */
+export interface CertificateAccount {
+  directoryUrl: string
+  email: string
+}
+
+/** A certificate that was asked for and has not been fetched yet. */
+export interface StoredOrder extends CertificateAccount {
+  url: string
+  keyPem: string
+  at: string
+}
+
+interface Known {
+  stored: StoredCertificate
+  pem: string
+}
+
+const hostPattern = /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/
+/** With its ending a file's name has at most 255 bytes. */
+const longestName = 200
+
+/** `<directory>/<host>.pem`, `<host>.order.json` and `account-<which>.key.json`. */
+export function openCertificates(directory: string) {
+  const files = openPems(directory)
+  const orderPath = (host: string) => join(directory, `${nameOf(host)}.order.json`)
+  const keyPath = (account: CertificateAccount) => join(directory, `account-${digestOf(account)}.key.json`)
+  const keep = (path: string, value: object) => write(directory, path, `${JSON.stringify(value)}\n`)
+  return {
+    ...files,
+
+    /** The certificate, and what was asked for. It is no mistake when there is none. */
+    remove(host: string): void {
+      files.remove(host)
+      fs.rmSync(orderPath(host), { force: true })
+    },
+
+    order: (host: string) => readJson<StoredOrder>(orderPath(host)),
+    keepOrder: (host: string, order: StoredOrder) => keep(orderPath(host), order),
+    dropOrder: (host: string) => fs.rmSync(orderPath(host), { force: true }),
+
+    /** The private key, as JSON; null before there is one. */
+    accountKey: (account: CertificateAccount) => readJson<object>(keyPath(account)),
+    keepAccountKey: (account: CertificateAccount, key: object) => keep(keyPath(account), key),
+  }
+}
+
+/** The certificates themselves, read once. */
+function openPems(directory: string) {
+  let known: Map<string, Known> | null = null
+  const pathOf = (host: string) => join(directory, `${nameOf(host)}.pem`)
+  const all = () => {
+    known ??= readAll(directory)
+    return known
+  }
+  const isValidAt = (nowMs: number, { stored }: Known) => Date.parse(stored.notAfter) > nowMs
+  return {
+    /** By host. A file that holds no certificate is none. */
+    list: (): StoredCertificate[] =>
+      [...all().values()].map(({ stored }) => stored).sort((a, b) => (a.host < b.host ? -1 : 1)),
+
+    find: (host: string): StoredCertificate | null => all().get(host)?.stored ?? null,
+
+    /** Whether visitors of the host can be served with one. From memory. */
+    isValid(host: string, nowMs = Date.now()): boolean {
+      const known = all().get(host)
+      return known !== undefined && isValidAt(nowMs, known)
+    },
+
+    /** What may be served now, by host: an expired one helps nobody. */
+    pems(nowMs = Date.now()): ReadonlyMap<string, string> {
+      const valid = [...all()].filter(([, known]) => isValidAt(nowMs, known))
+      return new Map(valid.map(([host, { pem }]) => [host, pem]))
+    },
+
+    /** Key, certificate and chain, without a blank line. Throws `invalid_host` and `invalid_certificate`. */
+    put(host: string, pem: string): StoredCertificate {
+      const path = pathOf(host)
+      const stored = describe(host, path, pem)
+      if (!stored) throw new StorageError('invalid_certificate', `what came for ${host} is no certificate`)
+      write(directory, path, pem)
+      all().set(host, { stored, pem })
+      return stored
+    },
+
+    remove(host: string): void {
+      fs.rmSync(pathOf(host), { force: true })
+      all().delete(host)
+    },
+  }
+}
+
+function write(directory: string, path: string, text: string): void {
+  fs.mkdirSync(directory, { recursive: true, mode: 0o700 })
+  createPrivateFile(path, text)
+}
+
+export type Certificates = ReturnType<typeof openCertificates>
+
+function nameOf(host: string): string {
+  if (!hostPattern.test(host)) throw new StorageError('invalid_host', `'${host.slice(0, 80)}' is no host`)
+  return host.length <= longestName ? host : createHash('sha256').update(host).digest('hex')
+}
+
+function digestOf({ directoryUrl, email }: CertificateAccount): string {
+  return createHash('sha256').update(`${directoryUrl}\n${email}`).digest('hex').slice(0, 16)
+}
+
+function readAll(directory: string): Map<string, Known> {
+  const names = fs.existsSync(directory) ? fs.readdirSync(directory) : []
+  const files = names.filter((name) => name.endsWith('.pem')).map((name) => join(directory, name))
+  const found = files.map((path) => {
+    const pem = fs.readFileSync(path, 'utf8')
+    return { stored: describe(null, path, pem), pem }
+  })
+  const sound = found.filter((one): one is Known => one.stored !== null)
+  return new Map(sound.map((one) => [one.stored.host, one]))
+}
+
+/** Without a host it is the first one that the certificate names. */
+function describe(host: string | null, path: string, pem: string): StoredCertificate | null {
+  try {
+    const leaf = new X509Certificate(pem.slice(pem.indexOf('-----BEGIN CERTIFICATE-----')))
+    const named = host ?? /^DNS:([^,\s]+)/.exec(leaf.subjectAltName ?? '')?.[1]
+    if (!named) return null
+    return {
+      host: named,
+      path,
+      fingerprint: createHash('sha256').update(pem).digest('hex'),
+      notBefore: new Date(leaf.validFrom).toISOString(),
+      notAfter: new Date(leaf.validTo).toISOString(),
+    }
+  } catch {
+    return null
+  }
+}
+
+/** A file that was cut off is as good as none. */
+function readJson<T>(path: string): T | null {
+  try {
+    return JSON.parse(fs.readFileSync(path, 'utf8')) as T
+  } catch (error) {
+    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'
+    if (isMissing || error instanceof SyntaxError) return null
+    throw error
+  }
+}

@@ -1,0 +1,119 @@
+// Where the edge sends the requests of a service: its pool, and in it a slot for each instance that serves,
+// or did. Kept on disk, so that after any crash the edge serves what it served.
+// Mind: a slot is given back only when nothing of it can be open any more.
+import type { Store, Table } from './store.ts'
+
+/** verifying: reached by a verification alone; ready: gets requests; out: finishes what is open. */
+export type UpstreamState = 'verifying' | 'ready' | 'out'
+
+export interface UpstreamRow {
+  slot: number
+  deploy_id: string
+  index: number
+  address: string
+  port: number
+  state: UpstreamState
+  /** The run of the instance (when it was started) that was found fit to serve. */
+  run: string | null
+}
+
+export class Upstreams {
+  readonly #store: Store
+  /** Service -> number of its pool, from 1. */
+  readonly #pools: Table<number>
+  /** Number -> service. */
+  readonly #holders: Table<string>
+  /** `[service, slot]`, from 1. */
+  readonly #rows: Table<UpstreamRow>
+
+  constructor(store: Store) {
+    this.#store = store
+    this.#pools = store.table('pools')
+    this.#holders = store.table('pool_holders')
+    this.#rows = store.table('upstreams')
+  }
+
+  poolOf(serviceId: string): number | null {
+    return this.#pools.peek(serviceId)
+  }
+
+  /** The pool of that service: the lowest free one when it has none yet. */
+  takePool(serviceId: string): Promise<number> {
+    return this.#store.commit(() => {
+      const known = this.#pools.peek(serviceId)
+      if (known !== null) return known
+      const number = this.#lowestFree()
+      this.#pools.put(serviceId, number)
+      this.#holders.put(number, serviceId)
+      return number
+    })
+  }
+
+  /** All that a service has here. */
+  async release(serviceId: string): Promise<void> {
+    if (this.poolOf(serviceId) === null && this.list(serviceId).length === 0) return
+    await this.#store.commit(() => {
+      const number = this.#pools.peek(serviceId)
+      this.#pools.remove(serviceId)
+      if (number !== null) this.#holders.remove(number)
+      for (const { slot } of this.list(serviceId)) this.#rows.remove([serviceId, slot])
+    })
+  }
+
+  /** By slot. */
+  list(serviceId: string): UpstreamRow[] {
+    const range = { start: [serviceId, 0], end: [serviceId, Number.MAX_SAFE_INTEGER] }
+    return [...this.#rows.sound(range)].map(({ value }) => value)
+  }
+
+  /** Puts an instance in the slot it has, or in the lowest free one. */
+  put(serviceId: string, wanted: Omit<UpstreamRow, 'slot'>): Promise<UpstreamRow> {
+    return this.#store.commit(() => {
+      const rows = this.list(serviceId)
+      const same = rows.find((row) => row.deploy_id === wanted.deploy_id && row.index === wanted.index)
+      const row = { ...wanted, slot: same?.slot ?? firstGap(rows.map(({ slot }) => slot)) }
+      this.#rows.put([serviceId, row.slot], row)
+      return row
+    })
+  }
+
+  /** Answers whether anything changed. */
+  async setState(
+    serviceId: string,
+    isMeant: (row: UpstreamRow) => boolean,
+    state: UpstreamState,
+  ): Promise<boolean> {
+    const differs = (row: UpstreamRow) => isMeant(row) && row.state !== state
+    if (!this.list(serviceId).some(differs)) return false
+    await this.#store.commit(() => {
+      for (const row of this.list(serviceId).filter(differs)) {
+        this.#rows.put([serviceId, row.slot], { ...row, state })
+      }
+    })
+    return true
+  }
+
+  /** Gives slots back. Answers whether there were any. */
+  async remove(serviceId: string, isMeant: (row: UpstreamRow) => boolean): Promise<boolean> {
+    if (!this.list(serviceId).some(isMeant)) return false
+    await this.#store.commit(() => {
+      for (const { slot } of this.list(serviceId).filter(isMeant)) this.#rows.remove([serviceId, slot])
+    })
+    return true
+  }
+
+  /** Services that have a pool, with its number. */
+  *pools(): Iterable<[serviceId: string, number: number]> {
+    for (const { key, value } of this.#pools.sound()) yield [key as string, value]
+  }
+
+  #lowestFree(): number {
+    return firstGap([...this.#holders.keys()] as number[])
+  }
+}
+
+/** The least number from 1 that is not in a sorted list. */
+function firstGap(taken: readonly number[]): number {
+  const gap = taken.findIndex((number, at) => number !== at + 1)
+  return gap < 0 ? taken.length + 1 : gap + 1
+}

@@ -1,0 +1,77 @@
+// HTTPS of a whole daemon: a domain that is added gets its certificate from a real CA through the edge, over
+// restarts, and berthd needs no more than an e-mail for it.
+import { deepEqual, equal, match } from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { hasCommand, run } from '../../src/base-images/command.ts'
+import type { Certificate } from '../../src/http/schemas/certificate.ts'
+import { installPackages } from '../support/apt.ts'
+import { besideCa, here, openCa } from '../support/ca.ts'
+import { startDaemon } from '../support/daemon.ts'
+import { endHostEdge } from '../support/edge.ts'
+import { startNameServer } from '../support/name-server.ts'
+import { isInside } from '../support/namespace.ts'
+import { askAt } from '../support/running-edge.ts'
+import { fileScope } from '../support/scope.ts'
+import { until } from '../support/service.ts'
+import { shownCertificate } from '../support/shown-certificate.ts'
+
+if (!isInside && !hasCommand('haproxy')) await installPackages(['haproxy'])
+const host = 'shop.example.com'
+const test = await besideCa(import.meta.url)
+const ca = isInside ? await openCa() : ({} as never)
+if (isInside) await beTheNameServer()
+const ask = askAt(80)
+
+/** The daemon asks the name servers of its system: inside, those are ours. */
+async function beTheNameServer(): Promise<void> {
+  await ca.freePort()
+  const { hosts } = await startNameServer(fileScope(), 53)
+  hosts.set(host, [here])
+  hosts.set('berth.example.com', [here])
+  ca.names.hosts = hosts
+  const file = join(process.env.PREPARED!, 'resolv.conf')
+  writeFileSync(file, 'nameserver 127.0.0.1\n')
+  await run('mount', ['--bind', file, '/etc/resolv.conf'])
+}
+
+test('a domain gets its certificate, and the dashboard its own, and a restart keeps both', async (t) => {
+  const ports = ['--edge=host', '--http-port=80', '--https-port=443']
+  const acme = ['--acme-email=ada@example.com', `--acme-directory=${ca.pebble.directoryUrl}`]
+  const daemon = await startDaemon(t, { args: [...ports, ...acme, '--dashboard-host=berth.example.com'] })
+  t.after(() => endHostEdge(daemon.dataDir))
+  const certificates = async (): Promise<Certificate[]> => daemon.api.get('/certificates')
+  const areValid = async () => {
+    const rows = await certificates()
+    return rows.length === 2 && rows.every(({ status, phase }) => status === 'valid' && phase === null)
+  }
+
+  const { id } = await daemon.api.post('/services', { name: 'shop', deploy: false })
+  await daemon.api.post(`/services/${id}/domains`, { domain: host })
+  await until('two certificates', areValid)
+
+  equal((await shownCertificate(host)).subjectAltName, `DNS:${host}`)
+  const shop = await ask(host, '/cart')
+  match(`${shop.status} ${shop.headers.location}`, /^30\d https:\/\/shop\.example\.com\/cart$/)
+  deepEqual(
+    (await certificates()).map((row) => [row.host, row.service_id]),
+    [
+      ['berth.example.com', null],
+      [host, id],
+    ],
+  )
+  const [domain] = (await daemon.api.get(`/services/${id}/domains`)).filter(
+    (one: { domain: string }) => one.domain === host,
+  )
+  deepEqual([domain.url, domain.https, domain.certificate.status], [`https://${host}`, true, 'valid'])
+  const { serialNumber } = await shownCertificate(host)
+
+  await daemon.kill()
+  equal((await shownCertificate(host)).serialNumber, serialNumber)
+  await daemon.start()
+  await until('the certificates again', areValid)
+  equal((await shownCertificate(host)).serialNumber, serialNumber)
+
+  await daemon.api.call('DELETE', `/services/${id}`)
+  await until('the certificate to go with its service', async () => (await certificates()).length === 1)
+})

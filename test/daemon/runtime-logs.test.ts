@@ -1,0 +1,97 @@
+// Runtime logs over real deploys: they outlive containers, deploys and daemons, and end with their service.
+import assert from 'node:assert/strict'
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Api, Body } from '../support/api.ts'
+import { startDaemon } from '../support/daemon.ts'
+import { dockerfile, finishedDeploy, until } from '../support/service.ts'
+import { createService } from '../support/suite.ts'
+
+/** Says who it is and counts, until it is told to stop, then says its last words. */
+const counting = [
+  'echo "$BERTH_DEPLOY_ID begins"',
+  'trap "echo $BERTH_DEPLOY_ID ends; exit 0" TERM',
+  'i=0; while true; do i=$((i+1)); echo "$BERTH_DEPLOY_ID $i"; sleep 0.02; done',
+].join('; ')
+
+async function storedLines(api: Api, name: string): Promise<Body[]> {
+  const lines: Body[] = []
+  for await (const { event, id, data } of api.events(`/services/${name}/logs?tail=10000`)) {
+    if (event === 'log') lines.push({ number: Number(id), ...JSON.parse(data) })
+  }
+  return lines
+}
+
+function createWorker(t: TestContext, api: Api, command: string) {
+  const settings = { type: 'background_worker', start_command: command }
+  return dockerfile().then((text) => createService(t, api, { Dockerfile: text }, settings))
+}
+
+test('lines of two deploys are whole, once and in order, over a kill and a stop of the daemon', async (t) => {
+  const daemon = await startDaemon(t)
+  const { name, first } = await createWorker(t, daemon.api, counting)
+  await daemon.kill()
+  await sleep(1500)
+  await daemon.start()
+  const next = await daemon.api.post(`/services/${name}/restart`)
+  await finishedDeploy(daemon.api, next.id)
+  await until('the last words', async () => {
+    return (await storedLines(daemon.api, name)).some(({ line }) => line === `${first.id} ends`)
+  })
+  await daemon.stop()
+  await sleep(1500)
+  await daemon.start()
+  const before = (await storedLines(daemon.api, name)).length
+  await until('more lines', async () => (await storedLines(daemon.api, name)).length > before + 100)
+
+  const lines = await storedLines(daemon.api, name)
+
+  assert.deepEqual(
+    lines.map(({ number }) => number),
+    lines.map((_, index) => index + 1),
+  )
+  for (const { id } of [first, next]) {
+    const own = lines.filter(({ line }) => line.startsWith(id))
+    const [begins, ...rest] = own.map(({ line }) => line.slice(id.length + 1))
+    const counted = rest.filter((word) => word !== 'ends')
+    assert.equal(begins, 'begins')
+    assert.deepEqual(
+      counted,
+      counted.map((_, index) => String(index + 1)),
+    )
+    assert.deepEqual(
+      [...new Set(own.map(({ deploy_id, instance }) => `${deploy_id}/${instance}`))],
+      [`${id}/0`],
+    )
+  }
+  assert.ok(lines.some(({ line }) => line === `${first.id} ends`))
+})
+
+test('the last line of an instance that prints and ends is there when all else of it is gone', async (t) => {
+  const daemon = await startDaemon(t)
+  const { name, first } = await createWorker(t, daemon.api, 'echo here I was; printf "and gone"; exit 3')
+  assert.equal(first.status, 'failed')
+
+  const lines = await until('its lines', async () => {
+    const { instances } = await daemon.api.get(`/services/${name}/status`)
+    return instances.length === 0 && storedLines(daemon.api, name)
+  })
+
+  assert.deepEqual(lines.map(({ line }) => line).slice(0, 2), ['here I was', 'and gone'])
+})
+
+test('the logs of a service go with it', async (t) => {
+  const daemon = await startDaemon(t)
+  const { name, id } = await createWorker(t, daemon.api, 'echo words; exec sleep 600')
+  const files = join(daemon.dataDir, 'runtime-logs', id)
+  await until('the line', async () => (await storedLines(daemon.api, name)).length === 1)
+  const before = existsSync(files)
+
+  await daemon.api.call('DELETE', `/services/${name}`)
+  await until('its end', async () => (await daemon.api.call('GET', `/services/${name}`)).status === 404)
+  await daemon.stop()
+
+  assert.deepEqual([before, readdirSync(join(daemon.dataDir, 'runtime-logs'))], [true, []])
+})

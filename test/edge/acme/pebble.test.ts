@@ -1,0 +1,105 @@
+// The ACME client against a real CA (Pebble), in a network of its own where port 80 is the test's.
+import assert from 'node:assert/strict'
+import { X509Certificate } from 'node:crypto'
+import { createAccountKey } from '../../../src/edge/acme/account-key.ts'
+import { issueCertificate, type PendingOrder, type Wanted } from '../../../src/edge/acme/order.ts'
+import { besideCa, elsewhere, here, openCa } from '../../support/ca.ts'
+import { isInside } from '../../support/namespace.ts'
+
+const test = await besideCa(import.meta.url)
+const { names, edge, pebble } = isInside ? await openCa() : ({} as never)
+const key = await createAccountKey()
+const patience = () => AbortSignal.timeout(60_000)
+
+function order(host: string, changes: Partial<Wanted> = {}): Wanted {
+  return {
+    account: { directoryUrl: pebble.directoryUrl, email: 'ada@example.com', key },
+    host,
+    challenges: edge,
+    pending: null,
+    onPending: () => undefined,
+    ...changes,
+  }
+}
+
+const leafOf = (pem: string) => new X509Certificate(pem.slice(pem.indexOf('-----BEGIN CERTIFICATE')))
+
+test('a certificate comes for a host that points here: key, chain and no blank line', async () => {
+  names.hosts.set('shop.example.com', [here])
+
+  const { pem, notBefore, notAfter } = await issueCertificate(order('shop.example.com'), patience())
+
+  const blocks = [...pem.matchAll(/-----BEGIN ([A-Z ]+)-----/g)].map(([, label]) => label)
+  assert.deepEqual(blocks, ['PRIVATE KEY', 'CERTIFICATE', 'CERTIFICATE'])
+  assert.doesNotMatch(pem, /\n\s*\n/)
+  const leaf = leafOf(pem)
+  assert.deepEqual([leaf.subjectAltName, leaf.publicKey.asymmetricKeyType], ['DNS:shop.example.com', 'ec'])
+  assert.deepEqual(
+    [notBefore, notAfter],
+    [leaf.validFrom, leaf.validTo].map((instant) => new Date(instant).toISOString()),
+  )
+  assert.equal(edge.answers.size, 0)
+})
+
+test('a CA that refuses half of the nonces gets the same requests again', async () => {
+  names.hosts.set('nonces.example.com', [here])
+  await pebble.restart({ PEBBLE_WFE_NONCEREJECT: '50' })
+  try {
+    const { pem } = await issueCertificate(order('nonces.example.com'), patience())
+    assert.equal(leafOf(pem).subjectAltName, 'DNS:nonces.example.com')
+  } finally {
+    await pebble.restart()
+  }
+})
+
+test('an order that was under way is fetched, not made again', async () => {
+  names.hosts.set('pending.example.com', [here])
+  let pending: PendingOrder | null = null
+  const onPending = (order: PendingOrder) => {
+    pending = order
+  }
+  const first = await issueCertificate(order('pending.example.com', { onPending }), patience())
+  const shown = edge.shown.length
+
+  const again = await issueCertificate(order('pending.example.com', { pending }), patience())
+
+  assert.equal(again.pem, first.pem)
+  assert.equal(edge.shown.length, shown)
+})
+
+test('an order that came to nothing, or that the CA does not know, is made again', async () => {
+  names.hosts.set('again.example.com', [here])
+  const orders: PendingOrder[] = []
+  const cut = new AbortController()
+  const onPending = (order: PendingOrder) => {
+    orders.push(order)
+    cut.abort(new Error('cut off before the CA heard of the key'))
+  }
+  await assert.rejects(issueCertificate(order('again.example.com', { onPending }), cut.signal), /cut off/)
+  const stranger = { url: pebble.directoryUrl.replace('/dir', '/my-order/nobody'), keyPem: '' }
+
+  for (const pending of [orders[0]!, stranger]) {
+    const { pem } = await issueCertificate(order('again.example.com', { pending }), patience())
+    assert.equal(leafOf(pem).subjectAltName, 'DNS:again.example.com')
+  }
+})
+
+test('a host that leads elsewhere is refused with the CA’s words, and the answer is taken away', async () => {
+  names.hosts.set('elsewhere.example.com', [elsewhere])
+
+  await assert.rejects(issueCertificate(order('elsewhere.example.com'), patience()), (error: never) => {
+    const { code, problem, message } = error as { code: string; problem: string; message: string }
+    assert.deepEqual([code, problem], ['acme_challenge_failed', 'unauthorized'])
+    assert.match(message, /^the CA could not check elsewhere\.example\.com: .*404/)
+    return true
+  })
+  assert.equal(edge.answers.size, 0)
+})
+
+test('a host without an address fails its challenge, and the hint says where to look', async () => {
+  await assert.rejects(issueCertificate(order('nowhere.example.com'), patience()), {
+    code: 'acme_challenge_failed',
+    problem: 'connection',
+    hint: 'port 80 of this server must be reachable from the internet',
+  })
+})

@@ -1,0 +1,216 @@
+// What the ACME client makes of a CA that refuses, stumbles or is none: one failure with a code and words.
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { createAccountKey } from '../../../src/edge/acme/account-key.ts'
+import type { AcmeFailure } from '../../../src/edge/acme/failure.ts'
+import { issueCertificate } from '../../../src/edge/acme/order.ts'
+import type { Answered, Asked } from '../../support/answering-server.ts'
+import { acmeProblem, startOddCa } from '../../support/odd-ca.ts'
+
+const key = await createAccountKey()
+
+/** What becomes of an order there. */
+async function failureAt(directoryUrl: string, signal = AbortSignal.timeout(60_000)): Promise<AcmeFailure> {
+  const nothing = async () => undefined
+  const wanted = {
+    account: { directoryUrl, email: 'ada@example.com', key },
+    host: 'shop.example.com',
+    challenges: { put: nothing, drop: nothing },
+    pending: null,
+    onPending: () => undefined,
+  }
+  return issueCertificate(wanted, signal).then(
+    () => assert.fail('a certificate came'),
+    (error: unknown) => error as AcmeFailure,
+  )
+}
+
+const at = (path: string, answer: Answered) => (asked: Asked) => (asked.path === path ? answer : null)
+
+const facts = ({ code, message, problem, hint }: AcmeFailure, host: string) => ({
+  code,
+  message: message.replaceAll(host, 'CA'),
+  problem,
+  hint,
+})
+
+const hint = 'is --acme-directory the address of an ACME directory?'
+const cases: Record<string, { answer: Answered; path: string; expected: object }> = {
+  'refuses the host': {
+    path: '/order',
+    answer: acmeProblem(400, 'rejectedIdentifier', 'policy forbids\n  this name'),
+    expected: {
+      code: 'acme_rejected',
+      message: 'CA refuses: policy forbids this name',
+      problem: 'rejectedIdentifier',
+      hint: undefined,
+    },
+  },
+  'refuses the account': {
+    path: '/account',
+    answer: acmeProblem(400, 'invalidContact', 'no such domain'),
+    expected: {
+      code: 'acme_rejected',
+      message: 'CA refuses: no such domain',
+      problem: 'invalidContact',
+      hint: undefined,
+    },
+  },
+  'has trouble of its own': {
+    path: '/order',
+    answer: acmeProblem(503, 'serverInternal', 'maintenance'),
+    expected: {
+      code: 'acme_unreachable',
+      message: 'CA has trouble of its own: maintenance',
+      problem: 'serverInternal',
+      hint: undefined,
+    },
+  },
+  'gives no reason': {
+    path: '/order',
+    answer: { status: 502, body: '<html>Bad Gateway</html>' },
+    expected: {
+      code: 'acme_unreachable',
+      message: 'CA has trouble of its own: it answered with status 502',
+      problem: null,
+      hint: undefined,
+    },
+  },
+  'is no ACME directory': {
+    path: '/dir',
+    answer: { body: { hello: 'world' } },
+    expected: {
+      code: 'acme_unreachable',
+      message: 'http://CA/dir is no ACME directory',
+      problem: null,
+      hint,
+    },
+  },
+  'is a page': {
+    path: '/dir',
+    answer: { body: '<html>Welcome</html>' },
+    expected: {
+      code: 'acme_unreachable',
+      message: 'http://CA/dir answers with something that is no ACME',
+      problem: null,
+      hint,
+    },
+  },
+  'sends us elsewhere': {
+    path: '/dir',
+    answer: { status: 302, headers: { location: 'http://169.254.169.254/' } },
+    expected: { code: 'acme_unreachable', message: 'http://CA/dir answers with 302', problem: null, hint },
+  },
+  'sends more than anybody could want': {
+    path: '/dir',
+    answer: { body: 'x'.repeat(300 * 1024) },
+    expected: {
+      code: 'acme_unreachable',
+      message: 'CA cannot be reached: its answer is larger than 256 KiB',
+      problem: null,
+      hint: undefined,
+    },
+  },
+  'names an address that is not https': {
+    path: '/dir',
+    answer: {
+      body: {
+        newNonce: 'http://192.0.2.1/nonce',
+        newAccount: 'http://192.0.2.1/account',
+        newOrder: 'http://192.0.2.1/order',
+      },
+    },
+    expected: {
+      code: 'acme_unreachable',
+      message: 'the address of a CA is not https: http://192.0.2.1/nonce',
+      problem: null,
+      hint: undefined,
+    },
+  },
+  'answers with half an order': {
+    path: '/order',
+    answer: { status: 201, body: { status: 'pending' }, headers: { location: '/order/1' } },
+    expected: {
+      code: 'acme_unreachable',
+      message: 'http://CA/order answers with no order',
+      problem: null,
+      hint: undefined,
+    },
+  },
+}
+
+for (const [name, { path, answer, expected }] of Object.entries(cases)) {
+  test(`a CA that ${name} is told in one line`, async (t) => {
+    const ca = await startOddCa(t, at(path, answer))
+    const failure = await failureAt(ca.directoryUrl)
+    assert.deepEqual(facts(failure, ca.url.replace('http://', '')), expected)
+  })
+}
+
+/** Until when the CA wants no question, in seconds from now. */
+async function pauseAfter(
+  t: TestContext,
+  answer: Answered,
+): Promise<{ code: string; seconds: number | null }> {
+  const ca = await startOddCa(t, at('/order', answer))
+  const { code, retryAt } = await failureAt(ca.directoryUrl)
+  const inTens = (ms: number) => Math.round(ms / 10_000) * 10
+  return { code, seconds: retryAt === null ? null : inTens(Date.parse(retryAt) - Date.now()) }
+}
+
+test('a rate limit is known by its status or its type, with the instant that the CA names', async (t) => {
+  const limited = (status: number, headers: Record<string, string>) =>
+    pauseAfter(t, acmeProblem(status, 'rateLimited', 'too many', headers))
+  const code = 'acme_rate_limited'
+
+  assert.deepEqual(await limited(429, { 'retry-after': '7200' }), { code, seconds: 7200 })
+  const date = new Date(Date.now() + 3600_000).toUTCString()
+  assert.deepEqual(await limited(403, { 'retry-after': date }), { code, seconds: 3600 })
+  assert.deepEqual(await limited(429, {}), { code, seconds: null })
+  assert.deepEqual(await limited(429, { 'retry-after': 'soon' }), { code, seconds: null })
+  assert.deepEqual(await limited(429, { 'retry-after': '999999999' }), { code, seconds: 7 * 24 * 3600 })
+  const plain = await pauseAfter(t, { status: 429, body: 'slow down' })
+  assert.deepEqual(plain, { code, seconds: null })
+})
+
+test('a CA that never likes a nonce is asked a bounded number of times, each with another one', async (t) => {
+  const ca = await startOddCa(t, at('/account', acmeProblem(400, 'badNonce', 'not this one')))
+
+  const { code, problem } = await failureAt(ca.directoryUrl)
+
+  assert.deepEqual([code, problem], ['acme_rejected', 'badNonce'])
+  const nonces = ca.asked
+    .filter(({ path }) => path === '/account')
+    .map(({ body }) => Buffer.from((body as { protected: string }).protected, 'base64url').toString())
+    .map((header) => JSON.parse(header).nonce)
+  assert.deepEqual([nonces.length, new Set(nonces).size], [20, 20])
+})
+
+test('a CA that is not there is unreachable, and so is one whose address is not https', async (t) => {
+  const ca = await startOddCa(t, () => null)
+  await ca.leave()
+
+  const gone = await failureAt(ca.directoryUrl)
+  const open = await failureAt('http://ca.example.com/dir')
+
+  assert.equal(gone.code, 'acme_unreachable')
+  assert.match(gone.message, /^127\.0\.0\.1:\d+ cannot be reached: connect ECONNREFUSED/)
+  assert.equal(open.message, 'the address of a CA is not https: http://ca.example.com/dir')
+})
+
+test('the deadline of the order ends it while the CA lets it wait, with its own reason', async (t) => {
+  const pending = { status: 'processing', authorizations: [], finalize: 'https://ca.example.com/finalize' }
+  const controller = new AbortController()
+  const ca = await startOddCa(t, ({ path }) => {
+    if (path === '/order/1') controller.abort(new Error('too late'))
+    if (path === '/order')
+      return { status: 201, body: { ...pending, status: 'pending' }, headers: { location: '/order/1' } }
+    return path === '/order/1'
+      ? { body: { ...pending, status: 'pending' }, headers: { 'retry-after': '600' } }
+      : null
+  })
+
+  const { message } = await failureAt(ca.directoryUrl, controller.signal)
+
+  assert.equal(message, 'too late')
+})

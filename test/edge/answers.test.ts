@@ -1,0 +1,88 @@
+// What the edge answers itself through a real HAProxy: its pages, and what it refuses or tries again.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { routesTo, upstream } from '../support/edge-routes.ts'
+import { serveUpstream, startEdge } from '../support/running-edge.ts'
+
+const pages: [what: string, host: string, status: number, code: string, title: string][] = [
+  ['an unknown host', 'nobody.test', 404, 'unknown_host', 'No such site'],
+  ['a service without an instance that is ready', 'empty.test', 503, 'no_instance_ready', 'Not ready'],
+  ['a suspended service', 'asleep.test', 503, 'suspended', 'Suspended'],
+  ['an instance that hangs up', 'broken.test', 502, 'bad_gateway', 'No answer'],
+  ['an instance that is too slow', 'slow.test', 504, 'gateway_timeout', 'Too slow'],
+]
+test('each thing that can go wrong has its page, and its problem for who asks for JSON', async (t) => {
+  const edge = await startEdge(t)
+  const broken = await serveUpstream(t, ({ socket }) => void socket.destroy())
+  const slow = await serveUpstream(t, () => undefined)
+  const routes = routesTo({
+    'empty.test': [],
+    'broken.test': [upstream(broken)],
+    'slow.test': [upstream(slow)],
+  })
+  routes.maps.hosts.set('asleep.test', 'suspended')
+  routes.maps.timeouts.set('slow.test', '200')
+  await edge.driver.apply(routes)
+  for (const [what, host, status, code, title] of pages) {
+    const page = await edge.ask(host, '/', { method: 'POST', headers: { accept: 'text/html' } })
+    const problem = await edge.ask(host, '/', { method: 'POST', headers: { accept: 'application/json' } })
+    assert.deepEqual([page.status, problem.status], [status, status], what)
+    assert.match(page.body, new RegExp(`<h1>${title}</h1>`), what)
+    assert.match(page.body, new RegExp(String(page.headers['x-request-id'])), what)
+    assert.deepEqual(
+      [page.headers['content-type'], page.headers['cache-control']],
+      ['text/html; charset=utf-8', 'no-store'],
+    )
+    const told = JSON.parse(problem.body)
+    assert.deepEqual(
+      [told.status, told.code, told.request_id],
+      [status, code, problem.headers['x-request-id']],
+      what,
+    )
+    assert.equal(problem.headers['content-type'], 'application/problem+json', what)
+    assert.equal(
+      page.headers['retry-after'] !== undefined,
+      status === 503 || status === 502 || status === 504,
+      what,
+    )
+    assert.equal(page.headers['x-berth-answer'], undefined)
+  }
+})
+
+test('the pages of an application with the same status are its own', async (t) => {
+  const edge = await startEdge(t)
+  const port = await serveUpstream(t, (_, answer) =>
+    answer.writeHead(503, { 'content-type': 'text/plain' }).end('mine'),
+  )
+  await edge.driver.apply(routesTo({ 'a.test': [upstream(port)] }))
+  const answer = await edge.ask('a.test', '/', { headers: { accept: 'application/json' } })
+  assert.deepEqual([answer.status, answer.body, answer.headers['content-type']], [503, 'mine', 'text/plain'])
+})
+
+test('a POST is never sent twice, a GET is tried again where nothing was answered', async (t) => {
+  const edge = await startEdge(t)
+  const asked: string[] = []
+  const port = await serveUpstream(t, ({ method, socket }) => {
+    asked.push(method!)
+    socket.destroy()
+  })
+  await edge.driver.apply(routesTo({ 'a.test': [upstream(port)] }))
+  assert.equal((await edge.ask('a.test', '/', { method: 'POST', body: 'order' })).status, 502)
+  assert.deepEqual(asked, ['POST'])
+  assert.equal((await edge.ask('a.test')).status, 502)
+  assert.ok(asked.length > 2)
+})
+
+test('a body beyond the limit of the service is refused by its length, another one passes', async (t) => {
+  const edge = await startEdge(t)
+  const port = await serveUpstream(t, (_, answer) => answer.end('fine'))
+  const routes = routesTo({ 'a.test': [upstream(port)] })
+  routes.maps['body-limits'].set('a.test', '10')
+  await edge.driver.apply(routes)
+  const send = (body: string) =>
+    edge.ask('a.test', '/', { method: 'POST', body, headers: { 'content-length': String(body.length) } })
+  assert.equal((await send('0123456789')).status, 200)
+  const refused = await send('0123456789A')
+  assert.equal(refused.status, 413)
+  assert.match(refused.body, /Too large/)
+})

@@ -1,0 +1,166 @@
+// A real HAProxy under the driver: what it is told it serves, at once, and without a new process.
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { test } from 'node:test'
+import { Driver } from '../../src/edge/driver.ts'
+import { fingerprintOfPem, readFound } from '../../src/edge/found.ts'
+import { openRuntime } from '../../src/edge/runtime.ts'
+import { routesTo, upstream } from '../support/edge-routes.ts'
+import { noRoutes, serveUpstream, startEdge } from '../support/running-edge.ts'
+import { until } from '../support/service.ts'
+import { issueTestCertificate } from '../support/test-certificate.ts'
+
+const says = (words: string) => (_: unknown, answer: { end(text: string): void }) => answer.end(words)
+
+test('a new service, another one, and their end need no other process', async (t) => {
+  const edge = await startEdge(t)
+  const before = await edge.driver.identify()
+  const [a, b] = [await serveUpstream(t, says('a')), await serveUpstream(t, says('b'))]
+
+  await edge.driver.apply(routesTo({ 'a.test': [upstream(a)] }))
+  assert.equal((await edge.ask('a.test')).body, 'a')
+  await edge.driver.apply(routesTo({ 'a.test': [upstream(a)], 'b.test': [upstream(b)] }))
+  assert.deepEqual([(await edge.ask('a.test')).body, (await edge.ask('b.test')).body], ['a', 'b'])
+  await edge.driver.apply(noRoutes)
+  assert.equal((await edge.ask('a.test')).status, 404)
+
+  assert.equal(await edge.driver.identify(), before)
+})
+
+test('what is verified is reached by name alone, what leaves by nobody', async (t) => {
+  const edge = await startEdge(t)
+  const [old, young] = [await serveUpstream(t, says('old')), await serveUpstream(t, says('young'))]
+  const answers = async () =>
+    new Set(await Promise.all(Array.from({ length: 12 }, async () => (await edge.ask('a.test')).body)))
+
+  await edge.driver.apply(routesTo({ 'a.test': [upstream(old), upstream(young, 'verifying')] }))
+  assert.deepEqual(await answers(), new Set(['old']))
+  await edge.driver.apply(routesTo({ 'a.test': [upstream(old), upstream(young)] }))
+  assert.deepEqual(await answers(), new Set(['old', 'young']))
+  await edge.driver.apply(routesTo({ 'a.test': [upstream(old, 'leaving'), upstream(young)] }))
+  assert.deepEqual(await answers(), new Set(['young']))
+})
+
+test('a slot is given to another instance, and slots are added where four are too few', async (t) => {
+  const edge = await startEdge(t)
+  const ports = await Promise.all(['1', '2', '3', '4', '5', '6'].map((name) => serveUpstream(t, says(name))))
+  await edge.driver.apply(routesTo({ 'a.test': [upstream(ports[0]!)] }))
+  await edge.driver.apply(routesTo({ 'a.test': [upstream(ports[5]!)] }))
+  assert.equal((await edge.ask('a.test')).body, '6')
+
+  await edge.driver.apply(routesTo({ 'a.test': ports.map((port) => upstream(port)) }))
+
+  const answers = await Promise.all(Array.from({ length: 60 }, async () => (await edge.ask('a.test')).body))
+  assert.deepEqual([...new Set(answers)].sort(), ['1', '2', '3', '4', '5', '6'])
+})
+
+test('an open request outlives the leave of its upstream, is counted, and cut with its slot', async (t) => {
+  const edge = await startEdge(t)
+  let isAsked = false
+  const port = await serveUpstream(t, (_, answer) => {
+    isAsked = true
+    answer.write('begun')
+  })
+  await edge.driver.apply(routesTo({ 'a.test': [upstream(port)] }))
+  const socket = connect(edge.frame.httpPort)
+  t.after(() => socket.destroy())
+  socket.write('GET / HTTP/1.1\r\nhost: a.test\r\n\r\n')
+  let received = ''
+  socket.on('data', (chunk) => (received += String(chunk)))
+  const closed = new Promise((resolve) => socket.once('close', resolve))
+  await until('the request to arrive', async () => isAsked && received.includes('begun'))
+
+  await edge.driver.apply(routesTo({ 'a.test': [upstream(port, 'leaving')] }))
+  assert.equal((await edge.driver.countOpen('p1')).get('s1'), 1)
+  assert.equal((await edge.ask('a.test')).status, 503)
+  await edge.driver.apply(noRoutes)
+  await closed
+  await until('nothing to be open', async () => (await edge.driver.countOpen('p1')).get('s1') === 0)
+})
+
+test('a restart of HAProxy alone serves what was served, from its files', async (t) => {
+  const edge = await startEdge(t)
+  const port = await serveUpstream(t, says('here'))
+  const routes = routesTo({ 'a.test': [null, upstream(port), null, null, null, upstream(port)] })
+  await edge.driver.apply(routes)
+
+  await edge.process.stop()
+  await edge.process.ensure(new AbortController().signal)
+
+  assert.equal((await edge.ask('a.test')).body, 'here')
+})
+
+test('a driver that knows nothing brings a running HAProxy to its routes, whatever it had', async (t) => {
+  const edge = await startEdge(t)
+  const [a, b] = [await serveUpstream(t, says('a')), await serveUpstream(t, says('b'))]
+  await edge.driver.apply(
+    routesTo({ 'a.test': [upstream(a)], 'b.test': [upstream(b)], 'c.test': [upstream(b)] }),
+  )
+
+  const fresh = new Driver(edge.place, edge.frame)
+  await fresh.apply(routesTo({ 'a.test': [upstream(b)], 'b.test': [upstream(a, 'leaving')] }))
+
+  assert.equal((await edge.ask('a.test')).body, 'b')
+  assert.deepEqual([(await edge.ask('b.test')).status, (await edge.ask('c.test')).status], [503, 404])
+})
+
+test('commands from elsewhere are noticed when the driver looks anew', async (t) => {
+  const edge = await startEdge(t)
+  const port = await serveUpstream(t, says('here'))
+  const routes = routesTo({ 'a.test': [upstream(port)] })
+  await edge.driver.apply(routes)
+  await openRuntime(edge.place.adminSocket).change('set server p1/s1 state maint')
+  assert.equal((await edge.ask('a.test')).status, 503)
+
+  edge.driver.doubt()
+  await edge.driver.apply(routes)
+
+  assert.equal((await edge.ask('a.test')).body, 'here')
+})
+
+test('more services than pools reload HAProxy once; what is open goes on and is counted', async (t) => {
+  const edge = await startEdge(t)
+  let finish: () => void = () => assert.fail('nobody asked')
+  const slow = await serveUpstream(t, (_, answer) => {
+    finish = () => answer.end('late')
+  })
+  await edge.driver.apply(routesTo({ 'a.test': [upstream(slow)] }))
+  const before = await edge.driver.identify()
+  const waiting = edge.ask('a.test')
+  await until('the request to be open', async () => (await edge.driver.countOpen('p1')).get('s1') === 1)
+
+  const many = Object.fromEntries(
+    Array.from({ length: 6 }, (_, at) => [`${'abcdef'[at]}.test`, [upstream(slow)]]),
+  )
+  await edge.driver.apply(routesTo(many))
+
+  assert.notEqual(await edge.driver.identify(), before)
+  assert.equal((await edge.driver.countOpen('p1')).get('s1'), 1)
+  finish()
+  assert.equal((await waiting).body, 'late')
+})
+
+async function certificateFor(host: string) {
+  const { keyPem, chainPem } = await issueTestCertificate([host])
+  const pem = `${keyPem}${chainPem}`.replace(/\n+/g, '\n')
+  return { pem, fingerprint: fingerprintOfPem(chainPem) }
+}
+
+test('a certificate is served, replaced and taken away without a new process', async (t) => {
+  const edge = await startEdge(t)
+  const before = await edge.driver.identify()
+  const [first, second] = [await certificateFor('a.test'), await certificateFor('a.test')]
+  const found = async () =>
+    (await readFound(openRuntime(edge.place.adminSocket), edge.place)).certificates.get('a.test') ?? null
+  for (const { pem, fingerprint } of [first, second]) {
+    await edge.driver.apply({ ...noRoutes, certificates: [{ host: 'a.test', pem }] })
+    assert.equal(await found(), fingerprint)
+    assert.equal(readFileSync(edge.place.certificate('a.test'), 'utf8'), pem)
+  }
+  await edge.driver.apply(noRoutes)
+  assert.equal(await found(), null)
+  await edge.driver.apply({ ...noRoutes, certificates: [{ host: 'a.test', pem: first.pem }] })
+  assert.equal(await found(), first.fingerprint)
+  assert.equal(await edge.driver.identify(), before)
+})

@@ -1,0 +1,195 @@
+// Requests through a real HAProxy with our configuration: what is said of the client, https and protocols,
+// and what is told of each.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect as connectHttp2, constants } from 'node:http2'
+import type { AddressInfo } from 'node:net'
+import { test } from 'node:test'
+import { WebSocket, WebSocketServer } from 'ws'
+import { readAccess } from '../../src/edge/access-events.ts'
+import type { Routes } from '../../src/edge/routes.ts'
+import { routesTo, upstream } from '../support/edge-routes.ts'
+import { type RunningEdge, serveUpstream, startEdge } from '../support/running-edge.ts'
+
+/** Answers what it was asked, as JSON. */
+const echo = (t: Parameters<typeof serveUpstream>[0]) =>
+  serveUpstream(t, ({ method, url, headers }, answer) => answer.end(JSON.stringify({ method, url, headers })))
+
+async function startWith(
+  edge: RunningEdge,
+  port: number,
+  change: (routes: Routes) => void = () => undefined,
+) {
+  const routes = routesTo({ 'a.test': [upstream(port)] })
+  change(routes)
+  await edge.driver.apply(routes)
+}
+
+test('what the client says of its own way is dropped, and said as it is', async (t) => {
+  const edge = await startEdge(t)
+  await startWith(edge, await echo(t))
+  const claims = {
+    'x-forwarded-for': '203.0.113.9',
+    'x-forwarded-proto': 'https',
+    'x-forwarded-host': 'evil.test',
+    'x-forwarded-prefix': '/admin',
+    'x-real-ip': '203.0.113.9',
+    'x-request-id': 'mine',
+    'x-berth-edge': 'secret',
+    'x-berth-upstream': 's9',
+    forwarded: 'for=203.0.113.9',
+    proxy: 'http://evil.test',
+  }
+
+  const answer = await edge.ask('a.test', '/x?y=1', { headers: claims })
+
+  const { method, url, headers } = JSON.parse(answer.body)
+  assert.deepEqual([method, url, headers.host], ['GET', '/x?y=1', 'a.test'])
+  const told = Object.fromEntries(Object.keys(claims).map((name) => [name, headers[name]]))
+  assert.deepEqual(told, {
+    'x-forwarded-for': '127.0.0.1',
+    'x-forwarded-proto': 'http',
+    'x-forwarded-host': 'a.test',
+    'x-forwarded-prefix': undefined,
+    'x-real-ip': '127.0.0.1',
+    'x-request-id': answer.headers['x-request-id'],
+    'x-berth-edge': undefined,
+    'x-berth-upstream': undefined,
+    forwarded: undefined,
+    proxy: undefined,
+  })
+  assert.match(String(answer.headers['x-request-id']), /^[0-9a-f-]{36}$/)
+})
+
+test('a trusted proxy is believed, and added to', async (t) => {
+  const edge = await startEdge(t, { trustedProxies: ['127.0.0.0/8'] })
+  await startWith(edge, await echo(t))
+  const headers = {
+    'x-forwarded-for': '203.0.113.9',
+    'x-forwarded-proto': 'https',
+    'x-forwarded-host': 'shop.example',
+  }
+
+  const told = JSON.parse((await edge.ask('a.test', '/', { headers })).body).headers
+
+  assert.equal(told['x-forwarded-for'], '203.0.113.9, 127.0.0.1')
+  assert.deepEqual([told['x-forwarded-proto'], told['x-forwarded-host']], ['https', 'shop.example'])
+  assert.equal(told['x-real-ip'], '203.0.113.9')
+})
+
+test('hosts are the same in any case, with a port, and with a dot at the end', async (t) => {
+  const edge = await startEdge(t)
+  await startWith(edge, await echo(t))
+  for (const host of ['A.Test', 'a.test:8080', 'a.test.', 'A.TEST.:80']) {
+    assert.equal((await edge.ask(host)).status, 200, host)
+  }
+})
+
+test('a host with a certificate is led to https, and gets HSTS there if it wants', async (t) => {
+  const edge = await startEdge(t)
+  await startWith(edge, await echo(t), ({ maps }) => {
+    maps.https.set('a.test', '1')
+    maps.hsts.set('a.test', 'max-age=31536000')
+    maps.challenges.set('token-1', 'token-1.key')
+  })
+  const { status, headers } = await edge.ask('a.test', '/x?y=1', { method: 'POST' })
+  assert.deepEqual([status, headers.location], [308, `https://a.test:${edge.frame.httpsPort}/x?y=1`])
+  assert.equal(headers['strict-transport-security'], undefined)
+  const challenge = await edge.ask('a.test', '/.well-known/acme-challenge/token-1')
+  assert.deepEqual([challenge.status, challenge.body], [200, 'token-1.key'])
+  assert.equal((await edge.ask('nobody.test', '/.well-known/acme-challenge/token-1')).body, 'token-1.key')
+  assert.equal((await edge.ask('a.test', '/.well-known/acme-challenge/other')).status, 308)
+  assert.equal((await askHttp2(edge, '/')).headers['strict-transport-security'], 'max-age=31536000')
+})
+
+test('HTTP/2 is spoken on https, and the application is told so', async (t) => {
+  const edge = await startEdge(t)
+  await startWith(edge, await echo(t))
+  const { status, body } = await askHttp2(edge, '/x?y=1')
+  const { url, headers } = JSON.parse(body)
+  assert.deepEqual(
+    [status, url, headers.host, headers['x-forwarded-proto']],
+    [200, '/x?y=1', 'a.test', 'https'],
+  )
+})
+
+test('a WebSocket is handed through, both ways', async (t) => {
+  const edge = await startEdge(t)
+  const server = new WebSocketServer({ port: 0, host: '127.0.0.1' })
+  await once(server, 'listening')
+  t.after(() => server.close())
+  server.on('connection', (socket) => socket.on('message', (words) => socket.send(`echo ${words}`)))
+  await startWith(edge, (server.address() as AddressInfo).port)
+  const socket = new WebSocket(`ws://127.0.0.1:${edge.frame.httpPort}/ws`, { headers: { host: 'a.test' } })
+  t.after(() => socket.terminate())
+  await once(socket, 'open')
+
+  socket.send('hello')
+
+  const [answer] = await once(socket, 'message')
+  assert.equal(String(answer), 'echo hello')
+  assert.equal((await edge.driver.countOpen('p1')).get('s1'), 1)
+})
+
+test('each request is told once, as it was but without its query, also to who reads on later', async (t) => {
+  const edge = await startEdge(t)
+  await startWith(edge, await echo(t))
+  const reading = new AbortController()
+  t.after(() => reading.abort())
+  const read = async (after: string | null, count: number) => {
+    const events = []
+    for await (const event of readAccess(edge.place, after, reading.signal)) {
+      events.push(event)
+      if (events.length === count) break
+    }
+    return events
+  }
+  await edge.ask('a.test', '/one?token=secret', { headers: { 'user-agent': 'a "quoted" agent' } })
+  await edge.ask('nobody.test', '/two')
+  const [one, two] = await read(null, 2)
+  const { at, id, ms, in: bytesIn, out, ...rest } = one!
+  assert.deepEqual(rest, {
+    client: '127.0.0.1',
+    host: 'a.test',
+    method: 'GET',
+    path: '/one',
+    protocol: 'HTTP/1.1',
+    tls: false,
+    status: 200,
+    pool: 'p1',
+    upstream: 's1',
+    agent: 'a "quoted" agent',
+  })
+  assert.ok(Math.abs(at - Date.now()) < 60_000 && ms >= 0 && bytesIn > 0 && out > 0 && id.length === 36)
+  assert.deepEqual([two!.host, two!.status, two!.pool], ['nobody.test', 404, 'nohost'])
+
+  await edge.ask('a.test', '/three')
+  const later = await read(id, 2)
+  assert.deepEqual(
+    later.map(({ path }) => path),
+    ['/two', '/three'],
+  )
+})
+
+function askHttp2(edge: RunningEdge, path: string) {
+  return new Promise<{ status: number; headers: Record<string, unknown>; body: string }>(
+    (resolve, reject) => {
+      const session = connectHttp2(`https://127.0.0.1:${edge.frame.httpsPort}`, { rejectUnauthorized: false })
+      session.once('error', reject)
+      const stream = session.request({ ':path': path, ':authority': 'a.test' })
+      let status = 0
+      let headers = {}
+      let body = ''
+      stream.once('response', (found) => {
+        status = Number(found[constants.HTTP2_HEADER_STATUS])
+        headers = found
+      })
+      stream.on('data', (chunk) => (body += String(chunk)))
+      stream.once('end', () => {
+        session.close()
+        resolve({ status, headers, body })
+      })
+      stream.end()
+    },
+  )
+}

@@ -1,0 +1,139 @@
+// The chart of the edge: started, kept, started again whatever happens, and stopped only when it is told to.
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { type EdgeInput, type EdgeSnapshot, machine, toRecord } from '../../machines/edge.ts'
+import { instant } from '../support/deploy-life.ts'
+import { forever, type Run, runMachine, type TestEffect } from '../support/machine-run.ts'
+import { toMermaid } from '../support/mermaid.ts'
+
+const input: EdgeInput = { id: 'edge', mode: 'container', httpPort: 80, httpsPort: 443, at: instant }
+const off = { type: 'configure', at: instant, mode: 'off', httpPort: 80, httpsPort: 443 }
+const waits: TestEffect = (_, signal) => forever(signal)
+const succeeds: TestEffect = async () => ({ at: instant })
+const lost = { code: 'edge_unavailable', message: 'HAProxy does not answer', at: instant }
+const fails: TestEffect = () => Promise.reject(lost)
+const serving = { startEdge: succeeds, keepRoutes: waits, stopEdge: succeeds, sleepUntil: waits }
+
+const recordOf = ({ actor }: Run) => toRecord(actor.getSnapshot() as EdgeSnapshot)
+const failingTimes = (times: number, then: TestEffect): TestEffect => {
+  let left = times
+  return (effectInput, signal) => (left-- > 0 ? fails(effectInput, signal) : then(effectInput, signal))
+}
+
+test('an edge is started and then kept at its routes', async () => {
+  const run = runMachine(machine, serving, { input })
+  await run.reached('serving')
+  assert.deepEqual(run.states, ['starting', 'serving'])
+  assert.deepEqual(run.started, ['startEdge', 'keepRoutes'])
+  assert.deepEqual(recordOf(run), {
+    id: 'edge',
+    status: 'serving',
+    mode: 'container',
+    http_port: 80,
+    https_port: 443,
+    routes: null,
+    error: null,
+    serving_since: instant,
+    next_attempt_at: null,
+    created_at: instant,
+  })
+  run.actor.stop()
+})
+
+test('one that cannot be started says why and when it is tried again, later each time', async () => {
+  const pauses: number[] = []
+  const sleepUntil: TestEffect = async (effectInput, signal) => {
+    pauses.push((effectInput.wakeAt as number) - Date.parse(instant))
+    return pauses.length < 9 ? { at: instant } : forever(signal)
+  }
+  const run = runMachine(machine, { ...serving, startEdge: fails, sleepUntil }, { input })
+  while (pauses.length < 9) await new Promise((resolve) => setImmediate(resolve))
+  assert.deepEqual(pauses, [250, 500, 1000, 2000, 4000, 8000, 15_000, 15_000, 15_000])
+  const { status, error, next_attempt_at } = recordOf(run)
+  assert.deepEqual([status, error], ['waiting', 'HAProxy does not answer'])
+  assert.equal(Date.parse(next_attempt_at!) - Date.parse(instant), 15_000)
+  run.actor.stop()
+})
+
+test('one that is gone while it serves is started again at once, and the trouble forgotten', async () => {
+  const run = runMachine(machine, { ...serving, keepRoutes: failingTimes(1, waits) }, { input })
+  while (run.started.length < 4) await new Promise((resolve) => setImmediate(resolve))
+  assert.deepEqual(run.started, ['startEdge', 'keepRoutes', 'startEdge', 'keepRoutes'])
+  const { status, error, next_attempt_at } = recordOf(run)
+  assert.deepEqual([status, error, next_attempt_at], ['serving', null, null])
+  run.actor.stop()
+})
+
+for (const state of ['starting', 'serving', 'waiting'] as const) {
+  test(`while ${state} it is stopped when there is to be none, and stays so`, async () => {
+    const blocked = { starting: { startEdge: waits }, serving: {}, waiting: { startEdge: fails } }[state]
+    const run = runMachine(machine, { ...serving, ...blocked }, { input })
+    await run.reached(state)
+    run.actor.send(off)
+    await run.reached('off')
+    assert.equal(run.started.at(-1), 'stopEdge')
+    const { status, mode, serving_since } = recordOf(run)
+    assert.deepEqual([status, mode, serving_since], ['off', 'off', null])
+    run.actor.stop()
+  })
+}
+
+test('other ports or another mode start it anew, the same ones change nothing', async () => {
+  const run = runMachine(machine, serving, { input })
+  await run.reached('serving')
+  const same = run.actor.getSnapshot()
+  run.actor.send({ ...off, mode: 'container' })
+  assert.equal(run.actor.getSnapshot(), same)
+  run.actor.send({ ...off, mode: 'host', httpPort: 8080 })
+  assert.deepEqual(
+    [recordOf(run).status, recordOf(run).mode, recordOf(run).http_port],
+    ['starting', 'host', 8080],
+  )
+  run.actor.stop()
+})
+
+test('one that is off comes back when it is wanted again', async () => {
+  const run = runMachine(machine, serving, { input })
+  run.actor.send(off)
+  await run.reached('off')
+  run.actor.send({ ...off, mode: 'host' })
+  while (recordOf(run).status !== 'serving') await new Promise((resolve) => setImmediate(resolve))
+  assert.equal(recordOf(run).mode, 'host')
+  run.actor.stop()
+})
+
+test('what it serves is shown as it was told, and only while it serves', async () => {
+  const run = runMachine(machine, serving, { input })
+  await run.reached('serving')
+  const routes = { services: 2, hosts: 3, ready: 4 }
+  run.actor.send({ type: 'routes.applied', at: instant, routes })
+  assert.deepEqual(recordOf(run).routes, routes)
+  run.actor.send(off)
+  await run.reached('off')
+  run.actor.send({ type: 'routes.applied', at: instant, routes })
+  assert.equal(recordOf(run).routes, null)
+  run.actor.stop()
+})
+
+test('from every snapshot a fresh actor serves again', async () => {
+  const whole = runMachine(
+    machine,
+    { ...serving, startEdge: failingTimes(1, succeeds), sleepUntil: succeeds },
+    { input },
+  )
+  await whole.reached('serving')
+  assert.deepEqual(whole.states, ['starting', 'waiting', 'starting', 'serving'])
+  for (const snapshot of whole.snapshots) {
+    const run = runMachine(machine, { ...serving, sleepUntil: succeeds }, { snapshot })
+    await run.reached('serving')
+    assert.equal(recordOf(run).error, null)
+    run.actor.stop()
+  }
+  whole.actor.stop()
+})
+
+test('the chart is the one that was reviewed', () => {
+  const golden = readFileSync(new URL('../fixtures/charts/edge.mmd', import.meta.url), 'utf8')
+  assert.equal(toMermaid(machine), golden)
+})

@@ -1,0 +1,89 @@
+// Custom domains in the store: one service each, whoever asks at once, and free again with the row.
+import { deepEqual, equal, rejects } from 'node:assert/strict'
+import { test } from 'node:test'
+import { temporaryDirectory } from '../support/directory.ts'
+import { flipBit, serviceRow } from '../support/stored.ts'
+import { temporaryStorage } from '../support/supervised.ts'
+
+const domain = 'shop.example.com'
+const named = (index: number, custom_domains: string[] = []) =>
+  serviceRow({ id: `svc-${index}`, name: `shop-${index}`, custom_domains })
+
+test('of fifty services that want one domain at once, one gets it', async (t) => {
+  const { services } = await temporaryStorage(t)
+  for (let index = 0; index < 25; index++) await services.create(named(index))
+  const claim = { custom_domains: [domain] }
+  const updates = Array.from({ length: 25 }, (_, index) =>
+    services.update(`svc-${index}`, (row) => ({ ...row, ...claim })),
+  )
+  const creations = Array.from({ length: 25 }, (_, index) => services.create(named(25 + index, [domain])))
+
+  const outcomes = await Promise.allSettled([...updates, ...creations])
+
+  const refusals = outcomes.flatMap((outcome) =>
+    outcome.status === 'rejected' ? [[outcome.reason.code, outcome.reason.message]] : [],
+  )
+  const holders = services.list().filter(({ custom_domains }) => custom_domains.includes(domain))
+  deepEqual(refusals, Array(49).fill(['conflict', `the domain ${domain} is another service's`]))
+  deepEqual(
+    holders.map(({ id }) => id),
+    [services.holderOf(domain)],
+  )
+  equal(services.get('shop-49')?.id ?? null, holders[0]?.id === 'svc-49' ? 'svc-49' : null)
+})
+
+test('a domain that its service gives up, or that goes with it, is free at once', async (t) => {
+  const { services } = await temporaryStorage(t)
+  await services.create(named(1, [domain, 'www.example.com']))
+  await services.create(named(2))
+  await services.create(named(3))
+  const claim = (id: string, ...custom_domains: string[]) =>
+    services.update(id, (row) => ({ ...row, custom_domains }))
+
+  await rejects(claim('svc-2', domain), { code: 'conflict' })
+  await claim('svc-1', 'www.example.com')
+  await claim('svc-2', domain)
+  await services.remove('svc-1')
+  await claim('svc-3', 'www.example.com')
+
+  deepEqual(
+    [domain, 'www.example.com', 'else.example.com'].map((one) => services.holderOf(one)),
+    ['svc-2', 'svc-3', null],
+  )
+})
+
+test('a refused claim leaves both services, and the index, as they were', async (t) => {
+  const { services } = await temporaryStorage(t)
+  await services.create(named(1, [domain]))
+  await services.create(named(2, ['former.example.com']))
+
+  const wanted = ['new.example.com', domain]
+  await rejects(
+    services.update('svc-2', (row) => ({ ...row, custom_domains: wanted })),
+    { code: 'conflict' },
+  )
+
+  deepEqual(services.get('svc-2'), named(2, ['former.example.com']))
+  deepEqual(
+    ['new.example.com', domain, 'former.example.com'].map((one) => services.holderOf(one)),
+    [null, 'svc-1', 'svc-2'],
+  )
+})
+
+test('a domain whose index is damaged still belongs to its service', async (t) => {
+  const directory = temporaryDirectory(t)
+  const first = await temporaryStorage(t, directory)
+  await first.services.create(named(1, [domain]))
+  await first.services.create(named(2))
+  await first.close()
+  await flipBit(directory, 'domains', domain)
+  const { services } = await temporaryStorage(t, directory)
+
+  equal(services.holderOf(domain), 'svc-1')
+  await rejects(
+    services.update('svc-2', (row) => ({ ...row, custom_domains: [domain] })),
+    { code: 'conflict' },
+  )
+  await services.update('svc-1', (row) => ({ ...row, custom_domains: [] }))
+  equal(services.holderOf(domain), null)
+})

@@ -1,0 +1,77 @@
+// Pools and slots of the edge in the store: each service its own, the lowest free, and kept until given back.
+import { deepEqual, equal } from 'node:assert/strict'
+import { test } from 'node:test'
+import type { UpstreamRow } from '../../storage/upstreams.ts'
+import { temporaryDirectory } from '../support/directory.ts'
+import { temporaryStorage } from '../support/supervised.ts'
+
+const instance = (deploy_id: string, index: number, changed: Partial<UpstreamRow> = {}) => ({
+  ...{ deploy_id, index, address: `10.201.0.${index + 2}`, port: 3000, state: 'ready' as const, run: null },
+  ...changed,
+})
+const slotsOf = (rows: UpstreamRow[]) => rows.map(({ slot, deploy_id, index }) => [slot, deploy_id, index])
+
+test('each service has the lowest free pool, the same one however often it is asked for', async (t) => {
+  const { upstreams } = await temporaryStorage(t)
+  const asked = await Promise.all(
+    ['svc-a', 'svc-b', 'svc-a', 'svc-c', 'svc-b'].map((id) => upstreams.takePool(id)),
+  )
+  deepEqual(asked, [1, 2, 1, 3, 2])
+  await upstreams.release('svc-b')
+  equal(upstreams.poolOf('svc-b'), null)
+  equal(await upstreams.takePool('svc-d'), 2)
+  deepEqual([...upstreams.pools()].sort(), [
+    ['svc-a', 1],
+    ['svc-c', 3],
+    ['svc-d', 2],
+  ])
+})
+
+test('an instance keeps its slot, a new one gets the lowest that is free', async (t) => {
+  const { upstreams } = await temporaryStorage(t)
+  for (const index of [0, 1, 2]) await upstreams.put('svc-a', instance('dep-1', index))
+  await upstreams.put('svc-a', instance('dep-1', 1, { address: '10.201.0.9' }))
+  deepEqual(slotsOf(upstreams.list('svc-a')), [
+    [1, 'dep-1', 0],
+    [2, 'dep-1', 1],
+    [3, 'dep-1', 2],
+  ])
+  equal(upstreams.list('svc-a')[1]!.address, '10.201.0.9')
+
+  equal(await upstreams.remove('svc-a', ({ index }) => index === 1), true)
+  await upstreams.put('svc-a', instance('dep-2', 0))
+  deepEqual(slotsOf(upstreams.list('svc-a')), [
+    [1, 'dep-1', 0],
+    [2, 'dep-2', 0],
+    [3, 'dep-1', 2],
+  ])
+  deepEqual(upstreams.list('svc-b'), [])
+})
+
+test('states change only where they differ, and say whether they did', async (t) => {
+  const { upstreams } = await temporaryStorage(t)
+  await upstreams.put('svc-a', instance('dep-1', 0))
+  await upstreams.put('svc-a', instance('dep-2', 0, { state: 'verifying' }))
+  const isFirst = ({ deploy_id }: UpstreamRow) => deploy_id === 'dep-1'
+  equal(await upstreams.setState('svc-a', isFirst, 'out'), true)
+  equal(await upstreams.setState('svc-a', isFirst, 'out'), false)
+  deepEqual(
+    upstreams.list('svc-a').map(({ state }) => state),
+    ['out', 'verifying'],
+  )
+  equal(await upstreams.remove('svc-a', ({ deploy_id }) => deploy_id === 'dep-3'), false)
+})
+
+test('what a service has here survives a restart, and goes with it', async (t) => {
+  const directory = temporaryDirectory(t)
+  const first = await temporaryStorage(t, directory)
+  await first.upstreams.takePool('svc-a')
+  const row = await first.upstreams.put('svc-a', instance('dep-1', 0))
+  await first.close()
+
+  const { upstreams } = await temporaryStorage(t, directory)
+
+  deepEqual([upstreams.poolOf('svc-a'), upstreams.list('svc-a')], [1, [row]])
+  await upstreams.release('svc-a')
+  deepEqual([upstreams.poolOf('svc-a'), upstreams.list('svc-a')], [null, []])
+})

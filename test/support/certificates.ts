@@ -1,0 +1,122 @@
+// Certificates under a real supervisor on a real store, beside a CA (ca.ts). Cleans up after the test.
+import type { TestContext } from 'node:test'
+import * as certificate from '../../machines/certificate.ts'
+import type { KindName } from '../../machines/index.ts'
+import { createCertificateClaims } from '../../src/effects/certificate/claims.ts'
+import { type Internet, openInternet } from '../../src/effects/certificate/internet.ts'
+import type { CertificateEdge, CertificateHost } from '../../src/effects/certificate/ports.ts'
+import { createRoutedHosts } from '../../src/effects/certificate/routed-hosts.ts'
+import { certificateEffects } from '../../src/effects/certificate.ts'
+import type { Logger } from '../../src/logger.ts'
+import { Supervisor } from '../../src/supervisor/supervisor.ts'
+import type { Storage } from '../../storage/index.ts'
+import type { ServiceRow } from '../../storage/services.ts'
+import { type Ca, here } from './ca.ts'
+import { serviceRow } from './stored.ts'
+import { eventually, silent, temporaryStorage } from './supervised.ts'
+
+export type Row = certificate.CertificateRecord
+
+export interface Life {
+  storage: Storage
+  settings: CertificateHost['settings']
+  /** Of the server itself. */
+  dashboardHost: string | null
+  logger: Logger
+  /** A real one; without it one that only answers challenges. */
+  edge?: CertificateEdge
+}
+
+/** What lasts over restarts. */
+export async function openLife(
+  t: TestContext,
+  ca: Pick<Ca, 'pebble'>,
+  changes: Partial<Life> = {},
+): Promise<Life> {
+  return {
+    storage: await temporaryStorage(t),
+    settings: { acmeEmail: 'ada@example.com', acmeDirectory: ca.pebble.directoryUrl },
+    dashboardHost: null,
+    logger: silent,
+    ...changes,
+  }
+}
+
+/** A life of the daemon, as far as certificates see it. */
+export function boot(t: TestContext, life: Life, ca: Ca, change: ChangeEdge = () => ({})) {
+  const { storage, settings, logger } = life
+  const { edge, installed } = standInEdge(life, ca, change)
+  const routedHosts = createRoutedHosts(storage, {
+    baseDomain: 'localhost',
+    edge: { mode: 'host', httpPort: 80, httpsPort: 443, dashboardHost: life.dashboardHost },
+    hasCertificate: storage.certificates.isValid,
+  })
+  const supervisor = new Supervisor({ storage, catalogue: { certificate }, logger })
+  const internet = internetOf(ca)
+  const effects = certificateEffects({ storage, settings, logger, edge, internet, routedHosts })
+  supervisor.provide({ certificate: effects })
+  t.after(() => supervisor.stop(1000))
+  const spawn = (kind: 'certificate', id: string, input: object) =>
+    supervisor.spawn(kind as KindName, id, input)
+  const claims = createCertificateClaims({ storage, settings, logger, routedHosts, actors: { spawn } })
+  return {
+    ...claims,
+    ...observe(storage),
+    installed,
+    release: (input: { id: string; serviceId: string; host: string }) =>
+      effects.releaseCertificate(input, new AbortController().signal),
+    restore: () => supervisor.restore(),
+    stop: () => supervisor.stop(1000),
+    /** A service of these hosts; one that is there gets them instead of its own. */
+    async route(id: string, ...hosts: string[]) {
+      const change = (row: ServiceRow) => ({ ...row, custom_domains: hosts })
+      if (storage.services.get(id)) await storage.services.update(id, change)
+      else await storage.services.create(change(serviceRow({ id, name: id })))
+      await claims.ensure()
+    },
+    async retry(host: string) {
+      const event = { type: 'retry', at: new Date().toISOString(), by: 'Ada' }
+      return (await supervisor.send(observe(storage).rowOf(host)!.id, event)).applied
+    },
+  }
+}
+
+export type ChangeEdge = (real: CertificateEdge) => Partial<CertificateEdge>
+
+/** Notes what it would serve, each time it is told. */
+function standInEdge({ storage, edge }: Life, ca: Ca, change: ChangeEdge) {
+  const installed: string[][] = []
+  const real: CertificateEdge = edge ?? {
+    putChallenge: (token, answer) => ca.edge.put(token, answer),
+    dropChallenge: (token) => void ca.edge.answers.delete(token),
+    changeCertificates: async () => void installed.push([...storage.certificates.pems().keys()].sort()),
+  }
+  return { installed, edge: { ...real, ...change(real) } }
+}
+
+/** The other server's address is one of ours here, because there is only one machine. */
+export function internetOf(ca: Pick<Ca, 'names'>): Internet {
+  const real = openInternet({ nameServers: [ca.names.address] })
+  return { ...real, ownAddresses: () => ['127.0.0.1', here] }
+}
+
+/** What the API would show. */
+export function observe(storage: Storage) {
+  const rows = () => {
+    const ids = ['', ...storage.services.list().map(({ id }) => id)]
+    return ids.flatMap((id) => storage.actors.list('certificate', id, 100) as Row[])
+  }
+  const rowOf = (host: string) => rows().find((row) => row.host === host)
+  return {
+    rows,
+    rowOf,
+    until: (host: string, what: string, isIt: (row: Row) => boolean) =>
+      eventually(`${host} to be ${what}`, () => {
+        const row = rowOf(host)
+        return row && isIt(row) ? row : null
+      }),
+  }
+}
+
+export const isValid = ({ status, phase }: Row) => status === 'valid' && phase === null
+export const isWaiting = ({ phase, error }: Row) => phase === null && error !== null

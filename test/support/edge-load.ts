@@ -1,0 +1,96 @@
+// A small constant load on a service through the edge, as many clients would make it: some requests on kept
+// connections and some on their own, some with a body.
+// Mind: a failure is whatever a person would call one; nothing is tried again.
+import { Agent, type IncomingMessage, request } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Scope } from './directory.ts'
+
+export interface Answered {
+  /** When it was sent and when it had been answered, as of `Date.now()`. */
+  sentAt: number
+  answeredAt: number
+  /** What it says, which is the version. */
+  version: string
+}
+
+export interface Load {
+  readonly answers: readonly Answered[]
+  readonly failures: readonly string[]
+  /** Resolves when at least one more round of all clients was answered, or failed. */
+  round(): Promise<void>
+  /** The versions that answered what was sent since then. */
+  versionsSince(at: number): string[]
+  /** Resolves when the last answer is there. */
+  stop(): Promise<void>
+}
+
+export interface LoadOptions {
+  port: number
+  host: string
+  inFlight?: number
+  /** Between an answer and the next request of the same client. */
+  pauseMs?: number
+}
+
+const answerMs = 20_000
+
+export function startLoad(t: Scope, options: LoadOptions): Load {
+  const { inFlight = 20, pauseMs = 5 } = options
+  const answers: Answered[] = []
+  const failures: string[] = []
+  const agent = new Agent({ keepAlive: true })
+  const rounds = new Array<number>(inFlight).fill(0)
+  let isOver = false
+
+  async function keepAsking(client: number): Promise<void> {
+    while (!isOver) {
+      const sentAt = Date.now()
+      try {
+        const version = await askOnce(options, agent, rounds[client]!)
+        answers.push({ sentAt, answeredAt: Date.now(), version })
+      } catch (error) {
+        failures.push(`${new Date(sentAt).toISOString()}: ${(error as Error).message}`)
+      }
+      rounds[client]!++
+      await sleep(pauseMs)
+    }
+  }
+
+  const clients = Promise.all(rounds.map((_, client) => keepAsking(client)))
+  const stop = async () => {
+    isOver = true
+    await clients
+    agent.destroy()
+  }
+  t.after(stop)
+  return {
+    answers,
+    failures,
+    stop,
+    async round() {
+      const before = [...rounds]
+      while (!isOver && rounds.some((count, client) => count < before[client]! + 2)) await sleep(10)
+    },
+    versionsSince(at) {
+      const since = answers.filter(({ sentAt }) => sentAt >= at)
+      return [...new Set(since.map(({ version }) => version))].sort()
+    },
+  }
+}
+
+/** Every fourth has a body, every fifth a connection of its own. */
+async function askOnce({ port, host }: LoadOptions, kept: Agent, turn: number): Promise<string> {
+  const body = turn % 4 === 3 ? 'x'.repeat(500 + turn) : undefined
+  const agent = turn % 5 === 4 ? (false as const) : kept
+  const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+    const options = { port, host: '127.0.0.1', method: body ? 'POST' : 'GET', headers: { host }, agent }
+    const asking = request({ ...options, timeout: answerMs }, resolve)
+    asking.once('timeout', () => asking.destroy(new Error(`no answer within ${answerMs} ms`)))
+    asking.once('error', reject)
+    asking.end(body)
+  })
+  const said = await text(answer)
+  if (answer.statusCode !== 200) throw new Error(`${answer.statusCode}: ${said.slice(0, 400)}`)
+  return said
+}

@@ -1,0 +1,16 @@
+// Routes of an edge, as tests write them: pools by their upstreams, hosts by their pool.
+import { noMaps, type Pool, poolName, type Routes, type Upstream } from '../../src/edge/routes.ts'
+
+export function upstream(port: number, state: Upstream['state'] = 'ready'): Upstream {
+  return { address: '127.0.0.1', port, state }
+}
+
+/** `{ 'a.test': [upstream, …] }`: each host gets a pool of its own, in that order. */
+export function routesTo(hosts: Record<string, (Upstream | null)[]>): Routes {
+  const maps = noMaps()
+  const pools = Object.entries(hosts).map(([host, upstreams], at): Pool => {
+    maps.hosts.set(host, poolName(at + 1))
+    return { name: poolName(at + 1), upstreams }
+  })
+  return { pools, maps, certificates: [] }
+}

@@ -1,0 +1,77 @@
+// A daemon with an edge on ports of its own, and its services as the world sees them.
+import Docker from 'dockerode'
+import { launchDaemon, type TestDaemon } from './daemon.ts'
+import type { Scope } from './directory.ts'
+import { edgeArgs, endHostEdge, portOf } from './edge.ts'
+import { ensureEngine } from './engine.ts'
+import { askAt, type EdgeAnswer } from './running-edge.ts'
+import { until } from './service.ts'
+
+export interface EdgeSite {
+  daemon: TestDaemon
+  /** The options that it was started with. */
+  args: string[]
+  /** Of http. */
+  port: number
+  /** Asks for that host. */
+  ask: ReturnType<typeof askAt>
+  /** Where a service is by its name. */
+  placeOf(service: { name: string }): { port: number; host: string }
+  page(service: { name: string }, path?: string): Promise<EdgeAnswer>
+  /** Resolves when the service answers with that text. */
+  untilAnswers(service: { name: string }, text: string): Promise<void>
+  /** What Docker has of a service, running or not. */
+  containersOf(service: { id: string }): Promise<ServiceContainer[]>
+  /** Resolves when the deploy has no instance any more. */
+  untilDeactivated(deployId: string): Promise<void>
+}
+
+export interface ServiceContainer {
+  id: string
+  deployId: string
+  state: string
+}
+
+/** Gone after the scope, the edge too. */
+export async function openEdgeSite(
+  scope: Scope,
+  kind: 'container' | 'host' = 'container',
+  more: string[] = [],
+): Promise<EdgeSite> {
+  const args = [...(await edgeArgs(kind)), ...more]
+  const daemon = await launchDaemon({ args })
+  scope.after(async () => {
+    await daemon.kill()
+    endHostEdge(daemon.dataDir)
+    await daemon.remove()
+  })
+  const port = portOf(args, '--http-port')
+  const ask = askAt(port)
+  const placeOf = ({ name }: { name: string }) => ({ port, host: `${name}.localhost` })
+  const page = (service: { name: string }, path?: string) => ask(placeOf(service).host, path)
+  const docker = await openDocker()
+  return {
+    daemon,
+    args,
+    port,
+    ask,
+    placeOf,
+    page,
+    async containersOf({ id }) {
+      const filters = { label: [`berth.service-id=${id}`] }
+      const found = await docker.listContainers({ all: true, filters })
+      return found.map(({ Id, State, Labels }) => ({ id: Id, state: State, deployId: Labels['berth.id']! }))
+    },
+    async untilAnswers(service, text) {
+      await until(`${service.name} to answer ${text}`, async () => (await page(service)).body === text)
+    },
+    async untilDeactivated(id) {
+      const look = async () => (await daemon.api.get(`/deploys/${id}`)).status === 'deactivated'
+      await until(`${id} to be deactivated`, look)
+    },
+  }
+}
+
+export async function openDocker(): Promise<Docker> {
+  return new Docker({ socketPath: (await ensureEngine()).replace('unix://', '') })
+}

@@ -1,0 +1,54 @@
+// An edge for the daemon of a test, on ports that nobody else has.
+// Mind: an edge outlives its daemon. As a container it goes with all that carries the daemon's prefix; as a
+// process of the host it goes with `endHostEdge`.
+import { randomInt } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:net'
+import { join } from 'node:path'
+import { hasCommand } from '../../src/base-images/command.ts'
+import { installPackages } from './apt.ts'
+
+/** Below what the kernel gives to connections on their way out: none of them takes the port meanwhile. */
+const ports = { least: 20_000, most: 32_000 }
+
+/** Options for the command line of `berthd`. `host` installs HAProxy where it is missing. */
+export async function edgeArgs(kind: 'container' | 'host' = 'container'): Promise<string[]> {
+  if (kind === 'host' && !hasCommand('haproxy')) await installPackages(['haproxy'])
+  const servers = [await listen(), await listen()]
+  const [http, https] = servers.map(({ port }) => String(port))
+  await Promise.all(servers.map(({ server }) => new Promise((resolve) => server.close(resolve))))
+  return ['--edge', kind, '--http-port', http!, '--https-port', https!]
+}
+
+/** Of what `edgeArgs` gave. */
+export function portOf(args: readonly string[], option: '--http-port' | '--https-port'): number {
+  return Number(args[args.indexOf(option) + 1])
+}
+
+/** Ends the HAProxy that reads its configuration from below that directory, with all its workers. */
+export function endHostEdge(dataDir: string): void {
+  const configuration = join(dataDir, 'edge', 'haproxy.cfg')
+  for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+    if (argumentsOf(pid).includes(configuration)) process.kill(Number(pid), 'SIGKILL')
+  }
+}
+
+function argumentsOf(pid: string): string[] {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
+  } catch {
+    return []
+  }
+}
+
+async function listen(): Promise<{ server: Server; port: number }> {
+  for (;;) {
+    const port = randomInt(ports.least, ports.most)
+    const server = createServer()
+    const isFree = await new Promise<boolean>((resolve) => {
+      server.once('error', () => resolve(false))
+      server.listen(port, '::', () => resolve(true))
+    })
+    if (isFree) return { server, port }
+  }
+}

@@ -1,0 +1,82 @@
+// A name server over UDP that knows the hosts a test tells it, and nobody else. Closed after the test.
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
+import { type AddressInfo, isIPv4 } from 'node:net'
+import type { Scope } from './directory.ts'
+
+export interface NameServer {
+  /** `127.0.0.1:port` */
+  address: string
+  /** What a host's A and AAAA records are from now on; others do not exist. */
+  hosts: Map<string, string[]>
+  /** While true, nothing is answered. */
+  isSilent: boolean
+}
+
+const headBytes = 12
+const typeA = 1
+const typeAaaa = 28
+const notThere = 3
+
+export async function startNameServer(t: Scope, port = 0): Promise<NameServer> {
+  const socket = createSocket('udp4')
+  const server: NameServer = { address: '', hosts: new Map(), isSilent: false }
+  socket.on('message', (query, peer) => {
+    if (!server.isSilent) socket.send(answerTo(query, server.hosts), peer.port, peer.address)
+  })
+  const listening = once(socket, 'listening')
+  socket.bind(port, '127.0.0.1')
+  await listening
+  t.after(() => socket.close())
+  server.address = `127.0.0.1:${(socket.address() as AddressInfo).port}`
+  return server
+}
+
+/** The question again, then a record for each address of the wanted type. */
+function answerTo(query: Buffer, hosts: Map<string, string[]>): Buffer {
+  const { name, end } = readName(query)
+  const type = query.readUInt16BE(end)
+  const known = hosts.get(name)
+  const records = (known ?? [])
+    .filter((address) => type === (isIPv4(address) ? typeA : typeAaaa))
+    .map(toRecord)
+  const head = Buffer.alloc(headBytes)
+  query.copy(head, 0, 0, 2)
+  head.writeUInt16BE(0x8180 | (known ? 0 : notThere), 2)
+  head.writeUInt16BE(1, 4)
+  head.writeUInt16BE(records.length, 6)
+  return Buffer.concat([head, query.subarray(headBytes, end + 4), ...records])
+}
+
+function readName(query: Buffer): { name: string; end: number } {
+  const labels: string[] = []
+  let offset = headBytes
+  for (let length = query[offset]!; length > 0; length = query[offset]!) {
+    labels.push(query.toString('latin1', offset + 1, offset + 1 + length))
+    offset += 1 + length
+  }
+  return { name: labels.join('.').toLowerCase(), end: offset + 1 }
+}
+
+function toRecord(address: string): Buffer {
+  const data = isIPv4(address) ? Buffer.from(address.split('.').map(Number)) : bytesOf(address)
+  const head = Buffer.alloc(headBytes)
+  // A pointer to the name in the question.
+  head.writeUInt16BE(0xc00c, 0)
+  head.writeUInt16BE(isIPv4(address) ? typeA : typeAaaa, 2)
+  head.writeUInt16BE(1, 4)
+  head.writeUInt32BE(1, 6)
+  head.writeUInt16BE(data.length, 10)
+  return Buffer.concat([head, data])
+}
+
+/** Of an IPv6 address, `::` filled up. */
+function bytesOf(address: string): Buffer {
+  const [start = '', end = ''] = address.split('::')
+  const groups = (text: string) => (text === '' ? [] : text.split(':'))
+  const zeros = Array(8 - groups(start).length - groups(end).length).fill('0')
+  return Buffer.from(
+    [...groups(start), ...zeros, ...groups(end)].map((group) => group.padStart(4, '0')).join(''),
+    'hex',
+  )
+}

@@ -1,0 +1,84 @@
+// A real HAProxy of the test's own, driven as the daemon drives it.
+import { createServer, type IncomingHttpHeaders, type RequestListener, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import type { TestContext } from 'node:test'
+import type { Frame } from '../../src/edge/configuration.ts'
+import { Driver } from '../../src/edge/driver.ts'
+import { type EdgeProcess, openHostProcess } from '../../src/edge/host-process.ts'
+import { openPlace, type Place } from '../../src/edge/place.ts'
+import { noMaps, type Routes } from '../../src/edge/routes.ts'
+import { temporaryDirectory } from './directory.ts'
+import { edgeArgs, portOf } from './edge.ts'
+
+export interface RunningEdge {
+  place: Place
+  frame: Frame
+  driver: Driver
+  process: EdgeProcess
+  /** Asks by http, and for that host. */
+  ask(host: string, path?: string, options?: AskOptions): Promise<EdgeAnswer>
+}
+
+export interface AskOptions {
+  method?: string
+  headers?: Record<string, string>
+  body?: string
+}
+
+export interface EdgeAnswer {
+  status: number
+  headers: IncomingHttpHeaders
+  body: string
+}
+
+export const noRoutes: Routes = { pools: [], maps: noMaps(), certificates: [] }
+
+/** Running, and without any routes. */
+export async function startEdge(t: TestContext, changed: Partial<Frame> = {}): Promise<RunningEdge> {
+  const args = await edgeArgs('host')
+  // Ended before its folder goes: hooks run in the order in which they were made.
+  let end: () => Promise<void> = async () => undefined
+  t.after(() => end())
+  const place = openPlace(temporaryDirectory(t))
+  const frame: Frame = {
+    httpPort: portOf(args, '--http-port'),
+    httpsPort: portOf(args, '--https-port'),
+    hasIpv6: false,
+    socketOwner: null,
+    trustedProxies: [],
+    dashboard: null,
+    pools: 4,
+    ...changed,
+  }
+  const driver = new Driver(place, frame)
+  const process = openHostProcess(place)
+  end = () => process.stop()
+  await driver.render(noRoutes)
+  await process.ensure(new AbortController().signal)
+  return { place, frame, driver, process, ask: askAt(frame.httpPort) }
+}
+
+export function askAt(port: number) {
+  return (host: string, path = '/', { method = 'GET', headers = {}, body }: AskOptions = {}) =>
+    new Promise<EdgeAnswer>((resolve, reject) => {
+      const options = { port, path, method, headers: { host, ...headers }, agent: false as const }
+      const asking = request(options, (answer) => {
+        const { statusCode: status = 0 } = answer
+        text(answer).then((body) => resolve({ status, headers: answer.headers, body }), reject)
+      })
+      asking.once('error', reject)
+      asking.end(body)
+    })
+}
+
+/** An upstream of the test's own on loopback; answers its port. */
+export async function serveUpstream(t: TestContext, listener: RequestListener): Promise<number> {
+  const server = createServer(listener)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return (server.address() as AddressInfo).port
+}

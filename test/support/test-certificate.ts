@@ -1,0 +1,72 @@
+// Certificates of an authority that lives for one test.
+import 'reflect-metadata'
+import { webcrypto } from 'node:crypto'
+import {
+  BasicConstraintsExtension,
+  SubjectAlternativeNameExtension,
+  type X509Certificate,
+  X509CertificateGenerator,
+} from '@peculiar/x509'
+
+export interface TestCertificate {
+  authorityPem: string
+  /** The certificate, then its authority. */
+  chainPem: string
+  keyPem: string
+}
+
+export interface Validity {
+  notBefore: Date
+  notAfter: Date
+}
+
+const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
+const dayMs = 24 * 60 * 60 * 1000
+
+/** Valid from yesterday for ninety days, unless it says otherwise. */
+export async function issueTestCertificate(
+  names: string[],
+  validity: Validity = {
+    notBefore: new Date(Date.now() - dayMs),
+    notAfter: new Date(Date.now() + 89 * dayMs),
+  },
+): Promise<TestCertificate> {
+  const authorityKeys = await newKeys()
+  const keys = await newKeys()
+  const signing = { ...validity, signingAlgorithm: algorithm }
+  const authority = await X509CertificateGenerator.createSelfSigned({
+    ...signing,
+    name: 'CN=An authority for tests',
+    keys: authorityKeys,
+    extensions: [new BasicConstraintsExtension(true, undefined, true)],
+  })
+  const alternative = names.map((value) => ({ type: /^[\d.]+$/.test(value) ? 'ip' : 'dns', value }) as const)
+  const certificate = await X509CertificateGenerator.create({
+    ...signing,
+    subject: 'CN=A certificate for tests',
+    issuer: authority.subject,
+    publicKey: keys.publicKey,
+    signingKey: authorityKeys.privateKey,
+    extensions: [new SubjectAlternativeNameExtension(alternative)],
+  })
+  return {
+    authorityPem: pemOf(authority),
+    chainPem: `${pemOf(certificate)}${pemOf(authority)}`,
+    keyPem: toPem('PRIVATE KEY', await webcrypto.subtle.exportKey('pkcs8', keys.privateKey)),
+  }
+}
+
+function newKeys() {
+  return webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
+}
+
+function pemOf(certificate: X509Certificate): string {
+  return toPem('CERTIFICATE', certificate.rawData)
+}
+
+function toPem(label: string, der: ArrayBuffer): string {
+  const lines = Buffer.from(der)
+    .toString('base64')
+    .match(/.{1,64}/g)!
+  return [`-----BEGIN ${label}-----`, ...lines, `-----END ${label}-----`, ''].join('\n')
+}
