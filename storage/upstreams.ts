@@ -102,11 +102,6 @@ export class Upstreams {
     return true
   }
 
-  /** Services that have a pool, with its number. */
-  *pools(): Iterable<[serviceId: string, number: number]> {
-    for (const { key, value } of this.#pools.sound()) yield [key as string, value]
-  }
-
   #lowestFree(): number {
     return firstGap([...this.#holders.keys()] as number[])
   }

@@ -25,6 +25,8 @@ export function differences(found: Found, wanted: Routes, place: Place): Command
   })
   closing.push(...surplus(found, wanted))
   return [
+    // Before its pool becomes another service's.
+    ...forgotten(found, wanted, place),
     ...opening,
     ...certificates(found, wanted.certificates, place),
     ...mapped(found, wanted, place),
@@ -88,20 +90,23 @@ function install(known: Found['certificates'], { host, pem }: Certificate, place
   return [{ text: `new ssl cert ${file}`, expected: /already exists/ }, ...replace, list]
 }
 
+function forgotten({ maps: known }: Found, { maps }: Routes, place: Place): Command[] {
+  return mapNames.flatMap((name) =>
+    [...known[name].keys()]
+      .filter((key) => !maps[name].has(key))
+      .map((key) => ({ text: `del map ${place.map(name)} ${key}` })),
+  )
+}
+
+/** A second `add` of one key would make a duplicate. */
 function mapped({ maps: known }: Found, { maps }: Routes, place: Place): Command[] {
-  return mapNames.flatMap((name) => {
-    const file = place.map(name)
-    const [has, wants] = [known[name], maps[name]]
-    const set = [...wants].filter(([key, value]) => has.get(key) !== value)
-    const gone = [...has.keys()].filter((key) => !wants.has(key))
-    return [
-      // A second `add` of one key would make a duplicate.
-      ...set.map(([key, value]) => ({
-        text: has.has(key) ? `set map ${file} ${key} ${value}` : `add map ${file} ${key} ${value}`,
+  return mapNames.flatMap((name) =>
+    [...maps[name]]
+      .filter(([key, value]) => known[name].get(key) !== value)
+      .map(([key, value]) => ({
+        text: `${known[name].has(key) ? 'set' : 'add'} map ${place.map(name)} ${key} ${value}`,
       })),
-      ...gone.map((key) => ({ text: `del map ${file} ${key}` })),
-    ]
-  })
+  )
 }
 
 /** What HAProxy has once it did all that. */

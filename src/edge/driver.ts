@@ -6,6 +6,7 @@ import { type Frame, fingerprintOf, renderConfiguration } from './configuration.
 import { ensureDefaultCertificate } from './default-certificate.ts'
 import { afterwards, differences } from './differences.ts'
 import { type Found, readFound } from './found.ts'
+import { pagesText } from './pages.ts'
 import { type Place, removeOtherCertificates, writeWhole } from './place.ts'
 import { mapNames, type Routes } from './routes.ts'
 import { openRuntime, type Runtime } from './runtime.ts'
@@ -41,6 +42,7 @@ export class Driver {
     for (const { host, pem } of certificates) await this.#write(place.certificate(host), pem)
     const listed = [place.defaultCertificate, ...certificates.map(({ host }) => place.certificate(host))]
     await this.#write(place.certificateList, `${listed.join('\n')}\n`)
+    await this.#write(place.pages, pagesText())
     for (const name of mapNames) await this.#write(place.map(name), mapText(maps[name]))
     await this.#write(place.configuration, renderConfiguration(place, this.#frame(), pools))
   }
@@ -101,10 +103,15 @@ export class Driver {
     // The master hangs up on who asked.
     await this.#master.ask('reload').catch(() => '')
     for (const until = Date.now() + reloadMs; Date.now() < until; await sleep(lookAgainMs)) {
-      if (await this.#hasFrame(wanted).catch(() => false)) return
+      if (await this.#isUpWith(wanted).catch(() => false)) return
     }
     const hint = `see ${this.#place.output}, or the log of its container`
     throw new Failure('edge_refused', 'HAProxy did not take its new configuration', hint)
+  }
+
+  /** The master, too, is away for a moment: it executes itself anew. */
+  async #isUpWith(fingerprint: string): Promise<boolean> {
+    return (await this.#hasFrame(fingerprint)) && (await this.identify()) > 0
   }
 
   async #hasFrame(fingerprint: string): Promise<boolean> {

@@ -15,23 +15,35 @@ export interface EdgeProcess {
 }
 
 const startMs = 10_000
+/** One that is there may be busy with a reload, or hang. */
+const patienceMs = 5_000
 const lookAgainMs = 25
 
 export function openHostProcess(place: Place): EdgeProcess {
   return {
     async ensure(signal) {
-      if (await serves(place)) return
+      if (await servesWithin(place, isThere(place) ? patienceMs : 0, signal)) return
       await end(place)
       const child = start(place)
-      for (const until = Date.now() + startMs; Date.now() < until; ) {
-        signal.throwIfAborted()
-        if (await serves(place)) return
-        if (child.hasEnded()) break
-        await sleep(lookAgainMs)
-      }
+      if (await servesWithin(place, startMs, signal, child.hasEnded)) return
       throw new Failure('edge_unavailable', `HAProxy does not start: ${child.reason() ?? lastWords(place)}`)
     },
     stop: () => end(place),
+  }
+}
+
+/** Looks again until it serves, the time is over, or `isOver` says that there is nothing to wait for. */
+export async function servesWithin(
+  place: Place,
+  withinMs: number,
+  signal: AbortSignal,
+  isOver: () => boolean = () => false,
+): Promise<boolean> {
+  for (const until = Date.now() + withinMs; ; ) {
+    signal.throwIfAborted()
+    if (await serves(place)) return true
+    if (Date.now() >= until || isOver()) return false
+    await sleep(lookAgainMs)
   }
 }
 
@@ -91,6 +103,11 @@ async function end(place: Place): Promise<void> {
   for (const pid of [masterPid(place), old.current, ...old.old]) {
     if (pid !== null && isOurs(place, pid)) process.kill(pid, 'SIGKILL')
   }
+}
+
+function isThere(place: Place): boolean {
+  const pid = masterPid(place)
+  return pid !== null && isOurs(place, pid)
 }
 
 function masterPid({ pidFile }: Place): number | null {

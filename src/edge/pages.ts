@@ -64,3 +64,26 @@ export function jsonOf(name: AnswerName, status: number): string {
   const problem = { type: 'about:blank', title, status, code, detail: words, request_id: '%[var(txn.id)]' }
   return JSON.stringify(problem)
 }
+
+/** What HAProxy finds no answer to; other answers are given by rules. */
+const errors: [name: AnswerName, status: number][] = [
+  ['broken', 502],
+  ['unready', 503],
+  ['slow', 504],
+]
+const id = '%[var(txn.id)]'
+
+/** A map of what comes before and after the id: `unready..head` of a page, `unready.json.head` of a problem. */
+export function pagesText(): string {
+  const lines = errors.flatMap(([name, status]) => {
+    const [pageHead, pageTail] = htmlOf(name).split(id)
+    const [jsonHead, jsonTail] = jsonOf(name, status).split(id)
+    return [
+      `${name}..head ${pageHead}`,
+      `${name}..tail ${pageTail}`,
+      `${name}.json.head ${jsonHead}`,
+      `${name}.json.tail ${jsonTail}`,
+    ]
+  })
+  return `${lines.join('\n')}\n`
+}

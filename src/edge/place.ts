@@ -11,6 +11,8 @@ export interface Place {
   directory: string
   configuration: string
   map(name: MapName): string
+  /** The parts of the pages for what no instance answered. */
+  pages: string
   certificateList: string
   certificate(host: string): string
   /** What is served to who asks for no host with a certificate. */
@@ -33,6 +35,7 @@ export function openPlace(dataDir: string): Place {
     directory,
     configuration: join(directory, 'haproxy.cfg'),
     map: (name) => join(directory, 'maps', `${name}.map`),
+    pages: join(directory, 'maps', 'pages.map'),
     certificateList: join(directory, 'certificates', 'list.txt'),
     certificate: (host) => join(directory, 'certificates', `${host}.pem`),
     defaultCertificate: join(directory, 'certificates', 'default.pem'),

@@ -41,10 +41,7 @@ export function frontendRules(
     'set-var(txn.agent) req.hdr(user-agent)',
     'set-var(txn.client) src',
     'set-var(txn.client) req.hdr(x-forwarded-for,-1) if from_proxy { req.hdr(x-forwarded-for) -m found }',
-    `set-var(txn.json) bool(true) if ${accepts('application/json')} !${accepts('text/html')}`,
-    ...pageRules('broken', 502),
-    ...pageRules('unready', 503),
-    ...pageRules('slow', 504),
+    `set-var(txn.kind) str(json) if ${accepts('application/json')} !${accepts('text/html')}`,
     'del-header x-forwarded- -m beg unless from_proxy',
     'del-header x-real-ip unless from_proxy',
     'del-header forwarded unless from_proxy',
@@ -73,7 +70,7 @@ export function frontendRules(
 const accepts = (type: string) => `{ req.hdr(accept) -m sub ${type} }`
 const isChallenge = '{ path_beg /.well-known/acme-challenge/ }'
 const isOwnAnswer = '{ res.hdr(x-berth-answer) -m found }'
-const wantsJson = '{ var(txn.json) -m bool }'
+const wantsJson = '{ var(txn.kind) -m found }'
 
 /** See `AccessEvent`. What clients choose is escaped. */
 function logFormat(scheme: 'http' | 'https'): string {
@@ -96,13 +93,6 @@ function logFormat(scheme: 'http' | 'https'): string {
     ['agent', text('var(txn.agent)')],
   ]
   return `{${fields.map(([name, value]) => `"${name}":${value}`).join(',')}}`
-}
-
-function pageRules(name: AnswerName, status: number): string[] {
-  return [
-    `set-var-fmt(txn.${name}) ${quoted(htmlOf(name))} unless ${wantsJson}`,
-    `set-var-fmt(txn.${name}) ${quoted(jsonOf(name, status))} if ${wantsJson}`,
-  ]
 }
 
 export function answering(name: AnswerName, status: number): string {

@@ -8,8 +8,8 @@ import {
   removeEdgeContainer,
   requireLocalEngine,
 } from '../docker/edge-container.ts'
-import { alertsIn, openHostProcess, serves } from '../edge/host-process.ts'
-import type { Place } from '../edge/place.ts'
+import { alertsIn, openHostProcess, servesWithin } from '../edge/host-process.ts'
+import { openPlace, type Place } from '../edge/place.ts'
 import { codeOf, Failure } from '../errors.ts'
 import type { EdgeRounds } from './edge/edge.ts'
 import { type Host, isoNow } from './host.ts'
@@ -30,7 +30,7 @@ const roundMs = 2_000
 const startMs = 20_000
 
 export function edgeEffects(host: Host, parts: EdgeParts | null): Effects<typeof machine> {
-  if (!parts) return { ...withoutEdge, sleepUntil, stopEdge: () => stopAll(host, null) }
+  if (!parts) return { ...withoutEdge, sleepUntil, stopEdge: () => stopAll(host) }
   const { place, rounds } = parts
   const hostProcess = openHostProcess(place)
   return {
@@ -67,7 +67,7 @@ export function edgeEffects(host: Host, parts: EdgeParts | null): Effects<typeof
       }
     },
 
-    stopEdge: () => stopAll(host, place),
+    stopEdge: () => stopAll(host),
     sleepUntil,
   }
 }
@@ -84,8 +84,9 @@ const sleepUntil = async ({ wakeAt }: { wakeAt: number }, signal: AbortSignal) =
   return { at: isoNow() }
 }
 
-async function stopAll(host: Host, place: Place | null): Promise<{ at: string }> {
-  if (place) await openHostProcess(place).stop()
+/** Whichever there was: the mode of now says nothing of it. */
+async function stopAll(host: Host): Promise<{ at: string }> {
+  await openHostProcess(openPlace(host.settings.dataDir)).stop()
   await removeEdgeContainer(host.engine, host.owner)
   return { at: isoNow() }
 }
@@ -98,7 +99,7 @@ async function ensureContainer(
   requireLocalEngine(docker)
   await openHostProcess(place).stop()
   // One that serves is adopted without the engine: that may be away while the edge is not.
-  if (await serves(place)) return
+  if (await servesWithin(place, 0, signal)) return
   await host.ready(signal)
   const onMake = () => host.logger.info('making the image of the edge from Debian packages, once')
   const spec = {
@@ -108,11 +109,10 @@ async function ensureContainer(
     isForeignUser: process.getuid?.() !== 0,
   }
   await ensureEdgeContainer(host.engine, host.owner, spec, signal)
-  for (const until = Date.now() + startMs; Date.now() < until; ) {
-    if (await serves(place)) return
-    await sleep(25, signal)
-  }
+  if (await servesWithin(place, startMs, signal)) return
   const output = await edgeOutput(host.engine, host.owner).catch(() => '')
+  // One that hangs would be taken for one that runs.
+  await removeEdgeContainer(host.engine, host.owner)
   throw new Failure('edge_unavailable', `HAProxy does not start: ${alertsIn(output) || 'it says nothing'}`)
 }
 

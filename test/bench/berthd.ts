@@ -36,13 +36,15 @@ export interface Probed {
 
 export interface BerthdOptions {
   probed?: boolean
+  /** More options of the daemon; later ones win. */
+  args?: string[]
 }
 
 /** Starts it on the data directory and waits until it says that it is up. It ends with the part. */
 export async function startBerthd(
   bench: Bench,
   dataDir: string,
-  { probed = false }: BerthdOptions = {},
+  { probed = false, args: more = [] }: BerthdOptions = {},
 ): Promise<Berthd> {
   const prefix = `berth-${randomBytes(4).toString('hex')}`
   const options = { 'data-dir': dataDir, listen: '127.0.0.1:0', docker: await ensureEngine(), prefix }
@@ -51,7 +53,7 @@ export async function startBerthd(
   const spawnedAt = performance.now()
   const child = bench.programs.spawn(
     'src/main.js',
-    [...args, '--min-free-disk=16', ...bare],
+    [...args, '--min-free-disk=16', ...bare, ...more],
     probed ? probing : [],
   )
   const end = () => endProcess(child)

@@ -3,6 +3,7 @@ import { measureAccount } from './account.ts'
 import { measureApi } from './api.ts'
 import type { Bench } from './bench.ts'
 import { measureDeploy } from './deploy.ts'
+import { measureEdge } from './edge.ts'
 import type { Figure } from './figure.ts'
 import { measureFollowers } from './followers.ts'
 import { measureMemory } from './memory.ts'
@@ -15,6 +16,7 @@ export const parts = {
   api: measureApi,
   account: measureAccount,
   deploy: measureDeploy,
+  edge: measureEdge,
   start: measureStart,
   restore: measureRestore,
   transitions: measureTransitions,

@@ -20,11 +20,10 @@ test('each service has the lowest free pool, the same one however often it is as
   await upstreams.release('svc-b')
   equal(upstreams.poolOf('svc-b'), null)
   equal(await upstreams.takePool('svc-d'), 2)
-  deepEqual([...upstreams.pools()].sort(), [
-    ['svc-a', 1],
-    ['svc-c', 3],
-    ['svc-d', 2],
-  ])
+  deepEqual(
+    ['svc-a', 'svc-c', 'svc-d'].map((id) => upstreams.poolOf(id)),
+    [1, 3, 2],
+  )
 })
 
 test('an instance keeps its slot, a new one gets the lowest that is free', async (t) => {

@@ -9,9 +9,13 @@ const relativePath = (text: string) => {
   return path === '.' ? null : path
 }
 
+const domain = (text: string) => new URL(`http://${text.trim()}`).hostname.replace(/\.$/, '')
+
 /** Fields that are kept in a form of their own. */
 const forms: Record<string, (text: string) => string | null> = {
   branch: (text) => text || 'main',
+  custom_domains: domain,
+  domain,
   root_dir: relativePath,
   dockerfile_path: relativePath,
   publish_dir: relativePath,

@@ -101,14 +101,14 @@ export function toRoutes(
   { certificates, challenges, dashboardHost }: Surroundings,
 ): Routes {
   const maps = noMaps()
-  for (const route of services) {
-    for (const host of route.hosts) {
-      maps.hosts.set(host, route.isSuspended ? 'suspended' : poolName(route.pool))
-      maps.timeouts.set(host, String(route.timeoutMs))
-      maps['body-limits'].set(host, String(route.bodyLimitBytes))
-      if (certificates.has(host)) maps.https.set(host, '1')
-      if (certificates.has(host) && route.hsts) maps.hsts.set(host, hstsHeader)
-    }
+  const claims = services.flatMap((route) => route.hosts.map((host, at) => ({ host, route, at })))
+  // After the base domain has changed two may have a claim to one host: then it is a default host.
+  for (const { host, route } of claims.sort((a, b) => b.at - a.at)) {
+    maps.hosts.set(host, route.isSuspended ? 'suspended' : poolName(route.pool))
+    maps.timeouts.set(host, String(route.timeoutMs))
+    maps['body-limits'].set(host, String(route.bodyLimitBytes))
+    if (certificates.has(host)) maps.https.set(host, '1')
+    if (certificates.has(host) && route.hsts) maps.hsts.set(host, hstsHeader)
   }
   if (dashboardHost) {
     maps.hosts.set(dashboardHost, 'dashboard')

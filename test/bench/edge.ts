@@ -1,0 +1,161 @@
+// What a request through the edge costs, against an HAProxy of the same version that was configured by hand
+// for that one service; and how soon a new version answers there, against `docker run`.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { openPlace } from '../../src/edge/place.ts'
+import { openRuntime } from '../../src/edge/runtime.ts'
+import { readWorkers } from '../../src/edge/workers.ts'
+import type { Api } from '../support/api.ts'
+import { temporaryDirectory } from '../support/directory.ts'
+import { edgeArgs, endHostEdge, portOf } from '../support/edge.ts'
+import { createRepository } from '../support/repository.ts'
+import { askAt } from '../support/running-edge.ts'
+import { dockerfile, finishedDeploy, until } from '../support/service.ts'
+import type { Bench } from './bench.ts'
+import { startBerthd } from './berthd.ts'
+import { removeContainer, runContainer } from './container-run.ts'
+import type { Figure } from './figure.ts'
+import { median } from './percentiles.ts'
+import { startPlainProxy } from './plain-proxy.ts'
+import { loadProxy, type ProxyLoad, type ProxyTarget } from './proxy-load.ts'
+
+interface Setting {
+  api: Api
+  edge: ProxyTarget
+  plain: ProxyTarget
+  image: string
+  network: string
+  container: string
+}
+
+const service = 'bench'
+/** A page that nginx has in memory: what is measured is the proxy. */
+const page = 'page'
+const healthPath = '/healthz'
+
+export async function measureEdge(bench: Bench): Promise<Figure[]> {
+  const setting = await prepare(bench)
+  const loads: Record<'edge' | 'plain', ProxyLoad>[] = []
+  for (let round = 0; round <= bench.size(9, 1); round++) {
+    bench.say(round === 0 ? 'requests, warming up' : `requests, round ${round}`)
+    const seconds = bench.size(3, 1)
+    const edge = await loadProxy(setting.edge, seconds)
+    loads.push({ edge, plain: await loadProxy(setting.plain, seconds) })
+  }
+  const starts: { edgeMs: number; dockerRunMs: number }[] = []
+  for (let round = 0; round <= bench.size(9, 1); round++) {
+    bench.say(round === 0 ? 'versions, warming up' : `version ${round}`)
+    starts.push({ edgeMs: await replace(setting), dockerRunMs: await runAlone(setting, round) })
+  }
+  return [...loadFigures(loads.slice(1)), ...startFigures(starts.slice(1))]
+}
+
+async function prepare(bench: Bench): Promise<Setting> {
+  const directory = temporaryDirectory(bench)
+  const args = await edgeArgs('host')
+  const berthd = await startBerthd(bench, directory, { args })
+  bench.after(() => endHostEdge(directory))
+  const { api } = berthd
+  const { image } = await deployed(bench, api, service, await sayingApp(), {
+    type: 'web_service',
+    health_check_path: healthPath,
+  })
+  const { address } = await deployed(bench, api, page, { 'index.html': 'hello' }, { type: 'static_site' })
+  const container = `${berthd.prefix}-run`
+  bench.after(() => removeContainer(container))
+  const master = openRuntime(openPlace(directory).masterSocket)
+  const { current } = await readWorkers(master)
+  const port = portOf(args, '--http-port')
+  const edge = { port, host: `${page}.localhost`, pids: () => [current!] }
+  const plain = await startPlainProxy(bench, { host: edge.host, upstream: address })
+  return { api, edge, plain, image, network: berthd.prefix, container }
+}
+
+async function deployed(
+  bench: Bench,
+  api: Api,
+  name: string,
+  files: Record<string, string>,
+  settings: object,
+): Promise<{ image: string; address: string }> {
+  const repository = createRepository(bench)
+  repository.commit('First', files)
+  const wanted = { name, repo_url: repository.directory, drain_seconds: 0, ...settings }
+  const made = await api.post('/services', wanted)
+  const { status, error, image } = await finishedDeploy(api, made.latest_deploy.id)
+  if (status !== 'live') throw new Error(`the first deploy of ${name} is ${status}: ${error}`)
+  const { instances } = await api.get(`/services/${name}/status`)
+  return { image, address: instances[0].address }
+}
+
+/** Says which deploy it is of, and whatever else it is asked for from memory. */
+async function sayingApp(): Promise<Record<string, string>> {
+  const start = 'mkdir -p /www && echo ok > /www/healthz && echo $BERTH_DEPLOY_ID > /www/index.html'
+  return { Dockerfile: await dockerfile(`CMD ["sh", "-c", "${start} && exec httpd -f -p $PORT -h /www"]`) }
+}
+
+/** From the request for a restart to the first answer of the new instance by the edge. */
+async function replace({ api, edge }: Setting): Promise<number> {
+  const { live_deploy_id: former } = await api.get(`/services/${service}`)
+  const ask = askAt(edge.port)
+  const askedAt = performance.now()
+  const { id } = await api.post(`/services/${service}/restart`)
+  while ((await ask(`${service}.localhost`)).body.trim() !== id) await sleep(5)
+  const tookMs = performance.now() - askedAt
+  await until('the former instance to be gone', async () => {
+    const deploy = await api.get(`/deploys/${former}/history`)
+    return deploy.at(-1).state === 'deactivated'
+  })
+  return tookMs
+}
+
+async function runAlone({ api, image, network, container }: Setting, round: number): Promise<number> {
+  const { instances } = await api.get(`/services/${service}/status`)
+  const [a, b] = instances[0].address.split('.')
+  // Beyond what Berth hands out in this run.
+  const address = `${a}.${b}.250.${round + 1}`
+  return runContainer({ image, address, network, name: container, path: healthPath })
+}
+
+function loadFigures(rounds: Record<'edge' | 'plain', ProxyLoad>[]): Figure[] {
+  // Within each round, because the machine's pace changes between them.
+  const ratio = (pick: (load: ProxyLoad) => number) =>
+    median(rounds.map(({ edge, plain }) => pick(edge) / pick(plain)))
+  const middle = (which: 'edge' | 'plain', pick: (load: ProxyLoad) => number) =>
+    median(rounds.map((round) => pick(round[which])))
+  const cost = ({ perCpuSecond }: ProxyLoad) => perCpuSecond
+  const late = ({ p99Ms }: ProxyLoad) => p99Ms
+  return [
+    {
+      name: 'requests per CPU second, of HAProxy alone',
+      value: ratio(cost),
+      unit: '',
+      goal: { atLeast: 0.95 },
+    },
+    { name: 'p99 of a request, of HAProxy alone', value: ratio(late), unit: '', goal: { atMost: 1.05 } },
+    { name: 'requests per CPU second, edge', value: middle('edge', cost), unit: '/s' },
+    { name: 'requests per CPU second, HAProxy alone', value: middle('plain', cost), unit: '/s' },
+    { name: 'p99 of a request, edge', value: middle('edge', late), unit: 'ms' },
+    { name: 'p99 of a request, HAProxy alone', value: middle('plain', late), unit: 'ms' },
+  ]
+}
+
+function startFigures(rounds: { edgeMs: number; dockerRunMs: number }[]): Figure[] {
+  return [
+    {
+      name: 'a new version until it answers by the edge, beyond docker run',
+      value: median(rounds.map(({ edgeMs, dockerRunMs }) => edgeMs - dockerRunMs)),
+      unit: 'ms',
+      goal: { atMost: 300 },
+    },
+    {
+      name: 'a new version until it answers by the edge',
+      value: median(rounds.map(({ edgeMs }) => edgeMs)),
+      unit: 'ms',
+    },
+    {
+      name: 'docker run until the first answer',
+      value: median(rounds.map(({ dockerRunMs }) => dockerRunMs)),
+      unit: 'ms',
+    },
+  ]
+}

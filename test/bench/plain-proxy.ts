@@ -1,0 +1,73 @@
+// HAProxy as somebody would configure it by hand for one service: with a request id, forwarding headers that
+// clients cannot forge, a limit of the body, and an access log as JSON.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { temporaryDirectory } from '../support/directory.ts'
+import { edgeArgs, portOf } from '../support/edge.ts'
+import { askAt } from '../support/running-edge.ts'
+import { until } from '../support/service.ts'
+import type { Bench } from './bench.ts'
+import type { ProxyTarget } from './proxy-load.ts'
+
+export async function startPlainProxy(
+  bench: Bench,
+  { host, upstream }: { host: string; upstream: string },
+): Promise<ProxyTarget> {
+  const port = portOf(await edgeArgs('host'), '--http-port')
+  const configuration = join(temporaryDirectory(bench), 'haproxy.cfg')
+  writeFileSync(configuration, plainConfiguration({ port, host, upstream }))
+  const child = spawn('haproxy', ['-db', '-f', configuration], { stdio: 'ignore' })
+  bench.after(async () => {
+    child.kill('SIGKILL')
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+  })
+  await until('the plain proxy to answer', async () => (await askAt(port)(host)).status === 200)
+  return { port, host, pids: () => [child.pid!] }
+}
+
+function plainConfiguration({ port, host, upstream }: { port: number; host: string; upstream: string }) {
+  const fields = [
+    '"at":%[date(0,ms)],"id":"%[var(txn.id)]","client":"%[src]","host":"%[req.hdr(host),json(utf8s)]"',
+    '"method":"%[capture.req.method,json(utf8s)]","path":"%[var(txn.path),json(utf8s)]","status":%ST',
+    '"in":%U,"out":%B,"ms":%Ta,"server":"%s","agent":"%[var(txn.agent),json(utf8s)]"',
+  ]
+  return `global
+ maxconn 8000
+ log ring@access format raw local0
+ring access
+ format raw
+ maxlen 4000
+ size 4194304
+defaults
+ mode http
+ log global
+ option dontlognull
+ option abortonclose
+ http-reuse safe
+ timeout connect 2s
+ timeout client 75s
+ timeout server 75s
+ timeout http-request 10s
+ timeout tunnel 1h
+frontend http
+ bind *:${port}
+ http-request set-var(txn.id) uuid()
+ http-request set-var(txn.path) path
+ http-request set-var(txn.agent) req.hdr(user-agent)
+ http-request del-header x-forwarded- -m beg
+ http-request set-header x-request-id %[var(txn.id)]
+ http-request set-header x-forwarded-for %[src]
+ http-request set-header x-forwarded-proto http
+ http-request set-header x-forwarded-host %[req.hdr(host)]
+ http-request set-header x-real-ip %[src]
+ http-request deny deny_status 413 if { req.hdr(content-length) -m int gt 536870912 }
+ http-after-response set-header x-request-id %[var(txn.id)]
+ log-format '{${fields.join(',')}}'
+ use_backend web if { req.hdr(host),field(1,:),lower ${host} }
+backend web
+ balance leastconn
+ server s1 ${upstream}
+`
+}
