@@ -146,7 +146,15 @@ export const machine = edge.createMachine({
           target: 'off',
           actions: assign({ servingSince: null, routes: null, error: null, failures: 0, retryAt: null }),
         },
-        onError: 'off',
+        onError: { target: 'lingering', actions: { type: 'keepFailure', ...failureOf } },
+      },
+    },
+    lingering: {
+      invoke: {
+        id: 'sleepUntil',
+        src: 'sleepUntil',
+        input: ({ context }) => ({ id: context.id, wakeAt: context.retryAt ?? 0 }),
+        onDone: 'stopping',
       },
     },
     off: {},
@@ -155,11 +163,21 @@ export const machine = edge.createMachine({
 
 export type EdgeSnapshot = SnapshotFrom<typeof machine>
 
+/** lingering: it could not be stopped, and is tried again. */
+const statuses = {
+  starting: 'starting',
+  serving: 'serving',
+  waiting: 'waiting',
+  stopping: 'stopping',
+  lingering: 'stopping',
+  off: 'off',
+} as const
+
 export function toRecord(snapshot: EdgeSnapshot) {
   const { id, mode, httpPort, httpsPort, servingSince, routes, error, retryAt, at } = snapshot.context
   return {
     id,
-    status: snapshot.value as 'starting' | 'serving' | 'waiting' | 'stopping' | 'off',
+    status: statuses[snapshot.value as keyof typeof statuses],
     mode,
     http_port: httpPort,
     https_port: httpsPort,

@@ -66,8 +66,12 @@ export class Upstreams {
     return [...this.#rows.sound(range)].map(({ value }) => value)
   }
 
-  /** Puts an instance in the slot it has, or in the lowest free one. */
-  put(serviceId: string, wanted: Omit<UpstreamRow, 'slot'>): Promise<UpstreamRow> {
+  /** Puts an instance in its slot, or in the lowest free one. Nothing is written that is so already. */
+  async put(serviceId: string, wanted: Omit<UpstreamRow, 'slot'>): Promise<UpstreamRow> {
+    const isSame = (row: UpstreamRow) =>
+      Object.entries(wanted).every(([field, value]) => row[field as keyof UpstreamRow] === value)
+    const found = this.list(serviceId).find(isSame)
+    if (found) return found
     return this.#store.commit(() => {
       const rows = this.list(serviceId)
       const same = rows.find((row) => row.deploy_id === wanted.deploy_id && row.index === wanted.index)

@@ -1,7 +1,7 @@
 // Wires the edge: its files, its driver, and what it is told of the daemon around it.
 // Mind: where the API answers is known only once it is open; until then nothing of the edge is started.
 
-import type { Config } from '../config.ts'
+import { type Config, parseListen } from '../config.ts'
 import type { Frame } from '../edge/configuration.ts'
 import { Driver } from '../edge/driver.ts'
 import { hasIpv6, keepSecret, openPlace } from '../edge/place.ts'
@@ -24,6 +24,16 @@ export interface OpenedEdge {
 
 const leastPools = 128
 
+/** Where something that listens everywhere is reached from here. */
+function reachableName(name: string): string {
+  const everywhere: Record<string, string> = {
+    '0.0.0.0': '127.0.0.1',
+    '[::]': '[::1]',
+    localhost: '127.0.0.1',
+  }
+  return everywhere[name] ?? name
+}
+
 export function openEdgeOf(
   config: Config,
   host: Pick<Host, 'storage' | 'settings' | 'logger'>,
@@ -45,7 +55,8 @@ export function openEdgeOf(
   let open: (apiPort: number) => void = () => undefined
   const opened = new Promise<void>((resolve) => {
     open = (apiPort) => {
-      frame.dashboard = dashboardHost ? { address: `127.0.0.1:${apiPort}`, secret } : null
+      const address = `${reachableName(parseListen(config.listen).name)}:${apiPort}`
+      frame.dashboard = dashboardHost ? { address, secret } : null
       resolve()
     }
   })

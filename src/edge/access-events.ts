@@ -1,5 +1,6 @@
 // The access lines of HAProxy as they come, from its ring in memory.
 // Mind: a ring begins with what is still in it; where the reader was is known by the id of its last line.
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Place } from './place.ts'
 import { openRuntime } from './runtime.ts'
 
@@ -20,6 +21,8 @@ export interface AccessEvent {
   in: number
   out: number
   ms: number
+  /** Of `ms`, what the body of the answer took; -1 without one. */
+  data: number
   agent: string
 }
 
@@ -36,19 +39,23 @@ export async function* readAccess(
   signal: AbortSignal,
 ): AsyncGenerator<AccessEvent> {
   const lines = openRuntime(place.adminSocket).lines('show events access -w', signal)
+  // Until that line is found, or the old content has come: it may all be new.
   let held: AccessEvent[] | null = after === null ? null : []
-  const replayedAt = Date.now() + replayMs
-  for await (const line of lines) {
-    const event = parseAccess(line)
-    if (!event) continue
+  const replayed = sleep(replayMs, null)
+  for (let next = lines.next(); ; ) {
+    const found = held === null ? await next : await Promise.race([next, replayed])
+    if (found === null) {
+      yield* held ?? []
+      held = null
+      continue
+    }
+    if (found.done) break
+    const event = parseAccess(found.value)
+    next = lines.next()
+    if (event === null) continue
     if (held === null) yield event
     else if (event.id === after) held = null
-    else if (Date.now() < replayedAt && event.at < replayedAt) held.push(event)
-    else {
-      yield* held
-      held = null
-      yield event
-    }
+    else held.push(event)
   }
   yield* held ?? []
 }

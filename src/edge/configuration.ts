@@ -24,6 +24,8 @@ export interface Frame {
 }
 
 const defaultTimeoutMs = 75_000
+/** Path, agent and host are cut; escaped they may be six times as long. Beyond it a line would be cut. */
+const longestLine = 12_000
 
 /** What is the same for every service; two with one fingerprint need no reload between them. */
 export function fingerprintOf(place: Place, frame: Frame): string {
@@ -84,13 +86,13 @@ function globalSection(place: Place, frame: Frame): string {
  maxconn 8000
  no strict-limits
  hard-stop-after 1h
- log ring@access format raw local0
+ log ring@access len ${longestLine} format raw local0
  ssl-default-bind-options ssl-min-ver TLSv1.2
 
 ring access
  format raw
- maxlen 4000
- size 4194304`
+ maxlen ${longestLine}
+ size 8388608`
 }
 
 function ownerText({ socketOwner }: Frame): string {

@@ -1,7 +1,7 @@
 // From what HAProxy has to what it should have: commands, in an order in which no request meets nothing.
 // Mind: what takes requests comes before what sends them there; what loses them comes last.
 import { type Found, type FoundServer, fingerprintOfPem } from './found.ts'
-import type { Place } from './place.ts'
+import { fileNameOf, type Place } from './place.ts'
 import { type Certificate, mapNames, poolName, type Routes, slotName, type Upstream } from './routes.ts'
 
 export interface Command {
@@ -28,7 +28,6 @@ export function differences(found: Found, wanted: Routes, place: Place): Command
     // Before its pool becomes another service's.
     ...forgotten(found, wanted, place),
     ...opening,
-    ...certificates(found, wanted.certificates, place),
     ...mapped(found, wanted, place),
     ...closing,
   ]
@@ -65,26 +64,41 @@ function surplus({ servers }: Found, { pools }: Routes): Command[] {
   })
 }
 
-function certificates({ certificates: known }: Found, wanted: Certificate[], place: Place): Command[] {
-  const kept = new Set(wanted.map(({ host }) => host))
-  const gone = [...known.keys()].filter((host) => !kept.has(host))
-  return [
-    ...wanted.flatMap((certificate) => install(known, certificate, place)),
-    ...gone.flatMap((host) => [
-      { text: `del ssl crt-list ${place.certificateList} ${place.certificate(host)}`, expected: /deleted/ },
-      { text: `del ssl cert ${place.certificate(host)}`, expected: /deleted/ },
-    ]),
-  ]
+/**
+ * By host, what installs, renews or takes away its certificate. Apart from all else: HAProxy has one
+ * transaction for all of them, and one that was left open must not hold up a deploy.
+ */
+export function certificateChanges(
+  found: Found,
+  wanted: Certificate[],
+  place: Place,
+): Map<string, Command[]> {
+  const known = found.certificates
+  const changes = new Map<string, Command[]>()
+  for (const { host, pem } of wanted) {
+    const commands = install(known, { host, pem }, place)
+    if (commands.length > 0) changes.set(host, commands)
+  }
+  const kept = new Set(wanted.map(({ host }) => fileNameOf(host)))
+  for (const name of [...known.keys()].filter((one) => !kept.has(one))) {
+    const file = place.certificate(name)
+    changes.set(name, [
+      { text: `del ssl crt-list ${place.certificateList} ${file}`, expected: /deleted/ },
+      { text: `del ssl cert ${file}`, expected: /deleted/ },
+    ])
+  }
+  return changes
 }
 
 function install(known: Found['certificates'], { host, pem }: Certificate, place: Place): Command[] {
-  if (known.get(host) === fingerprintOfPem(pem)) return []
+  const name = fileNameOf(host)
+  if (known.get(name) === fingerprintOfPem(pem)) return []
   const file = place.certificate(host)
   const replace = [
     { text: `set ssl cert ${file} <<\n${pem.trim()}\n` },
     { text: `commit ssl cert ${file}`, expected: /^Committing/ },
   ]
-  if (known.has(host)) return replace
+  if (known.has(name)) return replace
   const list = { text: `add ssl crt-list ${place.certificateList} ${file}`, expected: /^Inserting/ }
   // It may be there already, of a host that left the list.
   return [{ text: `new ssl cert ${file}`, expected: /already exists/ }, ...replace, list]
@@ -109,7 +123,7 @@ function mapped({ maps: known }: Found, { maps }: Routes, place: Place): Command
   )
 }
 
-/** What HAProxy has once it did all that. */
+/** What HAProxy has once it did all that; its certificates are looked after by themselves. */
 export function afterwards(wanted: Routes, found: Found): Found {
   const servers: Found['servers'] = new Map()
   for (const [name, { weight }] of found.servers) {
@@ -121,8 +135,7 @@ export function afterwards(wanted: Routes, found: Found): Found {
       if (upstream) servers.set(name, served(upstream, found.servers.get(name)))
     })
   })
-  const certificates = wanted.certificates.map(({ host, pem }) => [host, fingerprintOfPem(pem)] as const)
-  return { servers, maps: wanted.maps, certificates: new Map(certificates) }
+  return { servers, maps: wanted.maps, certificates: found.certificates }
 }
 
 /** One that leaves stays where it was. */

@@ -1,13 +1,13 @@
 // Drives one HAProxy: what should be served goes to its files first, then, command by command, into it.
 // Mind: what it was told is remembered, and forgotten at the first doubt: then everything is read anew.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { codeOf, Failure } from '../errors.ts'
+import { codeOf, Failure, messageOf } from '../errors.ts'
 import { type Frame, fingerprintOf, renderConfiguration } from './configuration.ts'
 import { ensureDefaultCertificate } from './default-certificate.ts'
-import { afterwards, differences } from './differences.ts'
-import { type Found, readFound } from './found.ts'
+import { afterwards, type Command, certificateChanges, differences } from './differences.ts'
+import { type Found, fingerprintOfPem, readFound } from './found.ts'
 import { pagesText } from './pages.ts'
-import { type Place, removeOtherCertificates, writeWhole } from './place.ts'
+import { fileNameOf, type Place, removeOtherCertificates, writeWhole } from './place.ts'
 import { mapNames, type Routes } from './routes.ts'
 import { openRuntime, type Runtime } from './runtime.ts'
 import { countOpen, readWorkers } from './workers.ts'
@@ -21,7 +21,8 @@ export class Driver {
   readonly #given: Frame
   readonly #admin: Runtime
   readonly #master: Runtime
-  readonly #write = createWriter()
+  /** What each file says, by its path. */
+  readonly #written = new Map<string, string>()
   #pools: number
   #known: Found | null = null
 
@@ -47,8 +48,11 @@ export class Driver {
     await this.#write(place.configuration, renderConfiguration(place, this.#frame(), pools))
   }
 
-  /** Brings the running HAProxy to these routes; reloads it only when its frame is another. */
-  async apply(routes: Routes): Promise<void> {
+  /**
+   * Brings the running HAProxy to these routes; reloads it only when its frame is another. Answers why
+   * certificates were refused, which keeps nothing else from being served.
+   */
+  async apply(routes: Routes): Promise<string[]> {
     await this.render(routes)
     try {
       await this.#change(routes)
@@ -57,7 +61,10 @@ export class Driver {
       if (codeOf(error) !== 'edge_refused') throw error
       await this.#change(routes)
     }
-    removeOtherCertificates(this.#place, new Set(routes.certificates.map(({ host }) => host)))
+    const refusals = await this.#changeCertificates(routes)
+    const hosts = routes.certificates.map(({ host }) => host)
+    for (const path of removeOtherCertificates(this.#place, hosts)) this.#written.delete(path)
+    return refusals
   }
 
   /** Which process serves now. Throws `edge_unavailable` when none does. */
@@ -75,6 +82,13 @@ export class Driver {
   /** Open requests at each slot of a pool (`s1`), also of workers of before a reload. */
   countOpen(pool: string): Promise<Map<string, number>> {
     return countOpen(this.#admin, this.#master, pool)
+  }
+
+  /** Only where it says something else than before. */
+  async #write(path: string, text: string): Promise<void> {
+    if (this.#written.get(path) === text) return
+    await writeWhole(path, text)
+    this.#written.set(path, text)
   }
 
   #frame(): Frame {
@@ -97,6 +111,36 @@ export class Driver {
     this.#known = afterwards(routes, found)
   }
 
+  async #changeCertificates({ certificates }: Routes): Promise<string[]> {
+    const known = this.#known!.certificates
+    const pems = new Map(certificates.map(({ host, pem }) => [host, pem]))
+    const refusals: string[] = []
+    for (const [host, commands] of certificateChanges(this.#known!, certificates, this.#place)) {
+      try {
+        await this.#transact(commands)
+        const pem = pems.get(host)
+        if (pem) known.set(fileNameOf(host), fingerprintOfPem(pem))
+        else known.delete(host)
+      } catch (error) {
+        if (codeOf(error) !== 'edge_refused') throw error
+        refusals.push(messageOf(error))
+      }
+    }
+    return refusals
+  }
+
+  /** Once more where a transaction was in the way that nobody will ever end, as after a crash. */
+  async #transact(commands: Command[]): Promise<void> {
+    try {
+      for (const { text, expected } of commands) await this.#admin.change(text, expected)
+    } catch (error) {
+      if (codeOf(error) !== 'edge_refused') throw error
+      const listed = await this.#admin.ask('show ssl cert')
+      for (const [, file] of listed.matchAll(/^\*(\S+)/gm)) await this.#admin.ask(`abort ssl cert ${file}`)
+      for (const { text, expected } of commands) await this.#admin.change(text, expected)
+    }
+  }
+
   async #requireFrame(): Promise<void> {
     const wanted = fingerprintOf(this.#place, this.#frame())
     if (await this.#hasFrame(wanted)) return
@@ -116,16 +160,6 @@ export class Driver {
 
   async #hasFrame(fingerprint: string): Promise<boolean> {
     return (await this.#admin.ask('show env BERTH_FRAME')).includes(fingerprint)
-  }
-}
-
-/** Writes a file only when it says something else than before. */
-function createWriter(): (path: string, text: string) => Promise<void> {
-  const written = new Map<string, string>()
-  return async (path, text) => {
-    if (written.get(path) === text) return
-    await writeWhole(path, text)
-    written.set(path, text)
   }
 }
 

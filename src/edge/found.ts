@@ -15,7 +15,7 @@ export interface Found {
   /** By `p1/s2`. */
   servers: Map<string, FoundServer>
   maps: Record<MapName, Map<string, string>>
-  /** Host to the fingerprint of what it has. */
+  /** Name of the file, without its ending, to the fingerprint of what it has. */
   certificates: Map<string, string>
 }
 
@@ -55,15 +55,23 @@ async function readCertificates(runtime: Runtime, place: Place): Promise<Found['
   const found: Found['certificates'] = new Map()
   const list = await runtime.ask(`show ssl crt-list ${place.certificateList}`)
   for (const line of list.split('\n')) {
-    const [, host] = /\/([^/]+)\.pem(?::\d+)?\s*$/.exec(line) ?? []
-    if (!host || host === 'default') continue
-    const shown = await runtime.ask(`show ssl cert ${place.certificate(host)}`)
-    found.set(host, /^SHA1 FingerPrint: ([0-9A-F]+)$/m.exec(shown)?.[1] ?? '')
+    const [, name] = /\/([^/]+)\.pem(?::\d+)?\s*$/.exec(line) ?? []
+    if (!name || name === 'default') continue
+    const shown = await runtime.ask(`show ssl cert ${place.certificate(name)}`)
+    found.set(name, /^SHA1 FingerPrint: ([0-9A-F]+)$/m.exec(shown)?.[1] ?? '')
   }
   return found
 }
 
-/** As HAProxy shows it. */
+/** As HAProxy shows it. Parsed once: it is asked for at every comparison. */
 export function fingerprintOfPem(pem: string): string {
-  return new X509Certificate(pem).fingerprint.replaceAll(':', '')
+  const known = fingerprints.get(pem)
+  if (known !== undefined) return known
+  const fingerprint = new X509Certificate(pem).fingerprint.replaceAll(':', '')
+  if (fingerprints.size > mostFingerprints) fingerprints.clear()
+  fingerprints.set(pem, fingerprint)
+  return fingerprint
 }
+
+const fingerprints = new Map<string, string>()
+const mostFingerprints = 5000

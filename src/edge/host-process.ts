@@ -89,10 +89,22 @@ export function lastWords(place: Pick<Place, 'output'>): string {
   }
 }
 
+/** Why it could not open a port, in words of ours. */
+const refusals: Record<string, string> = {
+  'Address already in use': 'is taken by another program',
+  'Permission denied': 'may not be opened by this user',
+}
+
 export function alertsIn(output: string): string {
   const lines = output.trim().split('\n')
-  const alerts = lines.filter((line) => line.includes('[ALERT]')).slice(0, 3)
-  const shown = alerts.length > 0 ? alerts : lines.slice(-3)
+  const alerts = lines.filter((line) => line.includes('[ALERT]'))
+  const ports = alerts.flatMap((line) => {
+    const [, refusal = '', port] = /cannot bind socket \(([^)]+)\) for \[.*:(\d+)\]/.exec(line) ?? []
+    return refusals[refusal] ? [`port ${port} ${refusals[refusal]}`] : []
+  })
+  const others = 'see --http-port and --https-port'
+  if (ports.length > 0) return `${[...new Set(ports)].sort().join(', ')} (${others})`
+  const shown = alerts.length > 0 ? alerts.slice(0, 3) : lines.slice(-3)
   return shown.map((line) => line.replace(/^\[\w+\]\s*\(\d+\)\s*:\s*/, '')).join('; ')
 }
 

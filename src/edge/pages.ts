@@ -73,7 +73,7 @@ const errors: [name: AnswerName, status: number][] = [
 ]
 const id = '%[var(txn.id)]'
 
-/** A map of what comes before and after the id: `unready..head` of a page, `unready.json.head` of a problem. */
+/** A map of what is before and after the id: `unready..head` of a page, `unready.json.head` of a problem. */
 export function pagesText(): string {
   const lines = errors.flatMap(([name, status]) => {
     const [pageHead, pageTail] = htmlOf(name).split(id)

@@ -1,7 +1,7 @@
 // The files of the edge, below the data directory: what HAProxy reads, and the sockets it is spoken to by.
 // Mind: everything is written beside its place and renamed; a start in any moment reads a whole file.
-import { randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createHash, randomBytes } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { open, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Failure } from '../errors.ts'
@@ -24,6 +24,8 @@ export interface Place {
   output: string
 }
 
+/** Less than what a file's name may have, with its ending. */
+const longestName = 200
 /** The kernel's limit of a socket's path, less the suffix that HAProxy puts there for a moment. */
 const longestSocketPath = 107 - '.12345678.tmp'.length
 
@@ -37,7 +39,7 @@ export function openPlace(dataDir: string): Place {
     map: (name) => join(directory, 'maps', `${name}.map`),
     pages: join(directory, 'maps', 'pages.map'),
     certificateList: join(directory, 'certificates', 'list.txt'),
-    certificate: (host) => join(directory, 'certificates', `${host}.pem`),
+    certificate: (host) => join(directory, 'certificates', `${fileNameOf(host)}.pem`),
     defaultCertificate: join(directory, 'certificates', 'default.pem'),
     adminSocket: join(run, 'admin.sock'),
     masterSocket: join(run, 'master.sock'),
@@ -49,10 +51,20 @@ export function openPlace(dataDir: string): Place {
     const reason = `${place.verifySocket} is too long for the name of a socket`
     throw new Failure('edge_unusable', reason, 'choose a shorter --data-dir')
   }
+  // They stand unquoted in the configuration and in commands.
+  if (!/^[\w./@+-]+$/.test(directory)) {
+    const reason = `${directory} has characters that HAProxy would take for its own`
+    throw new Failure('edge_unusable', reason, 'choose a --data-dir of letters, digits and ./@+-_')
+  }
   for (const folder of [run, join(directory, 'maps'), join(directory, 'certificates')]) {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
   }
   return place
+}
+
+/** By which the certificate of a host is known to HAProxy: file names have at most 255 bytes. */
+export function fileNameOf(host: string): string {
+  return host.length <= longestName ? host : createHash('sha256').update(host).digest('hex')
 }
 
 /** Durable when it resolves: a boot without the daemon reads it too. */
@@ -68,20 +80,28 @@ export async function writeWhole(path: string, text: string): Promise<void> {
   await rename(draft, path)
 }
 
-/** Takes away the certificates of hosts that have none any more. */
-export function removeOtherCertificates(place: Place, hosts: ReadonlySet<string>): void {
+/** Takes away the certificates of hosts that have none any more; answers their paths. */
+export function removeOtherCertificates(place: Place, hosts: readonly string[]): string[] {
   const folder = join(place.directory, 'certificates')
-  for (const name of readdirSync(folder)) {
-    const host = name.replace(/\.pem$/, '')
-    if (name.endsWith('.pem') && host !== 'default' && !hosts.has(host)) rmSync(join(folder, name))
-  }
+  const kept = new Set([place.defaultCertificate, ...hosts.map(place.certificate)])
+  const paths = readdirSync(folder)
+    .filter((name) => name.endsWith('.pem'))
+    .map((name) => join(folder, name))
+  const gone = paths.filter((path) => !kept.has(path))
+  for (const path of gone) rmSync(path)
+  return gone
 }
 
 /** By which the daemon knows the edge: made once, or every start of the daemon would be a reload. */
 export function keepSecret({ directory }: Place): string {
   const path = join(directory, 'secret')
-  if (!existsSync(path)) writeFileSync(path, randomBytes(24).toString('hex'), { mode: 0o600 })
-  return readFileSync(path, 'utf8')
+  const known = existsSync(path) ? readFileSync(path, 'utf8') : ''
+  // One that was cut when the power went is none.
+  if (/^[0-9a-f]{48}$/.test(known)) return known
+  const secret = randomBytes(24).toString('hex')
+  writeFileSync(`${path}.new`, secret, { mode: 0o600 })
+  renameSync(`${path}.new`, path)
+  return secret
 }
 
 /** Without any, a bind to it would fail. */

@@ -15,7 +15,8 @@ export function challengeRules(): string {
 /** `redirect scheme` would keep the port of the Host header. */
 export function redirectRules(place: Place, httpsPort: number): string {
   const port = httpsPort === 443 ? '' : `:${httpsPort}`
-  const location = `https://%[var(txn.host)]${port}%[capture.req.uri]`
+  // What is captured for the log is cut at 1,024 bytes.
+  const location = `https://%[var(txn.host)]${port}%[pathq]`
   const hasCertificate = `{ var(txn.host),map_str(${place.map('https')}) -m found }`
   const condition = `${hasCertificate} !{ req.hdr(x-forwarded-proto) https }`
   return ` http-request redirect location ${location} code 308 if ${condition}`
@@ -37,8 +38,8 @@ export function frontendRules(
   const rules = [
     'set-var(txn.id) uuid()',
     'set-var(txn.host) req.hdr(host),field(1,:),lower,rtrim(.)',
-    'set-var(txn.path) path',
-    'set-var(txn.agent) req.hdr(user-agent)',
+    'set-var(txn.path) path,bytes(0,1000)',
+    'set-var(txn.agent) req.hdr(user-agent),bytes(0,300)',
     'set-var(txn.client) src',
     'set-var(txn.client) req.hdr(x-forwarded-for,-1) if from_proxy { req.hdr(x-forwarded-for) -m found }',
     `set-var(txn.kind) str(json) if ${accepts('application/json')} !${accepts('text/html')}`,
@@ -46,7 +47,13 @@ export function frontendRules(
     'del-header x-real-ip unless from_proxy',
     'del-header forwarded unless from_proxy',
     'del-header proxy',
-    'del-header x-berth- -m beg',
+    'del-header ^x[-_]berth[-_] -m reg',
+    // To CGI, WSGI, PHP and Rack these are the same as with a dash.
+    'del-header ^x_(forwarded|real|request)[-_] -m reg',
+    'del-header ^x-(forwarded|real|request)(_|-.*_) -m reg',
+    // Inside such a tunnel no rule of these would hold.
+    'del-header upgrade if { req.hdr(upgrade) -m sub -i h2c }',
+    'del-header http2-settings',
     'set-header x-request-id %[var(txn.id)]',
     'add-header x-forwarded-for %[src]',
     `set-header x-forwarded-proto ${scheme} ${kept('x-forwarded-proto')}`,
@@ -78,8 +85,8 @@ function logFormat(scheme: 'http' | 'https'): string {
   const fields = [
     ['at', '%[date(0,ms)]'],
     ['id', '"%[var(txn.id)]"'],
-    ['client', '"%[var(txn.client)]"'],
-    ['host', text('var(txn.host)')],
+    ['client', text('var(txn.client)')],
+    ['host', text('var(txn.host),bytes(0,255)')],
     ['method', text('capture.req.method')],
     ['path', text('var(txn.path)')],
     ['protocol', '"%HV"'],
@@ -90,6 +97,8 @@ function logFormat(scheme: 'http' | 'https'): string {
     ['in', '%U'],
     ['out', '%B'],
     ['ms', '%Ta'],
+    // Of these, from the first byte of the answer's body to the last.
+    ['data', '%Td'],
     ['agent', text('var(txn.agent)')],
   ]
   return `{${fields.map(([name, value]) => `"${name}":${value}`).join(',')}}`

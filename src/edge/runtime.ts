@@ -50,6 +50,8 @@ export function openRuntime(path: string): Runtime {
       throw new Failure('edge_refused', `HAProxy refused '${what}': ${answer.trim()}`)
     },
     async *lines(command, signal) {
+      // An abort that was before reaches no listener.
+      if (signal.aborted) return
       const socket = connect(path)
       const end = () => socket.destroy()
       signal.addEventListener('abort', end)

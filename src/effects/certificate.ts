@@ -39,7 +39,7 @@ export function certificateEffects(host: CertificateHost): Effects<typeof machin
     },
 
     async installCertificate(input, signal) {
-      const install = (routed: AbortSignal) => host.edge.changeCertificates(routed)
+      const install = (routed: AbortSignal) => tellEdge(host, routed)
       await whileRouted(host, input, signal, install).catch((error: unknown) => {
         // The next thing it learns is that it is to be given up.
         if (codeOf(error) !== 'host_unrouted') throw error

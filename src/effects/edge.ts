@@ -10,7 +10,8 @@ import {
 } from '../docker/edge-container.ts'
 import { alertsIn, openHostProcess, servesWithin } from '../edge/host-process.ts'
 import { openPlace, type Place } from '../edge/place.ts'
-import { codeOf, Failure } from '../errors.ts'
+import { Failure } from '../errors.ts'
+import { createAccessReader } from './edge/access-reader.ts'
 import type { EdgeRounds } from './edge/edge.ts'
 import { type Host, isoNow } from './host.ts'
 import { sleep } from './waiting.ts'
@@ -48,22 +49,26 @@ export function edgeEffects(host: Host, parts: EdgeParts | null): Effects<typeof
     },
 
     async keepRoutes({ id }, signal) {
-      const gone = new AbortController()
-      const reading = readAccess(host, rounds, signal, gone.signal)
-      let told = ''
+      await parts.opened
+      const reader = createAccessReader(rounds, host.logger)
+      const told = { routes: '', refusals: '' }
       try {
         for (;;) {
           signal.throwIfAborted()
-          const routes = await rounds.round()
-          if (JSON.stringify(routes) !== told) {
-            told = JSON.stringify(routes)
+          const { routes, refusals, process } = await rounds.round()
+          reader.follow(process)
+          if (refusals.join() !== told.refusals) {
+            told.refusals = refusals.join()
+            if (refusals.length > 0) host.logger.error({ refusals }, 'certificates cannot be served')
+          }
+          if (JSON.stringify(routes) !== told.routes) {
+            told.routes = JSON.stringify(routes)
             await host.actors.send(id, { type: 'routes.applied', at: isoNow(), routes })
           }
           await rounds.next(roundMs, signal)
         }
       } finally {
-        gone.abort()
-        await reading
+        await reader.close()
       }
     },
 
@@ -125,31 +130,4 @@ export function socketOwner(): { uid: number; gid: number } | null {
 function ownerText(): string {
   const owner = socketOwner()
   return owner ? `,uid,${owner.uid},gid,${owner.gid}` : ''
-}
-
-/** Reads on after each break; what ends it for good is the end of the effect. */
-async function readAccess(
-  host: Host,
-  rounds: EdgeRounds,
-  signal: AbortSignal,
-  gone: AbortSignal,
-): Promise<void> {
-  while (!signal.aborted && !gone.aborted) {
-    const end = new AbortController()
-    const stop = () => end.abort()
-    signal.addEventListener('abort', stop)
-    gone.addEventListener('abort', stop)
-    try {
-      await rounds.readAccess(end.signal)
-      await sleep(200, end.signal)
-    } catch (error) {
-      if (!end.signal.aborted && codeOf(error) !== 'edge_unavailable') {
-        host.logger.warn({ err: error }, 'access lines could not be read')
-      }
-      await sleep(200, end.signal).catch(() => undefined)
-    } finally {
-      signal.removeEventListener('abort', stop)
-      gone.removeEventListener('abort', stop)
-    }
-  }
 }

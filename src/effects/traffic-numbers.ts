@@ -25,7 +25,7 @@ export class TrafficNumbers {
   })
   readonly #durations = new Histogram({
     name: 'berth_http_request_duration_seconds',
-    help: 'From the first byte of a request to the last of its answer; without WebSockets.',
+    help: 'From the first byte of a request to the first of the body of its answer; without WebSockets.',
     labelNames: ['service'],
     buckets: bucketSeconds,
     registers: [this.#registry],
@@ -36,9 +36,9 @@ export class TrafficNumbers {
   }
 
   /** `service` is the name it has now. */
-  record({ serviceId, status, durationMs }: AccessLine, service: string): void {
+  record({ serviceId, status, firstByteMs }: AccessLine, service: string): void {
     const numbers = this.#numbersOf(serviceId, service)
-    const latencyMs = status === switchingProtocols ? null : durationMs
+    const latencyMs = status === switchingProtocols ? null : firstByteMs
     numbers.window.add(status >= 500, latencyMs, this.#now())
     this.#requests.inc({ service, code: classOf(status) })
     if (latencyMs !== null) this.#durations.observe({ service }, latencyMs / 1000)

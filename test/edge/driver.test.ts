@@ -147,6 +147,36 @@ async function certificateFor(host: string) {
   return { pem, fingerprint: fingerprintOfPem(chainPem) }
 }
 
+test('a transaction that nobody ended keeps no other certificate, nor anything else, away', async (t) => {
+  const edge = await startEdge(t)
+  const port = await serveUpstream(t, says('here'))
+  const [left, next] = [await certificateFor('left.test'), await certificateFor('a.test')]
+  const admin = openRuntime(edge.place.adminSocket)
+  await edge.driver.apply({ ...noRoutes, certificates: [{ host: 'left.test', pem: left.pem }] })
+  await admin.change(`set ssl cert ${edge.place.certificate('left.test')} <<\n${next.pem.trim()}\n`)
+
+  const fresh = new Driver(edge.place, edge.frame)
+  const routes = routesTo({ 'a.test': [upstream(port)] })
+  const refusals = await fresh.apply({ ...routes, certificates: [{ host: 'a.test', pem: next.pem }] })
+
+  assert.deepEqual(refusals, [])
+  assert.equal((await edge.ask('a.test')).body, 'here')
+  assert.equal((await readFound(admin, edge.place)).certificates.get('a.test'), next.fingerprint)
+})
+
+test('a certificate that is refused is told, and everything else is served', async (t) => {
+  const edge = await startEdge(t)
+  const port = await serveUpstream(t, says('here'))
+  const { pem } = await certificateFor('a.test')
+  const keyless = pem.slice(pem.indexOf('-----BEGIN CERTIFICATE'))
+
+  const routes = routesTo({ 'a.test': [upstream(port)] })
+  const refusals = await edge.driver.apply({ ...routes, certificates: [{ host: 'a.test', pem: keyless }] })
+
+  assert.equal(refusals.length, 1)
+  assert.equal((await edge.ask('a.test')).body, 'here')
+})
+
 test('a certificate is served, replaced and taken away without a new process', async (t) => {
   const edge = await startEdge(t)
   const before = await edge.driver.identify()

@@ -37,6 +37,10 @@ test('what the client says of its own way is dropped, and said as it is', async 
     'x-request-id': 'mine',
     'x-berth-edge': 'secret',
     'x-berth-upstream': 's9',
+    x_forwarded_for: '203.0.113.9',
+    'x-forwarded_proto': 'https',
+    'x_real-ip': '203.0.113.9',
+    x_berth_edge: 'secret',
     forwarded: 'for=203.0.113.9',
     proxy: 'http://evil.test',
   }
@@ -55,6 +59,10 @@ test('what the client says of its own way is dropped, and said as it is', async 
     'x-request-id': answer.headers['x-request-id'],
     'x-berth-edge': undefined,
     'x-berth-upstream': undefined,
+    x_forwarded_for: undefined,
+    'x-forwarded_proto': undefined,
+    'x_real-ip': undefined,
+    x_berth_edge: undefined,
     forwarded: undefined,
     proxy: undefined,
   })
@@ -95,6 +103,9 @@ test('a host with a certificate is led to https, and gets HSTS there if it wants
   const { status, headers } = await edge.ask('a.test', '/x?y=1', { method: 'POST' })
   assert.deepEqual([status, headers.location], [308, `https://a.test:${edge.frame.httpsPort}/x?y=1`])
   assert.equal(headers['strict-transport-security'], undefined)
+  const query = `?${'q'.repeat(3000)}`
+  const far = await edge.ask('a.test', `/x${query}`)
+  assert.equal(far.headers.location, `https://a.test:${edge.frame.httpsPort}/x${query}`)
   const challenge = await edge.ask('a.test', '/.well-known/acme-challenge/token-1')
   assert.deepEqual([challenge.status, challenge.body], [200, 'token-1.key'])
   assert.equal((await edge.ask('nobody.test', '/.well-known/acme-challenge/token-1')).body, 'token-1.key')
@@ -131,6 +142,27 @@ test('a WebSocket is handed through, both ways', async (t) => {
   assert.equal((await edge.driver.countOpen('p1')).get('s1'), 1)
 })
 
+test('no upgrade to a protocol in which no rule would hold', async (t) => {
+  const edge = await startEdge(t)
+  await startWith(edge, await echo(t))
+  const headers = { upgrade: 'h2c', connection: 'Upgrade, HTTP2-Settings', 'http2-settings': 'AAMAAABk' }
+
+  const told = JSON.parse((await edge.ask('a.test', '/', { headers })).body).headers
+
+  assert.deepEqual([told.upgrade, told['http2-settings']], [undefined, undefined])
+})
+
+test('a request that is very long is told too, cut', async (t) => {
+  const edge = await startEdge(t)
+  await startWith(edge, await echo(t))
+  const headers = { 'user-agent': '"'.repeat(5000) }
+  await edge.ask('a.test', `/${'é'.repeat(1000)}`.replace(/é/g, '%C3%A9'), { headers })
+  for await (const { path, agent } of readAccess(edge.place, null, new AbortController().signal)) {
+    assert.deepEqual([path.length, agent], [1000, '"'.repeat(300)])
+    break
+  }
+})
+
 test('each request is told once, as it was but without its query, also to who reads on later', async (t) => {
   const edge = await startEdge(t)
   await startWith(edge, await echo(t))
@@ -147,7 +179,7 @@ test('each request is told once, as it was but without its query, also to who re
   await edge.ask('a.test', '/one?token=secret', { headers: { 'user-agent': 'a "quoted" agent' } })
   await edge.ask('nobody.test', '/two')
   const [one, two] = await read(null, 2)
-  const { at, id, ms, in: bytesIn, out, ...rest } = one!
+  const { at, id, ms, data, in: bytesIn, out, ...rest } = one!
   assert.deepEqual(rest, {
     client: '127.0.0.1',
     host: 'a.test',
@@ -160,7 +192,14 @@ test('each request is told once, as it was but without its query, also to who re
     upstream: 's1',
     agent: 'a "quoted" agent',
   })
-  assert.ok(Math.abs(at - Date.now()) < 60_000 && ms >= 0 && bytesIn > 0 && out > 0 && id.length === 36)
+  assert.ok(
+    Math.abs(at - Date.now()) < 60_000 &&
+      ms >= data &&
+      data >= 0 &&
+      bytesIn > 0 &&
+      out > 0 &&
+      id.length === 36,
+  )
   assert.deepEqual([two!.host, two!.status, two!.pool], ['nobody.test', 404, 'nohost'])
 
   await edge.ask('a.test', '/three')

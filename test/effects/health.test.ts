@@ -72,3 +72,18 @@ test('a suspended service is never degraded', () => {
   for (let exit = 0; exit < 5; exit++) health.sawExit('web-0')
   assert.deepEqual([health.lack([], 0), health.lack([], 0)], [null, null])
 })
+
+test('an instance that runs without requests is a lack when it lasts, and none once it has some', () => {
+  let now = 0
+  const health = createHealth(() => now)
+  const lackAt = (at: number, reason: string | null) => {
+    now = at
+    health.sawUnready(reason)
+    return health.lack(instances('running'), 1)
+  }
+  assert.equal(lackAt(0, '503'), null)
+  assert.equal(lackAt(4999, '404'), null)
+  assert.equal(lackAt(5000, '404'), '404')
+  assert.equal(lackAt(6000, null), null)
+  assert.equal(lackAt(7000, '503'), null)
+})

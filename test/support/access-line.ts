@@ -18,6 +18,7 @@ export function accessLine(changes: Partial<AccessLine> = {}): AccessLine {
     bytesIn: 80,
     bytesOut: 1234,
     durationMs: 12,
+    firstByteMs: changes.durationMs ?? 12,
     userAgent: 'curl/8',
     ...changes,
   }

@@ -28,6 +28,12 @@ export function findEdge(dataDir: string): EdgeProcesses | null {
   return master === undefined ? null : { master, workers }
 }
 
+/** With theirs, and so on. */
+export function childrenOf(pid: number): number[] {
+  const children = read(`/proc/${pid}/task/${pid}/children`).split(' ').map(Number).filter(Boolean)
+  return children.flatMap((child) => [child, ...childrenOf(child)])
+}
+
 function read(path: string): string {
   try {
     return readFileSync(path, 'utf8')

@@ -86,13 +86,18 @@ for (const [address, bits] of [
   ['127.0.0.0', 8],
   ['169.254.0.0', 16],
   ['172.16.0.0', 12],
+  ['192.0.0.0', 24],
   ['192.168.0.0', 16],
+  ['198.18.0.0', 15],
   ['224.0.0.0', 3],
 ] as const) {
   unreachable.addSubnet(address, bits, 'ipv4')
 }
 for (const [address, bits] of [
   ['::', 127],
+  // Ways to IPv4, whichever that leads to.
+  ['64:ff9b::', 96],
+  ['2002::', 16],
   ['fc00::', 7],
   ['fe80::', 10],
   ['ff00::', 8],

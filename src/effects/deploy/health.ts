@@ -9,17 +9,21 @@ export interface Health {
   expectRunning(name: string): void
   /** False when it was asked for. */
   sawExit(name: string): boolean
+  /** Why an instance that runs gets no requests; null when all that run do. */
+  sawUnready(reason: string | null): void
   /** What makes the deploy degraded, null when nothing does. Asked once a round, with what Docker says. */
   lack(instances: InstanceState[], wanted: number): string | null
 }
 
 const crashLoopExits = 3
 const crashLoopMs = 60_000
+const unreadyMs = 5_000
 
 export function createHealth(now: () => number = Date.now): Health {
   const leaving = new Set<string>()
   let exits: number[] = []
   let wasShort = false
+  let unready: { reason: string; since: number } | null = null
 
   return {
     expectExit: (name) => void leaving.add(name),
@@ -28,6 +32,9 @@ export function createHealth(now: () => number = Date.now): Health {
       if (leaving.has(name)) return false
       exits.push(now())
       return true
+    },
+    sawUnready(reason) {
+      unready = reason === null ? null : { reason, since: unready?.since ?? now() }
     },
     lack(instances, wanted) {
       exits = exits.filter((at) => now() - at < crashLoopMs)
@@ -39,7 +46,9 @@ export function createHealth(now: () => number = Date.now): Health {
       if (wanted > 0 && exits.length >= crashLoopExits) {
         return `instances ended ${exits.length} times within a minute, and are started again`
       }
-      return lasts ? `${running} of ${wanted} instances run` : null
+      if (lasts) return `${running} of ${wanted} instances run`
+      // Each start takes a moment.
+      return unready && now() - unready.since >= unreadyMs ? unready.reason : null
     },
   }
 }

@@ -79,7 +79,7 @@ function httpProbe(path: string, port: number, hostName: string): Probe {
 }
 
 /** As a browser would send it; node would send a part of it as other bytes, and refuse the rest. */
-function inAscii(path: string): string {
+export function inAscii(path: string): string {
   return path.replace(/[^\x21-\x7e]/gu, encodeURIComponent)
 }
 

@@ -157,7 +157,7 @@ function sendAway(
 
 /** Who has passed its check gets requests, who ended gets none until it passes again. */
 async function keepServing(
-  { host, input, signal }: Upkeep,
+  { host, input, health, signal }: Upkeep,
   service: ServiceRow,
   kept: number,
 ): Promise<boolean> {
@@ -167,11 +167,21 @@ async function keepServing(
   await takeOutEnded(host, input, instances, signal, kept)
   const running = instances.filter(({ state }) => state === 'running')
   const passed: InstanceState[] = []
+  let unready: string | null = null
   for (const instance of running) {
     if (isAdmitted(host, input, instance)) continue
-    if ((await tryProbe(host, input, instance, signal)) === null) passed.push(instance)
+    const answer = await tryProbe(host, input, instance, signal)
+    if (answer === null) passed.push(instance)
+    else unready = `instance ${instance.index + 1} does not pass its check: ${answer}`
   }
-  await admit(host, input, passed, signal, edgeMs)
+  try {
+    await admit(host, input, passed, signal, edgeMs)
+  } catch (error) {
+    unready = messageOf(error)
+    throw error
+  } finally {
+    health.sawUnready(unready)
+  }
   return running.every((instance) => isAdmitted(host, input, instance))
 }
 

@@ -81,8 +81,12 @@ async function verify(
   if (!service || pool === null) throw new Failure('not_found', 'the service is being deleted')
   if (service.suspended) return
   const name = defaultHost(service.name, host.settings.baseDomain)
+  const healthPath = settings.health_check_path
   for (const slot of slots) {
-    await host.edge.verify({ pool, slot, host: name, healthPath: settings.health_check_path }, signal)
+    await host.edge.verify({ pool, slot, host: name, healthPath }, signal).catch((error: unknown) => {
+      // Suspended meanwhile: the page of that came instead.
+      if (!host.storage.services.get(serviceId)?.suspended) throw error
+    })
   }
 }
 

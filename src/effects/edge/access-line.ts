@@ -25,6 +25,8 @@ export function toAccessLine(event: AccessEvent, { id: serviceId, upstreams }: S
     bytesIn: event.in,
     bytesOut: event.out,
     durationMs,
-    userAgent: event.agent === '' ? null : event.agent,
+    firstByteMs: Math.max(0, durationMs - Math.max(0, event.data)),
+    // HAProxy's word for what was not there.
+    userAgent: event.agent === '-' ? null : event.agent,
   }
 }

@@ -33,16 +33,27 @@ export interface Edge {
   changeCertificates(signal: AbortSignal): Promise<void>
 }
 
+export interface RoundOutcome {
+  /** How much it serves. */
+  routes: { services: number; hosts: number; ready: number }
+  /** Why certificates were not taken. */
+  refusals: string[]
+  /** Which process serves: a reload makes another. */
+  process: number
+}
+
 /** What the effects of the edge's own actor do with it. */
 export interface EdgeRounds {
   /** Writes all that a start of HAProxy reads. */
   render(): Promise<void>
-  /** Brings HAProxy to what is committed; answers how much that is. */
-  round(): Promise<{ services: number; hosts: number; ready: number }>
+  /** Brings HAProxy to what is committed. */
+  round(): Promise<RoundOutcome>
   /** Resolves when something changed, or after the time. */
   next(withinMs: number, signal: AbortSignal): Promise<void>
-  /** Hands on each request, until HAProxy ends or the signal does. */
-  readAccess(signal: AbortSignal): Promise<void>
+  /** Records each request after the one with that id, until process or signal end; answers their ids. */
+  readAccess(after: string | null, signal: AbortSignal): AsyncIterable<string>
+  /** The request that an earlier life of the daemon recorded last. */
+  newestRequest(): Promise<string | null>
 }
 
 interface Parts extends Pick<Host, 'storage' | 'settings'> {
@@ -58,6 +69,8 @@ interface Parts extends Pick<Host, 'storage' | 'settings'> {
 /** How long a cleanup waits for an edge that is away. */
 const patienceMs = 3_000
 const longestWaitMs = 60_000
+/** How long what was told is believed without looking. */
+const doubtMs = 60_000
 
 export class DrivenEdge implements Edge, EdgeRounds {
   readonly isOff = false
@@ -70,7 +83,8 @@ export class DrivenEdge implements Edge, EdgeRounds {
   #asked = 0
   #applied = 0
   #process: number | null = null
-  #lastLine: string | null = null
+  #doubtedAt = 0
+  #outcome: Omit<RoundOutcome, 'process'> | null = null
 
   constructor(parts: Parts) {
     this.#parts = parts
@@ -121,18 +135,25 @@ export class DrivenEdge implements Edge, EdgeRounds {
     await this.#parts.driver.render(await this.#routes())
   }
 
-  async round(): Promise<{ services: number; hosts: number; ready: number }> {
+  async round(): Promise<RoundOutcome> {
     const { driver } = this.#parts
     const turn = this.#asked
     const found = await driver.identify()
-    if (found !== this.#process) driver.doubt()
-    this.#process = found
+    const isAnother = found !== this.#process
+    // Somebody else may speak to it too.
+    if (isAnother || Date.now() - this.#doubtedAt > doubtMs) {
+      driver.doubt()
+      this.#doubtedAt = Date.now()
+    } else if (turn === this.#applied && this.#outcome) return { ...this.#outcome, process: found }
     const routes = await this.#routes()
-    await driver.apply(routes)
+    const refusals = await driver.apply(routes)
+    this.#process = found
     this.#settle(turn)
     const upstreams = routes.pools.flatMap((pool) => pool.upstreams)
     const ready = upstreams.filter((one) => one?.state === 'ready').length
-    return { services: this.#services.all().length, hosts: routes.maps.hosts.size, ready }
+    const routed = { services: this.#services.all().length, hosts: routes.maps.hosts.size, ready }
+    this.#outcome = { routes: routed, refusals }
+    return { ...this.#outcome, process: found }
   }
 
   async next(withinMs: number, signal: AbortSignal): Promise<void> {
@@ -142,15 +163,16 @@ export class DrivenEdge implements Edge, EdgeRounds {
     if (this.#asked === this.#applied) await untilNudged(listen, withinMs, signal)
   }
 
-  async readAccess(signal: AbortSignal): Promise<void> {
-    const { place, accessLog } = this.#parts
-    // What an earlier life of the daemon has stored is not told again.
-    this.#lastLine ??= await accessLog.newestId()
-    for await (const event of readAccess(place, this.#lastLine, signal)) {
-      this.#lastLine = event.id
+  async *readAccess(after: string | null, signal: AbortSignal): AsyncGenerator<string> {
+    for await (const event of readAccess(this.#parts.place, after, signal)) {
       const route = this.#services.byHost(event.host)
-      if (route) accessLog.recordAccess(toAccessLine(event, route))
+      if (route) this.#parts.accessLog.recordAccess(toAccessLine(event, route))
+      yield event.id
     }
+  }
+
+  newestRequest(): Promise<string | null> {
+    return this.#parts.accessLog.newestId()
   }
 
   async #routes(): Promise<Routes> {
@@ -179,8 +201,12 @@ export class DrivenEdge implements Edge, EdgeRounds {
       if (Date.now() >= until) {
         throw new Failure('edge_unavailable', `the edge is away: ${this.#parts.trouble()}`)
       }
-      // Those who were woken, or gave up, are forgotten with the next round.
-      await untilNudged((settle) => this.#waiting.add(settle), until - Date.now(), signal)
+      let listener = () => {}
+      const listen = (settle: () => void) => {
+        listener = settle
+        this.#waiting.add(settle)
+      }
+      await untilNudged(listen, until - Date.now(), signal).finally(() => this.#waiting.delete(listener))
     }
   }
 }

@@ -5,6 +5,7 @@ import type { Driver } from '../../edge/driver.ts'
 import type { Place } from '../../edge/place.ts'
 import { poolName, slotName } from '../../edge/routes.ts'
 import { Failure } from '../../errors.ts'
+import { inAscii } from '../deploy/probes.ts'
 import { sleep } from '../waiting.ts'
 
 export interface Verification {
@@ -51,7 +52,7 @@ function ask(place: Place, { host, healthPath, slot }: Verification): Promise<st
     const asking = request(
       {
         socketPath: place.verifySocket,
-        path: healthPath ?? '/',
+        path: inAscii(healthPath ?? '/'),
         headers: { host, 'x-berth-upstream': slotName(slot), 'user-agent': 'Berth' },
         timeout: attemptMs,
         agent: false,
