@@ -69,9 +69,10 @@ function forwardedAll(context: Trust, request: Asked, name: string): string[] {
 }
 
 /** A proxy of --trusted-proxy, or the edge of this very server. */
-function speaksForOthers(context: Trust, { headers, address }: Asked): boolean {
-  const shown = context.edgeSecret ? headers.get('x-berth-edge') : undefined
-  return shown !== undefined ? isSame(shown, context.edgeSecret!) : context.isTrustedProxy(address())
+function speaksForOthers(context: Trust, request: Asked): boolean {
+  const shown = context.edgeSecret ? request.headers.get('x-berth-edge') : undefined
+  if (shown !== undefined) return isSame(shown, context.edgeSecret!)
+  return context.isTrustedProxy(request.address())
 }
 
 function isSame(shown: string, secret: string): boolean {

@@ -91,7 +91,13 @@ function standInEdge({ storage, edge }: Life, ca: Ca, change: ChangeEdge) {
     dropChallenge: (token) => void ca.edge.answers.delete(token),
     changeCertificates: async () => void installed.push([...storage.certificates.pems().keys()].sort()),
   }
-  return { installed, edge: { ...real, ...change(real) } }
+  // The methods of a class would not come along with a copy.
+  const whole: CertificateEdge = {
+    putChallenge: (...args) => real.putChallenge(...args),
+    dropChallenge: (token) => real.dropChallenge(token),
+    changeCertificates: (signal) => real.changeCertificates(signal),
+  }
+  return { installed, edge: { ...whole, ...change(real) } }
 }
 
 /** The other server's address is one of ours here, because there is only one machine. */

@@ -8,7 +8,10 @@ import { askAt, type EdgeAnswer } from './running-edge.ts'
 import { until } from './service.ts'
 
 export interface EdgeSite {
-  daemon: TestDaemon
+  /** The one of now. */
+  readonly daemon: TestDaemon
+  /** The same server with other options, which win. */
+  startWith(...options: string[]): Promise<void>
   /** The options that it was started with. */
   args: string[]
   /** Of http. */
@@ -39,11 +42,13 @@ export async function openEdgeSite(
   more: string[] = [],
 ): Promise<EdgeSite> {
   const args = [...(await edgeArgs(kind)), ...more]
-  const daemon = await launchDaemon({ args })
+  const first = await launchDaemon({ args })
+  const { dataDir, prefix } = first
+  let daemon = first
   scope.after(async () => {
     await daemon.kill()
-    endHostEdge(daemon.dataDir)
-    await daemon.remove()
+    endHostEdge(dataDir)
+    await first.remove()
   })
   const port = portOf(args, '--http-port')
   const ask = askAt(port)
@@ -51,7 +56,13 @@ export async function openEdgeSite(
   const page = (service: { name: string }, path?: string) => ask(placeOf(service).host, path)
   const docker = await openDocker()
   return {
-    daemon,
+    get daemon() {
+      return daemon
+    },
+    async startWith(...options) {
+      await daemon.stop()
+      daemon = await launchDaemon({ dataDir, args: [...args, '--prefix', prefix, ...options] })
+    },
     args,
     port,
     ask,
