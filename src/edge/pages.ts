@@ -54,7 +54,7 @@ export function htmlOf(name: AnswerName): string {
     '<!doctype html><html lang="en"><meta charset="utf-8">' +
     '<meta name="viewport" content="width=device-width">' +
     `<title>${title}</title><style>${style.replaceAll('%', '%%')}</style>` +
-    `<h1>${title}</h1><p>${words}</p><small>%[var(txn.id)]</small>`
+    `<h1>${title}</h1><p>${words}</p><small>Request %[var(txn.id)]</small>`
   )
 }
 

@@ -1,0 +1,38 @@
+// npm run soak -- --swaps 50 --seed 7: swaps a service and its neighbour under load again and again, and
+// judges every request and every stream.
+//   --swaps N   how often, 50 when left out
+//   --seed S    what is decided by chance, a new one when left out; it is printed
+//   --drain S   the drain limit in seconds, 30 when left out; slow requests take up to two thirds of it
+//   --edge E    container when left out, or host: HAProxy as a process of this machine
+//   --json      prints the outcome as JSON on standard output, and all else on standard error
+import { randomInt } from 'node:crypto'
+import { parseArgs } from 'node:util'
+import { describeBreaches } from './crash/report.ts'
+import { table } from './soak/report.ts'
+import { runSoak } from './soak/run.ts'
+
+const { values } = parseArgs({
+  options: {
+    help: { type: 'boolean', default: false },
+    swaps: { type: 'string', default: '50' },
+    seed: { type: 'string' },
+    drain: { type: 'string', default: '30' },
+    edge: { type: 'string', default: 'container' },
+    json: { type: 'boolean', default: false },
+  },
+})
+if (values.help) {
+  console.log('npm run soak -- [--swaps N] [--seed S] [--drain SECONDS] [--edge container|host] [--json]')
+  process.exit(0)
+}
+const say = values.json ? console.error : console.log
+const seed = Number(values.seed ?? randomInt(1_000_000))
+const swaps = Number(values.swaps)
+say(`${swaps} swaps with seed ${seed}`)
+const edge = values.edge === 'host' ? 'host' : 'container'
+const drainSeconds = Number(values.drain)
+const outcome = await runSoak({ swaps, seed, drainSeconds, edge, say: (line) => say(line) })
+if (outcome.breaches.length > 0) say(describeBreaches(outcome.breaches))
+say(table(outcome))
+if (values.json) console.log(JSON.stringify(outcome, null, 2))
+process.exit(outcome.breaches.length > 0 ? 1 : 0)

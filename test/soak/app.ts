@@ -1,0 +1,67 @@
+// An app of the soak: a service, and the repository whose commits are its versions.
+import { cpSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Chance } from '../crash/chance.ts'
+import type { Api } from '../support/api.ts'
+import type { Scope } from '../support/directory.ts'
+import { baseImages } from '../support/images.ts'
+import { createRepository, type TestRepository } from '../support/repository.ts'
+import { finishedDeploy } from '../support/service.ts'
+import { createDeck } from './deck.ts'
+
+export interface App {
+  name: string
+  id: string
+  /** As many as are wanted now. */
+  instances: number
+  /** Commits the next version and says what it is. */
+  release(): string
+}
+
+export interface AppSettings {
+  name: string
+  instances: number
+  drainSeconds: number
+}
+
+export const appProgram = fileURLToPath(new URL('app/server.js', import.meta.url))
+const wsPackage = fileURLToPath(new URL('../../node_modules/ws', import.meta.url))
+/** What SIGTERM does to a version. */
+const manners = ['polite', 'abrupt', 'deaf', 'polite'] as const
+const mostStartDelayMs = 1000
+
+/** Creates the service and waits until its first version is live. */
+export async function createApp(scope: Scope, api: Api, chance: Chance, settings: AppSettings): Promise<App> {
+  const { name, instances, drainSeconds } = settings
+  const repository = createRepository(scope)
+  const release = createReleases(repository, (await baseImages()).node, chance)
+  release()
+  const { id, latest_deploy } = await api.post('/services', {
+    name,
+    type: 'web_service',
+    repo_url: repository.directory,
+    health_check_path: '/healthz',
+    drain_seconds: drainSeconds,
+    instances,
+  })
+  const { status, error } = await finishedDeploy(api, latest_deploy.id)
+  if (status !== 'live') throw new Error(`the first version of ${name} is ${status}: ${error}`)
+  return { name, id, instances, release }
+}
+
+function createReleases(repository: TestRepository, base: string, chance: Chance): () => string {
+  cpSync(appProgram, join(repository.directory, 'server.js'))
+  cpSync(wsPackage, join(repository.directory, 'node_modules/ws'), { recursive: true })
+  const mannerOf = createDeck(chance, manners)
+  let count = 0
+  return () => {
+    const [version, manner, delayMs] = [`v${++count}`, mannerOf(), chance.whole(0, mostStartDelayMs)]
+    const command = ['node', 'server.js', version, manner, String(delayMs)]
+    repository.commit(version, {
+      'package.json': '{ "private": true, "type": "module" }\n',
+      Dockerfile: `FROM ${base}\nWORKDIR /app\nCOPY . .\nCMD ${JSON.stringify(command)}\n`,
+    })
+    return `${version}, ${manner}`
+  }
+}

@@ -1,0 +1,30 @@
+// A breach that a sample shows, with all that is known of it and of what was swapped in that moment.
+import type { Breach } from '../crash/ledger.ts'
+import { type Evidence, type Swap, swapsAt } from './evidence.ts'
+import type { RequestSample, StreamSample } from './sample.ts'
+
+export function breachOf(
+  evidence: Evidence,
+  rule: string,
+  text: string,
+  sample: RequestSample | StreamSample,
+  at: number,
+): Breach {
+  const swaps = swapsAt(evidence, at).map((swap) => describeSwap(swap, at))
+  const shown = swaps.length > 0 ? swaps : ['between swaps']
+  return { rule, text, evidence: [`${new Date(at).toISOString()} ${JSON.stringify(sample)}`, ...shown] }
+}
+
+/** With its instants as seen from `at`. */
+export function describeSwap(swap: Swap, at: number): string {
+  const { number, kind, service, words, askedAt, switchingAt, liveAt, limitAt, doneAt } = swap
+  const marks = { asked: askedAt, switching: switchingAt, live: liveAt, 'drain limit': limitAt, done: doneAt }
+  const seen = Object.entries(marks).flatMap(([name, instant]) =>
+    instant === null ? [] : [`${name} ${secondsFrom(at, instant)}`],
+  )
+  return `swap ${number}: ${kind} of ${service} ${words}: ${seen.join(', ')}`
+}
+
+function secondsFrom(at: number, instant: number): string {
+  return `${instant > at ? '+' : ''}${((instant - at) / 1000).toFixed(3)} s`
+}

@@ -1,0 +1,11 @@
+// Cards that are dealt in a random order, all of them before the first comes again: a short run has every
+// kind.
+import type { Chance } from '../crash/chance.ts'
+
+export function createDeck<T>(chance: Chance, cards: readonly T[]): () => T {
+  let left: T[] = []
+  return () => {
+    if (left.length === 0) left = [...cards]
+    return left.splice(chance.whole(0, left.length - 1), 1)[0]!
+  }
+}

@@ -1,0 +1,102 @@
+// The requests of the load by HTTP/2 over TLS: all of them on one connection, which is only replaced when the
+// edge has closed it.
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  connect,
+  type IncomingHttpHeaders,
+} from 'node:http2'
+import { isSame, isSelf, quickBody } from './answers.ts'
+import { runOpenLoop } from './open-loop.ts'
+import { patienceMs, type ServiceLoad } from './plan.ts'
+import type { Requests } from './requests.ts'
+import { answeredBy, type RequestSample } from './sample.ts'
+
+/** Resolves when the last answer is there. */
+export async function runEncrypted({ load, chance, isOver, report }: Requests): Promise<void> {
+  const { encrypted } = load
+  if (!encrypted) return
+  const kept: { session: ClientHttp2Session | null } = { session: null }
+  await runOpenLoop(encrypted.perSecond, isOver, async (dueAt) => {
+    const former = kept.session
+    const isFresh = !former || former.closed || former.destroyed
+    const session = isFresh ? openSession(load.host, encrypted.port) : former
+    kept.session = session
+    const body = chance.isTrue(0.75) ? null : quickBody(chance)
+    report(await exchange(session, load, { dueAt, body, port: encrypted.port, isFresh }))
+  })
+  kept.session?.destroy()
+}
+
+function openSession(host: string, port: number): ClientHttp2Session {
+  // Local names have no certificate of their own.
+  const session = connect(`https://127.0.0.1:${port}`, { servername: host, rejectUnauthorized: false })
+  // Its requests tell.
+  session.on('error', () => undefined)
+  // What comes after is sent on another one; what is under way may end.
+  session.on('goaway', () => session.close())
+  return session
+}
+
+interface Ask {
+  dueAt: number
+  /** What to post; null for a GET. */
+  body: Buffer | null
+  port: number
+  isFresh: boolean
+}
+
+function exchange(session: ClientHttp2Session, { host, service }: ServiceLoad, ask: Ask) {
+  const { dueAt, body, port, isFresh } = ask
+  const sentAt = Date.now()
+  const lateMs = performance.now() - dueAt
+  return new Promise<RequestSample>((resolve) => {
+    const settle = (headers: IncomingHttpHeaders, fault: string | null) =>
+      resolve({
+        kind: body ? 'post' : 'get',
+        service,
+        connection: isFresh ? 'new encrypted' : 'encrypted',
+        sentAt,
+        doneAt: Date.now(),
+        latencyMs: performance.now() - dueAt,
+        lateMs,
+        ...answeredBy(headers['x-answered-by']),
+        requestId: String(headers['x-request-id'] ?? '') || null,
+        fault,
+      })
+    const path = body ? { ':method': 'POST', ':path': '/echo' } : { ':method': 'GET', ':path': '/' }
+    try {
+      const stream = session.request({ ...path, ':authority': `${host}:${port}` })
+      receive(stream, body ? isSame(body) : isSelf, settle)
+      stream.end(body ?? undefined)
+    } catch (error) {
+      settle({}, `no stream: ${(error as Error).message}`)
+    }
+  })
+}
+
+/** Settles once or more: the first is meant. */
+function receive(
+  stream: ClientHttp2Stream,
+  check: (body: Buffer, by: string) => string | null,
+  settle: (headers: IncomingHttpHeaders, fault: string | null) => void,
+): void {
+  let headers: IncomingHttpHeaders = {}
+  const chunks: Buffer[] = []
+  stream.setTimeout(patienceMs, () => stream.destroy(new Error(`silent for ${patienceMs} ms`)))
+  stream.on('response', (received) => {
+    headers = received
+  })
+  stream.on('data', (chunk: Buffer) => chunks.push(chunk))
+  stream.on('end', () => {
+    const status = Number(headers[':status'])
+    const text = Buffer.concat(chunks)
+    const isGood = status >= 200 && status <= 299
+    const by = String(headers['x-answered-by'] ?? '')
+    // A reset is told by an error, which comes after.
+    if (stream.rstCode !== 0) return
+    settle(headers, isGood ? check(text, by) : `${status}: ${text.toString().slice(0, 200)}`)
+  })
+  stream.on('error', (error) => settle(headers, `stream broke off: ${error.message}`))
+  stream.on('close', () => settle(headers, `stream closed with ${stream.rstCode} within the answer`))
+}

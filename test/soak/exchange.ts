@@ -1,0 +1,96 @@
+// One HTTP request of the load and what came of it. It never rejects: what went wrong is the sample's fault.
+import { type Agent, type ClientRequest, type IncomingMessage, request as openRequest } from 'node:http'
+import { patienceMs, type ServiceLoad } from './plan.ts'
+import { answeredBy, type RequestSample } from './sample.ts'
+
+export interface Ask {
+  kind: RequestSample['kind']
+  method: 'GET' | 'POST'
+  path: string
+  /** Null for a connection of its own. */
+  agent: Agent | null
+  /** When it was meant to be sent, by performance.now(). */
+  dueAt: number
+  /** How long the answer itself takes. */
+  takesMs: number
+  /** Sends the body and ends the request; what it gives back stops that. */
+  send(request: ClientRequest): () => void
+  /** What is wrong with the body of an answer, or null. `by` is the answer's own word for who gave it. */
+  check(body: Buffer, by: string): string | null
+}
+
+export function exchange(load: ServiceLoad, ask: Ask): Promise<RequestSample> {
+  const { host, port } = load
+  const sentAt = Date.now()
+  const lateMs = performance.now() - ask.dueAt
+  return new Promise((resolve) => {
+    const request = openRequest({
+      host: '127.0.0.1',
+      port,
+      method: ask.method,
+      path: ask.path,
+      agent: ask.agent ?? false,
+      headers: { host: `${host}:${port}` },
+    })
+    let answer: IncomingMessage | null = null
+    const stopSending = ask.send(request)
+    const limitMs = ask.takesMs + patienceMs
+    const timer = setTimeout(() => request.destroy(new Error(`no answer within ${limitMs} ms`)), limitMs)
+    let isSettled = false
+    const settle = (fault: string | null) => {
+      if (isSettled) return
+      isSettled = true
+      clearTimeout(timer)
+      stopSending()
+      if (fault !== null) request.destroy()
+      resolve(sampleOf(load, ask, { request, answer, sentAt, lateMs, fault }))
+    }
+    request.on('error', (error) => settle(wordsOf(error, answer)))
+    request.on('response', (response) => {
+      answer = response
+      const chunks: Buffer[] = []
+      response.on('data', (chunk: Buffer) => chunks.push(chunk))
+      response.on('error', (error) => settle(wordsOf(error, response)))
+      response.on('end', () => settle(faultOf(ask, response, Buffer.concat(chunks))))
+      response.on('close', () => settle('the connection closed within the answer'))
+    })
+    // The request's own end may be told before that of its answer.
+    request.on('close', () => answer ?? settle('the connection closed without an answer'))
+  })
+}
+
+interface Exchanged {
+  request: ClientRequest
+  answer: IncomingMessage | null
+  sentAt: number
+  lateMs: number
+  fault: string | null
+}
+
+function sampleOf(load: ServiceLoad, ask: Ask, exchanged: Exchanged): RequestSample {
+  const { request, answer, sentAt, lateMs, fault } = exchanged
+  const fresh = ask.agent === null ? 'own' : 'new'
+  return {
+    kind: ask.kind,
+    service: load.service,
+    connection: request.reusedSocket ? 'used' : fresh,
+    sentAt,
+    doneAt: Date.now(),
+    latencyMs: performance.now() - ask.dueAt,
+    lateMs,
+    ...answeredBy(answer?.headers['x-answered-by']),
+    requestId: String(answer?.headers['x-request-id'] ?? '') || null,
+    fault,
+  }
+}
+
+function faultOf(ask: Ask, { statusCode = 0, headers }: IncomingMessage, body: Buffer): string | null {
+  if (statusCode < 200 || statusCode > 299) return `${statusCode}: ${body.toString().slice(0, 200)}`
+  return ask.check(body, String(headers['x-answered-by'] ?? ''))
+}
+
+function wordsOf(error: Error, answer: IncomingMessage | null): string {
+  const code = (error as NodeJS.ErrnoException).code
+  const words = code && !error.message.includes(code) ? `${code} ${error.message}` : error.message
+  return answer ? `broke off within the answer: ${words}` : words
+}

@@ -1,0 +1,174 @@
+// The judge of the soak, tried on one planted breach after the other: a judge that cannot find anything would
+// find everything well.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { at, calmRun, formerInstance, newInstance, request, stream, theSwap, wikiInstance } from './calm.ts'
+import type { Evidence } from './evidence.ts'
+import { judge } from './judge.ts'
+import { isSlow } from './sample.ts'
+
+/** What the judge says, without the evidence. */
+function verdict(change: Partial<Evidence> = {}): string[] {
+  return judge({ ...calmRun(), ...change }).map(({ rule, text }) => `${rule}: ${text}`)
+}
+
+/** The calm run, with more that was seen. */
+const withRequest = (planted: ReturnType<typeof request>) =>
+  verdict({ requests: [...calmRun().requests, planted] })
+const withStream = (planted: ReturnType<typeof stream>) =>
+  verdict({ streams: [...calmRun().streams, planted] })
+
+test('a run in which all went well breaks nothing', () => {
+  assert.deepEqual(verdict(), [])
+})
+
+test('a request that got no good answer is a breach', () => {
+  assert.deepEqual(withRequest(request(3.1, { fault: '503: unready', deploy: null, instance: null })), [
+    'no request fails: shop: get on used connection: 503: unready',
+  ])
+})
+
+test('a slow request that was cut is a breach, also at the drain limit', () => {
+  const cut = { kind: 'streaming' as const, doneAt: at(5.1), fault: 'broke off', ...formerInstance }
+
+  assert.deepEqual(withRequest(request(3, cut)), [
+    'no slow request fails: shop: streaming on used connection: broke off',
+  ])
+})
+
+test('a request that the old version answered is a breach from a millisecond after the switch on', () => {
+  const early = request(3.1, formerInstance)
+  const late = request(3.101, formerInstance)
+
+  assert.deepEqual(withRequest(early), [])
+  assert.deepEqual(withRequest(late), [
+    'no new request reaches the old version: ' +
+      'shop: get answered by dep-1, sent 1 ms after dep-2 was live',
+  ])
+})
+
+test('a request that was sent before the switch may be answered by the old version long after', () => {
+  const slow = request(3.05, { kind: 'waiting', doneAt: at(5), ...formerInstance })
+
+  assert.deepEqual(withRequest(slow), [])
+})
+
+test('a version that answers after its drain is a breach of its own', () => {
+  assert.deepEqual(withRequest(request(6, formerInstance)), [
+    'no request reaches a version after its drain: ' +
+      'shop: get answered by dep-1, sent 2900 ms after dep-2 was live',
+  ])
+})
+
+test('a stream that reaches the old version after the switch is a breach as well', () => {
+  const late = stream({ sentAt: at(4), openedAt: at(4.1), endedAt: at(5.1), ending: 'cut' })
+
+  assert.deepEqual(withStream(late), [
+    'no new request reaches the old version: ' +
+      'shop: websocket answered by dep-1, sent 900 ms after dep-2 was live',
+  ])
+})
+
+test('a version that answers before it was checked is a breach', () => {
+  const breach = [
+    'no request reaches a version before it is checked: shop: get answered by dep-2, which was not',
+  ]
+
+  assert.deepEqual(withRequest(request(2.99, { ...newInstance, doneAt: at(2.999) })), breach)
+  assert.deepEqual(withRequest(request(2.99, { ...newInstance, doneAt: at(3) })), [])
+})
+
+test('an answer of the neighbour, or of nobody known, is a breach', () => {
+  assert.deepEqual(withRequest(request(1, wikiInstance)), [
+    'a service is answered by its own: shop: get answered by dep-w, which is not of it',
+  ])
+  assert.deepEqual(withRequest(request(1, { deploy: 'dep-9', instance: 'x/1' })), [
+    'a service is answered by its own: shop: get answered by dep-9, which is not of it',
+  ])
+})
+
+test("a neighbour's stream that ends while the other service is swapped is a breach", () => {
+  const cut = stream({ service: 'wiki', endedAt: at(5.1), ending: 'cut', ...wikiInstance })
+
+  assert.deepEqual(withStream(cut), [
+    "the neighbour's streams are not cut by a swap: wiki: websocket ended (cut) after 5097 ms",
+  ])
+})
+
+const tooEarly = 'streams end only with their instance, and not before the drain limit'
+
+test('a stream that ends a millisecond before the drain limit is a breach', () => {
+  const cut = stream({ endedAt: at(5.099), ending: 'close 1001' })
+
+  assert.deepEqual(withStream(cut), [`${tooEarly}: shop: websocket ended (close 1001) after 5096 ms`])
+})
+
+test('a stream of an instance that stays may not end, not even at a drain limit', () => {
+  const cut = stream({ sentAt: at(4), openedAt: at(4), endedAt: at(5.2), ending: 'cut', ...newInstance })
+
+  assert.deepEqual(withStream(cut), [`${tooEarly}: shop: websocket ended (cut) after 1200 ms`])
+})
+
+test('a stream that ends between swaps is a breach', () => {
+  const cut = stream({ service: 'wiki', endedAt: at(8), ending: 'ended', ...wikiInstance })
+
+  assert.deepEqual(withStream(cut), [`${tooEarly}: wiki: websocket ended (ended) after 7997 ms`])
+})
+
+test('a stream that was refused, fell silent or said something else is a breach', () => {
+  const refused = stream({
+    openedAt: null,
+    endedAt: at(4),
+    fault: '503 instead of a WebSocket',
+    deploy: null,
+  })
+  const silent = stream({ endedAt: at(5.5), fault: 'silent for 20000 ms' })
+
+  const rule = 'streams open and carry every message'
+  assert.deepEqual(withStream(refused), [`${rule}: shop: websocket: 503 instead of a WebSocket`])
+  assert.deepEqual(withStream(silent), [`${rule}: shop: websocket: silent for 20000 ms`])
+})
+
+test('an instance that a swap brought and that never answered is a breach', () => {
+  const swaps = [{ ...theSwap, doneAt: at(4), joined: ['new', 'idle'] }]
+
+  assert.deepEqual(verdict({ swaps }), [
+    'every instance serves: shop: idle of swap 1 never answered a request',
+  ])
+})
+
+test('an instance that came shortly before the end, or left again at once, may have answered nothing', () => {
+  const fleeting = { ...theSwap, doneAt: at(4), joined: ['new', 'idle'] }
+  const next = { ...theSwap, number: 2, askedAt: at(5), doneAt: at(9), left: ['idle'], joined: [] }
+
+  assert.deepEqual(verdict({ swaps: [{ ...fleeting, doneAt: at(6) }] }), [])
+  assert.deepEqual(verdict({ swaps: [fleeting, next] }), [])
+})
+
+test('a load that was not there is a breach, however well the rest went', () => {
+  const { requests, streams } = calmRun()
+  const rule = 'the load is what was planned: shop'
+
+  assert.deepEqual(verdict({ requests: requests.slice(6) }), [`${rule}: 94 quick requests, not 95`])
+  assert.deepEqual(verdict({ requests: requests.filter((one) => !isSlow(one)) }), [
+    `${rule}: no waiting request`,
+    `${rule}: no streaming request`,
+    `${rule}: no uploading request`,
+  ])
+  assert.deepEqual(verdict({ streams: streams.filter(({ kind }) => kind === 'events') }), [
+    `${rule}: 0 WebSockets`,
+    'the load is what was planned: wiki: 0 WebSockets',
+  ])
+})
+
+test('a breach comes with all that was seen, and with the swap around it', () => {
+  const planted = request(3.5, { fault: '502: broken', doneAt: at(3.6) })
+
+  const [breach] = judge({ ...calmRun(), requests: [...calmRun().requests, planted] })
+
+  assert.deepEqual(breach!.evidence, [
+    `2026-01-01T00:00:03.600Z ${JSON.stringify(planted)}`,
+    'swap 1: deploy of shop to v2: asked -1.600 s, switching -0.600 s, live -0.500 s, ' +
+      'drain limit +1.500 s, done +2.400 s',
+  ])
+})

@@ -1,0 +1,96 @@
+// The judge: what of the evidence breaks a promise. Pure, so that each promise is tried on a planted breach.
+// Mind: no margins. An instant of the load and one of the daemon are of one clock, and each is taken on the
+// side that speaks for the edge: what is called a breach here was one.
+import type { Breach } from '../crash/ledger.ts'
+import { breachOf, describeSwap } from './breach.ts'
+import { type Evidence, swapsAt } from './evidence.ts'
+import { containerOf, isSlow, type RequestSample, type StreamSample, slowKinds } from './sample.ts'
+import { wrongVersions } from './versions.ts'
+
+/** Of what the plan asks for, so much must have been sent: a load that was not there proves nothing. */
+const leastShare = 0.95
+/** An instance that was there for so long, with requests coming in, has had one. */
+const idleMs = 5000
+
+export function judge(evidence: Evidence): Breach[] {
+  return [
+    ...evidence.requests.flatMap((request) => faultOfRequest(evidence, request)),
+    ...evidence.streams.flatMap((stream) => faultOfStream(evidence, stream)),
+    ...wrongVersions(evidence),
+    ...idleInstances(evidence),
+    ...evidence.plan.services.flatMap(({ service }) => missingLoad(evidence, service)),
+  ]
+}
+
+function faultOfRequest(evidence: Evidence, request: RequestSample): Breach[] {
+  if (request.fault === null) return []
+  const rule = isSlow(request) ? 'no slow request fails' : 'no request fails'
+  const { service, kind, connection, fault } = request
+  const text = `${service}: ${kind} on ${connection} connection: ${fault}`
+  return [breachOf(evidence, rule, text, request, request.doneAt)]
+}
+
+function faultOfStream(evidence: Evidence, stream: StreamSample): Breach[] {
+  const { service, kind, fault, endedAt, openedAt, ending } = stream
+  if (fault !== null) {
+    const text = `${service}: ${kind}: ${fault}`
+    return [
+      breachOf(evidence, 'streams open and carry every message', text, stream, endedAt ?? stream.sentAt),
+    ]
+  }
+  if (endedAt === null || openedAt === null || mayEnd(evidence, stream, endedAt)) return []
+  const own = swapsAt(evidence, endedAt).filter((swap) => swap.service === service)
+  const others = swapsAt(evidence, endedAt).filter((swap) => swap.service !== service)
+  const rule =
+    own.length === 0 && others.length > 0
+      ? "the neighbour's streams are not cut by a swap"
+      : 'streams end only with their instance, and not before the drain limit'
+  const text = `${service}: ${kind} ended (${ending}) after ${endedAt - openedAt} ms`
+  return [breachOf(evidence, rule, text, stream, endedAt)]
+}
+
+/** Its own instance was swapped away, and its drain had come to the limit. */
+export function mayEnd({ swaps }: Evidence, stream: StreamSample, endedAt: number): boolean {
+  const container = containerOf(stream)
+  const leaving = swaps.find(({ service, left }) => service === stream.service && left.includes(container!))
+  return leaving !== undefined && endedAt >= leaving.limitAt
+}
+
+/** Of the instances that swaps brought: each gets its share, unless it left again at once. */
+function idleInstances({ swaps, requests }: Evidence): Breach[] {
+  const used = new Set(requests.map(containerOf))
+  const endAt = requests.reduce((latest, { doneAt }) => Math.max(latest, doneAt), 0)
+  return swaps.flatMap((swap) => {
+    const { number, service, joined, doneAt } = swap
+    const next = swaps.find((later) => later.number > number && later.service === service)
+    if ((next?.askedAt ?? endAt) - doneAt < idleMs) return []
+    return joined
+      .filter((container) => !used.has(container))
+      .map((container) => ({
+        rule: 'every instance serves',
+        text: `${service}: ${container} of swap ${number} never answered a request`,
+        evidence: [describeSwap(swap, doneAt)],
+      }))
+  })
+}
+
+function missingLoad({ plan, loadMs, requests, streams }: Evidence, service: string): Breach[] {
+  const wanted = plan.services.find((one) => one.service === service)!
+  const own = requests.filter((one) => one.service === service)
+  const quick = own.filter((one) => !isSlow(one)).length
+  const perSecond = wanted.perSecond + (wanted.encrypted?.perSecond ?? 0)
+  const leastQuick = Math.floor((perSecond * loadMs * leastShare) / 1000)
+  const opened = (kind: StreamSample['kind']) =>
+    streams.filter((one) => one.service === service && one.kind === kind && one.openedAt !== null).length
+  const lacks = [
+    quick < leastQuick ? `${quick} quick requests, not ${leastQuick}` : null,
+    opened('websocket') < wanted.webSockets ? `${opened('websocket')} WebSockets` : null,
+    opened('events') < wanted.eventStreams ? `${opened('events')} event streams` : null,
+    ...(wanted.slow === 0 ? [] : slowKinds).map((kind) =>
+      own.some((one) => one.kind === kind) ? null : `no ${kind} request`,
+    ),
+  ]
+  return lacks
+    .filter((lack) => lack !== null)
+    .map((lack) => ({ rule: 'the load is what was planned', text: `${service}: ${lack}`, evidence: [] }))
+}

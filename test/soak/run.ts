@@ -1,0 +1,151 @@
+// One run: two services behind the edge under load, one swap after the other, and then the judgement.
+// Mind: the load begins when both are live and ends before anything is taken away; what it sees in between is
+// all that counts.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Chance, createChance } from '../crash/chance.ts'
+import type { Breach } from '../crash/ledger.ts'
+import { launchDaemon, type TestDaemon } from '../support/daemon.ts'
+import type { Scope } from '../support/directory.ts'
+import { edgeArgs, endHostEdge, portOf } from '../support/edge.ts'
+import { finishedDeploy, until } from '../support/service.ts'
+import { judgeContainers, judgeLog } from './aftermath.ts'
+import { type App, createApp } from './app.ts'
+import { readAllTimes } from './deploy-times.ts'
+import type { Swap } from './evidence.ts'
+import { figuresOf } from './figures.ts'
+import { judge } from './judge.ts'
+import { startLoad } from './load.ts'
+import { type LoadPlan, lastingStreams, type ServiceLoad } from './plan.ts'
+import { type Outcome, swapLine } from './report.ts'
+import { createSwaps } from './swaps.ts'
+
+export interface SoakOptions {
+  swaps: number
+  seed: number
+  /** The drain limit; slow requests take from a thirtieth of it to about two thirds. */
+  drainSeconds: number
+  edge: 'container' | 'host'
+  say: (line: string) => void
+}
+
+interface Run extends SoakOptions {
+  daemon: TestDaemon
+  ports: { http: number; https: number }
+  chance: Chance
+  app: App
+  neighbour: App
+  scope: Scope
+}
+
+const pauseMs = { least: 500, most: 2500 }
+/** Before the first swap and after the last, to compare with. */
+const quietMs = 3000
+
+export async function runSoak(options: SoakOptions): Promise<Outcome> {
+  const beganAt = Date.now()
+  const cleanups: (() => unknown)[] = []
+  const scope = { after: (cleanup: () => unknown) => void cleanups.unshift(cleanup) }
+  const clean = async () => {
+    for (const cleanup of cleanups.splice(0)) await cleanup()
+  }
+  const leave = () => void clean().finally(() => process.exit(130))
+  process.once('SIGINT', leave).once('SIGTERM', leave)
+  try {
+    const outcome = await swapAndJudge(await openRun(scope, options))
+    return { ...outcome, durationMs: Date.now() - beganAt }
+  } finally {
+    process.off('SIGINT', leave).off('SIGTERM', leave)
+    await clean()
+  }
+}
+
+async function openRun(scope: Scope, options: SoakOptions): Promise<Run> {
+  const edge = await edgeArgs(options.edge)
+  // Every version may be rolled back to.
+  const daemon = await launchDaemon({ args: [...edge, '--keep-images=1000'] })
+  scope.after(() => endHostEdge(daemon.dataDir))
+  scope.after(() => daemon.remove())
+  const chance = createChance(options.seed)
+  const { api } = daemon
+  const { drainSeconds } = options
+  const [app, neighbour] = await Promise.all([
+    createApp(scope, api, chance.fork(), { name: 'shop', instances: 2, drainSeconds }),
+    createApp(scope, api, chance.fork(), { name: 'wiki', instances: 1, drainSeconds }),
+  ])
+  const ports = { http: portOf(edge, '--http-port'), https: portOf(edge, '--https-port') }
+  // There is something to roll back to.
+  await Promise.all([app, neighbour].map((one) => deployNext(daemon, one)))
+  return { ...options, daemon, ports, chance, app, neighbour, scope }
+}
+
+async function swapAndJudge(run: Run): Promise<Omit<Outcome, 'durationMs'>> {
+  const { daemon, app, neighbour, seed, drainSeconds } = run
+  const plan = planOf(run)
+  const load = startLoad(plan)
+  run.scope.after(() => load.kill())
+  const breaches: Breach[] = []
+  await until('all streams to be open', async () => load.open === lastingStreams(plan))
+  const beganAt = Date.now()
+  await sleep(quietMs)
+  const swaps = await swapAll(run, breaches)
+  await sleep(quietMs)
+  const loadMs = Date.now() - beganAt
+  await load.stop().catch((error: Error) => breaches.push(toBreach('the load runs to its end', error)))
+  const deploys = await readAllTimes(daemon.api, [app, neighbour])
+  const { requests, streams } = load
+  const evidence = { plan, loadMs, requests, streams, swaps, deploys }
+  breaches.push(...judge(evidence), ...(await judgeContainers(daemon, [app, neighbour])), ...judgeLog(daemon))
+  return { seed, drainSeconds, figures: figuresOf(evidence, neighbour.name), swaps, breaches }
+}
+
+/** One after the other; the first that does not come to its end is the last. */
+async function swapAll(run: Run, breaches: Breach[]): Promise<Swap[]> {
+  const { daemon, app, neighbour, chance, drainSeconds } = run
+  const drainMs = drainSeconds * 1000
+  const next = createSwaps({ api: daemon.api, app, neighbour, chance: chance.fork(), drainMs })
+  const pauses = chance.fork()
+  const swaps: Swap[] = []
+  while (swaps.length < run.swaps && breaches.length === 0) {
+    try {
+      const swap = await next()
+      swaps.push(swap)
+      run.say(swapLine(swap))
+    } catch (error) {
+      breaches.push(toBreach('every swap goes live and drains', error as Error))
+    }
+    await sleep(pauses.between(pauseMs.least, pauseMs.most))
+  }
+  return swaps
+}
+
+function planOf({ chance, ports, app, neighbour, drainSeconds }: Run): LoadPlan {
+  const loadOf = ({ name }: App, perSecond: number, encryptedPerSecond: number) => ({
+    service: name,
+    host: `${name}.localhost`,
+    port: ports.http,
+    perSecond,
+    encrypted: { port: ports.https, perSecond: encryptedPerSecond },
+    slowMs: { least: (drainSeconds * 1000) / 30, most: mostSlowMs(drainSeconds) },
+  })
+  const services: ServiceLoad[] = [
+    { ...loadOf(app, 180, 20), slow: 20, webSockets: 20, eventStreams: 5 },
+    { ...loadOf(neighbour, 8, 2), slow: 2, webSockets: 5, eventStreams: 2 },
+  ]
+  return { seed: chance.whole(0, 2 ** 31), services }
+}
+
+/** Two thirds of the drain, but so long before its end that no busy machine turns one into a breach. */
+function mostSlowMs(drainSeconds: number): number {
+  return Math.max(500, Math.min((drainSeconds * 2000) / 3, drainSeconds * 1000 - 3000))
+}
+
+async function deployNext({ api }: TestDaemon, app: App): Promise<void> {
+  app.release()
+  const { status, error } = await finishedDeploy(api, (await api.post(`/services/${app.id}/deploys`)).id)
+  if (status !== 'live') throw new Error(`the second version of ${app.name} is ${status}: ${error}`)
+}
+
+function toBreach(rule: string, error: Error): Breach {
+  const cause = error.cause === undefined ? [] : [String(error.cause)]
+  return { rule, text: error.message, evidence: cause }
+}

@@ -1,0 +1,110 @@
+// The streams of the load, each opened again when it ended, until the load is over. Some are closed by the
+// load itself after a while, as people come and go: else a former version, with all its streams, would have
+// more of them than the new one, and whether new ones still reach it would not show.
+// Mind: that a stream ended is not judged here. Whether it was allowed to is known only by who swapped what.
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Chance } from '../crash/chance.ts'
+import { openEventStream } from './event-stream.ts'
+import { patienceMs, type ServiceLoad } from './plan.ts'
+import { answeredBy, type StreamSample } from './sample.ts'
+import { openWebSocket } from './web-socket.ts'
+
+export interface Streams {
+  load: ServiceLoad
+  chance: Chance
+  /** Ends the streams that are open. */
+  over: AbortSignal
+  report(sample: StreamSample): void
+  /** One more that is to last is open, or one less. */
+  count(more: 1 | -1): void
+}
+
+/** What a stream says of itself; `gone` and `failed` end it, whichever is first. */
+export interface StreamListener {
+  opened(header: string | string[] | undefined): void
+  received(): void
+  gone(ending: string): void
+  failed(fault: string): void
+}
+
+/** Begins a stream; what it gives back closes it. */
+export type OpenStream = (load: ServiceLoad, listener: StreamListener) => () => void
+
+type Kind = StreamSample['kind']
+
+const ways: Record<Kind, OpenStream> = { websocket: openWebSocket, events: openEventStream }
+const lookMs = 1000
+/** Not to drown the cause of the first refusal in its repetitions. */
+const afterFaultMs = 500
+
+/** A fleeting one is closed after a while. */
+export async function keepStream(streams: Streams, kind: Kind, isFleeting: boolean): Promise<void> {
+  const { load, chance, over } = streams
+  const { least, most } = load.slowMs
+  while (!over.aborted) {
+    const sample = await follow(streams, kind, isFleeting ? chance.between(least, most) : null)
+    if (sample.openedAt !== null || sample.fault !== null) streams.report(sample)
+    if (sample.fault !== null) await sleep(afterFaultMs)
+  }
+}
+
+async function follow(
+  { load, over, count }: Streams,
+  kind: Kind,
+  lifeMs: number | null,
+): Promise<StreamSample> {
+  const sample = blankSample(kind, load.service)
+  let stop = () => {}
+  await new Promise<void>((resolve) => {
+    const end = () => resolve()
+    const listener = createListener(sample, lifeMs === null ? () => count(1) : () => undefined, end)
+    const close = ways[kind](load, listener)
+    const watch = setInterval(() => listener.look(), lookMs)
+    const life = lifeMs === null ? undefined : setTimeout(end, lifeMs)
+    over.addEventListener('abort', end)
+    stop = () => {
+      clearTimeout(life)
+      over.removeEventListener('abort', end)
+      clearInterval(watch)
+      close()
+    }
+  })
+  stop()
+  if (lifeMs === null && sample.openedAt !== null) count(-1)
+  return { ...sample }
+}
+
+function createListener(sample: StreamSample, countOpened: () => void, end: () => void) {
+  let heardAt = performance.now()
+  // What is still under way when it has ended changes nothing any more.
+  let isOver = false
+  const finish = (change: Partial<StreamSample>) => {
+    if (isOver) return
+    isOver = true
+    Object.assign(sample, { endedAt: Date.now(), ...change })
+    end()
+  }
+  return {
+    opened(header: string | string[] | undefined) {
+      heardAt = performance.now()
+      Object.assign(sample, { openedAt: Date.now(), ...answeredBy(header) })
+      countOpened()
+    },
+    received() {
+      heardAt = performance.now()
+      sample.received++
+    },
+    gone(ending: string) {
+      finish(sample.openedAt === null ? { fault: `never opened: ${ending}` } : { ending })
+    },
+    failed: (fault: string) => finish({ fault }),
+    look() {
+      if (performance.now() - heardAt > patienceMs) finish({ fault: `silent for ${patienceMs} ms` })
+    },
+  }
+}
+
+function blankSample(kind: Kind, service: string): StreamSample {
+  const nothing = { openedAt: null, endedAt: null, ending: null, deploy: null, instance: null, fault: null }
+  return { kind, service, sentAt: Date.now(), received: 0, ...nothing }
+}

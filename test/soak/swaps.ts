@@ -1,0 +1,110 @@
+// The swaps of a run: each is asked for by the API as a person would, and waited for until the new instances
+// serve and the former ones are gone.
+import type { Chance } from '../crash/chance.ts'
+import type { Api, Body } from '../support/api.ts'
+import { finishedDeploy, until } from '../support/service.ts'
+import type { App } from './app.ts'
+import { createDeck } from './deck.ts'
+import { readTimes } from './deploy-times.ts'
+import { type Swap, type SwapKind, swapKinds } from './evidence.ts'
+
+export interface Stage {
+  api: Api
+  app: App
+  neighbour: App
+  chance: Chance
+  drainMs: number
+}
+
+const mostInstances = 3
+/** Of this many swaps one is the neighbour's. */
+const neighbourEvery = 4
+
+/** Gives the next swap each time it is called. Throws when one does not come to its end. */
+export function createSwaps(stage: Stage): () => Promise<Swap> {
+  const { chance, app, neighbour } = stage
+  const nextKind = createDeck(chance, swapKinds)
+  const nextApp = createDeck(chance, [neighbour, ...new Array<App>(neighbourEvery - 1).fill(app)])
+  let number = 0
+  return async () => {
+    number++
+    const [kind, chosen] = [nextKind(), nextApp()]
+    return { number, kind, service: chosen.name, ...(await swap(stage, chosen, kind)) }
+  }
+}
+
+async function swap({ api, chance, drainMs }: Stage, app: App, kind: SwapKind): Promise<Omit<Swap, Named>> {
+  const before = await containersOf(api, app)
+  const former = (await api.get(`/services/${app.id}`)).live_deploy_id
+  const askedAt = Date.now()
+  const asked = await ask[kind](api, app, chance, former)
+  const done = asked.deploy
+    ? await awaitDeploy(api, app, asked.deploy, former, drainMs)
+    : await awaitInstances(api, app, askedAt + drainMs)
+  const after = await containersOf(api, app)
+  return {
+    ...done,
+    words: asked.words,
+    askedAt,
+    doneAt: Date.now(),
+    left: before.filter((container) => !after.includes(container)),
+    joined: after.filter((container) => !before.includes(container)),
+  }
+}
+
+type Named = 'number' | 'kind' | 'service'
+type Asked = { words: string; deploy: string | null }
+type Ask = (api: Api, app: App, chance: Chance, live: string) => Promise<Asked>
+
+const ask: Record<SwapKind, Ask> = {
+  async deploy(api, app) {
+    const words = `to ${app.release()}`
+    return { words, deploy: (await api.post(`/services/${app.id}/deploys`)).id }
+  },
+  async rollback(api, app, chance, live) {
+    const all: Body[] = await api.get(`/services/${app.id}/deploys?limit=500`)
+    const former = all.filter(({ id, status }) => status === 'deactivated' && id !== live).slice(0, 5)
+    const deploy_id = chance.pick(former).id
+    const { id } = await api.post(`/services/${app.id}/rollback`, { deploy_id })
+    return { words: `to ${deploy_id}`, deploy: id }
+  },
+  async restart(api, app, _, live) {
+    return { words: `of ${live}`, deploy: (await api.post(`/services/${app.id}/restart`)).id }
+  },
+  async scale(api, app, chance) {
+    const counts = Array.from({ length: mostInstances }, (_, index) => index + 1)
+    const from = app.instances
+    app.instances = chance.pick(counts.filter((count) => count !== from))
+    await api.post(`/services/${app.id}/scale`, { instances: app.instances })
+    return { words: `from ${from} to ${app.instances}`, deploy: null }
+  },
+}
+
+async function awaitDeploy(api: Api, app: App, id: string, former: string, drainMs: number) {
+  const { status, error } = await finishedDeploy(api, id)
+  if (status !== 'live') throw new Error(`${id} of ${app.name} is ${status}: ${error}`)
+  const gone = await until(`${former} to be deactivated`, async () => {
+    const times = await readTimes(api, app.name, former)
+    return times.deactivatedAt === null ? null : times
+  })
+  const { liveAt, switchingAt } = await readTimes(api, app.name, id)
+  return { liveAt: liveAt!, switchingAt, limitAt: gone.drainingAt! + drainMs }
+}
+
+/** As many as are wanted, and none that is on its way out. */
+async function awaitInstances(api: Api, app: App, limitAt: number) {
+  await until(`${app.instances} instances of ${app.name}`, async () => {
+    const { instances } = await api.get(`/services/${app.id}/status`)
+    return instances.length === app.instances && instances.every(isServing)
+  })
+  return { liveAt: Date.now(), switchingAt: null, limitAt }
+}
+
+function isServing({ state, role }: Body): boolean {
+  return state === 'running' && role === 'live'
+}
+
+async function containersOf(api: Api, { id }: App): Promise<string[]> {
+  const { instances } = await api.get(`/services/${id}/status`)
+  return instances.map((instance: Body) => instance.container_id.slice(0, 12))
+}
