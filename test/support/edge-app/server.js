@@ -1,8 +1,13 @@
 // The app of the edge's tests: every answer says which version gave it.
-// Usage: server.js VERSION [port=PORT] [health=STATUS] [exit=MS] [again=MS] [verify=MS] [hangup=HEADER]
-// [tell=1].
-// `again` is how long it needs to listen when it is started again; `verify` how long an answer about its health
-// takes through the edge; `hangup` cuts off every request that has this header; `tell` writes down each request that is not for the health.
+// Usage: server.js VERSION [NAME=VALUE]…, of which
+//   port=PORT      it listens there instead
+//   health=STATUS  it answers that about its health
+//   exit=MS        it ends that long after it began to listen
+//   again=MS       when it is started again it needs that long to listen
+//   verify=MS      an answer about its health takes that long through the edge
+//   hangup=HEADER  it hangs up on every request that has this header
+//   abrupt=1       it finishes nothing when it is told to end
+//   tell=1         it writes down each request that is not for its health
 import { createHash } from 'node:crypto'
 import { existsSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -11,7 +16,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 const [, , version, ...wishes] = process.argv
 const wished = Object.fromEntries(wishes.map((wish) => wish.split('=')))
-const { port = process.env.PORT, health = '200', exit, again, verify = '0', hangup, tell } = wished
+const { port = process.env.PORT, health = '200', exit, again, verify = '0', hangup, abrupt, tell } = wished
 const startedBefore = '/tmp/started'
 const tickMs = 100
 const streams = new Set()
@@ -73,6 +78,7 @@ function say(socket, text) {
 }
 
 process.on('SIGTERM', () => {
+  if (abrupt) process.exit(143)
   server.close(() => process.exit(0))
   for (const response of streams) response.end('event: goodbye\ndata:\n\n')
   for (const socket of sockets) {

@@ -1,0 +1,96 @@
+// The end of a version that is replaced: what is open may finish, at most until its deadline, and nothing
+// else holds it up.
+// Mind: durations are compared with the service's own drain_seconds, never with what a machine can do.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { edgeApp } from '../support/edge-app.ts'
+import { startLoad } from '../support/edge-load.ts'
+import { openEdgeSite } from '../support/edge-site.ts'
+import { askSlowly, type Followed, followEvents, followSocket } from '../support/edge-streams.ts'
+import { fileScope } from '../support/scope.ts'
+import { until } from '../support/service.ts'
+import { createService, type TestService } from '../support/suite.ts'
+
+const scope = fileScope()
+const site = await openEdgeSite(scope)
+const { containersOf, page, placeOf, untilDeactivated } = site
+const { api } = site.daemon
+
+/** How many seconds after a deploy was live its predecessor was gone. */
+async function drainSeconds(former: string, next: { finished_at: string }): Promise<number> {
+  await untilDeactivated(former)
+  const history = await api.get(`/deploys/${former}/history`)
+  return (Date.parse(history.at(-1).at) - Date.parse(next.finished_at)) / 1000
+}
+
+const createSlow = async (drain_seconds: number, ...wishes: string[]) =>
+  createService(scope, api, await edgeApp('one', ...wishes), { health_check_path: '/healthz', drain_seconds })
+
+describe('a version that is replaced', { concurrency: true }, () => {
+  test('finishes a slow answer that began before, and ends soon after it', async (t) => {
+    const service = await createSlow(20, 'abrupt=1')
+    const { answer } = await askSlowly(t, placeOf(service), 8_000)
+
+    const two = await service.deploy(await edgeApp('two'))
+
+    assert.equal((await page(service)).body, 'two')
+    const both = (await containersOf(service)).map(({ deployId }) => deployId).sort()
+    assert.deepEqual(both, [service.first.id, two.id])
+    assert.equal(await answer, 'one done')
+    const answeredAt = Date.now()
+    await untilDeactivated(service.first.id)
+    const afterwardsMs = Date.now() - answeredAt
+    assert.ok(afterwardsMs < 5_000, `it was there for ${afterwardsMs} ms more`)
+  })
+
+  for (const [what, follow] of [
+    ['an endless answer', followEvents],
+    ['a WebSocket', followSocket],
+  ] as const) {
+    test(`says goodbye through ${what} when its deadline has come`, async (t) => {
+      const service = await createSlow(4)
+      const stream: Followed = await follow(t, placeOf(service))
+      const two = await service.deploy(await edgeApp('two'))
+
+      const took = await drainSeconds(service.first.id, two)
+
+      await stream.ended()
+      assert.deepEqual([stream.ending, stream.said.at(-1)], ['goodbye', 'goodbye'])
+      const openMs = stream.endedAt! - Date.parse(two.finished_at)
+      assert.ok(openMs >= 3_900, `it was open for ${openMs} ms after the swap`)
+      assert.ok(took < 9, `it took ${took} s`)
+    })
+  }
+
+  test('is not held up by connections that the edge keeps', async (t) => {
+    const service = await createSlow(20)
+    const load = startLoad(t, { ...placeOf(service), inFlight: 5, pauseMs: 20 })
+    await load.round()
+    const two = await service.deploy(await edgeApp('two'))
+
+    const took = await drainSeconds(service.first.id, two)
+
+    await load.round()
+    await load.stop()
+    assert.deepEqual(load.failures, [])
+    assert.ok(took < 10, `it took ${took} s`)
+  })
+
+  test('and is not wanted: an instance too many finishes its answer before it ends', async (t) => {
+    const service = await createSlow(20, 'abrupt=1')
+    await api.post(`/services/${service.name}/scale`, { instances: 2 })
+    await untilBothServe(service)
+    const answers = await Promise.all([1, 2, 3, 4].map(() => askSlowly(t, placeOf(service), 4_000)))
+    await api.post(`/services/${service.name}/scale`, { instances: 1 })
+    assert.deepEqual(await Promise.all(answers.map(({ answer }) => answer)), Array(4).fill('one done'))
+    await until('one alone', async () => (await containersOf(service)).length === 1)
+  })
+})
+
+async function untilBothServe(service: TestService): Promise<void> {
+  const seen = new Set<unknown>()
+  await until('answers of both instances', async () => {
+    seen.add((await page(service)).headers['x-instance'])
+    return seen.size === 2
+  })
+}

@@ -1,0 +1,105 @@
+// Docker itself is stopped, killed and started: services answer again within a minute, by one version each,
+// and a deploy that was under way comes to an end. The engine is one of the test's own, in a namespace.
+// Mind: stopped in order, Docker ends all containers: then nobody can answer until it is back.
+import assert from 'node:assert/strict'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { ensureEdgeImage } from '../../src/base-images/edge-image.ts'
+import { openEngine } from '../../src/docker/client.ts'
+import { temporaryDirectory } from '../support/directory.ts'
+import { findEdge, requireWhole } from '../support/edge-chaos.ts'
+import { type EdgeSite, openEdgeSite } from '../support/edge-site.ts'
+import { ensureEngine } from '../support/engine.ts'
+import { baseImages } from '../support/images.ts'
+import { isInside, openNetwork, runInside, whyNoNamespace } from '../support/namespace.ts'
+import { loadImage, type PrivateEngine, saveImage, startPrivateEngine } from '../support/private-engine.ts'
+import { fileScope } from '../support/scope.ts'
+import { finishedDeploy, pageApp, until } from '../support/service.ts'
+import { createService, type TestService } from '../support/suite.ts'
+
+const scope = fileScope()
+
+function outside(impossible: string | null): void {
+  test('services survive what happens to Docker', { skip: impossible ?? false }, async (t) => {
+    const directory = temporaryDirectory(scope)
+    const address = await ensureEngine()
+    const engine = openEngine(address)
+    const edge = await ensureEdgeImage(engine, { onMake: () => undefined })
+    engine.close()
+    for (const [name, image] of Object.entries({ ...(await baseImages()), edge }))
+      await saveImage(address, image, join(directory, `${name}.tar`))
+    const { code, lines } = await runInside(import.meta.url, { PREPARED: directory, EDGE_IMAGE: edge })
+    for (const line of lines.filter((line) => /^ *(not )?ok |^ *# /.test(line))) t.diagnostic(line)
+    assert.equal(code, 0, lines.join('\n'))
+  })
+}
+
+interface Held {
+  engine: PrivateEngine
+  site: EdgeSite
+  shop: TestService
+}
+
+async function open(prepared: string): Promise<Held> {
+  await openNetwork('10.99.0.1')
+  const engine = await startPrivateEngine(join(prepared, 'engine'))
+  scope.after(() => engine.stop())
+  process.env.DOCKER_HOST = engine.address
+  for (const file of readdirSync(prepared).filter((name) => name.endsWith('.tar')))
+    await loadImage(engine.address, join(prepared, file))
+  const site = await openEdgeSite(scope, 'host', [`--edge-image=${process.env.EDGE_IMAGE}`])
+  const settings = { health_check_path: '/healthz', drain_seconds: 1 }
+  const shop = await createService(scope, site.daemon.api, await pageApp('shop'), settings)
+  return { engine, site, shop }
+}
+
+async function inside(): Promise<void> {
+  const { engine, site, shop } = await open(process.env.PREPARED!)
+  const wanted = new Map([[shop, 'shop']])
+  await requireWhole(site, wanted)
+
+  test('an edge of the host is there while Docker is stopped, and serves when it is back', async () => {
+    const edge = findEdge(site.daemon.dataDir)
+    await engine.stop()
+    assert.equal((await site.page(shop)).status, 503)
+    await engine.start()
+    await requireWhole(site, wanted)
+    assert.deepEqual(findEdge(site.daemon.dataDir), edge)
+  })
+
+  test('an edge of the host serves on where Docker is killed and started', async () => {
+    const edge = findEdge(site.daemon.dataDir)
+    await engine.kill()
+    await engine.start()
+    await requireWhole(site, wanted)
+    assert.deepEqual(findEdge(site.daemon.dataDir), edge)
+  })
+
+  test('a deploy during which Docker is stopped comes to an end', async () => {
+    shop.repository.commit('Next', await pageApp('next'))
+    const { id } = await site.daemon.api.post(`/services/${shop.name}/deploys`)
+    await until('it to run', async () => (await site.daemon.api.get(`/deploys/${id}`)).phase !== null)
+    await engine.stop()
+    await engine.start()
+    const { status, error } = await finishedDeploy(site.daemon.api, id)
+    assert.ok(status === 'live' || error, `it is ${status}: ${error}`)
+    await requireWhole(site, wanted.set(shop, status === 'live' ? 'next' : 'shop'))
+  })
+
+  test('the container of the edge is back with Docker, and with its daemon when both were away', async () => {
+    await site.startWith('--edge=container')
+    await requireWhole(site, wanted)
+    await engine.stop()
+    await engine.start()
+    await requireWhole(site, wanted)
+    await site.daemon.kill()
+    await engine.kill()
+    await engine.start()
+    await site.daemon.start()
+    await requireWhole(site, wanted)
+  })
+}
+
+if (isInside) await inside()
+else outside(await whyNoNamespace())

@@ -1,0 +1,137 @@
+// Versions that are no good, and instances that crash: nobody meets them through the edge, and what served
+// before serves on.
+// Mind: all deploys of this file have to run for five seconds before they replace anything.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { edgeApp } from '../support/edge-app.ts'
+import { startLoad } from '../support/edge-load.ts'
+import { openDocker, openEdgeSite } from '../support/edge-site.ts'
+import { fileScope } from '../support/scope.ts'
+import { logLines, until } from '../support/service.ts'
+import { createService } from '../support/suite.ts'
+
+const scope = fileScope()
+const site = await openEdgeSite(scope, 'container', ['--settle-time=5'])
+const { containersOf, page, placeOf, untilAnswers } = site
+const { api } = site.daemon
+const docker = await openDocker()
+
+const bad = [
+  {
+    what: 'answers 500 on its health path',
+    wishes: ['health=500'],
+    settings: { health_check_path: '/healthz', health_check_timeout_seconds: 3 },
+    reason: /health check did not pass .* 500/,
+  },
+  {
+    what: 'does not listen where it should',
+    wishes: ['port=4000'],
+    settings: { health_check_timeout_seconds: 3 },
+    reason: /listens on 4000, not on 3000/,
+  },
+  {
+    what: 'listens at once and ends after three seconds',
+    wishes: ['exit=3000'],
+    settings: { health_check_path: '/healthz' },
+    reason: /exited with code 3/,
+  },
+  {
+    what: 'answers its probe and hangs up on what comes through the edge',
+    wishes: ['hangup=x-forwarded-for'],
+    settings: { health_check_path: '/healthz' },
+    reason: /did not reach/,
+  },
+]
+
+describe('a version', { concurrency: true }, () => {
+  for (const { what, wishes, settings, reason } of bad) {
+    test(`that ${what} gets no request, and the former one serves on`, async (t) => {
+      const service = await createService(t, api, await edgeApp('good'), settings)
+      const load = startLoad(t, { ...placeOf(service), inFlight: 4, pauseMs: 20 })
+      await load.round()
+
+      const deploy = await service.deploy(await edgeApp('bad', 'tell=1', ...wishes))
+
+      await load.round()
+      await load.stop()
+      assert.equal(deploy.status, 'failed')
+      assert.match(deploy.error, reason)
+      const lines = await logLines(api, deploy.id)
+      const asked = lines.filter((line) => /^asked for .* by (?!Berth)/.test(line))
+      assert.deepEqual([load.failures, load.versionsSince(0), asked], [[], ['good'], []])
+      assert.equal((await api.get(`/services/${service.name}`)).live_deploy_id, service.first.id)
+    })
+  }
+
+  test('that is canceled while it takes over leaves all requests to the former one', async (t) => {
+    const service = await createService(t, api, await edgeApp('good'), { health_check_path: '/healthz' })
+    const load = startLoad(t, { ...placeOf(service), inFlight: 4, pauseMs: 20 })
+    service.repository.commit('Next', await edgeApp('canceled', 'verify=3000'))
+    const { id } = await service.request()
+    await until('its switch', async () => (await api.get(`/deploys/${id}`)).phase === 'switching')
+
+    await api.post(`/deploys/${id}/cancel`)
+
+    await until('its end', async () => (await containersOf(service)).length === 1)
+    await load.round()
+    await load.stop()
+    assert.deepEqual([load.failures, load.versionsSince(0)], [[], ['good']])
+    assert.equal((await api.get(`/services/${service.name}`)).live_deploy_id, service.first.id)
+  })
+})
+
+test('an instance that crashes is missed for a moment, and told of when it does so often', async (t) => {
+  const app = await edgeApp('alone', 'again=1000')
+  const service = await createService(t, api, app, { health_check_path: '/healthz' })
+  const status = () => api.get(`/services/${service.name}/status`)
+  const ready = async () => (await api.get('/edge')).routes.ready
+  const before = await ready()
+  const [container] = await containersOf(service)
+  for (let crashes = 1; crashes <= 3; crashes++) {
+    const { State } = await docker.getContainer(container!.id).inspect()
+
+    process.kill(State.Pid, 'SIGKILL')
+
+    await until('it to be missed', async () => (await ready()) === before - 1)
+    const meanwhile = await page(service)
+    assert.deepEqual([meanwhile.status, meanwhile.headers['retry-after']], [503, '5'])
+    await untilAnswers(service, 'alone')
+    await until('it to be counted', async () => (await ready()) === before)
+    assert.deepEqual(await containersOf(service), [container])
+  }
+  const { reason } = await until('the state', async () => {
+    const found = await status()
+    return found.state === 'degraded' && found
+  })
+  assert.match(reason, /ended 3 times within a minute/)
+})
+
+test('a service with a disk says when it will be away and for how long it was', async (t) => {
+  const settings = { health_check_path: '/healthz', disk_mount_path: '/data', drain_seconds: 1 }
+  const service = await createService(t, api, await edgeApp('one'), settings)
+
+  const two = await service.deploy(await edgeApp('two'))
+
+  assert.equal(two.status, 'live')
+  assert.equal((await page(service)).body, 'two')
+  const said = (await logLines(api, two.id)).filter((line) => /away/.test(line))
+  assert.equal(said.length, 2)
+  assert.match(said[0]!, /stops first: the service is away until this one is live/)
+  assert.match(said[1]!, /the service was away for \d+\.\d s/)
+})
+
+test('a former version with a disk is started again and serves when the new one fails', async (t) => {
+  const settings = {
+    health_check_path: '/healthz',
+    disk_mount_path: '/data',
+    health_check_timeout_seconds: 2,
+  }
+  const service = await createService(t, api, await edgeApp('good'), settings)
+
+  const deploy = await service.deploy(await edgeApp('bad', 'health=500'))
+
+  assert.equal(deploy.status, 'failed')
+  await untilAnswers(service, 'good')
+  await until('its end', async () => (await containersOf(service)).length === 1)
+  assert.equal((await api.get(`/services/${service.name}`)).live_deploy_id, service.first.id)
+})

@@ -1,0 +1,115 @@
+// The edge as a process of the host: it serves like the container, outlives the daemon, and makes way for it.
+// Mind: the tests follow one daemon through its lives, in their order.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { test } from 'node:test'
+import { startDaemon } from '../support/daemon.ts'
+import { edgeArgs, endHostEdge, portOf } from '../support/edge.ts'
+import { edgeApp } from '../support/edge-app.ts'
+import { findEdge } from '../support/edge-chaos.ts'
+import { startLoad } from '../support/edge-load.ts'
+import { openEdgeSite } from '../support/edge-site.ts'
+import { followEvents } from '../support/edge-streams.ts'
+import { findLeftovers } from '../support/leftovers.ts'
+import { fileScope } from '../support/scope.ts'
+import { finishedDeploy, until } from '../support/service.ts'
+import { createService } from '../support/suite.ts'
+
+const scope = fileScope()
+const site = await openEdgeSite(scope, 'host')
+const { page, placeOf, untilAnswers, untilDeactivated } = site
+const { dataDir, prefix } = site.daemon
+const service = await createService(scope, site.daemon.api, await edgeApp('one'), { drain_seconds: 5 })
+/** The API of a daemon is somewhere else in each of its lives. */
+async function deploy(text: string) {
+  service.repository.commit(text, await edgeApp(text))
+  const { id } = await site.daemon.api.post(`/services/${service.name}/deploys`)
+  return finishedDeploy(site.daemon.api, id)
+}
+
+const untilEdge = (status: string) =>
+  until(`an edge that is ${status}`, async () => {
+    const edge = await site.daemon.api.get('/edge')
+    return edge.status === status && edge
+  })
+const edgeContainers = async () =>
+  (await findLeftovers(prefix)).containers.filter((name) => name === `${prefix}-edge`)
+
+test('a service is served by a process of the host, and deployed to without a failed request', async (t) => {
+  const load = startLoad(t, { ...placeOf(service), inFlight: 5 })
+  await load.round()
+  const two = await deploy('two')
+  assert.equal(two.status, 'live')
+  await untilDeactivated(service.first.id)
+  const since = Date.now()
+  await load.round()
+  await load.stop()
+  assert.deepEqual([load.failures, load.versionsSince(since)], [[], ['two']])
+  assert.deepEqual(await edgeContainers(), [])
+  const edge = await site.daemon.api.get('/edge')
+  assert.deepEqual([edge.status, edge.mode, edge.error], ['serving', 'host', null])
+})
+
+test('a daemon that was killed goes on with the process that runs', async (t) => {
+  const stream = await followEvents(t, placeOf(service))
+  const before = findEdge(dataDir)
+  await site.daemon.kill()
+  assert.equal((await page(service)).body, 'two')
+  await site.daemon.start()
+  await untilEdge('serving')
+  await deploy('three')
+  await untilAnswers(service, 'three')
+  assert.deepEqual(findEdge(dataDir), before)
+  await stream.ended()
+  assert.equal(stream.ending, 'goodbye', 'the drain of its version ended it, not the daemon')
+})
+
+test('the container takes over from the process, and the process from the container', async () => {
+  const before = findEdge(dataDir)!.master
+  await site.startWith('--edge=container')
+  await untilEdge('serving')
+  await untilAnswers(service, 'three')
+  assert.deepEqual(await edgeContainers(), [`${prefix}-edge`])
+  assert.notEqual(findEdge(dataDir)!.master, before)
+  await site.startWith('--edge=host')
+  await untilEdge('serving')
+  await untilAnswers(service, 'three')
+  assert.deepEqual(await edgeContainers(), [])
+})
+
+test('an edge that is not wanted any more is ended', async () => {
+  assert.ok(findEdge(dataDir))
+  await site.startWith('--edge=off')
+  await untilEdge('off')
+  await until('the end of HAProxy', async () => findEdge(dataDir) === null)
+  const { url, hosts, state } = await site.daemon.api.get(`/services/${service.name}`)
+  assert.deepEqual([url, hosts, state], [null, [], 'live'])
+  await assert.rejects(page(service), /ECONNREFUSED/)
+})
+
+for (const kind of ['host', 'container'] as const) {
+  test(`a port that is taken is told, and served as soon as it is free (${kind})`, async (t) => {
+    const args = await edgeArgs(kind)
+    const port = portOf(args, '--http-port')
+    const taker = createServer()
+    taker.listen(port)
+    t.after(() => taker.close())
+    await once(taker, 'listening')
+    const other = await startDaemon(t, { args })
+    t.after(() => endHostEdge(other.dataDir))
+
+    const waiting = await until('a reason', async () => {
+      const edge = await other.api.get('/edge')
+      return edge.error !== null && edge
+    })
+
+    assert.match(waiting.error, new RegExp(`port ${port} is taken`))
+    assert.equal((await other.api.call('GET', '/services')).status, 200)
+    await new Promise((resolve) => taker.close(resolve))
+    await until('it to serve', async () => {
+      const edge = await other.api.get('/edge')
+      return edge.status === 'serving' && edge.error === null
+    })
+  })
+}

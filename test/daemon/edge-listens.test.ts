@@ -1,0 +1,69 @@
+// What a server listens on: the edge for everybody, everything else for this host alone.
+// Mind: no service and no option may change that, so it is looked at while a service is served.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { hasCommand, run } from '../../src/base-images/command.ts'
+import { installPackages } from '../support/apt.ts'
+import { portOf } from '../support/edge.ts'
+import { edgeApp } from '../support/edge-app.ts'
+import { childrenOf, findEdge } from '../support/edge-chaos.ts'
+import { openDocker, openEdgeSite } from '../support/edge-site.ts'
+import { findLeftovers } from '../support/leftovers.ts'
+import { fileScope } from '../support/scope.ts'
+import { createService } from '../support/suite.ts'
+
+interface Listener {
+  address: string
+  port: number
+}
+
+const scope = fileScope()
+if (!hasCommand('ss')) await installPackages(['iproute2'])
+
+/** What these processes listen on: TCP that takes connections, UDP that takes anything. */
+async function listenersOf(pids: number[]): Promise<Listener[]> {
+  const lines = (await run('ss', ['-Hlntup'])).split('\n')
+  const own = lines.filter((line) => pids.some((pid) => line.includes(`pid=${pid},`)))
+  return own.map((line) => {
+    const [, , , , local = ''] = line.split(/\s+/)
+    const split = local.lastIndexOf(':')
+    return { address: local.slice(0, split), port: Number(local.slice(split + 1)) }
+  })
+}
+
+const isPublic = ({ address }: Listener) => !/^(127\.|\[::1\]|\[::ffff:127\.)/.test(address)
+
+/** Docker listens for containers whose ports are published. */
+async function publishedPorts(prefix: string): Promise<unknown[]> {
+  const docker = await openDocker()
+  const { containers } = await findLeftovers(prefix)
+  const found = await Promise.all(containers.map((name) => docker.getContainer(name).inspect()))
+  return found.flatMap(({ HostConfig: { PortBindings } }) => Object.values(PortBindings ?? {}))
+}
+
+for (const kind of ['container', 'host'] as const) {
+  test(`only the edge listens beyond the host itself (${kind})`, async () => {
+    const site = await openEdgeSite(scope, kind)
+    const service = await createService(scope, site.daemon.api, await edgeApp('served'))
+    assert.equal((await site.page(service)).body, 'served')
+    const edge = findEdge(site.daemon.dataDir)!
+
+    const edgePids = [edge.master, ...edge.workers]
+    // Which includes those of an edge on the host.
+    const others = [site.daemon.pid, ...childrenOf(site.daemon.pid)].filter((pid) => !edgePids.includes(pid))
+
+    const daemonListens = await listenersOf(others)
+    const edgeListens = await listenersOf(edgePids)
+
+    assert.ok(daemonListens.length > 0, 'the API listens')
+    assert.deepEqual(daemonListens.filter(isPublic), [])
+    const wanted = [portOf(site.args, '--http-port'), portOf(site.args, '--https-port')]
+    const ports = new Set(edgeListens.filter(isPublic).map(({ port }) => port))
+    assert.deepEqual([...ports].sort(), wanted.sort())
+    assert.deepEqual(
+      edgeListens.filter((one) => !isPublic(one)),
+      [],
+    )
+    assert.deepEqual(await publishedPorts(site.daemon.prefix), [])
+  })
+}

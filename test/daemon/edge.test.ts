@@ -1,0 +1,161 @@
+// Services through the edge: reached by their names from the first deploy on, and through everything that a
+// person does to them without a failed request.
+// Mind: one neighbour has a stream open through the whole file; whatever is done to the others, it lives on.
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
+import type { Body } from '../support/api.ts'
+import { edgeApp } from '../support/edge-app.ts'
+import { startLoad } from '../support/edge-load.ts'
+import { openEdgeSite } from '../support/edge-site.ts'
+import { askSlowly, followEvents } from '../support/edge-streams.ts'
+import { fileScope } from '../support/scope.ts'
+import { finishedDeploy, until } from '../support/service.ts'
+import { createService, type TestService } from '../support/suite.ts'
+
+const scope = fileScope()
+const site = await openEdgeSite(scope)
+const { ask, containersOf, page, placeOf, untilAnswers, untilDeactivated } = site
+const { api } = site.daemon
+const checked = { health_check_path: '/healthz', drain_seconds: 5 }
+const [first, shop] = await Promise.all([
+  createService(scope, api, await edgeApp('neighbour')),
+  createService(scope, api, await edgeApp('one'), checked),
+])
+const neighbour = await followEvents(scope, placeOf(first))
+
+/** How many instances the service has, and how many of all services get requests. */
+async function counts(service: TestService): Promise<{ instances: number; ready: number }> {
+  const { length } = await containersOf(service)
+  return { instances: length, ready: (await api.get('/edge')).routes.ready }
+}
+
+/** Where the edge leads its requests, as it is written down for the edge's next start. */
+function poolOf(service: TestService): string | null {
+  const lines = readFileSync(join(site.daemon.dataDir, 'edge', 'maps', 'hosts.map'), 'utf8').split('\n')
+  const entries = new Map(lines.map((line) => line.split(' ') as [string, string]))
+  return entries.get(placeOf(service).host) ?? null
+}
+
+const untilCounts = (wanted: { instances: number; ready: number }) =>
+  until(`${JSON.stringify(wanted)}`, async () => isDeepStrictEqual(await counts(shop), wanted))
+
+test('a deploy is answered at the name of its service, which says so itself', async () => {
+  const { status, body, headers } = await page(shop)
+  assert.deepEqual([status, body, headers['x-version']], [200, 'one', 'one'])
+  const { url, hosts } = await api.get(`/services/${shop.name}`)
+  assert.deepEqual([url, hosts], [`http://${placeOf(shop).host}:${site.port}`, [placeOf(shop).host]])
+  const strange = await ask('nobody.localhost')
+  assert.equal(strange.status, 404)
+  assert.match(strange.body, /No such site/)
+})
+
+test('before its first deploy a service says that it is not ready, and when to ask again', async (t) => {
+  const service = await createService(t, api, await edgeApp('late'), { deploy: false })
+  const waiting = await until('a page', async () => {
+    const answer = await page(service)
+    return answer.status !== 404 && answer
+  })
+  assert.deepEqual([waiting.status, waiting.headers['retry-after']], [503, '5'])
+  await finishedDeploy(api, (await service.request()).id)
+  assert.equal((await page(service)).body, 'late')
+})
+
+test('deploys and a rollback fail no request under load, and nothing answers after its end', async (t) => {
+  const load = startLoad(t, placeOf(shop))
+  await load.round()
+  const two = await shop.deploy(await edgeApp('two'))
+  await untilDeactivated(shop.first.id)
+  const endOfOne = Date.now()
+  await load.round()
+  assert.deepEqual(load.versionsSince(endOfOne), ['two'])
+
+  const back = await api.post(`/services/${shop.name}/rollback`, { deploy_id: shop.first.id })
+  assert.equal((await finishedDeploy(api, back.id)).status, 'live')
+  await untilDeactivated(two.id)
+  const endOfTwo = Date.now()
+  await load.round()
+  await load.stop()
+
+  assert.deepEqual(load.failures, [])
+  assert.deepEqual(load.versionsSince(endOfTwo), ['one'])
+  t.diagnostic(`${load.answers.length} requests`)
+})
+
+test('a service scales to three and back to one under load without a failed request', async (t) => {
+  const load = startLoad(t, placeOf(shop))
+  const { ready } = await counts(shop)
+  await api.post(`/services/${shop.name}/scale`, { instances: 3 })
+  await untilCounts({ instances: 3, ready: ready + 2 })
+  await load.round()
+  await api.post(`/services/${shop.name}/scale`, { instances: 1 })
+  await untilCounts({ instances: 1, ready })
+  await load.round()
+  await load.stop()
+  assert.deepEqual(load.failures, [])
+})
+
+test('a suspended service says so, finishes what it began, and is back when it is resumed', async (t) => {
+  const slow = await askSlowly(t, placeOf(shop), 2_000)
+  await api.post(`/services/${shop.name}/suspend`)
+  const paused = await until('its page', async () => {
+    const answer = await page(shop)
+    return answer.status !== 200 && answer
+  })
+  assert.deepEqual([paused.status, paused.headers['retry-after']], [503, '60'])
+  assert.match(paused.body, /suspended/)
+  assert.equal(await slow.answer, 'one done')
+  await until('its end', async () => (await counts(shop)).instances === 0)
+
+  await api.post(`/services/${shop.name}/resume`)
+  await untilAnswers(shop, 'one')
+})
+
+test('a domain leads to its service at once, and no longer when it is taken away', async (t) => {
+  const load = startLoad(t, { ...placeOf(shop), inFlight: 4 })
+  const slow = await askSlowly(t, placeOf(shop), 1_000)
+  const domain = 'shop.example.com'
+  assert.equal((await api.call('POST', `/services/${shop.name}/domains`, { domain })).status, 201)
+  await until('the domain', async () => (await ask(domain)).body === 'one')
+  assert.deepEqual((await api.get(`/services/${shop.name}`)).hosts, [placeOf(shop).host, domain])
+  await api.call('DELETE', `/services/${shop.name}/domains/${domain}`)
+  await until('its end', async () => (await ask(domain)).status === 404)
+  assert.equal(await slow.answer, 'one done')
+  await load.stop()
+  assert.deepEqual(load.failures, [])
+})
+
+test('a private service has no address outside', async (t) => {
+  const service = await createService(t, api, await edgeApp('inside'), { type: 'private_service' })
+  const { url, hosts, state } = await api.get(`/services/${service.name}`)
+  assert.deepEqual([url, hosts, state], [null, [], 'live'])
+  assert.equal((await page(service)).status, 404)
+})
+
+test('the address of a deleted service leads nowhere, and its place is taken by the next', async (t) => {
+  const service = await createService(t, api, await edgeApp('brief'))
+  assert.equal((await page(service)).body, 'brief')
+  const pool = poolOf(service)
+  assert.equal((await api.call('DELETE', `/services/${service.name}`)).status, 204)
+  await until('its end', async () => (await api.call('GET', `/services/${service.id}`)).status === 404)
+  await until('its address to go', async () => (await page(service)).status === 404)
+
+  const next = await createService(t, api, await edgeApp('next'))
+
+  assert.equal((await page(next)).body, 'next')
+  assert.deepEqual([poolOf(next), poolOf(service)], [pool, null])
+})
+
+test('the edge says that it serves, and how that came to be', async () => {
+  const edge = await api.get('/edge')
+  assert.deepEqual(
+    [edge.status, edge.mode, edge.http_port, edge.error],
+    ['serving', 'container', site.port, null],
+  )
+  const history: Body[] = await api.get('/edge/history')
+  const states = history.map(({ state }) => state).filter((state, at, all) => state !== all[at - 1])
+  assert.deepEqual(states, ['starting', 'serving'])
+  assert.ok(neighbour.said.length > 20 && neighbour.ending === null, 'the stream of the neighbour lives')
+})
