@@ -43,7 +43,7 @@ export function openEdgeOf(
   const place = openPlace(host.settings.dataDir)
   const secret = keepSecret(place)
   const dashboardHost = config['dashboard-host'] || null
-  const frame: Frame = {
+  const frame: Omit<Frame, 'slots'> = {
     httpPort: config['http-port'],
     httpsPort: config['https-port'],
     hasIpv6: hasIpv6(),

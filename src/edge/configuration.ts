@@ -21,6 +21,8 @@ export interface Frame {
   dashboard: { address: string; secret: string } | null
   /** How many pools there are. */
   pools: number
+  /** Slots of those that have more than the least, by number. */
+  slots: ReadonlyMap<number, number>
 }
 
 const defaultTimeoutMs = 75_000
@@ -30,14 +32,16 @@ const longestLine = 12_000
 /** What is the same for every service; two with one fingerprint need no reload between them. */
 export function fingerprintOf(place: Place, frame: Frame): string {
   return createHash('sha256')
-    .update(`${frameText(place, frame)} ${frame.pools} ${pagesText()}`)
+    .update(JSON.stringify([frameText(place, frame), frame.pools, [...frame.slots].sort(), pagesText()]))
     .digest('hex')
     .slice(0, 16)
 }
 
 export function renderConfiguration(place: Place, frame: Frame, pools: readonly Pool[]): string {
   const head = `${frameText(place, frame)}\n`.replace('@FRAME@', fingerprintOf(place, frame))
-  return head + Array.from({ length: frame.pools }, (_, at) => poolText(place, at + 1, pools[at])).join('')
+  return (
+    head + Array.from({ length: frame.pools }, (_, at) => poolText(place, at + 1, pools[at], frame)).join('')
+  )
 }
 
 function frameText(place: Place, frame: Frame): string {
@@ -144,8 +148,8 @@ function dashboardSection({ dashboard }: Frame): string {
  server api ${dashboard.address}`
 }
 
-function poolText(place: Place, number: number, pool: Pool | undefined): string {
-  const slots = Math.max(leastSlots, pool?.upstreams.length ?? 0)
+function poolText(place: Place, number: number, pool: Pool | undefined, frame: Frame): string {
+  const slots = frame.slots.get(number) ?? leastSlots
   const servers = Array.from({ length: slots }, (_, at) => serverText(at + 1, pool?.upstreams[at] ?? null))
   return `
 backend p${number}

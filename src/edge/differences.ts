@@ -17,7 +17,6 @@ export function differences(found: Found, wanted: Routes, place: Place): Command
     pool.upstreams.forEach((upstream, slot) => {
       const name = `${poolName(at + 1)}/${slotName(slot + 1)}`
       const has = found.servers.get(name)
-      if (!has && upstream) opening.push({ text: `add server ${name} ${upstream.address}:${upstream.port}` })
       const isServing = upstream?.state === 'ready' || upstream?.state === 'verifying'
       if (isServing) opening.push(...open(name, has, upstream))
       else if (has) closing.push(...close(name, has, upstream))
@@ -55,7 +54,7 @@ function close(name: string, has: FoundServer, upstream: Upstream | null): Comma
   return commands
 }
 
-/** Slots that were added beyond what any upstream needs now. */
+/** Slots beyond what any upstream needs now. */
 function surplus({ servers }: Found, { pools }: Routes): Command[] {
   return [...servers].flatMap(([name, has]) => {
     const [pool = '', slot = ''] = name.split('/')

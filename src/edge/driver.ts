@@ -8,7 +8,7 @@ import { afterwards, type Command, certificateChanges, differences } from './dif
 import { type Found, fingerprintOfPem, readFound } from './found.ts'
 import { pagesText } from './pages.ts'
 import { fileNameOf, type Place, removeOtherCertificates, writeWhole } from './place.ts'
-import { mapNames, type Routes } from './routes.ts'
+import { leastSlots, mapNames, type Pool, type Routes } from './routes.ts'
 import { openRuntime, type Runtime } from './runtime.ts'
 import { countOpen, readWorkers } from './workers.ts'
 
@@ -18,16 +18,17 @@ const lookAgainMs = 50
 /** A class, because what it does is many small things around what it believes HAProxy has. */
 export class Driver {
   readonly #place: Place
-  readonly #given: Frame
+  readonly #given: Omit<Frame, 'slots'>
   readonly #admin: Runtime
   readonly #master: Runtime
   /** What each file says, by its path. */
   readonly #written = new Map<string, string>()
   #pools: number
+  readonly #slots = new Map<number, number>()
   #known: Found | null = null
 
   /** `frame` may gain its dashboard before the first routes; it has at least so many pools. */
-  constructor(place: Place, frame: Frame) {
+  constructor(place: Place, frame: Omit<Frame, 'slots'>) {
     this.#place = place
     this.#given = frame
     this.#pools = frame.pools
@@ -38,7 +39,7 @@ export class Driver {
   /** Writes everything that a start reads. */
   async render({ pools, maps, certificates }: Routes): Promise<void> {
     const place = this.#place
-    this.#makeRoomFor(pools.length)
+    this.#makeRoomFor(pools)
     await ensureDefaultCertificate(place.defaultCertificate)
     for (const { host, pem } of certificates) await this.#write(place.certificate(host), pem)
     const listed = [place.defaultCertificate, ...certificates.map(({ host }) => place.certificate(host))]
@@ -92,13 +93,22 @@ export class Driver {
   }
 
   #frame(): Frame {
-    return { ...this.#given, pools: this.#pools }
+    return { ...this.#given, pools: this.#pools, slots: this.#slots }
   }
 
-  /** Pools are the one thing that no command can make. Doubling keeps a reload rare. */
-  #makeRoomFor(count: number): void {
-    if (count > this.#pools) this.doubt()
-    while (count > this.#pools) this.#pools *= 2
+  /**
+   * Pools and slots are what no command makes (`add server` does, and HAProxy 2.6 has ended under load soon
+   * after). Doubling keeps a reload rare: the first is at more than 128 services, or four instances of one.
+   */
+  #makeRoomFor(pools: readonly Pool[]): void {
+    if (pools.length > this.#pools) this.doubt()
+    while (pools.length > this.#pools) this.#pools *= 2
+    pools.forEach(({ upstreams }, at) => {
+      const slots = this.#slots.get(at + 1) ?? leastSlots
+      if (upstreams.length <= slots) return
+      this.#slots.set(at + 1, 2 ** Math.ceil(Math.log2(upstreams.length)))
+      this.doubt()
+    })
   }
 
   async #change(routes: Routes): Promise<void> {

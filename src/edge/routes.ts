@@ -36,8 +36,8 @@ export interface Routes {
   certificates: Certificate[]
 }
 
-/** How many slots a pool is made with: two instances, and two of the version that replaces them. */
-export const leastSlots = 4
+/** How many slots a pool has at least: four instances, and four of the version that replaces them. */
+export const leastSlots = 8
 
 export function poolName(number: number): string {
   return `p${number}`

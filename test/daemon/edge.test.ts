@@ -76,6 +76,7 @@ test('deploys and a rollback fail no request under load, and nothing answers aft
   assert.equal((await finishedDeploy(api, back.id)).status, 'live')
   await untilDeactivated(two.id)
   const endOfTwo = Date.now()
+  await until('two thousand answers', async () => load.answers.length >= 2_000)
   await load.round()
   await load.stop()
 

@@ -42,17 +42,21 @@ test('what is verified is reached by name alone, what leaves by nobody', async (
   assert.deepEqual(await answers(), new Set(['young']))
 })
 
-test('a slot is given to another instance, and slots are added where four are too few', async (t) => {
+test('a slot is given to another instance, and there are more of them where eight are too few', async (t) => {
   const edge = await startEdge(t)
-  const ports = await Promise.all(['1', '2', '3', '4', '5', '6'].map((name) => serveUpstream(t, says(name))))
+  const names = Array.from({ length: 10 }, (_, at) => String(at))
+  const ports = await Promise.all(names.map((name) => serveUpstream(t, says(name))))
   await edge.driver.apply(routesTo({ 'a.test': [upstream(ports[0]!)] }))
   await edge.driver.apply(routesTo({ 'a.test': [upstream(ports[5]!)] }))
-  assert.equal((await edge.ask('a.test')).body, '6')
+  assert.equal((await edge.ask('a.test')).body, '5')
+  const before = await edge.driver.identify()
+  await edge.driver.apply(routesTo({ 'a.test': ports.slice(0, 8).map((port) => upstream(port)) }))
+  assert.equal(await edge.driver.identify(), before)
 
   await edge.driver.apply(routesTo({ 'a.test': ports.map((port) => upstream(port)) }))
 
-  const answers = await Promise.all(Array.from({ length: 60 }, async () => (await edge.ask('a.test')).body))
-  assert.deepEqual([...new Set(answers)].sort(), ['1', '2', '3', '4', '5', '6'])
+  const answers = await Promise.all(Array.from({ length: 80 }, async () => (await edge.ask('a.test')).body))
+  assert.deepEqual([...new Set(answers)].sort(), names)
 })
 
 test('an open request outlives the leave of its upstream, is counted, and cut with its slot', async (t) => {

@@ -13,7 +13,7 @@ import { edgeArgs, portOf } from './edge.ts'
 
 export interface RunningEdge {
   place: Place
-  frame: Frame
+  frame: Omit<Frame, 'slots'>
   driver: Driver
   process: EdgeProcess
   /** Asks by http, and for that host. */
@@ -41,7 +41,7 @@ export async function startEdge(t: TestContext, changed: Partial<Frame> = {}): P
   let end: () => Promise<void> = async () => undefined
   t.after(() => end())
   const place = openPlace(temporaryDirectory(t))
-  const frame: Frame = {
+  const frame: Omit<Frame, 'slots'> = {
     httpPort: portOf(args, '--http-port'),
     httpsPort: portOf(args, '--https-port'),
     hasIpv6: false,
