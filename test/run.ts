@@ -37,7 +37,7 @@ async function runTests(engine: string, options: string[], files: string[]): Pro
   const reporter = process.stdout.isTTY ? 'spec' : 'tap'
   const runner = [
     '--test',
-    '--test-concurrency=2',
+    '--test-concurrency=3',
     `--test-timeout=${fileTimeoutMs}`,
     `--test-reporter=${reporter}`,
   ]
