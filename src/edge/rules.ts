@@ -47,10 +47,9 @@ export function frontendRules(
     'del-header x-real-ip unless from_proxy',
     'del-header forwarded unless from_proxy',
     'del-header proxy',
-    'del-header ^x[-_]berth[-_] -m reg',
-    // To CGI, WSGI, PHP and Rack these are the same as with a dash.
-    'del-header ^x_(forwarded|real|request)[-_] -m reg',
-    'del-header ^x-(forwarded|real|request)(_|-.*_) -m reg',
+    'del-header x-berth- -m beg',
+    // To CGI, WSGI, PHP and Rack they are the same as with a dash. nginx drops them too.
+    'del-header _ -m sub',
     // Inside such a tunnel no rule of these would hold.
     'del-header upgrade if { req.hdr(upgrade) -m sub -i h2c }',
     'del-header http2-settings',

@@ -29,7 +29,7 @@ export async function startPlainProxy(
 
 function plainConfiguration({ port, host, upstream }: { port: number; host: string; upstream: string }) {
   const fields = [
-    '"at":%[date(0,ms)],"id":"%[var(txn.id)]","client":"%[src]","host":"%[req.hdr(host),json(utf8s)]"',
+    '"at":%[date(0,ms)],"id":"%[var(txn.id)]","client":"%[src]","host":"%[var(txn.host),json(utf8s)]"',
     '"method":"%[capture.req.method,json(utf8s)]","path":"%[var(txn.path),json(utf8s)]","status":%ST',
     '"in":%U,"out":%B,"ms":%Ta,"server":"%s","agent":"%[var(txn.agent),json(utf8s)]"',
   ]
@@ -54,6 +54,7 @@ defaults
 frontend http
  bind *:${port}
  http-request set-var(txn.id) uuid()
+ http-request set-var(txn.host) req.hdr(host)
  http-request set-var(txn.path) path
  http-request set-var(txn.agent) req.hdr(user-agent)
  http-request del-header x-forwarded- -m beg
