@@ -97,8 +97,9 @@ export class Driver {
   }
 
   /**
-   * Pools and slots are what no command makes (`add server` does, and HAProxy 2.6 has ended under load soon
-   * after). Doubling keeps a reload rare: the first is at more than 128 services, or four instances of one.
+   * Pools and slots are made by a reload. There is `add server`, but an edge once ended shortly after it must
+   * have been used, and nobody knows why. Doubling keeps it rare: beyond 128 services, or four instances of
+   * one.
    */
   #makeRoomFor(pools: readonly Pool[]): void {
     if (pools.length > this.#pools) this.doubt()
