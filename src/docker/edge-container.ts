@@ -3,7 +3,7 @@
 import type { ContainerCreateOptions } from 'dockerode'
 import { Failure } from '../errors.ts'
 import { acceptStatus, type Engine } from './client.ts'
-import { findToChange, removeContainer, type Site } from './instance-container.ts'
+import { type Found, findToChange, removeContainer, type Site } from './instance-container.ts'
 import { readLines } from './instance-log.ts'
 import { edgeKind, labels, type Owner, ownerLabels } from './names.ts'
 
@@ -18,17 +18,29 @@ export interface EdgeContainerSpec {
 
 const startTimeoutMs = 60_000
 
-/** Makes it be there and run. Docker starts it again by itself, also at a boot. */
+/** How one ended by itself. */
+export interface EdgeEnd {
+  exitCode: number
+  isOutOfMemory: boolean
+  /** What it wrote last, oldest first. */
+  output: string
+}
+
+/**
+ * Makes it be there and run. Docker starts it again by itself, also at a boot. Answers how the former one
+ * ended, because its log goes with it; null when there was none, or it runs.
+ */
 export async function ensureEdgeContainer(
   engine: Engine,
   owner: Owner,
   spec: EdgeContainerSpec,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<EdgeEnd | null> {
   const site = { engine, owner }
   const name = edgeName(owner)
   const found = await findToChange(site, name)
-  if (found?.info.State.Running && !found.info.State.Restarting) return
+  if (found?.info.State.Running && !found.info.State.Restarting) return null
+  const end = found && (await endOf(engine, found))
   if (found) await removeContainer(site, found)
   const options = containerOptions(owner, spec)
   const container = await engine.call(
@@ -41,6 +53,7 @@ export async function ensureEdgeContainer(
     timeoutMs: startTimeoutMs,
   })
   await acceptStatus(304, start)
+  return end
 }
 
 /** Not there is fine. */
@@ -53,7 +66,15 @@ export async function removeEdgeContainer(engine: Engine, owner: Owner): Promise
 /** What it wrote last, oldest first; nothing when it is gone. */
 export async function edgeOutput(engine: Engine, owner: Owner): Promise<string> {
   const found = await findToChange({ engine, owner }, edgeName(owner))
-  if (!found) return ''
+  return found ? outputOf(engine, found) : ''
+}
+
+async function endOf(engine: Engine, found: Found): Promise<EdgeEnd> {
+  const { ExitCode: exitCode, OOMKilled: isOutOfMemory } = found.info.State
+  return { exitCode, isOutOfMemory, output: await outputOf(engine, found).catch(() => '') }
+}
+
+async function outputOf(engine: Engine, found: Found): Promise<string> {
   const query = { stdout: true, stderr: true, timestamps: true, tail: 20, follow: false as const }
   const body = await engine.call('read the log of the edge', (abortSignal) =>
     found.container.logs({ ...query, abortSignal }),

@@ -113,7 +113,8 @@ async function ensureContainer(
     arguments: ['-W', '-S', `${place.masterSocket},mode,600${ownerText()}`, '-f', place.configuration],
     isForeignUser: process.getuid?.() !== 0,
   }
-  await ensureEdgeContainer(host.engine, host.owner, spec, signal)
+  const end = await ensureEdgeContainer(host.engine, host.owner, spec, signal)
+  if (end) host.logger.error(end, 'the container of the edge had ended, and was made anew')
   if (await servesWithin(place, startMs, signal)) return
   const output = await edgeOutput(host.engine, host.owner).catch(() => '')
   // One that hangs would be taken for one that runs.
