@@ -66,7 +66,7 @@ describe('a version', { concurrency: true }, () => {
   test('that is canceled while it takes over leaves all requests to the former one', async (t) => {
     const service = await createService(t, api, await edgeApp('good'), { health_check_path: '/healthz' })
     const load = startLoad(t, { ...placeOf(service), inFlight: 4, pauseMs: 20 })
-    service.repository.commit('Next', await edgeApp('canceled', 'verify=3000'))
+    service.repository.commit('Next', await edgeApp('canceled', 'verify=4500'))
     const { id } = await service.request()
     await until('its switch', async () => (await api.get(`/deploys/${id}`)).phase === 'switching')
 

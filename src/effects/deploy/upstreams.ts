@@ -40,6 +40,7 @@ export async function admit(
   const slots = await place(host, { id, serviceId }, coming)
   await host.edge.apply(serviceId, signal, withinMs)
   await verify(host, { id, serviceId }, slots, signal)
+  signal.throwIfAborted()
   const came = new Set(coming.map(({ index }) => index))
   await upstreams.setState(serviceId, (row) => row.deploy_id === id && came.has(row.index), 'ready')
   await host.edge.apply(serviceId, signal, withinMs)

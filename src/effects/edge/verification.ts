@@ -23,14 +23,14 @@ const pauseMs = 200
 /** Throws `not_reached` with what was answered instead. */
 export async function verifyUpstream(
   place: Place,
-  driver: Driver,
+  driver: Pick<Driver, 'countOpen'>,
   wanted: Verification,
   signal: AbortSignal,
 ): Promise<void> {
   let answer = 'no answer'
   for (let tries = 0; tries < attempts; tries++) {
     signal.throwIfAborted()
-    const found = await ask(place, wanted)
+    const found = await ask(place, wanted, signal)
     if (found === null) return
     answer = found
     // Without a path to check there may be pages that take long: it is reached when it works on one.
@@ -46,9 +46,16 @@ export async function verifyUpstream(
 
 const silence = 'no answer in time'
 
-/** null when the instance answered, else what happened. */
-function ask(place: Place, { host, healthPath, slot }: Verification): Promise<string | null> {
-  return new Promise((resolve) => {
+/**
+ * null when the instance answered, else what happened. Rejects with the signal: a late answer must not
+ * admit what was given up meanwhile.
+ */
+function ask(
+  place: Place,
+  { host, healthPath, slot }: Verification,
+  signal: AbortSignal,
+): Promise<string | null> {
+  return new Promise<string | null>((resolve, reject) => {
     const asking = request(
       {
         socketPath: place.verifySocket,
@@ -65,12 +72,18 @@ function ask(place: Place, { host, healthPath, slot }: Verification): Promise<st
       },
     )
     asking.once('timeout', () => asking.destroy(new Error(silence)))
+    const giveUp = () => {
+      reject(signal.reason)
+      asking.destroy()
+    }
+    signal.addEventListener('abort', giveUp)
+    asking.once('close', () => signal.removeEventListener('abort', giveUp))
     asking.once('error', (error) => resolve(error.message))
     asking.end()
   })
 }
 
-async function isBusy(driver: Driver, { pool, slot }: Verification): Promise<boolean> {
+async function isBusy(driver: Pick<Driver, 'countOpen'>, { pool, slot }: Verification): Promise<boolean> {
   const open = await driver.countOpen(poolName(pool)).catch(() => null)
   return (open?.get(slotName(slot)) ?? 0) > 0
 }
