@@ -4,7 +4,8 @@
 //   npm test -- --test-name-pattern=restart deploy    options go to node as they are
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { ensureEngine } from './support/engine.ts'
@@ -33,13 +34,20 @@ function chooseFiles(words: string[]): string[] {
 }
 
 async function runTests(engine: string, options: string[], files: string[]): Promise<number> {
-  // Off a terminal TAP, because it ends with the summary; the other ends with the failures once more.
-  const reporter = process.stdout.isTTY ? 'spec' : 'tap'
+  const directory = mkdtempSync(join(tmpdir(), 'berth-tests-'))
+  const failures = join(directory, 'failures')
+  // Off a terminal TAP, because it ends with the summary; the others end with the failures once more.
+  const reporters = process.stdout.isTTY
+    ? [['spec', 'stdout']]
+    : [
+        ['tap', 'stdout'],
+        ['dot', failures],
+      ]
   const runner = [
     '--test',
     '--test-concurrency=3',
     `--test-timeout=${fileTimeoutMs}`,
-    `--test-reporter=${reporter}`,
+    ...reporters.flatMap(([name, to]) => [`--test-reporter=${name}`, `--test-reporter-destination=${to}`]),
   ]
   const child = spawn(
     process.execPath,
@@ -52,7 +60,16 @@ async function runTests(engine: string, options: string[], files: string[]): Pro
     },
   )
   const [code] = await once(child, 'exit')
+  if (!process.stdout.isTTY) sayFailures(failures)
+  rmSync(directory, { recursive: true })
   return typeof code === 'number' ? code : 1
+}
+
+/** Once more at the end: of a long run often nothing else is read. */
+function sayFailures(file: string): void {
+  if (!existsSync(file)) return
+  const [, told] = readFileSync(file, 'utf8').split('Failed tests:')
+  if (told !== undefined) console.error(`Failed tests:${told}`)
 }
 
 try {
