@@ -7,6 +7,7 @@ import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { startDaemon } from './support/daemon.ts'
 import { temporaryDirectory } from './support/directory.ts'
+import { programArgs } from './support/program.ts'
 import { owner, signIn, signUp } from './support/session.ts'
 import { temporaryStorage } from './support/supervised.ts'
 
@@ -15,7 +16,7 @@ const newPassword = 'another horse, écrit à la main'
 
 /** Runs it with this on its standard input. */
 async function reset(dataDir: string, input: string) {
-  const args = ['--import', 'tsx', 'src/main.ts', 'reset-password', '--data-dir', dataDir]
+  const args = [...programArgs('src/main'), 'reset-password', '--data-dir', dataDir]
   const child = spawn(process.execPath, args, { cwd: home })
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
   child.stdin.end(input)

@@ -8,8 +8,10 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { compile, product } from './support/compile.ts'
 import { ensureEngine } from './support/engine.ts'
 import { baseImages } from './support/images.ts'
+import { compiledVariable } from './support/program.ts'
 import { Unprepared } from './support/unprepared.ts'
 
 const home = fileURLToPath(new URL('..', import.meta.url))
@@ -19,9 +21,19 @@ async function main(args: string[]): Promise<number> {
   const options = args.filter((arg) => arg.startsWith('-'))
   const files = chooseFiles(args.filter((arg) => !arg.startsWith('-')))
   if (files.length === 0) throw new Unprepared(`No test file is called like ${args.join(' or ')}.`)
+  const directory = mkdtempSync(join(tmpdir(), 'berth-tests-'))
+  try {
+    const [engine] = await Promise.all([prepareDocker(), compile(directory, product)])
+    return await runTests({ engine, directory }, options, files)
+  } finally {
+    rmSync(directory, { recursive: true })
+  }
+}
+
+async function prepareDocker(): Promise<string> {
   const engine = await ensureEngine()
   await baseImages()
-  return runTests(engine, options, files)
+  return engine
 }
 
 // Node 20 expands no patterns.
@@ -33,8 +45,11 @@ function chooseFiles(words: string[]): string[] {
   return files.filter((file) => words.some((word) => file.includes(word)) || wanted.includes(file)).sort()
 }
 
-async function runTests(engine: string, options: string[], files: string[]): Promise<number> {
-  const directory = mkdtempSync(join(tmpdir(), 'berth-tests-'))
+async function runTests(
+  { engine, directory }: { engine: string; directory: string },
+  options: string[],
+  files: string[],
+): Promise<number> {
   const failures = join(directory, 'failures')
   // Off a terminal TAP, because it ends with the summary; the others end with the failures once more.
   const reporters = process.stdout.isTTY
@@ -56,12 +71,16 @@ async function runTests(engine: string, options: string[], files: string[]): Pro
       cwd: home,
       stdio: 'inherit',
       // uWebSockets.js reads its limit before the first line of ours runs.
-      env: { ...process.env, DOCKER_HOST: engine, UWS_HTTP_MAX_HEADERS_SIZE: '16384' },
+      env: {
+        ...process.env,
+        DOCKER_HOST: engine,
+        UWS_HTTP_MAX_HEADERS_SIZE: '16384',
+        [compiledVariable]: join(directory, 'dist'),
+      },
     },
   )
   const [code] = await once(child, 'exit')
   if (!process.stdout.isTTY) sayFailures(failures)
-  rmSync(directory, { recursive: true })
   return typeof code === 'number' ? code : 1
 }
 

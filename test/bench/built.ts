@@ -2,11 +2,10 @@
 // through a loader is slower in places, and its start is not the product's.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFileSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { run } from '../../src/base-images/command.ts'
+import { compile, product } from '../support/compile.ts'
 
 export interface Programs {
   /** Starts a file of the built tree, such as `src/main.js`; its standard output and error are pipes. */
@@ -16,14 +15,13 @@ export interface Programs {
   remove(): void
 }
 
-const home = fileURLToPath(new URL('../..', import.meta.url))
-const compiled = ['src', 'machines', 'storage', 'test/bench/programs']
+const programs = 'test/bench/programs'
 
 export async function buildPrograms(profileDirectory?: string): Promise<Programs> {
   const directory = mkdtempSync(join(tmpdir(), 'berth-bench-built-'))
   const remove = () => rmSync(directory, { recursive: true, force: true })
   try {
-    await compile(directory)
+    await compile(directory, [...product, programs])
   } catch (error) {
     remove()
     throw error
@@ -40,21 +38,6 @@ export async function buildPrograms(profileDirectory?: string): Promise<Programs
       }),
     remove,
   }
-}
-
-/**
- * Into `<directory>/dist`, beside what the built code looks for. Types are the business of `npm run check`.
- */
-async function compile(directory: string): Promise<void> {
-  const config = {
-    extends: join(home, 'tsconfig.build.json'),
-    compilerOptions: { outDir: join(directory, 'dist'), rootDir: home, noCheck: true },
-    include: compiled.map((folder) => join(home, folder)),
-  }
-  symlinkSync(join(home, 'node_modules'), join(directory, 'node_modules'))
-  copyFileSync(join(home, 'package.json'), join(directory, 'package.json'))
-  writeFileSync(join(directory, 'tsconfig.json'), JSON.stringify(config))
-  await run(process.execPath, [join(home, 'node_modules/typescript/bin/tsc'), '-p', directory])
 }
 
 /** Ends a process and waits until it is gone. */

@@ -14,6 +14,7 @@ import { type Api, createApi } from '../support/api.ts'
 import { bare } from '../support/daemon.ts'
 import { ensureEngine } from '../support/engine.ts'
 import { removeLeftovers } from '../support/leftovers.ts'
+import { programArgs } from '../support/program.ts'
 
 export interface Victim {
   readonly prefix: string
@@ -138,15 +139,11 @@ async function untilHealthy(state: State): Promise<void> {
 }
 
 function launch(args: string[], hear: (line: string) => void): ChildProcess {
-  const child = spawn(
-    process.execPath,
-    ['--conditions=development', '--import', 'tsx', 'src/main.ts', ...args],
-    {
-      cwd: home,
-      stdio: ['ignore', 'ignore', 'pipe'],
-      env: { ...process.env, UWS_HTTP_MAX_HEADERS_SIZE: '16384' },
-    },
-  )
+  const child = spawn(process.execPath, [...programArgs('src/main'), ...args], {
+    cwd: home,
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: { ...process.env, UWS_HTTP_MAX_HEADERS_SIZE: '16384' },
+  })
   createInterface({ input: child.stderr! }).on('line', hear)
   return child
 }

@@ -8,12 +8,13 @@ import { test } from 'node:test'
 import { startDaemon } from '../support/daemon.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { createEngineDoor } from '../support/engine-door.ts'
+import { programArgs } from '../support/program.ts'
 import { finishedDeploy, logLines, pageApp, until } from '../support/service.ts'
 import { createService } from '../support/suite.ts'
 
 /** Runs berthd until it ends by itself. */
 function berthd(...args: string[]): { code: number | null; said: string } {
-  const command = ['--conditions=development', '--import', 'tsx', 'src/main.ts', ...args]
+  const command = [...programArgs('src/main'), ...args]
   const { status, stderr, stdout } = spawnSync(process.execPath, command, {
     encoding: 'utf8',
     timeout: 60_000,

@@ -3,9 +3,9 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { TestDaemon } from './daemon.ts'
 import { type Scope, temporaryDirectory } from './directory.ts'
+import { programArgs } from './program.ts'
 import { until } from './service.ts'
 
 export interface BerthOptions {
@@ -33,11 +33,8 @@ export interface RunningBerth {
   shows(text: string | RegExp): Promise<void>
 }
 
-const home = fileURLToPath(new URL('../..', import.meta.url))
-const loader = join(home, 'node_modules/tsx/dist/esm/index.mjs')
-
-/** Node's arguments that run the command line from source, in whatever folder. */
-export const berthCommand = ['--conditions=development', '--import', loader, join(home, 'src/cli/main.ts')]
+/** Node's arguments that run the command line, in whatever folder. */
+export const berthCommand = programArgs('src/cli/main')
 
 /** The environment of a user who has nothing but this server. */
 export function berthEnv(t: Scope, { daemon, env = {} }: BerthOptions): NodeJS.ProcessEnv {

@@ -12,6 +12,7 @@ import { fileURLToPath } from 'node:url'
 import { type Api, createApi } from './api.ts'
 import { ensureEngine } from './engine.ts'
 import { removeLeftovers } from './leftovers.ts'
+import { programArgs } from './program.ts'
 
 export interface TestDaemon {
   readonly api: Api
@@ -112,15 +113,11 @@ interface Running {
 
 /** Resolves when it says that it is up; rejects with what it wrote when it ends instead. */
 async function run(args: string[], env: Record<string, string>, { log, printed }: Said): Promise<Running> {
-  const child = spawn(
-    process.execPath,
-    ['--conditions=development', '--import', 'tsx', 'src/main.ts', ...args],
-    {
-      cwd: home,
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...process.env, UWS_HTTP_MAX_HEADERS_SIZE: '16384', ...env },
-    },
-  )
+  const child = spawn(process.execPath, [...programArgs('src/main'), ...args], {
+    cwd: home,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, UWS_HTTP_MAX_HEADERS_SIZE: '16384', ...env },
+  })
   createInterface({ input: child.stdout! }).on('line', (line) => printed.push(line))
   const first = log.length
   const url = await new Promise<string>((resolve, reject) => {
