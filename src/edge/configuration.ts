@@ -105,8 +105,8 @@ function ownerText({ socketOwner }: Frame): string {
 
 // Without abortonclose the count of open requests stays wrong for seconds after a client left. The pages are
 // put together only when one is needed: made ready for each request they cost a tenth of the edge's pace.
-// Applications close idle connections, Node after 5 s: a POST that is on its way then cannot be tried again.
-// So ours are given up before.
+// Applications close idle connections, gunicorn after 2 s, Node after 5 s: a POST that is on its way then
+// cannot be tried again. So ours are given up before.
 function defaultsSection(place: Place): string {
   const part = (name: AnswerName, end: string) =>
     `%[str(${name}.),concat(,txn.kind,.${end}),map_str(${place.pages})]`
@@ -121,7 +121,7 @@ function defaultsSection(place: Place): string {
  option abortonclose
  option idle-close-on-response
  http-reuse safe
- default-server pool-purge-delay 1s
+ default-server pool-purge-delay 500ms
  timeout connect 2s
  timeout client 75s
  timeout server ${defaultTimeoutMs}ms
