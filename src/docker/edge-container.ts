@@ -69,6 +69,11 @@ export async function edgeOutput(engine: Engine, owner: Owner): Promise<string> 
   return found ? outputOf(engine, found) : ''
 }
 
+/** How often Docker has started it again by itself, since it was made. */
+export async function edgeRestarts(engine: Engine, owner: Owner): Promise<number> {
+  return (await findToChange({ engine, owner }, edgeName(owner)))?.info.RestartCount ?? 0
+}
+
 async function endOf(engine: Engine, found: Found): Promise<EdgeEnd> {
   const { ExitCode: exitCode, OOMKilled: isOutOfMemory } = found.info.State
   return { exitCode, isOutOfMemory, output: await outputOf(engine, found).catch(() => '') }

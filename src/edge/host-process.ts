@@ -37,12 +37,12 @@ export async function servesWithin(
   place: Place,
   withinMs: number,
   signal: AbortSignal,
-  isOver: () => boolean = () => false,
+  isOver: () => boolean | Promise<boolean> = () => false,
 ): Promise<boolean> {
   for (const until = Date.now() + withinMs; ; ) {
     signal.throwIfAborted()
     if (await serves(place)) return true
-    if (Date.now() >= until || isOver()) return false
+    if (Date.now() >= until || (await isOver())) return false
     await sleep(lookAgainMs)
   }
 }

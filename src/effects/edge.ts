@@ -4,6 +4,7 @@ import type { Effects } from '../../machines/slot.ts'
 import { ensureEdgeImage } from '../base-images/edge-image.ts'
 import {
   edgeOutput,
+  edgeRestarts,
   ensureEdgeContainer,
   removeEdgeContainer,
   requireLocalEngine,
@@ -29,6 +30,8 @@ export interface EdgeParts {
 /** A change is applied at once; this is for what nobody told. */
 const roundMs = 2_000
 const startMs = 20_000
+/** It ends at once where a port is taken. Once more may be chance. */
+const mostRestarts = 2
 
 export function edgeEffects(host: Host, parts: EdgeParts | null): Effects<typeof machine> {
   if (!parts) return { ...withoutEdge, sleepUntil, stopEdge: () => stopAll(host) }
@@ -115,7 +118,8 @@ async function ensureContainer(
   }
   const end = await ensureEdgeContainer(host.engine, host.owner, spec, signal)
   if (end) host.logger.error(end, 'the container of the edge had ended, and was made anew')
-  if (await servesWithin(place, startMs, signal)) return
+  const isFailing = async () => (await edgeRestarts(host.engine, host.owner).catch(() => 0)) >= mostRestarts
+  if (await servesWithin(place, startMs, signal, isFailing)) return
   const output = await edgeOutput(host.engine, host.owner).catch(() => '')
   // One that hangs would be taken for one that runs.
   await removeEdgeContainer(host.engine, host.owner)
