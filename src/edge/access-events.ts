@@ -26,38 +26,40 @@ export interface AccessEvent {
   agent: string
 }
 
-/** How long the ring's old content may take to come: what is after it is new. */
-const replayMs = 300
+/** After so long without a line all of the ring's old content has come. */
+const lullMs = 300
 
 /**
- * Every line after the one with the id `after`, and on until HAProxy ends or `signal` does. Where that line
- * is not in the ring any more, all that is in it. Throws `edge_unavailable` when nobody answers.
+ * Every line after the one with the id `after`, many at a time, and on until HAProxy ends or `signal` does.
+ * Where that line is not in the ring any more, all that is in it. Throws `edge_unavailable` when nobody
+ * answers.
  */
 export async function* readAccess(
   place: Place,
   after: string | null,
   signal: AbortSignal,
-): AsyncGenerator<AccessEvent> {
-  const lines = openRuntime(place.adminSocket).lines('show events access -w', signal)
+): AsyncGenerator<AccessEvent[]> {
+  const startedAt = Date.now()
+  const batches = openRuntime(place.adminSocket).lines('show events access -w', signal)
   // Until that line is found, or the old content has come: it may all be new.
   let held: AccessEvent[] | null = after === null ? null : []
-  const replayed = sleep(replayMs, null)
-  for (let next = lines.next(); ; ) {
-    const found = held === null ? await next : await Promise.race([next, replayed])
-    if (found === null) {
-      yield* held ?? []
-      held = null
+  for (let next = batches.next(); ; ) {
+    const found = held === null ? await next : await Promise.race([next, sleep(lullMs, null)])
+    if (found?.done) break
+    const events = found === null ? [] : found.value.map(parseAccess).filter((event) => event !== null)
+    if (found !== null) next = batches.next()
+    if (held === null) {
+      yield events
       continue
     }
-    if (found.done) break
-    const event = parseAccess(found.value)
-    next = lines.next()
-    if (event === null) continue
-    if (held === null) yield event
-    else if (event.id === after) held = null
-    else held.push(event)
+    held.push(...events)
+    const known = held.findIndex(({ id }) => id === after)
+    const isOver = found === null || known >= 0 || events.some(({ at }) => at > startedAt)
+    if (!isOver) continue
+    yield held.slice(known + 1)
+    held = null
   }
-  yield* held ?? []
+  if (held !== null) yield held
 }
 
 /** null for a line that was cut. */

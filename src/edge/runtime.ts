@@ -1,6 +1,7 @@
 // HAProxy's runtime socket: one command per connection, bounded, its answer as text.
 // Mind: a refusal is text like any other answer; who sends a command says which answers are fine.
 import { connect, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Failure } from '../errors.ts'
 
 export interface Runtime {
@@ -8,11 +9,14 @@ export interface Runtime {
   ask(command: string): Promise<string>
   /** Like `ask`, for what changes something. Throws `edge_refused` for any answer that is not expected. */
   change(command: string, expected?: RegExp): Promise<void>
-  /** The lines of an answer that goes on for ever, until the other side ends or `signal` does. */
-  lines(command: string, signal: AbortSignal): AsyncGenerator<string>
+  /** An answer that goes on for ever, until the other side ends or `signal` does: lines, many at a time. */
+  lines(command: string, signal: AbortSignal): AsyncGenerator<string[]>
 }
 
 const answerMs = 5_000
+/** In characters: behind so much there is more. */
+const manyAtOnce = 32 * 1024
+const restMs = 250
 /** What HAProxy says where it did what was asked. */
 const fine = new RegExp(
   [
@@ -57,7 +61,7 @@ export function openRuntime(path: string): Runtime {
       signal.addEventListener('abort', end)
       socket.write(`${command}\n`)
       try {
-        yield* linesOf(socket)
+        yield* linesOf(socket, signal)
       } catch (error) {
         if (!signal.aborted) throw unavailable(error)
       } finally {
@@ -68,13 +72,15 @@ export function openRuntime(path: string): Runtime {
   }
 }
 
-async function* linesOf(socket: Socket): AsyncGenerator<string> {
+/** HAProxy sends each line by itself to who has read all before it, which costs it more than the line. */
+async function* linesOf(socket: Socket, signal: AbortSignal): AsyncGenerator<string[]> {
   let text = ''
   socket.setEncoding('utf8')
   for await (const chunk of socket as AsyncIterable<string>) {
     const lines = (text + chunk).split('\n')
     text = lines.pop()!
-    yield* lines
+    yield lines
+    if (chunk.length < manyAtOnce) await sleep(restMs, undefined, { signal }).catch(() => undefined)
   }
 }
 

@@ -23,8 +23,8 @@ async function listen(t: TestContext): Promise<string> {
 
 async function collect(path: string, signal: AbortSignal, onLine: () => void): Promise<string[]> {
   const lines: string[] = []
-  for await (const line of openRuntime(path).lines('show events', signal)) {
-    lines.push(line)
+  for await (const found of openRuntime(path).lines('show events', signal)) {
+    lines.push(...found)
     onLine()
   }
   return lines

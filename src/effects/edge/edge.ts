@@ -50,7 +50,7 @@ export interface EdgeRounds {
   round(): Promise<RoundOutcome>
   /** Resolves when something changed, or after the time. */
   next(withinMs: number, signal: AbortSignal): Promise<void>
-  /** Records each request after the one with that id, until process or signal end; answers their ids. */
+  /** Records each request after the one with that id, until process or signal end; answers how far it is. */
   readAccess(after: string | null, signal: AbortSignal): AsyncIterable<string>
   /** The request that an earlier life of the daemon recorded last. */
   newestRequest(): Promise<string | null>
@@ -164,10 +164,13 @@ export class DrivenEdge implements Edge, EdgeRounds {
   }
 
   async *readAccess(after: string | null, signal: AbortSignal): AsyncGenerator<string> {
-    for await (const event of readAccess(this.#parts.place, after, signal)) {
-      const route = this.#services.byHost(event.host)
-      if (route) this.#parts.accessLog.recordAccess(toAccessLine(event, route))
-      yield event.id
+    for await (const events of readAccess(this.#parts.place, after, signal)) {
+      for (const event of events) {
+        const route = this.#services.byHost(event.host)
+        if (route) this.#parts.accessLog.recordAccess(toAccessLine(event, route))
+      }
+      const last = events.at(-1)
+      if (last) yield last.id
     }
   }
 
