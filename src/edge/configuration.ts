@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import { type AnswerName, pagesText } from './pages.ts'
 import type { Place } from './place.ts'
 import { leastSlots, type Pool, slotName, type Upstream } from './routes.ts'
-import { answering, challengeRules, frontendRules, hstsRules, redirectRules } from './rules.ts'
+import { answering, answeringBackends, frontendRules, hstsRules, httpRouting, routing } from './rules.ts'
 
 export interface Frame {
   httpPort: number
@@ -52,9 +52,7 @@ function frameText(place: Place, frame: Frame): string {
     `frontend http
 ${binds(frame, httpPort)}
 ${frontendRules(place, frame, 'http')}
-${challengeRules()}
-${redirectRules(place, httpsPort)}
-${routing(place)}`,
+${httpRouting(place)}`,
     `frontend https
 ${binds(frame, httpsPort, ` ssl crt-list ${place.certificateList} alpn h2,http/1.1`)}
 ${frontendRules(place, frame, 'https')}
@@ -71,8 +69,7 @@ ${routing(place)}`,
  http-request set-header x-forwarded-proto http
  http-after-response set-header x-berth-upstream %s
 ${routing(place)}`,
-    `backend nohost\n${answering('unknown', 404)}`,
-    `backend suspended\n${answering('suspended', 503)}`,
+    answeringBackends(place, httpsPort),
     dashboardSection(frame),
   ].join('\n\n')
 }
@@ -136,10 +133,6 @@ function defaultsSection(place: Place): string {
 ${page(502, 'broken')}
 ${page(503, 'unready')}
 ${page(504, 'slow')}`
-}
-
-function routing(place: Place): string {
-  return ` use_backend %[var(txn.host),map_str(${place.map('hosts')},nohost)]`
 }
 
 /** The API itself. What the edge says of the client is believed because of the secret. */

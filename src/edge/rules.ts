@@ -6,20 +6,43 @@ import type { Place } from './place.ts'
 
 const defaultBodyBytes = 512 * 1024 * 1024
 
-/** HAProxy answers the CA itself. */
-export function challengeRules(): string {
-  const answer = 'status 200 content-type text/plain lf-string "%[var(txn.answer)]"'
-  return ` http-request return ${answer} if { var(txn.answer) -m found }`
+/** Where a request goes that came by http: HAProxy answers the CA itself, and leads to https. */
+export function httpRouting(place: Place): string {
+  const token = `path,field(4,/),map_str(${place.map('challenges')})`
+  const hasCertificate = `{ var(txn.host),map_str(${place.map('https')}) -m found }`
+  return [
+    ` use_backend challenge if { path_beg /.well-known/acme-challenge/ } { ${token} -m found }`,
+    ` use_backend tohttps if ${hasCertificate} !{ req.hdr(x-forwarded-proto) https }`,
+    routing(place),
+  ].join('\n')
 }
 
-/** `redirect scheme` would keep the port of the Host header. */
-export function redirectRules(place: Place, httpsPort: number): string {
+export function routing(place: Place): string {
+  return [
+    ` use_backend large if ${hasLength} { req.hdr(content-length),sub(txn.most) gt 0 }`,
+    ` use_backend %[var(txn.host),map_str(${place.map('hosts')},nohost)]`,
+  ].join('\n')
+}
+
+/** What is answered here, as backends: a rule that need not be looked at costs nothing. */
+export function answeringBackends(place: Place, httpsPort: number): string {
+  const token = `path,field(4,/),map_str(${place.map('challenges')})`
+  // `redirect scheme` would keep the port of the Host header.
   const port = httpsPort === 443 ? '' : `:${httpsPort}`
-  // What is captured for the log is cut at 1,024 bytes.
-  const location = `https://%[var(txn.host)]${port}%[pathq]`
-  const hasCertificate = `{ var(txn.host),map_str(${place.map('https')}) -m found }`
-  const condition = `${hasCertificate} !{ req.hdr(x-forwarded-proto) https }`
-  return ` http-request redirect location ${location} code 308 if ${condition}`
+  return `backend challenge
+ http-request return status 200 content-type text/plain lf-string "%[${token}]"
+
+backend tohttps
+ http-request redirect location https://%[var(txn.host)]${port}%[pathq] code 308
+
+backend large
+${answering('large', 413)}
+
+backend nohost
+${answering('unknown', 404)}
+
+backend suspended
+${answering('suspended', 503)}`
 }
 
 export function hstsRules(place: Place): string {
@@ -27,55 +50,77 @@ export function hstsRules(place: Place): string {
   return ` http-after-response set-header strict-transport-security %[${value}] if { ${value} -m found }`
 }
 
-/** What holds for each request before it is known whose it is. */
+/** What holds for each request before it is known whose it is. Each rule costs every request. */
 export function frontendRules(
   place: Place,
   { trustedProxies }: { trustedProxies: readonly string[] },
   scheme: 'http' | 'https',
 ): string {
-  const proxies = trustedProxies.length > 0 ? trustedProxies.join(' ') : '0.0.0.0/32'
-  const kept = (header: string) => `unless from_proxy { req.hdr(${header}) -m found }`
   const rules = [
     'set-var(txn.id) uuid()',
     'set-var(txn.host) req.hdr(host),field(1,:),lower,rtrim(.)',
-    'set-var(txn.path) path,bytes(0,1000)',
     'set-var(txn.agent) req.hdr(user-agent),bytes(0,300)',
-    'set-var(txn.client) src',
-    'set-var(txn.client) req.hdr(x-forwarded-for,-1) if from_proxy { req.hdr(x-forwarded-for) -m found }',
     `set-var(txn.kind) str(json) if ${accepts('application/json')} !${accepts('text/html')}`,
-    'del-header x-forwarded- -m beg unless from_proxy',
-    'del-header x-real-ip unless from_proxy',
-    'del-header forwarded unless from_proxy',
-    'del-header proxy',
-    'del-header x-berth- -m beg',
-    // To CGI, WSGI, PHP and Rack they are the same as with a dash. nginx drops them too.
-    'del-header _ -m sub',
+    ...dropping(trustedProxies.length > 0),
     // Inside such a tunnel no rule of these would hold.
     'del-header upgrade if { req.hdr(upgrade) -m sub -i h2c }',
-    'del-header http2-settings',
     'set-header x-request-id %[var(txn.id)]',
-    'add-header x-forwarded-for %[src]',
-    `set-header x-forwarded-proto ${scheme} ${kept('x-forwarded-proto')}`,
-    `set-header x-forwarded-host %[req.hdr(host)] ${kept('x-forwarded-host')}`,
-    `set-header x-real-ip %[var(txn.client)] ${kept('x-real-ip')}`,
+    ...(trustedProxies.length > 0 ? wayByProxies(scheme) : wayOf(scheme)),
     'disable-l7-retry unless { method GET HEAD OPTIONS }',
-    `set-var(txn.answer) path,field(4,/),map_str(${place.map('challenges')}) if ${isChallenge}`,
-    `set-var(txn.most) var(txn.host),map_str_int(${place.map('body-limits')},${defaultBodyBytes})`,
-    ...returning('large', 413, '{ req.hdr(content-length),sub(txn.most) gt 0 }'),
+    `set-var(txn.most) var(txn.host),map_str_int(${place.map('body-limits')},${defaultBodyBytes}) if ${hasLength}`,
   ]
   return [
-    ` acl from_proxy src ${proxies}`,
+    ...(trustedProxies.length > 0 ? [` acl from_proxy src ${trustedProxies.join(' ')}`] : []),
     ...rules.map((rule) => ` http-request ${rule}`),
     ` http-after-response set-header content-type application/problem+json if ${isOwnAnswer} ${wantsJson}`,
-    ' http-after-response del-header x-berth-answer',
+    ` http-after-response del-header x-berth-answer if ${mayBeOwn}`,
     ' http-after-response set-header x-request-id %[var(txn.id)]',
     ` log-format '${logFormat(scheme)}'`,
   ].join('\n')
 }
 
+/**
+ * What a client may not say: that is ours, or nobody's. To CGI, WSGI, PHP and Rack names with an underscore
+ * are the same as with a dash; nginx drops them too.
+ */
+const reserved = 'x-berth-.*|proxy|http2-settings|.*_.*'
+const ofTheWay = 'x-forwarded-.*|x-real-ip|forwarded'
+
+/** By one expression where that does: it costs less than a rule for each. */
+function dropping(areProxiesTrusted: boolean): string[] {
+  const drop = (names: string) => `del-header ^(${names})$ -m reg`
+  if (!areProxiesTrusted) return [drop(`${reserved}|${ofTheWay}`)]
+  return [drop(reserved), `${drop(ofTheWay)} unless from_proxy`]
+}
+
+/** Where the request came from, and to what. */
+function wayOf(scheme: 'http' | 'https'): string[] {
+  return [
+    'set-header x-forwarded-for %[src]',
+    `set-header x-forwarded-proto ${scheme}`,
+    'set-header x-forwarded-host %[req.hdr(host)]',
+    'set-header x-real-ip %[src]',
+  ]
+}
+
+/** The same where proxies are trusted: these are believed, and added to. */
+function wayByProxies(scheme: 'http' | 'https'): string[] {
+  const missing = (header: string) => `unless { req.hdr(${header}) -m found }`
+  return [
+    'add-header x-forwarded-for %[src]',
+    `set-header x-forwarded-proto ${scheme} ${missing('x-forwarded-proto')}`,
+    `set-header x-forwarded-host %[req.hdr(host)] ${missing('x-forwarded-host')}`,
+    // From here on the source is their client.
+    'set-src req.hdr_ip(x-forwarded-for,-2) if from_proxy',
+    `set-header x-real-ip %[src] ${missing('x-real-ip')}`,
+  ]
+}
+
 const accepts = (type: string) => `{ req.hdr(accept) -m sub ${type} }`
-const isChallenge = '{ path_beg /.well-known/acme-challenge/ }'
-const isOwnAnswer = '{ res.hdr(x-berth-answer) -m found }'
+const hasLength = '{ req.hdr(content-length) -m found }'
+/** Of these HAProxy has pages of ours (`http-error`), which it marks. */
+const mayBeOwn = '{ status 502 503 504 }'
+const isOwnAnswer = `${mayBeOwn} { res.hdr(x-berth-answer) -m found }`
 const wantsJson = '{ var(txn.kind) -m found }'
 
 /** See `AccessEvent`. What clients choose is escaped. */
@@ -84,10 +129,10 @@ function logFormat(scheme: 'http' | 'https'): string {
   const fields = [
     ['at', '%[date(0,ms)]'],
     ['id', '"%[var(txn.id)]"'],
-    ['client', text('var(txn.client)')],
+    ['client', '"%ci"'],
     ['host', text('var(txn.host),bytes(0,255)')],
-    ['method', text('capture.req.method')],
-    ['path', text('var(txn.path)')],
+    ['method', '"%HM"'],
+    ['path', text('capture.req.uri,field(1,?),bytes(0,1000)')],
     ['protocol', '"%HV"'],
     ['tls', String(scheme === 'https')],
     ['status', '%ST'],
@@ -103,21 +148,15 @@ function logFormat(scheme: 'http' | 'https'): string {
   return `{${fields.map(([name, value]) => `"${name}":${value}`).join(',')}}`
 }
 
+/** An answer of the edge's own. */
 export function answering(name: AnswerName, status: number): string {
-  return returning(name, status)
-    .map((rule) => ` http-request ${rule}`)
-    .join('\n')
-}
-
-/** An answer of the edge's own, on a condition or always. */
-function returning(name: AnswerName, status: number, condition = ''): string[] {
   const more = `hdr cache-control no-store${status === 503 ? ' hdr retry-after 60' : ''}`
   const json = `content-type application/problem+json lf-string ${quoted(jsonOf(name, status))}`
   const html = `content-type "text/html; charset=utf-8" lf-string ${quoted(htmlOf(name))}`
   return [
-    `return status ${status} ${json} ${more} if ${wantsJson} ${condition}`,
-    `return status ${status} ${html} ${more} ${condition && `if ${condition}`}`,
-  ]
+    ` http-request return status ${status} ${json} ${more} if ${wantsJson}`,
+    ` http-request return status ${status} ${html} ${more}`,
+  ].join('\n')
 }
 
 /** As one word of the configuration, whatever is in it. */

@@ -4,9 +4,9 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect as connectHttp2, constants } from 'node:http2'
 import type { AddressInfo } from 'node:net'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { WebSocket, WebSocketServer } from 'ws'
-import { readAccess } from '../../src/edge/access-events.ts'
+import { type AccessEvent, readAccess } from '../../src/edge/access-events.ts'
 import type { Routes } from '../../src/edge/routes.ts'
 import { routesTo, upstream } from '../support/edge-routes.ts'
 import { type RunningEdge, serveUpstream, startEdge } from '../support/running-edge.ts'
@@ -23,6 +23,18 @@ async function startWith(
   const routes = routesTo({ 'a.test': [upstream(port)] })
   change(routes)
   await edge.driver.apply(routes)
+}
+
+/** The first requests that the edge tells of. */
+async function readEvents(t: TestContext, edge: RunningEdge, after: string | null, count: number) {
+  const reading = new AbortController()
+  t.after(() => reading.abort())
+  const events: AccessEvent[] = []
+  for await (const found of readAccess(edge.place, after, reading.signal)) {
+    events.push(...found)
+    if (events.length >= count) break
+  }
+  return events
 }
 
 test('what the client says of its own way is dropped, and said as it is', async (t) => {
@@ -83,6 +95,18 @@ test('a trusted proxy is believed, and added to', async (t) => {
   assert.equal(told['x-forwarded-for'], '203.0.113.9, 127.0.0.1')
   assert.deepEqual([told['x-forwarded-proto'], told['x-forwarded-host']], ['https', 'shop.example'])
   assert.equal(told['x-real-ip'], '203.0.113.9')
+  const said = { ...headers, 'x-real-ip': '198.51.100.7' }
+  assert.equal(
+    JSON.parse((await edge.ask('a.test', '/', { headers: said })).body).headers['x-real-ip'],
+    '198.51.100.7',
+  )
+  const alone = JSON.parse((await edge.ask('a.test')).body).headers
+  assert.deepEqual([alone['x-forwarded-for'], alone['x-real-ip']], ['127.0.0.1', '127.0.0.1'])
+  const events = await readEvents(t, edge, null, 3)
+  assert.deepEqual(
+    events.map(({ client }) => client),
+    ['203.0.113.9', '203.0.113.9', '127.0.0.1'],
+  )
 })
 
 test('hosts are the same in any case, with a port, and with a dot at the end', async (t) => {
@@ -157,28 +181,16 @@ test('a request that is very long is told too, cut', async (t) => {
   await startWith(edge, await echo(t))
   const headers = { 'user-agent': '"'.repeat(5000) }
   await edge.ask('a.test', `/${'é'.repeat(1000)}`.replace(/é/g, '%C3%A9'), { headers })
-  for await (const { path, agent } of readAccess(edge.place, null, new AbortController().signal)) {
-    assert.deepEqual([path.length, agent], [1000, '"'.repeat(300)])
-    break
-  }
+  const [event] = await readEvents(t, edge, null, 1)
+  assert.deepEqual([event!.path.length, event!.agent], [1000, '"'.repeat(300)])
 })
 
 test('each request is told once, as it was but without its query, also to who reads on later', async (t) => {
   const edge = await startEdge(t)
   await startWith(edge, await echo(t))
-  const reading = new AbortController()
-  t.after(() => reading.abort())
-  const read = async (after: string | null, count: number) => {
-    const events = []
-    for await (const event of readAccess(edge.place, after, reading.signal)) {
-      events.push(event)
-      if (events.length === count) break
-    }
-    return events
-  }
   await edge.ask('a.test', '/one?token=secret', { headers: { 'user-agent': 'a "quoted" agent' } })
   await edge.ask('nobody.test', '/two')
-  const [one, two] = await read(null, 2)
+  const [one, two] = await readEvents(t, edge, null, 2)
   const { at, id, ms, data, in: bytesIn, out, ...rest } = one!
   assert.deepEqual(rest, {
     client: '127.0.0.1',
@@ -203,7 +215,7 @@ test('each request is told once, as it was but without its query, also to who re
   assert.deepEqual([two!.host, two!.status, two!.pool], ['nobody.test', 404, 'nohost'])
 
   await edge.ask('a.test', '/three')
-  const later = await read(id, 2)
+  const later = await readEvents(t, edge, id, 2)
   assert.deepEqual(
     later.map(({ path }) => path),
     ['/two', '/three'],
