@@ -1,6 +1,8 @@
 // HAProxy as somebody would configure it by hand for one service: with a request id, forwarding headers that
-// clients cannot forge, a limit of the body, and an access log as JSON.
+// clients cannot forge, a limit of the body, another try of what may be tried again where an application closed
+// its connection, and an access log as JSON that somebody takes.
 import { spawn } from 'node:child_process'
+import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,7 +19,8 @@ export async function startPlainProxy(
 ): Promise<ProxyTarget> {
   const port = portOf(await edgeArgs('host'), '--http-port')
   const configuration = join(temporaryDirectory(bench), 'haproxy.cfg')
-  writeFileSync(configuration, plainConfiguration({ port, host, upstream }))
+  const logPort = await takeLog(bench)
+  writeFileSync(configuration, plainConfiguration({ port, host, upstream, logPort }))
   const child = spawn('haproxy', ['-db', '-f', configuration], { stdio: 'ignore' })
   bench.after(async () => {
     child.kill('SIGKILL')
@@ -27,7 +30,23 @@ export async function startPlainProxy(
   return { port, host, pids: () => [child.pid!] }
 }
 
-function plainConfiguration({ port, host, upstream }: { port: number; host: string; upstream: string }) {
+/** Takes its lines and throws them away; answers the port. */
+async function takeLog(bench: Bench): Promise<number> {
+  const taker = createSocket('udp4', () => undefined)
+  taker.bind(0, '127.0.0.1')
+  await once(taker, 'listening')
+  bench.after(async () => void taker.close())
+  return taker.address().port
+}
+
+interface Plain {
+  port: number
+  host: string
+  upstream: string
+  logPort: number
+}
+
+function plainConfiguration({ port, host, upstream, logPort }: Plain): string {
   const fields = [
     '"at":%[date(0,ms)],"id":"%[var(txn.id)]","client":"%[src]","host":"%[var(txn.host),json(utf8s)]"',
     '"method":"%[capture.req.method,json(utf8s)]","path":"%[var(txn.path),json(utf8s)]","status":%ST',
@@ -35,17 +54,15 @@ function plainConfiguration({ port, host, upstream }: { port: number; host: stri
   ]
   return `global
  maxconn 8000
- log ring@access format raw local0
-ring access
- format raw
- maxlen 4000
- size 4194304
+ log 127.0.0.1:${logPort} len 4000 format raw local0
 defaults
  mode http
  log global
  option dontlognull
  option abortonclose
  http-reuse safe
+ retries 3
+ retry-on conn-failure empty-response
  timeout connect 2s
  timeout client 75s
  timeout server 75s
@@ -63,6 +80,7 @@ frontend http
  http-request set-header x-forwarded-proto http
  http-request set-header x-forwarded-host %[req.hdr(host)]
  http-request set-header x-real-ip %[src]
+ http-request disable-l7-retry unless { method GET HEAD OPTIONS }
  http-request deny deny_status 413 if { req.hdr(content-length) -m int gt 536870912 }
  http-after-response set-header x-request-id %[var(txn.id)]
  log-format '{${fields.join(',')}}'
