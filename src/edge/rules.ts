@@ -67,7 +67,7 @@ export function frontendRules(
     'set-header x-request-id %[var(txn.id)]',
     ...(trustedProxies.length > 0 ? wayByProxies(scheme) : wayOf(scheme)),
     'disable-l7-retry unless { method GET HEAD OPTIONS }',
-    `set-var(txn.most) var(txn.host),map_str_int(${place.map('body-limits')},${defaultBodyBytes}) if ${hasLength}`,
+    `set-var(txn.most) ${mostBytes(place)} if ${hasLength}`,
   ]
   return [
     ...(trustedProxies.length > 0 ? [` acl from_proxy src ${trustedProxies.join(' ')}`] : []),
@@ -117,6 +117,8 @@ function wayByProxies(scheme: 'http' | 'https'): string[] {
 }
 
 const accepts = (type: string) => `{ req.hdr(accept) -m sub ${type} }`
+const mostBytes = (place: Place) =>
+  `var(txn.host),map_str_int(${place.map('body-limits')},${defaultBodyBytes})`
 const hasLength = '{ req.hdr(content-length) -m found }'
 /** Of these HAProxy has pages of ours (`http-error`), which it marks. */
 const mayBeOwn = '{ status 502 503 504 }'

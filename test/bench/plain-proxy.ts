@@ -1,6 +1,6 @@
 // HAProxy as somebody would configure it by hand for one service: with a request id, forwarding headers that
-// clients cannot forge, a limit of the body, another try of what may be tried again where an application closed
-// its connection, and an access log as JSON that somebody takes.
+// clients cannot forge, a limit of the body, another try of what may be tried again where an application hung
+// up, and an access log as JSON that somebody takes.
 import { spawn } from 'node:child_process'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
