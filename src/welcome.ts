@@ -24,8 +24,17 @@ function tunnelLines({ hostname: name, port: shown }: URL, env: NodeJS.ProcessEn
   if (!['127.0.0.1', 'localhost', '[::1]'].includes(name)) return []
   const port = shown || '80'
   const server = env.SSH_CONNECTION?.split(' ')[2] ?? hostname()
-  const command = `ssh -N -L ${port}:${name}:${port} ${userInfo().username}@${server}`
+  const command = `ssh -N -L ${port}:${name}:${port} ${userName(env)}@${server}`
   return ['  With the browser on another machine, run this there first:', '', `    ${command}`, '']
+}
+
+/** A daemon in a container may be a number that has no name. */
+function userName({ USER = 'root' }: NodeJS.ProcessEnv): string {
+  try {
+    return userInfo().username
+  } catch {
+    return USER
+  }
 }
 
 function isWildcard(name: string): boolean {

@@ -1,9 +1,12 @@
 // What a server without an account says on its console: a link that works, and how to reach it over ssh.
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { hostname, userInfo } from 'node:os'
 import { test } from 'node:test'
 import { invitation } from '../src/welcome.ts'
 
+/** Only root may be another user. */
+const whyNoOtherUser = process.getuid?.() === 0 ? false : 'this needs root'
 const code = 'AbC-_123456789012345678x'
 
 /** Its lines, without blanks around them. */
@@ -52,4 +55,16 @@ test('without ssh the host’s own name stands there', () => {
 
 test('where the server can be reached anyway there is no word of ssh', () => {
   assert.doesNotMatch(linesFor('http://192.0.2.7:7878', overSsh).join('\n'), /ssh/)
+})
+
+test('a daemon whose user has no name says the one of its surroundings', { skip: whyNoOtherUser }, () => {
+  const module = JSON.stringify(new URL('../src/welcome.ts', import.meta.url))
+  const program = `const { invitation } = await import(${module})
+    process.setuid(54321)
+    console.log(invitation({ url: 'http://127.0.0.1:7878', code: 'x', env: { USER: 'ada' } }))`
+  const args = ['--import', 'tsx', '--input-type=module', '--eval', program]
+
+  const said = execFileSync(process.execPath, args, { encoding: 'utf8' })
+
+  assert.match(said, /ssh -N -L 7878:127\.0\.0\.1:7878 ada@/)
 })
