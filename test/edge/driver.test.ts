@@ -194,7 +194,8 @@ test('a certificate is served, replaced and taken away without a new process', a
   }
   await edge.driver.apply(noRoutes)
   assert.equal(await found(), null)
-  await edge.driver.apply({ ...noRoutes, certificates: [{ host: 'a.test', pem: first.pem }] })
-  assert.equal(await found(), first.fingerprint)
+  await edge.driver.apply({ ...noRoutes, certificates: [{ host: 'a.test', pem: second.pem }] })
+  assert.equal(await found(), second.fingerprint)
+  assert.equal(readFileSync(edge.place.certificate('a.test'), 'utf8'), second.pem)
   assert.equal(await edge.driver.identify(), before)
 })

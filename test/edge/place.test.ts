@@ -1,0 +1,41 @@
+// The files of the edge: names that fit, and places that HAProxy can be told of.
+import assert from 'node:assert/strict'
+import { statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { fileNameOf, keepSecret, openPlace } from '../../src/edge/place.ts'
+import { temporaryDirectory } from '../support/directory.ts'
+
+test('a host is the name of its file, one that is too long by its hash', () => {
+  const long = `${'a'.repeat(60)}.${'b'.repeat(60)}.${'c'.repeat(60)}.${'d'.repeat(60)}`
+  assert.equal(fileNameOf('shop.example'), 'shop.example')
+  assert.ok(long.length > 200 && fileNameOf(`${long}.one`).length <= 200)
+  assert.notEqual(fileNameOf(`${long}.one`), fileNameOf(`${long}.two`))
+})
+
+const unusable = {
+  'with a blank': 'a folder',
+  'that ends a word of the configuration': 'a"b',
+  'that is a comment there': 'a#b',
+  'too long for a socket': 'x'.repeat(120),
+}
+
+for (const [what, name] of Object.entries(unusable)) {
+  test(`a data directory ${what} is refused with what to do`, (t) => {
+    const directory = join(temporaryDirectory(t), name)
+    assert.throws(() => openPlace(directory), { code: 'edge_unusable', hint: /choose/ })
+  })
+}
+
+test('the secret is made once, for nobody else, and again where it was cut', (t) => {
+  const place = openPlace(temporaryDirectory(t))
+  const path = join(place.directory, 'secret')
+  const secret = keepSecret(place)
+  assert.match(secret, /^[0-9a-f]{48}$/)
+  assert.equal(statSync(path).mode & 0o777, 0o600)
+  assert.equal(keepSecret(place), secret)
+  writeFileSync(path, secret.slice(0, 20))
+  const next = keepSecret(place)
+  assert.match(next, /^[0-9a-f]{48}$/)
+  assert.notEqual(next, secret)
+})

@@ -1,0 +1,55 @@
+// What the edge tells of a request, as a line of its service.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { AccessEvent } from '../../src/edge/access-events.ts'
+import { toAccessLine } from '../../src/effects/edge/access-line.ts'
+import type { ServiceRoute } from '../../src/effects/edge/service-routes.ts'
+
+const event: AccessEvent = {
+  at: Date.parse('2030-01-01T00:00:10.000Z'),
+  id: 'a',
+  client: '192.0.2.1',
+  host: 'shop.localhost',
+  method: 'GET',
+  path: '/',
+  protocol: 'HTTP/1.1',
+  tls: false,
+  status: 200,
+  pool: 'p1',
+  upstream: 's2',
+  in: 100,
+  out: 2000,
+  ms: 4000,
+  data: 3900,
+  agent: '-',
+}
+const row = {
+  deploy_id: 'dep-1',
+  index: 1,
+  slot: 2,
+  address: '10.0.0.2',
+  port: 3000,
+  state: 'ready',
+  run: null,
+}
+const route = { id: 'svc-1', upstreams: [row] } as never as ServiceRoute
+const lineOf = (changes: Partial<AccessEvent>) => toAccessLine({ ...event, ...changes }, route)
+
+test('it is told by when it began, and its latency ends with the first byte of the answer', () => {
+  const { at, durationMs, firstByteMs, userAgent } = lineOf({})
+  assert.deepEqual([at, durationMs, firstByteMs, userAgent], ['2030-01-01T00:00:06.000Z', 4000, 100, null])
+  assert.equal(lineOf({ data: -1 }).firstByteMs, 4000)
+})
+
+test('its slot is an instance of a deploy; what no instance answered has none', () => {
+  assert.deepEqual([lineOf({}).deployId, lineOf({}).instance], ['dep-1', 1])
+  assert.deepEqual(
+    [lineOf({ upstream: '<NOSRV>' }).deployId, lineOf({ upstream: 's3' }).deployId],
+    [null, null],
+  )
+})
+
+test('who left before there was an answer has neither status nor time below zero', () => {
+  const { status, durationMs } = lineOf({ status: -1, ms: -1 })
+  assert.deepEqual([status, durationMs], [0, 0])
+})
