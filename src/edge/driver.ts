@@ -97,9 +97,9 @@ export class Driver {
   }
 
   /**
-   * Pools and slots are made by a reload. There is `add server`, but an edge once ended shortly after it must
-   * have been used, and nobody knows why. Doubling keeps it rare: beyond 128 services, or four instances of
-   * one.
+   * Pools and slots are made by a reload. There is `add server`, but HAProxy 2.6 is known to crash where
+   * servers come and go like that, and an edge of ours once ended where they did. Doubling keeps reloads
+   * rare: beyond 128 services, or four instances of one.
    */
   #makeRoomFor(pools: readonly Pool[]): void {
     if (pools.length > this.#pools) this.doubt()
