@@ -16,6 +16,8 @@ import { Unprepared } from './support/unprepared.ts'
 
 const home = fileURLToPath(new URL('..', import.meta.url))
 const fileTimeoutMs = 10 * 60_000
+/** These mostly wait: as the last ones they would leave the machine idle. */
+const first = ['test/soak.test.ts', 'test/faults/engine.test.ts']
 
 async function main(args: string[]): Promise<number> {
   const options = args.filter((arg) => arg.startsWith('-'))
@@ -41,8 +43,13 @@ function chooseFiles(words: string[]): string[] {
   const entries = readdirSync(join(home, 'test'), { recursive: true, encoding: 'utf8' })
   const files = entries.filter((name) => name.endsWith('.test.ts')).map((name) => join('test', name))
   const wanted = words.map((word) => relative(home, word))
-  if (words.length === 0) return files.sort()
-  return files.filter((file) => words.some((word) => file.includes(word)) || wanted.includes(file)).sort()
+  if (words.length === 0) return inOrder(files)
+  return inOrder(files.filter((file) => words.some((word) => file.includes(word)) || wanted.includes(file)))
+}
+
+function inOrder(files: string[]): string[] {
+  const turn = (file: string) => (first.includes(file) ? 0 : 1)
+  return files.sort((a, b) => turn(a) - turn(b) || a.localeCompare(b, 'en'))
 }
 
 async function runTests(
