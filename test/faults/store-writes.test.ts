@@ -69,7 +69,9 @@ async function hit(t: TestContext, fault: Fault, asked: Asked[]): Promise<number
     asked.push(...(await askForServices(suite.api, 1)), ...(await askForServices(suite.api, 4)))
     await injected.end()
     const kinds = injected.hits().map(kindOf)
-    if (kinds.includes(fault.kind)) return pid
+    // Rows may have been those of the deploy: then nobody was refused.
+    const isMeant = fault.kind !== 'rows' || wereRefused(asked)
+    if (kinds.includes(fault.kind) && isMeant) return pid
     // No two commits write the same number of pages.
     if (kinds.includes('meta') || kinds.includes('mark')) await comeBack()
     return null
@@ -98,7 +100,7 @@ for (const fault of chosen(all, few)) {
     if (kind !== 'rows') await comeBack()
 
     const { api } = suite
-    if (kind === 'rows') assert.deepEqual([wereRefused(asked), suite.daemon.pid], [true, pid])
+    if (kind === 'rows') assert.equal(suite.daemon.pid, pid)
     await requireKept(api, asked, kind === 'rows')
     await requireKept(api, await askForServices(api, 2), true)
     const { status, error } = await finishedDeploy(api, deploy.id)
