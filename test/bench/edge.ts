@@ -14,9 +14,9 @@ import type { Bench } from './bench.ts'
 import { startBerthd } from './berthd.ts'
 import { removeContainer, runContainer } from './container-run.ts'
 import type { Figure } from './figure.ts'
-import { median } from './percentiles.ts'
+import { median, percentile } from './percentiles.ts'
 import { startPlainProxy } from './plain-proxy.ts'
-import { loadProxy, type ProxyLoad, type ProxyTarget } from './proxy-load.ts'
+import { answersPerCpuSecond, measureLatencies, type ProxyTarget } from './proxy-load.ts'
 
 interface Setting {
   api: Api
@@ -27,6 +27,13 @@ interface Setting {
   container: string
 }
 
+type Which = 'edge' | 'plain'
+
+interface ProxyRound {
+  perCpuSecond: number
+  latenciesMs: number[]
+}
+
 const service = 'bench'
 /** A page that nginx has in memory: what is measured is the proxy. */
 const page = 'page'
@@ -34,19 +41,27 @@ const healthPath = '/healthz'
 
 export async function measureEdge(bench: Bench): Promise<Figure[]> {
   const setting = await prepare(bench)
-  const loads: Record<'edge' | 'plain', ProxyLoad>[] = []
+  const rounds: Record<Which, ProxyRound>[] = []
   for (let round = 0; round <= bench.size(9, 1); round++) {
     bench.say(round === 0 ? 'requests, warming up' : `requests, round ${round}`)
     const seconds = bench.size(3, 1)
-    const edge = await loadProxy(setting.edge, seconds)
-    loads.push({ edge, plain: await loadProxy(setting.plain, seconds) })
+    rounds.push({
+      edge: await measureProxy(setting.edge, seconds),
+      plain: await measureProxy(setting.plain, seconds),
+    })
   }
   const starts: { edgeMs: number; dockerRunMs: number }[] = []
   for (let round = 0; round <= bench.size(9, 1); round++) {
     bench.say(round === 0 ? 'versions, warming up' : `version ${round}`)
     starts.push({ edgeMs: await replace(setting), dockerRunMs: await runAlone(setting, round) })
   }
-  return [...loadFigures(loads.slice(1)), ...startFigures(starts.slice(1))]
+  return [...proxyFigures(rounds.slice(1)), ...startFigures(starts.slice(1))]
+}
+
+/** Latencies first: what a load leaves to be done is no part of them. */
+async function measureProxy(target: ProxyTarget, seconds: number): Promise<ProxyRound> {
+  const latenciesMs = await measureLatencies(target, seconds)
+  return { latenciesMs, perCpuSecond: await answersPerCpuSecond(target, seconds) }
 }
 
 async function prepare(bench: Bench): Promise<Setting> {
@@ -116,26 +131,27 @@ async function runAlone({ api, image, network, container }: Setting, round: numb
   return runContainer({ image, address, network, name: container, path: healthPath })
 }
 
-function loadFigures(rounds: Record<'edge' | 'plain', ProxyLoad>[]): Figure[] {
+function proxyFigures(rounds: Record<Which, ProxyRound>[]): Figure[] {
   // Within each round, because the machine's pace changes between them.
-  const ratio = (pick: (load: ProxyLoad) => number) =>
-    median(rounds.map(({ edge, plain }) => pick(edge) / pick(plain)))
-  const middle = (which: 'edge' | 'plain', pick: (load: ProxyLoad) => number) =>
-    median(rounds.map((round) => pick(round[which])))
-  const cost = ({ perCpuSecond }: ProxyLoad) => perCpuSecond
-  const late = ({ p99Ms }: ProxyLoad) => p99Ms
+  const cost = median(rounds.map(({ edge, plain }) => edge.perCpuSecond / plain.perCpuSecond))
+  const paceOf = (which: Which) => median(rounds.map((round) => round[which].perCpuSecond))
+  // Over all rounds: a tail needs many.
+  const p99Of = (which: Which) => {
+    const latencies = rounds.flatMap((round) => round[which].latenciesMs)
+    return percentile(latencies, 99)
+  }
   return [
+    { name: 'requests per CPU second, of HAProxy alone', value: cost, unit: '', goal: { atLeast: 0.95 } },
     {
-      name: 'requests per CPU second, of HAProxy alone',
-      value: ratio(cost),
+      name: 'p99 of a request at 1,000/s, of HAProxy alone',
+      value: p99Of('edge') / p99Of('plain'),
       unit: '',
-      goal: { atLeast: 0.95 },
+      goal: { atMost: 1.05 },
     },
-    { name: 'p99 of a request, of HAProxy alone', value: ratio(late), unit: '', goal: { atMost: 1.05 } },
-    { name: 'requests per CPU second, edge', value: middle('edge', cost), unit: '/s' },
-    { name: 'requests per CPU second, HAProxy alone', value: middle('plain', cost), unit: '/s' },
-    { name: 'p99 of a request, edge', value: middle('edge', late), unit: 'ms' },
-    { name: 'p99 of a request, HAProxy alone', value: middle('plain', late), unit: 'ms' },
+    { name: 'requests per CPU second, edge', value: paceOf('edge'), unit: '/s' },
+    { name: 'requests per CPU second, HAProxy alone', value: paceOf('plain'), unit: '/s' },
+    { name: 'p99 of a request at 1,000/s, edge', value: p99Of('edge'), unit: 'ms' },
+    { name: 'p99 of a request at 1,000/s, HAProxy alone', value: p99Of('plain'), unit: 'ms' },
   ]
 }
 
