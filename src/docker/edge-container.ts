@@ -28,7 +28,7 @@ export interface EdgeEnd {
 
 /**
  * Makes it be there and run. Docker starts it again by itself, also at a boot. Answers how the former one
- * ended, because its log goes with it; null when there was none, or it runs.
+ * ended, because its log goes with it; null when none has run, or it runs.
  */
 export async function ensureEdgeContainer(
   engine: Engine,
@@ -40,7 +40,8 @@ export async function ensureEdgeContainer(
   const name = edgeName(owner)
   const found = await findToChange(site, name)
   if (found?.info.State.Running && !found.info.State.Restarting) return null
-  const end = found && (await endOf(engine, found))
+  const hasRun = found !== null && found.info.State.Status !== 'created'
+  const end = hasRun ? await endOf(engine, found) : null
   if (found) await removeContainer(site, found)
   const options = containerOptions(owner, spec)
   const container = await engine.call(

@@ -118,7 +118,10 @@ async function ensureContainer(
   }
   const end = await ensureEdgeContainer(host.engine, host.owner, spec, signal)
   if (end) host.logger.error(end, 'the container of the edge had ended, and was made anew')
-  const isFailing = async () => (await edgeRestarts(host.engine, host.owner).catch(() => 0)) >= mostRestarts
+  // One that runs may have been started again long ago.
+  const restarts = () => edgeRestarts(host.engine, host.owner).catch(() => 0)
+  const before = await restarts()
+  const isFailing = async () => (await restarts()) - before >= mostRestarts
   if (await servesWithin(place, startMs, signal, isFailing)) return
   const output = await edgeOutput(host.engine, host.owner).catch(() => '')
   // One that hangs would be taken for one that runs.
