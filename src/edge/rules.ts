@@ -8,10 +8,9 @@ const defaultBodyBytes = 512 * 1024 * 1024
 
 /** Where a request goes that came by http: HAProxy answers the CA itself, and leads to https. */
 export function httpRouting(place: Place): string {
-  const token = `path,field(4,/),map_str(${place.map('challenges')})`
   const hasCertificate = `{ var(txn.host),map_str(${place.map('https')}) -m found }`
   return [
-    ` use_backend challenge if { path_beg /.well-known/acme-challenge/ } { ${token} -m found }`,
+    ` use_backend challenge if { path_beg ${challengePath} } { ${challengeAnswer(place)} -m found }`,
     ` use_backend tohttps if ${hasCertificate} !{ req.hdr(x-forwarded-proto) https }`,
     routing(place),
   ].join('\n')
@@ -26,11 +25,10 @@ export function routing(place: Place): string {
 
 /** What is answered here, as backends: a rule that need not be looked at costs nothing. */
 export function answeringBackends(place: Place, httpsPort: number): string {
-  const token = `path,field(4,/),map_str(${place.map('challenges')})`
   // `redirect scheme` would keep the port of the Host header.
   const port = httpsPort === 443 ? '' : `:${httpsPort}`
   return `backend challenge
- http-request return status 200 content-type text/plain lf-string "%[${token}]"
+ http-request return status 200 content-type text/plain lf-string "%[${challengeAnswer(place)}]"
 
 backend tohttps
  http-request redirect location https://%[var(txn.host)]${port}%[pathq] code 308
@@ -44,6 +42,10 @@ ${answering('unknown', 404)}
 backend suspended
 ${answering('suspended', 503)}`
 }
+
+const challengePath = '/.well-known/acme-challenge/'
+/** By the token, which is the end of the path. */
+const challengeAnswer = (place: Place) => `path,field(4,/),map_str(${place.map('challenges')})`
 
 export function hstsRules(place: Place): string {
   const value = `var(txn.host),map_str(${place.map('hsts')})`

@@ -2,12 +2,12 @@
 // and what is told of each.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { connect as connectHttp2, constants } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { WebSocket, WebSocketServer } from 'ws'
 import { type AccessEvent, readAccess } from '../../src/edge/access-events.ts'
 import type { Routes } from '../../src/edge/routes.ts'
+import { askHttp2 } from '../support/ask-http2.ts'
 import { routesTo, upstream } from '../support/edge-routes.ts'
 import { type RunningEdge, serveUpstream, startEdge } from '../support/running-edge.ts'
 
@@ -222,25 +222,11 @@ test('each request is told once, as it was but without its query, also to who re
   )
 })
 
-function askHttp2(edge: RunningEdge, path: string) {
-  return new Promise<{ status: number; headers: Record<string, unknown>; body: string }>(
-    (resolve, reject) => {
-      const session = connectHttp2(`https://127.0.0.1:${edge.frame.httpsPort}`, { rejectUnauthorized: false })
-      session.once('error', reject)
-      const stream = session.request({ ':path': path, ':authority': 'a.test' })
-      let status = 0
-      let headers = {}
-      let body = ''
-      stream.once('response', (found) => {
-        status = Number(found[constants.HTTP2_HEADER_STATUS])
-        headers = found
-      })
-      stream.on('data', (chunk) => (body += String(chunk)))
-      stream.once('end', () => {
-        session.close()
-        resolve({ status, headers, body })
-      })
-      stream.end()
-    },
-  )
-}
+test('a request by HTTP/2 is told by its path alone', async (t) => {
+  const edge = await startEdge(t)
+  await startWith(edge, await echo(t))
+  await askHttp2(edge, '/two?token=secret')
+  const [event] = await readEvents(t, edge, null, 1)
+  const { method, path, protocol, tls } = event!
+  assert.deepEqual([method, path, protocol, tls], ['GET', '/two', 'HTTP/2.0', true])
+})
