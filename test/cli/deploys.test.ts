@@ -99,7 +99,7 @@ test('why shows what the instance wrote last when it did not pass its check', as
 })
 
 test('a deploy that somebody cancels ends with exit code 1 and says so', async (t) => {
-  const files = { Dockerfile: await dockerfile(slowStep(9)) }
+  const files = { Dockerfile: await dockerfile(slowStep(60)) }
   const { name } = await createService(t, suite.api, files, { deploy: false })
   const following = startBerth(t, ['deploy', name], suite)
   await following.shows('tick 1')
@@ -131,7 +131,7 @@ test('Ctrl-C leaves the deploy running, says how to come back, and ends with exi
 
 for (const columns of [80, 120]) {
   test(`a terminal of ${columns} columns shows a line for each state, and lines fit into it`, async (t) => {
-    const files = await pageApp('one', slowStep(3))
+    const files = await pageApp('one', slowStep(5))
     const { name } = await createService(t, suite.api, files, { deploy: false })
     const terminal = openTerminal(t, ['deploy', name], { ...suite, columns })
     await terminal.shows('tick 2')
@@ -140,7 +140,7 @@ for (const columns of [80, 120]) {
     assert.equal(await terminal.ended(), 0)
 
     assert.match(moving[1]!, /^ [⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] building {5}\[\d\/\d\] RUN for i in/)
-    assert.match(moving.at(-1)!, /^ {3}│ #\d+ \d\.\d+ tick 2$/)
+    assert.match(moving.at(-1)!, /^ {3}│ #\d+ \d\.\d+ tick \d$/)
     const shown = terminal.screen()
     assert.deepEqual(
       shown.map((line) => line.trim().split(/\s+/).slice(0, 2).join(' ')),
@@ -152,7 +152,7 @@ for (const columns of [80, 120]) {
 }
 
 test('who waits for another deploy of the service sees for which', async (t) => {
-  const { name, request } = await createService(t, suite.api, await pageApp('one', slowStep(9)), {
+  const { name, request } = await createService(t, suite.api, await pageApp('one', slowStep(60)), {
     deploy: false,
   })
   const { id } = await request()
@@ -160,7 +160,7 @@ test('who waits for another deploy of the service sees for which', async (t) => 
 
   await terminal.shows(`behind ${id}`)
 
-  assert.match(terminal.screen()[0]!, new RegExp(`^ \\S queued {7}behind ${id} +\\d\\.\\ds$`))
+  assert.match(terminal.screen()[0]!, new RegExp(`^ \\S queued {7}behind ${id} +\\d+\\.\\ds$`))
   const canceled = await runBerth(t, ['cancel', id], suite)
   assert.equal(canceled.code, 0)
   assert.equal((await runBerth(t, ['cancel', name], suite)).code, 0)

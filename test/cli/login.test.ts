@@ -131,7 +131,7 @@ describe('berth login', { concurrency: 4 }, () => {
   })
 
   test('gives up on a server that stays away when the login has expired', async (t) => {
-    const start = { status: 201, body: { ...started, expires_in: 2 } }
+    const start = { status: 201, body: { ...started, expires_in: 6 } }
     const server = await loginServer(t, { polls: [pending], start })
     const { env } = homeOf(t)
     const running = runBerth(t, ['login', server.url], { env })

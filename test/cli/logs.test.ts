@@ -11,7 +11,7 @@ const suite = daemonSuite()
 const introducer = '\x1b'
 
 /** No builder has seen it before. */
-const ticking = `RUN for i in 1 2 3 4 5 6; do echo tick $i; sleep 0.5; done; true ${process.pid}`
+const ticking = `RUN for i in $(seq 14); do echo tick $i; sleep 0.5; done; true ${process.pid}`
 
 test('a log whose connection is cut is whole: no line is missing, none comes twice', async (t) => {
   const { request } = await createService(t, suite.api, await pageApp('one', ticking), { deploy: false })

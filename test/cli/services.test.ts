@@ -193,6 +193,10 @@ test('restart, status and rollback follow what runs, and the picker offers what 
   const second = await deploy({ 'www/index.html': 'two' })
   assert.deepEqual([first.status, second.status], ['live', 'live'])
 
+  await until('the former one to be gone', async () => {
+    return (await suite.api.get(`/services/${name}/status`)).instances.length === 1
+  })
+
   const status = await berth(t, 'status', name)
   assert.match(status.stdout, new RegExp(`^${name} is live\n\nDEPLOY.*\n${second.id} +live +running `))
 

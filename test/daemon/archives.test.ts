@@ -54,7 +54,7 @@ test('the next upload takes the place of the one before, also on the disk', asyn
   const { api, name, deploy, upload } = await createUploaded()
   const first = await deploy(await appArchive('one'))
 
-  const { id } = await upload(await packArchive(await pageApp('two', `RUN sleep 3 # ${randomUUID()}`)))
+  const { id } = await upload(await packArchive(await pageApp('two', `RUN sleep 8 # ${randomUUID()}`)))
   await until('the build', async () => (await api.get(`/deploys/${id}`)).phase === 'building')
   // Behind that build it is queued: nobody unpacks it.
   const third = await upload(await appArchive('three'))

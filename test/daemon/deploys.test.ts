@@ -69,7 +69,7 @@ test('its log tells the phases in order; a reader that reconnects misses and rep
 
 test('the build log is streamed while the build runs', async (t) => {
   const { api } = suite
-  const files = await pageApp('slow', `RUN echo before-the-nap && sleep 2 && echo ${randomUUID()}`)
+  const files = await pageApp('slow', `RUN echo before-the-nap && sleep 8 && echo ${randomUUID()}`)
   const { request, first, repository } = await createService(t, api, files, { deploy: false })
   assert.equal(first, null)
   repository.commit('Next', { 'www/x': String(Math.random()) })
@@ -88,8 +88,9 @@ test('the first version answers until the second is live; then it is gone', asyn
   repository.commit('Second', await pageApp('two', `RUN sleep 1 # ${randomUUID()}`))
   const { id } = await request()
   const isLive = async () => (await api.get(`/services/${name}`)).live_deploy_id === id
+  const ask = async () => (await fetch(`http://${instance.address}/`)).text()
   while (!(await isLive())) {
-    const page = await fetch(`http://${instance.address}/`).then((response) => response.text())
+    const page = await ask().catch((error: Error) => error.message)
     // The switch may have come since it was last looked at.
     if (page !== 'one') assert.ok(await isLive(), page)
   }
@@ -164,7 +165,7 @@ test('env values arrive byte for byte, references resolved, and change with a re
 
 test('builds wait for a slot and say so; deploys of one service wait for each other', async (t) => {
   const { api } = suite
-  const slow = await pageApp('slow', `RUN sleep 3 # ${randomUUID()}`)
+  const slow = await pageApp('slow', `RUN sleep 8 # ${randomUUID()}`)
   const one = await createService(t, api, slow, { deploy: false })
   const two = await createService(t, api, await pageApp('slow', `RUN sleep 3 # ${randomUUID()}`), {
     deploy: false,

@@ -57,7 +57,7 @@ for (const name of names.filter((name) => !name.includes('daemon'))) {
 test('a daemon that is killed while it switches finishes the switch without a failed request', async (t) => {
   const load = startLoad(t, { ...placeOf(shop), inFlight: 5 })
   const edge = findEdge(daemon.dataDir)
-  const id = await begin(shop, 'shop 2', 'verify=1500', 'abrupt=1')
+  const id = await begin(shop, 'shop 2', 'verify=3000', 'abrupt=1')
   await until('the switch', async () => (await daemon.api.get(`/deploys/${id}`)).phase === 'switching')
 
   await daemon.kill()

@@ -40,7 +40,8 @@ describe('a version that is replaced', { concurrency: true }, () => {
     const answeredAt = Date.now()
     await untilDeactivated(service.first.id)
     const afterwardsMs = Date.now() - answeredAt
-    assert.ok(afterwardsMs < 5_000, `it was there for ${afterwardsMs} ms more`)
+    // Its deadline would have been twelve seconds later.
+    assert.ok(afterwardsMs < 10_000, `it was there for ${afterwardsMs} ms more`)
   })
 
   for (const [what, follow] of [
@@ -58,7 +59,8 @@ describe('a version that is replaced', { concurrency: true }, () => {
       assert.deepEqual([stream.ending, stream.said.at(-1)], ['goodbye', 'goodbye'])
       const openMs = stream.endedAt! - Date.parse(two.finished_at)
       assert.ok(openMs >= 3_900, `it was open for ${openMs} ms after the swap`)
-      assert.ok(took < 9, `it took ${took} s`)
+      // It had ten seconds more before it was killed.
+      assert.ok(took < 13, `it took ${took} s`)
     })
   }
 
@@ -73,7 +75,7 @@ describe('a version that is replaced', { concurrency: true }, () => {
     await load.round()
     await load.stop()
     assert.deepEqual(load.failures, [])
-    assert.ok(took < 10, `it took ${took} s`)
+    assert.ok(took < 18, `it took ${took} s`)
   })
 
   test('and is not wanted: an instance too many finishes its answer before it ends', async (t) => {

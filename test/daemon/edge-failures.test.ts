@@ -46,7 +46,9 @@ const bad = [
 describe('a version', { concurrency: true }, () => {
   for (const { what, wishes, settings, reason } of bad) {
     test(`that ${what} gets no request, and the former one serves on`, async (t) => {
-      const service = await createService(t, api, await edgeApp('good'), settings)
+      const service = await createService(t, api, await edgeApp('good'), { health_check_path: '/healthz' })
+      // A short time to pass the check is for the bad one: all good ones start at once.
+      await api.call('PATCH', `/services/${service.name}`, { health_check_path: '', ...settings })
       const load = startLoad(t, { ...placeOf(service), inFlight: 4, pauseMs: 20 })
       await load.round()
 
@@ -81,7 +83,7 @@ describe('a version', { concurrency: true }, () => {
 })
 
 test('an instance that crashes is missed for a moment, and told of when it does so often', async (t) => {
-  const app = await edgeApp('alone', 'again=1000')
+  const app = await edgeApp('alone', 'again=3000')
   const service = await createService(t, api, app, { health_check_path: '/healthz' })
   const status = () => api.get(`/services/${service.name}/status`)
   const ready = async () => (await api.get('/edge')).routes.ready
@@ -121,12 +123,9 @@ test('a service with a disk says when it will be away and for how long it was', 
 })
 
 test('a former version with a disk is started again and serves when the new one fails', async (t) => {
-  const settings = {
-    health_check_path: '/healthz',
-    disk_mount_path: '/data',
-    health_check_timeout_seconds: 2,
-  }
+  const settings = { health_check_path: '/healthz', disk_mount_path: '/data' }
   const service = await createService(t, api, await edgeApp('good'), settings)
+  await api.call('PATCH', `/services/${service.name}`, { health_check_timeout_seconds: 2 })
 
   const deploy = await service.deploy(await edgeApp('bad', 'health=500'))
 

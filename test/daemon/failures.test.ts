@@ -9,7 +9,7 @@ import { createRepository } from '../support/repository.ts'
 import { dockerfile, fetchPage, finishedDeploy, logLines, pageApp, until } from '../support/service.ts'
 import { createService, daemonSuite } from '../support/suite.ts'
 
-const suite = daemonSuite({ args: ['--fetch-timeout=8', '--build-timeout=5'] })
+const suite = daemonSuite({ args: ['--fetch-timeout=15', '--build-timeout=20'] })
 
 /** The failed deploy's record and log, after its cleanup; nothing of it may be left. */
 async function failureOf(api: Api, id: string): Promise<{ deploy: Body; log: string[] }> {
@@ -144,7 +144,7 @@ test('a remote that hangs is given up at the limit of the fetch, and no git stay
   const { root } = createRepository(t)
   const server = await createGitServer(t, { root, answer: () => 'hang' })
   const { deploy } = await failFirst(t, await pageApp('page'), { repo_url: `${server.url}/app` })
-  assert.equal(deploy.error, 'fetching took longer than its limit of 8 s (--fetch-timeout)')
+  assert.equal(deploy.error, 'fetching took longer than its limit of 15 s (--fetch-timeout)')
 })
 
 test('a failed deploy leaves the old version serving', async (t) => {

@@ -12,7 +12,7 @@ import { createRepository } from '../support/repository.ts'
 import { dockerfile, fetchPage, logLines, pageApp, until } from '../support/service.ts'
 import { createService, daemonSuite } from '../support/suite.ts'
 
-const suite = daemonSuite({ args: ['--fetch-timeout=5'] })
+const suite = daemonSuite({ args: ['--fetch-timeout=15'] })
 
 /** The first deploy: it failed in this phase, its log ends with the reason, and nothing of it is left. */
 async function failIn(t: TestContext, phase: string, files: Record<string, string>, settings: object = {}) {
@@ -48,7 +48,7 @@ test('a remote that falls silent in the middle of the pack is given up at the li
 
   const { first } = await failIn(t, 'fetching', {}, { repo_url: `${url}/app` })
 
-  assert.equal(first.error, 'fetching took longer than its limit of 5 s (--fetch-timeout)')
+  assert.equal(first.error, 'fetching took longer than its limit of 15 s (--fetch-timeout)')
 })
 
 test('a root_dir that names a file is told as such, without a path of the host', async (t) => {
@@ -113,11 +113,11 @@ test('an app that takes connections and never answers fails its check, which say
   const { node } = await baseImages()
   const files = { Dockerfile: `FROM ${node}\n` }
   const command = 'exec node -e "require(\'net\').createServer().listen(3000)"'
-  const settings = { start_command: command, health_check_path: '/', health_check_timeout_seconds: 4 }
+  const settings = { start_command: command, health_check_path: '/', health_check_timeout_seconds: 12 }
 
   const { first, log } = await failIn(t, 'checking', files, settings)
 
-  const limit = '4 s (health_check_timeout_seconds)'
+  const limit = '12 s (health_check_timeout_seconds)'
   assert.equal(first.error, `the health check did not pass within ${limit}: GET / on port 3000 → no answer`)
   assert.ok(log.includes('the instance wrote nothing'), log.join('\n'))
 })

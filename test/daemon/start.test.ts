@@ -104,7 +104,7 @@ test('the data directory and the token are for their owner only', async (t) => {
 test('SIGTERM ends with code 0 in the middle of a build, which goes on at the next start', async (t) => {
   const daemon = await startDaemon(t)
   const { request, repository } = await createService(t, daemon.api, null, { deploy: false })
-  repository.commit('Slow', await pageApp('slow', `RUN echo ${Math.random()}; sleep 2`))
+  repository.commit('Slow', await pageApp('slow', `RUN echo ${Math.random()}; sleep 5`))
   const { id } = await request()
   await until('the build', async () => (await daemon.api.get(`/deploys/${id}`)).phase === 'building')
   assert.equal(await daemon.stop(), 0)

@@ -38,7 +38,7 @@ test('an instance that is killed, and one that disappears, is back at its addres
     return found[0].container_id !== before.container_id && found
   })
   assert.equal(after.address, before.address)
-  assert.equal(await stateOf(api, name), 'live')
+  await until('it to be live', async () => (await stateOf(api, name)) === 'live')
 })
 
 test('an instance that disappeared while the daemon was down is back with it', async (t) => {
@@ -58,7 +58,7 @@ test('instances scale up and down, each with an address of its own', async (t) =
   await api.post(`/services/${name}/scale`, { instances: 3 })
   const three = await running(api, name, 3)
   assert.equal(new Set(three.map(({ address }) => address)).size, 3)
-  for (const { address } of three) await fetch(`http://${address}/`).then((response) => response.text())
+  for (const { address } of three) await until(address, async () => (await fetch(`http://${address}/`)).ok)
   await api.post(`/services/${name}/scale`, { instances: 1 })
   const [one] = await running(api, name, 1)
   assert.equal(one.address, three[0].address)
@@ -74,7 +74,7 @@ test('a suspended service has no instance, refuses deploys, and comes back as it
   assert.equal((await api.call('POST', `/services/${name}/deploys`)).body.code, 'conflict')
   await api.post(`/services/${name}/resume`)
   await running(api, name, 1)
-  assert.equal(await fetchPage(api, name), 'page')
+  await until('the page', async () => (await fetchPage(api, name)) === 'page')
   assert.equal((await api.get(`/services/${name}`)).live_deploy_id, first.id)
 })
 
@@ -189,7 +189,7 @@ test('a restart with nothing live is refused; a queued deploy is answered instea
   const { name, request } = await createService(
     t,
     api,
-    await pageApp('page', `RUN sleep 2 # ${randomUUID()}`),
+    await pageApp('page', `RUN sleep 8 # ${randomUUID()}`),
     {
       deploy: false,
     },
@@ -221,7 +221,7 @@ test('readers who leave a followed runtime log at any moment leave the daemon as
 test('a followed runtime log has the last words of an instance that crashes at once', async (t) => {
   const { api } = suite
   const command =
-    '[ -e /tmp/started ] && { echo my last words; exit 3; }; touch /tmp/started; sleep 7; exit 3'
+    '[ -e /tmp/started ] && { echo my last words; exit 3; }; touch /tmp/started; sleep 20; exit 3'
   const settings = { type: 'background_worker', start_command: command }
   const { name } = await createService(t, api, { Dockerfile: await dockerfile() }, settings)
   const reading = new AbortController()

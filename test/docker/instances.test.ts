@@ -223,8 +223,9 @@ test('a disk keeps its data when the instance is replaced', async (t) => {
   const { engine, owner, instances, spec } = await openDockerSite(t)
   const { name } = await ensureVolume(engine, owner, `${owner.prefix}-disk`)
   const volume = { name, mountPath: '/data' }
-  const writer = await spec({ volume, command: 'echo kept > /data/file; sleep 600' })
+  const writer = await spec({ volume, command: 'echo kept > /data/file; echo written; sleep 600' })
   await instances.ensure(writer)
+  await until('it to be written', async () => (await instances.tail(writer.name, 1))[0])
   await instances.stop(writer.name, 5)
   await instances.remove(writer.name)
 

@@ -218,7 +218,7 @@ test('the log warns once of a certificate that ends soon and cannot be renewed',
   const { route, until } = boot(t, life, ca)
   const host = 'warned.example.com'
   ca.names.hosts.set(host, [here])
-  await ca.pebble.restart({}, 6)
+  await ca.pebble.restart({}, 12)
   t.after(() => ca.pebble.restart())
   await route('svc-1', host)
   await until(host, 'valid', isValid)

@@ -148,7 +148,7 @@ test('a certificate is renewed before it ends, and the former one serves until t
   const { certificates } = life.storage
   const host = 'short.example.com'
   ca.names.hosts.set(host, [here])
-  await ca.pebble.restart({}, 9)
+  await ca.pebble.restart({}, 18)
   t.after(() => ca.pebble.restart())
 
   await route('svc-1', host)
@@ -167,7 +167,7 @@ test('while no renewal works the certificate stays valid, then it is expired', a
   const { route, until, installed, rowOf } = boot(t, life, ca)
   const host = 'ending.example.com'
   ca.names.hosts.set(host, [here])
-  await ca.pebble.restart({}, 7)
+  await ca.pebble.restart({}, 14)
   await route('svc-1', host)
   await until(host, 'valid', isValid)
   await ca.pebble.stop()

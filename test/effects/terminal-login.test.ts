@@ -69,7 +69,7 @@ test('an approved one has its token in memory until it is collected, and the tok
 test('the token of one that nobody collects is revoked when the login expires', async (t) => {
   const storage = await temporaryStorage(t)
   const { ask, approve, reached, uncollected } = boot(t, storage)
-  const id = await ask(1500)
+  const id = await ask(5000)
 
   const token = await approve(id)
   await reached(id, 'expired')
@@ -82,13 +82,13 @@ test('one that expires while its token is made revokes it', async (t) => {
   const tokens: string[] = []
   const life = boot(t, storage, (real) => ({
     async issueToken(input, signal) {
-      await new Promise((resolve) => setTimeout(resolve, 300))
+      await new Promise((resolve) => setTimeout(resolve, 3300))
       const issued = await real.issueToken(input, signal)
       tokens.push(life.uncollected.get(input.id)!)
       return issued
     },
   }))
-  const id = await life.ask(200)
+  const id = await life.ask(3000)
 
   await life.send(id, 'approve')
   await life.reached(id, 'expired')
@@ -101,7 +101,7 @@ for (const answer of [null, 'deny']) {
   test(`one that was ${answer ? 'denied' : 'never answered'} expires and has made no token`, async (t) => {
     const storage = await temporaryStorage(t)
     const { ask, send, reached } = boot(t, storage)
-    const id = await ask(500)
+    const id = await ask(answer ? 3000 : 500)
 
     if (answer) await send(id, answer)
     await reached(id, 'expired')

@@ -38,12 +38,12 @@ for (const screen of screens) {
     const { page, complaints } = await openVisitor(await openChromium(t), screen)
 
     await page.goto(`${pages.url}/setup?code=${pages.setupCode()}`)
-    await page.keyboard.type(owner.email)
+    await typeInFocus(page, '#email', owner.email)
     await page.type('#password', 'hunter2')
     await press(page, 'form button')
     await checkLook(page, screen)
     // The cursor is where something is to be mended.
-    await page.keyboard.type(owner.password)
+    await typeInFocus(page, '#password', owner.password)
     await press(page, 'form button')
     assert.equal(page.url(), `${pages.url}/account`)
 
@@ -105,9 +105,15 @@ test('a link on another site leads to the page, over signing in only when need b
   assert.deepEqual(complaints, [])
 })
 
+/** Types where the cursor is, once it is there: it comes with the first frame, maybe after the load. */
+async function typeInFocus(page: Page, field: string, text: string): Promise<void> {
+  await page.waitForSelector(`${field}:focus`, { visible: true })
+  await page.keyboard.type(text)
+}
+
 /** The cursor is where it is to be typed. */
 async function signIn(page: Page): Promise<void> {
-  await page.keyboard.type(owner.email)
+  await typeInFocus(page, '#email', owner.email)
   await page.type('#password', owner.password)
   await press(page, 'main button')
 }

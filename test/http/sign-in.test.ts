@@ -80,13 +80,13 @@ test('nine failures refuse nobody, and a success is none', async (t) => {
 
 test('the limit ends when the oldest failure is five minutes old', async (t) => {
   const { stranger, storage } = await startOwned(t)
-  const ages = [297_000, ...Array.from({ length: 9 }, () => 100_000)]
+  const ages = [...Array.from({ length: 9 }, () => 100_000), 295_000]
   for (const age of ages) {
     await storage.attempts.keep(storage.attempts.make('sign_in', Date.now() - age), () => false)
   }
 
   const refused = await stranger().signIn()
-  assert.match(String(refused.headers['retry-after']), /^[123]$/)
+  assert.match(String(refused.headers['retry-after']), /^[1-5]$/)
   await until('the end of the wait', async () => (await stranger().signIn()).status === 200)
 
   assert.equal(outcomeOf(await guess(stranger())), '401 invalid_credentials')

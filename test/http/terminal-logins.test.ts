@@ -205,8 +205,9 @@ test('polls without a pause are told to slow down, and that delays nothing', asy
   const api = await startOwned(t)
   const { id, secret } = (await begin(api)).body
 
-  assert.deepEqual((await poll(api, id, secret)).body, { status: 'pending' })
-  const tooSoon = await poll(api, id, secret)
+  const polls = await Promise.all([poll(api, id, secret), poll(api, id, secret)])
+  const tooSoon = polls.find(({ status }) => status === 429)!
+  assert.deepEqual(polls.find((one) => one !== tooSoon)!.body, { status: 'pending' })
   assert.deepEqual([outcomeOf(tooSoon), tooSoon.headers['retry-after']], ['429 slow_down', '2'])
   await approve(api, id)
 
@@ -215,7 +216,7 @@ test('polls without a pause are told to slow down, and that delays nothing', asy
 
 test('an approved token that nobody collects ends with the request', async (t) => {
   const api = await startOwned(t)
-  const id = await plant(api, 1500)
+  const id = await plant(api, 5000)
   await approve(api, id)
   const token = await until('the token', async () => api.context.terminalLogins.uncollected.get(id))
 

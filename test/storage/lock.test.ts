@@ -97,5 +97,11 @@ function isAlive(pid: number): boolean {
 
 function openFilesOf(pid: number): string[] {
   const directory = `/proc/${pid}/fd`
-  return readdirSync(directory).map((name) => readlinkSync(join(directory, name)))
+  return readdirSync(directory).flatMap((name) => {
+    try {
+      return [readlinkSync(join(directory, name))]
+    } catch {
+      return [] // Closed meanwhile: a program that starts opens its libraries.
+    }
+  })
 }

@@ -77,7 +77,9 @@ export async function openEdgeSite(
       await until(`${service.name} to answer ${text}`, async () => (await page(service)).body === text)
     },
     async untilDeactivated(id) {
-      const look = async () => (await daemon.api.get(`/deploys/${id}`)).status === 'deactivated'
+      // The status says so while it drains, too.
+      const look = async () =>
+        (await daemon.api.get(`/deploys/${id}/history`)).at(-1)?.state === 'deactivated'
       await until(`${id} to be deactivated`, look)
     },
   }

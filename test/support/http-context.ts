@@ -198,9 +198,11 @@ export function raw(port: number, text: string): Promise<{ text: string; isClose
       socket.destroy()
       resolve({ text: received, isClosed })
     }
-    socket.setTimeout(500, () => finish(false))
+    // Before its first byte the server may only be slow.
+    socket.setTimeout(30_000, () => finish(false))
     socket.on('data', (chunk) => {
       received += chunk
+      socket.setTimeout(500)
     })
     socket.on('error', () => finish(true))
     socket.on('close', () => finish(true))
