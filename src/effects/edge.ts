@@ -118,10 +118,10 @@ async function ensureContainer(
   }
   const end = await ensureEdgeContainer(host.engine, host.owner, spec, signal)
   if (end) host.logger.error(end, 'the container of the edge had ended, and was made anew')
-  // One that runs may have been started again long ago.
-  const restarts = () => edgeRestarts(host.engine, host.owner).catch(() => 0)
+  // One that runs may have been started again long ago; what cannot be looked at is not failing.
+  const restarts = () => edgeRestarts(host.engine, host.owner)
   const before = await restarts()
-  const isFailing = async () => (await restarts()) - before >= mostRestarts
+  const isFailing = async () => (await restarts().catch(() => before)) - before >= mostRestarts
   if (await servesWithin(place, startMs, signal, isFailing)) return
   const output = await edgeOutput(host.engine, host.owner).catch(() => '')
   // One that hangs would be taken for one that runs.
