@@ -2,7 +2,7 @@
 // Mind: a ring begins with what is still in it; where the reader was is known by the id of its last line.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Place } from './place.ts'
-import { openRuntime } from './runtime.ts'
+import { openRuntime, restMs } from './runtime.ts'
 
 /** A request as the log format tells it: pools and slots by their names. */
 export interface AccessEvent {
@@ -26,8 +26,8 @@ export interface AccessEvent {
   agent: string
 }
 
-/** After so long without a line all of the ring's old content has come. */
-const lullMs = 300
+/** After so long without a line all of the ring's old content has come; it comes with pauses between. */
+const lullMs = 4 * restMs
 
 /**
  * Every line after the one with the id `after`, many at a time, and on until HAProxy ends or `signal` does.
@@ -44,7 +44,7 @@ export async function* readAccess(
   // Until that line is found, or the old content has come: it may all be new.
   let held: AccessEvent[] | null = after === null ? null : []
   for (let next = batches.next(); ; ) {
-    const found = held === null ? await next : await Promise.race([next, sleep(lullMs, null)])
+    const found = held === null ? await next : await Promise.race([next, lull()])
     if (found?.done) break
     const events = found === null ? [] : found.value.map(parseAccess).filter((event) => event !== null)
     if (found !== null) next = batches.next()
@@ -60,6 +60,11 @@ export async function* readAccess(
     held = null
   }
   if (held !== null) yield held
+}
+
+/** It keeps no process that ends. */
+function lull(): Promise<null> {
+  return sleep(lullMs, null, { ref: false })
 }
 
 /** null for a line that was cut. */

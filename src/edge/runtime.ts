@@ -16,7 +16,8 @@ export interface Runtime {
 const answerMs = 5_000
 /** In characters: behind so much there is more. */
 const manyAtOnce = 32 * 1024
-const restMs = 250
+/** The pause between two readings. */
+export const restMs = 250
 /** What HAProxy says where it did what was asked. */
 const fine = new RegExp(
   [

@@ -2,7 +2,7 @@
 // and what is told of each.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { WebSocket, WebSocketServer } from 'ws'
 import { type AccessEvent, readAccess } from '../../src/edge/access-events.ts'
@@ -220,6 +220,16 @@ test('each request is told once, as it was but without its query, also to who re
     later.map(({ path }) => path),
     ['/two', '/three'],
   )
+})
+
+test('a request in absolute form is told by its path alone', async (t) => {
+  const edge = await startEdge(t)
+  await startWith(edge, await echo(t))
+  const socket = connect(edge.frame.httpPort, '127.0.0.1')
+  socket.write('GET http://a.test/one?token=secret HTTP/1.1\r\nhost: a.test\r\nconnection: close\r\n\r\n')
+  await once(socket.resume(), 'close')
+  const [event] = await readEvents(t, edge, null, 1)
+  assert.deepEqual([event!.host, event!.path, event!.status], ['a.test', '/one', 200])
 })
 
 test('a request by HTTP/2 is told by its path alone', async (t) => {

@@ -1,0 +1,56 @@
+// Reading the ring of access lines from where one was: HAProxy hands out what is still in it in pieces.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { readAccess } from '../../src/edge/access-events.ts'
+import type { Place } from '../../src/edge/place.ts'
+import { temporaryDirectory } from '../support/directory.ts'
+
+const long = Date.parse('2020-01-01T00:00:00.000Z')
+const line = (id: string, at = long) => `<0>${JSON.stringify({ id, at })}\n`
+
+/** A ring that sends these pieces, so long apart, and then falls silent. */
+async function ringOf(t: TestContext, pieces: string[], apartMs: number): Promise<Place> {
+  const adminSocket = join(temporaryDirectory(t), 'admin')
+  const server = createServer(async (socket) => {
+    t.after(() => socket.destroy())
+    for (const piece of pieces) {
+      socket.write(piece)
+      await sleep(apartMs)
+    }
+  }).listen(adminSocket)
+  t.after(() => server.close())
+  await once(server, 'listening')
+  return { adminSocket } as Place
+}
+
+/** The ids of what is told first. */
+async function readFirst(t: TestContext, place: Place, after: string | null): Promise<string[]> {
+  const reading = new AbortController()
+  t.after(() => reading.abort())
+  for await (const events of readAccess(place, after, reading.signal)) return events.map(({ id }) => id)
+  return []
+}
+
+test('old content that comes in pieces with pauses between is not told again', async (t) => {
+  const place = await ringOf(t, [line('a') + line('b'), line('c') + line('d')], 500)
+  assert.deepEqual(await readFirst(t, place, 'c'), ['d'])
+})
+
+test('all of a ring in which the last line is not any more is told once it has come', async (t) => {
+  const place = await ringOf(t, [line('a'), line('b')], 10)
+  assert.deepEqual(await readFirst(t, place, 'gone'), ['a', 'b'])
+})
+
+test('a line of now says that the old content is over', async (t) => {
+  const place = await ringOf(t, [line('a') + line('new', Date.now() + 60_000)], 10)
+  assert.deepEqual(await readFirst(t, place, 'gone'), ['a', 'new'])
+})
+
+test('a line that was cut is left out', async (t) => {
+  const place = await ringOf(t, [`<0>{"id":"cut","at\n${line('a')}`], 10)
+  assert.deepEqual(await readFirst(t, place, null), ['a'])
+})
