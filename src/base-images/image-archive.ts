@@ -12,6 +12,8 @@ export interface ImageSettings {
   ExposedPorts?: Record<string, object>
   StopSignal?: string
   User?: string
+  Volumes?: Record<string, object>
+  WorkingDir?: string
 }
 
 const created = '1970-01-01T00:00:00Z'

@@ -9,7 +9,7 @@ import { ensureEngine } from './engine.ts'
 import { askEngine } from './engine-request.ts'
 import { Unprepared } from './unprepared.ts'
 
-interface TestRecipe extends Recipe {
+export interface TestRecipe extends Recipe {
   /** What a registry offers in its place. */
   substitute: string
 }
@@ -63,7 +63,8 @@ export async function baseImages(): Promise<{ busybox: string; node: string }> {
   return { busybox: await ensureTestImage(engine, busybox), node: await ensureTestImage(engine, node) }
 }
 
-async function ensureTestImage(engine: string, recipe: TestRecipe): Promise<string> {
+/** The name of one of them, which is on the engine when this resolves. */
+export async function ensureTestImage(engine: string, recipe: TestRecipe): Promise<string> {
   const store: ImageStore = {
     has: (reference) => hasImage(engine, reference),
     load: (archive) => loadImage(engine, archive),
@@ -78,7 +79,8 @@ async function ensureTestImage(engine: string, recipe: TestRecipe): Promise<stri
   }
 }
 
-async function addSystem(root: RootFilesystem): Promise<void> {
+/** What programs take for granted: a shell with its tools, and accounts. */
+export async function addSystem(root: RootFilesystem): Promise<void> {
   await addApplets(root)
   addAccounts(root)
 }

@@ -1,0 +1,118 @@
+// Real PostgreSQL 15 and Redis 7, made from Debian packages, with the contract of the official images: which
+// variables and folders they take, whom they run as, and that PostgreSQL's keep their data in two places.
+// Mind: one tag is called 18 for its place of the data; the server in it is 15 all the same.
+import type { RootFilesystem } from '../../src/base-images/root-filesystem.ts'
+import { postgresEntrypoint, redisEntrypoint } from './datastore-entrypoints.ts'
+import { ensureEngine } from './engine.ts'
+import { askEngine } from './engine-request.ts'
+import { addSystem, ensureTestImage, type TestRecipe } from './images.ts'
+
+export interface DatastoreImages {
+  /** What --postgres-image and --redis-image are to say; `{version}` is 15 or 18, and 7. */
+  postgres: string
+  redis: string
+}
+
+const repository = 'localhost/berth-test'
+const path = 'PATH=/usr/lib/postgresql/15/bin:/usr/sbin:/usr/bin:/sbin:/bin'
+
+/** What only installation scripts and other uses need, out of all that the packages depend on. */
+const without = [
+  ...['adduser', 'debconf', 'dpkg', 'gcc-12-base', 'init-system-helpers', 'libc-l10n', 'libdb5.3', 'locales'],
+  ...['libgdbm6', 'libgdbm-compat4', 'libjson-perl', 'libllvm14', 'libpam-modules', 'libpam-modules-bin'],
+  ...['libperl5.36', 'libsemanage2', 'libsemanage-common', 'libsepol2', 'libz3-4', 'lsb-base', 'netbase'],
+  ...['openssl', 'perl', 'perl-base', 'perl-modules-5.36', 'postgresql-client-common', 'postgresql-common'],
+  ...['sensible-utils', 'ssl-cert', 'sysvinit-utils', 'tar', 'ucf', 'usrmerge', 'util-linux-extra'],
+]
+
+function postgres(version: '15' | '18', data: string, volume: string): TestRecipe {
+  const entrypoint = postgresEntrypoint(volume)
+  const settings = {
+    Env: [path, `PGDATA=${data}`, 'LANG=C.UTF-8'],
+    Labels: { 'berth.test': 'base' },
+    Volumes: { [volume]: {} },
+    ExposedPorts: { '5432/tcp': {} },
+    StopSignal: 'SIGINT',
+    Entrypoint: ['docker-entrypoint.sh'],
+    Cmd: ['postgres'],
+  }
+  return {
+    repository,
+    name: `postgres-${version}`,
+    version: 1,
+    wish: { packages: ['postgresql-15', 'util-linux', 'libc-bin', 'tzdata', 'busybox-static'], without },
+    extra: JSON.stringify([settings, entrypoint]),
+    settings,
+    finish: (root) => finishPostgres(root, entrypoint),
+    substitute: `postgres:${version}-alpine`,
+  }
+}
+
+const redisSettings = {
+  Env: ['PATH=/usr/sbin:/usr/bin:/sbin:/bin'],
+  Labels: { 'berth.test': 'base' },
+  WorkingDir: '/data',
+  Volumes: { '/data': {} },
+  ExposedPorts: { '6379/tcp': {} },
+  Entrypoint: ['docker-entrypoint.sh'],
+  Cmd: ['redis-server'],
+}
+
+const redis: TestRecipe = {
+  repository,
+  name: 'redis-7',
+  version: 1,
+  wish: { packages: ['redis-server', 'util-linux', 'busybox-static'], without },
+  extra: JSON.stringify([redisSettings, redisEntrypoint]),
+  settings: redisSettings,
+  async finish(root) {
+    await addSystem(root)
+    root.file('usr/bin/docker-entrypoint.sh', redisEntrypoint, 0o755)
+    addAccount(root, 'redis:x:999:1000::/data:/bin/sh', 'redis:x:1000:')
+    root.directory('data')
+  },
+  substitute: 'redis:7-alpine',
+}
+
+/** They are on the engine when this resolves; the first run takes half a minute. */
+export async function datastoreImages(): Promise<DatastoreImages> {
+  const engine = await ensureEngine()
+  const recipes = {
+    'postgres:15': postgres('15', '/var/lib/postgresql/data', '/var/lib/postgresql/data'),
+    'postgres:18': postgres('18', '/var/lib/postgresql/18/docker', '/var/lib/postgresql'),
+    'redis:7': redis,
+  }
+  for (const [name, recipe] of Object.entries(recipes)) {
+    const [repo, tag] = `${repository}/${name}`.split(':')
+    const image = await ensureTestImage(engine, recipe)
+    const query = new URLSearchParams({ repo: repo!, tag: tag! })
+    await askEngine(engine, `/images/${encodeURIComponent(image)}/tag?${query}`, { method: 'POST' })
+  }
+  return { postgres: `${repository}/postgres:{version}`, redis: `${repository}/redis:{version}` }
+}
+
+async function finishPostgres(root: RootFilesystem, entrypoint: string): Promise<void> {
+  await addSystem(root)
+  // Compiling queries at run time needs LLVM, which is larger than all the rest; without it the server
+  // goes on by itself.
+  for (const file of root.paths('usr/lib/postgresql/15/lib')) {
+    if (/\/bitcode\/|\/llvmjit/.test(file)) root.remove(file)
+  }
+  const sample = 'usr/share/postgresql/15/postgresql.conf.sample'
+  const text = root
+    .read(sample)
+    .toString()
+    .replace(/^#(listen_addresses = )'localhost'/m, "$1'*'")
+  root.file(sample, text)
+  root.file('usr/bin/docker-entrypoint.sh', entrypoint, 0o755)
+  addAccount(root, 'postgres:x:70:70::/var/lib/postgresql:/bin/sh', 'postgres:x:70:')
+  root.directory('var/lib/postgresql')
+  root.directory('docker-entrypoint-initdb.d')
+  root.directory('run/postgresql', 0o1777)
+  root.symlink('var/run', '../run')
+}
+
+function addAccount(root: RootFilesystem, user: string, group: string): void {
+  root.file('etc/passwd', `${root.read('etc/passwd')}${user}\n`)
+  root.file('etc/group', `${root.read('etc/group')}${group}\n`)
+}
