@@ -1,6 +1,7 @@
 // The catalogue of actor kinds: the daemon iterates over nothing else.
 import type { AnyStateMachine } from 'xstate'
 import * as certificate from './certificate.ts'
+import * as datastore from './datastore.ts'
 import * as deploy from './deploy.ts'
 import * as edge from './edge.ts'
 import * as serviceRemoval from './service-removal.ts'
@@ -29,6 +30,7 @@ export interface Kind {
 
 export const catalogue = {
   certificate,
+  datastore,
   deploy,
   edge,
   'service-removal': serviceRemoval,

@@ -11,6 +11,7 @@ import { openHost } from './daemon/host.ts'
 import { httpContext } from './daemon/http-context.ts'
 import type { Engine } from './docker/client.ts'
 import { certificateEffects } from './effects/certificate.ts'
+import { datastoreEffects } from './effects/datastore.ts'
 import { deployEffects } from './effects/deploy.ts'
 import { edgeEffects } from './effects/edge.ts'
 import type { Gate } from './effects/gate.ts'
@@ -57,6 +58,7 @@ export async function startDaemon({ config, logger, onFatal, onPanic }: DaemonOp
   const certificates = certificatesOf(config, host, supervisor)
   supervisor.provide({
     certificate: certificateEffects(certificates.host),
+    datastore: datastoreEffects(host),
     deploy: deployEffects(host),
     edge: edgeEffects(host, edge.parts),
     'service-removal': serviceRemovalEffects(host),

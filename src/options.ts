@@ -57,6 +57,19 @@ const network = (value: string) => {
   return value
 }
 
+const address = (value: string) => {
+  if (isIP(value) === 0) throw new Error('is not an IP address')
+  return value
+}
+const portRange = (value: string) => {
+  const [, first, last] = /^(\d{1,5})(?:-(\d{1,5}))?$/.exec(value) ?? []
+  const range = { first: Number(first), last: Number(last ?? first) }
+  if (!first || range.first < 1 || range.last > 65_535 || range.last < range.first) {
+    throw new Error('is not a range of ports, as 25000-25999')
+  }
+  return range
+}
+
 const addresses = (value: string) => {
   const list = value.split(',').map((part) => part.trim())
   const known = list.filter((part) => part !== '')
@@ -147,6 +160,18 @@ export const options = {
     '',
     text(/^[\w.:/@-]*$/, 'an image'),
   ),
+  'postgres-image': option(
+    'image of Postgres datastores, with {version} for theirs',
+    'postgres:{version}-alpine',
+    text(/^[\w.:/@{}-]+$/, 'an image'),
+  ),
+  'redis-image': option(
+    'image of Redis datastores, with {version} for theirs',
+    'redis:{version}-alpine',
+    text(/^[\w.:/@{}-]+$/, 'an image'),
+  ),
+  'datastore-bind': option('address of the host that datastores are reached at', '127.0.0.1', address),
+  'datastore-ports': option('ports of the host that datastores are given', '25000-25999', portRange),
   'min-free-disk': option(
     'MiB that must be free for a deploy to begin',
     '1024',

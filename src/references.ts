@@ -9,6 +9,13 @@ export interface Reference {
 
 /** What a service can be asked for; only one that is public has a `url`. */
 export const serviceProperties = ['host', 'port', 'hostport', 'internalUrl', 'url'] as const
+/** What a datastore can be asked for; Redis has no `database`. */
+export const datastoreProperties = [
+  ...(['connectionString', 'externalConnectionString', 'host', 'port'] as const),
+  ...(['user', 'password', 'database'] as const),
+] as const
+export type DatastoreProperty = (typeof datastoreProperties)[number]
+
 export type ServiceProperty = (typeof serviceProperties)[number]
 
 /** Closed, or cut off: both are looked at, and both can be escaped. */

@@ -10,6 +10,7 @@ import { openArchives } from './archives.ts'
 import { openAttempts } from './attempts.ts'
 import { openCertificates } from './certificates.ts'
 import { openCredentials } from './credentials.ts'
+import { Datastores } from './datastores.ts'
 import { openEnv } from './env.ts'
 import { StorageError } from './errors.ts'
 import { openEvents } from './events.ts'
@@ -18,6 +19,7 @@ import { type DirectoryLock, lockDirectory } from './lock.ts'
 import type { LogLimits } from './log.ts'
 import { openLogs } from './logs.ts'
 import { migrate } from './migrations.ts'
+import { Names } from './names.ts'
 import { openRegistries } from './registries.ts'
 import { openReleases } from './releases.ts'
 import { openSealer, type Sealer } from './secrets.ts'
@@ -95,7 +97,8 @@ async function openTables(
   options: StorageOptions,
 ) {
   const events = openEvents(store)
-  const services = new Services(store, events)
+  const names = new Names(store)
+  const services = new Services(store, events, names)
   const actors = new Actors(store, services, events, options.toRecord)
   const onLogError = options.onLogError ? { onError: options.onLogError } : {}
   const logs = openLogs(join(directory, 'logs'), onLogError)
@@ -122,6 +125,7 @@ async function openTables(
     archives: openArchives(join(directory, 'archives'), (id) => actors.record(id) !== null),
     certificates: openCertificates(join(directory, 'certificates')),
     credentials: openCredentials(store, sealer),
+    datastores: new Datastores(store, sealer, names),
     env: openEnv(store, sealer),
     registries: openRegistries(store, sealer),
     releases: openReleases(store, sealer),
@@ -156,6 +160,7 @@ function newestId(store: Store): string | undefined {
     [
       ['actors', 'dep'],
       ['actors', 'crt'],
+      ['actors', 'dst'],
       ['services', 'svc'],
       ['tokens_by_id', 'tok'],
     ] as [string, string][]

@@ -4,6 +4,7 @@
 import { Domains } from './domains.ts'
 import { StorageError } from './errors.ts'
 import type { StoredEvents } from './events.ts'
+import type { Names } from './names.ts'
 import type { Commit, Store, Table } from './store.ts'
 
 export type ServiceType = 'web_service' | 'private_service' | 'background_worker' | 'cron_job' | 'static_site'
@@ -81,11 +82,6 @@ export interface ServicePatch {
 
 type ArchivePatch = Partial<Pick<ServiceRow, 'archive_deploy_id' | 'former_archive_deploy_id'>>
 
-interface Name {
-  kind: 'service' | 'datastore'
-  id: string
-}
-
 export interface WriteOptions {
   /** Writes that belong to the same transaction (env, credentials). */
   also?: () => void
@@ -97,22 +93,26 @@ export class Services {
   readonly #store: Store
   readonly #events: StoredEvents
   readonly #rows: Table<ServiceRow>
-  readonly #names: Table<Name>
+  readonly #names: Names
   readonly #domains: Domains
 
-  constructor(store: Store, events: StoredEvents) {
+  constructor(store: Store, events: StoredEvents, names: Names) {
     this.#store = store
     this.#events = events
     this.#rows = store.table('services')
-    this.#names = store.table('names')
+    this.#names = names
     this.#domains = new Domains(store)
+    names.askWhenDamaged((name) => {
+      const row = this.list().find((service) => service.name === name)
+      return row ? { kind: 'service', id: row.id } : null
+    })
   }
 
   /** An exact id wins over a name. */
   get(idOrName: string): ServiceRow | null {
     const exact = this.#rows.get(idOrName)
     if (exact) return exact
-    const named = this.#named(idOrName)
+    const named = this.#names.holderOf(idOrName)
     return named?.kind === 'service' ? this.#rows.get(named.id) : null
   }
 
@@ -134,8 +134,7 @@ export class Services {
 
   /** Only inside a commit: like `create`, as a part of something larger. */
   insert(commit: Commit, row: ServiceRow, options: WriteOptions = {}): ServiceRow {
-    if (this.#named(row.name)) throw new StorageError('name_taken', `the name ${row.name} is taken`)
-    this.#names.put(row.name, { kind: 'service', id: row.id })
+    this.#names.claim(row.name, { kind: 'service', id: row.id })
     return this.#write(commit, null, row, options)
   }
 
@@ -200,20 +199,10 @@ export class Services {
       if (!row) return
       also()
       this.#rows.remove(id)
-      this.#names.remove(row.name)
+      this.#names.release(row.name)
       this.#domains.move(id, row.custom_domains, [], () => [])
       commit.announce({ kind: 'service', id, service_id: id, status: 'deleted', revision: row.revision + 1 })
     })
-  }
-
-  /** A name whose own row is damaged is known from its service. */
-  #named(name: string): Name | null {
-    try {
-      return this.#names.get(name)
-    } catch {
-      const row = this.list().find((service) => service.name === name)
-      return row ? { kind: 'service', id: row.id } : null
-    }
   }
 
   #write(

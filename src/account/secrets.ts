@@ -1,10 +1,17 @@
 // Secrets that Berth makes itself, and how they are compared.
-import { randomBytes, timingSafeEqual } from 'node:crypto'
+import { randomBytes, randomInt, timingSafeEqual } from 'node:crypto'
 import { hashSecret } from '../../storage/bearers.ts'
 
 /** 256 random bits behind a prefix that says what they are: `bths_…`. */
 export function newSecret(prefix = ''): string {
   return prefix + randomBytes(32).toString('base64url')
+}
+
+const passwordCharacters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
+
+/** 32 letters and digits (190 random bits): nothing in it needs an escape in a URL, a shell or a config. */
+export function newPassword(): string {
+  return Array.from({ length: 32 }, () => passwordCharacters[randomInt(passwordCharacters.length)]).join('')
 }
 
 /** What may be kept of one. */

@@ -6,6 +6,7 @@ import { addApiCommands } from './commands/api.ts'
 import { addCertificateCommands } from './commands/certs.ts'
 import { addCompletionCommands } from './commands/completion.ts'
 import { addCreateCommands } from './commands/create.ts'
+import { addDatastoreCommands } from './commands/datastores.ts'
 import { addDeployCommands } from './commands/deploys.ts'
 import { addDomainCommands } from './commands/domains.ts'
 import { addEnvCommands } from './commands/env.ts'
@@ -30,6 +31,7 @@ const groups: Record<string, string[]> = {
   'Deploy:': ['up', 'deploy', 'deploys', 'cancel', 'rollback', 'why', 'history'],
   'Services:': ['services', 'create', 'show', 'update', 'delete', 'env', 'domains', 'certs'],
   'What runs:': ['status', 'open', 'logs', 'restart', 'scale', 'suspend', 'resume'],
+  'Data:': ['db'],
   'Server:': ['login', 'logout', 'whoami', 'servers', 'info', 'registries'],
   'More:': ['api', 'completion'],
 }
@@ -76,6 +78,7 @@ const additions = [
   addOpenCommands,
   addInstanceCommands,
   addRollbackCommands,
+  addDatastoreCommands,
   addLoginCommands,
   addServerCommands,
   addRegistryCommands,

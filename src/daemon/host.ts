@@ -6,6 +6,7 @@ import type { Builder } from '../docker/build.ts'
 import { createClassic } from '../docker/build-classic.ts'
 import { createBuildKit } from '../docker/build-kit.ts'
 import { type Engine, openEngine } from '../docker/client.ts'
+import { openDatastores } from '../docker/datastores.ts'
 import { watchEvents } from '../docker/events.ts'
 import { openInstances } from '../docker/instances.ts'
 import type { Owner } from '../docker/names.ts'
@@ -60,6 +61,7 @@ export function openHost({ config, logger, onFatal }: Around, { storage, supervi
   const host: Host = {
     ...parts,
     ...watch,
+    datastores: openDatastores(engine, owner),
     actors: supervisor,
     builder: createBuilder(engine, owner, config),
     buildSlots: createBuildSlots(config['build-concurrency']),
@@ -106,6 +108,10 @@ function settingsOf(config: Config, dataDir: string): Host['settings'] {
     baseDomain: config['base-domain'],
     settleMs: config['settle-time'] * 1000,
     staticImage: config['static-image'],
+    postgresImage: config['postgres-image'],
+    redisImage: config['redis-image'],
+    datastoreBind: config['datastore-bind'],
+    datastorePorts: config['datastore-ports'],
   }
 }
 

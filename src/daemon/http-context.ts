@@ -27,6 +27,7 @@ export function httpContext(config: Config, host: Host, parts: Parts): HttpConte
       defaultCpuLimit: config['default-cpu-limit'],
       minFreeDiskMb: config['min-free-disk'],
       keepImages: config['keep-images'],
+      datastoreBind: config['datastore-bind'],
       dataDir: host.settings.dataDir,
       deployLimits: {
         fetchMs: config['fetch-timeout'] * 1000,

@@ -2,8 +2,8 @@
 // never touched: whoever holds its name keeps it. Changes go to the id that was looked at, not to the name.
 import { codeOf, Failure } from '../errors.ts'
 import { acceptStatus, type Engine, orNull } from './client.ts'
+import { applyRestart, ensureContainer, startContainer } from './container-ensure.ts'
 import { type Found, findOwn, findToChange, removeContainer, type Site } from './instance-container.ts'
-import { applyRestart, ensureInstance, startContainer } from './instance-ensure.ts'
 import { settleExit } from './instance-exit.ts'
 import { followLog, type LogLine, type LogSource, readLines } from './instance-log.ts'
 import { type InstanceState, isEnded, toInstanceState } from './instance-state.ts'
@@ -11,7 +11,7 @@ import { type InstanceUsage, measureUsage } from './instance-usage.ts'
 import { type TimedLine, toLogLine } from './log-frames.ts'
 import { createLogPlace, type LogPlace } from './log-place.ts'
 import { type ContainerKind, instanceKind, labelFilter, labels, type Owner, ownerFilter } from './names.ts'
-import type { InstanceSpec, RestartPolicy } from './spec.ts'
+import { type InstanceSpec, type RestartPolicy, wantedInstance } from './spec.ts'
 
 export type { LogLine } from './instance-log.ts'
 export type { InstanceState } from './instance-state.ts'
@@ -36,8 +36,8 @@ export interface Instances {
   inspectExit(name: string, signal?: AbortSignal): Promise<InstanceState | null>
   /** Instances, unless another kind is named. */
   list(filter: ListFilter): Promise<InstanceState[]>
-  /** The last lines; none when it is gone. */
-  tail(name: string, lines: number): Promise<LogLine[]>
+  /** The last lines, with `since` only those from that time on; none when it is gone. */
+  tail(name: string, lines: number, since?: string | null): Promise<LogLine[]>
   logs(name: string, options: LogOptions): AsyncIterable<LogLine>
   /** The same from that place on, which it keeps; with the engine's own times. */
   follow(name: string, place: LogPlace, signal: AbortSignal): AsyncIterable<TimedLine>
@@ -64,7 +64,7 @@ export function openInstances(engine: Engine, owner: Owner): Instances {
   const site = { engine, owner }
   const inspect = async (name: string) => stateOf(await findOwn(site, name))
   return {
-    ensure: (spec, signal) => ensureInstance(site, spec, signal),
+    ensure: (spec, signal) => ensureContainer(site, wantedInstance(owner, spec), signal),
     start: async (name) => startContainer(site, await existing(site, name)),
     setRestart: async (name, policy) => applyRestart(site, await existing(site, name), policy),
     stop: (name, graceSeconds) => stop(site, name, graceSeconds),
@@ -72,7 +72,7 @@ export function openInstances(engine: Engine, owner: Owner): Instances {
     inspect,
     inspectExit: (name, signal) => settleExit(engine, () => inspect(name), signal),
     list: (filter) => list(site, filter),
-    tail: (name, lines) => tail(site, name, lines),
+    tail: (name, lines, since) => tail(site, name, lines, since ?? null),
     logs: (name, { signal }) => logs(site, name, signal),
     follow: (name, place, signal) => followLog(logSource(site, name, signal), place, signal),
     usage: (name) => usage(site, name),
@@ -123,11 +123,11 @@ function toLabels({ deployId, serviceId, kind = instanceKind }: ListFilter): Rec
   }
 }
 
-async function tail(site: Site, name: string, lines: number): Promise<LogLine[]> {
+async function tail(site: Site, name: string, lines: number, since: string | null): Promise<LogLine[]> {
   const found = await findOwn(site, name)
   if (found === null) return []
   const body = site.engine.call(`read the log of ${name}`, (abortSignal) =>
-    found.container.logs({ ...withTimes, tail: lines, follow: false, abortSignal }),
+    found.container.logs({ ...withTimes, ...from(since), tail: lines, follow: false, abortSignal }),
   )
   return readLines((await orNull(body)) ?? new Uint8Array())
 }
@@ -138,12 +138,10 @@ async function* logs(site: Site, name: string, signal: AbortSignal): AsyncGenera
 }
 
 function logSource(site: Site, name: string, signal: AbortSignal): LogSource {
-  // Docker takes instants as seconds since 1970, with a fraction.
   async function open(since: string | undefined) {
     const found = await findOwn(site, name)
     if (found === null) return []
-    const from = since === undefined ? {} : { since: Date.parse(since) / 1000 }
-    const query = { ...withTimes, ...from, follow: true as const, abortSignal: signal }
+    const query = { ...withTimes, ...from(since ?? null), follow: true as const, abortSignal: signal }
     const opening = site.engine.call(`follow the log of ${name}`, () => found.container.logs(query), {
       signal,
     })
@@ -158,6 +156,8 @@ function logSource(site: Site, name: string, signal: AbortSignal): LogSource {
   return { open, hasEnded }
 }
 
+/** Docker takes instants as seconds since 1970, with a fraction. */
+const from = (since: string | null) => (since === null ? {} : { since: Date.parse(since) / 1000 })
 const withTimes = { stdout: true, stderr: true, timestamps: true }
 
 async function usage(site: Site, name: string): Promise<InstanceUsage | null> {

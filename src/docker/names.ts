@@ -26,9 +26,11 @@ export const preDeployKind = 'pre-deploy'
 export const preDeployIndex = 50
 /** The kind of the container of the edge. */
 export const edgeKind = 'edge'
+/** The kind of the container of a datastore, and of its volume. */
+export const datastoreKind = 'datastore'
 /** The kind of the volume of a service. */
 export const diskKind = 'disk'
-export type ContainerKind = typeof instanceKind | typeof preDeployKind
+export type ContainerKind = typeof instanceKind | typeof preDeployKind | typeof datastoreKind
 
 export function ownerLabels(owner: Owner): Record<string, string> {
   return { [labels.instance]: owner.prefix, [labels.server]: owner.serverId }
@@ -58,6 +60,11 @@ export function preDeployName(owner: Owner, serviceName: string, deployId: strin
 
 export function volumeName(owner: Owner, serviceId: string): string {
   return `${owner.prefix}-${serviceId}`
+}
+
+/** Of a datastore's container and of its volume: its name never changes, and is nobody else's. */
+export function datastoreName(owner: Owner, name: string): string {
+  return `${owner.prefix}-datastore-${name}`
 }
 
 export function imageRepository(owner: Owner, serviceName: string): string {

@@ -1,6 +1,7 @@
 // What an instance should be, and the same in Docker's words. Pure: compare the results, no engine needed.
 import { createHash } from 'node:crypto'
 import type { ContainerCreateOptions } from 'dockerode'
+import type { WantedContainer } from './container-ensure.ts'
 import { type ContainerKind, instanceKind, labels, type Owner, ownerLabels } from './names.ts'
 
 export interface InstanceSpec {
@@ -25,6 +26,8 @@ export interface InstanceSpec {
   kind?: ContainerKind
 }
 
+export type Limits = Pick<InstanceSpec, 'memoryLimitMb' | 'cpuLimit' | 'pidsLimit'>
+
 export type RestartPolicy = 'no' | 'unless-stopped'
 
 /** What the host says of itself and a container has to fit into. */
@@ -34,6 +37,11 @@ export interface HostTraits {
 }
 
 const bytesPerMb = 1024 * 1024
+
+export function wantedInstance(owner: Owner, spec: InstanceSpec): WantedContainer {
+  const { name, restart } = spec
+  return { name, restart, hash: specHash(spec), options: (host) => containerSpec(owner, spec, host) }
+}
 
 export function containerSpec(owner: Owner, spec: InstanceSpec, host: HostTraits): ContainerCreateOptions {
   return {
@@ -100,7 +108,7 @@ function startCommand(command: string | null): Pick<ContainerCreateOptions, 'Ent
 
 // MemorySwap counts memory and swap together: equal to Memory it means no swap. Docker refuses more CPUs than
 // it has.
-function limits(spec: InstanceSpec, host: HostTraits) {
+export function limits(spec: Limits, host: HostTraits) {
   const memoryBytes = spec.memoryLimitMb * bytesPerMb
   return {
     Memory: memoryBytes,
@@ -112,11 +120,11 @@ function limits(spec: InstanceSpec, host: HostTraits) {
 
 // A host whose owner chose another driver keeps it. Less than 10 MiB x 3 loses lines to followers at each
 // rotation.
-function logging(host: HostTraits) {
+export function logging(host: HostTraits) {
   if (host.loggingDriver !== 'json-file') return {}
   return { LogConfig: { Type: 'json-file', Config: { 'max-size': '10m', 'max-file': '3' } } }
 }
 
-function toMount(volume: { name: string; mountPath: string }) {
+export function toMount(volume: { name: string; mountPath: string }) {
   return { Type: 'volume' as const, Source: volume.name, Target: volume.mountPath }
 }

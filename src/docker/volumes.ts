@@ -3,7 +3,7 @@
 import type { VolumeInspectInfo } from 'dockerode'
 import { Failure } from '../errors.ts'
 import { acceptStatus, type Engine, orNull } from './client.ts'
-import { isOurs, type Owner, ownerFilter, ownerLabels } from './names.ts'
+import { isOurs, labels, type Owner, ownerFilter, ownerLabels } from './names.ts'
 
 export interface Volume {
   name: string
@@ -15,15 +15,48 @@ export async function ensureVolume(
   engine: Engine,
   owner: Owner,
   name: string,
-  labels: Record<string, string> = {},
+  marks: Record<string, string> = {},
 ): Promise<Volume> {
-  const found = (await findToChange(engine, owner, name)) ?? (await create(engine, owner, name, labels))
+  const found = (await findToChange(engine, owner, name)) ?? (await create(engine, owner, name, marks))
   return toVolume(requireOurs(owner, found))
 }
 
-/** Removes the volume and its data. Gone already is fine; one in use is refused with `docker_error`. */
-export async function removeVolume(engine: Engine, owner: Owner, name: string): Promise<void> {
-  if ((await findToChange(engine, owner, name)) === null) return
+/**
+ * Makes a volume for whom its labels name, or adopts the one that was made for him. Throws `volume_exists`
+ * for any other of that name: what is in it is not his.
+ */
+export async function claimVolume(
+  engine: Engine,
+  owner: Owner,
+  name: string,
+  claim: Record<string, string>,
+): Promise<Volume> {
+  const found = (await inspect(engine, name)) ?? (await create(engine, owner, name, claim))
+  if (isOurs(owner, found.Labels) && found.Labels?.[labels.id] === claim[labels.id]) return toVolume(found)
+  throw volumeExists('volume_exists', name)
+}
+
+/** Whether there is a volume of that name, whoever it belongs to. */
+export async function hasVolume(engine: Engine, name: string): Promise<boolean> {
+  return (await inspect(engine, name)) !== null
+}
+
+export function volumeExists(code: 'volume_exists' | 'conflict', name: string): Failure {
+  return new Failure(
+    code,
+    `the volume ${name} exists already, and what is in it is left alone`,
+    `docker volume rm ${name} deletes it and its data; or choose another name`,
+  )
+}
+
+/**
+ * Removes the volume and its data; with `id` only one that was made for that id, another one stays. Gone
+ * already is fine; one in use is refused with `docker_error`.
+ */
+export async function removeVolume(engine: Engine, owner: Owner, name: string, id?: string): Promise<void> {
+  const found = id === undefined ? await findToChange(engine, owner, name) : await inspect(engine, name)
+  if (found === null) return
+  if (id !== undefined && !(isOurs(owner, found.Labels) && found.Labels?.[labels.id] === id)) return
   const removal = engine.call(`remove the volume ${name}`, (abortSignal) =>
     engine.docker.getVolume(name).remove({ abortSignal }),
   )
@@ -36,18 +69,22 @@ export async function listVolumes({ call, docker }: Engine, owner: Owner): Promi
   return (answer.Volumes ?? []).map(toVolume).sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 
-async function create({ call, docker }: Engine, owner: Owner, name: string, labels: Record<string, string>) {
-  const options = { Name: name, Labels: { ...labels, ...ownerLabels(owner) } }
+async function create({ call, docker }: Engine, owner: Owner, name: string, marks: Record<string, string>) {
+  const options = { Name: name, Labels: { ...marks, ...ownerLabels(owner) } }
   await call(`create the volume ${name}`, (abortSignal) => docker.createVolume({ ...options, abortSignal }))
   return call(`inspect the volume ${name}`, (abortSignal) => docker.getVolume(name).inspect({ abortSignal }))
 }
 
-async function findToChange({ call, docker }: Engine, owner: Owner, name: string) {
+async function findToChange(engine: Engine, owner: Owner, name: string) {
+  const found = await inspect(engine, name)
+  return found && requireOurs(owner, found)
+}
+
+function inspect({ call, docker }: Engine, name: string): Promise<VolumeInspectInfo | null> {
   const inspection = call(`inspect the volume ${name}`, (abortSignal) =>
     docker.getVolume(name).inspect({ abortSignal }),
   )
-  const found = await orNull(inspection)
-  return found && requireOurs(owner, found)
+  return orNull(inspection)
 }
 
 function requireOurs(owner: Owner, found: VolumeInspectInfo): VolumeInspectInfo {

@@ -7,6 +7,7 @@ import type { Storage } from '../../storage/index.ts'
 import type { TerminalLogins } from '../account/terminal-logins.ts'
 import type { Builder } from '../docker/build.ts'
 import type { Engine } from '../docker/client.ts'
+import type { Datastores } from '../docker/datastores.ts'
 import type { Instances } from '../docker/instances.ts'
 import type { Owner } from '../docker/names.ts'
 import type { Publication } from '../hosts.ts'
@@ -31,6 +32,12 @@ export interface HostSettings {
   settleMs: number
   /** The image that static sites are put into; empty for our own. */
   staticImage: string
+  /** Of datastores; `{version}` stands for theirs. */
+  postgresImage: string
+  redisImage: string
+  /** The address and the ports of the host that datastores are reached by. */
+  datastoreBind: string
+  datastorePorts: { first: number; last: number }
 }
 
 /** The private network, known once the engine answers. */
@@ -56,6 +63,7 @@ export interface Host {
   engine: Engine
   owner: Owner
   instances: Instances
+  datastores: Datastores
   builder: Builder
   edge: Edge
   /** How the hosts of services are opened. */

@@ -2,8 +2,8 @@
 
 import { inspectImage } from '../docker/images.ts'
 import type { InstanceState } from '../docker/instances.ts'
-import { diskKind, labels } from '../docker/names.ts'
-import { listVolumes, type Volume } from '../docker/volumes.ts'
+import { datastoreName, diskKind, labels } from '../docker/names.ts'
+import { hasVolume, listVolumes, type Volume, volumeExists } from '../docker/volumes.ts'
 import { freeBytes } from './deploy/disk.ts'
 import type { Host } from './host.ts'
 
@@ -26,6 +26,12 @@ export function createObserver(host: Parts) {
     async disks() {
       const volumes = await listVolumes(host.engine, host.owner)
       return volumes.filter(({ labels: found }) => found[labels.kind] === diskKind).map(toDisk)
+    },
+    async refuseVolume(datastore: string) {
+      const name = datastoreName(host.owner, datastore)
+      // An engine that is away cannot say: the start of the datastore looks again.
+      const isThere = await hasVolume(host.engine, name).catch(() => false)
+      if (isThere) throw volumeExists('conflict', name)
     },
     hasImage: (name: string) =>
       inspectImage(host.engine, name).then(

@@ -42,6 +42,7 @@ export interface HttpConfig {
   defaultCpuLimit: number
   minFreeDiskMb: number
   keepImages: number
+  datastoreBind: string
   dataDir: string
   /** How long the phases of a deploy may take. */
   deployLimits: { fetchMs: number; buildMs: number; startMs: number }
@@ -57,6 +58,7 @@ export interface HttpStorage {
   archives: Pick<Storage['archives'], 'create' | 'remove'>
   env: Pick<Storage['env'], 'get' | 'peek' | 'put' | 'change' | 'replace'>
   credentials: Pick<Storage['credentials'], 'put'>
+  datastores: Pick<Storage['datastores'], 'idOf' | 'insert' | 'isFree' | 'list' | 'password'>
   registries: Storage['registries']
   actors: Pick<Storage['actors'], 'active' | 'record' | 'list' | 'latest' | 'history'>
   events: Pick<Storage['events'], 'get' | 'record'>
@@ -83,7 +85,7 @@ export interface TrafficNumbers {
 /** Starts actors and speaks to them; both resolve after the commit. */
 export interface ActorPort {
   spawn(
-    kind: 'certificate' | 'deploy' | 'service-removal' | 'terminal-login',
+    kind: 'certificate' | 'datastore' | 'deploy' | 'service-removal' | 'terminal-login',
     id: string,
     input: object,
     options?: { eventId?: string; also?: (commit: Commit) => void },
@@ -91,7 +93,7 @@ export interface ActorPort {
   /** `applied` is false when the actor's chart does not handle the event now. */
   send(
     id: string,
-    event: { type: string; at: string; by: string },
+    event: { type: string; at: string; by: string; [detail: string]: unknown },
     options?: { eventId?: string },
   ): Promise<{ applied: boolean; record: ActorRecord }>
 }
@@ -107,6 +109,8 @@ export interface Observer {
   diskFreeBytes(): Promise<number>
   /** The volumes of services, by name. Throws `docker_unavailable`. */
   disks(): Promise<{ name: string; serviceId: string; serviceName: string }[]>
+  /** Throws `conflict` where a datastore of that name would meet a volume that is there already. */
+  refuseVolume(datastore: string): Promise<void>
   /** null when the engine does not answer. */
   hasImage(name: string): Promise<boolean | null>
 }

@@ -118,7 +118,8 @@ function perform(
   const run = (sent: Buffer | number | null, toBody: () => unknown) => {
     const act = (eventId?: string) => route.handler({ ...call, eventId, body: toBody() })
     if (keyScope === undefined) return act()
-    return parts.idempotency.once(repeatable(keyScope, request.query, sent), act)
+    const show = route.repeat && ((stored: unknown) => route.repeat!(call.context, stored as { id: string }))
+    return parts.idempotency.once(repeatable(keyScope, request.query, sent), act, show)
   }
   if (route.upload) {
     const upload = uploadOf(route.upload, request, () => refuseEnded(call.context, call.caller))

@@ -46,10 +46,15 @@ export function createIdempotency(events: HttpContext['storage']['events']) {
   return {
     /**
      * Runs `act`, which gets the event's id, once for a key, however often it is asked. A failed act may be
-     * asked for again. Throws `conflict` when something else was asked under the key.
+     * asked for again. `show` makes the answer from what was stored. Throws `conflict` when something else
+     * was asked under the key.
      */
-    async once({ key, asked }: Repeatable, act: (eventId: string) => unknown): Promise<unknown> {
-      const first = underWay.get(key) ?? storedAt(key)
+    async once(
+      { key, asked }: Repeatable,
+      act: (eventId: string) => unknown,
+      show: (stored: unknown) => unknown = (stored) => stored,
+    ): Promise<unknown> {
+      const first = underWay.get(key) ?? storedAt(key, show)
       if (first) {
         refuseOther(first.asked, asked)
         return new Repeated(await first.answer)
@@ -61,9 +66,9 @@ export function createIdempotency(events: HttpContext['storage']['events']) {
   }
 
   /** An answer that was kept without what was asked is taken for the right one. */
-  function storedAt(key: string) {
+  function storedAt(key: string, show: (stored: unknown) => unknown) {
     const stored = events.get(key)
-    return stored && { asked: stored.asked, answer: stored.body }
+    return stored && { asked: stored.asked, answer: show(stored.body) }
   }
 }
 

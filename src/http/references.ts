@@ -1,20 +1,43 @@
 // What the API asks of the references in a value: whether they lead somewhere, and to whom.
 // Mind: a service that is there now may be gone when instances start; only then are they resolved.
-import { type Reference, referencesIn, serviceProperties } from '../references.ts'
+import { Failure, type FailureDetail } from '../errors.ts'
+import { datastoreProperties, type Reference, referencesIn, serviceProperties } from '../references.ts'
+import type { HttpStorage } from './context.ts'
 
 /** Whether each reference of a value leads somewhere. */
 export function isResolvable(value: string, has: HasProperty): boolean {
   return referencesIn(value).every((one) => one !== null && leadsSomewhere(one, has))
 }
 
-/** Whether there is a service of that name, and it has that property: not each has a `url`. */
-export type HasProperty = (name: string, property: string) => boolean
+/** Whether there is such a thing of that name, and it has that property: not each service has a `url`. */
+export type HasProperty = (noun: Reference['noun'], name: string, property: string) => boolean
 
 function leadsSomewhere({ noun, name, property }: Reference, has: HasProperty): boolean {
-  return noun === 'service' && serviceProperties.some((known) => known === property) && has(name, property)
+  const properties: readonly string[] = noun === 'service' ? serviceProperties : datastoreProperties
+  return properties.includes(property) && has(noun, name, property)
 }
 
-/** Whether a value refers to this service. */
-export function refersToService(value: string, name: string): boolean {
-  return referencesIn(value).some((one) => one?.noun === 'service' && one.name === name)
+/**
+ * Throws `in_use`, naming which variables of which services refer to it; a reference of a service to itself
+ * does not count.
+ */
+export function refuseReferred(
+  storage: HttpStorage,
+  { noun, name }: Pick<Reference, 'noun' | 'name'>,
+  hint: string,
+): void {
+  const refers = (value: string) => referencesIn(value).some((one) => one?.noun === noun && one.name === name)
+  const referrers = storage.services.list().flatMap((service): FailureDetail[] => {
+    const vars = noun === 'service' && service.name === name ? [] : (storage.env.peek(service.id) ?? [])
+    return vars
+      .filter(({ value }) => refers(value))
+      .map(({ key }) => ({
+        path: `${service.name}.${key}`,
+        code: 'reference',
+        message: `refers to ${name}`,
+      }))
+  })
+  if (referrers.length === 0) return
+  const names = [...new Set(referrers.map(({ path }) => path.split('.')[0]))].join(', ')
+  throw new Failure('in_use', `${name} is referred to by ${names}`, hint, referrers)
 }

@@ -75,6 +75,8 @@ interface Definition<
   isPage?: true
   /** Without it a POST that repeats its `Idempotency-Key` gets the first answer. */
   isRepeatable?: false
+  /** Makes the answer of a repetition from the stored record; without it that record is the answer. */
+  repeat?: (context: HttpContext, stored: { id: string }) => unknown
   summary: string
   params?: Params
   query?: Query

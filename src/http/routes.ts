@@ -2,6 +2,7 @@
 import type { Route } from './route.ts'
 import { accountRoutes } from './routes/account.ts'
 import { certificateRoutes } from './routes/certificates.ts'
+import { datastoreRoutes } from './routes/datastores.ts'
 import { deployRoutes } from './routes/deploys.ts'
 import { diskRoutes } from './routes/disks.ts'
 import { domainRoutes } from './routes/domains.ts'
@@ -23,6 +24,7 @@ export const routes: readonly Route[] = [
   ...edgeRoutes,
   ...envRoutes,
   ...deployRoutes,
+  ...datastoreRoutes,
   ...registryRoutes,
   ...diskRoutes,
   ...pageRoutes,

@@ -11,6 +11,8 @@ test('what is stored has the names and keys that it always had', async (t) => {
   const directory = temporaryDirectory(t)
   const storage = await temporaryStorage(t, directory)
   await fillServices(storage)
+  await storage.commit(() => storage.datastores.insert('dst-1', 'shop-db', 'secret'))
+  await storage.datastores.movePort('dst-1', [25_001])
   await fillAccount(storage)
   await storage.close()
 
@@ -26,6 +28,9 @@ test('what is stored has the names and keys that it always had', async (t) => {
     addresses: [address],
     attempts: [['sign_in', 7, 'mark']],
     credentials: ['svc-1'],
+    datastore_passwords: ['dst-1'],
+    datastore_ports: [25_001],
+    datastores: ['dst-1'],
     deploy_addresses: [['dep-1', 0]],
     domains: ['shop.example.com'],
     env: ['svc-1'],
@@ -35,7 +40,7 @@ test('what is stored has the names and keys that it always had', async (t) => {
     key_check: ['check', 'check_copy'],
     last_address: ['last'],
     meta: ['commit', 'schema', 'schema_copy'],
-    names: ['shop'],
+    names: ['shop', 'shop-db'],
     pool_holders: [1],
     pools: ['svc-1'],
     records: ['dep-1'],

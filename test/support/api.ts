@@ -23,6 +23,7 @@ export interface Api {
   /** Like `call`, but anything else than a success throws with the problem's words. */
   get(path: string): Promise<Body>
   post(path: string, body?: unknown): Promise<Body>
+  patch(path: string, body: unknown): Promise<Body>
   /** The events of a stream, until it ends or the signal says so. */
   events(path: string, options?: { signal?: AbortSignal; lastEventId?: number }): AsyncGenerator<SseEvent>
 }
@@ -67,6 +68,7 @@ export function createApi(url: string, token: string): Api {
     call,
     get: (path) => succeed('GET', path),
     post: (path, body) => succeed('POST', path, body),
+    patch: (path, body) => succeed('PATCH', path, body),
     events,
   }
 }

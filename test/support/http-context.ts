@@ -67,6 +67,7 @@ export function createContext(storage: Storage): HttpContext {
       defaultMemoryLimitMb: 512,
       defaultCpuLimit: 1,
       minFreeDiskMb: 1024,
+      datastoreBind: '127.0.0.1',
       keepImages: 5,
       dataDir: storage.directory,
       deployLimits: { fetchMs: 1000, buildMs: 1000, startMs: 1000 },
@@ -84,6 +85,7 @@ export function createContext(storage: Storage): HttpContext {
       engine: async () => ({ version: '20.10.0', cpus: 2, memoryBytes: 1024 }),
       diskFreeBytes: async () => 2 ** 40,
       disks: async () => [],
+      refuseVolume: async () => undefined,
       // The engine of these tests has every image but this one.
       hasImage: async (name) => !name.endsWith('-gone'),
     },

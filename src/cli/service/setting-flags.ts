@@ -107,7 +107,7 @@ function onOrOff(text: string): boolean {
   return text === 'on'
 }
 
-function amount(text: string): number {
+export function amount(text: string): number {
   if (!/^\d+(\.\d+)?$/.test(text)) throw new InvalidArgumentError('It must be a number.')
   return Number(text)
 }

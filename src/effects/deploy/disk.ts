@@ -6,12 +6,15 @@ import type { HostSettings } from '../host.ts'
 const mebibyte = 1024 * 1024
 
 /** Throws `insufficient_storage`, naming path, free space, threshold and option. */
-export async function checkFreeDisk({ dataDir, minFreeDiskMb }: HostSettings): Promise<void> {
+export async function checkFreeDisk(
+  { dataDir, minFreeDiskMb }: HostSettings,
+  what = 'a deploy',
+): Promise<void> {
   const freeMb = Math.floor((await freeBytes(dataDir)) / mebibyte)
   if (freeMb >= minFreeDiskMb) return
   throw new Failure(
     'insufficient_storage',
-    `${dataDir} has ${freeMb} MiB free, a deploy needs ${minFreeDiskMb} MiB (--min-free-disk)`,
+    `${dataDir} has ${freeMb} MiB free, ${what} needs ${minFreeDiskMb} MiB (--min-free-disk)`,
   )
 }
 

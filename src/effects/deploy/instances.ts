@@ -13,6 +13,7 @@ import { ensureVolume } from '../../docker/volumes.ts'
 import { Failure } from '../../errors.ts'
 import { urlOf } from '../../hosts.ts'
 import type { ServiceProperty } from '../../references.ts'
+import { lookUpDatastore } from '../datastore/lookup.ts'
 import { type Host, isoNow } from '../host.ts'
 import { whileEngineReturns } from '../waiting.ts'
 import { whileDiskIsBusy, withDisk } from './disk-claim.ts'
@@ -100,6 +101,7 @@ async function sayWhatDiffers(host: Host, id: string, settings: ServiceSettings,
 
 /** What a reference stands for now; null when there is no such thing. */
 export function lookUp(host: Host, kind: string, name: string, property: string): string | null {
+  if (kind === 'datastore') return lookUpDatastore(host, name, property)
   const service = kind === 'service' ? host.storage.services.get(name) : null
   if (!service || service.deleting) return null
   const live = service.live_deploy_id ? host.storage.actors.record(service.live_deploy_id) : null

@@ -1,11 +1,13 @@
 // Env variables of a service. They take effect with the next deploy or restart.
 // Mind: values go out only where a person asked for them; never into a log, a message or an event.
+import type { DatastoreRecord } from '../../../machines/datastore.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import { codeOf, Failure, messageOf } from '../../errors.ts'
 import { urlOf } from '../../hosts.ts'
 import type { HttpContext } from '../context.ts'
 import { queueRestart } from '../deploy-request.ts'
 import { checkTotal, compareVars, mergeVars } from '../env-changes.ts'
+import type { HasProperty } from '../references.ts'
 import type { Call } from '../route.ts'
 import type { ChangeEnv, EnvChanges, EnvQuery, EnvVar, ReplaceEnv } from '../schemas/env.ts'
 import type { ServiceParams } from '../schemas/service.ts'
@@ -30,6 +32,15 @@ export function updateEnv(call: Call<ServiceParams, EnvQuery, ChangeEnv>): Promi
 
 type Save = (id: string, change: (vars: EnvVar[]) => EnvVar[]) => Promise<EnvVar[]>
 
+/** A connection from outside needs the port that it gets when it is made. */
+function hasDatastoreProperty({ storage }: HttpContext, name: string, property: string): boolean {
+  const id = storage.datastores.idOf(name)
+  const record = id === name || id === null ? null : (storage.actors.record(id) as DatastoreRecord | null)
+  if (!record || record.status === 'deleting') return false
+  if (property === 'externalConnectionString') return record.host_port !== null
+  return property !== 'database' || record.database !== null
+}
+
 async function changeEnv(
   { context, params, query }: Call<ServiceParams, EnvQuery>,
   change: (vars: EnvVar[]) => EnvVar[],
@@ -45,14 +56,15 @@ async function changeEnv(
   }
   if (query.dry_run) {
     const vars = storage.env.get(id)
-    return compareVars(vars, checked(vars), (name, property) => hasProperty(context, name, property))
+    return compareVars(vars, checked(vars), (...asked) => hasProperty(context, ...asked))
   }
   const saved = await save(id, checked)
   if (query.restart) await restartIfDeployed(context, findService(storage, id))
   return saved
 }
 
-function hasProperty(context: HttpContext, name: string, property: string): boolean {
+function hasProperty(context: HttpContext, ...[noun, name, property]: Parameters<HasProperty>): boolean {
+  if (noun === 'datastore') return hasDatastoreProperty(context, name, property)
   const row = context.storage.services.get(name)
   return row?.name === name && (property !== 'url' || urlOf(row, publicationOf(context)) !== null)
 }

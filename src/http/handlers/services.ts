@@ -1,13 +1,13 @@
 // Services: the desired state that a person sets. Handlers change the row; the live deploy watches it.
 // Mind: what a request shows of a repository never holds its credentials.
 import type { ServiceRow } from '../../../storage/services.ts'
-import { Failure, type FailureDetail, messageOf } from '../../errors.ts'
+import { Failure, messageOf } from '../../errors.ts'
 import type { HttpContext, HttpStorage } from '../context.ts'
 import { queueDeploy, queuedRecord, queueRestart, requestSource } from '../deploy-request.ts'
 import { checkTotal } from '../env-changes.ts'
 import { refuseTakenHosts } from '../host-claims.ts'
 import { showAccessLine, showRuntimeLine } from '../log-lines.ts'
-import { refersToService } from '../references.ts'
+import { refuseReferred } from '../references.ts'
 import type { Call, Events } from '../route.ts'
 import type { Deploy } from '../schemas/deploy.ts'
 import type { DeleteQuery, Service, ServiceParams } from '../schemas/service.ts'
@@ -117,7 +117,10 @@ export async function deleteService({
   query,
 }: Call<ServiceParams, DeleteQuery>): Promise<undefined> {
   const row = findService(context.storage, params.id)
-  if (!query.force && !row.deleting) refuseReferred(context.storage, row)
+  if (!query.force && !row.deleting) {
+    const hint = `berth delete ${row.name} --force deletes it anyway`
+    refuseReferred(context.storage, { noun: 'service', name: row.name }, hint)
+  }
   const { id } = row
   const at = new Date().toISOString()
   const asked = { id, serviceId: id, deleteDisk: query.delete_disk, at }
@@ -125,29 +128,6 @@ export async function deleteService({
   if (query.delete_disk && record.delete_disk === false) {
     throw new Failure('conflict', `${row.name} is being deleted already, and its disk is kept`)
   }
-}
-
-/** Throws `in_use`, naming who refers to the service; a reference to itself does not count. */
-function refuseReferred(storage: HttpStorage, { id, name }: ServiceRow): void {
-  const referrers = storage.services.list().flatMap((other): FailureDetail[] =>
-    other.id === id
-      ? []
-      : (storage.env.peek(other.id) ?? [])
-          .filter(({ value }) => refersToService(value, name))
-          .map(({ key }) => ({
-            path: `${other.name}.${key}`,
-            code: 'reference',
-            message: `refers to ${name}`,
-          })),
-  )
-  if (referrers.length === 0) return
-  const names = [...new Set(referrers.map(({ path }) => path.split('.')[0]))].join(', ')
-  throw new Failure(
-    'in_use',
-    `${name} is referred to by ${names}`,
-    `berth delete ${name} --force deletes it anyway`,
-    referrers,
-  )
 }
 
 export async function serviceStatus({ context, params }: Call<ServiceParams>): Promise<ServiceStatus> {

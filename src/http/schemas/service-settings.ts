@@ -13,32 +13,11 @@ import {
   unchangeable,
   withDefault,
 } from './fields.ts'
+import { cpuLimit, memoryLimit } from './limits.ts'
+import { Name } from './name.ts'
 
 const offeredTypes = ['web_service', 'private_service', 'background_worker', 'static_site'] as const
 const laterTypes: readonly unknown[] = ['cron_job']
-
-/** The names that /etc/hosts of a container, or the product itself, already has. */
-const reservedNames = new Set([
-  'berth',
-  'ip6-allnodes',
-  'ip6-allrouters',
-  'ip6-localhost',
-  'ip6-localnet',
-  'ip6-loopback',
-  'ip6-mcastprefix',
-  'localhost',
-  'new',
-])
-const looksLikeId = /^(usr|ses|tok|cli|crt|git|svc|dep|job|dst)-[0-9a-z]{26}$/
-
-const name = z
-  .string()
-  .regex(/^[a-z]([a-z0-9-]{0,38}[a-z0-9])?$/, {
-    error:
-      'must be 1 to 40 lower-case letters, digits and dashes, begin with a letter and not end with a dash',
-  })
-  .refine((text) => !reservedNames.has(text), { error: 'is a reserved word' })
-  .refine((text) => !looksLikeId.test(text), { error: 'must not look like an id' })
 
 const type = z.enum(offeredTypes, {
   error: ({ input }) => (laterTypes.includes(input) ? `this type ${notOffered}` : undefined),
@@ -88,16 +67,6 @@ const buildEnv = z
 
 const customDomains = z.array(Domain).max(50)
 
-const memoryLimit = z
-  .int()
-  .min(0)
-  .max(1_048_576)
-  .refine((mib) => mib === 0 || mib >= 16, { error: 'must be 0 for the default, or at least 16' })
-const cpuLimit = z
-  .number()
-  .min(0)
-  .max(512)
-  .refine((cpus) => cpus === 0 || cpus >= 0.01, { error: 'must be 0 for the default, or at least 0.01' })
 const instances = z.int().min(1).max(50)
 
 function explained<Fields extends Record<string, z.ZodType>>(fields: Fields): Fields {
@@ -158,8 +127,8 @@ const settings = explained({
   instances: optional(instances),
   auto_deploy: optional(z.boolean()),
   disk_mount_path: clearable(mountPath),
-  memory_limit_mb: clearableByZero(memoryLimit),
-  cpu_limit: clearableByZero(cpuLimit).transform((cpus) => (cpus ? Math.round(cpus * 100) / 100 : cpus)),
+  memory_limit_mb: memoryLimit,
+  cpu_limit: cpuLimit,
   custom_domains: optional(customDomains),
   hsts: optional(z.boolean()),
   request_timeout_seconds: optional(z.int().min(1).max(3600)),
@@ -174,7 +143,7 @@ const settings = explained({
 
 export const CreateService = z
   .strictObject({
-    name,
+    name: Name,
     type: withDefault(type, 'web_service').meta({ description: 'Without it web_service.' }),
     ...settings,
     env: optional(EnvVars),

@@ -13,7 +13,14 @@ export interface Border {
   types: string[]
 }
 
-const ground = ['src/errors.ts', 'src/logger.ts', 'src/config.ts', 'src/references.ts', 'src/hosts.ts']
+const ground = [
+  'src/errors.ts',
+  'src/logger.ts',
+  'src/config.ts',
+  'src/references.ts',
+  'src/hosts.ts',
+  'src/connections.ts',
+]
 
 // The first line that fits a file counts.
 export const borders: Border[] = [
@@ -23,7 +30,9 @@ export const borders: Border[] = [
     packages: ['xstate'],
     node: false,
     // A chart may be told in parts: what it remembers, what it shows.
-    values: ['slot', 'deploy-context', 'deploy-record', 'deploy-slots'].map((part) => `machines/${part}.ts`),
+    values: ['slot', 'datastore-context', 'deploy-context', 'deploy-record', 'deploy-slots'].map(
+      (part) => `machines/${part}.ts`,
+    ),
     types: ['machines/'],
   },
   { of: 'storage/', packages: ['lmdb', 'ulid'], node: true, values: ['storage/'], types: [] },

@@ -1,37 +1,46 @@
-// Making an instance be there. Nothing is remembered between two calls: what Docker has is looked at each
+// Making a container be there. Nothing is remembered between two calls: what Docker has is looked at each
 // time, so that a create that timed out here and was carried out later is adopted and not made twice.
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Container } from 'dockerode'
+import type { Container, ContainerCreateOptions } from 'dockerode'
 import { codeOf, Failure, messageOf } from '../errors.ts'
 import { acceptStatus, hasStatus } from './client.ts'
 import { type Found, findToChange, removeContainer, type Site } from './instance-container.ts'
 import { type InstanceState, toInstanceState } from './instance-state.ts'
 import { labels } from './names.ts'
-import { containerSpec, type InstanceSpec, type RestartPolicy, specHash } from './spec.ts'
+import type { HostTraits, RestartPolicy } from './spec.ts'
+
+/** A container as it should be: its name, what it is made from, and the mark of that. */
+export interface WantedContainer {
+  name: string
+  /** Kept as a label: another one means another request. */
+  hash: string
+  restart: RestartPolicy
+  options(host: HostTraits): ContainerCreateOptions
+}
 
 const startTimeoutMs = 60_000
 /** A name stays taken for a moment while the engine removes its former holder. */
 const maxAttempts = 20
 const attemptEveryMs = 100
 
-export async function ensureInstance(
+export async function ensureContainer(
   site: Site,
-  spec: InstanceSpec,
+  wanted: WantedContainer,
   signal?: AbortSignal,
 ): Promise<InstanceState> {
   for (let attempt = 1; attempt <= maxAttempts; attempt++) {
-    const container = (await adopt(site, spec)) ?? (await create(site, spec, signal))
-    if (container !== null) return bringUp(site, container, spec, signal)
+    const container = (await adopt(site, wanted)) ?? (await create(site, wanted, signal))
+    if (container !== null) return bringUp(site, container, wanted, signal)
     await sleep(attemptEveryMs, undefined, { signal })
   }
-  throw new Failure('docker_error', `the name '${spec.name}' does not become free`)
+  throw new Failure('docker_error', `the name '${wanted.name}' does not become free`)
 }
 
-/** The container made from this spec. One made from another, or dead, is removed: then null. */
-async function adopt(site: Site, spec: InstanceSpec): Promise<Container | null> {
-  const found = await findToChange(site, spec.name)
+/** The container made from this request. One made from another, or dead, is removed: then null. */
+async function adopt(site: Site, wanted: WantedContainer): Promise<Container | null> {
+  const found = await findToChange(site, wanted.name)
   if (found === null) return null
-  const isSame = found.info.Config.Labels[labels.spec] === specHash(spec)
+  const isSame = found.info.Config.Labels[labels.spec] === wanted.hash
   if (isSame && toInstanceState(found.info).state !== 'dead') return found.container
   await removeContainer(site, found)
   return null
@@ -39,14 +48,14 @@ async function adopt(site: Site, spec: InstanceSpec): Promise<Container | null> 
 
 /** Null when the name was taken in between, by an earlier call of ours most likely. */
 async function create(
-  { engine, owner }: Site,
-  spec: InstanceSpec,
+  { engine }: Site,
+  wanted: WantedContainer,
   signal?: AbortSignal,
 ): Promise<Container | null> {
-  const options = containerSpec(owner, spec, await engine.info())
+  const options = wanted.options(await engine.info())
   try {
     return await engine.call(
-      `create ${spec.name}`,
+      `create ${wanted.name}`,
       (abortSignal) => engine.docker.createContainer({ ...options, abortSignal }),
       { signal },
     )
@@ -56,10 +65,10 @@ async function create(
   }
 }
 
-async function bringUp(site: Site, container: Container, spec: InstanceSpec, signal?: AbortSignal) {
+async function bringUp(site: Site, container: Container, wanted: WantedContainer, signal?: AbortSignal) {
   const found = await lookAgain(site, container)
   const { state, restart } = toInstanceState(found.info)
-  if (restart !== spec.restart) await applyRestart(site, found, spec.restart)
+  if (restart !== wanted.restart) await applyRestart(site, found, wanted.restart)
   if (state === 'created' || state === 'exited') await startOrDiscard(site, found, signal)
   return toInstanceState((await lookAgain(site, container)).info)
 }

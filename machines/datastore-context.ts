@@ -1,0 +1,102 @@
+// What a datastore is made from, what its actor remembers, and what it asks its effects for: plain JSON.
+// Mind: the password is in the secret store. Slots read it by id; it is never in here.
+import { type SlotInput, type SlotOutput, slot } from './slot.ts'
+
+export type DatastoreKind = 'postgres' | 'redis'
+
+/** null follows the server's default. */
+export interface DatastoreLimits {
+  memoryMb: number | null
+  cpus: number | null
+}
+
+export interface DatastoreInput extends DatastoreLimits {
+  id: string
+  name: string
+  kind: DatastoreKind
+  /** The server's, as in the tag of its image. */
+  version: string
+  /** null for what has none. */
+  database: string | null
+  username: string
+  at: string
+}
+
+export type DatastoreEvent =
+  | ({ type: 'limits.set'; at: string; by: string } & Partial<DatastoreLimits>)
+  | { type: 'restart'; at: string; by: string }
+  | { type: 'delete'; at: string; by: string }
+
+/** What starting brings: the port of the host, chosen once and kept, and what differs from what was asked. */
+export interface StartOutput extends SlotOutput {
+  hostPort: number
+  notice: string | null
+}
+
+/** Why it does not serve any more, and for how long it did. */
+export interface LossOutput extends SlotOutput {
+  code: string
+  message: string
+  servedMs: number
+}
+
+export interface Trouble {
+  code: string
+  message: string
+}
+
+export interface DatastoreContext extends DatastoreInput {
+  hostPort: number | null
+  /** How often the limits were set, and which of them the container has or was refused. */
+  limitsRevision: number
+  limitsSettled: number
+  limitsTrouble: Trouble | null
+  notice: string | null
+  /** Whether a start was ever tried: what it left is half made until it serves for the first time. */
+  wasBegun: boolean
+  /** Whether it ever served: it is started again then, not created. */
+  hasServed: boolean
+  phase: Phase | null
+  error: Trouble | null
+  /** Attempts in a row that failed. */
+  failures: number
+  retryAt: number | null
+  updatedAt: string
+}
+
+export type Phase = 'pulling' | 'stopping' | 'starting' | 'probing'
+
+export interface DatastoreSlot extends SlotInput {
+  kind: DatastoreKind
+  version: string
+}
+
+export const slots = {
+  obtainImage: slot<DatastoreSlot, SlotOutput>(),
+  stopDatastore: slot<SlotInput, SlotOutput>(),
+  startDatastore: slot<DatastoreSlot & { isNew: boolean; isAfresh: boolean }, StartOutput>(),
+  awaitAnswer: slot<DatastoreSlot, SlotOutput>(),
+  keepDatastore: slot<DatastoreSlot, LossOutput>(),
+  applyLimits: slot<DatastoreSlot & DatastoreLimits, SlotOutput & { notice: string | null }>(),
+  removeDatastore: slot<SlotInput, SlotOutput>(),
+  /** Not so long for one that only waits for Docker. */
+  awaitRetry: slot<SlotInput & { wakeAt: number; code: string }, SlotOutput>(),
+}
+
+export function initialContext(input: DatastoreInput): DatastoreContext {
+  return {
+    ...input,
+    hostPort: null,
+    limitsRevision: 1,
+    limitsSettled: 1,
+    limitsTrouble: null,
+    notice: null,
+    wasBegun: false,
+    hasServed: false,
+    phase: null,
+    error: null,
+    failures: 0,
+    retryAt: null,
+    updatedAt: input.at,
+  }
+}

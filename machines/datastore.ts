@@ -1,0 +1,261 @@
+// A managed datastore: made, supervised for as long as it is wanted, and removed with its data only when
+// somebody says so. Its limits are a region of their own: they change whatever else is going on.
+// Mind: what takes a datastore's data away is one event, `delete`. No failure and no restart does.
+import { assign, type SnapshotFrom, setup } from 'xstate'
+import {
+  type DatastoreContext,
+  type DatastoreEvent,
+  type DatastoreInput,
+  type DatastoreLimits,
+  initialContext,
+  type LossOutput,
+  slots,
+} from './datastore-context.ts'
+import type { SlotFailure } from './slot.ts'
+
+export const version = 1
+
+export const cleanups = ['removeDatastore'] as const
+
+const firstPauseMs = 1000
+/** Who served that long has not failed by what made it fail before. */
+const settledMs = 60_000
+const longestPauseMs = 300_000
+
+const datastore = setup({
+  types: {} as { context: DatastoreContext; input: DatastoreInput; events: DatastoreEvent },
+  actors: slots,
+  guards: {
+    servedLong: (_, { servedMs }: LossOutput) => servedMs >= settledMs,
+  },
+  actions: {
+    keepFailure: assign(({ context }, { code, message, at }: SlotFailure) => ({
+      error: { code, message },
+      failures: context.failures + 1,
+      retryAt:
+        Date.parse(at) + Math.min(longestPauseMs, firstPauseMs * (2 ** Math.min(context.failures, 20) - 1)),
+    })),
+    keepLimits: assign(({ context }, { memoryMb, cpus, at }: Partial<DatastoreLimits> & { at: string }) => ({
+      memoryMb: memoryMb === undefined ? context.memoryMb : memoryMb,
+      cpus: cpus === undefined ? context.cpus : cpus,
+      updatedAt: at,
+      limitsRevision: context.limitsRevision + 1,
+    })),
+    /** Asked for by a person: what went wrong before counts no more. */
+    forgetFailures: assign({ error: null, failures: 0, retryAt: null }),
+  },
+})
+
+const own = ({ context: { id, kind, version } }: { context: DatastoreContext }) => ({ id, kind, version })
+const failureOf = ({ event }: { event: { error: unknown } }) => event.error as SlotFailure
+const failed = {
+  target: '#datastore.wanted.life.failed',
+  actions: { type: 'keepFailure', params: failureOf },
+} as const
+
+const restart = {
+  target: '#datastore.wanted.life.starting.stopping',
+  actions: 'forgetFailures',
+} as const
+
+export const machine = datastore.createMachine({
+  id: 'datastore',
+  context: ({ input }) => initialContext(input),
+  initial: 'wanted',
+  states: {
+    wanted: {
+      on: { delete: 'deleting' },
+      type: 'parallel',
+      states: {
+        life: {
+          initial: 'starting',
+          states: {
+            starting: {
+              on: { restart },
+              exit: assign({ phase: null }),
+              initial: 'pulling',
+              states: {
+                stopping: {
+                  entry: assign({ phase: 'stopping' }),
+                  invoke: {
+                    id: 'stopDatastore',
+                    src: 'stopDatastore',
+                    input: ({ context: { id } }) => ({ id }),
+                    onDone: 'pulling',
+                    onError: failed,
+                  },
+                },
+                pulling: {
+                  entry: assign({ phase: 'pulling' }),
+                  invoke: {
+                    id: 'obtainImage',
+                    src: 'obtainImage',
+                    input: own,
+                    onDone: 'starting',
+                    onError: failed,
+                  },
+                },
+                starting: {
+                  entry: assign({ phase: 'starting' }),
+                  exit: assign({ wasBegun: true }),
+                  invoke: {
+                    id: 'startDatastore',
+                    src: 'startDatastore',
+                    input: ({ context }) => ({
+                      ...own({ context }),
+                      isNew: !context.hasServed,
+                      isAfresh: !context.hasServed && context.wasBegun,
+                    }),
+                    onDone: {
+                      target: 'probing',
+                      actions: assign(({ event: { output } }) => ({
+                        hostPort: output.hostPort,
+                        notice: output.notice,
+                      })),
+                    },
+                    onError: failed,
+                  },
+                },
+                probing: {
+                  entry: assign({ phase: 'probing' }),
+                  invoke: {
+                    id: 'awaitAnswer',
+                    src: 'awaitAnswer',
+                    input: own,
+                    onDone: {
+                      target: '#datastore.wanted.life.available',
+                      // Failures count on until it has served for long: what dies at once waits longer.
+                      actions: assign({ hasServed: true, error: null, retryAt: null }),
+                    },
+                    onError: failed,
+                  },
+                },
+              },
+            },
+            available: {
+              on: { restart },
+              invoke: {
+                id: 'keepDatastore',
+                src: 'keepDatastore',
+                input: own,
+                onDone: [
+                  {
+                    guard: { type: 'servedLong', params: ({ event }) => event.output },
+                    target: 'starting',
+                    actions: 'forgetFailures',
+                  },
+                  {
+                    target: 'failed',
+                    actions: { type: 'keepFailure', params: ({ event }) => event.output },
+                  },
+                ],
+                onError: failed,
+              },
+            },
+            failed: {
+              on: { restart },
+              invoke: {
+                id: 'awaitRetry',
+                src: 'awaitRetry',
+                input: ({ context: { id, retryAt, error } }) => ({
+                  id,
+                  wakeAt: retryAt ?? 0,
+                  code: error!.code,
+                }),
+                onDone: 'starting',
+              },
+            },
+          },
+        },
+        limits: {
+          initial: 'settled',
+          on: {
+            'limits.set': {
+              target: '.applying',
+              actions: { type: 'keepLimits', params: ({ event }) => event },
+            },
+          },
+          states: {
+            applying: {
+              invoke: {
+                id: 'applyLimits',
+                src: 'applyLimits',
+                input: ({ context }) => ({
+                  ...own({ context }),
+                  memoryMb: context.memoryMb,
+                  cpus: context.cpus,
+                }),
+                onDone: {
+                  target: 'settled',
+                  actions: assign(({ context, event: { output } }) => ({
+                    limitsSettled: context.limitsRevision,
+                    limitsTrouble: null,
+                    notice: output.notice,
+                  })),
+                },
+                onError: {
+                  target: 'settled',
+                  actions: assign(({ context, event }) => {
+                    const { code, message } = event.error as SlotFailure
+                    return { limitsSettled: context.limitsRevision, limitsTrouble: { code, message } }
+                  }),
+                },
+              },
+            },
+            settled: {},
+          },
+        },
+      },
+    },
+    deleting: {
+      invoke: {
+        id: 'removeDatastore',
+        src: 'removeDatastore',
+        input: ({ context: { id } }) => ({ id }),
+        onDone: 'deleted',
+      },
+    },
+    deleted: { type: 'final' },
+  },
+})
+
+export type DatastoreSnapshot = SnapshotFrom<typeof machine>
+
+export function toRecord(snapshot: DatastoreSnapshot) {
+  const { context } = snapshot
+  return {
+    id: context.id,
+    name: context.name,
+    kind: context.kind,
+    version: context.version,
+    status: statusOf(snapshot),
+    phase: context.phase,
+    error: context.error?.message ?? null,
+    notice: context.notice,
+    database: context.database,
+    username: context.username,
+    host_port: context.hostPort,
+    memory_limit_mb: context.memoryMb,
+    cpu_limit: context.cpus,
+    limits: {
+      revision: context.limitsRevision,
+      settled: context.limitsSettled,
+      trouble: context.limitsTrouble,
+    },
+    failures: context.failures,
+    next_attempt_at: context.retryAt === null ? null : new Date(context.retryAt).toISOString(),
+    created_at: context.at,
+    updated_at: context.updatedAt,
+  }
+}
+
+export type DatastoreRecord = ReturnType<typeof toRecord>
+
+/** One that failed stays so while it is tried again, until it serves. */
+function statusOf(snapshot: DatastoreSnapshot) {
+  if (snapshot.matches('deleting')) return 'deleting'
+  if (snapshot.matches('deleted')) return 'deleted'
+  if (snapshot.matches({ wanted: { life: 'available' } })) return 'available'
+  if (snapshot.context.error) return 'failed'
+  return snapshot.context.hasServed ? 'restarting' : 'creating'
+}

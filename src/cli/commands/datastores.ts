@@ -1,0 +1,173 @@
+// Managed datastores from the command line: `berth db`.
+// Mind: addresses hold passwords. They are printed only where a command asks for them by name.
+import type { Command } from 'commander'
+import type { Datastore } from '../../http/schemas/datastore.ts'
+import type { Runner } from '../command.ts'
+import {
+  datastorePath,
+  settledDatastore,
+  showDatastore,
+  sizeOf,
+  statusStyle,
+} from '../datastore/datastore.ts'
+import { examples } from '../examples.ts'
+import { CliFailure, usageFailure } from '../failure.ts'
+import { sayDone } from '../follow-up.ts'
+import { amount, whole } from '../service/setting-flags.ts'
+import type { Cli } from '../session.ts'
+import { plain } from '../terminal/output.ts'
+import { askText } from '../terminal/prompts.ts'
+import { printTable } from '../terminal/table.ts'
+
+export function addDatastoreCommands(program: Command, run: Runner): void {
+  const db = program
+    .command('db')
+    .description('managed Postgres and Redis: list them')
+    .addHelpText('after', examples('berth db', 'berth db create shop-db'))
+    .action(run(list))
+  db.command('ls')
+    .description('list them')
+    .addHelpText('after', examples('berth db ls', 'berth db ls --json'))
+    .action(run(list))
+  addCreate(db, run)
+  db.command('show')
+    .argument('<name>', 'the datastore')
+    .description('what it is, how it is, and how services reach it')
+    .addHelpText('after', examples('berth db show shop-db', 'berth db show shop-db --json'))
+    .action(run(show))
+  db.command('url')
+    .argument('<name>', 'the datastore')
+    .description('print its address, with the password: the one for this host')
+    .option('--internal', 'the one that services reach it by')
+    .addHelpText('after', examples('psql "$(berth db url shop-db)"', 'berth db url cache --internal'))
+    .action(run(printUrl))
+  addLimitFlags(db.command('update').argument('<name>', 'the datastore'))
+    .description('change its limits at once, without a restart')
+    .addHelpText(
+      'after',
+      examples('berth db update shop-db --memory 1024 --cpu 2', 'berth db update cache --memory 0'),
+    )
+    .action(run(update))
+  db.command('restart')
+    .argument('<name>', 'the datastore')
+    .description('stop it in order and start it again')
+    .addHelpText('after', examples('berth db restart shop-db', 'berth db restart cache --json'))
+    .action(run(restart))
+  db.command('rm')
+    .argument('<name>', 'the datastore')
+    .description('delete it with all its data; asks for its name')
+    .option('--yes', 'do not ask')
+    .option('--force', 'even if services refer to it')
+    .addHelpText('after', examples('berth db rm shop-db', 'berth db rm cache --yes --force'))
+    .action(run(remove))
+}
+
+function addCreate(db: Command, run: Runner): void {
+  const command = db
+    .command('create')
+    .argument('<name>', 'what it is to be called')
+    .description('create one and wait until it serves')
+    .option('-k, --kind <kind>', 'postgres or redis', 'postgres')
+    .option('--server-version <version>', 'of the server (postgres 17, redis 8)')
+    .option('--database <name>', 'of Postgres (its own name)')
+    .option('--username <name>', 'of Postgres (that of the database)')
+  addLimitFlags(command)
+    .addHelpText(
+      'after',
+      examples('berth db create shop-db', 'berth db create cache --kind redis --memory 256'),
+    )
+    .action(run(create))
+}
+
+function addLimitFlags(command: Command): Command {
+  return command
+    .option('--memory <MiB>', 'from 16; 0 is the default of the server', whole)
+    .option('--cpu <CPUs>', 'from 0.01; 0 is the default of the server', amount)
+}
+
+interface LimitOptions {
+  memory?: number
+  cpu?: number
+}
+
+const limitsOf = ({ memory, cpu }: LimitOptions) => ({
+  ...(memory === undefined ? {} : { memory_limit_mb: memory }),
+  ...(cpu === undefined ? {} : { cpu_limit: cpu }),
+})
+
+async function list({ client, out }: Cli): Promise<void> {
+  const datastores = await client.call<Datastore[]>('GET', '/datastores')
+  if (out.isJson) return out.json(datastores)
+  if (datastores.length === 0) return out.say('no datastores yet: `berth db create NAME` makes a Postgres')
+  await printTable(out, datastores, [
+    { heading: 'NAME', text: ({ name }) => name, style: () => 'bold' },
+    { heading: 'STATUS', text: ({ status }) => status, style: ({ status }) => statusStyle(status) },
+    { heading: 'KIND', text: ({ kind, version }) => `${kind} ${version}` },
+    { heading: 'PORT', text: ({ host_port }) => String(host_port ?? ''), isRight: true },
+    { heading: 'MEMORY', text: sizeOf, isRight: true },
+    { heading: 'NOTE', text: ({ error, notice }) => error ?? notice ?? '', isFlexible: true },
+  ])
+}
+
+interface CreateOptions extends LimitOptions {
+  kind: string
+  serverVersion?: string
+  database?: string
+  username?: string
+}
+
+async function create(cli: Cli, name: string, options: CreateOptions): Promise<number> {
+  const { kind, serverVersion: version, database, username } = options
+  const body = { name, kind, version, database, username, ...limitsOf(options) }
+  return settledDatastore(cli, { name, verb: 'creating' }, () =>
+    cli.client.call<Datastore>('POST', '/datastores', { body }),
+  )
+}
+
+async function show({ client, out }: Cli, name: string): Promise<void> {
+  const datastore = await client.call<Datastore>('GET', datastorePath(name))
+  if (out.isJson) return out.json(datastore)
+  showDatastore(out, datastore)
+}
+
+async function printUrl({ client, out }: Cli, name: string, options: { internal?: boolean }): Promise<void> {
+  const datastore = await client.call<Datastore>('GET', datastorePath(name))
+  const url = options.internal ? datastore.internal_url : datastore.external_url
+  if (url === null) throw new CliFailure(`${name} has no address yet`, { hint: `berth db show ${name}` })
+  if (out.isJson) return out.json({ url })
+  out.print(plain(url))
+}
+
+async function update(cli: Cli, name: string, options: LimitOptions): Promise<void> {
+  const body = limitsOf(options)
+  if (Object.keys(body).length === 0) throw usageFailure('nothing to change', 'name --memory or --cpu')
+  const datastore = await cli.client.call<Datastore>('PATCH', datastorePath(name), { body })
+  if (cli.out.isJson) return cli.out.json(datastore)
+  sayDone(cli, `${datastore.name} has ${sizeOf(datastore)} and ${datastore.cpu_limit ?? 'the default'} CPUs`)
+  if (datastore.notice) cli.out.say(`   ${plain(datastore.notice)}`)
+}
+
+function restart(cli: Cli, name: string): Promise<number> {
+  return settledDatastore(cli, { name, verb: 'restarting' }, () =>
+    cli.client.call<Datastore>('POST', `${datastorePath(name)}/restart`),
+  )
+}
+
+interface RemoveOptions {
+  yes?: boolean
+  force?: boolean
+}
+
+async function remove(cli: Cli, name: string, { yes, force }: RemoveOptions): Promise<void> {
+  const { client } = cli
+  const datastore = await client.call<Datastore>('GET', datastorePath(name))
+  if (!yes) await agreeToRemove(cli, datastore)
+  await client.call('DELETE', datastorePath(datastore.id), { query: { force } })
+  sayDone(cli, `${datastore.name} is being deleted, with its data`)
+}
+
+async function agreeToRemove(cli: Cli, { name, kind }: Datastore): Promise<void> {
+  const message = `This deletes the ${kind} ${plain(name)} with all its data. Type its name:`
+  const typed = await askText(cli, { message, instead: 'say it with --yes' })
+  if (typed.trim() !== name) throw new CliFailure('that is not its name: nothing is deleted')
+}

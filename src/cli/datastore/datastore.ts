@@ -1,0 +1,90 @@
+// How datastores are spoken of on the command line, and waiting until one serves.
+import type { Datastore } from '../../http/schemas/datastore.ts'
+import { CliFailure, exitCodes } from '../failure.ts'
+import type { Cli } from '../session.ts'
+import { age, span } from '../terminal/ages.ts'
+import type { Output, Style } from '../terminal/output.ts'
+import { showStep } from '../terminal/step.ts'
+import { printFacts } from '../terminal/table.ts'
+
+const lookEveryMs = 500
+const styles: Record<Datastore['status'], Style> = {
+  available: 'green',
+  creating: 'cyan',
+  restarting: 'cyan',
+  failed: 'red',
+  deleting: 'red',
+}
+
+export function datastorePath(name: string): string {
+  return `/datastores/${encodeURIComponent(name)}`
+}
+
+export function statusStyle(status: Datastore['status']): Style {
+  return styles[status]
+}
+
+/** `256 MiB`, or `default` */
+export function sizeOf({ memory_limit_mb }: Datastore): string {
+  return memory_limit_mb === null ? 'default' : `${memory_limit_mb} MiB`
+}
+
+export function showDatastore(out: Output, datastore: Datastore): void {
+  const { name, status, kind, version } = datastore
+  printFacts(out, [
+    ['name', name, 'bold'],
+    ['id', datastore.id],
+    ['kind', `${kind} ${version}`],
+    ['status', datastore.phase ? `${status}, ${datastore.phase}` : status, statusStyle(status)],
+    ['error', datastore.error],
+    ['next attempt', untilNext(datastore)],
+    ['note', datastore.notice],
+    ['database', datastore.database],
+    ['user', datastore.username],
+    ['for services', `${datastore.internal_host}:${datastore.internal_port}`],
+    ['in their env', `\${{datastore.${name}.connectionString}}`],
+    ['on this host', datastore.host_port === null ? null : `port ${datastore.host_port}`],
+    ['with password', `berth db url ${name}`],
+    ['memory', sizeOf(datastore)],
+    ['cpu', String(datastore.cpu_limit ?? 'default')],
+    ['created', age(datastore.created_at)],
+  ])
+}
+
+function untilNext({ status, next_attempt_at: at }: Datastore): string | null {
+  return status === 'failed' && at ? `in ${span((Date.parse(at) - Date.now()) / 1000)}` : null
+}
+
+/** Asks for something, and looks until it serves or has failed. Returns the exit code. */
+export async function settledDatastore(
+  cli: Cli,
+  { name, verb }: { name: string; verb: string },
+  ask: () => Promise<Datastore>,
+): Promise<number> {
+  const { client, out } = cli
+  let current: Datastore | null = null
+  const step = {
+    name: verb,
+    detail: () => current?.phase ?? name,
+    summary: (datastore: Datastore) => (datastore.status === 'available' ? datastore.name : null),
+  }
+  const datastore = await showStep(out, step, async () => {
+    for (current = await ask(); isUnderWay(current); ) {
+      await new Promise((resolve) => setTimeout(resolve, lookEveryMs))
+      current = await client.call<Datastore>('GET', datastorePath(current.id))
+    }
+    return current
+  })
+  if (out.isJson) out.json(datastore)
+  if (datastore.status === 'available') {
+    if (!out.isJson) showDatastore(out, datastore)
+    return exitCodes.ok
+  }
+  throw new CliFailure(`${datastore.name} ${datastore.status}: ${datastore.error ?? 'it does not serve'}`, {
+    hint: `it is tried again by itself; at once: berth db restart ${datastore.name}`,
+  })
+}
+
+function isUnderWay({ status }: Datastore): boolean {
+  return status === 'creating' || status === 'restarting'
+}

@@ -1,0 +1,79 @@
+// What the container of a datastore should be, and the same in Docker's words. Pure.
+// Mind: its limits are no part of what it is made from: they change in place, and it lives on.
+import { createHash } from 'node:crypto'
+import type { ContainerCreateOptions } from 'dockerode'
+import type { WantedContainer } from './container-ensure.ts'
+import { datastoreKind, datastoreName, labels, type Owner, ownerLabels } from './names.ts'
+import { type HostTraits, type Limits, limits, logging, type RestartPolicy, toMount } from './spec.ts'
+
+export interface DatastoreSpec extends Limits {
+  id: string
+  /** The datastore's, which is also its host name in the network. */
+  name: string
+  image: string
+  network: string
+  /** A fixed IPv4 address inside `network`. */
+  address: string
+  /** Secrets are in here, and nowhere else of a container. */
+  env: Record<string, string>
+  /** A script that `sh -c` runs instead of what the image would run; null for the image's own. */
+  script: string | null
+  mountPath: string
+  port: { inside: number; host: number; bind: string }
+  restart: RestartPolicy
+}
+
+/** Memory that processes share lies in the container's own limit: this is only no further one. */
+const sharedMemoryBytes = 1024 ** 3
+/** What Docker waits for it when it stops by itself. */
+const stopSeconds = 60
+
+export function wantedDatastore(owner: Owner, spec: DatastoreSpec): WantedContainer {
+  const name = datastoreName(owner, spec.name)
+  return {
+    name,
+    restart: spec.restart,
+    hash: hashOf(spec),
+    options: (host) => datastoreOptions(owner, spec, host),
+  }
+}
+
+function datastoreOptions(owner: Owner, spec: DatastoreSpec, host: HostTraits): ContainerCreateOptions {
+  const name = datastoreName(owner, spec.name)
+  const inside = `${spec.port.inside}/tcp`
+  return {
+    name,
+    Image: spec.image,
+    Env: Object.entries(spec.env).map(([key, value]) => `${key}=${value}`),
+    Labels: {
+      ...ownerLabels(owner),
+      [labels.kind]: datastoreKind,
+      [labels.id]: spec.id,
+      [labels.service]: spec.name,
+      [labels.spec]: hashOf(spec),
+    },
+    ...(spec.script === null ? {} : { Entrypoint: ['sh', '-c'], Cmd: [spec.script] }),
+    ExposedPorts: { [inside]: {} },
+    StopTimeout: stopSeconds,
+    HostConfig: {
+      NetworkMode: spec.network,
+      RestartPolicy: { Name: spec.restart },
+      SecurityOpt: ['no-new-privileges:true'],
+      Mounts: [toMount({ name, mountPath: spec.mountPath })],
+      PortBindings: { [inside]: [{ HostIp: spec.port.bind, HostPort: String(spec.port.host) }] },
+      ShmSize: sharedMemoryBytes,
+      ...limits(spec, host),
+      ...logging(host),
+    },
+    NetworkingConfig: {
+      EndpointsConfig: {
+        [spec.network]: { IPAMConfig: { IPv4Address: spec.address }, Aliases: [spec.name] },
+      },
+    },
+  }
+}
+
+function hashOf({ id, name, image, network, address, env, script, mountPath, port }: DatastoreSpec): string {
+  const request = [id, name, image, network, address, Object.entries(env), script, mountPath, port]
+  return createHash('sha256').update(JSON.stringify(request)).digest('hex')
+}

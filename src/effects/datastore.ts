@@ -1,0 +1,29 @@
+// The effects of a datastore, one file for each thing its chart asks for.
+import type { machine } from '../../machines/datastore.ts'
+import type { Effects } from '../../machines/slot.ts'
+import { obtainImage } from './datastore/image.ts'
+import { applyLimits } from './datastore/limits.ts'
+import { awaitAnswer } from './datastore/probe.ts'
+import { removeDatastore } from './datastore/removal.ts'
+import { startDatastore, stopDatastore } from './datastore/start.ts'
+import { keepDatastore } from './datastore/upkeep.ts'
+import { type Host, isoNow } from './host.ts'
+import { sleep } from './waiting.ts'
+
+export function datastoreEffects(host: Host): Effects<typeof machine> {
+  return {
+    obtainImage: obtainImage(host),
+    startDatastore: startDatastore(host),
+    stopDatastore: stopDatastore(host),
+    awaitAnswer: awaitAnswer(host),
+    keepDatastore: keepDatastore(host),
+    applyLimits: applyLimits(host),
+    removeDatastore: removeDatastore(host),
+    async awaitRetry({ wakeAt, code }, signal) {
+      // What only lacks Docker goes on as soon as that is back.
+      if (code === 'docker_unavailable') await host.ready(signal)
+      else await sleep(Math.max(0, wakeAt - Date.now()), signal)
+      return { at: isoNow() }
+    },
+  }
+}

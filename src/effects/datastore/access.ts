@@ -1,0 +1,62 @@
+// What effects know of a datastore, looked up anew each time: its record, its password, its container.
+import type { DatastoreRecord } from '../../../machines/datastore.ts'
+import type { Credentials } from '../../connections.ts'
+import { datastoreName } from '../../docker/names.ts'
+import type { Limits } from '../../docker/spec.ts'
+import type { Host } from '../host.ts'
+import { kinds, type StoreKind } from './kind.ts'
+
+export interface Datastore {
+  record: DatastoreRecord
+  credentials: Credentials
+  kind: StoreKind
+  /** Of its container and its volume. */
+  name: string
+}
+
+/** Throws `not_found` for one that is gone. */
+export function findDatastore(host: Host, id: string): Datastore {
+  const record = host.storage.actors.record(id) as unknown as DatastoreRecord
+  const { username, database, kind } = record
+  return {
+    record,
+    credentials: { username, database, password: host.storage.datastores.password(id) },
+    kind: kinds[kind],
+    name: datastoreName(host.owner, record.name),
+  }
+}
+
+/** What its container may use: what was set, or what the server sets for all. */
+export function limitsOf(
+  { settings }: Pick<Host, 'settings'>,
+  { memoryMb, cpus }: { memoryMb: number | null; cpus: number | null },
+): Limits {
+  return {
+    memoryLimitMb: memoryMb ?? settings.defaultMemoryLimitMb,
+    cpuLimit: cpus ?? settings.defaultCpuLimit,
+    pidsLimit: settings.pidsLimit,
+  }
+}
+
+/** What of the limits the host cannot give; null when it gives all. */
+export function noticeOf({ cpuLimit }: Limits, { cpus }: { cpus: number }): string | null {
+  if (cpuLimit <= cpus) return null
+  return `the host has ${cpus === 1 ? '1 CPU' : `${cpus} CPUs`}: cpu_limit ${cpuLimit} is held to ${cpus}`
+}
+
+/** Whether it answers; else why not, without the password. */
+export async function askDatastore(
+  host: Host,
+  { name, kind, credentials }: Datastore,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const question = kind.question(credentials)
+  const outcome = await host.datastores.run(name, question, { signal, timeoutMs: 10_000 })
+  if (kind.isAnswer(outcome)) return null
+  const words = (outcome.stderr || outcome.stdout).trim().split('\n').at(-1) ?? ''
+  return masked(words, credentials) || `it ended with exit code ${outcome.exitCode}`
+}
+
+export function masked(text: string, { password }: Credentials): string {
+  return text.replaceAll(password, '***')
+}

@@ -1,0 +1,77 @@
+// What the two kinds of datastores differ by: where their data lie, how they get their password, and how one
+// asks whether they answer.
+// Mind: a password goes in by the environment alone. An argument can be read by every user of the host.
+import type { DatastoreKind } from '../../../machines/datastore-context.ts'
+import type { Credentials } from '../../connections.ts'
+import type { Command, Outcome } from '../../docker/exec.ts'
+
+export interface StoreKind {
+  /** Where the volume belongs, by the server's version. */
+  mountPath(version: string): string
+  env(credentials: Credentials): Record<string, string>
+  /** What `sh -c` runs in place of the image's own command; null for that. */
+  script: string | null
+  /** Asks it something that only a server that is ready for its clients can answer. */
+  question(credentials: Credentials): Command
+  isAnswer(outcome: Outcome): boolean
+  /** What tells a running one of its new memory limit; null where it need not know. */
+  limitCommand(credentials: Credentials, memoryMb: number): Command | null
+}
+
+const postgres: StoreKind = {
+  mountPath: (version) =>
+    Number.parseInt(version, 10) >= 18 ? '/var/lib/postgresql' : '/var/lib/postgresql/data',
+  env: ({ username, password, database }) => ({
+    POSTGRES_USER: username,
+    POSTGRES_PASSWORD: password,
+    POSTGRES_DB: database!,
+  }),
+  script: null,
+  // The server that prepares a new database listens on a socket only, and must not be taken for this one.
+  question: ({ username, password, database }) => ({
+    argv: ['psql', '-X', '-h', '127.0.0.1', '-U', username, '-d', database!, '-tAc', 'select 1'],
+    env: { PGPASSWORD: password, PGCONNECT_TIMEOUT: '5' },
+  }),
+  isAnswer: ({ exitCode, stdout }) => exitCode === 0 && stdout.trim() === '1',
+  limitCommand: () => null,
+}
+
+/**
+ * Its settings go in by standard input, so that neither arguments nor files hold the password. Three quarters
+ * of the memory are for data, from the limit of the moment in which it starts; what goes beyond is refused,
+ * not killed. What a client was told to be written is on the disk.
+ */
+const redisScript = `group=/sys/fs/cgroup
+limit=$(cat $group/memory.max 2>/dev/null || cat $group/memory/memory.limit_in_bytes)
+case $limit in *[!0-9]*) limit=0 ;; esac
+exec docker-entrypoint.sh redis-server - <<END
+requirepass $REDIS_PASSWORD
+masterauth $REDIS_PASSWORD
+dir /data
+appendonly yes
+appendfsync always
+save ""
+maxmemory $((limit / 4 * 3))
+maxmemory-policy noeviction
+END`
+
+const redis: StoreKind = {
+  mountPath: () => '/data',
+  env: ({ password }) => ({ REDIS_PASSWORD: password }),
+  script: redisScript,
+  question: ({ password }) => redisCommand(password, ['ping']),
+  isAnswer: ({ stdout }) => stdout.trim() === 'PONG',
+  limitCommand: ({ password }, memoryMb) =>
+    redisCommand(password, [
+      'config',
+      'set',
+      'maxmemory',
+      String(Math.floor((memoryMb * 1024 * 1024) / 4) * 3),
+    ]),
+}
+
+export const kinds: Record<DatastoreKind, StoreKind> = { postgres, redis }
+
+function redisCommand(password: string, words: string[]): Command {
+  return { argv: ['redis-cli', '-h', '127.0.0.1', ...words], env: { REDISCLI_AUTH: password } }
+}

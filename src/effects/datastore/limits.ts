@@ -1,0 +1,46 @@
+// Applying new limits to a datastore in place: its processes live on.
+// Mind: one that has no container gets them when it is made, one that is stopped has them at its next start.
+import type { DatastoreLimits } from '../../../machines/datastore-context.ts'
+import type { Limits } from '../../docker/spec.ts'
+import { Failure } from '../../errors.ts'
+import { type Host, isoNow } from '../host.ts'
+import { type Datastore, findDatastore, limitsOf, masked, noticeOf } from './access.ts'
+import { engineWithin } from './image.ts'
+
+export function applyLimits(host: Host) {
+  return async ({ id }: { id: string } & DatastoreLimits, signal: AbortSignal) => {
+    await engineWithin(host, signal)
+    return { at: isoNow(), notice: await giveLimits(host, id, signal) }
+  }
+}
+
+/**
+ * Gives its container what is wanted, also when that changes meanwhile: the last to give gives the newest.
+ * Resolves with what the host cannot give. Throws `docker_error` with the reason of a refusal.
+ */
+export async function giveLimits(host: Host, id: string, signal: AbortSignal): Promise<string | null> {
+  for (;;) {
+    const datastore = findDatastore(host, id)
+    const { memory_limit_mb, cpu_limit, limits: asked } = datastore.record
+    const limits = limitsOf(host, { memoryMb: memory_limit_mb, cpus: cpu_limit })
+    await give(host, datastore, limits, signal)
+    const isNewest = findDatastore(host, id).record.limits.revision === asked.revision
+    if (isNewest) return noticeOf(limits, await host.engine.info())
+  }
+}
+
+async function give(
+  host: Host,
+  { name, kind, credentials }: Datastore,
+  limits: Limits,
+  signal: AbortSignal,
+): Promise<void> {
+  const isThere = await host.datastores.limit(name, limits)
+  const command = kind.limitCommand(credentials, limits.memoryLimitMb)
+  if (!command || !isThere || (await host.instances.inspect(name))?.state !== 'running') return
+  const { exitCode, stdout, stderr } = await host.datastores.run(name, command, { signal })
+  const words = masked(`${stdout}${stderr}`.trim(), credentials)
+  // One that only begins reads its limit by itself, or is told when it has begun.
+  const isBegun = !/LOADING|Connection refused/i.test(words)
+  if (isBegun && (exitCode !== 0 || words !== 'OK')) throw new Failure('docker_error', words)
+}

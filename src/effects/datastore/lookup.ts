@@ -1,0 +1,26 @@
+// What `${{datastore.NAME.PROP}}` stands for in the env of a service.
+// Mind: secrets come out of here; they go into the sealed env of a release and nowhere else.
+import { connectionString, datastorePorts, externalHost } from '../../connections.ts'
+import type { DatastoreProperty } from '../../references.ts'
+import type { Host } from '../host.ts'
+import { findDatastore } from './access.ts'
+
+/** null when there is no such datastore, or it has no such property. */
+export function lookUpDatastore(host: Host, name: string, property: string): string | null {
+  const id = host.storage.datastores.idOf(name)
+  if (id === null || id === name) return null
+  const { record, credentials } = findDatastore(host, id)
+  const { kind, status, host_port } = record
+  if (status === 'deleting') return null
+  const outside = { host: externalHost(host.settings.datastoreBind), port: host_port ?? 0 }
+  const values: Record<DatastoreProperty, string | null> = {
+    connectionString: connectionString(kind, credentials, { host: name, port: datastorePorts[kind] }),
+    externalConnectionString: host_port === null ? null : connectionString(kind, credentials, outside),
+    host: name,
+    port: String(datastorePorts[kind]),
+    user: credentials.username,
+    password: credentials.password,
+    database: credentials.database,
+  }
+  return values[property as DatastoreProperty] ?? null
+}

@@ -1,0 +1,87 @@
+// Waiting until a datastore answers, and saying why it does not.
+import { explainExit } from '../../docker/exit.ts'
+import { codeOf, Failure, messageOf } from '../../errors.ts'
+import { within } from '../certificate/within.ts'
+import { type Host, isoNow } from '../host.ts'
+import { sleep } from '../waiting.ts'
+import { askDatastore, type Datastore, findDatastore, masked } from './access.ts'
+import { giveLimits } from './limits.ts'
+
+/** Also of one that first reads back what it wrote before a crash. */
+const answerMs = 10 * 60_000
+const firstPauseMs = 100
+const longestPauseMs = 1000
+const lastLines = 20
+
+/** From now on Docker itself starts it again, also after a reboot and without us. */
+export function awaitAnswer(host: Host) {
+  return async ({ id }: { id: string }, signal: AbortSignal) => {
+    const datastore = findDatastore(host, id)
+    let reason = 'it has just begun'
+    try {
+      await within(answerMs, signal, async (bound) => {
+        for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 1.5)) {
+          await requireUp(host, datastore, bound)
+          const refusal = await tryAsking(host, datastore, bound)
+          if (refusal === null) return
+          reason = refusal
+          await sleep(pauseMs, bound)
+        }
+      })
+    } catch (error) {
+      signal.throwIfAborted()
+      if (codeOf(error) !== 'timeout') throw error
+      const minutes = answerMs / 60_000
+      throw new Failure('datastore_failed', `it does not answer within ${minutes} minutes: ${reason}`)
+    }
+    await tellLimits(host, datastore, signal)
+    await host.instances.setRestart(datastore.name, 'unless-stopped')
+    return { at: isoNow() }
+  }
+}
+
+/** They may have changed while it began. A refusal is told to who asked for them. */
+async function tellLimits(host: Host, { record: { id, name } }: Datastore, signal: AbortSignal) {
+  try {
+    await giveLimits(host, id, signal)
+  } catch (error) {
+    signal.throwIfAborted()
+    if (codeOf(error) !== 'docker_error') throw error
+    host.logger.warn({ datastore: name, reason: messageOf(error) }, 'limits are refused')
+  }
+}
+
+/** A container that ends while it is asked refuses the question: the next look says how it ended. */
+async function tryAsking(host: Host, datastore: Datastore, signal: AbortSignal): Promise<string | null> {
+  try {
+    return await askDatastore(host, datastore, signal)
+  } catch (error) {
+    signal.throwIfAborted()
+    if (codeOf(error) !== 'docker_error') throw error
+    return messageOf(error)
+  }
+}
+
+async function requireUp(host: Host, datastore: Datastore, signal: AbortSignal): Promise<void> {
+  const state = await host.instances.inspect(datastore.name)
+  if (state?.state === 'running') return
+  throw new Failure('datastore_failed', await explainLoss(host, datastore, signal))
+}
+
+/** In words: that its container is gone, or how it ended and what it wrote last. */
+export async function explainLoss(host: Host, datastore: Datastore, signal: AbortSignal): Promise<string> {
+  const state = await host.instances.inspectExit(datastore.name, signal)
+  if (state === null) return 'its container is gone'
+  if (state.state === 'paused') return `its container is paused: docker unpause ${datastore.name}`
+  if (state.state === 'running') return 'it does not answer'
+  const words = await lastWords(host, datastore, state.startedAt)
+  return `it ${explainExit(state, { command: null })}${words === null ? '' : `: ${words}`}`
+}
+
+/** Of what it wrote since its start: the newest line that tells of something grave, else the last one. */
+async function lastWords(host: Host, { name, credentials }: Datastore, startedAt: string | null) {
+  const written = await host.instances.tail(name, lastLines, startedAt).catch(() => [])
+  const lines = written.map(({ line }) => line.trim()).filter((line) => line !== '')
+  const words = lines.findLast((line) => /fatal|panic|error|killed|no space/i.test(line)) ?? lines.at(-1)
+  return words === undefined ? null : masked(words, credentials).slice(0, 300)
+}

@@ -1,0 +1,122 @@
+// Starting a datastore: its volume, its address, its port of the host, and the container over all three.
+// Mind: a volume that was there before is somebody's data. It is never taken over, and never removed.
+import type { DatastoreKind } from '../../../machines/datastore-context.ts'
+import { datastorePorts } from '../../connections.ts'
+import type { DatastoreSpec } from '../../docker/datastores.ts'
+import { datastoreKind, labels } from '../../docker/names.ts'
+import { claimVolume, removeVolume } from '../../docker/volumes.ts'
+import { codeOf, Failure, messageOf } from '../../errors.ts'
+import { checkFreeDisk } from '../deploy/disk.ts'
+import { type Host, isoNow } from '../host.ts'
+import { type Datastore, findDatastore, limitsOf, noticeOf } from './access.ts'
+import { engineWithin, imageOf } from './image.ts'
+import { freePorts } from './ports.ts'
+
+interface StartInput {
+  id: string
+  kind: DatastoreKind
+  version: string
+  /** It never served. */
+  isNew: boolean
+  /** It never served, and an earlier attempt failed: what that one left is half made. */
+  isAfresh: boolean
+}
+
+const portsTried = 8
+const stopSeconds = 60
+
+export function startDatastore(host: Host) {
+  return async ({ id, kind, version, isNew, isAfresh }: StartInput, signal: AbortSignal) => {
+    const network = await engineWithin(host, signal)
+    const datastore = findDatastore(host, id)
+    // What is on the disk already is started, however full that is.
+    if (isNew) await checkFreeDisk(host.settings, 'a datastore')
+    if (isAfresh) await removeHalfMade(host, datastore)
+    await claimVolume(host.engine, host.owner, datastore.name, volumeLabels(datastore))
+    const address = await host.storage.addresses.take(id, 0, network.range)
+    const limits = limitsOf(host, {
+      memoryMb: datastore.record.memory_limit_mb,
+      cpus: datastore.record.cpu_limit,
+    })
+    const specOf = (port: number): DatastoreSpec => ({
+      ...limits,
+      id,
+      name: datastore.record.name,
+      image: imageOf(host, kind, version),
+      network: network.name,
+      address,
+      env: datastore.kind.env(datastore.credentials),
+      script: datastore.kind.script,
+      mountPath: datastore.kind.mountPath(version),
+      port: { inside: datastorePorts[kind], host: port, bind: host.settings.datastoreBind },
+      restart: 'no',
+    })
+    const hostPort = await startOnFreePort(host, datastore, specOf, signal)
+    // One that was there already has the limits of then.
+    await host.datastores.limit(datastore.name, limits)
+    return { at: isoNow(), hostPort, notice: noticeOf(limits, await host.engine.info()) }
+  }
+}
+
+/** On the port it always had; when that was taken while it was away, on another one. */
+async function startOnFreePort(
+  host: Host,
+  { record: { id, name }, name: container }: Datastore,
+  specOf: (port: number) => DatastoreSpec,
+  signal: AbortSignal,
+): Promise<number> {
+  const { datastores } = host.storage
+  const refused = new Set<number>()
+  let port = datastores.port(id) ?? (await choosePort(host, id, refused))
+  for (;;) {
+    signal.throwIfAborted()
+    try {
+      await host.datastores.ensure(specOf(port), signal)
+      return port
+    } catch (error) {
+      if (codeOf(error) !== 'docker_error' || !isPortTaken(messageOf(error))) throw error
+      refused.add(port)
+      if (refused.size >= portsTried) throw noPort(host)
+      const next = await choosePort(host, id, refused)
+      host.logger.warn({ datastore: name, container, port, next }, 'the port of a datastore is taken')
+      port = next
+    }
+  }
+}
+
+async function choosePort(host: Host, id: string, refused: ReadonlySet<number>): Promise<number> {
+  const { datastoreBind, datastorePorts: range } = host.settings
+  const candidates = await freePorts(datastoreBind, range, portsTried, refused)
+  const port = await host.storage.datastores.movePort(id, candidates)
+  if (port === null) throw noPort(host)
+  return port
+}
+
+function noPort({ settings: { datastoreBind, datastorePorts } }: Host): Failure {
+  const { first, last } = datastorePorts
+  const range = first === last ? `port ${first}` : `every port from ${first} to ${last}`
+  return new Failure('port_taken', `${range} of ${datastoreBind} is taken (--datastore-ports)`)
+}
+
+function isPortTaken(reason: string): boolean {
+  return /port is already allocated|address already in use/.test(reason)
+}
+
+/** A server that was killed while it made its files would take them for whole. */
+async function removeHalfMade(host: Host, { name, record }: Datastore): Promise<void> {
+  await host.instances.remove(name)
+  await removeVolume(host.engine, host.owner, name, record.id)
+}
+
+export function volumeLabels({ record: { id, name } }: Datastore): Record<string, string> {
+  return { [labels.kind]: datastoreKind, [labels.id]: id, [labels.service]: name }
+}
+
+/** Ends it in order, so that it need not recover. Not there, or stopped already, is fine. */
+export function stopDatastore(host: Host) {
+  return async ({ id }: { id: string }, signal: AbortSignal) => {
+    await engineWithin(host, signal)
+    await host.instances.stop(findDatastore(host, id).name, stopSeconds)
+    return { at: isoNow() }
+  }
+}

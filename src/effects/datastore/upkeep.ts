@@ -1,0 +1,109 @@
+// Looking after a datastore that serves, until it does not: its container runs, it takes connections and
+// answers, and it has the limits that are wanted.
+// Mind: Docker may be away while the datastore is not. Who takes connections serves, whatever Docker says.
+import { connect } from 'node:net'
+import { datastorePorts } from '../../connections.ts'
+import { codeOf, messageOf } from '../../errors.ts'
+import { type Host, isoNow } from '../host.ts'
+import { untilNudged } from '../waiting.ts'
+import { askDatastore, type Datastore, findDatastore, limitsOf } from './access.ts'
+import { explainLoss } from './probe.ts'
+
+/** Events wake it at once; this is for what no event told. */
+const roundMs = 3000
+const connectMs = 2000
+/** Rounds between two questions: each starts a process in the container. */
+const roundsPerQuestion = 10
+/** In a row, of those that take no connection or give no answer. */
+const mostMisses = 3
+
+export function keepDatastore(host: Host) {
+  return async ({ id }: { id: string }, signal: AbortSignal) => {
+    const beganAt = Date.now()
+    let misses = 0
+    let wake = () => {}
+    const unsubscribe = host.instanceEvents.subscribe(id, () => wake())
+    try {
+      for (let round = 1; ; round++) {
+        signal.throwIfAborted()
+        const datastore = findDatastore(host, id)
+        const loss = await findLoss(host, datastore, signal)
+        if (loss !== null) return lost(beganAt, loss)
+        const isQuestioned = round % roundsPerQuestion === 0 || misses > 0
+        const silence = await findSilence(host, datastore, isQuestioned, signal)
+        misses = silence === null ? 0 : misses + 1
+        if (misses >= mostMisses) return lost(beganAt, `it does not answer: ${silence}`)
+        await untilNudged((listener) => (wake = listener), misses > 0 ? connectMs / 2 : roundMs, signal)
+      }
+    } finally {
+      unsubscribe()
+    }
+  }
+}
+
+function lost(beganAt: number, message: string) {
+  return { at: isoNow(), code: 'datastore_failed', message, servedMs: Date.now() - beganAt }
+}
+
+/** Why it is sure that it does not serve; null while Docker does not say so. */
+async function findLoss(host: Host, datastore: Datastore, signal: AbortSignal): Promise<string | null> {
+  try {
+    const state = await host.instances.inspect(datastore.name)
+    if (state?.state !== 'running') return await explainLoss(host, datastore, signal)
+    if (state.restart !== 'unless-stopped') await host.instances.setRestart(datastore.name, 'unless-stopped')
+    await keepLimits(host, datastore, state)
+    return null
+  } catch (error) {
+    signal.throwIfAborted()
+    if (codeOf(error) !== 'docker_unavailable') throw error
+    return null
+  }
+}
+
+/** What was set while the container was not there, or while Docker was away. A refusal has been told. */
+async function keepLimits(
+  host: Host,
+  { record, name }: Datastore,
+  state: { memoryLimitBytes: number },
+): Promise<void> {
+  const limits = limitsOf(host, { memoryMb: record.memory_limit_mb, cpus: record.cpu_limit })
+  const isSettled = record.limits.revision === record.limits.settled && record.limits.trouble === null
+  if (!isSettled || state.memoryLimitBytes === limits.memoryLimitMb * 1024 * 1024) return
+  await host.datastores.limit(name, limits).catch((error: unknown) => {
+    if (codeOf(error) !== 'docker_error') throw error
+    host.logger.warn({ datastore: record.name, reason: messageOf(error) }, 'limits are refused')
+  })
+}
+
+async function findSilence(
+  host: Host,
+  datastore: Datastore,
+  isQuestioned: boolean,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const address = host.storage.addresses.get(datastore.record.id, 0)
+  const refusal = await tryConnection(address!, datastorePorts[datastore.record.kind], signal)
+  if (refusal !== null || !isQuestioned) return refusal
+  try {
+    return await askDatastore(host, datastore, signal)
+  } catch (error) {
+    signal.throwIfAborted()
+    return codeOf(error) === 'docker_unavailable' ? null : messageOf(error)
+  }
+}
+
+function tryConnection(host: string, port: number, signal: AbortSignal): Promise<string | null> {
+  return new Promise((resolve) => {
+    const socket = connect({ host, port, timeout: connectMs })
+    const settle = (answer: string | null) => {
+      signal.removeEventListener('abort', giveUp)
+      socket.destroy()
+      resolve(answer)
+    }
+    const giveUp = () => settle('given up')
+    signal.addEventListener('abort', giveUp)
+    socket.once('connect', () => settle(null))
+    socket.once('timeout', () => settle('it takes no connection'))
+    socket.once('error', (error) => settle(error.message))
+  })
+}

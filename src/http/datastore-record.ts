@@ -1,0 +1,48 @@
+// The datastore as the API shows it: the record of its chart, its password, and how it is reached.
+// Mind: read from committed records only; the password comes from the secret store, for this answer.
+import type { DatastoreRecord } from '../../machines/datastore.ts'
+import { connectionString, datastorePorts, externalHost } from '../connections.ts'
+import { Failure } from '../errors.ts'
+import type { HttpContext, HttpStorage } from './context.ts'
+import type { Datastore } from './schemas/datastore.ts'
+
+/** Finds one by id or name. Throws `not_found`. */
+export function findDatastore(storage: HttpStorage, idOrName: string): DatastoreRecord {
+  const id = storage.datastores.idOf(idOrName)
+  const record = id === null ? null : storage.actors.record(id)
+  if (!record) throw new Failure('not_found', 'there is no such datastore')
+  return record as unknown as DatastoreRecord
+}
+
+export function toDatastore(
+  { storage, config }: Pick<HttpContext, 'storage' | 'config'>,
+  record: DatastoreRecord,
+): Datastore {
+  const { id, name, kind, username, database, host_port } = record
+  const credentials = { username, database, password: storage.datastores.password(id) }
+  const internal = { host: name, port: datastorePorts[kind] }
+  const external = host_port === null ? null : { host: externalHost(config.datastoreBind), port: host_port }
+  return {
+    id,
+    name,
+    kind,
+    version: record.version,
+    status: record.status as Datastore['status'],
+    phase: record.phase,
+    error: record.error,
+    notice: record.notice,
+    next_attempt_at: record.next_attempt_at,
+    database,
+    username,
+    password: credentials.password,
+    host_port,
+    internal_host: internal.host,
+    internal_port: internal.port,
+    internal_url: connectionString(kind, credentials, internal),
+    external_url: external && connectionString(kind, credentials, external),
+    memory_limit_mb: record.memory_limit_mb,
+    cpu_limit: record.cpu_limit,
+    created_at: record.created_at,
+    updated_at: record.updated_at,
+  }
+}

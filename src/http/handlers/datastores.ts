@@ -1,0 +1,152 @@
+// Managed datastores. Handlers speak to the actor and wait for what is committed; they never change Docker.
+import type { DatastoreRecord } from '../../../machines/datastore.ts'
+import type { DatastoreInput } from '../../../machines/datastore-context.ts'
+import { newPassword } from '../../account/secrets.ts'
+import { Failure } from '../../errors.ts'
+import { awaitRecord } from '../awaited-record.ts'
+import type { HttpContext } from '../context.ts'
+import { findDatastore, toDatastore } from '../datastore-record.ts'
+import { refuseReferred } from '../references.ts'
+import type { Call } from '../route.ts'
+import {
+  type CreateDatastore,
+  type Datastore,
+  type DatastoreParams,
+  type DeleteDatastoreQuery,
+  isReservedDatabase,
+  isReservedRole,
+  type UpdateDatastore,
+} from '../schemas/datastore.ts'
+import type { HistoryEntry } from '../schemas/deploy.ts'
+
+/** How long a creation waits for it to serve, or to fail. */
+const provisionMs = 60_000
+const limitsMs = 30_000
+const defaultVersions = { postgres: '17', redis: '8' } as const
+
+/** By name. */
+export function listDatastores({ context }: Call): Datastore[] {
+  const { datastores, actors } = context.storage
+  const records = datastores.list().map(({ id }) => actors.record(id) as unknown as DatastoreRecord)
+  return records.filter((record) => record !== null).map((record) => toDatastore(context, record))
+}
+
+export function getDatastore({ context, params }: Call<DatastoreParams>): Datastore {
+  return toDatastore(context, findDatastore(context.storage, params.id))
+}
+
+export function datastoreHistory({ context, params }: Call<DatastoreParams>): HistoryEntry[] {
+  return context.storage.actors.history(findDatastore(context.storage, params.id).id)
+}
+
+export async function createDatastore(call: Call<unknown, unknown, CreateDatastore>): Promise<Datastore> {
+  const { context, body, eventId } = call
+  const { storage } = context
+  const input = inputOf(context, body)
+  if (storage.datastores.isFree(body.name)) await context.observe.refuseVolume(body.name)
+  const also = () => storage.datastores.insert(input.id, input.name, newPassword())
+  const options = { also, ...(eventId ? { eventId } : {}) }
+  await context.actors.spawn('datastore', input.id, input, options)
+  const record = await awaitRecord<DatastoreRecord>(storage, input.id, provisionMs, isProvisioned)
+  return toDatastore(context, record)
+}
+
+/** What a repetition of a creation gets: the datastore as it is now. */
+export function repeatDatastore(context: HttpContext, { id }: { id: string }): Datastore {
+  return toDatastore(context, findDatastore(context.storage, id))
+}
+
+function isProvisioned({ status }: DatastoreRecord): boolean {
+  return status !== 'creating'
+}
+
+/** Throws `invalid_request` for what only Postgres has. */
+function inputOf({ storage }: HttpContext, body: CreateDatastore): DatastoreInput {
+  const { kind, name } = body
+  if (kind === 'redis') refuseNames(body)
+  const database = kind === 'redis' ? null : (body.database ?? databaseOf(name))
+  return {
+    id: storage.ids.newId('dst'),
+    name,
+    kind,
+    version: body.version ?? defaultVersions[kind],
+    database,
+    username: database === null ? 'default' : (body.username ?? userOf(database)),
+    memoryMb: body.memory_limit_mb ?? null,
+    cpus: body.cpu_limit ?? null,
+    at: new Date().toISOString(),
+  }
+}
+
+/** What is called as the datastore, where Postgres allows it. */
+function databaseOf(name: string): string {
+  const database = name.replaceAll('-', '_')
+  return isReservedDatabase(database) ? `db_${database}` : database
+}
+
+function userOf(database: string): string {
+  return (isReservedRole(database) ? `user_${database}` : database).slice(0, 63)
+}
+
+function refuseNames(body: CreateDatastore): void {
+  const given = (['database', 'username'] as const).filter((field) => body[field] !== undefined)
+  const details = given.map((path) => ({ path, code: 'invalid', message: 'Redis has none to choose' }))
+  const [first] = details
+  if (first) throw new Failure('invalid_request', `${first.path}: ${first.message}`, undefined, details)
+}
+
+/** Both or neither: what is left out stays as it is. Resolves when the newest limits are applied. */
+export async function updateDatastore(
+  call: Call<DatastoreParams, unknown, UpdateDatastore>,
+): Promise<Datastore> {
+  const { context, params, body } = call
+  const { id, name } = findDatastore(context.storage, params.id)
+  const event = {
+    type: 'limits.set',
+    at: new Date().toISOString(),
+    by: 'the API',
+    ...(body.memory_limit_mb === undefined ? {} : { memoryMb: body.memory_limit_mb }),
+    ...(body.cpu_limit === undefined ? {} : { cpus: body.cpu_limit }),
+  }
+  const { applied, record } = await context.actors.send(id, event)
+  if (!applied) throw new Failure('conflict', `${name} is being deleted`)
+  const { revision } = (record as unknown as DatastoreRecord).limits
+  const settled = await awaitRecord<DatastoreRecord>(
+    context.storage,
+    id,
+    limitsMs,
+    ({ limits, status }) => limits.settled >= revision || status === 'deleting',
+  )
+  refuseUnapplied(settled)
+  return toDatastore(context, settled)
+}
+
+/** The value stays saved: it is applied with the next start, or with the next PATCH. */
+function refuseUnapplied({ name, limits: { revision, settled, trouble } }: DatastoreRecord): void {
+  if (settled >= revision && trouble === null) return
+  const { code, message } = trouble ?? { code: 'docker_unavailable', message: 'Docker does not answer' }
+  const known = code === 'docker_unavailable' ? code : 'docker_error'
+  throw new Failure(known, `limits of '${name}' saved, but applying them failed: ${message}`)
+}
+
+export async function restartDatastore(call: Call<DatastoreParams>): Promise<Datastore> {
+  const { context, params, eventId } = call
+  const { id, name } = findDatastore(context.storage, params.id)
+  const event = { type: 'restart', at: new Date().toISOString(), by: 'the API' }
+  const { applied, record } = await context.actors.send(id, event, eventId ? { eventId } : {})
+  if (!applied) throw new Failure('conflict', `${name} is being deleted`)
+  return toDatastore(context, record as unknown as DatastoreRecord)
+}
+
+export async function deleteDatastore(call: Call<DatastoreParams, DeleteDatastoreQuery>): Promise<undefined> {
+  const { context, params, query } = call
+  const { id, name, status } = findDatastore(context.storage, params.id)
+  if (!query.force && status !== 'deleting') {
+    refuseReferred(
+      context.storage,
+      { noun: 'datastore', name },
+      `berth db rm ${name} --force deletes it anyway`,
+    )
+  }
+  await context.actors.send(id, { type: 'delete', at: new Date().toISOString(), by: 'the API' })
+}

@@ -1,0 +1,80 @@
+// Managed Postgres and Redis (API document, part 4).
+import { z } from 'zod'
+import * as datastores from '../handlers/datastores.ts'
+import { route, tagged, v1 } from '../route.ts'
+import {
+  CreateDatastore,
+  Datastore,
+  DatastoreParams,
+  DeleteDatastoreQuery,
+  UpdateDatastore,
+} from '../schemas/datastore.ts'
+import { HistoryEntry } from '../schemas/deploy.ts'
+
+export const datastoreRoutes = tagged('Datastores', [
+  route({
+    method: 'GET',
+    path: `${v1}/datastores`,
+    summary: 'All datastores, by name',
+    answer: z.array(Datastore),
+    handler: datastores.listDatastores,
+  }),
+  route({
+    method: 'POST',
+    path: `${v1}/datastores`,
+    summary:
+      'Creates a datastore and waits up to a minute for it; one that fails is answered too, with its reason',
+    body: CreateDatastore,
+    answer: Datastore,
+    status: 201,
+    problems: ['name_taken', 'conflict'],
+    repeat: datastores.repeatDatastore,
+    handler: datastores.createDatastore,
+  }),
+  route({
+    method: 'GET',
+    path: `${v1}/datastores/{id}`,
+    summary: 'One datastore',
+    params: DatastoreParams,
+    answer: Datastore,
+    handler: datastores.getDatastore,
+  }),
+  route({
+    method: 'PATCH',
+    path: `${v1}/datastores/{id}`,
+    summary: 'Changes its limits, in place and at once',
+    params: DatastoreParams,
+    body: UpdateDatastore,
+    answer: Datastore,
+    problems: ['conflict', 'docker_error', 'docker_unavailable'],
+    handler: datastores.updateDatastore,
+  }),
+  route({
+    method: 'DELETE',
+    path: `${v1}/datastores/{id}`,
+    summary: 'Deletes a datastore with its container and its data',
+    params: DatastoreParams,
+    query: DeleteDatastoreQuery,
+    problems: ['in_use'],
+    handler: datastores.deleteDatastore,
+  }),
+  route({
+    method: 'POST',
+    path: `${v1}/datastores/{id}/restart`,
+    summary: 'Stops it in order and starts it again; one that failed is tried at once',
+    params: DatastoreParams,
+    answer: Datastore,
+    status: 202,
+    problems: ['conflict'],
+    repeat: datastores.repeatDatastore,
+    handler: datastores.restartDatastore,
+  }),
+  route({
+    method: 'GET',
+    path: `${v1}/datastores/{id}/history`,
+    summary: 'The transitions of a datastore: the first 10 and the last 500',
+    params: DatastoreParams,
+    answer: z.array(HistoryEntry),
+    handler: datastores.datastoreHistory,
+  }),
+])

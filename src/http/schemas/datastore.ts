@@ -1,0 +1,97 @@
+// A managed datastore as the API shows it (API document, part 2), and what a client may set of it.
+// Mind: answers hold the password, because a person asked for them; nothing else of Berth's may.
+import { z } from 'zod'
+import { flag, identifier, optional, timestamp } from './fields.ts'
+import { cpuLimit, memoryLimit } from './limits.ts'
+import { Name } from './name.ts'
+
+export const datastoreKinds = ['postgres', 'redis'] as const
+export const datastoreStatuses = ['creating', 'available', 'restarting', 'failed', 'deleting'] as const
+
+const text = z.string().nullable()
+const whole = z.int().nullable()
+
+export const DatastoreParams = z.object({
+  id: identifier.meta({ description: 'Id or name of a datastore.' }),
+})
+export type DatastoreParams = z.output<typeof DatastoreParams>
+
+export const DeleteDatastoreQuery = z.strictObject({
+  force: flag('Delete although services refer to it: they fail to deploy or restart then.'),
+})
+export type DeleteDatastoreQuery = z.output<typeof DeleteDatastoreQuery>
+
+const word = z
+  .string()
+  .regex(/^[A-Za-z_][A-Za-z0-9_]{0,62}$/, { error: 'must be 1 to 63 letters, digits and _, no digit first' })
+
+/** Names that the server keeps for itself. */
+export const isReservedRole = (text: string) => /^pg_|^(public|none)$/i.test(text)
+export const isReservedDatabase = (text: string) => /^template[01]$/i.test(text)
+const database = word.refine((text) => !isReservedDatabase(text), { error: 'is a template of Postgres' })
+const username = word.refine((text) => !isReservedRole(text), {
+  error: 'is reserved by Postgres: it must not begin with pg_, and not be public or none',
+})
+
+const limits = {
+  memory_limit_mb: memoryLimit.meta({
+    description: 'MiB, from 16 to 1048576 (1 TiB); 0 or left out is the server default.',
+  }),
+  cpu_limit: cpuLimit.meta({
+    description: 'CPUs, from 0.01 to 512, rounded to 0.01; 0 or left out is the server default.',
+  }),
+}
+
+export const CreateDatastore = z
+  .strictObject({
+    kind: z.enum(datastoreKinds),
+    name: Name,
+    version: optional(
+      z
+        .string()
+        .max(16)
+        .regex(/^\d+(\.\d+)*$/, { error: 'must be digits and dots' }),
+    ).meta({ description: 'Of the server; without it 17 for postgres and 8 for redis.' }),
+    database: optional(database).meta({ description: 'Postgres only; without it the name, with _ for -.' }),
+    username: optional(username).meta({ description: 'Postgres only; without it the database.' }),
+    ...limits,
+  })
+  .meta({ id: 'CreateDatastore' })
+export type CreateDatastore = z.output<typeof CreateDatastore>
+
+export const UpdateDatastore = z.strictObject(limits).meta({
+  id: 'UpdateDatastore',
+  description: 'Applied at once and in place. An empty one applies the stored limits again.',
+})
+export type UpdateDatastore = z.output<typeof UpdateDatastore>
+
+export const Datastore = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    kind: z.enum(datastoreKinds),
+    version: z.string(),
+    status: z.enum(datastoreStatuses).meta({
+      description: 'One that failed is tried again, later each time, and stays `failed` until it serves.',
+    }),
+    phase: z.enum(['pulling', 'stopping', 'starting', 'probing']).nullable().meta({
+      description: 'What is done just now to make it serve.',
+    }),
+    error: text.meta({ description: 'Why it does not serve.' }),
+    notice: text.meta({ description: 'What of its limits the host cannot give.' }),
+    next_attempt_at: timestamp.nullable(),
+    database: text,
+    username: z.string(),
+    password: z.string(),
+    host_port: whole,
+    internal_host: z.string().meta({ description: 'As services reach it.' }),
+    internal_port: z.int(),
+    internal_url: z.string(),
+    external_url: text.meta({ description: 'As the host reaches it; null until it has a port.' }),
+    memory_limit_mb: whole.meta({ description: 'MiB; null is the server default.' }),
+    cpu_limit: z.number().nullable().meta({ description: 'CPUs; null is the server default.' }),
+    created_at: timestamp,
+    updated_at: timestamp,
+  })
+  .meta({ id: 'Datastore' })
+export type Datastore = z.output<typeof Datastore>

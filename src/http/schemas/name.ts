@@ -1,0 +1,25 @@
+// The name of a service or a datastore: they share one namespace (decisions "Conventions").
+import { z } from 'zod'
+
+/** The names that /etc/hosts of a container, or the product itself, already has. */
+const reservedNames = new Set([
+  'berth',
+  'ip6-allnodes',
+  'ip6-allrouters',
+  'ip6-localhost',
+  'ip6-localnet',
+  'ip6-loopback',
+  'ip6-mcastprefix',
+  'localhost',
+  'new',
+])
+const looksLikeId = /^(usr|ses|tok|cli|crt|git|svc|dep|job|dst)-[0-9a-z]{26}$/
+
+export const Name = z
+  .string()
+  .regex(/^[a-z]([a-z0-9-]{0,38}[a-z0-9])?$/, {
+    error:
+      'must be 1 to 40 lower-case letters, digits and dashes, begin with a letter and not end with a dash',
+  })
+  .refine((text) => !reservedNames.has(text), { error: 'is a reserved word' })
+  .refine((text) => !looksLikeId.test(text), { error: 'must not look like an id' })

@@ -1,0 +1,162 @@
+// Datastores that cannot be had, or are lost: why is said, they are tried again, and no data go with them.
+import assert from 'node:assert/strict'
+import { createServer } from 'node:net'
+import { test } from 'node:test'
+import { openDatastoreSite } from '../support/datastores.ts'
+import { createEngineDoor } from '../support/engine-door.ts'
+import { fileScope } from '../support/scope.ts'
+import { until } from '../support/service.ts'
+
+const site = await openDatastoreSite(fileScope())
+const { api, containerOf, create, docker, psql, reached, redis } = site
+
+test('an image that is nowhere fails the creation, which is answered with the reason', async () => {
+  const { status, body } = await api.call('POST', '/datastores', {
+    kind: 'postgres',
+    name: 'none',
+    version: '99',
+  })
+  assert.deepEqual([status, body.status], [201, 'failed'])
+  assert.match(body.error, /postgres:99/)
+  assert.ok(body.next_attempt_at)
+})
+
+test('a server that is killed for its memory limit is told as such, and has it raised', async () => {
+  const asked = { kind: 'postgres', name: 'tiny', version: '15', memory_limit_mb: 16 }
+  assert.equal((await api.call('POST', '/datastores', asked)).status, 201)
+  // Short of memory it may fight for longer than the creation is waited for.
+  const { error } = await reached('tiny', 'failed')
+  assert.match(error, /killed (for using more than its|at the) memory limit of 16 MB/)
+
+  await api.patch('/datastores/tiny', { memory_limit_mb: 256 })
+  assert.equal((await api.post('/datastores/tiny/restart')).error, null)
+
+  const { external_url } = await reached('tiny', 'available')
+  assert.equal(await psql(external_url, 'select 1'), '1')
+})
+
+test('without enough room on the disk there is no new datastore', async (t) => {
+  const full = await openDatastoreSite(t, { args: ['--min-free-disk=1000000000'] })
+  const { status, body } = await full.api.call('POST', '/datastores', {
+    kind: 'redis',
+    name: 'big',
+    version: '7',
+  })
+  assert.deepEqual([status, body.status], [201, 'failed'])
+  assert.match(body.error, /a datastore needs 1000000000 MiB \(--min-free-disk\)$/)
+})
+
+test('a port that is taken fails the creation, until it is free', async (t) => {
+  const holder = createServer().listen(0, '127.0.0.1')
+  await new Promise((resolve) => holder.once('listening', resolve))
+  const { port } = holder.address() as { port: number }
+  const single = await openDatastoreSite(t, { args: [`--datastore-ports=${port}`] })
+  const { status, body } = await single.api.call('POST', '/datastores', {
+    kind: 'redis',
+    name: 'late',
+    version: '7',
+  })
+  assert.deepEqual([status, body.status], [201, 'failed'])
+  assert.equal(body.error, `port ${port} of 127.0.0.1 is taken (--datastore-ports)`)
+
+  await new Promise((resolve) => holder.close(resolve))
+
+  assert.equal((await single.reached('late', 'available')).host_port, port)
+})
+
+test('a port that was taken while its datastore was down is given up, and the data stay', async (t) => {
+  const { host_port: former, external_url } = await create({ kind: 'redis', name: 'moved' })
+  await redis(external_url, 'set', 'word', 'kept')
+  await site.daemon.kill()
+  await containerOf('moved').stop()
+  const holder = createServer().listen(former, '127.0.0.1')
+  t.after(() => new Promise((resolve) => holder.close(resolve)))
+  await new Promise((resolve) => holder.once('listening', resolve))
+
+  await site.daemon.start()
+
+  const moved = await until('another port', async () => {
+    const found = await site.api.get('/datastores/moved')
+    return found.host_port !== former && found.status === 'available' && found
+  })
+  assert.equal(await redis(moved.external_url, 'get', 'word'), 'kept')
+})
+
+test('while Docker is away a creation fails and says so; when it is back the datastore comes', async (t) => {
+  const door = await createEngineDoor(t)
+  const away = await openDatastoreSite(t, { args: ['--docker', door.address] })
+  const { status, body } = await away.api.call('POST', '/datastores', {
+    kind: 'redis',
+    name: 'later',
+    version: '7',
+  })
+  assert.deepEqual([status, body.status, body.error], [201, 'failed', 'Docker does not answer'])
+
+  await door.open()
+
+  await away.reached('later', 'available')
+})
+
+for (const [what, lose] of [
+  ['is killed', (name: string) => containerOf(name).kill()],
+  ['is stopped by somebody', (name: string) => containerOf(name).stop()],
+  ['disappears', (name: string) => containerOf(name).remove({ force: true, v: true })],
+] as const) {
+  for (const isDown of [false, true]) {
+    test(`one that ${what}${isDown ? ' while the daemon is down' : ''} is back with its data`, async (t) => {
+      const name = `lost-${what.replaceAll(' ', '-')}${isDown ? '-down' : ''}`.slice(0, 40)
+      const { external_url } = await create({ kind: 'postgres', name })
+      await psql(external_url, 'create table kept as select 1 as one')
+      if (isDown) await site.daemon.kill()
+
+      await lose(name)
+      const lostAt = Date.now()
+      if (isDown) await site.daemon.start()
+
+      await until('its data', async () => (await psql(external_url, 'select one from kept')) === '1')
+      t.diagnostic(`back after ${((Date.now() - lostAt) / 1000).toFixed(1)} s`)
+      await reached(name, 'available')
+    })
+  }
+}
+
+test('one that ends again and again is failed, with what it said last', async () => {
+  const { Config } = await containerOf((await create({ kind: 'postgres', name: 'broken' })).name).inspect()
+  const wreck = await docker.createContainer({
+    Image: Config.Image,
+    Entrypoint: ['sh', '-c', 'rm -rf "$PGDATA"/global'],
+    HostConfig: { VolumesFrom: [containerOf('broken').id] },
+  })
+  await wreck.start()
+  await wreck.wait()
+  await wreck.remove()
+  await containerOf('broken').kill()
+
+  const { status } = await until('what it says', async () => {
+    const found = await api.get('/datastores/broken')
+    return /global/.test(found.error ?? '') && found
+  })
+  assert.equal(status, 'failed')
+})
+
+test('no password is in a log, in the history, in an error or in an argument', async () => {
+  const made = [...(await site.api.get('/datastores'))]
+  const logs = site.daemon.log.join('\n')
+  for (const { name, password } of made) {
+    const history = JSON.stringify(await site.api.get(`/datastores/${name}/history`))
+    const container = await containerOf(name)
+      .inspect()
+      .catch(() => null)
+    const top = container?.State.Running ? JSON.stringify(await containerOf(name).top()) : ''
+    const said = container ? String(await containerOf(name).logs({ stdout: true, stderr: true })) : ''
+    for (const text of [
+      logs,
+      history,
+      top,
+      said,
+      JSON.stringify(container?.Args),
+      JSON.stringify(container?.Config.Labels),
+    ])
+      assert.ok(!text?.includes(password), `${name}: ${text?.slice(0, 200)}`)
+  }
+})

@@ -1,0 +1,190 @@
+// Datastores as people use them: made, reached from the host and from services, limited, restarted, removed.
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { openDatastoreSite } from '../support/datastores.ts'
+import { findLeftovers } from '../support/leftovers.ts'
+import { fileScope } from '../support/scope.ts'
+import { finishedDeploy, until } from '../support/service.ts'
+
+const site = await openDatastoreSite(fileScope())
+const { api, containerOf, create, docker, psql, reached, redis } = site
+const { prefix } = site.daemon
+
+for (const version of ['15', '18']) {
+  test(`Postgres whose data lie as in version ${version} serves the host, and keeps its data`, async () => {
+    const name = `pg-${version}`
+    const made = await create({ kind: 'postgres', name, version })
+    assert.match(
+      made.external_url,
+      new RegExp(`^postgresql://user_pg_${version}:\\w{32}@127.0.0.1:25\\d{3}/pg_${version}$`),
+    )
+    await psql(made.external_url, 'create table kept (word text); insert into kept values (1), (2)')
+
+    const { Mounts } = await containerOf(name).inspect()
+    assert.deepEqual(
+      Mounts.map(({ Destination, Name }) => [Destination, Name]),
+      [
+        [
+          version === '18' ? '/var/lib/postgresql' : '/var/lib/postgresql/data',
+          `${prefix}-datastore-${name}`,
+        ],
+      ],
+    )
+    await containerOf(name).remove({ force: true, v: true })
+    await until('the data', async () => (await psql(made.external_url, 'select count(*) from kept')) === '2')
+  })
+}
+
+test('Redis serves the host with its password alone, and keeps its data', async () => {
+  const { external_url: url, host_port, username, database } = await create({ kind: 'redis', name: 'cache' })
+  assert.deepEqual([username, database], ['default', null])
+  assert.equal(await redis(url, 'set', 'word', 'kept'), 'OK')
+  assert.match(await redis(`redis://127.0.0.1:${host_port}`, 'get', 'word'), /NOAUTH/)
+
+  await containerOf('cache').kill()
+  await until('the data', async () => (await redis(url, 'get', 'word')) === 'kept')
+})
+
+test('a service reaches both by references in its env, and they are resolved at its start', async () => {
+  const pg = await create({ kind: 'postgres', name: 'orders' })
+  const store = await create({ kind: 'redis', name: 'queue' })
+  const { Config } = await containerOf('orders').inspect()
+  const reference = (name: string, property: string) => `\${{datastore.${name}.${property}}}`
+  const env = [
+    { key: 'DATABASE_URL', value: reference('orders', 'connectionString') },
+    { key: 'REDIS_URL', value: reference('queue', 'connectionString') },
+    {
+      key: 'PARTS',
+      value: ['host', 'port', 'user', 'database'].map((part) => reference('orders', part)).join(' '),
+    },
+    { key: 'OUTSIDE', value: reference('orders', 'externalConnectionString') },
+  ]
+  const settings = { type: 'background_worker', start_command: 'sleep 3600', image: Config.Image, env }
+  const { latest_deploy } = await api.post('/services', { name: 'app', ...settings })
+  assert.equal((await finishedDeploy(api, latest_deploy.id)).status, 'live')
+
+  const { instances } = await api.get('/services/app/status')
+  const script =
+    'psql -XAtq "$DATABASE_URL" -c "select 6 * 7"; echo "$PARTS"; echo "$OUTSIDE"; echo "$REDIS_URL"'
+  const said = await site.inside(instances[0].container_id, script)
+  assert.deepEqual(said.split('\n'), ['42', 'orders 5432 orders orders', pg.external_url, store.internal_url])
+
+  const refused = await api.call('DELETE', '/datastores/orders')
+  assert.deepEqual([refused.status, refused.body.code], [409, 'in_use'])
+  assert.deepEqual(
+    refused.body.errors.map(({ path }: { path: string }) => path),
+    ['app.DATABASE_URL', 'app.PARTS', 'app.OUTSIDE'].sort(),
+  )
+  assert.equal((await api.call('DELETE', '/datastores/orders?force=true')).status, 204)
+  await until('its end', async () => (await api.call('GET', '/datastores/orders')).status === 404)
+  const restart = await finishedDeploy(api, (await api.post('/services/app/restart')).id)
+  assert.equal(restart.status, 'failed')
+  assert.match(restart.error, /refers to \$\{\{datastore\.orders\./)
+})
+
+test('limits are the cgroup’s at once, with the same process, and 0 gives the default back', async () => {
+  const { id } = await create({ kind: 'postgres', name: 'limited', memory_limit_mb: 128, cpu_limit: 0.5 })
+  const before = (await containerOf('limited').inspect()).State
+  const seen = async () => {
+    const { State, HostConfig } = await containerOf('limited').inspect()
+    return {
+      isSame: State.Pid === before.Pid && State.StartedAt === before.StartedAt,
+      ...groupOf(State.Pid),
+      nano: HostConfig.NanoCpus,
+    }
+  }
+  assert.deepEqual(await seen(), { isSame: true, memory: 128 * 2 ** 20, cpus: 0.5, nano: 5e8 })
+
+  await api.patch(`/datastores/${id}`, { memory_limit_mb: 256, cpu_limit: 0.2549 })
+  assert.deepEqual(await seen(), { isSame: true, memory: 256 * 2 ** 20, cpus: 0.25, nano: 25e7 })
+
+  const wide = await api.patch('/datastores/limited', { cpu_limit: 512 })
+  assert.equal(wide.cpu_limit, 512)
+  assert.match(wide.notice, /^the host has \d+ CPUs?: cpu_limit 512 is held to \d+$/)
+
+  const back = await api.patch('/datastores/limited', { memory_limit_mb: 0, cpu_limit: 0 })
+  assert.deepEqual([back.memory_limit_mb, back.cpu_limit, back.notice], [null, null, null])
+  assert.deepEqual(await seen(), { isSame: true, memory: 512 * 2 ** 20, cpus: 1, nano: 1e9 })
+})
+
+test('Redis has three quarters of its limit for data: at its start, after a change and a crash', async () => {
+  const { external_url: url } = await create({ kind: 'redis', name: 'small', memory_limit_mb: 64 })
+  const maxmemory = async () => (await redis(url, 'config', 'get', 'maxmemory')).split('\n')[1]
+  assert.equal(await maxmemory(), String(48 * 2 ** 20))
+  await api.patch('/datastores/small', { memory_limit_mb: 128 })
+  assert.equal(await maxmemory(), String(96 * 2 ** 20))
+  await containerOf('small').kill()
+  await until('the limit again', async () => (await maxmemory()) === String(96 * 2 ** 20))
+})
+
+test('two creations of one name at once make one, beside a service of the name none', async () => {
+  const body = { kind: 'redis', name: 'twin', version: '7' }
+  const answers = await Promise.all([1, 2, 3].map(() => api.call('POST', '/datastores', body)))
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 409, 409])
+  assert.equal(
+    (await api.call('POST', '/services', { name: 'twin', type: 'web_service' })).body.code,
+    'name_taken',
+  )
+})
+
+test('a volume that is there already is neither taken over nor removed', async (t) => {
+  const name = `${prefix}-datastore-old`
+  await docker.createVolume({ Name: name, Labels: { 'berth.instance': prefix } })
+  t.after(() => docker.getVolume(name).remove())
+
+  const refused = await api.call('POST', '/datastores', { kind: 'redis', name: 'old', version: '7' })
+
+  assert.deepEqual([refused.status, refused.body.code], [409, 'conflict'])
+  assert.match(refused.body.detail, /exists already/)
+  assert.equal((await docker.getVolume(name).inspect()).Name, name)
+  assert.equal((await api.call('GET', '/datastores/old')).status, 404)
+})
+
+test('one that is deleted leaves neither container nor volume, nor its name', async () => {
+  await create({ kind: 'redis', name: 'gone' })
+  await create({ kind: 'redis', name: 'stays' })
+  assert.equal((await api.call('DELETE', '/datastores/gone')).status, 204)
+  await until('its end', async () => (await api.call('GET', '/datastores/gone')).status === 404)
+  const { containers, volumes } = await findLeftovers(prefix)
+  assert.deepEqual(
+    [...containers, ...volumes].filter((name) => /-(gone|stays)$/.test(name)),
+    [`${prefix}-datastore-stays`, `${prefix}-datastore-stays`],
+  )
+  assert.equal((await create({ kind: 'redis', name: 'gone' })).status, 'available')
+})
+
+test('a restart stops in order and comes back on the same port, with the same data', async () => {
+  const made = await create({ kind: 'postgres', name: 'again' })
+  await psql(made.external_url, 'create table kept as select 1 as one')
+  const before = (await containerOf('again').inspect()).State.StartedAt
+
+  assert.equal((await api.post('/datastores/again/restart')).status, 'restarting')
+
+  const { external_url } = await reached('again', 'available')
+  assert.equal(external_url, made.external_url)
+  assert.equal(await psql(external_url, 'select one from kept'), '1')
+  assert.notEqual((await containerOf('again').inspect()).State.StartedAt, before)
+  const lines = String(await containerOf('again').logs({ stdout: true, stderr: true }))
+  assert.match(lines, /database system is shut down/)
+})
+
+/** What the kernel holds its processes to, in either version of cgroups. */
+function groupOf(pid: number): { memory: number; cpus: number } {
+  const lines = readFileSync(`/proc/${pid}/cgroup`, 'utf8').trim().split('\n')
+  const unified = lines.find((line) => line.startsWith('0::'))
+  const pathIn = (controller: string) =>
+    lines.find((line) => line.split(':')[1]?.split(',').includes(controller))?.split(':')[2]
+  const read = (path: string) => readFileSync(path, 'utf8').trim()
+  const memoryPath = pathIn('memory')
+  if (memoryPath) {
+    const cpu = `/sys/fs/cgroup/cpu${pathIn('cpu')}`
+    return {
+      memory: Number(read(`/sys/fs/cgroup/memory${memoryPath}/memory.limit_in_bytes`)),
+      cpus: Number(read(`${cpu}/cpu.cfs_quota_us`)) / Number(read(`${cpu}/cpu.cfs_period_us`)),
+    }
+  }
+  const path = `/sys/fs/cgroup${unified!.split('::')[1]}`
+  const [quota, period] = read(`${path}/cpu.max`).split(' ').map(Number)
+  return { memory: Number(read(`${path}/memory.max`)), cpus: quota! / period! }
+}

@@ -1,0 +1,103 @@
+// What is kept of datastores: names shared with services, sealed passwords, ports that nobody else has.
+import { deepEqual, equal, rejects, throws } from 'node:assert/strict'
+import { test } from 'node:test'
+import { filesWith } from '../support/canary.ts'
+import { temporaryDirectory } from '../support/directory.ts'
+import { flipBit, serviceRow } from '../support/stored.ts'
+import { temporaryStorage } from '../support/supervised.ts'
+
+const password = 'canary-4f0d9a61b7'
+
+async function open(t: Parameters<typeof temporaryStorage>[0], directory?: string) {
+  const storage = await temporaryStorage(t, directory)
+  const insert = (id: string, name: string) =>
+    storage.commit(() => storage.datastores.insert(id, name, password))
+  return { storage, datastores: storage.datastores, insert }
+}
+
+test('one is found by its id and by its name, also after a restart', async (t) => {
+  const directory = temporaryDirectory(t)
+  const first = await open(t, directory)
+  await first.insert('dst-1', 'shop-db')
+  await first.storage.close()
+
+  const { datastores } = await open(t, directory)
+
+  deepEqual(
+    ['dst-1', 'shop-db', 'other'].map((one) => datastores.idOf(one)),
+    ['dst-1', 'dst-1', null],
+  )
+  deepEqual([datastores.isFree('shop-db'), datastores.isFree('other')], [false, true])
+  deepEqual(datastores.list(), [{ id: 'dst-1', name: 'shop-db', port: null }])
+})
+
+test('services and datastores share one namespace, in both directions', async (t) => {
+  const { storage, insert } = await open(t)
+  await insert('dst-1', 'both')
+  await storage.services.create(serviceRow({ id: 'svc-1', name: 'web' }))
+
+  await rejects(insert('dst-2', 'web'), { code: 'name_taken' })
+  await rejects(storage.services.create(serviceRow({ id: 'svc-2', name: 'both' })), { code: 'name_taken' })
+
+  equal(storage.datastores.idOf('web'), null)
+  equal(storage.services.get('both'), null)
+})
+
+test('of many that want a name at once one has it', async (t) => {
+  const { insert, datastores } = await open(t)
+  const outcomes = await Promise.allSettled(
+    Array.from({ length: 20 }, (_, index) => insert(`dst-${index}`, 'wanted')),
+  )
+  equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1)
+  equal(datastores.list().length, 1)
+})
+
+test('a password is nowhere on the disk as it is, and gone with its datastore', async (t) => {
+  const directory = temporaryDirectory(t)
+  const { storage, insert, datastores } = await open(t, directory)
+  await insert('dst-1', 'shop-db')
+  equal(datastores.password('dst-1'), password)
+  deepEqual(filesWith(directory, password), [])
+
+  await datastores.remove('dst-1')
+  await datastores.remove('dst-1')
+
+  throws(() => datastores.password('dst-1'), { code: 'not_found' })
+  deepEqual([datastores.idOf('shop-db'), datastores.isFree('shop-db')], [null, true])
+  await storage.close()
+})
+
+test('a port is one datastore’s alone, kept until it moves or goes', async (t) => {
+  const { insert, datastores } = await open(t)
+  await insert('dst-1', 'one')
+  await insert('dst-2', 'two')
+
+  deepEqual(
+    await Promise.all(['dst-1', 'dst-2'].map((id) => datastores.movePort(id, [25_000, 25_001]))),
+    [25_000, 25_001],
+  )
+  equal(await datastores.movePort('dst-2', [25_000]), null)
+  equal(datastores.port('dst-2'), 25_001)
+  equal(await datastores.movePort('dst-1', [25_002]), 25_002)
+  equal(await datastores.movePort('dst-2', [25_000]), 25_000)
+
+  await datastores.remove('dst-1')
+  equal(await datastores.movePort('dst-2', [25_002]), 25_002)
+  await rejects(datastores.movePort('dst-1', [25_003]), { code: 'not_found' })
+})
+
+test('a name whose row is damaged is known from who has it', async (t) => {
+  const directory = temporaryDirectory(t)
+  const first = await open(t, directory)
+  await first.insert('dst-1', 'shop-db')
+  await first.storage.services.create(serviceRow({ id: 'svc-1', name: 'web' }))
+  await first.storage.close()
+  await flipBit(directory, 'names', 'shop-db')
+  await flipBit(directory, 'names', 'web')
+
+  const { storage, datastores, insert } = await open(t, directory)
+
+  equal(datastores.idOf('shop-db'), 'dst-1')
+  equal(storage.services.get('web')?.id, 'svc-1')
+  await rejects(insert('dst-2', 'web'), { code: 'name_taken' })
+})
