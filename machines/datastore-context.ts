@@ -10,6 +10,13 @@ export interface DatastoreLimits {
   cpus: number | null
 }
 
+/** When it is backed up by itself, and how many of those are kept. */
+export interface BackupPlan {
+  /** As cron writes it, in UTC; null for never. */
+  schedule: string | null
+  keep: number
+}
+
 export interface DatastoreInput extends DatastoreLimits {
   id: string
   name: string
@@ -19,11 +26,13 @@ export interface DatastoreInput extends DatastoreLimits {
   /** null for what has none. */
   database: string | null
   username: string
+  backups: BackupPlan
   at: string
 }
 
 export type DatastoreEvent =
   | ({ type: 'limits.set'; at: string; by: string } & Partial<DatastoreLimits>)
+  | ({ type: 'backups.set'; at: string; by: string } & Partial<BackupPlan>)
   | { type: 'restart'; at: string; by: string }
   | { type: 'delete'; at: string; by: string }
 
@@ -38,6 +47,11 @@ export interface LossOutput extends SlotOutput {
   code: string
   message: string
   servedMs: number
+}
+
+/** The time has come, for a backup of this id. */
+export interface DueOutput extends SlotOutput {
+  backupId: string
 }
 
 export interface Trouble {
@@ -56,6 +70,9 @@ export interface DatastoreContext extends DatastoreInput {
   wasBegun: boolean
   /** Whether it ever served: it is started again then, not created. */
   hasServed: boolean
+  /** The next backup is the first one that was due after this. */
+  backupsSince: string
+  dueBackupId: string | null
   phase: Phase | null
   error: Trouble | null
   /** Attempts in a row that failed. */
@@ -78,10 +95,19 @@ export const slots = {
   awaitAnswer: slot<DatastoreSlot, SlotOutput>(),
   keepDatastore: slot<DatastoreSlot, LossOutput>(),
   applyLimits: slot<DatastoreSlot & DatastoreLimits, SlotOutput & { notice: string | null }>(),
+  awaitBackupTime: slot<SlotInput & { schedule: string; since: string }, DueOutput>(),
+  beginBackup: slot<DatastoreSlot & { backupId: string }, SlotOutput>(),
   removeDatastore: slot<SlotInput, SlotOutput>(),
   /** Not so long for one that only waits for Docker. */
   awaitRetry: slot<SlotInput & { wakeAt: number; code: string }, SlotOutput>(),
 }
+
+/** What every slot gets. */
+export const own = ({ context: { id, kind, version } }: { context: DatastoreContext }) => ({
+  id,
+  kind,
+  version,
+})
 
 export function initialContext(input: DatastoreInput): DatastoreContext {
   return {
@@ -93,6 +119,8 @@ export function initialContext(input: DatastoreInput): DatastoreContext {
     notice: null,
     wasBegun: false,
     hasServed: false,
+    backupsSince: input.at,
+    dueBackupId: null,
     phase: null,
     error: null,
     failures: 0,

@@ -2,13 +2,17 @@
 // somebody says so. Its limits are a region of their own: they change whatever else is going on.
 // Mind: what takes a datastore's data away is one event, `delete`. No failure and no restart does.
 import { assign, type SnapshotFrom, setup } from 'xstate'
+import { backups } from './datastore-backups.ts'
 import {
+  type BackupPlan,
   type DatastoreContext,
   type DatastoreEvent,
   type DatastoreInput,
   type DatastoreLimits,
+  type DueOutput,
   initialContext,
   type LossOutput,
+  own,
   slots,
 } from './datastore-context.ts'
 import type { SlotFailure } from './slot.ts'
@@ -26,6 +30,8 @@ const datastore = setup({
   types: {} as { context: DatastoreContext; input: DatastoreInput; events: DatastoreEvent },
   actors: slots,
   guards: {
+    isDue: ({ context }) => context.dueBackupId !== null,
+    hasPlan: ({ context }) => context.backups.schedule !== null,
     servedLong: (_, { servedMs }: LossOutput) => servedMs >= settledMs,
   },
   actions: {
@@ -41,12 +47,22 @@ const datastore = setup({
       updatedAt: at,
       limitsRevision: context.limitsRevision + 1,
     })),
+    /** A new schedule counts from now on; what another one has missed is nothing to make up for. */
+    keepPlan: assign(({ context }, { schedule, keep, at }: Partial<BackupPlan> & { at: string }) => ({
+      backups: {
+        schedule: schedule === undefined ? context.backups.schedule : schedule,
+        keep: keep ?? context.backups.keep,
+      },
+      backupsSince: schedule === undefined ? context.backupsSince : at,
+      updatedAt: at,
+    })),
+    keepDue: assign((_, { backupId, at }: DueOutput) => ({ dueBackupId: backupId, backupsSince: at })),
+    forgetDue: assign({ dueBackupId: null }),
     /** Asked for by a person: what went wrong before counts no more. */
     forgetFailures: assign({ error: null, failures: 0, retryAt: null }),
   },
 })
 
-const own = ({ context: { id, kind, version } }: { context: DatastoreContext }) => ({ id, kind, version })
 const failureOf = ({ event }: { event: { error: unknown } }) => event.error as SlotFailure
 const failed = {
   target: '#datastore.wanted.life.failed',
@@ -205,6 +221,7 @@ export const machine = datastore.createMachine({
             settled: {},
           },
         },
+        backups,
       },
     },
     deleting: {
@@ -242,6 +259,10 @@ export function toRecord(snapshot: DatastoreSnapshot) {
       settled: context.limitsSettled,
       trouble: context.limitsTrouble,
     },
+    backup_schedule: context.backups.schedule,
+    backup_keep: context.backups.keep,
+    /** The next backup is the first one that was due after this. */
+    backups_since: context.backupsSince,
     failures: context.failures,
     next_attempt_at: context.retryAt === null ? null : new Date(context.retryAt).toISOString(),
     created_at: context.at,

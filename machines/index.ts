@@ -1,9 +1,11 @@
 // The catalogue of actor kinds: the daemon iterates over nothing else.
 import type { AnyStateMachine } from 'xstate'
+import * as backup from './backup.ts'
 import * as certificate from './certificate.ts'
 import * as datastore from './datastore.ts'
 import * as deploy from './deploy.ts'
 import * as edge from './edge.ts'
+import * as restore from './restore.ts'
 import * as serviceRemoval from './service-removal.ts'
 import * as terminalLogin from './terminal-login.ts'
 
@@ -29,10 +31,12 @@ export interface Kind {
 }
 
 export const catalogue = {
+  backup,
   certificate,
   datastore,
   deploy,
   edge,
+  restore,
   'service-removal': serviceRemoval,
   'terminal-login': terminalLogin,
 } satisfies Record<string, Kind>

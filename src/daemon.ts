@@ -10,11 +10,14 @@ import { forgetHourly } from './daemon/forgetting.ts'
 import { openHost } from './daemon/host.ts'
 import { httpContext } from './daemon/http-context.ts'
 import type { Engine } from './docker/client.ts'
+import { backupEffects } from './effects/backup.ts'
 import { certificateEffects } from './effects/certificate.ts'
 import { datastoreEffects } from './effects/datastore.ts'
 import { deployEffects } from './effects/deploy.ts'
 import { edgeEffects } from './effects/edge.ts'
 import type { Gate } from './effects/gate.ts'
+import type { Host } from './effects/host.ts'
+import { restoreEffects } from './effects/restore.ts'
 import { serviceRemovalEffects } from './effects/service-removal.ts'
 import { terminalLoginEffects } from './effects/terminal-login.ts'
 import { messageOf } from './errors.ts'
@@ -58,11 +61,8 @@ export async function startDaemon({ config, logger, onFatal, onPanic }: DaemonOp
   const certificates = certificatesOf(config, host, supervisor)
   supervisor.provide({
     certificate: certificateEffects(certificates.host),
-    datastore: datastoreEffects(host),
-    deploy: deployEffects(host),
     edge: edgeEffects(host, edge.parts),
-    'service-removal': serviceRemovalEffects(host),
-    'terminal-login': terminalLoginEffects(host),
+    ...effectsOf(host),
   })
   const restored = await supervisor.restore()
   const start = { isReady: false }
@@ -95,6 +95,18 @@ export async function startDaemon({ config, logger, onFatal, onPanic }: DaemonOp
       await storage.close()
       logger.info('berthd has stopped')
     },
+  }
+}
+
+/** Of the kinds that need no more than the host. */
+function effectsOf(host: Host) {
+  return {
+    backup: backupEffects(host),
+    datastore: datastoreEffects(host),
+    deploy: deployEffects(host),
+    restore: restoreEffects(host),
+    'service-removal': serviceRemovalEffects(host),
+    'terminal-login': terminalLoginEffects(host),
   }
 }
 

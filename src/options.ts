@@ -172,6 +172,11 @@ export const options = {
   ),
   'datastore-bind': option('address of the host that datastores are reached at', '127.0.0.1', address),
   'datastore-ports': option('ports of the host that datastores are given', '25000-25999', portRange),
+  'backup-dir': option(
+    'where backups of datastores are kept; without it below the data directory',
+    '',
+    text(/^(\/|$)/, 'an absolute path'),
+  ),
   'min-free-disk': option(
     'MiB that must be free for a deploy to begin',
     '1024',

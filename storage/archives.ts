@@ -1,4 +1,4 @@
-// Uploaded source archives: `<deploy>.tar.gz`, whole or not there.
+// Uploaded files: source archives, `<deploy>.tar.gz`, and data to be restored. Whole or not there.
 // Mind: a draft has no deploy yet. An id made before a long upload would be older than those of deploys that
 // were asked for meanwhile.
 import { randomBytes } from 'node:crypto'
@@ -16,14 +16,17 @@ export interface ArchiveDraft {
   abandon(): Promise<void>
 }
 
-const suffix = '.tar.gz'
 const draftSuffix = '.part'
 
 /**
  * Opens, or makes, the directory. Drafts that a crash left are removed, and so are archives of deploys that
  * were never committed.
  */
-export function openArchives(directory: string, isCommitted: (deployId: string) => boolean) {
+export function openArchives(
+  directory: string,
+  isCommitted: (deployId: string) => boolean,
+  suffix = '.tar.gz',
+) {
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   const isWanted = (name: string) => name.endsWith(suffix) && isCommitted(name.slice(0, -suffix.length))
   for (const name of readdirSync(directory)) if (!isWanted(name)) rmSync(join(directory, name))

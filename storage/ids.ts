@@ -3,7 +3,19 @@
 import { decodeTime, monotonicFactory } from 'ulid'
 import { StorageError } from './errors.ts'
 
-export type IdPrefix = 'usr' | 'ses' | 'tok' | 'cli' | 'git' | 'svc' | 'dep' | 'job' | 'dst' | 'crt'
+export type IdPrefix =
+  | 'usr'
+  | 'ses'
+  | 'tok'
+  | 'cli'
+  | 'git'
+  | 'svc'
+  | 'dep'
+  | 'job'
+  | 'dst'
+  | 'bak'
+  | 'rst'
+  | 'crt'
 
 export interface Ids {
   newId(prefix: IdPrefix): string

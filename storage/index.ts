@@ -123,6 +123,7 @@ async function openTables(
     addresses: new Addresses(store),
     upstreams: new Upstreams(store),
     archives: openArchives(join(directory, 'archives'), (id) => actors.record(id) !== null),
+    restoreFiles: openArchives(join(directory, 'restores'), (id) => actors.record(id) !== null, '.file'),
     certificates: openCertificates(join(directory, 'certificates')),
     credentials: openCredentials(store, sealer),
     datastores: new Datastores(store, sealer, names),
@@ -161,6 +162,8 @@ function newestId(store: Store): string | undefined {
       ['actors', 'dep'],
       ['actors', 'crt'],
       ['actors', 'dst'],
+      ['actors', 'bak'],
+      ['actors', 'rst'],
       ['services', 'svc'],
       ['tokens_by_id', 'tok'],
     ] as [string, string][]

@@ -31,6 +31,7 @@ const values: { [Name in keyof Config]: [text: string, value: Config[Name]] } = 
   'redis-image': ['valkey:{version}', 'valkey:{version}'],
   'datastore-bind': ['10.0.0.9', '10.0.0.9'],
   'datastore-ports': ['5432', { first: 5432, last: 5432 }],
+  'backup-dir': ['/mnt/backups', '/mnt/backups'],
   'min-free-disk': ['0', 0],
   'runtime-log-size': ['8', 8],
   'runtime-log-days': ['3', 3],

@@ -1,4 +1,5 @@
 // Wires everything that effects use: the engine and its nouns, the edge, the builder.
+import { join } from 'node:path'
 import type { Storage } from '../../storage/index.ts'
 import type { AccountPorts } from '../account/ports.ts'
 import type { Config } from '../config.ts'
@@ -12,6 +13,7 @@ import { openInstances } from '../docker/instances.ts'
 import type { Owner } from '../docker/names.ts'
 import type { Network } from '../docker/networks.ts'
 import { formatSubnet, parseSubnet } from '../docker/subnet.ts'
+import { openTools } from '../docker/tools.ts'
 import { AccessLog } from '../effects/access-log.ts'
 import { createBuildSlots } from '../effects/build-slots.ts'
 import { createGate } from '../effects/gate.ts'
@@ -62,6 +64,8 @@ export function openHost({ config, logger, onFatal }: Around, { storage, supervi
     ...parts,
     ...watch,
     datastores: openDatastores(engine, owner),
+    tools: openTools(engine, owner),
+    progress: new Map(),
     actors: supervisor,
     builder: createBuilder(engine, owner, config),
     buildSlots: createBuildSlots(config['build-concurrency']),
@@ -112,6 +116,7 @@ function settingsOf(config: Config, dataDir: string): Host['settings'] {
     redisImage: config['redis-image'],
     datastoreBind: config['datastore-bind'],
     datastorePorts: config['datastore-ports'],
+    backupDir: config['backup-dir'] || join(dataDir, 'backups'),
   }
 }
 

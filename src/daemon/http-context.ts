@@ -29,6 +29,7 @@ export function httpContext(config: Config, host: Host, parts: Parts): HttpConte
       keepImages: config['keep-images'],
       datastoreBind: config['datastore-bind'],
       dataDir: host.settings.dataDir,
+      backupDir: host.settings.backupDir,
       deployLimits: {
         fetchMs: config['fetch-timeout'] * 1000,
         buildMs: config['build-timeout'] * 1000,

@@ -28,9 +28,15 @@ export const preDeployIndex = 50
 export const edgeKind = 'edge'
 /** The kind of the container of a datastore, and of its volume. */
 export const datastoreKind = 'datastore'
+/** The kind of a container that runs a program of a datastore's for a backup or a restore. */
+export const toolKind = 'tool'
 /** The kind of the volume of a service. */
 export const diskKind = 'disk'
-export type ContainerKind = typeof instanceKind | typeof preDeployKind | typeof datastoreKind
+export type ContainerKind =
+  | typeof instanceKind
+  | typeof preDeployKind
+  | typeof datastoreKind
+  | typeof toolKind
 
 export function ownerLabels(owner: Owner): Record<string, string> {
   return { [labels.instance]: owner.prefix, [labels.server]: owner.serverId }
@@ -65,6 +71,11 @@ export function volumeName(owner: Owner, serviceId: string): string {
 /** Of a datastore's container and of its volume: its name never changes, and is nobody else's. */
 export function datastoreName(owner: Owner, name: string): string {
   return `${owner.prefix}-datastore-${name}`
+}
+
+/** Of the tool that works for a backup or a restore. */
+export function toolName(owner: Owner, id: string): string {
+  return `${owner.prefix}-tool-${id}`
 }
 
 export function imageRepository(owner: Owner, serviceName: string): string {

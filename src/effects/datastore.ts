@@ -5,6 +5,7 @@ import { obtainImage } from './datastore/image.ts'
 import { applyLimits } from './datastore/limits.ts'
 import { awaitAnswer } from './datastore/probe.ts'
 import { removeDatastore } from './datastore/removal.ts'
+import { awaitBackupTime, beginBackup } from './datastore/schedule.ts'
 import { startDatastore, stopDatastore } from './datastore/start.ts'
 import { keepDatastore } from './datastore/upkeep.ts'
 import { type Host, isoNow } from './host.ts'
@@ -18,6 +19,8 @@ export function datastoreEffects(host: Host): Effects<typeof machine> {
     awaitAnswer: awaitAnswer(host),
     keepDatastore: keepDatastore(host),
     applyLimits: applyLimits(host),
+    awaitBackupTime: awaitBackupTime(host),
+    beginBackup: beginBackup(host),
     removeDatastore: removeDatastore(host),
     async awaitRetry({ wakeAt, code }, signal) {
       // What only lacks Docker goes on as soon as that is back.

@@ -3,6 +3,7 @@
 // Mind: effects are handed ids and look everything else up here, so that a restart finds the same things
 // again.
 
+import type { BackupInput } from '../../machines/backup.ts'
 import type { Storage } from '../../storage/index.ts'
 import type { TerminalLogins } from '../account/terminal-logins.ts'
 import type { Builder } from '../docker/build.ts'
@@ -10,6 +11,7 @@ import type { Engine } from '../docker/client.ts'
 import type { Datastores } from '../docker/datastores.ts'
 import type { Instances } from '../docker/instances.ts'
 import type { Owner } from '../docker/names.ts'
+import type { Tools } from '../docker/tools.ts'
 import type { Publication } from '../hosts.ts'
 import type { Logger } from '../logger.ts'
 import type { AccessLog } from './access-log.ts'
@@ -38,6 +40,8 @@ export interface HostSettings {
   /** The address and the ports of the host that datastores are reached by. */
   datastoreBind: string
   datastorePorts: { first: number; last: number }
+  /** Where backups are kept. */
+  backupDir: string
 }
 
 /** The private network, known once the engine answers. */
@@ -54,6 +58,14 @@ export interface ActorPort {
     id: string,
     event: { type: string; at: string; [detail: string]: unknown },
   ): Promise<{ applied: boolean }>
+  /** Starts one; an id that is known already answers that one. */
+  spawn(kind: 'backup', id: string, input: BackupInput): Promise<unknown>
+}
+
+/** Of a backup or a restore: how far its phase is. */
+export interface Progress {
+  doneBytes: number
+  totalBytes: number | null
 }
 
 export interface Host {
@@ -64,6 +76,7 @@ export interface Host {
   owner: Owner
   instances: Instances
   datastores: Datastores
+  tools: Tools
   builder: Builder
   edge: Edge
   /** How the hosts of services are opened. */
@@ -77,6 +90,8 @@ export interface Host {
   troubles: Map<string, string>
   /** Since when a service is away because its disk changes hands (ms since 1970), by its id. */
   absences: Map<string, number>
+  /** Of backups and restores that run, by their ids. */
+  progress: Map<string, Progress>
   /** Resolves when the engine answers and the network is there; waits as long as it takes. */
   ready(signal: AbortSignal): Promise<PrivateNetwork>
   terminalLogins: TerminalLogins

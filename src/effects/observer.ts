@@ -9,7 +9,7 @@ import type { Host } from './host.ts'
 
 type Parts = Pick<
   Host,
-  'instances' | 'engine' | 'owner' | 'settings' | 'storage' | 'instanceEvents' | 'troubles'
+  'instances' | 'engine' | 'owner' | 'settings' | 'storage' | 'instanceEvents' | 'progress' | 'troubles'
 >
 
 export function createObserver(host: Parts) {
@@ -33,6 +33,7 @@ export function createObserver(host: Parts) {
       const isThere = await hasVolume(host.engine, name).catch(() => false)
       if (isThere) throw volumeExists('conflict', name)
     },
+    progress: (id: string) => host.progress.get(id) ?? null,
     hasImage: (name: string) =>
       inspectImage(host.engine, name).then(
         (image) => image !== null,

@@ -6,7 +6,8 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { removeTree } from '../archive/removal.ts'
 import { listImages, removeImage } from '../docker/images.ts'
-import { preDeployKind } from '../docker/names.ts'
+import type { ListFilter } from '../docker/instances.ts'
+import { preDeployKind, toolKind } from '../docker/names.ts'
 import { codeOf, messageOf } from '../errors.ts'
 import { removeFormerArchives } from './deploy/archive.ts'
 import { isOfRecord, isUsedUpTree } from './deploy/retention.ts'
@@ -42,7 +43,8 @@ function unlessDamaged(look: () => boolean): boolean {
 }
 
 async function removeInstances(host: Parts, isCaredFor: (id: string) => boolean): Promise<void> {
-  const all = [...(await host.instances.list({})), ...(await host.instances.list({ kind: preDeployKind }))]
+  const kinds: ListFilter[] = [{}, { kind: preDeployKind }, { kind: toolKind }]
+  const all = (await Promise.all(kinds.map((kind) => host.instances.list(kind)))).flat()
   for (const { name, deployId } of all) {
     if (isCaredFor(deployId)) continue
     host.logger.warn({ container: name, deploy: deployId }, 'removing an instance that no deploy cares for')

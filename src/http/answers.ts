@@ -1,12 +1,13 @@
 // Sends answers and says in the log what was asked. Everything a client ever gets goes through here.
 // Mind: the log has the path without its query, which may hold a token.
+import { createReadStream } from 'node:fs'
 import type { Caller } from '../account/callers.ts'
 import { codeOf } from '../errors.ts'
 import type { Logger } from '../logger.ts'
 import { createHeaders, type Headers } from './headers.ts'
 import { failurePage } from './pages/failure.ts'
 import { toProblem } from './problem.ts'
-import { Events, isBelowApi, Page, Raw, Repeated, type Target, WithHeaders } from './route.ts'
+import { Download, Events, isBelowApi, Page, Raw, Repeated, type Target, WithHeaders } from './route.ts'
 import type { HeaderList, Request, Response } from './server.ts'
 import type { StreamGuard } from './stream-guard.ts'
 
@@ -48,6 +49,10 @@ function succeed(parts: AnswerParts, visit: Visit, result: unknown): void {
     stream(parts, visit, result)
     return
   }
+  if (result instanceof Download) {
+    void pour(parts, visit, result)
+    return
+  }
   if (result instanceof Raw) {
     response.send(result.status, headers.typed(requestId, result.contentType), result.body)
   } else if (result instanceof Page) {
@@ -82,6 +87,23 @@ function stream(parts: AnswerParts, visit: Visit, { start }: Events): void {
     parts.logger.error({ err: error, request_id: requestId }, 'a stream failed')
     opened.end()
   }
+}
+
+async function pour(parts: AnswerParts, visit: Visit, download: Download): Promise<void> {
+  const { caller, requestId, response } = visit
+  const { path, sizeBytes, fileName } = download
+  const disposition = ['Content-Disposition', `attachment; filename="${fileName}"`] as const
+  const headers = parts.headers.typed(requestId, 'application/octet-stream', [disposition])
+  const outflow = response.pour(headers, sizeBytes)
+  if (caller) parts.streams.admit(caller, outflow)
+  try {
+    for await (const piece of createReadStream(path) as AsyncIterable<Buffer>) await outflow.write(piece)
+  } catch (error) {
+    if (codeOf(error) !== 'client_left') parts.logger.error({ err: error, path }, 'a file cannot be sent')
+  }
+  // Of a file that was cut meanwhile something is missing.
+  outflow.end()
+  report(parts, visit, 200)
 }
 
 function fail(parts: AnswerParts, visit: Visit, error: unknown): void {

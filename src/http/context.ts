@@ -44,6 +44,7 @@ export interface HttpConfig {
   keepImages: number
   datastoreBind: string
   dataDir: string
+  backupDir: string
   /** How long the phases of a deploy may take. */
   deployLimits: { fetchMs: number; buildMs: number; startMs: number }
 }
@@ -56,6 +57,7 @@ export interface HttpStorage {
     'get' | 'list' | 'holderOf' | 'create' | 'insert' | 'update' | 'keepArchive'
   >
   archives: Pick<Storage['archives'], 'create' | 'remove'>
+  restoreFiles: Pick<Storage['archives'], 'create' | 'remove'>
   env: Pick<Storage['env'], 'get' | 'peek' | 'put' | 'change' | 'replace'>
   credentials: Pick<Storage['credentials'], 'put'>
   datastores: Pick<Storage['datastores'], 'idOf' | 'insert' | 'isFree' | 'list' | 'password'>
@@ -85,7 +87,14 @@ export interface TrafficNumbers {
 /** Starts actors and speaks to them; both resolve after the commit. */
 export interface ActorPort {
   spawn(
-    kind: 'certificate' | 'datastore' | 'deploy' | 'service-removal' | 'terminal-login',
+    kind:
+      | 'backup'
+      | 'certificate'
+      | 'datastore'
+      | 'deploy'
+      | 'restore'
+      | 'service-removal'
+      | 'terminal-login',
     id: string,
     input: object,
     options?: { eventId?: string; also?: (commit: Commit) => void },
@@ -111,6 +120,8 @@ export interface Observer {
   disks(): Promise<{ name: string; serviceId: string; serviceName: string }[]>
   /** Throws `conflict` where a datastore of that name would meet a volume that is there already. */
   refuseVolume(datastore: string): Promise<void>
+  /** How far a backup or a restore is; null when none of that id is at work. */
+  progress(id: string): { doneBytes: number; totalBytes: number | null } | null
   /** null when the engine does not answer. */
   hasImage(name: string): Promise<boolean | null>
 }

@@ -3,6 +3,7 @@
 import type { DatastoreRecord } from '../../machines/datastore.ts'
 import { connectionString, datastorePorts, externalHost } from '../connections.ts'
 import { Failure } from '../errors.ts'
+import { nextTime } from '../schedule.ts'
 import type { HttpContext, HttpStorage } from './context.ts'
 import type { Datastore } from './schemas/datastore.ts'
 
@@ -42,7 +43,14 @@ export function toDatastore(
     external_url: external && connectionString(kind, credentials, external),
     memory_limit_mb: record.memory_limit_mb,
     cpu_limit: record.cpu_limit,
+    backup_schedule: record.backup_schedule,
+    backup_keep: record.backup_keep,
+    next_backup_at: nextBackupAt(record),
     created_at: record.created_at,
     updated_at: record.updated_at,
   }
+}
+
+function nextBackupAt({ backup_schedule: schedule, backups_since: since }: DatastoreRecord): string | null {
+  return schedule === null ? null : (nextTime(schedule, new Date(since))?.toISOString() ?? null)
 }

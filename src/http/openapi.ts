@@ -121,6 +121,10 @@ function successOf({ answer, method, status, isRepeatable }: Route, schemas: Rec
   const description = STATUS_CODES[status]!
   if (answer === undefined) return { description }
   if (answer === 'text') return { description, content: { 'text/plain': { schema: { type: 'string' } } } }
+  if (answer === 'bytes') {
+    const schema = { type: 'string', format: 'binary' }
+    return { description, content: { 'application/octet-stream': { schema } } }
+  }
   if (answer === 'stream')
     return { description, content: { 'text/event-stream': { schema: { type: 'string' } } } }
   const content = { 'application/json': { schema: schemaOf(answer, 'output', schemas) } }

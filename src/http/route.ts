@@ -84,8 +84,8 @@ interface Definition<
   bodyLimitBytes?: number
   /** Instead of `body`, for what is too large to be held in memory: the handler's body is an `Upload`. */
   upload?: UploadDefinition
-  /** `stream` is an event stream, `text` a line of plain text; without it the answer is empty. */
-  answer?: Answer | 'stream' | 'text'
+  /** `stream` is an event stream, `text` a line of text, `bytes` a file; without it the answer is empty. */
+  answer?: Answer | 'stream' | 'text' | 'bytes'
   /** Without it 200, or 204 for an empty answer. */
   status?: 200 | 201 | 202 | 204
   /** Codes beside the ones that follow from the rest: `conflict`, `in_use`, … */
@@ -94,7 +94,7 @@ interface Definition<
 }
 
 type Reply<Answer extends z.ZodType> = Result<z.output<Answer>> | Promise<Result<z.output<Answer>>>
-type Result<Value> = Value | Raw | Page | WithHeaders<Value> | Events | undefined
+type Result<Value> = Value | Raw | Page | WithHeaders<Value> | Events | Download | undefined
 
 /** A route with its types forgotten, as the table holds it. */
 export interface Route extends Omit<Definition<z.ZodType, z.ZodType, z.ZodType, z.ZodType>, 'handler'> {
@@ -159,6 +159,19 @@ export class Events {
   }
 }
 
+/** The bytes of a file, to be kept under a name. */
+export class Download {
+  readonly path: string
+  readonly sizeBytes: number
+  readonly fileName: string
+
+  constructor(path: string, sizeBytes: number, fileName: string) {
+    this.path = path
+    this.sizeBytes = sizeBytes
+    this.fileName = fileName
+  }
+}
+
 /** Checks a definition's types and forgets them. */
 export function route<
   Params extends z.ZodType,
@@ -185,14 +198,14 @@ export interface Target {
   isPage: boolean
 }
 
-/** Groups a route table by path. GET answers HEAD too, except where it streams. */
+/** Groups a route table by path. GET answers HEAD too, except where it takes long. */
 export function targetsOf(routes: readonly Route[]): Map<string, Target> {
   const targets = new Map<string, Target>()
   for (const path of new Set(routes.map((one) => one.path))) {
     const here = routes.filter((one) => one.path === path)
     const byMethod = new Map<string, Route>(here.map((one) => [one.method, one]))
     const get = byMethod.get('GET')
-    if (get && get.answer !== 'stream') byMethod.set('HEAD', get)
+    if (get && get.answer !== 'stream' && get.answer !== 'bytes') byMethod.set('HEAD', get)
     const allow = [...byMethod.keys(), 'OPTIONS'].join(', ')
     const paramNames = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!)
     const isPublic = here.every((one) => one.credential === 'public')

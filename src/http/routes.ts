@@ -1,6 +1,7 @@
 // Every route of the API, a file for each heading. Validation, types and the OpenAPI document come from here.
 import type { Route } from './route.ts'
 import { accountRoutes } from './routes/account.ts'
+import { backupRoutes } from './routes/backups.ts'
 import { certificateRoutes } from './routes/certificates.ts'
 import { datastoreRoutes } from './routes/datastores.ts'
 import { deployRoutes } from './routes/deploys.ts'
@@ -25,6 +26,7 @@ export const routes: readonly Route[] = [
   ...envRoutes,
   ...deployRoutes,
   ...datastoreRoutes,
+  ...backupRoutes,
   ...registryRoutes,
   ...diskRoutes,
   ...pageRoutes,

@@ -8,6 +8,8 @@ import { Failure } from '../errors.ts'
 import { addressOf } from './address.ts'
 import { type BodySource, collectBody, type Sink, streamBody } from './body.ts'
 import { createEventStream, type EventStream } from './event-stream.ts'
+import { createOutflow, type Outflow } from './outflow.ts'
+import { createTraffic, type Traffic, untilIdle } from './traffic.ts'
 
 // Read once, when the library is loaded: hence no import statement, which would come before this line.
 process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= '16384'
@@ -37,6 +39,8 @@ export interface Response {
   /** Sends once; later calls, and calls after the client left, do nothing. `close` ends the connection. */
   send(status: number, headers: HeaderList, body?: string | Uint8Array, close?: boolean): void
   stream(headers: HeaderList): EventStream
+  /** A body of that size, which is sent as the client takes it. */
+  pour(headers: HeaderList, totalBytes: number): Outflow
 }
 
 export interface ServerOptions<Target> {
@@ -57,7 +61,7 @@ export interface Server {
 /** Listens at once. Throws `address_in_use` when the address cannot be had; port 0 is any free one. */
 export function openServer<Target>(options: ServerOptions<Target>): Promise<Server> {
   const app = uws.App()
-  const traffic = createTraffic()
+  const traffic = createTraffic<Exchange>()
   const serve = (pattern: string, target: Target | null) => {
     const paramCount = pattern.split('{').length - 1
     app.any(pattern.replace(/\{(\w+)\}/g, ':$1'), (res, req) => {
@@ -98,36 +102,16 @@ interface ExclusiveApp {
 /** LIBUS_LISTEN_EXCLUSIVE_PORT: without it a second daemon would share the port in silence. */
 const exclusivePort = 1
 
-/** What is going on in one server: requests without an answer, streams without an end. */
-interface Traffic {
-  stopping: boolean
-  requests: Set<Exchange>
-  streams: Set<EventStream>
-  onIdle: (() => void) | null
-}
-
-function createTraffic(): Traffic {
-  return { stopping: false, requests: new Set(), streams: new Set(), onIdle: null }
-}
-
 async function stopServer(
   app: Uws.TemplatedApp,
   socket: Uws.us_listen_socket,
-  traffic: Traffic,
+  traffic: Traffic<Exchange>,
   deadlineMs: number,
 ) {
   if (traffic.stopping) return
   traffic.stopping = true
   uws.us_listen_socket_close(socket)
-  if (traffic.requests.size > 0) {
-    await new Promise<void>((resolve) => {
-      const deadline = setTimeout(resolve, deadlineMs)
-      traffic.onIdle = () => {
-        clearTimeout(deadline)
-        resolve()
-      }
-    })
-  }
+  await untilIdle(traffic, deadlineMs)
   for (const stream of [...traffic.streams]) stream.end()
   app.close()
 }
@@ -150,9 +134,9 @@ class Exchange implements Request, Response, BodySource {
   private isDone = false
   private onAbort: (() => void) | null = null
   private readonly res: Uws.HttpResponse
-  private readonly traffic: Traffic
+  private readonly traffic: Traffic<Exchange>
 
-  constructor(res: Uws.HttpResponse, req: Uws.HttpRequest, paramCount: number, traffic: Traffic) {
+  constructor(res: Uws.HttpResponse, req: Uws.HttpRequest, paramCount: number, traffic: Traffic<Exchange>) {
     res.onAborted(() => this.abort())
     this.res = res
     this.traffic = traffic
@@ -224,6 +208,15 @@ class Exchange implements Request, Response, BodySource {
     this.corked(() => this.writeHead(200, headers))
     streams.add(stream)
     return stream
+  }
+
+  pour(headers: HeaderList, totalBytes: number): Outflow {
+    const outflow = createOutflow(this.res, totalBytes)
+    this.onAbort = () => outflow.abort()
+    outflow.onClose(() => this.done())
+    if (this.isDone) outflow.abort()
+    else this.corked(() => this.writeHead(200, headers))
+    return outflow
   }
 
   private writeHead(status: number, headers: HeaderList): void {

@@ -3,9 +3,12 @@
 import type { Caller } from '../account/callers.ts'
 import type { EventStream } from './event-stream.ts'
 
+/** An event stream, or whatever else lasts. */
+type Lasting = Pick<EventStream, 'end' | 'onClose'>
+
 export interface StreamGuard {
   /** Ends the stream when its caller's time is over, which may be at once. */
-  admit(caller: Caller, stream: EventStream): void
+  admit(caller: Caller, stream: Lasting): void
   /** Looks now; it does every two seconds anyway, for what ends by itself or by another process. */
   check(): void
   stop(): void
@@ -14,7 +17,7 @@ export interface StreamGuard {
 const checkEveryMs = 2000
 
 export function createStreamGuard(isValid: (caller: Caller) => boolean): StreamGuard {
-  const open = new Map<string, { caller: Caller; streams: Set<EventStream> }>()
+  const open = new Map<string, { caller: Caller; streams: Set<Lasting> }>()
 
   function check(): void {
     for (const { caller, streams } of [...open.values()]) {

@@ -3,55 +3,23 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { type DatastoreSnapshot, machine, toRecord } from '../../machines/datastore.ts'
-import type { DatastoreInput } from '../../machines/datastore-context.ts'
+import { machine } from '../../machines/datastore.ts'
+import {
+  fails,
+  losing,
+  once,
+  path,
+  recordOf,
+  start,
+  starts,
+  succeeds,
+  turn,
+  waits,
+  working,
+} from '../support/datastore-life.ts'
 import { instant } from '../support/deploy-life.ts'
-import { forever, type Run, runMachine, type TestEffect } from '../support/machine-run.ts'
+import { forever, runMachine, type TestEffect } from '../support/machine-run.ts'
 import { toMermaid } from '../support/mermaid.ts'
-
-const input: DatastoreInput = {
-  id: 'dst-1',
-  name: 'shop-db',
-  kind: 'postgres',
-  version: '17',
-  database: 'shop_db',
-  username: 'shop_db',
-  memoryMb: 256,
-  cpus: null,
-  at: instant,
-}
-const waits: TestEffect = (_, signal) => forever(signal)
-const succeeds: TestEffect = async () => ({ at: instant })
-const starts: TestEffect = async () => ({ at: instant, hostPort: 25_001, notice: null })
-const fails: TestEffect = () =>
-  Promise.reject({ code: 'datastore_failed', message: 'no space left', at: instant })
-const losing =
-  (servedMs: number): TestEffect =>
-  async () => ({ at: instant, code: 'datastore_failed', message: 'its container is gone', servedMs })
-
-const working: Record<string, TestEffect> = {
-  obtainImage: succeeds,
-  startDatastore: starts,
-  stopDatastore: succeeds,
-  awaitAnswer: succeeds,
-  keepDatastore: waits,
-  applyLimits: async () => ({ at: instant, notice: null }),
-  removeDatastore: succeeds,
-  awaitRetry: waits,
-}
-const path = (life: string, limits = 'settled') => `wanted.life.${life} limits.${limits}`
-const recordOf = ({ actor }: Run) => toRecord(actor.getSnapshot() as DatastoreSnapshot)
-const start = (effects: Record<string, TestEffect> = {}) =>
-  runMachine(machine, { ...working, ...effects }, { input })
-const turn = () => new Promise((resolve) => setImmediate(resolve))
-const once = (first: TestEffect, then: TestEffect): TestEffect => {
-  let isFirst = true
-  return (effectInput, signal) => {
-    const effect = isFirst ? first : then
-    isFirst = false
-    return effect(effectInput, signal)
-  }
-}
 
 test('one is pulled, started, asked, and then kept', async () => {
   const run = start()
@@ -75,6 +43,9 @@ test('one is pulled, started, asked, and then kept', async () => {
     memory_limit_mb: 256,
     cpu_limit: null,
     limits: { revision: 1, settled: 1, trouble: null },
+    backup_schedule: null,
+    backup_keep: 7,
+    backups_since: instant,
     failures: 0,
     next_attempt_at: null,
     created_at: instant,

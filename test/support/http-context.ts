@@ -70,6 +70,7 @@ export function createContext(storage: Storage): HttpContext {
       datastoreBind: '127.0.0.1',
       keepImages: 5,
       dataDir: storage.directory,
+      backupDir: `${storage.directory}/backups`,
       deployLimits: { fetchMs: 1000, buildMs: 1000, startMs: 1000 },
     },
     allowedHosts: (host) => /^(127\.0\.0\.1|localhost)(:\d+)?$/.test(host),
@@ -86,6 +87,7 @@ export function createContext(storage: Storage): HttpContext {
       diskFreeBytes: async () => 2 ** 40,
       disks: async () => [],
       refuseVolume: async () => undefined,
+      progress: () => null,
       // The engine of these tests has every image but this one.
       hasImage: async (name) => !name.endsWith('-gone'),
     },

@@ -5,6 +5,7 @@ import type { Datastore } from '../../http/schemas/datastore.ts'
 import type { Runner } from '../command.ts'
 import {
   datastorePath,
+  settingsInWords,
   settledDatastore,
   showDatastore,
   sizeOf,
@@ -18,6 +19,7 @@ import type { Cli } from '../session.ts'
 import { plain } from '../terminal/output.ts'
 import { askText } from '../terminal/prompts.ts'
 import { printTable } from '../terminal/table.ts'
+import { addBackupCommands } from './datastore-backups.ts'
 
 export function addDatastoreCommands(program: Command, run: Runner): void {
   const db = program
@@ -41,13 +43,17 @@ export function addDatastoreCommands(program: Command, run: Runner): void {
     .option('--internal', 'the one that services reach it by')
     .addHelpText('after', examples('psql "$(berth db url shop-db)"', 'berth db url cache --internal'))
     .action(run(printUrl))
-  addLimitFlags(db.command('update').argument('<name>', 'the datastore'))
-    .description('change its limits at once, without a restart')
+  addFlags(db.command('update').argument('<name>', 'the datastore'))
+    .description('change its limits at once, without a restart, or when it is backed up')
     .addHelpText(
       'after',
-      examples('berth db update shop-db --memory 1024 --cpu 2', 'berth db update cache --memory 0'),
+      examples(
+        'berth db update shop-db --memory 1024 --cpu 2',
+        'berth db update shop-db --backup-schedule @daily',
+      ),
     )
     .action(run(update))
+  addBackupCommands(db, run)
   db.command('restart')
     .argument('<name>', 'the datastore')
     .description('stop it in order and start it again')
@@ -71,7 +77,7 @@ function addCreate(db: Command, run: Runner): void {
     .option('--server-version <version>', 'of the server (postgres 17, redis 8)')
     .option('--database <name>', 'of Postgres (its own name)')
     .option('--username <name>', 'of Postgres (that of the database)')
-  addLimitFlags(command)
+  addFlags(command)
     .addHelpText(
       'after',
       examples('berth db create shop-db', 'berth db create cache --kind redis --memory 256'),
@@ -79,20 +85,26 @@ function addCreate(db: Command, run: Runner): void {
     .action(run(create))
 }
 
-function addLimitFlags(command: Command): Command {
+function addFlags(command: Command): Command {
   return command
     .option('--memory <MiB>', 'from 16; 0 is the default of the server', whole)
     .option('--cpu <CPUs>', 'from 0.01; 0 is the default of the server', amount)
+    .option('--backup-schedule <cron>', 'when it is backed up, in UTC; an empty one for never')
+    .option('--backup-keep <number>', 'how many of these backups are kept (7)', whole)
 }
 
-interface LimitOptions {
+interface SettingOptions {
   memory?: number
   cpu?: number
+  backupSchedule?: string
+  backupKeep?: number
 }
 
-const limitsOf = ({ memory, cpu }: LimitOptions) => ({
+const settingsOf = ({ memory, cpu, backupSchedule, backupKeep }: SettingOptions) => ({
   ...(memory === undefined ? {} : { memory_limit_mb: memory }),
   ...(cpu === undefined ? {} : { cpu_limit: cpu }),
+  ...(backupSchedule === undefined ? {} : { backup_schedule: backupSchedule }),
+  ...(backupKeep === undefined ? {} : { backup_keep: backupKeep }),
 })
 
 async function list({ client, out }: Cli): Promise<void> {
@@ -109,7 +121,7 @@ async function list({ client, out }: Cli): Promise<void> {
   ])
 }
 
-interface CreateOptions extends LimitOptions {
+interface CreateOptions extends SettingOptions {
   kind: string
   serverVersion?: string
   database?: string
@@ -118,7 +130,7 @@ interface CreateOptions extends LimitOptions {
 
 async function create(cli: Cli, name: string, options: CreateOptions): Promise<number> {
   const { kind, serverVersion: version, database, username } = options
-  const body = { name, kind, version, database, username, ...limitsOf(options) }
+  const body = { name, kind, version, database, username, ...settingsOf(options) }
   return settledDatastore(cli, { name, verb: 'creating' }, () =>
     cli.client.call<Datastore>('POST', '/datastores', { body }),
   )
@@ -138,12 +150,14 @@ async function printUrl({ client, out }: Cli, name: string, options: { internal?
   out.print(plain(url))
 }
 
-async function update(cli: Cli, name: string, options: LimitOptions): Promise<void> {
-  const body = limitsOf(options)
-  if (Object.keys(body).length === 0) throw usageFailure('nothing to change', 'name --memory or --cpu')
+async function update(cli: Cli, name: string, options: SettingOptions): Promise<void> {
+  const body = settingsOf(options)
+  if (Object.keys(body).length === 0) {
+    throw usageFailure('nothing to change', 'name --memory, --cpu, --backup-schedule or --backup-keep')
+  }
   const datastore = await cli.client.call<Datastore>('PATCH', datastorePath(name), { body })
   if (cli.out.isJson) return cli.out.json(datastore)
-  sayDone(cli, `${datastore.name} has ${sizeOf(datastore)} and ${datastore.cpu_limit ?? 'the default'} CPUs`)
+  sayDone(cli, `${datastore.name} has ${settingsInWords(datastore)}`)
   if (datastore.notice) cli.out.say(`   ${plain(datastore.notice)}`)
 }
 

@@ -29,6 +29,14 @@ export function sizeOf({ memory_limit_mb }: Datastore): string {
   return memory_limit_mb === null ? 'default' : `${memory_limit_mb} MiB`
 }
 
+/** `512 MiB, the default CPUs and backups at 0 3 * * * (UTC), 7 kept` */
+export function settingsInWords(datastore: Datastore): string {
+  const { cpu_limit: cpus, backup_schedule: schedule, backup_keep: keep } = datastore
+  const memory = datastore.memory_limit_mb === null ? 'the default memory' : sizeOf(datastore)
+  const backups = schedule === null ? 'no backups by itself' : `backups at ${schedule} (UTC), ${keep} kept`
+  return `${memory}, ${cpus ?? 'the default'} CPUs and ${backups}`
+}
+
 export function showDatastore(out: Output, datastore: Datastore): void {
   const { name, status, kind, version } = datastore
   printFacts(out, [
@@ -47,8 +55,18 @@ export function showDatastore(out: Output, datastore: Datastore): void {
     ['with password', `berth db url ${name}`],
     ['memory', sizeOf(datastore)],
     ['cpu', String(datastore.cpu_limit ?? 'default')],
+    ['backups', backupsInWords(datastore)],
     ['created', age(datastore.created_at)],
   ])
+}
+
+function backupsInWords({
+  backup_schedule: schedule,
+  backup_keep: keep,
+  next_backup_at: at,
+}: Datastore): string {
+  if (schedule === null || at === null) return 'none by themselves'
+  return `${schedule} (UTC), ${keep} kept, next in ${span((Date.parse(at) - Date.now()) / 1000)}`
 }
 
 function untilNext({ status, next_attempt_at: at }: Datastore): string | null {

@@ -3,6 +3,7 @@ import type { DatastoreRecord } from '../../../machines/datastore.ts'
 import type { Credentials } from '../../connections.ts'
 import { datastoreName } from '../../docker/names.ts'
 import type { Limits } from '../../docker/spec.ts'
+import { Failure } from '../../errors.ts'
 import type { Host } from '../host.ts'
 import { kinds, type StoreKind } from './kind.ts'
 
@@ -16,7 +17,8 @@ export interface Datastore {
 
 /** Throws `not_found` for one that is gone. */
 export function findDatastore(host: Host, id: string): Datastore {
-  const record = host.storage.actors.record(id) as unknown as DatastoreRecord
+  const record = host.storage.actors.record(id) as unknown as DatastoreRecord | null
+  if (record === null) throw new Failure('not_found', `there is no datastore ${id}`)
   const { username, database, kind } = record
   return {
     record,

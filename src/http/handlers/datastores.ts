@@ -22,6 +22,7 @@ import type { HistoryEntry } from '../schemas/deploy.ts'
 /** How long a creation waits for it to serve, or to fail. */
 const provisionMs = 60_000
 const limitsMs = 30_000
+const backupsKept = 7
 const defaultVersions = { postgres: '17', redis: '8' } as const
 
 /** By name. */
@@ -72,6 +73,7 @@ function inputOf({ storage }: HttpContext, body: CreateDatastore): DatastoreInpu
     version: body.version ?? defaultVersions[kind],
     database,
     username: database === null ? 'default' : (body.username ?? userOf(database)),
+    backups: { schedule: body.backup_schedule ?? null, keep: body.backup_keep ?? backupsKept },
     memoryMb: body.memory_limit_mb ?? null,
     cpus: body.cpu_limit ?? null,
     at: new Date().toISOString(),
@@ -95,12 +97,34 @@ function refuseNames(body: CreateDatastore): void {
   if (first) throw new Failure('invalid_request', `${first.path}: ${first.message}`, undefined, details)
 }
 
-/** Both or neither: what is left out stays as it is. Resolves when the newest limits are applied. */
+/** What is left out stays as it is. Resolves when the newest limits are applied. */
 export async function updateDatastore(
   call: Call<DatastoreParams, unknown, UpdateDatastore>,
 ): Promise<Datastore> {
   const { context, params, body } = call
-  const { id, name } = findDatastore(context.storage, params.id)
+  const datastore = findDatastore(context.storage, params.id)
+  const isPlanned = await planBackups(context, datastore, body)
+  const isLimited = body.memory_limit_mb !== undefined || body.cpu_limit !== undefined
+  if (isPlanned && !isLimited) return toDatastore(context, findDatastore(context.storage, datastore.id))
+  return limitDatastore(context, datastore, body)
+}
+
+/** Whether there was something to plan. */
+async function planBackups({ actors }: HttpContext, { id, name }: DatastoreRecord, body: UpdateDatastore) {
+  const { backup_schedule: schedule, backup_keep: keep } = body
+  if (schedule === undefined && keep === undefined) return false
+  const at = new Date().toISOString()
+  const plan = { ...(schedule === undefined ? {} : { schedule }), ...(keep === undefined ? {} : { keep }) }
+  const { applied } = await actors.send(id, { type: 'backups.set', at, by: 'the API', ...plan })
+  if (!applied) throw new Failure('conflict', `${name} is being deleted`)
+  return true
+}
+
+async function limitDatastore(
+  context: HttpContext,
+  { id, name }: DatastoreRecord,
+  body: UpdateDatastore,
+): Promise<Datastore> {
   const event = {
     type: 'limits.set',
     at: new Date().toISOString(),

@@ -7,6 +7,7 @@ import { Failure } from '../../errors.ts'
 import type { Sink } from '../body.ts'
 import type { HttpContext } from '../context.ts'
 import { queueDeploy, refuseSuspended, requestUpload } from '../deploy-request.ts'
+import { refuseFullDisk } from '../full-disk.ts'
 import type { Call, Upload } from '../route.ts'
 import type { Deploy, UploadQuery } from '../schemas/deploy.ts'
 import type { ServiceParams } from '../schemas/service.ts'
@@ -64,16 +65,6 @@ function gatedSink(context: HttpContext, { announcedBytes }: Upload, draft: Arch
       await draft.write(pieces)
     },
   }
-}
-
-async function refuseFullDisk({ config, observe }: HttpContext, sizeBytes: number): Promise<void> {
-  const freeMb = Math.floor(((await observe.diskFreeBytes()) - sizeBytes) / mebibyte)
-  if (freeMb >= config.minFreeDiskMb) return
-  throw new Failure(
-    'insufficient_storage',
-    `${config.dataDir} would have ${Math.max(0, freeMb)} MiB free, it needs ${config.minFreeDiskMb} MiB ` +
-      '(--min-free-disk)',
-  )
 }
 
 function noArchive(problem: string): Failure {

@@ -1,7 +1,8 @@
 // A managed datastore as the API shows it (API document, part 2), and what a client may set of it.
 // Mind: answers hold the password, because a person asked for them; nothing else of Berth's may.
 import { z } from 'zod'
-import { flag, identifier, optional, timestamp } from './fields.ts'
+import { parseSchedule } from '../../schedule.ts'
+import { clearable, flag, identifier, optional, timestamp } from './fields.ts'
 import { cpuLimit, memoryLimit } from './limits.ts'
 import { Name } from './name.ts'
 
@@ -42,6 +43,18 @@ const limits = {
   }),
 }
 
+const backups = {
+  backup_schedule: clearable(z.string().max(100))
+    .refine((text) => !text || parseSchedule(text) !== null, {
+      error: 'must be five fields of cron, as 0 3 * * *, or a word such as @daily',
+    })
+    .transform((text) => text && parseSchedule(text))
+    .meta({ description: 'When it is backed up by itself, as cron writes it, in UTC; empty for never.' }),
+  backup_keep: optional(z.int().min(1).max(1000)).meta({
+    description: 'How many of the backups that the schedule began are kept; without it 7.',
+  }),
+}
+
 export const CreateDatastore = z
   .strictObject({
     kind: z.enum(datastoreKinds),
@@ -55,13 +68,14 @@ export const CreateDatastore = z
     database: optional(database).meta({ description: 'Postgres only; without it the name, with _ for -.' }),
     username: optional(username).meta({ description: 'Postgres only; without it the database.' }),
     ...limits,
+    ...backups,
   })
   .meta({ id: 'CreateDatastore' })
 export type CreateDatastore = z.output<typeof CreateDatastore>
 
-export const UpdateDatastore = z.strictObject(limits).meta({
+export const UpdateDatastore = z.strictObject({ ...limits, ...backups }).meta({
   id: 'UpdateDatastore',
-  description: 'Applied at once and in place. An empty one applies the stored limits again.',
+  description: 'Limits are applied at once and in place. An empty one applies the stored ones again.',
 })
 export type UpdateDatastore = z.output<typeof UpdateDatastore>
 
@@ -90,6 +104,9 @@ export const Datastore = z
     external_url: text.meta({ description: 'As the host reaches it; null until it has a port.' }),
     memory_limit_mb: whole.meta({ description: 'MiB; null is the server default.' }),
     cpu_limit: z.number().nullable().meta({ description: 'CPUs; null is the server default.' }),
+    backup_schedule: text.meta({ description: 'As cron writes it, in UTC; null for never.' }),
+    backup_keep: z.int(),
+    next_backup_at: timestamp.nullable(),
     created_at: timestamp,
     updated_at: timestamp,
   })

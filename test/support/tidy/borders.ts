@@ -20,6 +20,8 @@ const ground = [
   'src/references.ts',
   'src/hosts.ts',
   'src/connections.ts',
+  'src/schedule.ts',
+  'src/backup-files.ts',
 ]
 
 // The first line that fits a file counts.
@@ -30,9 +32,14 @@ export const borders: Border[] = [
     packages: ['xstate'],
     node: false,
     // A chart may be told in parts: what it remembers, what it shows.
-    values: ['slot', 'datastore-context', 'deploy-context', 'deploy-record', 'deploy-slots'].map(
-      (part) => `machines/${part}.ts`,
-    ),
+    values: [
+      'slot',
+      'datastore-backups',
+      'datastore-context',
+      'deploy-context',
+      'deploy-record',
+      'deploy-slots',
+    ].map((part) => `machines/${part}.ts`),
     types: ['machines/'],
   },
   { of: 'storage/', packages: ['lmdb', 'ulid'], node: true, values: ['storage/'], types: [] },
@@ -130,7 +137,7 @@ export const borders: Border[] = [
   },
   { of: 'src/daemon.ts', packages: [], node: true, values: ['src/', 'storage/', 'machines/'], types: [] },
   { of: 'src/daemon/', packages: [], node: true, values: ['src/', 'storage/', 'machines/'], types: [] },
-  { of: 'src/*', packages: ['pino', 'zod'], node: true, values: ['src/*'], types: [] },
+  { of: 'src/*', packages: ['cron-parser', 'pino', 'zod'], node: true, values: ['src/*'], types: [] },
 ]
 
 /** Libraries with side effects, each with the one place that may load it; types may be named elsewhere. */

@@ -1,0 +1,224 @@
+// A backup of a datastore: its data as a file, which counts as good only after it was read back and checked.
+// Mind: what was kept is removed by one event, `delete`. A failure removes only what it had half written.
+import { assign, type SnapshotFrom, setup } from 'xstate'
+import type { DatastoreKind } from './datastore-context.ts'
+import { type SlotFailure, type SlotInput, type SlotOutput, slot } from './slot.ts'
+
+export const version = 1
+
+export const cleanups = ['discardDump', 'removeBackup'] as const
+
+export interface BackupInput {
+  id: string
+  datastoreId: string
+  /** Backups outlive their datastore: this is how it was called. */
+  datastoreName: string
+  kind: DatastoreKind
+  /** Of the server. */
+  version: string
+  trigger: 'manual' | 'schedule'
+  at: string
+}
+
+export type BackupEvent = { type: 'delete'; at: string; by: string }
+
+export interface BackupSlot extends SlotInput {
+  datastoreId: string
+  datastoreName: string
+  kind: DatastoreKind
+  version: string
+  at: string
+}
+
+/** What was handed to the disk, and has to come back from it. */
+export interface DumpFacts {
+  sizeBytes: number
+  sha256: string
+}
+
+export interface DumpOutput extends SlotOutput, DumpFacts {}
+
+interface BackupContext extends BackupInput {
+  phase: 'dumping' | 'checking' | 'waiting' | null
+  attempts: number
+  retryAt: number | null
+  error: { code: string; message: string } | null
+  sizeBytes: number | null
+  sha256: string | null
+  finishedAt: string | null
+}
+
+/** One that nobody waits for is tried again: the datastore may be away just then. */
+const scheduledAttempts = 4
+const firstPauseMs = 60_000
+const pauseFactor = 4
+
+const backup = setup({
+  types: {} as { context: BackupContext; input: BackupInput; events: BackupEvent },
+  actors: {
+    dumpDatastore: slot<BackupSlot, DumpOutput>(),
+    checkBackup: slot<BackupSlot & DumpFacts, SlotOutput>(),
+    discardDump: slot<BackupSlot, SlotOutput>(),
+    awaitRetry: slot<SlotInput & { wakeAt: number }, SlotOutput>(),
+    /** Deletes scheduled ones beyond the number that is kept. */
+    pruneBackups: slot<SlotInput & { datastoreId: string }, SlotOutput>(),
+    removeBackup: slot<BackupSlot, SlotOutput>(),
+  },
+  guards: {
+    mayRetry: ({ context: { trigger, attempts } }) => trigger === 'schedule' && attempts < scheduledAttempts,
+  },
+  actions: {
+    keepFailure: assign((_, { code, message }: SlotFailure) => ({ error: { code, message } })),
+  },
+})
+
+const own = ({ context }: { context: BackupContext }): BackupSlot => ({
+  id: context.id,
+  datastoreId: context.datastoreId,
+  datastoreName: context.datastoreName,
+  kind: context.kind,
+  version: context.version,
+  at: context.at,
+})
+const failing = {
+  target: 'discarding',
+  actions: {
+    type: 'keepFailure',
+    params: ({ event }: { event: { error: unknown } }) => event.error as SlotFailure,
+  },
+} as const
+
+export const machine = backup.createMachine({
+  id: 'backup',
+  context: ({ input }) => ({
+    ...input,
+    phase: null,
+    attempts: 0,
+    retryAt: null,
+    error: null,
+    sizeBytes: null,
+    sha256: null,
+    finishedAt: null,
+  }),
+  initial: 'running',
+  states: {
+    running: {
+      on: { delete: 'deleting' },
+      exit: assign({ phase: null }),
+      initial: 'dumping',
+      states: {
+        dumping: {
+          entry: assign(({ context }) => ({ phase: 'dumping' as const, attempts: context.attempts + 1 })),
+          invoke: {
+            id: 'dumpDatastore',
+            src: 'dumpDatastore',
+            input: own,
+            onDone: {
+              target: 'checking',
+              actions: assign(({ event: { output } }) => ({
+                sizeBytes: output.sizeBytes,
+                sha256: output.sha256,
+              })),
+            },
+            onError: failing,
+          },
+        },
+        checking: {
+          entry: assign({ phase: 'checking' }),
+          invoke: {
+            id: 'checkBackup',
+            src: 'checkBackup',
+            input: ({ context }) => ({
+              ...own({ context }),
+              sizeBytes: context.sizeBytes!,
+              sha256: context.sha256!,
+            }),
+            onDone: {
+              target: '#backup.good',
+              actions: assign(({ event: { output } }) => ({ finishedAt: output.at, error: null })),
+            },
+            onError: failing,
+          },
+        },
+        discarding: {
+          invoke: {
+            id: 'discardDump',
+            src: 'discardDump',
+            input: own,
+            onDone: [
+              {
+                guard: 'mayRetry',
+                target: 'waiting',
+                actions: assign(({ context, event: { output } }) => ({
+                  retryAt: Date.parse(output.at) + firstPauseMs * pauseFactor ** (context.attempts - 1),
+                })),
+              },
+              {
+                target: '#backup.failed',
+                actions: assign(({ event: { output } }) => ({ finishedAt: output.at })),
+              },
+            ],
+          },
+        },
+        waiting: {
+          entry: assign({ phase: 'waiting' }),
+          exit: assign({ retryAt: null }),
+          invoke: {
+            id: 'awaitRetry',
+            src: 'awaitRetry',
+            input: ({ context: { id, retryAt } }) => ({ id, wakeAt: retryAt! }),
+            onDone: 'dumping',
+          },
+        },
+      },
+    },
+    good: {
+      on: { delete: 'deleting' },
+      initial: 'pruning',
+      states: {
+        pruning: {
+          invoke: {
+            id: 'pruneBackups',
+            src: 'pruneBackups',
+            input: ({ context: { id, datastoreId } }) => ({ id, datastoreId }),
+            onDone: 'kept',
+          },
+        },
+        kept: {},
+      },
+    },
+    failed: { on: { delete: 'deleting' } },
+    deleting: {
+      invoke: { id: 'removeBackup', src: 'removeBackup', input: own, onDone: 'deleted' },
+    },
+    deleted: { type: 'final' },
+  },
+})
+
+export type BackupSnapshot = SnapshotFrom<typeof machine>
+
+export function toRecord(snapshot: BackupSnapshot) {
+  const { context } = snapshot
+  const status = typeof snapshot.value === 'string' ? snapshot.value : Object.keys(snapshot.value)[0]!
+  return {
+    id: context.id,
+    /** Whose they are listed with. */
+    service_id: context.datastoreId,
+    datastore_id: context.datastoreId,
+    datastore: context.datastoreName,
+    kind: context.kind,
+    version: context.version,
+    trigger: context.trigger,
+    status: status as 'running' | 'good' | 'failed' | 'deleting' | 'deleted',
+    phase: context.phase,
+    error: context.error?.message ?? null,
+    attempts: context.attempts,
+    next_attempt_at: context.retryAt === null ? null : new Date(context.retryAt).toISOString(),
+    size_bytes: context.sizeBytes,
+    sha256: context.sha256,
+    created_at: context.at,
+    finished_at: context.finishedAt,
+  }
+}
+
+export type BackupRecord = ReturnType<typeof toRecord>

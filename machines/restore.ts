@@ -1,0 +1,147 @@
+// A restore of a datastore: its data replaced by those of a file, all of them or none.
+// Mind: until `switching` nothing changes for whoever uses the datastore, and all can be undone. What begins
+// then is repeated until it is either done or was never begun.
+import { assign, type SnapshotFrom, setup } from 'xstate'
+import type { DatastoreKind } from './datastore-context.ts'
+import { type SlotFailure, type SlotInput, type SlotOutput, slot } from './slot.ts'
+
+export const version = 1
+
+export const cleanups = ['tidyRestore', 'undoRestore'] as const
+
+export interface RestoreInput {
+  id: string
+  datastoreId: string
+  datastoreName: string
+  kind: DatastoreKind
+  /** Where the data come from; null for a file that was uploaded. */
+  backupId: string | null
+  sizeBytes: number
+  at: string
+}
+
+export type RestoreEvent = { type: 'cancel'; at: string; by: string }
+
+export interface RestoreSlot extends SlotInput {
+  datastoreId: string
+  backupId: string | null
+}
+
+interface RestoreContext extends RestoreInput {
+  phase: 'checking' | 'loading' | 'switching' | null
+  error: { code: string; message: string } | null
+  finishedAt: string | null
+}
+
+const restore = setup({
+  types: {} as { context: RestoreContext; input: RestoreInput; events: RestoreEvent },
+  actors: {
+    /** Reads all of the file: a truncated or wrong one ends here. */
+    checkFile: slot<RestoreSlot, SlotOutput>(),
+    /** Brings the data beside those that serve. */
+    loadData: slot<RestoreSlot, SlotOutput>(),
+    switchData: slot<RestoreSlot, SlotOutput>(),
+    /** The former data go. */
+    tidyRestore: slot<RestoreSlot, SlotOutput>(),
+    undoRestore: slot<RestoreSlot, SlotOutput>(),
+  },
+  actions: {
+    keepFailure: assign((_, { code, message }: SlotFailure) => ({ error: { code, message } })),
+    keepCancel: assign((_, { by }: { by: string }) => ({
+      error: { code: 'canceled', message: `canceled by ${by}` },
+    })),
+  },
+})
+
+const own = ({ context: { id, datastoreId, backupId } }: { context: RestoreContext }): RestoreSlot => ({
+  id,
+  datastoreId,
+  backupId,
+})
+const failing = {
+  target: 'undoing',
+  actions: {
+    type: 'keepFailure',
+    params: ({ event }: { event: { error: unknown } }) => event.error as SlotFailure,
+  },
+} as const
+const cancel = {
+  target: 'undoing',
+  actions: { type: 'keepCancel', params: ({ event }: { event: RestoreEvent }) => event },
+} as const
+
+export const machine = restore.createMachine({
+  id: 'restore',
+  context: ({ input }) => ({ ...input, phase: null, error: null, finishedAt: null }),
+  initial: 'checking',
+  states: {
+    checking: {
+      on: { cancel },
+      entry: assign({ phase: 'checking' }),
+      invoke: { id: 'checkFile', src: 'checkFile', input: own, onDone: 'loading', onError: failing },
+    },
+    loading: {
+      on: { cancel },
+      entry: assign({ phase: 'loading' }),
+      invoke: { id: 'loadData', src: 'loadData', input: own, onDone: 'switching', onError: failing },
+    },
+    switching: {
+      entry: assign({ phase: 'switching' }),
+      invoke: { id: 'switchData', src: 'switchData', input: own, onDone: 'tidying', onError: failing },
+    },
+    tidying: {
+      entry: assign({ phase: null }),
+      invoke: {
+        id: 'tidyRestore',
+        src: 'tidyRestore',
+        input: own,
+        onDone: { target: 'done', actions: assign(({ event }) => ({ finishedAt: event.output.at })) },
+      },
+    },
+    undoing: {
+      entry: assign({ phase: null }),
+      invoke: {
+        id: 'undoRestore',
+        src: 'undoRestore',
+        input: own,
+        onDone: { target: 'failed', actions: assign(({ event }) => ({ finishedAt: event.output.at })) },
+      },
+    },
+    done: { type: 'final' },
+    failed: { type: 'final' },
+  },
+})
+
+export type RestoreSnapshot = SnapshotFrom<typeof machine>
+
+/** The new data serve from `tidying` on; what is undone is not over before all of it is. */
+const statuses = {
+  checking: 'running',
+  loading: 'running',
+  switching: 'running',
+  tidying: 'running',
+  undoing: 'undoing',
+  done: 'done',
+  failed: 'failed',
+} as const
+
+export function toRecord(snapshot: RestoreSnapshot) {
+  const { context } = snapshot
+  return {
+    id: context.id,
+    /** Whose they are listed with. */
+    service_id: context.datastoreId,
+    datastore_id: context.datastoreId,
+    datastore: context.datastoreName,
+    kind: context.kind,
+    backup_id: context.backupId,
+    status: statuses[snapshot.value],
+    phase: context.phase,
+    error: context.error?.message ?? null,
+    size_bytes: context.sizeBytes,
+    created_at: context.at,
+    finished_at: context.finishedAt,
+  }
+}
+
+export type RestoreRecord = ReturnType<typeof toRecord>

@@ -1,0 +1,92 @@
+// Waiting for a backup or a restore on the command line, and a backup's way to standard output.
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import type { Backup, Restore } from '../../http/schemas/backup.ts'
+import { brokenOff } from '../client.ts'
+import { CliFailure, interruption } from '../failure.ts'
+import type { Cli } from '../session.ts'
+import { size } from '../terminal/quantities.ts'
+import { showStep } from '../terminal/step.ts'
+
+const lookEveryMs = 400
+
+type Work = Backup | Restore
+
+/** Looks until it is over; Ctrl-C leaves it running. Throws CliFailure for one that failed. */
+export async function awaitWork<W extends Work>(
+  cli: Cli,
+  { name, path, begin }: { name: string; path: string; begin: () => Promise<W> },
+): Promise<W> {
+  const { client, out, signal } = cli
+  let current: W | null = null
+  const step = {
+    name,
+    detail: () => (current ? progressOf(current) : ''),
+    summary: ({ error, size_bytes: bytes }: W) => (error === null ? size(bytes ?? 0) : null),
+  }
+  const over = await showStep(out, step, async () => {
+    current = await begin()
+    while (isUnderWay(current)) {
+      await pause(signal, current.id)
+      current = await client.call<W>('GET', `${path}/${current.id}`)
+    }
+    return current
+  })
+  if (over.status === 'good' || over.status === 'done') return over
+  throw new CliFailure(`${over.datastore}: ${over.error ?? `the work is ${over.status}`}`)
+}
+
+function isUnderWay({ status }: Work): boolean {
+  return status === 'running' || status === 'undoing'
+}
+
+/** `dumping, 12.4 MB`, `checking, 3.1 MB of 12.4 MB` */
+function progressOf({ status, phase, done_bytes: done, total_bytes: total }: Work): string {
+  const amount = done === null ? '' : total === null ? size(done) : `${size(done)} of ${size(total)}`
+  return [phase ?? status, amount].filter((words) => words !== '').join(', ')
+}
+
+function pause(signal: AbortSignal, id: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const leave = () => {
+      clearTimeout(timer)
+      reject(interruption(`${id} goes on without you`))
+    }
+    const timer = setTimeout(() => {
+      signal.removeEventListener('abort', leave)
+      resolve()
+    }, lookEveryMs)
+    signal.addEventListener('abort', leave, { once: true })
+    if (signal.aborted) leave()
+  })
+}
+
+/** Throws CliFailure where what came is not what was checked on the server. */
+export async function printBackup(cli: Cli, { id, size_bytes: sizeBytes, sha256 }: Backup): Promise<void> {
+  const { client, out } = cli
+  const response = await client.open('GET', `/backups/${id}/content`)
+  const hash = createHash('sha256')
+  let bytes = 0
+  const step = {
+    name: 'downloading',
+    detail: () => `${size(bytes)} of ${size(sizeBytes ?? 0)}`,
+    summary: () => size(bytes),
+  }
+  await showStep(out, step, async () => {
+    const pieces = response.body as AsyncIterable<Uint8Array>
+    try {
+      for await (const piece of pieces) {
+        hash.update(piece)
+        bytes += piece.length
+        if (!process.stdout.write(piece)) await once(process.stdout, 'drain')
+      }
+    } catch (error) {
+      if (cli.signal.aborted) throw interruption()
+      throw (error as { code?: string }).code === 'EPIPE' ? error : brokenOff(client.url)
+    }
+  })
+  if (bytes === sizeBytes && hash.digest('hex') === sha256) return
+  throw new CliFailure('what came is not what the server has checked', {
+    hint: 'throw the file away, and try again',
+  })
+}

@@ -1,0 +1,100 @@
+// Dumping a datastore into a file, and proving the file by reading it back from the disk.
+import { createHash } from 'node:crypto'
+import { stat } from 'node:fs/promises'
+import type { BackupSlot, DumpFacts, DumpOutput } from '../../../machines/backup.ts'
+import { Failure } from '../../errors.ts'
+import { type Datastore, findDatastore } from '../datastore/access.ts'
+import { type Host, isoNow } from '../host.ts'
+import { sleep, whileEngineReturns } from '../waiting.ts'
+import { createDraft, findFile, keepFile, readPieces } from './file.ts'
+import { formats } from './format.ts'
+import { complaintOf, runTool } from './tool.ts'
+
+/** One that restarts is waited for. */
+const serveMs = 120_000
+const lookEveryMs = 500
+
+export function dumpDatastore(host: Host) {
+  return (input: BackupSlot, signal: AbortSignal): Promise<DumpOutput> =>
+    whileEngineReturns(host, signal, async () => {
+      const datastore = await untilServing(host, input.datastoreId, signal)
+      try {
+        return await dump(host, datastore, input, signal)
+      } finally {
+        host.progress.delete(input.id)
+      }
+    })
+}
+
+async function dump(host: Host, datastore: Datastore, input: BackupSlot, signal: AbortSignal) {
+  const draft = await createDraft(host.settings, input)
+  const hash = createHash('sha256')
+  try {
+    const command = formats[input.kind].dump(datastore.credentials)
+    const output = async (piece: Uint8Array) => {
+      hash.update(piece)
+      await draft.write(piece)
+      host.progress.set(input.id, { doneBytes: draft.sizeBytes(), totalBytes: null })
+    }
+    const outcome = await runTool(host, datastore, { id: input.id, command, isBeside: true, output }, signal)
+    const complaint = complaintOf(outcome, datastore)
+    if (complaint !== null) throw new Failure('backup_failed', complaint)
+  } finally {
+    await draft.close()
+  }
+  return { at: isoNow(), sizeBytes: draft.sizeBytes(), sha256: hash.digest('hex') }
+}
+
+/** Throws `datastore_failed` for one that does not come back soon, and `not_found` for one that is gone. */
+export async function untilServing(host: Host, id: string, signal: AbortSignal): Promise<Datastore> {
+  for (const endAt = Date.now() + serveMs; ; await sleep(lookEveryMs, signal)) {
+    const datastore = findDatastore(host, id)
+    const { status, error, name } = datastore.record
+    if (status === 'available') return datastore
+    const isOver = Date.now() > endAt || status === 'deleting'
+    if (isOver) throw new Failure('datastore_failed', `${name} is ${status}${error ? `: ${error}` : ''}`)
+  }
+}
+
+/** Also of a datastore that is gone by now: its image is enough. */
+export function checkBackup(host: Host) {
+  return async (input: BackupSlot & DumpFacts, signal: AbortSignal) => {
+    const path = await findFile(host.settings, input)
+    const { sizeBytes, sha256 } = await whileEngineReturns(host, signal, () =>
+      proveFile(host, findDatastore(host, input.datastoreId), { id: input.id, path }, signal),
+    )
+    if (sizeBytes !== input.sizeBytes || sha256 !== input.sha256)
+      throw new Failure('backup_failed', 'the disk gives back something else than was written to it')
+    await keepFile(host.settings, input)
+    return { at: isoNow() }
+  }
+}
+
+/** Reads all of it. Throws `backup_failed` with the reason why it is not whole. */
+export async function proveFile(
+  host: Host,
+  datastore: Datastore,
+  { id, path }: { id: string; path: string },
+  signal: AbortSignal,
+): Promise<DumpFacts> {
+  const { size: totalBytes } = await stat(path).catch(() => {
+    throw new Failure('backup_failed', `${path} is gone`)
+  })
+  const hash = createHash('sha256')
+  let doneBytes = 0
+  const tell = (piece: Uint8Array) => {
+    hash.update(piece)
+    doneBytes += piece.length
+    host.progress.set(id, { doneBytes, totalBytes })
+  }
+  try {
+    const input = readPieces(path, tell, signal)
+    const { check: command } = formats[datastore.record.kind]
+    const outcome = await runTool(host, datastore, { id, command, isBeside: false, input }, signal)
+    const complaint = complaintOf(outcome, datastore)
+    if (complaint !== null) throw new Failure('backup_failed', `it is not whole: ${complaint}`)
+    return { sizeBytes: doneBytes, sha256: hash.digest('hex') }
+  } finally {
+    host.progress.delete(id)
+  }
+}

@@ -1,0 +1,132 @@
+// The file of a backup on the disk: written beside its name, and under it only when it was checked.
+// Mind: a directory that somebody named is not made. What was to be mounted there would be missing.
+import { createReadStream } from 'node:fs'
+import { type FileHandle, mkdir, open, rename, rm, rmdir, stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { type BackupPlace, backupPath } from '../../backup-files.ts'
+import { Failure } from '../../errors.ts'
+import { checkFreeDisk } from '../deploy/disk.ts'
+import type { Host, HostSettings } from '../host.ts'
+
+/** The room on the disk is looked at again after so much. */
+const lookEveryBytes = 64 * 1024 * 1024
+
+const draftOf = (path: string) => `${path}.part`
+
+export interface Draft {
+  write(piece: Uint8Array): Promise<void>
+  sizeBytes(): number
+  /** It is on the disk when this resolves. */
+  close(): Promise<void>
+}
+
+/** Begins anew, whatever was begun before. Throws `insufficient_storage` and `backup_failed`. */
+export async function createDraft(settings: HostSettings, place: BackupPlace): Promise<Draft> {
+  const path = backupPath(settings.backupDir, place)
+  await makeFolder(settings, dirname(path))
+  await requireRoom(settings)
+  const file = await open(draftOf(path), 'w', 0o600).catch((error: unknown) =>
+    Promise.reject(unwritable(error)),
+  )
+  let sizeBytes = 0
+  return {
+    async write(piece) {
+      const before = Math.floor(sizeBytes / lookEveryBytes)
+      sizeBytes += piece.length
+      if (Math.floor(sizeBytes / lookEveryBytes) > before) await requireRoom(settings)
+      await writeAll(file, piece)
+    },
+    sizeBytes: () => sizeBytes,
+    async close() {
+      try {
+        await file.sync()
+      } finally {
+        await file.close()
+      }
+    },
+  }
+}
+
+async function writeAll(file: FileHandle, piece: Uint8Array): Promise<void> {
+  for (let written = 0; written < piece.length; ) {
+    const { bytesWritten } = await file.write(piece, written).catch((error: unknown) => {
+      throw unwritable(error)
+    })
+    written += bytesWritten
+  }
+}
+
+/** What was written, or is kept already: a check that was cut short is done again. */
+export async function findFile(settings: HostSettings, place: BackupPlace): Promise<string> {
+  const path = backupPath(settings.backupDir, place)
+  for (const candidate of [draftOf(path), path]) {
+    if (await stat(candidate).catch(() => null)) return candidate
+  }
+  throw new Failure('backup_failed', `${path} is gone`)
+}
+
+/** Gives what was checked its name; after a crash in between it has it already. */
+export async function keepFile(settings: HostSettings, place: BackupPlace): Promise<void> {
+  const path = backupPath(settings.backupDir, place)
+  await rename(draftOf(path), path).catch(async (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT' || !(await stat(path).catch(() => null))) throw unwritable(error)
+  })
+  const folder = await open(dirname(path), 'r')
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
+  }
+}
+
+/** Removes what was half written and what was kept. The folder goes with the last one. */
+export async function removeFile(settings: HostSettings, place: BackupPlace): Promise<void> {
+  const path = backupPath(settings.backupDir, place)
+  for (const name of [draftOf(path), path]) await rm(name, { force: true })
+  await rmdir(dirname(path)).catch(() => undefined)
+}
+
+/** Counts the pieces of a file of that size. */
+export function tellProgress({ progress }: Pick<Host, 'progress'>, id: string, totalBytes: number) {
+  let doneBytes = 0
+  return (piece: Uint8Array) => {
+    doneBytes += piece.length
+    progress.set(id, { doneBytes, totalBytes })
+  }
+}
+
+/** A file in pieces, told as they are read. */
+export async function* readPieces(
+  path: string,
+  tell: (piece: Uint8Array) => void,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  for await (const piece of createReadStream(path) as AsyncIterable<Buffer>) {
+    signal.throwIfAborted()
+    tell(piece)
+    yield piece
+  }
+}
+
+async function makeFolder({ backupDir, dataDir }: HostSettings, folder: string): Promise<void> {
+  try {
+    if (backupDir.startsWith(dataDir)) await mkdir(backupDir, { recursive: true, mode: 0o700 })
+    await mkdir(folder, { mode: 0o700 })
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST') return
+    if (code === 'ENOENT') {
+      throw new Failure('backup_failed', `${backupDir} does not exist: is it mounted? (--backup-dir)`)
+    }
+    throw unwritable(error)
+  }
+}
+
+async function requireRoom(settings: HostSettings): Promise<void> {
+  await checkFreeDisk({ ...settings, dataDir: settings.backupDir }, 'a backup')
+}
+
+function unwritable(error: unknown): Failure {
+  const { message } = error as Error
+  return new Failure('backup_failed', `it cannot be written: ${message}`)
+}

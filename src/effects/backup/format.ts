@@ -1,0 +1,31 @@
+// How the data of the two kinds of datastores are written to a file, and how such a file is proven whole: by
+// the server's own programs, reading all of it.
+import type { DatastoreKind } from '../../../machines/datastore-context.ts'
+import type { Credentials } from '../../connections.ts'
+import type { Command } from '../../docker/exec.ts'
+
+export interface BackupFormat {
+  /** What its dump writes to its standard output. */
+  dump(credentials: Credentials): Command
+  /** Reads it from standard input to the end; its exit code says whether it is whole. */
+  check: Command
+}
+
+const postgres: BackupFormat = {
+  dump: ({ username, password, database }) => ({
+    argv: ['pg_dump', '-h', '127.0.0.1', '-U', username, '-d', database!, '--format=custom'],
+    env: { PGPASSWORD: password },
+  }),
+  check: { argv: ['pg_restore', '-f', '/dev/null'] },
+}
+
+// Of a stream redis-cli would write the mark of its end too: it takes a file, which it ends properly.
+const redis: BackupFormat = {
+  dump: ({ password }) => ({
+    argv: ['sh', '-c', 'redis-cli -h 127.0.0.1 --rdb /tmp/dump.rdb >&2 && cat /tmp/dump.rdb'],
+    env: { REDISCLI_AUTH: password },
+  }),
+  check: { argv: ['sh', '-c', 'cat > /tmp/dump.rdb && redis-check-rdb /tmp/dump.rdb >&2'] },
+}
+
+export const formats: Record<DatastoreKind, BackupFormat> = { postgres, redis }

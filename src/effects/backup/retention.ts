@@ -1,0 +1,34 @@
+// How many backups are kept: of the scheduled ones of a datastore the newest good ones, as many as it says.
+// Mind: those that somebody asked for stay until somebody deletes them.
+import type { BackupRecord } from '../../../machines/backup.ts'
+import type { DatastoreRecord } from '../../../machines/datastore.ts'
+import { type Host, isoNow } from '../host.ts'
+
+export function pruneBackups(host: Host) {
+  return async ({ datastoreId }: { datastoreId: string }) => {
+    const datastore = host.storage.actors.record(datastoreId) as unknown as DatastoreRecord | null
+    if (datastore !== null) {
+      const over = beyond(backupsOf(host, datastoreId), datastore.backup_keep)
+      for (const { id } of over)
+        await host.actors.send(id, { type: 'delete', at: isoNow(), by: 'the schedule' })
+    }
+    return { at: isoNow() }
+  }
+}
+
+/** Of a datastore, the newest first. */
+export function backupsOf({ storage }: Pick<Host, 'storage'>, datastoreId: string): BackupRecord[] {
+  const ids = [...storage.actors.active('backup', datastoreId)].map(({ id }) => id)
+  const records = ids.sort((a, b) => (a < b ? 1 : -1)).map((id) => storage.actors.record(id))
+  return records.filter((record) => record !== null) as unknown as BackupRecord[]
+}
+
+/** The good ones beyond `keep`, and what failed before the oldest that is kept. Newest first. */
+function beyond(backups: BackupRecord[], keep: number): BackupRecord[] {
+  const scheduled = backups.filter(({ trigger }) => trigger === 'schedule')
+  const oldest = scheduled.filter(({ status }) => status === 'good')[keep - 1]
+  if (oldest === undefined) return []
+  const isOver = ({ id, status }: BackupRecord) =>
+    id < oldest.id && (status === 'good' || status === 'failed')
+  return scheduled.filter(isOver)
+}

@@ -1,0 +1,41 @@
+// Running a datastore's own programs for it: in a container of its image, beside it or on their own.
+import type { Command } from '../../docker/exec.ts'
+import type { ToolOutcome, ToolStreams } from '../../docker/tools.ts'
+import { type Datastore, limitsOf, masked } from '../datastore/access.ts'
+import { imageOf } from '../datastore/image.ts'
+import type { Host } from '../host.ts'
+
+export interface ToolRun extends ToolStreams {
+  /** The actor's it works for. */
+  id: string
+  command: Command
+  /** Whether it reaches the datastore, by 127.0.0.1. */
+  isBeside: boolean
+}
+
+/** Memory as the datastore has it, and at least as much as any container by default. */
+export function runTool(
+  host: Host,
+  { record, name }: Pick<Datastore, 'record' | 'name'>,
+  { id, command: { argv, env = {} }, isBeside, ...streams }: ToolRun,
+  signal: AbortSignal,
+): Promise<ToolOutcome> {
+  const limits = limitsOf(host, { memoryMb: record.memory_limit_mb, cpus: record.cpu_limit })
+  const memoryLimitMb = Math.max(limits.memoryLimitMb, host.settings.defaultMemoryLimitMb)
+  const image = imageOf(host, record.kind, record.version)
+  const beside = isBeside ? name : null
+  return host.tools.run({ ...limits, memoryLimitMb, id, image, argv, env, beside }, streams, signal)
+}
+
+/** Why it failed, in its own last words, without the password; null when it did not. */
+export function complaintOf(
+  outcome: ToolOutcome,
+  { credentials }: Pick<Datastore, 'credentials'>,
+): string | null {
+  if (outcome.exitCode === 0) return null
+  if (outcome.isOutOfMemory) return 'it was killed at its memory limit'
+  const lines = outcome.stderr.split('\n').map((line) => line.trim())
+  const words =
+    lines.findLast((line) => /error|fatal|refused/i.test(line)) ?? lines.findLast((line) => line !== '')
+  return masked(words ?? `exit code ${outcome.exitCode}`, credentials).slice(0, 300)
+}

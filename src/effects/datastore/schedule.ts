@@ -1,0 +1,45 @@
+// When a datastore is backed up by itself: at the times its schedule says, and one at a time.
+// Mind: what was missed while the daemon was down is made up for once. A clock that is set back makes nothing
+// due again.
+import type { DatastoreSlot } from '../../../machines/datastore-context.ts'
+import { nextTime } from '../../schedule.ts'
+import { backupsOf } from '../backup/retention.ts'
+import { type Host, isoNow } from '../host.ts'
+import { sleep } from '../waiting.ts'
+import { findDatastore } from './access.ts'
+
+/** The clock may be set meanwhile. */
+const lookEveryMs = 30_000
+
+export function awaitBackupTime(host: Host) {
+  return async ({ schedule, since }: { schedule: string; since: string }, signal: AbortSignal) => {
+    const dueAt = nextTime(schedule, new Date(since))?.getTime() ?? Number.POSITIVE_INFINITY
+    for (let left = dueAt - Date.now(); left > 0; left = dueAt - Date.now()) {
+      await sleep(Math.min(left, lookEveryMs), signal)
+    }
+    // The next one is counted from now, and never from before the one that is due.
+    const at = new Date(Math.max(Date.now(), dueAt)).toISOString()
+    return { at, backupId: host.storage.ids.newId('bak') }
+  }
+}
+
+export function beginBackup(host: Host) {
+  return async ({ id, kind, version, backupId }: DatastoreSlot & { backupId: string }) => {
+    const { name } = findDatastore(host, id).record
+    const running = backupsOf(host, id).find(
+      ({ id: other, status, trigger }) =>
+        other !== backupId && status === 'running' && trigger === 'schedule',
+    )
+    if (running) {
+      host.logger.warn(
+        { datastore: name, backup: running.id },
+        'the backup before is not over: none is begun',
+      )
+    } else {
+      const at = isoNow()
+      const input = { id: backupId, datastoreId: id, datastoreName: name, kind, version, at }
+      await host.actors.spawn('backup', backupId, { ...input, trigger: 'schedule' })
+    }
+    return { at: isoNow() }
+  }
+}

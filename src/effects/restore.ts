@@ -1,0 +1,89 @@
+// The effects of a restore, as far as they are common to both kinds of datastores. How each gets its data is
+// in a file of its own.
+import type { DatastoreKind } from '../../machines/datastore-context.ts'
+import type { machine, RestoreSlot } from '../../machines/restore.ts'
+import type { Effects } from '../../machines/slot.ts'
+import { codeOf, Failure, messageOf } from '../errors.ts'
+import { proveFile, untilServing } from './backup/dump.ts'
+import { type Datastore, findDatastore } from './datastore/access.ts'
+import { type Host, isoNow } from './host.ts'
+import { postgresRestorer } from './restore/postgres.ts'
+import { redisRestorer } from './restore/redis.ts'
+import { isPassing, type Restorer, untilReached, workOf } from './restore/work.ts'
+import { sleep, untilDone, whileEngineReturns } from './waiting.ts'
+
+const restorers: Record<DatastoreKind, Restorer> = { postgres: postgresRestorer, redis: redisRestorer }
+const attempts = 5
+const pauseMs = 1000
+
+export function restoreEffects(host: Host): Effects<typeof machine> {
+  const restorerOf = ({ record }: Datastore) => restorers[record.kind]
+  return {
+    async checkFile(input, signal) {
+      const datastore = findDatastore(host, input.datastoreId)
+      const { path } = workOf(host, input)
+      await whileEngineReturns(host, signal, () => proveFile(host, datastore, { id: input.id, path }, signal))
+      return { at: isoNow() }
+    },
+
+    async loadData(input, signal) {
+      await severalTimes(host, input, signal, (datastore) =>
+        restorerOf(datastore).load(host, datastore, workOf(host, input), signal),
+      )
+      return { at: isoNow() }
+    },
+
+    async switchData(input, signal) {
+      await severalTimes(host, input, signal, (datastore) =>
+        restorerOf(datastore).switchOver(host, datastore, workOf(host, input), signal),
+      )
+      return { at: isoNow() }
+    },
+
+    tidyRestore: ending(host, (datastore, input, signal) =>
+      restorerOf(datastore).tidy(host, datastore, input, signal),
+    ),
+    undoRestore: ending(host, (datastore, input, signal) =>
+      restorerOf(datastore).undo(host, datastore, input, signal),
+    ),
+  }
+}
+
+/** A datastore that goes away in the middle, and Docker, may be back in time. */
+async function severalTimes(
+  host: Host,
+  input: RestoreSlot,
+  signal: AbortSignal,
+  work: (datastore: Datastore) => Promise<void>,
+): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await whileEngineReturns(host, signal, async () =>
+        work(await untilServing(host, input.datastoreId, signal)),
+      )
+    } catch (error) {
+      signal.throwIfAborted()
+      if (attempt === attempts || !isPassing(error)) throw asRestoreFailure(error)
+      await sleep(pauseMs, signal)
+    } finally {
+      host.progress.delete(input.id)
+    }
+  }
+}
+
+function asRestoreFailure(error: unknown): unknown {
+  return codeOf(error) === 'docker_error' ? new Failure('restore_failed', messageOf(error)) : error
+}
+
+/** What comes at the end, and has to: only a datastore that is deleted needs none of it. */
+function ending(
+  host: Host,
+  work: (datastore: Datastore, input: RestoreSlot, signal: AbortSignal) => Promise<void>,
+) {
+  return async (input: RestoreSlot, signal: AbortSignal) => {
+    await untilDone(host, input.id, signal, () => host.tools.remove(input.id))
+    await untilReached(host, input, signal, (datastore) => work(datastore, input, signal))
+    if (input.backupId === null) await host.storage.restoreFiles.remove(input.id)
+    return { at: isoNow() }
+  }
+}

@@ -1,0 +1,113 @@
+// Restoring Postgres: the data go into a database of their own, and the two change their names in one
+// transaction.
+// Mind: which databases there are says how far it got, and nothing else does.
+import { Failure, messageOf } from '../../errors.ts'
+import { readPieces, tellProgress } from '../backup/file.ts'
+import { complaintOf, runTool } from '../backup/tool.ts'
+import type { Datastore } from '../datastore/access.ts'
+import type { Host } from '../host.ts'
+import { sleep } from '../waiting.ts'
+import { ask, type Restorer } from './work.ts'
+
+const switchAttempts = 40
+const switchPauseMs = 250
+
+/** Of the database that is brought, and of the one that goes. */
+const newName = ({ id }: { id: string }) => `berth_new_${id.slice(4)}`
+const formerName = ({ id }: { id: string }) => `berth_former_${id.slice(4)}`
+
+export const postgresRestorer: Restorer = {
+  async load(host, datastore, work, signal) {
+    const name = newName(work)
+    await drop(host, datastore, name, signal)
+    await sql(host, datastore, [`create database "${name}" template template0`], signal)
+    const { username, password } = datastore.credentials
+    const argv = ['pg_restore', '-h', '127.0.0.1', '-U', username, '-d', name]
+    const command = {
+      argv: [...argv, '--no-owner', '--no-acl', '--exit-on-error'],
+      env: { PGPASSWORD: password },
+    }
+    const input = readPieces(work.path, tellProgress(host, work.id, work.sizeBytes), signal)
+    const outcome = await runTool(host, datastore, { id: work.id, command, isBeside: true, input }, signal)
+    const complaint = complaintOf(outcome, datastore)
+    if (complaint !== null) throw new Failure('restore_failed', complaint)
+  },
+
+  async switchOver(host, datastore, work, signal) {
+    const [name, serving] = [newName(work), datastore.credentials.database!]
+    // One transaction.
+    const swap = [
+      `alter database "${serving}" rename to "${formerName(work)}"`,
+      `alter database "${name}" rename to "${serving}"`,
+    ].join('; ')
+    for (let attempt = 1; ; attempt++) {
+      const databases = await listDatabases(host, datastore, signal)
+      if (!databases.has(name)) return
+      try {
+        await sql(
+          host,
+          datastore,
+          [`alter database "${serving}" allow_connections false`, leave(serving)],
+          signal,
+        )
+        return await sql(host, datastore, [swap], signal)
+      } catch (error) {
+        signal.throwIfAborted()
+        // Somebody was on his way in, or the vacuum was at work.
+        if (attempt === switchAttempts || !/being accessed/.test(messageOf(error))) throw error
+        await sleep(switchPauseMs, signal)
+      }
+    }
+  },
+
+  tidy: (host, datastore, work, signal) => drop(host, datastore, formerName(work), signal),
+
+  async undo(host, datastore, work, signal) {
+    await drop(host, datastore, newName(work), signal)
+    const serving = datastore.credentials.database!
+    const isThere = (await listDatabases(host, datastore, signal)).has(serving)
+    if (isThere) await sql(host, datastore, [`alter database "${serving}" allow_connections true`], signal)
+  },
+}
+
+async function drop(host: Host, datastore: Datastore, name: string, signal: AbortSignal): Promise<void> {
+  await sql(host, datastore, [leave(name), `drop database if exists "${name}"`], signal)
+}
+
+/** Ends whoever is connected to it. */
+function leave(database: string): string {
+  return `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${database}'`
+}
+
+async function listDatabases(host: Host, datastore: Datastore, signal: AbortSignal): Promise<Set<string>> {
+  const output = await query(host, datastore, ['select datname from pg_database'], signal)
+  return new Set(output.split('\n'))
+}
+
+async function sql(
+  host: Host,
+  datastore: Datastore,
+  statements: string[],
+  signal: AbortSignal,
+): Promise<void> {
+  await query(host, datastore, statements, signal)
+}
+
+/** Each statement is a transaction. Connected to what is never restored. */
+function query(host: Host, datastore: Datastore, statements: string[], signal: AbortSignal): Promise<string> {
+  const { username, password } = datastore.credentials
+  const argv = [
+    'psql',
+    '-XAtq',
+    '-v',
+    'ON_ERROR_STOP=1',
+    '-h',
+    '127.0.0.1',
+    '-U',
+    username,
+    '-d',
+    'template1',
+  ]
+  const words = statements.flatMap((statement) => ['-c', statement])
+  return ask(host, datastore, { argv: [...argv, ...words], env: { PGPASSWORD: password } }, signal)
+}

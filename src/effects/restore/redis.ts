@@ -1,0 +1,167 @@
+// Restoring Redis: a second server beside it loads the file, and it becomes that one's replica until it has
+// all of it, on its disk too.
+// Mind: as a replica it refuses writes. So none is acknowledged that would be lost when it is replaced.
+import { Failure } from '../../errors.ts'
+import { readPieces, tellProgress } from '../backup/file.ts'
+import { complaintOf, runTool } from '../backup/tool.ts'
+import type { Datastore } from '../datastore/access.ts'
+import type { Host } from '../host.ts'
+import { sleep } from '../waiting.ts'
+import { ask, isPassing, type Restorer, type RestoreWork } from './work.ts'
+
+const sourcePort = 16_379
+const lookEveryMs = 100
+
+/**
+ * It loads what it is given, serves it to one replica, and ends with its container.
+ */
+const sourceScript = `cat > /tmp/dump.rdb
+exec redis-server - <<END
+bind 127.0.0.1
+port ${sourcePort}
+requirepass $REDISCLI_AUTH
+dir /tmp
+dbfilename dump.rdb
+appendonly no
+save ""
+repl-diskless-sync yes
+repl-diskless-sync-delay 0
+END`
+
+/** In the data themselves, so that it comes with all of them, or not. */
+const markOf = ({ id }: { id: string }) => `berth:restored:${id}`
+
+export const redisRestorer: Restorer = {
+  async load(host, datastore, work, signal) {
+    await withSource(host, datastore, work, signal, async () => {
+      const used = numberIn(await info(host, datastore, sourcePort, 'memory', signal), 'used_memory')
+      const limit = numberIn(await info(host, datastore, null, 'memory', signal), 'maxmemory')
+      if (limit === 0 || used <= limit) return
+      const [needed, given] = [used, limit].map((bytes) => `${Math.ceil(bytes / 1024 / 1024)} MiB`)
+      throw new Failure(
+        'restore_failed',
+        `the data need ${needed}, three quarters of its memory limit are ${given}`,
+      )
+    })
+  },
+
+  async switchOver(host, datastore, work, signal) {
+    if (await hasSwitched(host, datastore, work, signal)) return
+    await withSource(host, datastore, work, signal, async () => {
+      await say(host, datastore, sourcePort, ['set', markOf(work), '1'], signal)
+      await say(host, datastore, null, ['replicaof', '127.0.0.1', String(sourcePort)], signal)
+      while (!(await isCaughtUp(host, datastore, signal))) await sleep(lookEveryMs, signal)
+      await say(host, datastore, null, ['replicaof', 'no', 'one'], signal)
+    })
+  },
+
+  async tidy(host, datastore, work, signal) {
+    await say(host, datastore, null, ['del', markOf(work)], signal)
+  },
+
+  async undo(host, datastore, _work, signal) {
+    const isReplica = /role:slave/.test(await info(host, datastore, null, 'replication', signal))
+    // Whatever it had taken by then is in its memory alone: what is on its disk is loaded again.
+    if (isReplica) await host.instances.stop(datastore.name, 0)
+  },
+}
+
+/** All of it taken, and its own log of it on the disk. */
+async function isCaughtUp(host: Host, datastore: Datastore, signal: AbortSignal): Promise<boolean> {
+  const replication = await info(host, datastore, null, 'replication', signal)
+  const persistence = await info(host, datastore, null, 'persistence', signal)
+  const wanted = {
+    [replication]: ['master_link_status:up', 'master_sync_in_progress:0'],
+    [persistence]: [
+      'loading:0',
+      'aof_enabled:1',
+      'aof_rewrite_in_progress:0',
+      'aof_rewrite_scheduled:0',
+      'aof_last_bgrewrite_status:ok',
+    ],
+  }
+  return Object.entries(wanted).every(([text, lines]) => lines.every((line) => text.includes(line)))
+}
+
+async function hasSwitched(host: Host, datastore: Datastore, work: RestoreWork, signal: AbortSignal) {
+  const isReplica = /role:slave/.test(await info(host, datastore, null, 'replication', signal))
+  return !isReplica && (await say(host, datastore, null, ['exists', markOf(work)], signal)) === '1'
+}
+
+/** Does something while the second server serves the data; it ends with that. */
+async function withSource(
+  host: Host,
+  datastore: Datastore,
+  work: RestoreWork,
+  signal: AbortSignal,
+  act: () => Promise<void>,
+): Promise<void> {
+  const ending = new AbortController()
+  const giveUp = () => ending.abort(signal.reason)
+  signal.addEventListener('abort', giveUp)
+  if (signal.aborted) giveUp()
+  const { password } = datastore.credentials
+  const command = { argv: ['sh', '-c', sourceScript], env: { REDISCLI_AUTH: password } }
+  const input = readPieces(work.path, tellProgress(host, work.id, work.sizeBytes), signal)
+  let early: string | null = null
+  const running = runTool(
+    host,
+    datastore,
+    { id: work.id, command, isBeside: true, input },
+    ending.signal,
+  ).then(
+    (outcome) => {
+      early = complaintOf(outcome, datastore) ?? 'it ended by itself'
+    },
+    (error: unknown) => {
+      if (!ending.signal.aborted) early = error instanceof Error ? error.message : String(error)
+    },
+  )
+  const requireSource = () => {
+    if (early !== null) throw new Failure('restore_failed', `the data cannot be loaded: ${early}`)
+  }
+  try {
+    await untilLoaded(host, datastore, requireSource, signal)
+    await act()
+  } finally {
+    signal.removeEventListener('abort', giveUp)
+    ending.abort(new Failure('canceled', 'it is needed no more'))
+    await running
+  }
+}
+
+async function untilLoaded(host: Host, datastore: Datastore, requireSource: () => void, signal: AbortSignal) {
+  for (;;) {
+    requireSource()
+    const answer = await say(host, datastore, sourcePort, ['ping'], signal).catch((error: unknown) => {
+      if (isPassing(error)) throw error
+      return ''
+    })
+    if (answer === 'PONG') return
+    await sleep(lookEveryMs, signal)
+  }
+}
+
+function info(host: Host, datastore: Datastore, port: number | null, section: string, signal: AbortSignal) {
+  return say(host, datastore, port, ['info', section], signal)
+}
+
+function numberIn(text: string, field: string): number {
+  return Number(new RegExp(`^${field}:(\\d+)`, 'm').exec(text)?.[1] ?? 0)
+}
+
+/** Throws `restore_failed` for an answer that is an error. */
+function say(
+  host: Host,
+  datastore: Datastore,
+  port: number | null,
+  words: string[],
+  signal: AbortSignal,
+): Promise<string> {
+  const place = ['-h', '127.0.0.1', ...(port === null ? [] : ['-p', String(port)])]
+  const command = {
+    argv: ['redis-cli', '-e', ...place, ...words],
+    env: { REDISCLI_AUTH: datastore.credentials.password },
+  }
+  return ask(host, datastore, command, signal)
+}

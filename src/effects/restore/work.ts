@@ -1,0 +1,92 @@
+// What a restore works on, and how it asks the datastore: in the datastore's own container, and again when
+// that was away for a moment.
+
+import type { BackupRecord } from '../../../machines/backup.ts'
+import type { RestoreSlot } from '../../../machines/restore.ts'
+import { backupPath } from '../../backup-files.ts'
+import type { Command } from '../../docker/exec.ts'
+import { codeOf, Failure, messageOf } from '../../errors.ts'
+import { untilServing } from '../backup/dump.ts'
+import { type Datastore, masked } from '../datastore/access.ts'
+import type { Host } from '../host.ts'
+import { sleep } from '../waiting.ts'
+
+/** How one kind of datastore gets other data, all of them or none. Each step may be done again. */
+export interface Restorer {
+  /** Brings the data beside those that serve, or proves that they would fit. */
+  load(host: Host, datastore: Datastore, work: RestoreWork, signal: AbortSignal): Promise<void>
+  /** From one moment to the next the new data serve. Done before, it does nothing. */
+  switchOver(host: Host, datastore: Datastore, work: RestoreWork, signal: AbortSignal): Promise<void>
+  /** Removes the former data. */
+  tidy(host: Host, datastore: Datastore, work: { id: string }, signal: AbortSignal): Promise<void>
+  /** Removes what was brought. What was switched stays so. */
+  undo(host: Host, datastore: Datastore, work: { id: string }, signal: AbortSignal): Promise<void>
+}
+
+export interface RestoreWork {
+  /** Of the restore. */
+  id: string
+  /** Of the file. */
+  path: string
+  sizeBytes: number
+}
+
+const askMs = 10 * 60_000
+const firstPauseMs = 250
+const longestPauseMs = 30_000
+
+/** Throws `not_found` for the file of a backup that is gone. */
+export function workOf({ storage, settings }: Host, { id, backupId }: RestoreSlot): RestoreWork {
+  const sizeBytes = Number(storage.actors.record(id)!.size_bytes)
+  if (backupId === null) return { id, path: storage.restoreFiles.path(id), sizeBytes }
+  const backup = storage.actors.record(backupId) as unknown as BackupRecord | null
+  if (backup?.status !== 'good') throw new Failure('not_found', `the backup ${backupId} is gone`)
+  const { datastore: datastoreName, kind, created_at: at } = backup
+  const place = { id: backupId, datastoreName, kind, at }
+  return { id, path: backupPath(settings.backupDir, place), sizeBytes }
+}
+
+/** What a command inside prints. Throws `restore_failed` with its complaint. */
+export async function ask(
+  host: Host,
+  { name, credentials }: Datastore,
+  command: Command,
+  signal: AbortSignal,
+): Promise<string> {
+  const { exitCode, stdout, stderr } = await host.datastores.run(name, command, { signal, timeoutMs: askMs })
+  const words = masked(stderr.trim(), credentials)
+  if (exitCode !== 0) throw new Failure('restore_failed', words.split('\n').at(-1) || `exit code ${exitCode}`)
+  return stdout.trim()
+}
+
+/** Repeats what may be repeated until it is done, for as long as there is a datastore to do it to. */
+export async function untilReached(
+  host: Host,
+  { id, datastoreId }: RestoreSlot,
+  signal: AbortSignal,
+  work: (datastore: Datastore) => Promise<void>,
+): Promise<void> {
+  let told: string | null = null
+  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 2)) {
+    try {
+      return await work(await untilServing(host, datastoreId, signal))
+    } catch (error) {
+      signal.throwIfAborted()
+      if (isGone(host, datastoreId)) return
+      const reason = messageOf(error)
+      if (reason !== told) host.logger.warn({ restore: id, reason }, 'a restore is not over yet')
+      told = reason
+      await sleep(pauseMs, signal)
+    }
+  }
+}
+
+export function isGone({ storage }: Pick<Host, 'storage'>, datastoreId: string): boolean {
+  const status = storage.actors.record(datastoreId)?.status
+  return status === undefined || status === 'deleting' || status === 'deleted'
+}
+
+/** Whether the datastore was away just then, and the same may succeed when it is back. */
+export function isPassing(error: unknown): boolean {
+  return ['docker_error', 'docker_unavailable'].includes(codeOf(error) ?? '')
+}

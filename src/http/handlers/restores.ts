@@ -1,0 +1,139 @@
+// Restoring a datastore, from one of its backups or from a file that is sent.
+// Mind: one at a time for a datastore, which is looked at in the transaction that begins it.
+
+import type { DatastoreRecord } from '../../../machines/datastore.ts'
+import type { RestoreInput, RestoreRecord } from '../../../machines/restore.ts'
+import type { ArchiveDraft } from '../../../storage/archives.ts'
+import { backupFormats } from '../../backup-files.ts'
+import { Failure } from '../../errors.ts'
+import { findBackup, findRestore, toRestore } from '../backup-record.ts'
+import type { Sink } from '../body.ts'
+import type { HttpContext } from '../context.ts'
+import { findDatastore } from '../datastore-record.ts'
+import { refuseFullDisk } from '../full-disk.ts'
+import type { Call, Upload } from '../route.ts'
+import type { CreateRestore, Restore, RestoreParams } from '../schemas/backup.ts'
+import type { DatastoreParams } from '../schemas/datastore.ts'
+import type { HistoryEntry } from '../schemas/deploy.ts'
+import { refuseAway } from './backups.ts'
+
+const listed = 50
+
+export const restoreUpload = {
+  mediaTypes: ['application/octet-stream'],
+  limitBytes: 1024 ** 4,
+  description: 'What pg_dump -Fc or redis-cli --rdb wrote, at most 1 TiB.',
+}
+
+/** Of a datastore, the newest first. */
+export function listRestores({ context, params }: Call<DatastoreParams>): Restore[] {
+  const { id } = findDatastore(context.storage, params.id)
+  const records = context.storage.actors.list('restore', id, listed) as unknown as RestoreRecord[]
+  return records.map((record) => toRestore(context, record))
+}
+
+export function getRestore({ context, params }: Call<RestoreParams>): Restore {
+  return toRestore(context, findRestore(context.storage, params.id))
+}
+
+export function restoreHistory({ context, params }: Call<RestoreParams>): HistoryEntry[] {
+  return context.storage.actors.history(findRestore(context.storage, params.id).id)
+}
+
+/** What a repetition gets: the restore as it is now. */
+export function repeatRestore(context: HttpContext, { id }: { id: string }): Restore {
+  return toRestore(context, findRestore(context.storage, id))
+}
+
+export async function createRestore(call: Call<DatastoreParams, unknown, CreateRestore>): Promise<Restore> {
+  const { context, params, body } = call
+  const datastore = findDatastore(context.storage, params.id)
+  const backup = findBackup(context.storage, body.backup_id)
+  if (backup.status !== 'good') throw new Failure('conflict', `the backup is ${backup.status}, not good`)
+  if (backup.kind !== datastore.kind) {
+    throw new Failure(
+      'invalid_request',
+      `the backup is of ${backup.kind}, ${datastore.name} is ${datastore.kind}`,
+    )
+  }
+  const id = context.storage.ids.newId('rst')
+  return begin(call, datastore, { id, backupId: backup.id, sizeBytes: backup.size_bytes! })
+}
+
+export async function uploadRestore(call: Call<DatastoreParams, unknown, Upload>): Promise<Restore> {
+  const { context, params, body } = call
+  const datastore = findDatastore(context.storage, params.id)
+  refuseAway(datastore)
+  refuseSecond(context, datastore.id)
+  const draft = context.storage.restoreFiles.create()
+  try {
+    const sizeBytes = await body.receive(gatedSink(context, body, datastore, draft))
+    if (sizeBytes < backupFormats[datastore.kind].magic.length) throw wrongFile(datastore, 'is too short')
+    const id = context.storage.ids.newId('rst')
+    await draft.keep(id)
+    try {
+      return await begin(call, datastore, { id, backupId: null, sizeBytes })
+    } catch (error) {
+      if (!context.storage.actors.record(id)) await context.storage.restoreFiles.remove(id)
+      throw error
+    }
+  } finally {
+    await draft.abandon()
+  }
+}
+
+/** Lets nothing to the disk that has no room there or is of another kind. */
+function gatedSink(
+  context: HttpContext,
+  { announcedBytes }: Upload,
+  datastore: DatastoreRecord,
+  draft: ArchiveDraft,
+): Sink {
+  const magic = Buffer.from(backupFormats[datastore.kind].magic)
+  let seen = 0
+  return {
+    open: () => refuseFullDisk(context, announcedBytes ?? 0),
+    async write(pieces) {
+      for (const piece of pieces) {
+        for (const byte of piece.subarray(0, magic.length - seen)) {
+          if (byte !== magic[seen++]) throw wrongFile(datastore, 'is something else')
+        }
+      }
+      await draft.write(pieces)
+    },
+  }
+}
+
+function wrongFile({ name, kind }: DatastoreRecord, problem: string): Failure {
+  return new Failure('invalid_request', `the file ${problem}: ${name} takes ${backupFormats[kind].noun}`)
+}
+
+async function begin(
+  { context, eventId }: Pick<Call, 'context' | 'eventId'>,
+  { id: datastoreId, name: datastoreName, kind }: DatastoreRecord,
+  source: Pick<RestoreInput, 'id' | 'backupId' | 'sizeBytes'>,
+): Promise<Restore> {
+  const input: RestoreInput = { ...source, datastoreId, datastoreName, kind, at: new Date().toISOString() }
+  const also = () => {
+    refuseAway(findDatastore(context.storage, datastoreId))
+    refuseSecond(context, datastoreId)
+  }
+  const options = { also, ...(eventId ? { eventId } : {}) }
+  const { record } = await context.actors.spawn('restore', input.id, input, options)
+  return toRestore(context, record as unknown as RestoreRecord)
+}
+
+function refuseSecond({ storage }: HttpContext, datastoreId: string): void {
+  const [other] = storage.actors.active('restore', datastoreId)
+  if (other) throw new Failure('conflict', `${other.id} is restoring it already`)
+}
+
+/** Until the data are switched: what was done is undone then. Throws `not_cancelable`. */
+export async function cancelRestore({ context, params }: Call<RestoreParams>): Promise<Restore> {
+  const { id, status } = findRestore(context.storage, params.id)
+  const event = { type: 'cancel', at: new Date().toISOString(), by: 'the API' }
+  const { applied, record } = await context.actors.send(id, event)
+  if (!applied)
+    throw new Failure('not_cancelable', `the restore is ${status === 'running' ? 'switching' : status}`)
+  return toRestore(context, record as unknown as RestoreRecord)
+}

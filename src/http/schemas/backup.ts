@@ -1,0 +1,73 @@
+// A backup and a restore as the API shows them, and what a client says to begin one.
+import { z } from 'zod'
+import { datastoreKinds } from './datastore.ts'
+import { identifier, timestamp } from './fields.ts'
+
+const text = z.string().nullable()
+const bytes = z.int().nullable()
+const time = timestamp.nullable()
+
+export const BackupParams = z.object({
+  id: z.string().min(1).max(64).meta({ description: 'Id of a backup.' }),
+})
+export type BackupParams = z.output<typeof BackupParams>
+
+export const RestoreParams = z.object({
+  id: z.string().min(1).max(64).meta({ description: 'Id of a restore.' }),
+})
+export type RestoreParams = z.output<typeof RestoreParams>
+
+export const BackupsQuery = z.strictObject({
+  datastore: identifier
+    .optional()
+    .meta({ description: 'Only those of this datastore: its id or name, also of one that is gone.' }),
+})
+export type BackupsQuery = z.output<typeof BackupsQuery>
+
+const shared = {
+  id: z.string(),
+  datastore_id: z.string(),
+  datastore: z.string().meta({ description: 'Its name.' }),
+  kind: z.enum(datastoreKinds),
+  error: text,
+  size_bytes: bytes,
+  done_bytes: bytes.meta({ description: 'How far the phase is.' }),
+  total_bytes: bytes.meta({ description: 'How far it goes; null while that is not known.' }),
+  created_at: timestamp,
+  finished_at: time,
+}
+
+export const Backup = z
+  .object({
+    ...shared,
+    version: z.string().meta({ description: 'Of the server.' }),
+    trigger: z.enum(['manual', 'schedule']),
+    status: z
+      .enum(['running', 'good', 'failed', 'deleting'])
+      .meta({ description: 'good: it was read back from the disk and checked.' }),
+    phase: z.enum(['dumping', 'checking', 'waiting']).nullable(),
+    attempts: z.int(),
+    next_attempt_at: time,
+    sha256: text,
+    file: z.string().meta({ description: 'Where it lies on the server.' }),
+  })
+  .meta({ id: 'Backup' })
+export type Backup = z.output<typeof Backup>
+
+export const CreateRestore = z
+  .strictObject({ backup_id: z.string().min(1).max(64) })
+  .meta({ id: 'CreateRestore' })
+export type CreateRestore = z.output<typeof CreateRestore>
+
+export const Restore = z
+  .object({
+    ...shared,
+    backup_id: text.meta({ description: 'null for a file that was uploaded.' }),
+    status: z.enum(['running', 'undoing', 'done', 'failed']),
+    phase: z
+      .enum(['checking', 'loading', 'switching'])
+      .nullable()
+      .meta({ description: 'Until switching nothing changes for whoever uses the datastore.' }),
+  })
+  .meta({ id: 'Restore' })
+export type Restore = z.output<typeof Restore>

@@ -1,0 +1,247 @@
+// Backups and restores on real servers: data that are dumped, damaged and brought back are the same, and a
+// file that is not whole changes nothing.
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync, statSync, truncateSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { Body } from '../support/api.ts'
+import { openDatastoreSite } from '../support/datastores.ts'
+import { findLeftovers } from '../support/leftovers.ts'
+import { fileScope } from '../support/scope.ts'
+import { until } from '../support/service.ts'
+
+const site = await openDatastoreSite(fileScope())
+const { containerOf, create, psql, redis } = site
+const binary = { 'content-type': 'application/octet-stream' }
+
+const rows = 20_000
+const digest = "select count(*) || ' ' || md5(string_agg(id || word, ',' order by id)) from things"
+
+function over(path: string, id: string): Promise<Body> {
+  return until(`${id} to be over`, async () => {
+    const found = await site.api.get(`${path}/${id}`)
+    return !['running', 'undoing'].includes(found.status) && found
+  })
+}
+
+async function backUp(name: string): Promise<Body> {
+  const { id } = await site.api.post(`/datastores/${name}/backups`)
+  const made = await over('/backups', id)
+  assert.deepEqual([made.status, made.error], ['good', null])
+  return made
+}
+
+async function restore(name: string, body: Uint8Array): Promise<Body> {
+  const answer = await site.api.call('POST', `/datastores/${name}/restores/upload`, body, binary)
+  assert.equal(answer.status, 202, JSON.stringify(answer.body))
+  return over('/restores', answer.body.id)
+}
+
+test('what was dumped, damaged and restored is what it was, to the last row', async () => {
+  const { external_url: url } = await create({ kind: 'postgres', name: 'ledger' })
+  const words = `select g as id, md5(g::text) as word from generate_series(1, ${rows}) g`
+  await psql(url, `create table things as ${words}; alter table things add primary key (id)`)
+  await psql(url, 'create view few as select * from things where id < 10; create sequence tickets start 42')
+  const before = await psql(url, digest)
+
+  const { file, sha256, size_bytes } = await backUp('ledger')
+  const content = readFileSync(file)
+  assert.deepEqual([content.length, hashOf(content)], [size_bytes, sha256])
+  assert.equal(statSync(file).mode & 0o777, 0o600)
+
+  await psql(url, 'delete from things where id % 3 = 0; update things set word = id; drop view few')
+  await psql(url, 'create table newer (id int)')
+  assert.notEqual(await psql(url, digest), before)
+
+  const restored = await restore('ledger', content)
+  assert.deepEqual([restored.status, restored.error], ['done', null])
+  assert.equal(await psql(url, digest), before)
+  assert.equal(await psql(url, "select count(*) || ' ' || nextval('tickets') from few"), '9 42')
+  assert.equal(await psql(url, "select to_regclass('newer') is null"), 't')
+  const databases = await psql(url, 'select datname from pg_database where not datistemplate order by 1')
+  assert.equal(databases, 'ledger\npostgres')
+})
+
+test('Redis has every key of its backup again, its time to live too, and no other', async () => {
+  const { external_url: url } = await create({ kind: 'redis', name: 'sessions' })
+  await redis(url, 'eval', "for i = 1, 5000 do redis.call('set', 'key:' .. i, 'word ' .. i) end", '0')
+  await redis(url, 'rpush', 'list', 'a', 'b', 'c')
+  await redis(url, 'setex', 'soon', '5000', 'gone')
+  const before = await redis(url, 'dbsize')
+  const { id } = await backUp('sessions')
+
+  await redis(url, 'flushall')
+  await redis(url, 'set', 'newer', 'word')
+  const { id: restoreId } = await site.api.post('/datastores/sessions/restores', { backup_id: id })
+  const restored = await over('/restores', restoreId)
+
+  assert.deepEqual([restored.status, restored.error, restored.backup_id], ['done', null, id])
+  const holds = async () => {
+    assert.equal(await redis(url, 'dbsize'), before)
+    assert.equal(await redis(url, 'get', 'key:4999'), 'word 4999')
+    assert.equal(await redis(url, 'lrange', 'list', '0', '-1'), 'a\nb\nc')
+    assert.equal(await redis(url, 'exists', 'newer'), '0')
+    assert.ok(Number(await redis(url, 'ttl', 'soon')) > 1000)
+  }
+  await holds()
+  // Its own log has them, and it takes writes again.
+  assert.equal(await redis(url, 'set', 'after', 'word'), 'OK')
+  await redis(url, 'del', 'after')
+  await containerOf('sessions').kill()
+  await until('it to be back', async () => (await redis(url, 'ping')) === 'PONG')
+  await holds()
+})
+
+for (const kind of ['postgres', 'redis'] as const) {
+  test(`a file of ${kind} that is cut, changed or another changes nothing`, async () => {
+    const name = `safe-${kind}`
+    const { external_url: url } = await create({ kind, name })
+    const write = () =>
+      kind === 'postgres' ? psql(url, 'create table kept as select 1 as one') : redis(url, 'set', 'one', '1')
+    const read = () => (kind === 'postgres' ? psql(url, 'select one from kept') : redis(url, 'get', 'one'))
+    await write()
+    const { file } = await backUp(name)
+    const whole = readFileSync(file)
+    const cut = [1, 10, Math.floor(whole.length / 2)].map((bytes) => whole.subarray(0, -bytes))
+    const changed = Buffer.from(whole)
+    changed[changed.length - 9]! ^= 0xff
+
+    for (const content of [...cut, changed]) {
+      const { status, error } = await restore(name, content)
+      assert.equal(status, 'failed')
+      assert.match(error, /^it is not whole: /)
+      assert.equal(await read(), '1')
+    }
+    for (const content of ['', 'PG', 'select 1;', 'PGDMQ and more', '\x1f\x8b']) {
+      const { status, body } = await site.api.call(
+        'POST',
+        `/datastores/${name}/restores/upload`,
+        Buffer.from(content),
+        binary,
+      )
+      assert.deepEqual([status, body.code], [400, 'invalid_request'], content)
+    }
+    assert.equal(await read(), '1')
+  })
+}
+
+test('data that cannot be loaded leave the former ones, and nothing of themselves', async () => {
+  const { external_url: url } = await create({ kind: 'postgres', name: 'odd' })
+  // What the file needs is in the server of then, and not in the one of now.
+  await psql(url, 'create role helper; create table t (id int); create policy p on t to helper')
+  const { file } = await backUp('odd')
+  const content = readFileSync(file)
+  await psql(url, 'drop policy p on t; drop role helper; create table kept as select 7 as seven')
+
+  const { status, error } = await restore('odd', content)
+  assert.equal(status, 'failed')
+  assert.match(error, /role "helper" does not exist/)
+  assert.equal(await psql(url, 'select seven from kept'), '7')
+  const databases = await psql(url, 'select count(*) from pg_database where datname like $$berth%$$')
+  assert.equal(databases, '0')
+})
+
+test('a backup whose file is damaged later is refused, and so is one that is gone', async () => {
+  const { external_url: url } = await create({ kind: 'postgres', name: 'later' })
+  await psql(url, 'create table kept as select 1 as one')
+  const { id, file } = await backUp('later')
+  truncateSync(file, statSync(file).size - 7)
+  const { status, body } = await site.api.call('GET', `/backups/${id}/content`)
+  assert.deepEqual([status, body.code], [409, 'conflict'])
+
+  const { id: restoreId } = await site.api.post('/datastores/later/restores', { backup_id: id })
+  const { error } = await over('/restores', restoreId)
+  assert.match(error, /^it is not whole/)
+  assert.equal(await psql(url, 'select one from kept'), '1')
+})
+
+test('a backup outlives its datastore, and another one takes its data', async () => {
+  const { external_url: url } = await create({ kind: 'postgres', name: 'former' })
+  await psql(url, 'create table kept as select 1 as one')
+  const { id, file } = await backUp('former')
+  await site.api.call('DELETE', '/datastores/former')
+  await until('it to be gone', async () => (await site.api.call('GET', '/datastores/former')).status === 404)
+  const found = await site.api.get('/backups?datastore=former')
+  assert.deepEqual(
+    found.map((backup: Body) => backup.id),
+    [id],
+  )
+
+  const next = await create({ kind: 'postgres', name: 'next', database: 'other' })
+  const { id: restoreId } = await site.api.post('/datastores/next/restores', { backup_id: id })
+  assert.equal((await over('/restores', restoreId)).status, 'done')
+  assert.equal(await psql(next.external_url, 'select one from kept'), '1')
+
+  assert.equal((await site.api.call('DELETE', `/backups/${id}`)).status, 204)
+  await until('its file to be gone', async () => !existsSync(file))
+  assert.equal((await site.api.call('GET', `/backups/${id}`)).status, 404)
+})
+
+test('a schedule makes backups by itself, and keeps as many as it says', async () => {
+  await create({ kind: 'redis', name: 'hourly', backup_schedule: '@hourly', backup_keep: 2 })
+  const shown = await site.api.get('/datastores/hourly')
+  assert.deepEqual([shown.backup_schedule, shown.backup_keep], ['@hourly', 2])
+  assert.match(shown.next_backup_at, /:00:00\.000Z$/)
+  const { body } = await site.api.call('PATCH', '/datastores/hourly', { backup_schedule: 'whenever' })
+  assert.equal(body.errors[0].path, 'backup_schedule')
+  const off = await site.api.patch('/datastores/hourly', { backup_schedule: '' })
+  assert.deepEqual([off.backup_schedule, off.next_backup_at, off.backup_keep], [null, null, 2])
+
+  await site.api.patch('/datastores/hourly', { backup_schedule: '* * * * *', backup_keep: 1 })
+  const scheduled = async () => (await site.api.get('/backups?datastore=hourly')) as Body[]
+  const first = await until('the first', async () =>
+    (await scheduled()).find(({ status }) => status === 'good'),
+  )
+  assert.equal(first.trigger, 'schedule')
+  const second = await until('the second alone', async () => {
+    const [newest, ...others] = await scheduled()
+    return newest?.status === 'good' && newest.id !== first.id && others.length === 0 && newest
+  })
+  assert.ok(existsSync(second.file) && !existsSync(first.file))
+  await site.api.patch('/datastores/hourly', { backup_schedule: '' })
+})
+
+test('a daemon that is killed in the middle ends what it began', async () => {
+  const { external_url: url } = await create({ kind: 'postgres', name: 'interrupted' })
+  await psql(
+    url,
+    `create table things as select g as id, md5(g::text) as word from generate_series(1, ${rows}) g`,
+  )
+  const before = await psql(url, digest)
+  const { id } = await site.api.post('/datastores/interrupted/backups')
+  await site.daemon.kill()
+  await site.daemon.start()
+  const { status, file } = await over('/backups', id)
+  assert.equal(status, 'good')
+  assert.deepEqual(
+    readdirSync(join(file, '..')).filter((name) => name.endsWith('.part')),
+    [],
+  )
+
+  await psql(url, 'delete from things')
+  for (const phase of ['loading', 'switching']) {
+    const { id: restoreId } = await site.api.post('/datastores/interrupted/restores', { backup_id: id })
+    await until(phase, async () => {
+      const now = await site.api.get(`/restores/${restoreId}`)
+      return now.phase === phase || now.status === 'done'
+    })
+    await site.daemon.kill()
+    await site.daemon.start()
+    assert.equal((await over('/restores', restoreId)).status, 'done')
+    assert.equal(await psql(url, digest), before)
+  }
+})
+
+test('nothing of all this is left in Docker', async () => {
+  for (const { name } of await site.api.get('/datastores')) {
+    await site.api.call('DELETE', `/datastores/${name}?force=true`)
+  }
+  await until('all to be gone', async () => (await site.api.get('/datastores')).length === 0)
+  const { containers } = await findLeftovers(site.daemon.prefix)
+  assert.deepEqual(containers, [])
+})
+
+function hashOf(content: Uint8Array): string {
+  return createHash('sha256').update(content).digest('hex')
+}

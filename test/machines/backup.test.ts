@@ -1,0 +1,155 @@
+// The chart of a backup: good only when it was read back, tried again only where nobody waits, and removed
+// only when it is told to.
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { type BackupInput, type BackupSnapshot, cleanups, machine, toRecord } from '../../machines/backup.ts'
+import { instant } from '../support/deploy-life.ts'
+import { forever, pathOf, type Run, runMachine, type TestEffect } from '../support/machine-run.ts'
+import { toMermaid } from '../support/mermaid.ts'
+
+const input: BackupInput = {
+  id: 'bak-1',
+  datastoreId: 'dst-1',
+  datastoreName: 'shop-db',
+  kind: 'postgres',
+  version: '17',
+  trigger: 'manual',
+  at: instant,
+}
+const scheduled: BackupInput = { ...input, trigger: 'schedule' }
+
+const waits: TestEffect = (_, signal) => forever(signal)
+const succeeds: TestEffect = async () => ({ at: instant })
+const dumps: TestEffect = async () => ({ at: instant, sizeBytes: 12, sha256: 'ab' })
+const fails: TestEffect = () =>
+  Promise.reject({ code: 'backup_failed', message: 'no space left', at: instant })
+const working: Record<string, TestEffect> = {
+  dumpDatastore: dumps,
+  checkBackup: succeeds,
+  discardDump: succeeds,
+  awaitRetry: waits,
+  pruneBackups: succeeds,
+  removeBackup: succeeds,
+}
+
+const recordOf = ({ actor }: Run) => toRecord(actor.getSnapshot() as BackupSnapshot)
+const stateOf = ({ actor }: Run) => pathOf(actor.getSnapshot().value)
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+const start = (effects: Record<string, TestEffect> = {}, from = input) =>
+  runMachine(machine, { ...working, ...effects }, { input: from })
+const remove = { type: 'delete', at: instant, by: 'Ada' }
+
+test('one is dumped, checked against what was dumped, and kept', async () => {
+  const asked: unknown[] = []
+  const checkBackup: TestEffect = async ({ sizeBytes, sha256 }) => {
+    asked.push([sizeBytes, sha256])
+    return { at: instant }
+  }
+  const run = start({ checkBackup })
+  await run.reached('good.kept')
+  assert.deepEqual(run.states, ['running.dumping', 'running.checking', 'good.pruning', 'good.kept'])
+  assert.deepEqual(asked, [[12, 'ab']])
+  assert.deepEqual(recordOf(run), {
+    id: 'bak-1',
+    service_id: 'dst-1',
+    datastore_id: 'dst-1',
+    datastore: 'shop-db',
+    kind: 'postgres',
+    version: '17',
+    trigger: 'manual',
+    status: 'good',
+    phase: null,
+    error: null,
+    attempts: 1,
+    next_attempt_at: null,
+    size_bytes: 12,
+    sha256: 'ab',
+    created_at: instant,
+    finished_at: instant,
+  })
+})
+
+for (const slot of ['dumpDatastore', 'checkBackup']) {
+  test(`one that somebody asked for and whose ${slot} fails leaves no file, and says why`, async () => {
+    const run = start({ [slot]: fails })
+    await run.reached('failed')
+    assert.ok(run.started.includes('discardDump'))
+    const { status, error, phase, finished_at } = recordOf(run)
+    assert.deepEqual([status, error, phase, finished_at], ['failed', 'no space left', null, instant])
+  })
+}
+
+test('a scheduled one is tried again after longer and longer pauses, four times in all', async () => {
+  const pauses: number[] = []
+  const awaitRetry: TestEffect = async ({ wakeAt }) => {
+    pauses.push((Number(wakeAt) - Date.parse(instant)) / 60_000)
+    return { at: instant }
+  }
+  const run = start({ dumpDatastore: fails, awaitRetry }, scheduled)
+  await run.reached('failed')
+  assert.deepEqual([pauses, recordOf(run).attempts], [[1, 4, 16], 4])
+})
+
+test('a scheduled one that waits for its next try says why and when, until it is good', async () => {
+  let tries = 0
+  const dumpDatastore: TestEffect = (effectInput, signal) =>
+    (++tries === 1 ? fails : dumps)(effectInput, signal)
+  let wake = () => {}
+  const awaitRetry: TestEffect = () =>
+    new Promise((resolve) => {
+      wake = () => resolve({ at: instant })
+    })
+  const run = start({ dumpDatastore, awaitRetry }, scheduled)
+  await run.reached('running.waiting')
+  const { status, phase, error, next_attempt_at } = recordOf(run)
+  assert.deepEqual(
+    [status, phase, error, next_attempt_at],
+    ['running', 'waiting', 'no space left', '2026-01-01T00:01:00.000Z'],
+  )
+  wake()
+  await run.reached('good.kept')
+  assert.deepEqual([recordOf(run).error, recordOf(run).next_attempt_at], [null, null])
+})
+
+for (const [state, effects] of Object.entries({
+  'running.dumping': { dumpDatastore: waits },
+  'running.checking': { checkBackup: waits },
+  'running.discarding': { dumpDatastore: fails, discardDump: waits },
+  'good.pruning': { pruneBackups: waits },
+  'good.kept': {},
+  failed: { dumpDatastore: fails },
+})) {
+  test(`one that is deleted while ${state} goes with its file`, async () => {
+    const run = start(effects)
+    await run.reached(state)
+    run.actor.send(remove)
+    await run.reached('deleted')
+    assert.equal(run.started.at(-1), 'removeBackup')
+    assert.equal(run.actor.getSnapshot().status, 'done')
+  })
+}
+
+test('from every snapshot a fresh actor reaches the same end', async () => {
+  for (const effects of [{}, { dumpDatastore: fails }, { checkBackup: fails }]) {
+    const whole = start(effects)
+    await turn()
+    await turn()
+    await turn()
+    const end = stateOf(whole)
+    assert.ok(['good.kept', 'failed'].includes(end), end)
+    for (const snapshot of whole.snapshots) {
+      const run = runMachine(machine, { ...working, ...effects }, { snapshot })
+      await run.reached(end)
+      assert.deepEqual(recordOf(run), recordOf(whole))
+    }
+  }
+})
+
+test('what removes a file waits for the end of what writes it', () => {
+  assert.deepEqual(cleanups, ['discardDump', 'removeBackup'])
+})
+
+test('the chart is the one in the fixture', () => {
+  assert.equal(toMermaid(machine), readFileSync('test/fixtures/charts/backup.mmd', 'utf8'))
+})

@@ -1,0 +1,137 @@
+// The chart of a restore: until it switches everything can be undone, and it always says how it ended.
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import {
+  cleanups,
+  machine,
+  type RestoreInput,
+  type RestoreSnapshot,
+  toRecord,
+} from '../../machines/restore.ts'
+import { instant } from '../support/deploy-life.ts'
+import { forever, pathOf, type Run, runMachine, type TestEffect } from '../support/machine-run.ts'
+import { toMermaid } from '../support/mermaid.ts'
+
+const input: RestoreInput = {
+  id: 'rst-1',
+  datastoreId: 'dst-1',
+  datastoreName: 'shop-db',
+  kind: 'postgres',
+  backupId: 'bak-1',
+  sizeBytes: 12,
+  at: instant,
+}
+const waits: TestEffect = (_, signal) => forever(signal)
+const succeeds: TestEffect = async () => ({ at: instant })
+const fails: TestEffect = () => Promise.reject({ code: 'restore_failed', message: 'it is cut', at: instant })
+const slots = ['checkFile', 'loadData', 'switchData', 'tidyRestore', 'undoRestore']
+const working = Object.fromEntries(slots.map((slot) => [slot, succeeds]))
+
+const recordOf = ({ actor }: Run) => toRecord(actor.getSnapshot() as RestoreSnapshot)
+const stateOf = ({ actor }: Run) => pathOf(actor.getSnapshot().value)
+const start = (effects: Record<string, TestEffect> = {}) =>
+  runMachine(machine, { ...working, ...effects }, { input })
+const cancel = { type: 'cancel', at: instant, by: 'Ada' }
+
+test('one is checked, loaded, switched, and tidied up after', async () => {
+  const run = start()
+  await run.reached('done')
+  assert.deepEqual(run.states, ['checking', 'loading', 'switching', 'tidying', 'done'])
+  assert.deepEqual(recordOf(run), {
+    id: 'rst-1',
+    service_id: 'dst-1',
+    datastore_id: 'dst-1',
+    datastore: 'shop-db',
+    kind: 'postgres',
+    backup_id: 'bak-1',
+    status: 'done',
+    phase: null,
+    error: null,
+    size_bytes: 12,
+    created_at: instant,
+    finished_at: instant,
+  })
+})
+
+for (const [slot, status] of Object.entries({
+  checkFile: 'running',
+  loadData: 'running',
+  switchData: 'running',
+  tidyRestore: 'running',
+})) {
+  test(`while ${slot} is at work it is ${status}`, async () => {
+    const run = start({ [slot]: waits })
+    while (run.started.at(-1) !== slot) await new Promise((resolve) => setImmediate(resolve))
+    assert.equal(recordOf(run).status, status)
+    run.actor.stop()
+  })
+}
+
+for (const slot of ['checkFile', 'loadData', 'switchData']) {
+  test(`one whose ${slot} fails is undone, and failed only then`, async () => {
+    let undone = () => {}
+    const undoRestore: TestEffect = () =>
+      new Promise((resolve) => {
+        undone = () => resolve({ at: instant })
+      })
+    const run = start({ [slot]: fails, undoRestore })
+    await run.reached('undoing')
+    assert.deepEqual([recordOf(run).status, recordOf(run).finished_at], ['undoing', null])
+    undone()
+    await run.reached('failed')
+    const { status, error, finished_at } = recordOf(run)
+    assert.deepEqual([status, error, finished_at], ['failed', 'it is cut', instant])
+  })
+}
+
+for (const [slot, state] of [
+  ['checkFile', 'checking'],
+  ['loadData', 'loading'],
+] as const) {
+  test(`one that is canceled while ${state} is undone, and says by whom`, async () => {
+    const run = start({ [slot]: waits })
+    await run.reached(state)
+    run.actor.send(cancel)
+    await run.reached('failed')
+    assert.equal(recordOf(run).error, 'canceled by Ada')
+  })
+}
+
+for (const [slot, state] of [
+  ['switchData', 'switching'],
+  ['tidyRestore', 'tidying'],
+  ['undoRestore', 'undoing'],
+] as const) {
+  test(`one that is ${state} cannot be canceled any more`, async () => {
+    const run = start({ [slot]: waits, ...(state === 'undoing' ? { checkFile: fails } : {}) })
+    await run.reached(state)
+    const before = run.actor.getSnapshot()
+    run.actor.send(cancel)
+    assert.equal(run.actor.getSnapshot(), before)
+    run.actor.stop()
+  })
+}
+
+test('from every snapshot a fresh actor reaches the same end', async () => {
+  for (const [effects, end] of [
+    [{}, 'done'],
+    [{ loadData: fails }, 'failed'],
+  ] as const) {
+    const whole = start(effects)
+    await whole.reached(end)
+    for (const snapshot of whole.snapshots.filter(({ status }) => status === 'active')) {
+      const run = runMachine(machine, { ...working, ...effects }, { snapshot })
+      await run.reached(end)
+      assert.deepEqual([stateOf(run), recordOf(run)], [end, recordOf(whole)])
+    }
+  }
+})
+
+test('what ends a restore waits for the end of what it did', () => {
+  assert.deepEqual(cleanups, ['tidyRestore', 'undoRestore'])
+})
+
+test('the chart is the one in the fixture', () => {
+  assert.equal(toMermaid(machine), readFileSync('test/fixtures/charts/restore.mmd', 'utf8'))
+})
