@@ -33,7 +33,8 @@ export async function awaitWork<W extends Work>(
     return current
   })
   if (over.status === 'good' || over.status === 'done') return over
-  throw new CliFailure(`${over.datastore}: ${over.error ?? `the work is ${over.status}`}`)
+  const hint = name === 'restoring' ? 'nothing is changed: the former data serve on' : undefined
+  throw new CliFailure(`${over.datastore}: ${over.error ?? `the work is ${over.status}`}`, { hint })
 }
 
 function isUnderWay({ status }: Work): boolean {

@@ -51,6 +51,7 @@ dir /data
 appendonly yes
 appendfsync always
 save ""
+repl-diskless-sync-delay 0
 maxmemory $((limit / 4 * 3))
 maxmemory-policy noeviction
 END`
