@@ -85,6 +85,8 @@ function isAddressOrNetwork(text: string): boolean {
   return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128))
 }
 
+/** A typing error in its braces would be told only when the image is pulled. */
+const template = text(/^([\w.:/@-]|\{version\})+$/, 'an image; {version} may stand in it')
 const hostName = /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/
 const day = 24 * 60 * 60
 
@@ -163,12 +165,12 @@ export const options = {
   'postgres-image': option(
     'image of Postgres datastores, with {version} for theirs',
     'postgres:{version}-alpine',
-    text(/^[\w.:/@{}-]+$/, 'an image'),
+    template,
   ),
   'redis-image': option(
     'image of Redis datastores, with {version} for theirs',
     'redis:{version}-alpine',
-    text(/^[\w.:/@{}-]+$/, 'an image'),
+    template,
   ),
   'datastore-bind': option('address of the host that datastores are reached at', '127.0.0.1', address),
   'datastore-ports': option('ports of the host that datastores are given', '25000-25999', portRange),

@@ -71,6 +71,11 @@ test('without flags and variables every option has its default', () => {
     'pids-limit': 1024,
     'keep-images': 5,
     'static-image': '',
+    'postgres-image': 'postgres:{version}-alpine',
+    'redis-image': 'redis:{version}-alpine',
+    'datastore-bind': '127.0.0.1',
+    'datastore-ports': { first: 25_000, last: 25_999 },
+    'backup-dir': '',
     'min-free-disk': 1024,
     'runtime-log-size': 64,
     'runtime-log-days': 14,
@@ -128,6 +133,23 @@ const bad: [name: keyof Config, text: string, says: string][] = [
   ['default-cpu-limit', 'Infinity', 'is not a number from 0.01 to 512'],
   ['pids-limit', '15', 'is not a whole number from 16 to 1000000'],
   ['keep-images', '0', 'is not a whole number from 1 to 1000'],
+  ['postgres-image', 'postgres:{versoin}', 'is not an image; {version} may stand in it'],
+  ['redis-image', 'redis 7', 'is not an image; {version} may stand in it'],
+  ['redis-image', 'redis:{version', 'is not an image; {version} may stand in it'],
+  ['datastore-bind', 'localhost', 'is not an IP address'],
+  ['datastore-bind', '127.0.0.1:5432', 'is not an IP address'],
+  ['datastore-bind', '10.0.0.0/8', 'is not an IP address'],
+  ['datastore-bind', '[::1]', 'is not an IP address'],
+  ['datastore-bind', '127.0.0.256', 'is not an IP address'],
+  ['datastore-ports', '0', 'is not a range of ports, as 25000-25999'],
+  ['datastore-ports', '0-10', 'is not a range of ports, as 25000-25999'],
+  ['datastore-ports', '25000-24999', 'is not a range of ports, as 25000-25999'],
+  ['datastore-ports', '65000-65536', 'is not a range of ports, as 25000-25999'],
+  ['datastore-ports', '25000-', 'is not a range of ports, as 25000-25999'],
+  ['datastore-ports', '1-2-3', 'is not a range of ports, as 25000-25999'],
+  ['datastore-ports', '25000,25001', 'is not a range of ports, as 25000-25999'],
+  ['datastore-ports', '2.5e4', 'is not a range of ports, as 25000-25999'],
+  ['backup-dir', 'backups', 'is not an absolute path'],
   ['min-free-disk', '-1', 'is not a whole number from 0 to 1073741824'],
   ['fetch-timeout', '0', 'is not a whole number from 1 to 86400'],
   ['build-timeout', '86401', 'is not a whole number from 1 to 86400'],
@@ -170,7 +192,10 @@ test('the help lists every option with its default', () => {
   for (const name of names) {
     const line = lines.find((one) => one.startsWith(`  --${name} `))
     assert.ok(line, name)
-    const fallback = String(readConfig([], {})[name])
-    assert.equal(line.endsWith(` (${fallback})`), fallback !== '', line)
+    // Read back: a default that is no text is shown as one would write it.
+    const [, shown] = / \(([^()]+)\)$/.exec(line) ?? []
+    const without = readConfig([], {})
+    assert.equal(shown !== undefined, String(without[name]) !== '', line)
+    if (shown !== undefined) assert.deepEqual(readConfig([`--${name}=${shown}`], {}), without, line)
   }
 })

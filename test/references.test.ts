@@ -3,14 +3,19 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { resolveReferences } from '../src/effects/deploy/environment.ts'
 import { isResolvable } from '../src/http/references.ts'
-import { type Reference, referencesIn, serviceProperties } from '../src/references.ts'
+import { datastoreProperties, type Reference, referencesIn, serviceProperties } from '../src/references.ts'
 
-const isShop = (name: string) => name === 'shop'
+/** What a server with one service, `shop`, and one datastore, `db`, has. */
+const has = (noun: string, name: string) => `${noun}.${name}` in propertiesOf
+const propertiesOf: Record<string, readonly string[]> = {
+  'service.shop': serviceProperties,
+  'datastore.db': datastoreProperties,
+}
 
-/** Whether an instance would start with this value, on a server with one service, `shop`. */
+/** Whether an instance would start with this value there. */
 function starts(value: string): boolean {
   const lookup = (noun: string, name: string, property: string) =>
-    noun === 'service' && isShop(name) && serviceProperties.some((known) => known === property) ? 'x' : null
+    propertiesOf[`${noun}.${name}`]?.includes(property) ? 'x' : null
   try {
     resolveReferences([{ key: 'A', value }], lookup)
     return true
@@ -21,7 +26,13 @@ function starts(value: string): boolean {
 
 const values = {
   ...Object.fromEntries(serviceProperties.map((property) => [`\${{service.shop.${property}}}`, true])),
+  ...Object.fromEntries(datastoreProperties.map((property) => [`\${{datastore.db.${property}}}`, true])),
   'no reference': true,
+  '${{service.db.port}}': false,
+  '${{datastore.db.url}}': false,
+  '${{service.shop.password}}': false,
+  '${{service.shop.toString}}': false,
+  '${{datastore.db.toString}}': false,
   '${{ service.shop.port }} and $${{anything': true,
   '${{service.gone.port}}': false,
   '${{datastore.shop.port}}': false,
@@ -33,7 +44,7 @@ const values = {
 
 for (const [value, leads] of Object.entries(values)) {
   test(`${value} ${leads ? 'is resolvable, and an instance starts with it' : 'is neither'}`, () => {
-    assert.deepEqual([isResolvable(value, isShop), starts(value)], [leads, leads])
+    assert.deepEqual([isResolvable(value, has), starts(value)], [leads, leads])
   })
 }
 

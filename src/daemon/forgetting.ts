@@ -15,6 +15,7 @@ export function forgetHourly(storage: Storage, logger: Logger): { stop(): void }
     await storage.actors.forgetFinal('terminal-login', Math.max(startedAt, expired))
     // Of hosts of the server itself: those of a service go with it.
     await storage.actors.forgetFinal('certificate', expired)
+    await storage.actors.forgetFinal('datastore', expired)
     await forgetOver(storage)
   }
   const forgetQuietly = () =>

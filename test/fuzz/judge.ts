@@ -107,12 +107,21 @@ function operationAt({ method, target }: Sent): Known | null {
   return { method: documented, template }
 }
 
-/** Who asks for variables gets their values: only there a secret may be, and only as a value. */
+/**
+ * Who asks for variables gets their values, and who asks for a datastore its password: only there a secret
+ * may be, and only in these fields.
+ */
 function withoutValues({ method, template }: Known, text: string): string {
   const described = JSON.stringify(document.paths[template]![method.toLowerCase()]!.responses)
-  if (!described.includes('/EnvVar"') || text === '') return text
-  return JSON.stringify(JSON.parse(text), (key, value) => (key === 'value' ? undefined : value))
+  const [, fields] = secretFields.find(([schema]) => described.includes(`/${schema}"`)) ?? []
+  if (!fields || text === '') return text
+  return JSON.stringify(JSON.parse(text), (key, value) => (fields.includes(key) ? undefined : value))
 }
+
+const secretFields: [schema: string, fields: string[]][] = [
+  ['EnvVar', ['value']],
+  ['Datastore', ['password', 'internal_url', 'external_url']],
+]
 
 function excerpt(text: string): string {
   return text.length > 500 ? `${text.slice(0, 500)}…` : text

@@ -80,6 +80,8 @@ function chunksOf(bytes: Buffer): Buffer {
 }
 
 const nounsOfIds: Record<string, string> = { dep: 'deploys', tok: 'tokens', cli: 'cli' }
+/** Each is looked for in all that is told and stored. */
+const mostPasswords = 20
 
 /** Ids tell what they are of; a thing that is put at its own path is known by it. */
 function remember(method: string, target: string, { status, text, headers }: WireAnswer, world: World): void {
@@ -95,6 +97,11 @@ function remember(method: string, target: string, { status, text, headers }: Wir
     add(world, 'services', name!)
     add(world, 'services', id!)
   }
+  for (const [, id, name] of text.matchAll(/"id":"(dst-[0-9a-z]{26})","name":"([a-z0-9-]+)"/g)) {
+    add(world, 'datastores', name!)
+    add(world, 'datastores', id!)
+  }
+  notePassword(text, world)
   for (const [id, prefix] of text.matchAll(/\b(dep|tok|cli)-[0-9a-z]{26}\b/g)) {
     add(world, nounsOfIds[prefix!]!, id)
   }
@@ -105,6 +112,14 @@ const deletesDisk = /delete(_|%5F)disk=(1|true|yes|on)?(&|$)/i
 /** A service is deleted by its id or its name; the disk is named after the id. */
 function noteKeptDisk(service: string, { keptDisks, ids }: World): void {
   keptDisks.add(ids.get(service) ?? service)
+}
+
+/** What only the answers that show a datastore may tell. */
+function notePassword(text: string, { secrets, passwords }: World): void {
+  const [, id, password] = /"id":"(dst-[0-9a-z]{26})",.*"password":"([^"]+)"/.exec(text) ?? []
+  if (!id || !password || passwords.size >= mostPasswords || passwords.has(id)) return
+  passwords.add(id)
+  secrets.add(`the password of ${id}`, password)
 }
 
 function add({ pools }: World, noun: string, one: string): void {

@@ -64,14 +64,16 @@ function withoutEnv(container: { Config: { Env: string[] } }): object {
   return { ...container, Config: { ...container.Config, Env: [] } }
 }
 
-/** Deletes every service and waits until Docker has nothing of them but disks that were to be kept. */
+/** Deletes all services and datastores, and waits until Docker has only disks that were to be kept. */
 export async function removeServices({ daemon, keptDisks }: World): Promise<string[]> {
   const { api, prefix } = daemon
   for (const { host } of await api.get('/registries')) await api.call('DELETE', `/registries/${host}`)
   for (const { id } of await api.get('/services')) {
     await api.call('DELETE', `/services/${id}?force=true&delete_disk=true`)
   }
+  for (const { id } of await api.get('/datastores')) await api.call('DELETE', `/datastores/${id}?force=true`)
   await until('all services to be gone', async () => (await api.get('/services')).length === 0)
+  await until('all datastores to be gone', async () => (await api.get('/datastores')).length === 0)
   const { containers, images, volumes } = await findLeftovers(prefix)
   const lost = volumes.filter((name) => !keptDisks.has(name.slice(prefix.length + 1)))
   return [...containers, ...images, ...lost]
@@ -84,6 +86,9 @@ const isWaitingTerminal = (key: unknown) => Array.isArray(key) && key[0] === 'te
 const emptyTables = [
   'services',
   'names',
+  'datastores',
+  'datastore_passwords',
+  'datastore_ports',
   'env',
   'credentials',
   'registries',

@@ -22,7 +22,7 @@ export async function playSequence(steps: readonly Step[], world: World, tally: 
     const [shown] = findShownArguments(world)
     if (shown) throw new Complaint(`a process shows a secret: ${shown}`)
   } finally {
-    await removeMade(made('services'), world)
+    await removeMade(made('services'), made('datastores'), world)
   }
 }
 
@@ -42,7 +42,14 @@ async function readDeploys(ids: readonly string[], world: World): Promise<void> 
   }
 }
 
-async function removeMade(services: readonly string[], { daemon }: World): Promise<void> {
+async function removeMade(
+  services: readonly string[],
+  datastores: readonly string[],
+  { daemon }: World,
+): Promise<void> {
+  for (const id of datastores.filter((one) => one.startsWith('dst-'))) {
+    await daemon.api.call('DELETE', `/datastores/${id}?force=true`)
+  }
   for (const id of services.filter((one) => one.startsWith('svc-'))) {
     await daemon.api.call('DELETE', `/services/${id}?force=true&delete_disk=true`)
   }

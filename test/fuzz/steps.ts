@@ -98,7 +98,7 @@ function things(noun: string): fc.Arbitrary<string> {
   return rarely(
     index.map((one) => nth(noun, one)),
     fc
-      .tuple(fc.constantFrom('services', 'deploys', 'registries'), index)
+      .tuple(fc.constantFrom('services', 'deploys', 'registries', 'datastores'), index)
       .map(([other, one]) => nth(other, one)),
   )
 }
@@ -149,8 +149,9 @@ function callsOf(operation: Operation): fc.Arbitrary<CallStep> {
   })
 }
 
-/** Services are what all else is about. */
-const weightOf = ({ method, path }: Operation) => (method === 'POST' && path.endsWith('/services') ? 4 : 1)
+/** Services are what all else is about; the routes of datastores need some that are there. */
+const weights: Record<string, number> = { '/api/v1/services': 4, '/api/v1/datastores': 3 }
+const weightOf = ({ method, path }: Operation) => (method === 'POST' ? (weights[path] ?? 1) : 1)
 
 const calls = fc.oneof(
   ...operations.map((operation) => ({ weight: weightOf(operation), arbitrary: callsOf(operation) })),

@@ -28,5 +28,6 @@ export function createTally(): Tally {
 /** The path with its parameters left out. */
 function shapeOf(target: string): string {
   const path = target.split('?')[0]!
-  return path.replace(/\/(services|deploys|registries|sessions|tokens|auth\/cli)\/[^/]+/, '/$1/{}')
+  const nouns = 'services|deploys|registries|sessions|tokens|certificates|datastores|auth/cli'
+  return path.replace(new RegExp(`/(${nouns})/[^/]+`), '/$1/{}')
 }

@@ -27,18 +27,22 @@ export interface World {
   readonly ids: Map<string, string>
   /** The ids of services whose disk was to be kept. */
   readonly keptDisks: Set<string>
-  /** Forgets what a sequence made; a service that is live, or will be, is there again. */
+  /** The ids of datastores whose passwords are among the secrets. */
+  readonly passwords: Set<string>
+  /** Forgets what a sequence made; a datastore, and a service that is live or will be, are there again. */
   renew(): Promise<void>
 }
 
 const limits = ['--fetch-timeout=5', '--build-timeout=120', '--start-timeout=120', '--keep-images=3']
+/** Where nothing listens: a datastore fails at once, with a reason, and is tried again and again. */
+const images = ['postgres', 'redis'].map((kind) => `--${kind}-image=127.0.0.1:9/${kind}:{version}`)
 /** So many sequences share one live service before it is replaced: they change it, and break it. */
 const sequencesPerService = 20
 
 export async function openWorld(scope: Scope): Promise<World> {
   const secrets = createSecrets()
   const { things, archive } = await prepareThings(scope, secrets)
-  const daemon = await launchDaemon({ args: [...limits, '--log-level=debug'] })
+  const daemon = await launchDaemon({ args: [...limits, ...images, '--log-level=debug'] })
   scope.after(() => daemon.remove())
   const token = readFileSync(join(daemon.dataDir, 'api_token'), 'utf8').trim()
   secrets.add('the token', token)
@@ -61,7 +65,8 @@ export async function openWorld(scope: Scope): Promise<World> {
     await steady.renew(pools)
   }
   const feed = followFeed(daemon)
-  return { daemon, port, secrets, archive, feed, meaning, pools, ids: new Map(), keptDisks: new Set(), renew }
+  const known = { ids: new Map(), keptDisks: new Set<string>(), passwords: new Set<string>() }
+  return { daemon, port, secrets, archive, feed, meaning, pools, ...known, renew }
 }
 
 /** Ends when the daemon does. */
@@ -102,10 +107,11 @@ async function prepareThings(scope: Scope, secrets: Secrets) {
   return { things, archive }
 }
 
-/** The service that stays: its name, its id and its deploys are in the pools. */
+/** The service and the datastore that stay: names, ids and deploys are in the pools. */
 function createSteady({ api }: TestDaemon, repoUrl: string) {
   let age = 0
   let name = ''
+  let datastore = 'none'
   let count = 0
 
   async function create(): Promise<void> {
@@ -126,6 +132,7 @@ function createSteady({ api }: TestDaemon, repoUrl: string) {
         'deploys',
         deploys.map((deploy) => deploy.id),
       )
+      pools.set('datastores', await keepDatastore())
       if (deploys.length === 1 && deploys[0]!.status === 'live') await deployAgain()
     },
   }
@@ -138,5 +145,13 @@ function createSteady({ api }: TestDaemon, repoUrl: string) {
   async function isThere(service: string): Promise<boolean> {
     const { status, body } = await api.call('GET', `/services/${service}`)
     return status === 200 && body.state !== 'deleting'
+  }
+
+  /** One that is there, for the requests that want one. */
+  async function keepDatastore(): Promise<string[]> {
+    const { status, body } = await api.call('GET', `/datastores/${datastore}`)
+    if (status === 200 && body.status !== 'deleting') return [datastore, body.id]
+    datastore = `steady-db-${++count}`
+    return [datastore, (await api.post('/datastores', { kind: 'redis', name: datastore })).id]
   }
 }

@@ -1,4 +1,4 @@
-// Who may call what: every route of the table with every sort of credential, against the list below.
+// Who may call what: every route of the table with every sort of credential, against a list made by hand.
 // Mind: a route below /api that is not in the list fails: whoever adds one says here who may call it. Answers
 // are told apart by whether the caller was let in; what became of the request then is for other tests.
 import assert from 'node:assert/strict'
@@ -9,79 +9,11 @@ import { isBelowApi, type Route } from '../../src/http/route.ts'
 import { routes } from '../../src/http/routes.ts'
 import { type OwnedApi, startOwned } from '../support/account.ts'
 import { token as serverToken } from '../support/http-context.ts'
-
-type Needed = 'public' | 'any' | 'session'
-
-const list: Record<Needed, string[]> = {
-  public: [
-    'GET /healthz',
-    'GET /api/v1/openapi.json',
-    'GET /api/v1/auth/status',
-    'POST /api/v1/auth/setup',
-    'POST /api/v1/auth/login',
-    'POST /api/v1/auth/logout',
-    'POST /api/v1/auth/cli',
-    'POST /api/v1/auth/cli/{id}/token',
-  ],
-  session: [
-    'POST /api/v1/auth/password',
-    'GET /api/v1/auth/sessions',
-    'DELETE /api/v1/auth/sessions/{id}',
-    'GET /api/v1/auth/tokens',
-    'POST /api/v1/auth/tokens',
-    'DELETE /api/v1/auth/tokens/{id}',
-    'GET /api/v1/auth/cli/{id}',
-    'POST /api/v1/auth/cli/{id}/approve',
-    'POST /api/v1/auth/cli/{id}/deny',
-  ],
-  any: [
-    'GET /metrics',
-    'GET /api/v1/info',
-    'GET /api/v1/events',
-    'GET /api/v1/services',
-    'POST /api/v1/services',
-    'GET /api/v1/services/{id}',
-    'PATCH /api/v1/services/{id}',
-    'DELETE /api/v1/services/{id}',
-    'GET /api/v1/services/{id}/status',
-    'GET /api/v1/services/{id}/logs',
-    'POST /api/v1/services/{id}/restart',
-    'POST /api/v1/services/{id}/suspend',
-    'POST /api/v1/services/{id}/resume',
-    'POST /api/v1/services/{id}/scale',
-    'POST /api/v1/services/{id}/rollback',
-    'GET /api/v1/services/{id}/domains',
-    'POST /api/v1/services/{id}/domains',
-    'DELETE /api/v1/services/{id}/domains/{domain}',
-    'GET /api/v1/certificates',
-    'GET /api/v1/certificates/{id}/history',
-    'POST /api/v1/certificates/{id}/retry',
-    'GET /api/v1/services/{id}/env',
-    'PUT /api/v1/services/{id}/env',
-    'PATCH /api/v1/services/{id}/env',
-    'GET /api/v1/services/{id}/deploys',
-    'POST /api/v1/services/{id}/deploys',
-    'POST /api/v1/services/{id}/deploys/upload',
-    'GET /api/v1/deploys/{id}',
-    'POST /api/v1/deploys/{id}/cancel',
-    'GET /api/v1/deploys/{id}/logs',
-    'GET /api/v1/deploys/{id}/history',
-    'GET /api/v1/registries',
-    'GET /api/v1/registries/{host}',
-    'PUT /api/v1/registries/{host}',
-    'DELETE /api/v1/registries/{host}',
-    'GET /api/v1/disks',
-    'GET /api/v1/edge',
-    'GET /api/v1/edge/history',
-  ],
-}
+import { type Needed, neededFor } from '../support/needed-credentials.ts'
 
 /** Public, but not for pages from elsewhere. */
 const guarded = ['setup', 'login', 'logout', 'cli'].map((way) => `POST /api/v1/auth/${way}`)
 
-const neededFor = new Map(
-  Object.entries(list).flatMap(([needed, lines]) => lines.map((line) => [line, needed as Needed] as const)),
-)
 const lineOf = ({ method, path }: Route) => `${method} ${path}`
 
 /** Pages are as their own definition says: they ask for the session themselves. */

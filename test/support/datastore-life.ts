@@ -34,6 +34,8 @@ export const working: Record<string, TestEffect> = {
   applyLimits: async () => ({ at: instant, notice: null }),
   removeDatastore: succeeds,
   awaitRetry: waits,
+  awaitBackupTime: waits,
+  beginBackup: succeeds,
 }
 export const path = (life: string, limits = 'settled', backups = 'off') =>
   `wanted.life.${life} limits.${limits} backups.${backups}`

@@ -1,6 +1,6 @@
 // Managed datastores from the command line: `berth db`.
 // Mind: addresses hold passwords. They are printed only where a command asks for them by name.
-import type { Command } from 'commander'
+import { type Command, InvalidArgumentError } from 'commander'
 import type { Datastore } from '../../http/schemas/datastore.ts'
 import type { Runner } from '../command.ts'
 import {
@@ -73,7 +73,7 @@ function addCreate(db: Command, run: Runner): void {
     .command('create')
     .argument('<name>', 'what it is to be called')
     .description('create one and wait until it serves')
-    .option('-k, --kind <kind>', 'postgres or redis', 'postgres')
+    .option('-k, --kind <kind>', 'postgres or redis (postgres)', kindOf)
     .option('--server-version <version>', 'of the server (postgres 17, redis 8)')
     .option('--database <name>', 'of Postgres (its own name)')
     .option('--username <name>', 'of Postgres (that of the database)')
@@ -83,6 +83,11 @@ function addCreate(db: Command, run: Runner): void {
       examples('berth db create shop-db', 'berth db create cache --kind redis --memory 256'),
     )
     .action(run(create))
+}
+
+function kindOf(text: string): string {
+  if (text !== 'postgres' && text !== 'redis') throw new InvalidArgumentError('It must be postgres or redis.')
+  return text
 }
 
 function addFlags(command: Command): Command {
@@ -122,14 +127,14 @@ async function list({ client, out }: Cli): Promise<void> {
 }
 
 interface CreateOptions extends SettingOptions {
-  kind: string
+  kind?: string
   serverVersion?: string
   database?: string
   username?: string
 }
 
 async function create(cli: Cli, name: string, options: CreateOptions): Promise<number> {
-  const { kind, serverVersion: version, database, username } = options
+  const { kind = 'postgres', serverVersion: version, database, username } = options
   const body = { name, kind, version, database, username, ...settingsOf(options) }
   return settledDatastore(cli, { name, verb: 'creating' }, () =>
     cli.client.call<Datastore>('POST', '/datastores', { body }),

@@ -3,7 +3,6 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import type { Command } from 'commander'
-import type { Service } from '../../http/schemas/service.ts'
 import { readConfig } from '../config/config.ts'
 import { cacheFolder } from '../config/folders.ts'
 import { readJsonFile, writeJsonFile } from '../config/json-file.ts'
@@ -54,8 +53,13 @@ async function wordsFor(command: Command, places: number, cli: Cli): Promise<str
   const below = places === 0 ? command.commands.filter(isVisible).map((one) => one.name()) : []
   if (command.name() === 'completion') return ['bash', 'fish', 'zsh']
   if (command.parent?.name() === 'servers' || command.name() === 'logout') return serverNames(cli)
-  const isOfService = command.registeredArguments[places]?.name() === 'name' && command.name() !== 'create'
-  return isOfService ? [...below, ...(await serviceNames(cli))] : below
+  const takesName = command.registeredArguments[places]?.name() === 'name' && command.name() !== 'create'
+  if (!takesName) return below
+  return [...below, ...(await namesOf(isBelow(command, 'db') ? 'datastores' : 'services', cli))]
+}
+
+function isBelow({ parent }: Command, name: string): boolean {
+  return parent !== null && (parent.name() === name || isBelow(parent, name))
 }
 
 function isVisible(command: Command): boolean {
@@ -75,14 +79,14 @@ interface Kept {
   names: string[]
 }
 
-async function serviceNames(cli: Cli): Promise<string[]> {
+async function namesOf(noun: 'services' | 'datastores', cli: Cli): Promise<string[]> {
   try {
-    const path = join(cacheFolder(cli.env), `services-${fingerprint(cli.server.url)}.json`)
+    const path = join(cacheFolder(cli.env), `${noun}-${fingerprint(cli.server.url)}.json`)
     const kept = readJsonFile(path) as Kept | undefined
     if (kept && Date.now() - kept.at < keptMs && kept.at <= Date.now()) return kept.names
     const signal = AbortSignal.timeout(patienceMs)
-    const services = await cli.client.call<Service[]>('GET', '/services', { signal })
-    const names = services.map(({ name }) => name)
+    const found = await cli.client.call<{ name: string }[]>('GET', `/${noun}`, { signal })
+    const names = found.map(({ name }) => name)
     writeJsonFile(path, { at: Date.now(), names })
     return names
   } catch {

@@ -29,12 +29,12 @@ export function sizeOf({ memory_limit_mb }: Datastore): string {
   return memory_limit_mb === null ? 'default' : `${memory_limit_mb} MiB`
 }
 
-/** `512 MiB, the default CPUs and backups at 0 3 * * * (UTC), 7 kept` */
+/** `256 MiB and 1 CPU, backups at 0 3 * * * (UTC), 7 kept`, `default memory and default CPUs` */
 export function settingsInWords(datastore: Datastore): string {
-  const { cpu_limit: cpus, backup_schedule: schedule, backup_keep: keep } = datastore
-  const memory = datastore.memory_limit_mb === null ? 'the default memory' : sizeOf(datastore)
-  const backups = schedule === null ? 'no backups by itself' : `backups at ${schedule} (UTC), ${keep} kept`
-  return `${memory}, ${cpus ?? 'the default'} CPUs and ${backups}`
+  const { memory_limit_mb: memory, cpu_limit: cpus, backup_schedule: schedule, backup_keep: keep } = datastore
+  const size = memory === null ? 'default memory' : sizeOf(datastore)
+  const limits = `${size} and ${cpus ?? 'default'} ${cpus === 1 ? 'CPU' : 'CPUs'}`
+  return schedule === null ? limits : `${limits}, backups at ${schedule} (UTC), ${keep} kept`
 }
 
 export function showDatastore(out: Output, datastore: Datastore): void {

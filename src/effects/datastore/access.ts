@@ -46,6 +46,9 @@ export function noticeOf({ cpuLimit }: Limits, { cpus }: { cpus: number }): stri
   return `the host has ${cpus === 1 ? '1 CPU' : `${cpus} CPUs`}: cpu_limit ${cpuLimit} is held to ${cpus}`
 }
 
+/** What `timeout` ends with in coreutils and in busybox. */
+const endedLate = [124, 143]
+
 /** Whether it answers; else why not, without the password. */
 export async function askDatastore(
   host: Host,
@@ -55,6 +58,7 @@ export async function askDatastore(
   const question = kind.question(credentials)
   const outcome = await host.datastores.run(name, question, { signal, timeoutMs: 10_000 })
   if (kind.isAnswer(outcome)) return null
+  if (endedLate.includes(outcome.exitCode)) return 'it takes connections and says nothing'
   const words = (outcome.stderr || outcome.stdout).trim().split('\n').at(-1) ?? ''
   return masked(words, credentials) || `it ended with exit code ${outcome.exitCode}`
 }

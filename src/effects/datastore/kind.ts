@@ -18,6 +18,12 @@ export interface StoreKind {
   limitCommand(credentials: Credentials, memoryMb: number): Command | null
 }
 
+/**
+ * A server that hangs takes connections all the same, and its client waits forever: nothing outside could end
+ * it.
+ */
+const patience = ['timeout', '8']
+
 const postgres: StoreKind = {
   mountPath: (version) =>
     Number.parseInt(version, 10) >= 18 ? '/var/lib/postgresql' : '/var/lib/postgresql/data',
@@ -29,7 +35,7 @@ const postgres: StoreKind = {
   script: null,
   // The server that prepares a new database listens on a socket only, and must not be taken for this one.
   question: ({ username, password, database }) => ({
-    argv: ['psql', '-X', '-h', '127.0.0.1', '-U', username, '-d', database!, '-tAc', 'select 1'],
+    argv: [...patience, 'psql', '-X', '-h', '127.0.0.1', '-U', username, '-d', database!, '-tAc', 'select 1'],
     env: { PGPASSWORD: password, PGCONNECT_TIMEOUT: '5' },
   }),
   isAnswer: ({ exitCode, stdout }) => exitCode === 0 && stdout.trim() === '1',
@@ -74,5 +80,6 @@ const redis: StoreKind = {
 export const kinds: Record<DatastoreKind, StoreKind> = { postgres, redis }
 
 function redisCommand(password: string, words: string[]): Command {
-  return { argv: ['redis-cli', '-h', '127.0.0.1', ...words], env: { REDISCLI_AUTH: password } }
+  const argv = [...patience, 'redis-cli', '-h', '127.0.0.1', ...words]
+  return { argv, env: { REDISCLI_AUTH: password } }
 }

@@ -42,5 +42,6 @@ async function give(
   const words = masked(`${stdout}${stderr}`.trim(), credentials)
   // One that only begins reads its limit by itself, or is told when it has begun.
   const isBegun = !/LOADING|Connection refused/i.test(words)
-  if (isBegun && (exitCode !== 0 || words !== 'OK')) throw new Failure('docker_error', words)
+  if (!isBegun || (exitCode === 0 && words === 'OK')) return
+  throw new Failure('docker_error', words || 'it does not answer')
 }

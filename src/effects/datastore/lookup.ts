@@ -22,5 +22,5 @@ export function lookUpDatastore(host: Host, name: string, property: string): str
     password: credentials.password,
     database: credentials.database,
   }
-  return values[property as DatastoreProperty] ?? null
+  return Object.hasOwn(values, property) ? values[property as DatastoreProperty] : null
 }

@@ -5,12 +5,12 @@ import { datastorePorts } from '../../connections.ts'
 import type { DatastoreSpec } from '../../docker/datastores.ts'
 import { datastoreKind, labels } from '../../docker/names.ts'
 import { claimVolume, removeVolume } from '../../docker/volumes.ts'
-import { codeOf, Failure, messageOf } from '../../errors.ts'
+import { codeOf, messageOf } from '../../errors.ts'
 import { checkFreeDisk } from '../deploy/disk.ts'
 import { type Host, isoNow } from '../host.ts'
 import { type Datastore, findDatastore, limitsOf, noticeOf } from './access.ts'
 import { engineWithin, imageOf } from './image.ts'
-import { freePorts } from './ports.ts'
+import { choosePort, noPort, portsTried } from './ports.ts'
 
 interface StartInput {
   id: string
@@ -22,7 +22,6 @@ interface StartInput {
   isAfresh: boolean
 }
 
-const portsTried = 8
 const stopSeconds = 60
 
 export function startDatastore(host: Host) {
@@ -76,26 +75,12 @@ async function startOnFreePort(
     } catch (error) {
       if (codeOf(error) !== 'docker_error' || !isPortTaken(messageOf(error))) throw error
       refused.add(port)
-      if (refused.size >= portsTried) throw noPort(host)
+      if (refused.size >= portsTried) throw noPort(host.settings)
       const next = await choosePort(host, id, refused)
       host.logger.warn({ datastore: name, container, port, next }, 'the port of a datastore is taken')
       port = next
     }
   }
-}
-
-async function choosePort(host: Host, id: string, refused: ReadonlySet<number>): Promise<number> {
-  const { datastoreBind, datastorePorts: range } = host.settings
-  const candidates = await freePorts(datastoreBind, range, portsTried, refused)
-  const port = await host.storage.datastores.movePort(id, candidates)
-  if (port === null) throw noPort(host)
-  return port
-}
-
-function noPort({ settings: { datastoreBind, datastorePorts } }: Host): Failure {
-  const { first, last } = datastorePorts
-  const range = first === last ? `port ${first}` : `every port from ${first} to ${last}`
-  return new Failure('port_taken', `${range} of ${datastoreBind} is taken (--datastore-ports)`)
 }
 
 function isPortTaken(reason: string): boolean {

@@ -2,11 +2,14 @@
 // answers, and it has the limits that are wanted.
 // Mind: Docker may be away while the datastore is not. Who takes connections serves, whatever Docker says.
 import { connect } from 'node:net'
+import type { DatastoreRecord } from '../../../machines/datastore.ts'
 import { datastorePorts } from '../../connections.ts'
+import type { InstanceState } from '../../docker/instances.ts'
 import { codeOf, messageOf } from '../../errors.ts'
 import { type Host, isoNow } from '../host.ts'
 import { untilNudged } from '../waiting.ts'
 import { askDatastore, type Datastore, findDatastore, limitsOf } from './access.ts'
+import { giveLimits } from './limits.ts'
 import { explainLoss } from './probe.ts'
 
 /** Events wake it at once; this is for what no event told. */
@@ -51,7 +54,7 @@ async function findLoss(host: Host, datastore: Datastore, signal: AbortSignal): 
     const state = await host.instances.inspect(datastore.name)
     if (state?.state !== 'running') return await explainLoss(host, datastore, signal)
     if (state.restart !== 'unless-stopped') await host.instances.setRestart(datastore.name, 'unless-stopped')
-    await keepLimits(host, datastore, state)
+    await keepLimits(host, datastore, state, signal)
     return null
   } catch (error) {
     signal.throwIfAborted()
@@ -61,18 +64,24 @@ async function findLoss(host: Host, datastore: Datastore, signal: AbortSignal): 
 }
 
 /** What was set while the container was not there, or while Docker was away. A refusal has been told. */
-async function keepLimits(
-  host: Host,
-  { record, name }: Datastore,
-  state: { memoryLimitBytes: number },
-): Promise<void> {
-  const limits = limitsOf(host, { memoryMb: record.memory_limit_mb, cpus: record.cpu_limit })
-  const isSettled = record.limits.revision === record.limits.settled && record.limits.trouble === null
-  if (!isSettled || state.memoryLimitBytes === limits.memoryLimitMb * 1024 * 1024) return
-  await host.datastores.limit(name, limits).catch((error: unknown) => {
+async function keepLimits(host: Host, { record }: Datastore, state: Given, signal: AbortSignal) {
+  const { revision, settled, trouble } = record.limits
+  const isRefused = trouble !== null && trouble.code !== 'docker_unavailable'
+  if (settled < revision || isRefused || !(await differs(host, record, state))) return
+  await giveLimits(host, record.id, signal).catch((error: unknown) => {
     if (codeOf(error) !== 'docker_error') throw error
     host.logger.warn({ datastore: record.name, reason: messageOf(error) }, 'limits are refused')
   })
+}
+
+type Given = Pick<InstanceState, 'memoryLimitBytes' | 'cpuLimit'>
+
+async function differs(host: Host, record: DatastoreRecord, state: Given): Promise<boolean> {
+  const wanted = limitsOf(host, { memoryMb: record.memory_limit_mb, cpus: record.cpu_limit })
+  if (state.memoryLimitBytes !== wanted.memoryLimitMb * 1024 * 1024) return true
+  if (state.cpuLimit === wanted.cpuLimit) return false
+  // More CPUs than the host has are as many as it has.
+  return state.cpuLimit !== Math.min(wanted.cpuLimit, (await host.engine.info()).cpus)
 }
 
 async function findSilence(

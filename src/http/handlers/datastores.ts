@@ -110,21 +110,22 @@ export async function updateDatastore(
 }
 
 /** Whether there was something to plan. */
-async function planBackups({ actors }: HttpContext, { id, name }: DatastoreRecord, body: UpdateDatastore) {
+async function planBackups(context: HttpContext, found: DatastoreRecord, body: UpdateDatastore) {
   const { backup_schedule: schedule, backup_keep: keep } = body
   if (schedule === undefined && keep === undefined) return false
   const at = new Date().toISOString()
   const plan = { ...(schedule === undefined ? {} : { schedule }), ...(keep === undefined ? {} : { keep }) }
-  const { applied } = await actors.send(id, { type: 'backups.set', at, by: 'the API', ...plan })
-  if (!applied) throw new Failure('conflict', `${name} is being deleted`)
+  const { applied } = await tell(context, found, { type: 'backups.set', at, by: 'the API', ...plan })
+  if (!applied) throw beingDeleted(found.name)
   return true
 }
 
 async function limitDatastore(
   context: HttpContext,
-  { id, name }: DatastoreRecord,
+  found: DatastoreRecord,
   body: UpdateDatastore,
 ): Promise<Datastore> {
+  const { id, name } = found
   const event = {
     type: 'limits.set',
     at: new Date().toISOString(),
@@ -132,8 +133,8 @@ async function limitDatastore(
     ...(body.memory_limit_mb === undefined ? {} : { memoryMb: body.memory_limit_mb }),
     ...(body.cpu_limit === undefined ? {} : { cpus: body.cpu_limit }),
   }
-  const { applied, record } = await context.actors.send(id, event)
-  if (!applied) throw new Failure('conflict', `${name} is being deleted`)
+  const { applied, record } = await tell(context, found, event)
+  if (!applied) throw beingDeleted(name)
   const { revision } = (record as unknown as DatastoreRecord).limits
   const settled = await awaitRecord<DatastoreRecord>(
     context.storage,
@@ -141,6 +142,7 @@ async function limitDatastore(
     limitsMs,
     ({ limits, status }) => limits.settled >= revision || status === 'deleting',
   )
+  if (settled.status === 'deleting') throw beingDeleted(name)
   refuseUnapplied(settled)
   return toDatastore(context, settled)
 }
@@ -155,16 +157,17 @@ function refuseUnapplied({ name, limits: { revision, settled, trouble } }: Datas
 
 export async function restartDatastore(call: Call<DatastoreParams>): Promise<Datastore> {
   const { context, params, eventId } = call
-  const { id, name } = findDatastore(context.storage, params.id)
+  const found = findDatastore(context.storage, params.id)
   const event = { type: 'restart', at: new Date().toISOString(), by: 'the API' }
-  const { applied, record } = await context.actors.send(id, event, eventId ? { eventId } : {})
-  if (!applied) throw new Failure('conflict', `${name} is being deleted`)
+  const { applied, record } = await tell(context, found, event, eventId ? { eventId } : {})
+  if (!applied) throw beingDeleted(found.name)
   return toDatastore(context, record as unknown as DatastoreRecord)
 }
 
 export async function deleteDatastore(call: Call<DatastoreParams, DeleteDatastoreQuery>): Promise<undefined> {
   const { context, params, query } = call
-  const { id, name, status } = findDatastore(context.storage, params.id)
+  const found = findDatastore(context.storage, params.id)
+  const { name, status } = found
   if (!query.force && status !== 'deleting') {
     refuseReferred(
       context.storage,
@@ -172,5 +175,22 @@ export async function deleteDatastore(call: Call<DatastoreParams, DeleteDatastor
       `berth db rm ${name} --force deletes it anyway`,
     )
   }
-  await context.actors.send(id, { type: 'delete', at: new Date().toISOString(), by: 'the API' })
+  await tell(context, found, { type: 'delete', at: new Date().toISOString(), by: 'the API' })
+}
+
+type Send = Parameters<HttpContext['actors']['send']>
+
+/** One that was parked after a bug goes on first: else nothing could delete it. */
+async function tell(
+  { actors }: HttpContext,
+  { id, status }: DatastoreRecord,
+  event: Send[1],
+  options: Send[2] = {},
+) {
+  if (status === 'failed') await actors.spawn('datastore', id, {})
+  return actors.send(id, event, options)
+}
+
+function beingDeleted(name: string): Failure {
+  return new Failure('conflict', `${name} is being deleted`)
 }

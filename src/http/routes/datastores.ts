@@ -27,7 +27,8 @@ export const datastoreRoutes = tagged('Datastores', [
     body: CreateDatastore,
     answer: Datastore,
     status: 201,
-    problems: ['name_taken', 'conflict'],
+    // A repetition under its key may come after its deletion.
+    problems: ['name_taken', 'conflict', 'not_found'],
     repeat: datastores.repeatDatastore,
     handler: datastores.createDatastore,
   }),

@@ -1,0 +1,76 @@
+// The API whose datastores run by their chart, in a world that a test makes: no engine, every effect succeeds
+// unless the test says otherwise.
+// Mind: the answers are held against the document, as in checked-api.ts.
+import type { TestContext } from 'node:test'
+import * as datastore from '../../machines/datastore.ts'
+import type { KindName } from '../../machines/index.ts'
+import type { ActorPort, HttpContext } from '../../src/http/context.ts'
+import type { Datastore } from '../../src/http/schemas/datastore.ts'
+import { Supervisor } from '../../src/supervisor/supervisor.ts'
+import { startChecked } from './checked-api.ts'
+import type { Answer, Asked } from './http-context.ts'
+import { forever, type TestEffect } from './machine-run.ts'
+import { silent } from './supervised.ts'
+
+export const hostPort = 25_001
+export const waits: TestEffect = (_, signal) => forever(signal)
+const at = () => new Date().toISOString()
+const succeeds: TestEffect = async () => ({ at: at() })
+
+/** An effect that fails as those of the daemon do. */
+export const fails =
+  (code: string, message: string): TestEffect =>
+  () =>
+    Promise.reject(Object.assign(new Error(message), { code }))
+
+/** The first time as one effect, from then on as the other. */
+export function once(first: TestEffect, then: TestEffect): TestEffect {
+  let isFirst = true
+  return (input, signal) => {
+    const effect = isFirst ? first : then
+    isFirst = false
+    return effect(input, signal)
+  }
+}
+
+export async function startDatastores(t: TestContext, effects: Record<string, TestEffect> = {}) {
+  const api = await startChecked(t)
+  const { storage } = api
+  const supervisor = new Supervisor({ storage, catalogue: { datastore }, logger: silent })
+  supervisor.provide({
+    datastore: {
+      obtainImage: succeeds,
+      stopDatastore: succeeds,
+      startDatastore: async () => ({ at: at(), hostPort, notice: null }),
+      awaitAnswer: succeeds,
+      keepDatastore: waits,
+      applyLimits: async () => ({ at: at(), notice: null }),
+      awaitRetry: waits,
+      awaitBackupTime: waits,
+      beginBackup: succeeds,
+      removeDatastore: async ({ id }: { id: string }) => {
+        await storage.datastores.remove(id)
+        return { at: at() }
+      },
+      ...effects,
+    },
+  })
+  t.after(() => supervisor.stop(1000))
+  joinActors(api.context, supervisor)
+  const make = async (body: object, asked: Asked = {}): Promise<Datastore> =>
+    datastoreOf(await api.call('POST', '/datastores', { kind: 'postgres', ...body }, asked))
+  return { ...api, make, supervisor }
+}
+
+export const datastoreOf = ({ body }: Answer) => body as unknown as Datastore
+
+/** Datastores are the supervisor's, all others stay whose they are. */
+function joinActors(context: HttpContext, supervisor: Supervisor): void {
+  const { actors } = context
+  const joined: ActorPort = {
+    spawn: (kind, ...rest) =>
+      kind === 'datastore' ? supervisor.spawn(kind as KindName, ...rest) : actors.spawn(kind, ...rest),
+    send: (id, ...rest) => (id.startsWith('dst-') ? supervisor : actors).send(id, ...rest),
+  }
+  context.actors = joined
+}

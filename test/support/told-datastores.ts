@@ -1,0 +1,80 @@
+// Datastores as a server tells them to the command line, and a server that has them.
+// Mind: all hold one password, to be looked for in what is printed.
+import type { TestContext } from 'node:test'
+import type { Datastore } from '../../src/http/schemas/datastore.ts'
+import { type Answered, type Asked, answeringServer, problem } from './answering-server.ts'
+import { runBerth } from './berth.ts'
+import { temporaryDirectory } from './directory.ts'
+
+export const password = 'canary4f0d9a61b7'
+const ago = (minutes: number) => new Date(Date.now() - (minutes + 0.5) * 60_000).toISOString()
+
+export function datastore(name: string, changes: Partial<Datastore> = {}): Datastore {
+  return {
+    id: `dst-${name}`,
+    name,
+    kind: 'postgres',
+    version: '17',
+    status: 'available',
+    phase: null,
+    error: null,
+    notice: null,
+    next_attempt_at: null,
+    database: 'shop_db',
+    username: 'ada',
+    password,
+    host_port: 25_001,
+    internal_host: name,
+    internal_port: 5432,
+    internal_url: `postgresql://ada:${password}@${name}:5432/shop_db`,
+    external_url: `postgresql://ada:${password}@127.0.0.1:25001/shop_db`,
+    memory_limit_mb: null,
+    cpu_limit: null,
+    backup_schedule: null,
+    backup_keep: 7,
+    next_backup_at: null,
+    created_at: ago(180),
+    updated_at: ago(180),
+    ...changes,
+  }
+}
+
+export const shop = datastore('shop-db')
+export const cache = datastore('cache', {
+  kind: 'redis',
+  version: '8',
+  database: null,
+  username: 'default',
+  host_port: 25_002,
+  internal_port: 6379,
+  memory_limit_mb: 256,
+  cpu_limit: 8,
+  notice: 'the host has 2 CPUs: cpu_limit 8 is held to 2',
+})
+export const lost = datastore('lost', {
+  status: 'failed',
+  error: 'there is no image postgres:99',
+  version: '99',
+  host_port: null,
+  external_url: null,
+  next_attempt_at: new Date(Date.now() + 150_500).toISOString(),
+})
+export const starting = datastore('starting', { status: 'creating', phase: 'pulling', host_port: null })
+export const all = [cache, lost, shop, starting]
+
+/** Answers for what it is asked, as the API does. */
+export function answerOf(asked: Asked): Answered {
+  const [, name] = /\/datastores\/([^/?]+)/.exec(asked.path) ?? []
+  if (name === undefined) return { body: all }
+  const found = all.find((one) => one.name === name || one.id === name)
+  return found ? { body: found } : problem(404, 'not_found', 'there is no such datastore')
+}
+
+/** A server that answers so, and `berth` for it. */
+export async function startDb(t: TestContext, answer: (asked: Asked) => Answered = answerOf) {
+  const server = await answeringServer(t, answer)
+  const env = { BERTH_SERVER: server.url, BERTH_TOKEN: 'bth_x', XDG_CACHE_HOME: temporaryDirectory(t) }
+  const berth = (...args: string[]) => runBerth(t, args, { env })
+  const asked = () => server.asked.map(({ method, path, body }) => [method, path.slice(7), body])
+  return { berth, asked, server, env }
+}
