@@ -33,6 +33,15 @@ export class ActorIndex {
     return [...this.#lists.keys(range)].map((key) => (key as string[])[2]!)
   }
 
+  /** Final ones too; with null of all owners. */
+  *listed(kind: string, owner: string | null): Iterable<ActiveActor> {
+    const range = { start: [kind, owner ?? '', ''], end: [kind, owner ?? '\uffff', '\uffff'] }
+    for (const key of this.#lists.keys(range)) {
+      const [, service, id] = key as [string, string, string]
+      yield { id, kind, service_id: service || null }
+    }
+  }
+
   add(row: ActorRow): void {
     this.#lists.put(toKey(row), 1)
   }

@@ -180,11 +180,17 @@ export class Actors {
     })
   }
 
-  /** Forgets the actors of a kind without a service that are final and were made before `madeBeforeMs`. */
-  async forgetFinal(kind: string, madeBeforeMs: number): Promise<void> {
-    const old = this.ids(kind, '').filter((id) => idTime(id) < madeBeforeMs)
-    const over = old.filter((id) => this.#rows.peek(id)?.final)
-    if (over.length > 0) await this.#store.commit(() => over.forEach((id) => void this.#erase(kind, '', id)))
+  /**
+   * Forgets the actors of a kind that are final and were made before `madeBeforeMs`: without an owner those
+   * that belong to nobody, with null all.
+   */
+  async forgetFinal(kind: string, madeBeforeMs: number, owner: string | null = ''): Promise<void> {
+    const all = [...this.#index.listed(kind, owner)]
+    const over = all.filter(({ id }) => idTime(id) < madeBeforeMs && this.#rows.peek(id)?.final)
+    if (over.length === 0) return
+    await this.#store.commit(() => {
+      for (const { kind, service_id: owner, id } of over) this.#erase(kind, owner ?? '', id)
+    })
   }
 
   /** Finds actors that a damaged index hides, reading every row then. Answers whether there was damage. */

@@ -5,6 +5,8 @@ import { forgetOver } from '../account/ports.ts'
 import type { Logger } from '../logger.ts'
 
 const hourMs = 60 * 60 * 1000
+/** How long one may ask how a restore ended. */
+const restoreLifetimeMs = 30 * 24 * hourMs
 
 export function forgetHourly(storage: Storage, logger: Logger): { stop(): void } {
   const startedAt = Date.now()
@@ -16,6 +18,8 @@ export function forgetHourly(storage: Storage, logger: Logger): { stop(): void }
     // Of hosts of the server itself: those of a service go with it.
     await storage.actors.forgetFinal('certificate', expired)
     await storage.actors.forgetFinal('datastore', expired)
+    await storage.actors.forgetFinal('backup', expired, null)
+    await storage.actors.forgetFinal('restore', Date.now() - restoreLifetimeMs, null)
     await forgetOver(storage)
   }
   const forgetQuietly = () =>

@@ -1,4 +1,4 @@
-// What the daemon forgets by itself, every hour and at its start: what is over and was kept for a day.
+// What the daemon forgets by itself, every hour and at its start: what is over and was kept for a while.
 import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'
 import { forgetHourly } from '../../src/daemon/forgetting.ts'
@@ -8,23 +8,26 @@ import { transitionOf } from '../support/stored.ts'
 import { eventually, silent, temporaryStorage } from '../support/supervised.ts'
 
 const minuteMs = 60_000
+const dayMs = eventLifetimeMs
 const kinds = [
-  ['datastore', 'dst', 'deleted'],
-  ['certificate', 'crt', 'released'],
+  ['datastore', 'dst', 'deleted', null, dayMs],
+  ['certificate', 'crt', 'released', null, dayMs],
+  ['backup', 'bak', 'deleted', 'dst-1', dayMs],
+  ['restore', 'rst', 'done', 'dst-1', 30 * dayMs],
 ] as const
 
-for (const [kind, prefix, status] of kinds) {
-  test(`a ${kind} that is over is forgotten after a day, with its history; others stay`, async (t) => {
+for (const [kind, prefix, status, owner, keptMs] of kinds) {
+  test(`a ${kind} that is over is forgotten in time, with its history; others stay`, async (t) => {
     const storage = await temporaryStorage(t)
     const make = async (ageMs: number, final: boolean) => {
       const id = createIds(() => Date.now() - ageMs).newId(prefix)
-      const row = { id, kind, service_id: null, final }
+      const row = { id, kind, service_id: owner, final }
       await storage.actors.create(transitionOf(row, { status: final ? status : 'valid' }))
       return id
     }
-    const over = await make(eventLifetimeMs + minuteMs, true)
-    const lives = await make(eventLifetimeMs + 2 * minuteMs, false)
-    const young = await make(eventLifetimeMs - minuteMs, true)
+    const over = await make(keptMs + minuteMs, true)
+    const lives = await make(keptMs + 2 * minuteMs, false)
+    const young = await make(keptMs - minuteMs, true)
 
     const forgetting = forgetHourly(storage, silent)
     t.after(() => forgetting.stop())
@@ -32,7 +35,7 @@ for (const [kind, prefix, status] of kinds) {
     await eventually('it to be forgotten', () => storage.actors.record(over) === null)
     const { actors } = storage
     deepEqual([actors.get(over), actors.history(over)], [null, []])
-    deepEqual(actors.ids(kind, '').sort(), [lives, young].sort())
+    deepEqual(actors.ids(kind, owner ?? '').sort(), [lives, young].sort())
     deepEqual([actors.history(lives).length, actors.history(young).length], [1, 1])
   })
 }
