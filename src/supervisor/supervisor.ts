@@ -72,10 +72,11 @@ export class Supervisor {
     return found.finally(() => this.#spawning.delete(id))
   }
 
-  /** `applied` is false when the chart does not handle the event now. Resolves after the commit. */
+  /** To one that is just made, too. `applied` is false when its chart does not take the event now. */
   async send(id: string, event: AnyEventObject, { eventId }: EventOptions = {}): Promise<Receipt> {
     const answered = eventId ? this.#storage.events.get(eventId) : null
     if (answered) return { applied: true, record: answered.body as ActorRecord }
+    await this.#spawning.get(id)?.catch(() => undefined)
     await this.#entries.get(id)?.returning
     const entry = this.#entries.get(id)
     const record = this.#storage.actors.record(id)

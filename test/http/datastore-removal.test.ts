@@ -1,6 +1,8 @@
 // Who refers to a datastore, whether their references lead somewhere, and what its deletion does about them.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { HttpContext } from '../../src/http/context.ts'
+import type { Storage } from '../../storage/index.ts'
 import { fails, startDatastores, waits } from '../support/datastore-api.ts'
 import { eventually } from '../support/supervised.ts'
 
@@ -73,16 +75,41 @@ test('one that is being deleted is shown as that, takes no restart, and may be d
   assert.equal((await call('DELETE', path)).status, 204)
 })
 
-test('one is deleted while it is being made, too', async (t) => {
-  const { call, make, storage } = await startDatastores(t, { obtainImage: waits })
+test('one is deleted while it is being made, from the moment on that it is on disk', async (t) => {
+  const { call, context, make, storage } = await startDatastores(t, { obtainImage: waits })
+  const onDisk = new Promise<string>((resolve) => void storage.changes.subscribe(({ id }) => resolve(id)))
+  holdCreation(storage, context)
   const making = make({ name: 'shop-db' })
-  await eventually('it to be made', () => !storage.datastores.isFree('shop-db'))
+  const id = await onDisk
 
-  assert.equal((await call('DELETE', path)).status, 204)
+  assert.equal((await call('DELETE', `/datastores/${id}`)).status, 204)
 
   assert.equal((await making).status, 'deleting')
   await eventually('its name to be free', () => storage.datastores.isFree('shop-db'))
 })
+
+/** Its actor begins to run only after somebody else has asked for it. */
+function holdCreation({ actors }: Storage, context: HttpContext): void {
+  let go = () => {}
+  const held = new Promise<void>((resolve) => {
+    go = resolve
+  })
+  const create = actors.create.bind(actors)
+  actors.create = async (...given) => {
+    await create(...given)
+    await held
+  }
+  const { spawn, send } = context.actors
+  const noting = <Result>(result: Result): Result => {
+    setImmediate(go)
+    return result
+  }
+  let spawns = 0
+  context.actors = {
+    spawn: (...given) => (spawns++ === 0 ? spawn(...given) : noting(spawn(...given))),
+    send: (...given) => noting(send(...given)),
+  }
+}
 
 test('one that is parked after a bug is restarted, limited and deleted like any other', async (t) => {
   const { call, make, storage } = await startDatastores(t)

@@ -14,6 +14,8 @@ export interface StoreKind {
   /** Asks it something that only a server that is ready for its clients can answer. */
   question(credentials: Credentials): Command
   isAnswer(outcome: Outcome): boolean
+  /** Whether one that has served refuses only while it takes over other data. */
+  isBusy(refusal: string): boolean
   /** What tells a running one of its new memory limit; null where it need not know. */
   limitCommand(credentials: Credentials, memoryMb: number): Command | null
 }
@@ -39,6 +41,7 @@ const postgres: StoreKind = {
     env: { PGPASSWORD: password, PGCONNECT_TIMEOUT: '5' },
   }),
   isAnswer: ({ exitCode, stdout }) => exitCode === 0 && stdout.trim() === '1',
+  isBusy: () => false,
   limitCommand: () => null,
 }
 
@@ -68,6 +71,7 @@ const redis: StoreKind = {
   script: redisScript,
   question: ({ password }) => redisCommand(password, ['ping']),
   isAnswer: ({ stdout }) => stdout.trim() === 'PONG',
+  isBusy: (refusal) => refusal.startsWith('LOADING'),
   limitCommand: ({ password }, memoryMb) =>
     redisCommand(password, [
       'config',

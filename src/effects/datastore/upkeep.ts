@@ -94,7 +94,8 @@ async function findSilence(
   const refusal = await tryConnection(address!, datastorePorts[datastore.record.kind], signal)
   if (refusal !== null || !isQuestioned) return refusal
   try {
-    return await askDatastore(host, datastore, signal)
+    const refusal = await askDatastore(host, datastore, signal)
+    return refusal !== null && datastore.kind.isBusy(refusal) ? null : refusal
   } catch (error) {
     signal.throwIfAborted()
     return codeOf(error) === 'docker_unavailable' ? null : messageOf(error)

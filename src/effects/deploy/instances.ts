@@ -113,7 +113,7 @@ export function lookUp(host: Host, kind: string, name: string, property: string)
     internalUrl: `http://${service.name}:${port}`,
     url: urlOf(service, host.publication),
   }
-  return values[property as ServiceProperty] ?? null
+  return Object.hasOwn(values, property) ? values[property as ServiceProperty] : null
 }
 
 /** One instance, running: adopted when it is there already. */

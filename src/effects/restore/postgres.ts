@@ -44,13 +44,8 @@ export const postgresRestorer: Restorer = {
       const databases = await listDatabases(host, datastore, signal)
       if (!databases.has(name)) return
       try {
-        await sql(
-          host,
-          datastore,
-          [`alter database "${serving}" allow_connections false`, leave(serving)],
-          signal,
-        )
-        return await sql(host, datastore, [swap], signal)
+        const closing = `alter database "${serving}" allow_connections false`
+        return await sql(host, datastore, [closing, leave(serving), swap], signal)
       } catch (error) {
         signal.throwIfAborted()
         // Somebody was on his way in, or the vacuum was at work.
