@@ -131,14 +131,15 @@ function toSent(body: string | Readable | undefined) {
   return { body: stream, duplex: 'half' as const, ...once }
 }
 
-function addressOf(url: string, path: string, query: Query = {}): string {
+export function addressOf(url: string, path: string, query: Query = {}): string {
   const search = new URLSearchParams()
   for (const [key, value] of Object.entries(query)) if (value !== undefined) search.set(key, String(value))
   const mark = search.size === 0 ? '' : path.includes('?') ? '&' : '?'
   return `${url}/api/v1${path}${mark}${search}`
 }
 
-async function toFailure(url: string, response: Response): Promise<CliFailure> {
+/** What an answer that is none means. */
+export async function toFailure(url: string, response: Response): Promise<CliFailure> {
   const { status } = response
   const location = response.headers.get('location')
   if (status < 400 && location) return redirected(url, location)
@@ -170,7 +171,8 @@ export function brokenOff(url: string): CliFailure {
   return new CliFailure(`${url} broke off in the middle of its answer`, { exitCode: exitCodes.unreachable })
 }
 
-function unreachable(url: string, error: unknown): CliFailure {
+/** `error.cause` says why. */
+export function unreachable(url: string, error: unknown): CliFailure {
   const { cause } = error as { cause?: { code?: string; message?: string } }
   const reason = cause?.code ? (reasons[cause.code] ?? cause.code) : (cause?.message ?? String(error))
   return new CliFailure(`cannot reach the server at ${url}: ${reason}`, {

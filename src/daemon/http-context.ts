@@ -2,6 +2,7 @@
 import type { AccountPorts } from '../account/ports.ts'
 import { type Config, parseListen } from '../config.ts'
 import { parseImageReference, parseRegistryHost } from '../docker/image-reference.ts'
+import { openClients } from '../effects/datastore/clients.ts'
 import type { Host } from '../effects/host.ts'
 import { createObserver } from '../effects/observer.ts'
 import { typed } from '../git/typed.ts'
@@ -44,6 +45,7 @@ export function httpContext(config: Config, host: Host, parts: Parts): HttpConte
     storage: host.storage,
     actors: parts.supervisor,
     observe: createObserver(host),
+    clients: openClients(host),
     parse: {
       ...typed,
       image: (text) => parseImageReference(text).reference,

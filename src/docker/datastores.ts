@@ -8,11 +8,13 @@ import { type DatastoreSpec, wantedDatastore } from './datastore-spec.ts'
 import { type Command, type Outcome, runInside } from './exec.ts'
 import { findToChange } from './instance-container.ts'
 import type { InstanceState } from './instance-state.ts'
+import { type InteractiveExec, type InteractiveOptions, openInteractive } from './interactive-exec.ts'
 import type { Owner } from './names.ts'
 import { type Limits, limits } from './spec.ts'
 
 export type { DatastoreSpec } from './datastore-spec.ts'
 export type { Outcome } from './exec.ts'
+export type { InteractiveExec, InteractiveOptions, TerminalSize } from './interactive-exec.ts'
 
 export interface Datastores {
   /** Makes the container be there and run: adopts what was made from the same spec, replaces what was not. */
@@ -24,6 +26,8 @@ export interface Datastores {
   limit(name: string, wanted: Limits): Promise<boolean>
   /** Runs a command inside, to its end. */
   run(name: string, command: Command, options?: RunOptions): Promise<Outcome>
+  /** Runs one inside that somebody talks to. */
+  open(name: string, command: Command, options: InteractiveOptions): Promise<InteractiveExec>
 }
 
 export interface RunOptions {
@@ -46,6 +50,7 @@ export function openDatastores(engine: Engine, owner: Owner): Datastores {
       return (await unlessGoing(update)) !== null
     },
     run: (name, command, options) => runInside(site, name, command, options),
+    open: (name, command, options) => openInteractive(site, name, command, options),
   }
 }
 

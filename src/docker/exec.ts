@@ -58,7 +58,7 @@ interface Exec {
 }
 
 /** Its output ends a moment before the engine knows how it ended. */
-async function exitCodeOf(exec: Exec, abortSignal: AbortSignal): Promise<number> {
+export async function exitCodeOf(exec: Exec, abortSignal: AbortSignal): Promise<number> {
   const endAt = performance.now() + endMs
   for (;;) {
     const { Running, ExitCode } = await exec.inspect({ abortSignal })

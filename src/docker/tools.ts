@@ -7,8 +7,8 @@ import type { Engine } from './client.ts'
 import { toFailure } from './client.ts'
 import { findToChange, removeContainer, type Site } from './instance-container.ts'
 import { labels, type Owner, ownerLabels, toolKind, toolName } from './names.ts'
-import { readOutput } from './output-frames.ts'
 import { type Limits, limits } from './spec.ts'
+import { readOutput } from './tool-output.ts'
 
 export interface ToolSpec extends Limits {
   /** The actor's that uses it; one at a time. */

@@ -4,10 +4,21 @@ import { createReadStream } from 'node:fs'
 import type { Caller } from '../account/callers.ts'
 import { codeOf } from '../errors.ts'
 import type { Logger } from '../logger.ts'
+import type { EventStream } from './event-stream.ts'
 import { createHeaders, type Headers } from './headers.ts'
 import { failurePage } from './pages/failure.ts'
 import { toProblem } from './problem.ts'
-import { Download, Events, isBelowApi, Page, Raw, Repeated, type Target, WithHeaders } from './route.ts'
+import {
+  Conversation,
+  Download,
+  Events,
+  isBelowApi,
+  Page,
+  Raw,
+  Repeated,
+  type Target,
+  WithHeaders,
+} from './route.ts'
 import type { HeaderList, Request, Response } from './server.ts'
 import type { StreamGuard } from './stream-guard.ts'
 
@@ -46,7 +57,11 @@ function succeed(parts: AnswerParts, visit: Visit, result: unknown): void {
   const { headers } = parts
   const status = target?.routes.get(request.method)?.status ?? 204
   if (result instanceof Events) {
-    stream(parts, visit, result)
+    goOn(parts, visit, response.stream(headers.stream(requestId)), result.start)
+    return
+  }
+  if (result instanceof Conversation) {
+    goOn(parts, visit, response.upgrade(headers.empty(requestId)), result.start)
     return
   }
   if (result instanceof Download) {
@@ -76,10 +91,16 @@ function sendJson(
   else response.send(status, headers.json(requestId, more), JSON.stringify(answer))
 }
 
-function stream(parts: AnswerParts, visit: Visit, { start }: Events): void {
-  const { caller, requestId, response } = visit
-  const opened = response.stream(parts.headers.stream(requestId))
-  opened.onClose(() => report(parts, visit, 200))
+type Ongoing = Pick<EventStream, 'end' | 'onClose'>
+
+function goOn<Opened extends Ongoing>(
+  parts: AnswerParts,
+  visit: Visit,
+  opened: Opened,
+  start: (opened: Opened) => void,
+): void {
+  const { caller, request, requestId, target } = visit
+  opened.onClose(() => report(parts, visit, target!.routes.get(request.method)!.status))
   if (caller) parts.streams.admit(caller, opened)
   try {
     start(opened)

@@ -15,7 +15,8 @@ export async function openApi(
   const { host, port, logger, table = routes } = options
   const streams = createStreamGuard(context.callers.isValid)
   const listener = createDispatcher(context, logger, streams)
-  const server = await openServer({ host, port, targets: targetsOf(table), listener })
+  const socketPaths = new Set(table.filter(({ answer }) => answer === 'socket').map(({ path }) => path))
+  const server = await openServer({ host, port, targets: targetsOf(table), socketPaths, listener })
   const stop = (deadlineMs: number) => {
     streams.stop()
     return server.stop(deadlineMs)

@@ -19,6 +19,7 @@ export function authenticate(
   request: Request,
   query: URLSearchParams,
   needed: Route['credential'],
+  isSocket = false,
 ): Caller {
   const shown = shownBy(context, request, query)
   if (!shown) {
@@ -31,7 +32,8 @@ export function authenticate(
     const hint = 'sign in with a browser; tokens do everything but this'
     throw new Failure('session_required', 'a token cannot manage the account and its tokens', hint)
   }
-  if (caller.kind === 'session' && isChanging(request)) checkSameOrigin(context, request)
+  // Browsers let every page open a WebSocket to every server, and send its cookies along.
+  if (caller.kind === 'session' && (isSocket || isChanging(request))) checkSameOrigin(context, request)
   return caller
 }
 

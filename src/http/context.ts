@@ -8,6 +8,7 @@ import type { Commit } from '../../storage/store.ts'
 import type { Administrator } from '../account/administrator.ts'
 import type { Callers } from '../account/callers.ts'
 import type { TerminalLogins } from '../account/terminal-logins.ts'
+import type { Clients } from '../effects/datastore/clients.ts'
 import type { EdgeSettings } from '../hosts.ts'
 import type { ServiceStatus, Traffic } from './schemas/status.ts'
 
@@ -28,6 +29,8 @@ export interface HttpContext {
   storage: HttpStorage
   actors: ActorPort
   observe: Observer
+  /** Of datastores, for people: they change nothing of Docker's. */
+  clients: Clients
   /** What the edge counts; null without one. */
   traffic: TrafficNumbers | null
   parse: Parser

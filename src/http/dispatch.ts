@@ -62,11 +62,13 @@ function decide(parts: DispatchParts, visit: Visit): unknown {
   const query = parseQuery(request.query)
   const route = target?.routes.get(request.method)
   if (!isPublic(request, target, route)) {
-    visit.caller = authenticate(context, request, query, route?.credential ?? 'any')
+    const isSocket = route?.answer === 'socket'
+    visit.caller = authenticate(context, request, query, route?.credential ?? 'any', isSocket)
   } else if (route?.isGuarded) guardSignIn(context, request)
   const { caller } = visit
   if (!target) throw new Failure('not_found', `there is nothing at ${request.path}`)
   if (!route) return refuseMethod(request, target)
+  if (route.answer === 'socket') requireUpgrade(request)
   const params = route.params && validate(route.params, decodeParams(target.paramNames, request.params))
   const asked = askedOf(route, query)
   const keyScope = route.isRepeatable === false ? undefined : keyScopeOf(request, caller)
@@ -96,6 +98,12 @@ function isPublic({ path }: Request, target: Target | null, route: Route | undef
 function refuseMethod({ method }: Request, target: Target): undefined {
   if (method === 'OPTIONS') return undefined
   throw new Failure('method_not_allowed', `${target.path} takes ${target.allow}`)
+}
+
+function requireUpgrade({ isUpgrade }: Request): void {
+  if (isUpgrade) return
+  const hint = 'a proxy in between has to pass on the headers Upgrade and Connection'
+  throw new Failure('invalid_request', 'this speaks WebSocket, and the request asks for no upgrade', hint)
 }
 
 function lastEventIdOf({ headers }: Request): number | undefined {

@@ -119,12 +119,9 @@ const repeatedHeader = {
 
 function successOf({ answer, method, status, isRepeatable }: Route, schemas: Record<string, Json>): Json {
   const description = STATUS_CODES[status]!
-  if (answer === undefined) return { description }
+  if (answer === undefined || answer === 'socket') return { description }
   if (answer === 'text') return { description, content: { 'text/plain': { schema: { type: 'string' } } } }
-  if (answer === 'bytes') {
-    const schema = { type: 'string', format: 'binary' }
-    return { description, content: { 'application/octet-stream': { schema } } }
-  }
+  if (answer === 'bytes') return { description, content: { 'application/octet-stream': {} } }
   if (answer === 'stream')
     return { description, content: { 'text/event-stream': { schema: { type: 'string' } } } }
   const content = { 'application/json': { schema: schemaOf(answer, 'output', schemas) } }
@@ -140,7 +137,8 @@ function problemsOf(one: Route, schemas: Record<string, Json>): Json {
   const codes = ['internal_error', 'invalid_request', ...(one.problems ?? [])]
   if (one.credential !== 'public') codes.push('unauthorized')
   if (one.credential === 'session') codes.push('session_required')
-  if (one.isGuarded || (one.credential !== 'public' && one.method !== 'GET')) codes.push('cross_site_request')
+  const isToBeOwn = one.method !== 'GET' || one.answer === 'socket'
+  if (one.isGuarded || (one.credential !== 'public' && isToBeOwn)) codes.push('cross_site_request')
   if (one.params) codes.push('not_found')
   // A POST that takes no fields still looks into the body that somebody sends along.
   const readsBody = one.body || one.upload || one.method === 'POST'

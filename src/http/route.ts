@@ -8,6 +8,7 @@ import type { HttpContext } from './context.ts'
 import type { EventStream } from './event-stream.ts'
 import type { HeaderList, Request } from './server.ts'
 import type { StreamGuard } from './stream-guard.ts'
+import type { WebSocket } from './web-socket.ts'
 
 /** Where the API lives; only what a monitor asks lives outside. */
 export const v1 = '/api/v1'
@@ -84,22 +85,25 @@ interface Definition<
   bodyLimitBytes?: number
   /** Instead of `body`, for what is too large to be held in memory: the handler's body is an `Upload`. */
   upload?: UploadDefinition
-  /** `stream` is an event stream, `text` a line of text, `bytes` a file; without it the answer is empty. */
-  answer?: Answer | 'stream' | 'text' | 'bytes'
-  /** Without it 200, or 204 for an empty answer. */
-  status?: 200 | 201 | 202 | 204
+  /**
+   * `stream` is an event stream, `text` a line of plain text, `bytes` a file, `socket` a WebSocket, which
+   * asks a browser for what a change asks it; without it the answer is empty.
+   */
+  answer?: Answer | 'stream' | 'text' | 'bytes' | 'socket'
+  /** Without it 200, 204 for an empty answer, 101 for a WebSocket. */
+  status?: 101 | 200 | 201 | 202 | 204
   /** Codes beside the ones that follow from the rest: `conflict`, `in_use`, … */
   problems?: readonly string[]
   handler(call: Call<z.output<Params>, z.output<Query>, z.output<Body>>): Reply<Answer>
 }
 
 type Reply<Answer extends z.ZodType> = Result<z.output<Answer>> | Promise<Result<z.output<Answer>>>
-type Result<Value> = Value | Raw | Page | WithHeaders<Value> | Events | Download | undefined
+type Result<Value> = Value | Raw | Page | WithHeaders<Value> | Events | Conversation | Download | undefined
 
 /** A route with its types forgotten, as the table holds it. */
 export interface Route extends Omit<Definition<z.ZodType, z.ZodType, z.ZodType, z.ZodType>, 'handler'> {
   credential: 'public' | 'any' | 'session'
-  status: 200 | 201 | 202 | 204
+  status: 101 | 200 | 201 | 202 | 204
   tag: string
   handler(call: Call): unknown
 }
@@ -159,6 +163,15 @@ export class Events {
   }
 }
 
+/** A WebSocket: `start` is called with it, be it that the client has left meanwhile. */
+export class Conversation {
+  readonly start: (socket: WebSocket) => void
+
+  constructor(start: (socket: WebSocket) => void) {
+    this.start = start
+  }
+}
+
 /** The bytes of a file, to be kept under a name. */
 export class Download {
   readonly path: string
@@ -179,7 +192,9 @@ export function route<
   Body extends z.ZodType,
   Answer extends z.ZodType,
 >(definition: Definition<Params, Query, Body, Answer>): Route {
-  return { credential: 'any', status: definition.answer ? 200 : 204, tag: '', ...definition }
+  const { answer } = definition
+  const status = answer === 'socket' ? 101 : answer ? 200 : 204
+  return { credential: 'any', status, tag: '', ...definition }
 }
 
 /** Gives routes the heading they have in the OpenAPI document. */
@@ -198,14 +213,17 @@ export interface Target {
   isPage: boolean
 }
 
-/** Groups a route table by path. GET answers HEAD too, except where it takes long. */
+/** What only begins with its head. */
+const lasting: Route['answer'][] = ['stream', 'bytes']
+
+/** Groups a route table by path. GET answers HEAD too, except where its answer lasts. */
 export function targetsOf(routes: readonly Route[]): Map<string, Target> {
   const targets = new Map<string, Target>()
   for (const path of new Set(routes.map((one) => one.path))) {
     const here = routes.filter((one) => one.path === path)
     const byMethod = new Map<string, Route>(here.map((one) => [one.method, one]))
     const get = byMethod.get('GET')
-    if (get && get.answer !== 'stream' && get.answer !== 'bytes') byMethod.set('HEAD', get)
+    if (get && !lasting.includes(get.answer)) byMethod.set('HEAD', get)
     const allow = [...byMethod.keys(), 'OPTIONS'].join(', ')
     const paramNames = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!)
     const isPublic = here.every((one) => one.credential === 'public')

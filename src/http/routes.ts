@@ -3,6 +3,7 @@ import type { Route } from './route.ts'
 import { accountRoutes } from './routes/account.ts'
 import { backupRoutes } from './routes/backups.ts'
 import { certificateRoutes } from './routes/certificates.ts'
+import { datastoreClientRoutes } from './routes/datastore-clients.ts'
 import { datastoreRoutes } from './routes/datastores.ts'
 import { deployRoutes } from './routes/deploys.ts'
 import { diskRoutes } from './routes/disks.ts'
@@ -26,6 +27,7 @@ export const routes: readonly Route[] = [
   ...envRoutes,
   ...deployRoutes,
   ...datastoreRoutes,
+  ...datastoreClientRoutes,
   ...backupRoutes,
   ...registryRoutes,
   ...diskRoutes,

@@ -1,21 +1,26 @@
 // What is going on in one server: requests without an answer, streams without an end.
-import type { EventStream } from './event-stream.ts'
+// Mind: a stream is no open request: a stop does not wait for it, it ends it.
 
-export interface Traffic<Request> {
+export interface Traffic {
   stopping: boolean
-  requests: Set<Request>
-  streams: Set<EventStream>
+  requests: Set<object>
+  streams: Set<{ end(): void }>
   onIdle: (() => void) | null
 }
 
-export function createTraffic<Request>(): Traffic<Request> {
+export function createTraffic(): Traffic {
   return { stopping: false, requests: new Set(), streams: new Set(), onIdle: null }
 }
 
-/** Resolves when every open request has its answer, or at the deadline. */
-export function untilIdle<Request>(traffic: Traffic<Request>, deadlineMs: number): Promise<void> {
-  if (traffic.requests.size === 0) return Promise.resolve()
-  return new Promise<void>((resolve) => {
+/** The request is over: it was answered, or nobody waits for it any more. */
+export function leave({ requests, onIdle }: Traffic, request: object): void {
+  if (requests.delete(request) && requests.size === 0) onIdle?.()
+}
+
+/** Resolves when no request is open any more, and at the deadline at the latest. */
+export async function untilAnswered(traffic: Traffic, deadlineMs: number): Promise<void> {
+  if (traffic.requests.size === 0) return
+  await new Promise<void>((resolve) => {
     const deadline = setTimeout(resolve, deadlineMs)
     traffic.onIdle = () => {
       clearTimeout(deadline)

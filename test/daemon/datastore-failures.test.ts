@@ -8,10 +8,10 @@ import { fileScope } from '../support/scope.ts'
 import { until } from '../support/service.ts'
 
 const site = await openDatastoreSite(fileScope())
-const { api, containerOf, create, docker, psql, reached, redis } = site
+const { containerOf, create, docker, psql, reached, redis } = site
 
 test('an image that is nowhere fails the creation, which is answered with the reason', async () => {
-  const { status, body } = await api.call('POST', '/datastores', {
+  const { status, body } = await site.api.call('POST', '/datastores', {
     kind: 'postgres',
     name: 'none',
     version: '99',
@@ -23,13 +23,13 @@ test('an image that is nowhere fails the creation, which is answered with the re
 
 test('a server that is killed for its memory limit is told as such, and has it raised', async () => {
   const asked = { kind: 'postgres', name: 'tiny', version: '15', memory_limit_mb: 16 }
-  assert.equal((await api.call('POST', '/datastores', asked)).status, 201)
+  assert.equal((await site.api.call('POST', '/datastores', asked)).status, 201)
   // Short of memory it may fight for longer than the creation is waited for.
   const { error } = await reached('tiny', 'failed')
   assert.match(error, /killed (for using more than its|at the) memory limit of 16 MB/)
 
-  await api.patch('/datastores/tiny', { memory_limit_mb: 256 })
-  assert.equal((await api.post('/datastores/tiny/restart')).error, null)
+  await site.api.patch('/datastores/tiny', { memory_limit_mb: 256 })
+  assert.equal((await site.api.post('/datastores/tiny/restart')).error, null)
 
   const { external_url } = await reached('tiny', 'available')
   assert.equal(await psql(external_url, 'select 1'), '1')
@@ -133,7 +133,7 @@ test('one that ends again and again is failed, with what it said last', async ()
   await containerOf('broken').kill()
 
   const { status } = await until('what it says', async () => {
-    const found = await api.get('/datastores/broken')
+    const found = await site.api.get('/datastores/broken')
     return /global/.test(found.error ?? '') && found
   })
   assert.equal(status, 'failed')

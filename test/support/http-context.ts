@@ -91,6 +91,11 @@ export function createContext(storage: Storage): HttpContext {
       // The engine of these tests has every image but this one.
       hasImage: async (name) => !name.endsWith('-gone'),
     },
+    clients: {
+      open() {
+        throw new Error('nothing runs here')
+      },
+    },
     traffic: null,
     parse: {
       ...typed,

@@ -16,6 +16,8 @@ export interface Terminal {
   type(keys: string): void
   /** Waits until it has shown this at some time. */
   shows(text: string | RegExp): Promise<void>
+  /** SIGKILL for the terminal itself: what ran at it is told that it hung up. */
+  kill(): void
   /** The exit code. */
   ended(): Promise<number | null>
 }
@@ -23,6 +25,8 @@ export interface Terminal {
 export interface TerminalOptions extends Omit<BerthOptions, 'input'> {
   /** 80 by default. */
   columns?: number
+  /** A command of the shell that is run after it, at the same terminal. */
+  afterwards?: string
 }
 
 export const keys = { interrupt: '\x03', enter: '\r', down: '\x1b[B', up: '\x1b[A' }
@@ -31,9 +35,10 @@ export const keys = { interrupt: '\x03', enter: '\r', down: '\x1b[B', up: '\x1b[
 export function openTerminal(t: Scope, args: string[], options: TerminalOptions = {}): Terminal {
   const columns = options.columns ?? 80
   const command = [process.execPath, ...berthCommand, ...args].map(quote).join(' ')
+  const run = options.afterwards === undefined ? `exec ${command}` : `${command}; ${options.afterwards}`
   const child = spawn(
     'script',
-    ['--quiet', '--return', '--command', `stty cols ${columns} rows 40; exec ${command}`, '/dev/null'],
+    ['--quiet', '--return', '--command', `stty cols ${columns} rows 40; ${run}`, '/dev/null'],
     {
       cwd: options.cwd ?? temporaryDirectory(t),
       env: { ...berthEnv(t, options), SHELL: '/bin/sh', TERM: 'xterm-256color' },
@@ -59,6 +64,7 @@ export function openTerminal(t: Scope, args: string[], options: TerminalOptions 
         fits(stripVTControlCharacters(written)),
       )
     },
+    kill: () => void child.kill('SIGKILL'),
     async ended() {
       await closed
       return child.exitCode

@@ -20,6 +20,7 @@ import { plain } from '../terminal/output.ts'
 import { askText } from '../terminal/prompts.ts'
 import { printTable } from '../terminal/table.ts'
 import { addBackupCommands } from './datastore-backups.ts'
+import { addClientCommands } from './datastore-client.ts'
 
 export function addDatastoreCommands(program: Command, run: Runner): void {
   const db = program
@@ -54,6 +55,7 @@ export function addDatastoreCommands(program: Command, run: Runner): void {
     )
     .action(run(update))
   addBackupCommands(db, run)
+  addClientCommands(db, run)
   db.command('restart')
     .argument('<name>', 'the datastore')
     .description('stop it in order and start it again')

@@ -18,6 +18,8 @@ export interface StoreKind {
   isBusy(refusal: string): boolean
   /** What tells a running one of its new memory limit; null where it need not know. */
   limitCommand(credentials: Credentials, memoryMb: number): Command | null
+  /** Its own client for people, with their words. What they type is written down nowhere. */
+  client(credentials: Credentials, words: readonly string[]): Command
 }
 
 /**
@@ -43,6 +45,13 @@ const postgres: StoreKind = {
   isAnswer: ({ exitCode, stdout }) => exitCode === 0 && stdout.trim() === '1',
   isBusy: () => false,
   limitCommand: () => null,
+  client: ({ username, password, database }, words) => ({
+    argv: ['psql', ...words],
+    env: {
+      ...{ PGHOST: '127.0.0.1', PGUSER: username, PGDATABASE: database!, PGPASSWORD: password },
+      PSQL_HISTORY: '/dev/null',
+    },
+  }),
 }
 
 /**
@@ -79,6 +88,10 @@ const redis: StoreKind = {
       'maxmemory',
       String(Math.floor((memoryMb * 1024 * 1024) / 4) * 3),
     ]),
+  client({ password }, words) {
+    const { argv, env } = redisCommand(password, [...words])
+    return { argv, env: { ...env, REDISCLI_HISTFILE: '/dev/null' } }
+  },
 }
 
 export const kinds: Record<DatastoreKind, StoreKind> = { postgres, redis }

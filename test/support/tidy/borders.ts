@@ -108,7 +108,7 @@ export const borders: Border[] = [
     of: 'src/cli/',
     packages: [
       ...['@clack/prompts', 'cli-table3', 'commander', 'eventsource-parser', 'ignore'],
-      ...['log-update', 'open', 'string-width', 'tar-stream'],
+      ...['log-update', 'open', 'string-width', 'tar-stream', 'ws'],
     ],
     node: true,
     values: ['src/cli/', 'src/version.ts', 'src/hosts.ts'],

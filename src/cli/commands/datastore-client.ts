@@ -1,0 +1,90 @@
+// `berth db psql` and `berth db redis-cli`: a datastore's own client, in its container, from wherever one is.
+// Mind: the words after `--` are the client's. Ours come before.
+import type { Command } from 'commander'
+import type { WebSocket } from 'ws'
+import type { Datastore } from '../../http/schemas/datastore.ts'
+import type { Runner } from '../command.ts'
+import { converse } from '../datastore/conversation.ts'
+import { datastorePath } from '../datastore/datastore.ts'
+import { examples } from '../examples.ts'
+import { CliFailure, exitCodes, usageFailure } from '../failure.ts'
+import type { Cli } from '../session.ts'
+import { plain } from '../terminal/output.ts'
+import { openWebSocket } from '../web-socket.ts'
+
+type Kind = Datastore['kind']
+
+interface ClientProgram {
+  name: string
+  /** How it is run without us, with the address in `"$(…)"`. */
+  byAddress: string
+  examples: string[]
+}
+
+const programs: Record<Kind, ClientProgram> = {
+  postgres: {
+    name: 'psql',
+    byAddress: 'psql',
+    examples: [
+      'berth db psql shop-db',
+      "berth db psql shop-db -- -c 'select count(*) from orders'",
+      "echo 'select 1' | berth db psql shop-db",
+    ],
+  },
+  redis: {
+    name: 'redis-cli',
+    byAddress: 'redis-cli -u',
+    examples: [
+      'berth db redis-cli cache',
+      'berth db redis-cli cache -- get key',
+      'echo dbsize | berth db redis-cli cache',
+    ],
+  },
+}
+
+/** What ends by SIGKILL. */
+const killed = 137
+
+export function addClientCommands(db: Command, run: Runner): void {
+  for (const [kind, program] of Object.entries(programs) as [Kind, ClientProgram][]) {
+    db.command(program.name)
+      .argument('<name>', 'the datastore')
+      .argument('[words...]', `for ${program.name} itself, after --`)
+      .description(`open ${program.name} in it, signed in; what is piped in is its input`)
+      .addHelpText('after', examples(...program.examples))
+      .action(run((cli, name: string, words: string[]) => openClient(cli, kind, name, words)))
+  }
+}
+
+async function openClient(cli: Cli, kind: Kind, name: string, words: string[]): Promise<number> {
+  const program = programs[kind]
+  if (cli.out.isJson) {
+    throw usageFailure(`${program.name} writes no JSON`, `leave out --json; what it can: -- --help`)
+  }
+  const datastore = await cli.client.call<Datastore>('GET', datastorePath(name))
+  if (datastore.kind !== kind) {
+    const hint = `berth db ${programs[datastore.kind].name} ${datastore.name}`
+    throw usageFailure(
+      `${plain(datastore.name)} is ${datastore.kind}, which ${program.name} does not speak`,
+      hint,
+    )
+  }
+  const code = await converse(cli, await connect(cli, datastore), words)
+  if (code !== killed) return code
+  const why = `${plain(datastore.name)} stopped, or had no memory left for it`
+  const hint = `berth db show ${datastore.name}`
+  throw new CliFailure(`${program.name} was killed there: ${why}`, { exitCode: code, hint })
+}
+
+async function connect(cli: Cli, { id, name, kind }: Datastore): Promise<WebSocket> {
+  try {
+    return await openWebSocket({ ...cli.server, signal: cli.signal }, `${datastorePath(id)}/client`)
+  } catch (error) {
+    if (!(error instanceof CliFailure) || error.exitCode !== exitCodes.notFound) throw error
+    // Either it was deleted in this moment, or there is no such way in.
+    await cli.client.call('GET', datastorePath(id))
+    throw new CliFailure(`the server at ${cli.client.url} opens no clients: it is older than this berth`, {
+      hint: `on its host: ${programs[kind].byAddress} "$(berth db url ${name})"`,
+    })
+  }
+}

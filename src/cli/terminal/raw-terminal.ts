@@ -1,0 +1,32 @@
+// The terminal given away: every key goes to whoever reads standard input, Ctrl-C too.
+// Mind: it must be put back on every way out, or the shell after us gets keys that it does not show.
+import { constants } from 'node:os'
+
+export interface RawTerminal {
+  size(): { cols: number; rows: number }
+  /** Puts it back. */
+  close(): void
+}
+
+/** Signals that end a process whose terminal would stay as it is. */
+const endings = ['SIGTERM', 'SIGHUP', 'SIGQUIT'] as const
+
+/** Standard input and output must be terminals. */
+export function openRawTerminal(onResize: () => void): RawTerminal {
+  const { stdin, stdout } = process
+  const putBack = () => void stdin.setRawMode(false)
+  const leave = (signal: (typeof endings)[number]) => process.exit(128 + constants.signals[signal])
+  stdin.setRawMode(true)
+  process.once('exit', putBack)
+  for (const signal of endings) process.once(signal, leave)
+  stdout.on('resize', onResize)
+  return {
+    size: () => ({ cols: stdout.columns || 80, rows: stdout.rows || 24 }),
+    close() {
+      stdout.off('resize', onResize)
+      for (const signal of endings) process.off(signal, leave)
+      process.off('exit', putBack)
+      putBack()
+    },
+  }
+}
