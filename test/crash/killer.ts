@@ -80,7 +80,7 @@ const moments: Record<Kill['how'], (victim: Victim, client: Client, chance: Chan
 }
 
 /** Waits a part of a millisecond exactly, where a timer would take a whole one. */
-async function pass(ms: number): Promise<void> {
+export async function pass(ms: number): Promise<void> {
   for (const end = performance.now() + ms; performance.now() < end; ) await immediate()
 }
 
@@ -102,11 +102,14 @@ async function untilStatus(victim: Victim, wanted: string): Promise<void> {
   }
 }
 
+type Value = string | { [region: string]: Value }
+
 interface Row {
-  snapshot: { value: string | Record<string, string> }
+  snapshot: { value: Value }
 }
 
-async function readUnderWay(dataDir: string): Promise<Record<string, number>> {
+/** How many actors a dead daemon left in which state. */
+export async function readUnderWay(dataDir: string): Promise<Record<string, number>> {
   // Opening would make one: a daemon killed in its first moment has none yet.
   if (!existsSync(join(dataDir, 'store/data.mdb'))) return {}
   const store = openStore(dataDir, { onPanic: () => undefined })
@@ -115,12 +118,16 @@ async function readUnderWay(dataDir: string): Promise<Record<string, number>> {
     const counts: Record<string, number> = {}
     for (const key of store.table('active').keys()) {
       const [, , id] = key as string[]
-      const state = rows.get(id!)!.snapshot.value
-      const name = typeof state === 'string' ? state : Object.values(state)[0]!
+      const name = innermost(rows.get(id!)!.snapshot.value)
       counts[name] = (counts[name] ?? 0) + 1
     }
     return counts
   } finally {
     await store.close()
   }
+}
+
+/** Of regions side by side the first one counts. */
+function innermost(value: Value): string {
+  return typeof value === 'string' ? value : innermost(Object.values(value)[0]!)
 }

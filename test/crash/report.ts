@@ -18,7 +18,9 @@ export interface Outcome {
   kept: string | null
 }
 
-export function killLine({ number, how, livedMs, wasUp, underWay }: Kill, total: number): string {
+type Told = Omit<Kill, 'how'> & { how: string }
+
+export function killLine({ number, how, livedMs, wasUp, underWay }: Told, total: number): string {
   const counts = Object.entries(underWay).map(([state, count]) => `${state} ${count}`)
   const place = `kill ${String(number).padStart(String(total).length)} of ${total}`
   const moment = `${(livedMs / 1000).toFixed(2).padStart(6)} s ${wasUp ? 'alive' : 'into its start'}`

@@ -24,13 +24,14 @@ export function keepDatastore(host: Host) {
   return async ({ id }: { id: string }, signal: AbortSignal) => {
     const beganAt = Date.now()
     let misses = 0
+    const caughtUp = { revision: 0 }
     let wake = () => {}
     const unsubscribe = host.instanceEvents.subscribe(id, () => wake())
     try {
       for (let round = 1; ; round++) {
         signal.throwIfAborted()
         const datastore = findDatastore(host, id)
-        const loss = await findLoss(host, datastore, signal)
+        const loss = await findLoss(host, datastore, caughtUp, signal)
         if (loss !== null) return lost(beganAt, loss)
         const isQuestioned = round % roundsPerQuestion === 0 || misses > 0
         const silence = await findSilence(host, datastore, isQuestioned, signal)
@@ -49,12 +50,17 @@ function lost(beganAt: number, message: string) {
 }
 
 /** Why it is sure that it does not serve; null while Docker does not say so. */
-async function findLoss(host: Host, datastore: Datastore, signal: AbortSignal): Promise<string | null> {
+async function findLoss(
+  host: Host,
+  datastore: Datastore,
+  caughtUp: CaughtUp,
+  signal: AbortSignal,
+): Promise<string | null> {
   try {
     const state = await host.instances.inspect(datastore.name)
     if (state?.state !== 'running') return await explainLoss(host, datastore, signal)
     if (state.restart !== 'unless-stopped') await host.instances.setRestart(datastore.name, 'unless-stopped')
-    await keepLimits(host, datastore, state, signal)
+    await keepLimits(host, datastore, state, caughtUp, signal)
     return null
   } catch (error) {
     signal.throwIfAborted()
@@ -63,15 +69,30 @@ async function findLoss(host: Host, datastore: Datastore, signal: AbortSignal): 
   }
 }
 
+/** The newest limits that were given here because Docker was away when they were set. */
+interface CaughtUp {
+  revision: number
+}
+
 /** What was set while the container was not there, or while Docker was away. A refusal has been told. */
-async function keepLimits(host: Host, { record }: Datastore, state: Given, signal: AbortSignal) {
+async function keepLimits(
+  host: Host,
+  { record }: Datastore,
+  state: Given,
+  caughtUp: CaughtUp,
+  signal: AbortSignal,
+): Promise<void> {
   const { revision, settled, trouble } = record.limits
-  const isRefused = trouble !== null && trouble.code !== 'docker_unavailable'
-  if (settled < revision || isRefused || !(await differs(host, record, state))) return
+  const wasAway = trouble?.code === 'docker_unavailable'
+  if (settled < revision || (trouble !== null && !wasAway)) return
+  // Of Redis, the container's limits are only half of it.
+  const isMissed = wasAway && caughtUp.revision !== revision
+  if (!isMissed && !(await differs(host, record, state))) return
   await giveLimits(host, record.id, signal).catch((error: unknown) => {
     if (codeOf(error) !== 'docker_error') throw error
     host.logger.warn({ datastore: record.name, reason: messageOf(error) }, 'limits are refused')
   })
+  caughtUp.revision = revision
 }
 
 type Given = Pick<InstanceState, 'memoryLimitBytes' | 'cpuLimit'>

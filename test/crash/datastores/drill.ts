@@ -1,0 +1,187 @@
+// One run: datastores that are written to while the daemon is killed and Docker restarts, then everything
+// settles and is checked.
+// Mind: what is random has a seed, what the machine makes of it has not.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { findLeftovers } from '../../support/leftovers.ts'
+import type { PrivateEngine } from '../../support/private-engine.ts'
+import type { Chance } from '../chance.ts'
+import { processesOf } from '../processes.ts'
+import { killLine } from '../report.ts'
+import type { Victim } from '../victim.ts'
+import { create, remove, repeat, untilAvailable } from './acts.ts'
+import { type Book, living } from './book.ts'
+import { networkUrl } from './container.ts'
+import { type EngineRestart, restartEngine, untilServed } from './engine-restarts.ts'
+import { checkBreaks, type Kill, killFigures, killOnce } from './kills.ts'
+import type { LimitLook } from './limits.ts'
+import { runClient } from './line-client.ts'
+import { checkContainers, checkPromises, checkRows } from './promises.ts'
+import { type DatastoreOutcome, engineRestartLine } from './report.ts'
+import { rowKinds } from './rows.ts'
+import { checkStored } from './stored.ts'
+import { bringGuests, lookAfter } from './users.ts'
+import { createWriter, type Way, type Writer, writeRows } from './writer.ts'
+
+export interface Drill {
+  kills: number
+  engineRestarts: number
+  prepared: string
+  victim: Victim
+  engine: PrivateEngine
+  book: Book
+  chance: Chance
+  /** The last kill was done: users, then writers, come to an end. */
+  isOver: boolean
+  isWritten: boolean
+  say: (line: string) => void
+}
+
+type Told = Omit<DatastoreOutcome, 'seed' | 'durationMs' | 'kept'>
+
+export async function runDrill(drill: Drill): Promise<Told> {
+  const { victim, book, prepared } = drill
+  victim.start()
+  const writers = await makeWriters(drill)
+  const { kills, engineRestarts } = await writeAndKill(drill, writers)
+  const api = await victim.whenUp()
+  for (const request of book.requests) await repeat(book, request)
+  for (const entry of living(book)) await untilAvailable(book, entry)
+  await checkPromises(api, book)
+  await checkContainers(lookOf(drill), book)
+  checkBreaks(writers, book)
+  await stopInOrder(drill)
+  await checkRows(prepared, writers, book)
+  await checkStored(victim.dataDir, book)
+  const made = book.datastores.length
+  const deleted = made - living(book).length
+  const leftovers = await removeAll(drill)
+  readDaemonLog(drill)
+  return {
+    kills: kills.length,
+    killsAtStart: kills.filter(({ wasUp }) => !wasUp).length,
+    killsWithoutEngine: kills.filter(({ wasEngineAway }) => wasEngineAway).length,
+    killFigures: killFigures(kills, writers, book),
+    engineRestarts,
+    writers: writers.map(figuresOf),
+    datastores: { made, deleted, restarts: book.requests.filter(({ path }) => /restart$/.test(path)).length },
+    figures: book.ledger.figures,
+    leftovers,
+    breaches: book.ledger.breaches,
+  }
+}
+
+/** One of each kind, and to each two writers. */
+async function makeWriters(drill: Drill): Promise<Writer[]> {
+  const entries = [await create(drill.book, 'postgres', 'orders'), await create(drill.book, 'redis', 'queue')]
+  const writers: Writer[] = []
+  for (const entry of entries) {
+    await untilAvailable(drill.book, entry)
+    const { body } = await drill.book.client.ask({ method: 'GET', path: `/datastores/${entry.id}` })
+    const urls: Record<Way, string> = {
+      port: body.external_url,
+      network: await networkUrl(lookOf(drill), entry),
+    }
+    for (const [way, url] of Object.entries(urls) as [Way, string][]) {
+      const writer = createWriter(entry, way, url)
+      const preparation = rowKinds[entry.kind].preparation(writer.place)
+      if (preparation !== null) await runClient(drill.prepared, entry.kind, url, preparation)
+      writers.push(writer)
+    }
+  }
+  return writers
+}
+
+/** Ends with a daemon and an engine that run, with users who have stopped and writers who were served. */
+async function writeAndKill(drill: Drill, writers: Writer[]) {
+  const { book, chance, prepared } = drill
+  const entries = [...new Set(writers.map(({ entry }) => entry))]
+  const isOver = () => drill.isWritten
+  const writing = Promise.all(
+    writers.map((writer) => writeRows(writer, { prepared, isOver, chance: chance.fork() })),
+  )
+  const using = Promise.all([
+    ...entries.map((entry) => lookAfter(book, entry, chance.fork())),
+    bringGuests(book, chance.fork()),
+  ]).catch((error: Error) => book.ledger.breach('every request is answered', String(error.stack)))
+  const done: Kill[] = []
+  const [engineRestarts] = await Promise.all([restartEngines(drill, writers, done), killAll(drill, done)])
+  drill.isOver = true
+  await using
+  await drill.victim.whenHealthy()
+  await untilServed(book, writers)
+  drill.isWritten = true
+  await writing
+  return { kills: done, engineRestarts }
+}
+
+async function killAll(drill: Drill, done: Kill[]): Promise<void> {
+  const { victim, book, kills, say } = drill
+  const chance = drill.chance.fork()
+  while (done.length < kills) {
+    const former = done.at(-1)
+    void victim.whenHealthy().then(
+      () => former && book.incidents.end(former.incident),
+      () => undefined,
+    )
+    const kill = await killOnce(victim, book, chance, done.length + 1)
+    if (former && former.incident.to === Number.POSITIVE_INFINITY) book.incidents.end(former.incident)
+    done.push(kill)
+    say(`${killLine(kill, kills)}${kill.wasEngineAway ? ', Docker restarts' : ''}`)
+    await sleep(chance.isTrue(0.5) ? 0 : chance.between(0, 3000))
+    victim.start()
+  }
+  await victim.whenHealthy()
+  const last = done.at(-1)
+  if (last) book.incidents.end(last.incident)
+}
+
+/** Spread over the kills; stopped and killed by turns, chance says which is first. */
+async function restartEngines(drill: Drill, writers: Writer[], done: Kill[]): Promise<EngineRestart[]> {
+  const { engine, book, say, engineRestarts: wanted } = drill
+  const chance = drill.chance.fork()
+  const turns = chance.isTrue(0.5) ? (['stopped', 'killed'] as const) : (['killed', 'stopped'] as const)
+  const restarts: EngineRestart[] = []
+  const look = lookOf(drill)
+  for (let number = 1; number <= wanted; number++) {
+    const afterKills = Math.floor((drill.kills * number) / (wanted + 1))
+    while (done.length < afterKills) await sleep(50)
+    await sleep(chance.between(0, 3000))
+    const how = turns[number % turns.length]!
+    restarts.push(await restartEngine({ engine, book, writers, chance, number, how, look }))
+    say(engineRestartLine(restarts.at(-1)!))
+  }
+  return restarts
+}
+
+function lookOf({ victim: { prefix }, prepared, engine: { path } }: Drill): LimitLook {
+  return { prefix, prepared, path }
+}
+
+async function stopInOrder({ victim, book: { ledger } }: Drill): Promise<void> {
+  const code = await victim.stop()
+  if (code !== 0) ledger.breach('the daemon stops when it is told to', `it ended with ${code}`)
+  for (const line of processesOf(victim.dataDir)) ledger.breach('no process is left', line)
+}
+
+/** Deletes what is left by the API; what Docker and the disk then still have is left over. */
+async function removeAll({ victim, book }: Drill): Promise<string[]> {
+  victim.start()
+  for (const entry of living(book)) await remove(book, entry)
+  await victim.stop()
+  await checkStored(victim.dataDir, book)
+  const { containers, volumes } = await findLeftovers(victim.prefix)
+  const leftovers = [...containers, ...volumes]
+  for (const name of leftovers) book.ledger.breach('nothing is left when all is deleted', name)
+  return leftovers
+}
+
+/** What it says of itself: an error in its log is ours, however well everything ended. */
+function readDaemonLog({ victim: { log }, book: { ledger } }: Drill): void {
+  const errors = log.filter((line) => /^\{"level":"?(50|60|error|fatal)/.test(line))
+  for (const line of errors) ledger.breach('the daemon logs no error', line)
+}
+
+function figuresOf({ entry: { kind }, way, sent, acknowledged, breaks }: Writer) {
+  return { kind, way, sent: sent.size, acknowledged: acknowledged.length, breaks: breaks.length }
+}

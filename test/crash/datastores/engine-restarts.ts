@@ -1,0 +1,92 @@
+// Stops Docker in order or kills it, leaves it away for a while, and starts it again. Limits are changed
+// meanwhile. It is over when every writer was told of a row after that, and the limits have come to be.
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { PrivateEngine } from '../../support/private-engine.ts'
+import type { Chance } from '../chance.ts'
+import { limit, untilAvailable } from './acts.ts'
+import type { Book, DatastoreEntry } from './book.ts'
+import { type Incident, longestSilenceMs } from './incidents.ts'
+import { type LimitLook, untilLimited } from './limits.ts'
+import type { Way, Writer } from './writer.ts'
+
+export interface EngineRestart {
+  number: number
+  how: 'stopped' | 'killed'
+  /** How long nothing answered at its socket. */
+  awayMs: number
+  /** From its end until every writer was served again. */
+  recoveryMs: number
+  /** The longest time without an acknowledged row. */
+  silenceMs: Record<Way, number>
+}
+
+const longestAwayMs = 9000
+const recoveryMs = 150_000
+
+export interface RestartRequest {
+  engine: PrivateEngine
+  book: Book
+  writers: Writer[]
+  chance: Chance
+  number: number
+  how: EngineRestart['how']
+  look: LimitLook
+}
+
+export async function restartEngine(request: RestartRequest): Promise<EngineRestart> {
+  const { engine, book, writers, chance, number, how, look } = request
+  const incident = book.incidents.begin('engine')
+  await (how === 'stopped' ? engine.stop() : engine.kill())
+  const limiting = limitAll(request)
+  await sleep(chance.between(0, longestAwayMs))
+  await engine.start()
+  const backAt = performance.now()
+  await untilServed(book, writers)
+  const servedAt = performance.now()
+  await limiting
+  book.isLeftAlone = true
+  await Promise.all(writtenOf(writers).map((entry) => untilLimited(look, book, entry)))
+  book.isLeftAlone = false
+  book.incidents.end(incident)
+  return {
+    number,
+    how,
+    awayMs: Math.round(backAt - incident.from),
+    recoveryMs: Math.round(servedAt - backAt),
+    silenceMs: {
+      port: silenceOf(writers, 'port', incident),
+      network: silenceOf(writers, 'network', incident),
+    },
+  }
+}
+
+/** Every writer was told of a row that it sent from now on, and every datastore says that it serves. */
+export async function untilServed(book: Book, writers: Writer[]): Promise<void> {
+  const waiting = writers.map((writer) => ({ writer, first: writer.sent.size + 1 }))
+  const deadline = Date.now() + recoveryMs
+  const isServed = ({ writer, first }: (typeof waiting)[0]) => (writer.acknowledged.at(-1) ?? 0) >= first
+  while (!waiting.every(isServed) && Date.now() < deadline) await sleep(50)
+  for (const { writer } of waiting.filter((one) => !isServed(one))) {
+    const { entry, way } = writer
+    const text = `${entry.name} takes no row by its ${way}, ${recoveryMs / 1000} s after`
+    book.ledger.breach('datastores come back', text)
+  }
+  await Promise.all(writtenOf(writers).map((entry) => untilAvailable(book, entry)))
+}
+
+/** The answers may come only when Docker is back. */
+async function limitAll({ book, writers, chance }: RestartRequest): Promise<void> {
+  const limiting = writtenOf(writers).map((entry) => limit(book, entry, chance))
+  await Promise.all(limiting).catch((error: Error) =>
+    book.ledger.breach('every request is answered', String(error.stack)),
+  )
+}
+
+function writtenOf(writers: Writer[]): DatastoreEntry[] {
+  return [...new Set(writers.map(({ entry }) => entry))]
+}
+
+function silenceOf(writers: Writer[], way: Way, incident: Incident): number {
+  const own = writers.filter((writer) => writer.way === way)
+  return Math.round(Math.max(0, ...own.map((one) => longestSilenceMs(one.acknowledgedAt, incident))))
+}

@@ -1,0 +1,82 @@
+// The part of the run that is in a namespace, with an engine that nobody else uses. What it says goes out
+// line by line, as JSON: words as they come, and the outcome last.
+import { copyFileSync, readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Answer } from '../../support/api.ts'
+import { openNetwork } from '../../support/namespace.ts'
+import { loadImage, startPrivateEngine } from '../../support/private-engine.ts'
+import { createChance } from '../chance.ts'
+import { createClient } from '../client.ts'
+import { createLedger } from '../ledger.ts'
+import { openVictim } from '../victim.ts'
+import type { Book } from './book.ts'
+import { type Drill, runDrill } from './drill.ts'
+import { createIncidents } from './incidents.ts'
+import type { DatastoreRunOptions } from './run.ts'
+
+/** What the outside passes in by the environment. */
+type Passed = Omit<DatastoreRunOptions, 'say'> & {
+  prepared: string
+  images: { postgres: string; redis: string }
+}
+
+const engineCodes = ['docker_unavailable', 'docker_error']
+
+async function run({ prepared, images, kills, engineRestarts, seed, keep }: Passed) {
+  const beganAt = Date.now()
+  await openNetwork('10.99.0.1')
+  const engine = await startPrivateEngine(join(prepared, 'engine'))
+  process.env.DOCKER_HOST = engine.address
+  for (const file of readdirSync(prepared).filter((name) => name.endsWith('.tar')))
+    await loadImage(engine.address, join(prepared, file))
+  const ledger = createLedger()
+  const victim = await openVictim({
+    args: ['--min-free-disk=16', `--postgres-image=${images.postgres}`, `--redis-image=${images.redis}`],
+    onDeath: (words) => ledger.breach('the daemon ends only when it is killed', words),
+  })
+  // The first process of a namespace takes all others with it.
+  process.once('SIGINT', () => {
+    rmSync(victim.directory, { recursive: true, force: true })
+    process.exit(130)
+  })
+  const incidents = createIncidents()
+  // Who changes limits while Docker is away is told so.
+  const isExcused = ({ body }: Answer, sentAt: number) =>
+    engineCodes.includes(body?.code) && incidents.wasEngineAway(sentAt, performance.now())
+  const client = createClient(victim, ledger, isExcused)
+  const book: Book = {
+    ...{ client, ledger, incidents, datastores: [], requests: [] },
+    ...{ isOver: () => drill.isOver, isLeftAlone: false },
+  }
+  const drill: Drill = {
+    ...{ kills, engineRestarts, prepared, victim, engine, book, chance: createChance(seed) },
+    ...{ isOver: false, isWritten: false, say },
+  }
+  let kept = true
+  try {
+    const told = await runDrill(drill)
+    kept = keep || ledger.breaches.length > 0
+    return { ...told, seed, durationMs: Date.now() - beganAt, kept: kept ? victim.directory : null }
+  } catch (error) {
+    say(`files: ${victim.directory}`)
+    throw error
+  } finally {
+    if (kept) copyFileSync(join(prepared, 'engine/dockerd.log'), join(victim.directory, 'dockerd.log'))
+    await victim.remove({ keepFiles: kept })
+    await engine.stop()
+  }
+}
+
+function say(line: string): void {
+  console.log(JSON.stringify({ said: line }))
+  if (process.env.SAID_AT_ONCE) console.error(line)
+}
+
+const passed: Passed = JSON.parse(process.env.DATASTORE_RUN!)
+try {
+  console.log(JSON.stringify({ outcome: await run(passed) }))
+} catch (error) {
+  console.log(JSON.stringify({ failure: String((error as Error).stack) }))
+  process.exitCode = 1
+}
+process.exit()

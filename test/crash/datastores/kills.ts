@@ -1,0 +1,120 @@
+// Chooses the moments of the kills: while the daemon starts, at any time, right behind a request, or while a
+// datastore is in a given status.
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Chance } from '../chance.ts'
+import { pass, readUnderWay } from '../killer.ts'
+import type { Victim } from '../victim.ts'
+import type { Book } from './book.ts'
+import { type Incident, longestAtRestMs, longestSilenceMs } from './incidents.ts'
+import type { Writer } from './writer.ts'
+
+export interface Kill {
+  number: number
+  how: 'start' | 'status' | 'request' | 'any'
+  /** Since the life began. */
+  livedMs: number
+  wasUp: boolean
+  wasEngineAway: boolean
+  /** How many actors were in which state. */
+  underWay: Record<string, number>
+  /** From the kill until the next life is healthy, or killed too. */
+  incident: Incident
+}
+
+type Moment = (victim: Victim, book: Book, chance: Chance) => Promise<void>
+
+const patienceMs = 5000
+const statuses = { creating: 4, restarting: 4, failed: 2, deleting: 3, available: 2 }
+
+/** Waits for the moment, kills, and tells what was under way. */
+export async function killOnce(victim: Victim, book: Book, chance: Chance, number: number): Promise<Kill> {
+  const how = chance.choose({ start: 20, status: 30, request: 25, any: 25 })
+  await moments[how](victim, book, chance)
+  const { startedAt, upAt } = victim.lives.at(-1)!
+  const incident = book.incidents.begin('kill')
+  await victim.kill()
+  return {
+    number,
+    how,
+    livedMs: Date.now() - startedAt,
+    wasUp: upAt !== null,
+    wasEngineAway: book.incidents.wasEngineAway(incident.from, performance.now()),
+    underWay: await readUnderWay(victim.dataDir),
+    incident,
+  }
+}
+
+const moments: Record<Kill['how'], Moment> = {
+  start: async (_victim, _book, chance) => void (await sleep(chance.between(150, 1500))),
+  async any(victim, _book, chance) {
+    await victim.whenUp()
+    await sleep(chance.between(0, 6000))
+  },
+  async request(victim, { client }, chance) {
+    await victim.whenUp()
+    await sleep(chance.between(0, 2000))
+    await new Promise<void>((resolve) => {
+      const giveUp = setTimeout(resolve, patienceMs)
+      const isMeant = () => true
+      client.onNextChange(isMeant, () => {
+        clearTimeout(giveUp)
+        resolve()
+      })
+    })
+    await pass(chance.isTrue(0.6) ? chance.between(0, 8) : chance.between(0, 800))
+  },
+  async status(victim, _book, chance) {
+    await victim.whenUp()
+    await sleep(chance.between(0, 2000))
+    await untilStatus(victim, chance.choose(statuses))
+    await sleep(chance.isTrue(0.5) ? chance.between(0, 15) : chance.between(0, 600))
+  },
+}
+
+/** Until a datastore comes to have that status; not for ever. */
+async function untilStatus(victim: Victim, wanted: string): Promise<void> {
+  const api = await victim.whenUp()
+  const signal = AbortSignal.timeout(patienceMs)
+  try {
+    for await (const { event, data } of api.events('/events', { signal }))
+      if (event === 'change' && JSON.parse(data).status === wanted) return
+  } catch {
+    // Nothing of that kind happened in time: any other moment does.
+  }
+}
+
+export interface KillFigures {
+  /** Kills around which nothing else happened to a datastore that was written to: one for each writer. */
+  undisturbed: number
+  longestSilenceMs: number
+  /** Of the moments in which nothing happened at all: what the machine itself takes. */
+  longestAtRestMs: number
+}
+
+/** What writers noticed of kills alone. */
+export function killFigures(kills: Kill[], writers: Writer[], { incidents }: Book): KillFigures {
+  const silences = kills.flatMap(({ incident }) =>
+    writers
+      .filter(({ entry }) => !incidents.isDisturbed(entry.id, incident.from, incident.to))
+      .map(({ acknowledgedAt }) => longestSilenceMs(acknowledgedAt, incident)),
+  )
+  const calm = writers.map(({ entry, acknowledgedAt }) =>
+    longestAtRestMs(acknowledgedAt, (from, to) => incidents.isQuiet(entry.id, from, to)),
+  )
+  return {
+    undisturbed: silences.length,
+    longestSilenceMs: Math.round(Math.max(0, ...silences)),
+    longestAtRestMs: Math.round(Math.max(0, ...calm)),
+  }
+}
+
+/** A connection breaks because of Docker or because somebody asked for a restart, never because of a kill. */
+export function checkBreaks(writers: Writer[], { incidents, ledger }: Book): void {
+  for (const { entry, way, breaks } of writers) {
+    for (const { at, words } of breaks.filter((one) => !incidents.isDisturbed(entry.id, one.at, one.at))) {
+      const isKilled = incidents.all.some(({ kind, from, to }) => kind === 'kill' && from <= at && to >= at)
+      const text = `${entry.name} by its ${way}, ${isKilled ? 'around a kill' : 'at no kill'}: ${words}`
+      ledger.breach('datastores serve on without the daemon', text)
+    }
+  }
+}

@@ -1,0 +1,73 @@
+// Numbered rows in a datastore: how each kind writes one, and how all of them are read back.
+// Mind: a row counts as acknowledged by the server's answer alone, not because a client was sent it.
+import { type Kind, runClient } from './line-client.ts'
+
+export interface Row {
+  number: number
+  word: string
+}
+
+interface RowKind {
+  /** What has to be there before; null where nothing has. */
+  preparation(place: string): string | null
+  statement(place: string, row: Row): string
+  isAcknowledged(answer: string, row: Row): boolean
+  readAll(prepared: string, url: string, place: string): Promise<Row[]>
+}
+
+const postgres: RowKind = {
+  preparation: (place) => `create table ${place} (number bigint primary key, word text not null)`,
+  statement: (place, { number, word }) =>
+    `insert into ${place} values (${number}, '${word}') returning number;`,
+  isAcknowledged: (answer, { number }) => answer === String(number),
+  async readAll(prepared, url, place) {
+    const select = `select number, word from ${place} order by number`
+    const lines = linesOf(await runClient(prepared, 'postgres', url, select))
+    return lines.map((line) => toRow(...(line.split('|') as [string, string])))
+  },
+}
+
+const redis: RowKind = {
+  preparation: () => null,
+  statement: (place, { number, word }) => `HSET ${place} ${number} ${word}`,
+  isAcknowledged: (answer) => answer === '1',
+  async readAll(prepared, url, place) {
+    const lines = linesOf(await runClient(prepared, 'redis', url, 'hgetall', place))
+    const numbers = lines.filter((_, index) => index % 2 === 0)
+    return numbers.map((number, index) => toRow(number, lines[index * 2 + 1]!))
+  },
+}
+
+export const rowKinds: Record<Kind, RowKind> = { postgres, redis }
+
+/** Each fault in words: rows that were lost, changed, or never sent. */
+export function rowFaults(
+  found: readonly Row[],
+  { sent, acknowledged }: { sent: ReadonlyMap<number, string>; acknowledged: readonly number[] },
+): string[] {
+  const words = new Map(found.map(({ number, word }) => [number, word]))
+  const lost = acknowledged.filter((number) => !words.has(number))
+  const foreign = found.filter(({ number, word }) => sent.get(number) !== word)
+  return [
+    ...describe('acknowledged and not there', lost, acknowledged.length),
+    ...describe(
+      'there and never sent like that',
+      foreign.map(({ number }) => number),
+      found.length,
+    ),
+    ...(words.size === found.length ? [] : [`${found.length - words.size} are there twice`]),
+  ]
+}
+
+function describe(what: string, numbers: number[], of: number): string[] {
+  if (numbers.length === 0) return []
+  return [`${numbers.length} of ${of} rows ${what}: ${numbers.slice(0, 10).join(', ')}`]
+}
+
+function linesOf(output: string): string[] {
+  return output.split('\n').filter((line) => line !== '')
+}
+
+function toRow(number: string, word: string): Row {
+  return { number: Number(number), word }
+}

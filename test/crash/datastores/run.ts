@@ -1,0 +1,81 @@
+// The run of datastores: writers with acknowledged rows, through kills of the daemon and restarts of Docker.
+// The engine is one of the run's own, in a namespace: nobody else's containers notice.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import Docker from 'dockerode'
+import { commandEnv } from '../../../src/base-images/command.ts'
+import { datastoreImages } from '../../support/datastore-images.ts'
+import { versions } from '../../support/datastores.ts'
+import { type Scope, temporaryDirectory } from '../../support/directory.ts'
+import { ensureEngine } from '../../support/engine.ts'
+import { runInside, whyNoNamespace } from '../../support/namespace.ts'
+import { saveImage } from '../../support/private-engine.ts'
+import { type Kind, rootOf } from './line-client.ts'
+import type { DatastoreOutcome } from './report.ts'
+
+export interface DatastoreRunOptions {
+  kills: number
+  engineRestarts: number
+  seed: number
+  /** Keeps the files, also when nothing is wrong. */
+  keep: boolean
+  /** Says its lines on standard error too, as they come. */
+  isSaidAtOnce: boolean
+  say: (line: string) => void
+}
+
+export { whyNoNamespace }
+
+/** Needs a namespace: see `whyNoNamespace`. */
+export async function runDatastoreCrash(
+  scope: Scope,
+  { say, ...options }: DatastoreRunOptions,
+): Promise<DatastoreOutcome> {
+  const prepared = temporaryDirectory(scope)
+  const images = await prepare(prepared)
+  const { lines } = await runInside(new URL('./inside.ts', import.meta.url).href, {
+    DATASTORE_RUN: JSON.stringify({ ...options, prepared, images }),
+    ...(options.isSaidAtOnce ? { SAID_AT_ONCE: '1' } : {}),
+  })
+  let outcome: DatastoreOutcome | null = null
+  for (const line of lines) {
+    const told = JSON.parse(line)
+    if (told.failure) throw new Error(told.failure)
+    if (told.said) say(told.said)
+    outcome = told.outcome ?? outcome
+  }
+  if (outcome === null) throw new Error(`the run ended without an outcome: ${lines.slice(-3).join('\n')}`)
+  return outcome
+}
+
+/** There is no way out of the namespace: the images as files, and the clients that are in them. */
+async function prepare(directory: string): Promise<{ postgres: string; redis: string }> {
+  const address = await ensureEngine()
+  const images = await datastoreImages()
+  for (const kind of ['postgres', 'redis'] as const) {
+    const name = images[kind].replace('{version}', versions[kind])
+    await saveImage(address, name, join(directory, `${kind}.tar`))
+    await unpackImage(address, name, directory, kind)
+  }
+  return images
+}
+
+async function unpackImage(address: string, name: string, directory: string, kind: Kind): Promise<void> {
+  const docker = new Docker({ socketPath: address.replace('unix://', '') })
+  const container = await docker.createContainer({ Image: name, Labels: { 'berth.test': 'client' } })
+  try {
+    const root = rootOf(directory, kind)
+    mkdirSync(root)
+    const stdio = ['pipe', 'ignore', 'inherit'] as const
+    const tar = spawn('tar', ['-x', '-C', root], { stdio: [...stdio], env: commandEnv })
+    const ended = once(tar, 'close')
+    await pipeline(await container.export(), tar.stdin!)
+    const [code] = await ended
+    if (code !== 0) throw new Error(`tar ended with ${code}`)
+  } finally {
+    await container.remove({ v: true })
+  }
+}

@@ -1,0 +1,66 @@
+// Checks of what is on disk after the daemon has stopped: the rows of the datastores that are there, and of
+// no other.
+// Mind: the histories of those that are gone stay, and are checked with the others.
+import { openStore, type Store } from '../../../storage/store.ts'
+import { type Book, living } from './book.ts'
+
+interface ActorRow {
+  id: string
+  revision: number
+  restarts: number
+  final: boolean
+  parked: string | null
+}
+
+const intact = 'the store is intact'
+const noOrphans = 'nothing on disk is orphaned'
+/** A longer history has lost its middle by intention. */
+const longestHistory = 510
+
+export async function checkStored(dataDir: string, book: Book): Promise<void> {
+  const { ledger } = book
+  const store = openStore(dataDir, { onPanic: (reason) => ledger.breach(intact, reason) })
+  try {
+    checkActors(store, book)
+    checkTables(store, book)
+  } catch (error) {
+    ledger.breach(intact, String(error))
+  } finally {
+    await store.close()
+  }
+}
+
+/** Reading a row checks its sum. */
+function checkActors(store: Store, { ledger }: Book): void {
+  const rows = [...store.table<ActorRow>('actors').range()].map(({ value }) => value)
+  const histories = keysOf(store, 'history')
+  for (const { id, revision, parked, restarts } of rows) {
+    const entries = histories.filter((key) => key.startsWith(`["${id}",`)).length
+    if (entries !== Math.min(revision, longestHistory))
+      ledger.breach('histories have no gap', `${id}: ${entries} entries for ${revision} transitions`)
+    if (parked) ledger.breach('no actor is parked', `${id}: ${parked}`)
+    if (restarts > 0) ledger.breach('no actor is restarted', `${id}: ${restarts} times`)
+  }
+  const active = keysOf(store, 'active').length
+  const unfinished = rows.filter(({ final, parked }) => !final && !parked).length
+  if (active !== unfinished) ledger.breach(intact, `${active} actors are listed as active, ${unfinished} are`)
+}
+
+function checkTables(store: Store, book: Book): void {
+  const { ledger } = book
+  const there = living(book)
+  const ids = JSON.stringify(there.map(({ id }) => id).sort())
+  for (const table of ['datastores', 'datastore_passwords']) {
+    const found = `[${keysOf(store, table).sort().join()}]`
+    if (found !== ids) ledger.breach(noOrphans, `${table}: ${ids} should be there, ${found} are`)
+  }
+  for (const table of ['names', 'datastore_ports', 'addresses', 'deploy_addresses']) {
+    const found = keysOf(store, table)
+    if (found.length === there.length) continue
+    ledger.breach(noOrphans, `${table}: ${found.join(', ')} for ${there.length} datastores`)
+  }
+}
+
+function keysOf(store: Store, table: string): string[] {
+  return [...store.table(table).range()].map(({ key }) => JSON.stringify(key))
+}
