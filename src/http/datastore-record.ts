@@ -15,6 +15,13 @@ export function findDatastore(storage: HttpStorage, idOrName: string): Datastore
   return record as unknown as DatastoreRecord
 }
 
+/** Throws `conflict` for one that does not serve. */
+export function refuseIdle({ name, status, error }: DatastoreRecord): void {
+  if (status === 'available') return
+  const hint = status === 'failed' ? `berth db restart ${name}` : `berth db show ${name}`
+  throw new Failure('conflict', `${name} is ${status}${error === null ? '' : `: ${error}`}`, hint)
+}
+
 export function toDatastore(
   { storage, config }: Pick<HttpContext, 'storage' | 'config'>,
   record: DatastoreRecord,

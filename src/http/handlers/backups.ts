@@ -2,11 +2,10 @@
 import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import type { BackupInput, BackupRecord } from '../../../machines/backup.ts'
-import type { DatastoreRecord } from '../../../machines/datastore.ts'
 import { Failure } from '../../errors.ts'
 import { fileOf, findBackup, toBackup } from '../backup-record.ts'
 import type { HttpContext } from '../context.ts'
-import { findDatastore } from '../datastore-record.ts'
+import { findDatastore, refuseIdle } from '../datastore-record.ts'
 import { type Call, Download } from '../route.ts'
 import type { Backup, BackupParams, BackupsQuery } from '../schemas/backup.ts'
 import type { DatastoreParams } from '../schemas/datastore.ts'
@@ -36,7 +35,7 @@ export function backupHistory({ context, params }: Call<BackupParams>): HistoryE
 
 export async function createBackup({ context, params, eventId }: Call<DatastoreParams>): Promise<Backup> {
   const datastore = findDatastore(context.storage, params.id)
-  refuseAway(datastore)
+  refuseIdle(datastore)
   const { id: datastoreId, name: datastoreName, kind, version } = datastore
   const id = context.storage.ids.newId('bak')
   const at = new Date().toISOString()
@@ -48,12 +47,6 @@ export async function createBackup({ context, params, eventId }: Call<DatastoreP
 /** What a repetition gets: the backup as it is now. */
 export function repeatBackup(context: HttpContext, { id }: { id: string }): Backup {
   return toBackup(context, findBackup(context.storage, id))
-}
-
-/** Throws `conflict` for one that does not serve. */
-export function refuseAway({ name, status, error }: DatastoreRecord): void {
-  if (status === 'available') return
-  throw new Failure('conflict', `${name} is ${status}${error ? `: ${error}` : ''}`, `berth db show ${name}`)
 }
 
 export async function downloadBackup({ context, params }: Call<BackupParams>): Promise<Download> {

@@ -1,9 +1,7 @@
 // The clients that people open in the containers of datastores.
 // Mind: all that can be refused is refused here, before there is a WebSocket: that is what clients can read.
-import type { DatastoreRecord } from '../../../machines/datastore.ts'
-import { Failure } from '../../errors.ts'
 import { converse } from '../client-conversation.ts'
-import { findDatastore } from '../datastore-record.ts'
+import { findDatastore, refuseIdle } from '../datastore-record.ts'
 import { type Call, Conversation } from '../route.ts'
 import type { DatastoreParams } from '../schemas/datastore.ts'
 
@@ -19,10 +17,4 @@ export function openDatastoreClient({ context, params, caller, log, requestId }:
     const onError = (error: unknown) => log.error({ ...about, err: error }, 'a client of a datastore failed')
     converse({ socket, client, requestId, onError })
   })
-}
-
-function refuseIdle({ name, status, error }: DatastoreRecord): void {
-  if (status === 'available') return
-  const hint = status === 'failed' ? `berth db restart ${name}` : `berth db show ${name}`
-  throw new Failure('conflict', `${name} is ${status}${error === null ? '' : `: ${error}`}`, hint)
 }

@@ -9,13 +9,12 @@ import { Failure } from '../../errors.ts'
 import { findBackup, findRestore, toRestore } from '../backup-record.ts'
 import type { Sink } from '../body.ts'
 import type { HttpContext } from '../context.ts'
-import { findDatastore } from '../datastore-record.ts'
+import { findDatastore, refuseIdle } from '../datastore-record.ts'
 import { refuseFullDisk } from '../full-disk.ts'
 import type { Call, Upload } from '../route.ts'
 import type { CreateRestore, Restore, RestoreParams } from '../schemas/backup.ts'
 import type { DatastoreParams } from '../schemas/datastore.ts'
 import type { HistoryEntry } from '../schemas/deploy.ts'
-import { refuseAway } from './backups.ts'
 
 const listed = 50
 
@@ -63,7 +62,7 @@ export async function createRestore(call: Call<DatastoreParams, unknown, CreateR
 export async function uploadRestore(call: Call<DatastoreParams, unknown, Upload>): Promise<Restore> {
   const { context, params, body } = call
   const datastore = findDatastore(context.storage, params.id)
-  refuseAway(datastore)
+  refuseIdle(datastore)
   refuseSecond(context, datastore.id)
   const draft = context.storage.restoreFiles.create()
   try {
@@ -115,7 +114,7 @@ async function begin(
 ): Promise<Restore> {
   const input: RestoreInput = { ...source, datastoreId, datastoreName, kind, at: new Date().toISOString() }
   const also = () => {
-    refuseAway(findDatastore(context.storage, datastoreId))
+    refuseIdle(findDatastore(context.storage, datastoreId))
     refuseSecond(context, datastoreId)
   }
   const options = { also, ...(eventId ? { eventId } : {}) }
