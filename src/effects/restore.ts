@@ -9,7 +9,7 @@ import { type Datastore, findDatastore } from './datastore/access.ts'
 import { type Host, isoNow } from './host.ts'
 import { postgresRestorer } from './restore/postgres.ts'
 import { redisRestorer } from './restore/redis.ts'
-import { isPassing, type Restorer, untilReached, workOf } from './restore/work.ts'
+import { isGone, isPassing, type Restorer, untilReached, workOf } from './restore/work.ts'
 import { sleep, untilDone, whileEngineReturns } from './waiting.ts'
 
 const restorers: Record<DatastoreKind, Restorer> = { postgres: postgresRestorer, redis: redisRestorer }
@@ -27,16 +27,17 @@ export function restoreEffects(host: Host): Effects<typeof machine> {
     },
 
     async loadData(input, signal) {
-      await severalTimes(host, input, signal, (datastore) =>
-        restorerOf(datastore).load(host, datastore, workOf(host, input), signal),
-      )
+      const load = (datastore: Datastore) =>
+        restorerOf(datastore).load(host, datastore, workOf(host, input), signal)
+      await severalTimes(host, input, signal, load, isPassing)
       return { at: isoNow() }
     },
 
     async switchData(input, signal) {
-      await severalTimes(host, input, signal, (datastore) =>
-        restorerOf(datastore).switchOver(host, datastore, workOf(host, input), signal),
-      )
+      const switchOver = (datastore: Datastore) =>
+        restorerOf(datastore).switchOver(host, datastore, workOf(host, input), signal)
+      // Whatever stopped it in the middle, the next attempt sees how far it got.
+      await severalTimes(host, input, signal, switchOver, () => !isGone(host, input.datastoreId))
       return { at: isoNow() }
     },
 
@@ -55,6 +56,7 @@ async function severalTimes(
   input: RestoreSlot,
   signal: AbortSignal,
   work: (datastore: Datastore) => Promise<void>,
+  mayRepeat: (error: unknown) => boolean,
 ): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -63,7 +65,7 @@ async function severalTimes(
       )
     } catch (error) {
       signal.throwIfAborted()
-      if (attempt === attempts || !isPassing(error)) throw asRestoreFailure(error)
+      if (attempt === attempts || !mayRepeat(error)) throw asRestoreFailure(error)
       await sleep(pauseMs, signal)
     } finally {
       host.progress.delete(input.id)

@@ -34,7 +34,7 @@ function examplesOf(command: Command): string[] {
 
 /** The words of the `berth` in a line such as `echo x | A=b berth env set shop A=- > file   # words`. */
 function wordsOf(line: string): string[] {
-  const [command = ''] = line.split(/ +#| > /)
+  const [command = ''] = line.split(/ +#| [<>] /)
   const own = command.split('|').find((part) => /\bberth /.test(part)) ?? ''
   const words = own.replace(/^.*?\bberth /, '').match(/'[^']*'|\S+/g) ?? []
   return words.map((word) => word.replace(/^'(.*)'$/, '$1'))
