@@ -2,9 +2,9 @@
 // of the server, a memory of their own, and unlike commands inside its container they can be ended.
 // Mind: nothing of a tool lasts. One that is met again is what a crash left, and is removed.
 import type { Duplex } from 'node:stream'
-import type { Container } from 'dockerode'
-import type { Engine } from './client.ts'
-import { toFailure } from './client.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Container, ContainerCreateOptions } from 'dockerode'
+import { type Engine, hasStatus, toFailure } from './client.ts'
 import { findToChange, removeContainer, type Site } from './instance-container.ts'
 import { labels, type Owner, ownerLabels, toolKind, toolName } from './names.ts'
 import { type Limits, limits } from './spec.ts'
@@ -46,6 +46,8 @@ export interface Tools {
 }
 
 const endMs = 60_000
+const createAttempts = 50
+const createAgainMs = 100
 
 export function openTools(engine: Engine, owner: Owner): Tools {
   const site = { engine, owner }
@@ -59,11 +61,7 @@ async function runTool(site: Site, spec: ToolSpec, streams: ToolStreams, signal:
   const { engine } = site
   await removeTool(site, spec.id)
   const options = toolOptions(site.owner, spec, await engine.info())
-  const container = await engine.call(
-    `create a tool for ${spec.id}`,
-    (abortSignal) => engine.docker.createContainer({ ...options, abortSignal }),
-    { signal },
-  )
+  const container = await createTool(site, spec.id, options, signal)
   try {
     const words = await converse(site, container, streams, signal)
     const end = await engine.call('wait for a tool', (abortSignal) => container.wait({ abortSignal }), {
@@ -75,6 +73,24 @@ async function runTool(site: Site, spec: ToolSpec, streams: ToolStreams, signal:
   } finally {
     // Removed by who looks next, where the engine is away now.
     await removeTool(site, spec.id).catch(() => undefined)
+  }
+}
+
+/** The name of one that was removed stays taken for a moment. */
+async function createTool(
+  { engine }: Site,
+  id: string,
+  options: ContainerCreateOptions,
+  signal: AbortSignal,
+) {
+  const create = (abortSignal: AbortSignal) => engine.docker.createContainer({ ...options, abortSignal })
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await engine.call(`create a tool for ${id}`, create, { signal })
+    } catch (error) {
+      if (attempt === createAttempts || !hasStatus(error, 409)) throw error
+      await sleep(createAgainMs, undefined, { signal })
+    }
   }
 }
 

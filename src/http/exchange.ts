@@ -16,7 +16,12 @@ export type Door = Uws.us_socket_context_t | null
 export type SocketData = { socket: OpenWebSocket }
 
 /** Stands in for the socket of a client that left before its stream began. */
-const goneSocket = { cork: () => {}, write: () => false, end: () => {}, onWritable: () => {} }
+const nothing = () => {}
+const goneSocket = {
+  ...{ cork: nothing, write: () => false, end: nothing, onWritable: nothing, close: nothing },
+  tryEnd: (): [boolean, boolean] => [false, false],
+  getWriteOffset: () => 0,
+}
 const statusLines = new Map(
   Object.entries(STATUS_CODES).map(([code, text]) => [Number(code), `${code} ${text}`]),
 )
@@ -114,10 +119,11 @@ export class Exchange implements Request, Response, BodySource {
   }
 
   pour(headers: HeaderList, totalBytes: number): Outflow {
-    const outflow = createOutflow(this.res, totalBytes)
+    const isGone = this.isDone
+    const outflow = createOutflow(isGone ? goneSocket : this.res, totalBytes)
     this.onAbort = () => outflow.abort()
     outflow.onClose(() => this.done())
-    if (this.isDone) outflow.abort()
+    if (isGone) outflow.abort()
     else this.corked(() => this.writeHead(200, headers))
     return outflow
   }

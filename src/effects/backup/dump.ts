@@ -56,7 +56,6 @@ export async function untilServing(host: Host, id: string, signal: AbortSignal):
   }
 }
 
-/** Also of a datastore that is gone by now: its image is enough. */
 export function checkBackup(host: Host) {
   return async (input: BackupSlot & DumpFacts, signal: AbortSignal) => {
     const path = await findFile(host.settings, input)

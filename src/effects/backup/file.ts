@@ -2,14 +2,16 @@
 // Mind: a directory that somebody named is not made. What was to be mounted there would be missing.
 import { createReadStream } from 'node:fs'
 import { type FileHandle, mkdir, open, rename, rm, rmdir, stat } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { type BackupPlace, backupPath } from '../../backup-files.ts'
-import { Failure } from '../../errors.ts'
+import { Failure, messageOf } from '../../errors.ts'
 import { checkFreeDisk } from '../deploy/disk.ts'
 import type { Host, HostSettings } from '../host.ts'
 
 /** The room on the disk is looked at again after so much. */
 const lookEveryBytes = 64 * 1024 * 1024
+
+const openAttempts = 5
 
 const draftOf = (path: string) => `${path}.part`
 
@@ -23,11 +25,7 @@ export interface Draft {
 /** Begins anew, whatever was begun before. Throws `insufficient_storage` and `backup_failed`. */
 export async function createDraft(settings: HostSettings, place: BackupPlace): Promise<Draft> {
   const path = backupPath(settings.backupDir, place)
-  await makeFolder(settings, dirname(path))
-  await requireRoom(settings)
-  const file = await open(draftOf(path), 'w', 0o600).catch((error: unknown) =>
-    Promise.reject(unwritable(error)),
-  )
+  const file = await openDraft(settings, path)
   let sizeBytes = 0
   return {
     async write(piece) {
@@ -39,7 +37,7 @@ export async function createDraft(settings: HostSettings, place: BackupPlace): P
     sizeBytes: () => sizeBytes,
     async close() {
       try {
-        await file.sync()
+        await file.sync().catch(refuse)
       } finally {
         await file.close()
       }
@@ -47,11 +45,22 @@ export async function createDraft(settings: HostSettings, place: BackupPlace): P
   }
 }
 
+/** The folder goes with its last backup, which may be just now. */
+async function openDraft(settings: HostSettings, path: string): Promise<FileHandle> {
+  for (let attempt = 1; ; attempt++) {
+    await makeFolder(settings, dirname(path))
+    await requireRoom(settings)
+    try {
+      return await open(draftOf(path), 'w', 0o600)
+    } catch (error) {
+      if (attempt === openAttempts || (error as NodeJS.ErrnoException).code !== 'ENOENT') refuse(error)
+    }
+  }
+}
+
 async function writeAll(file: FileHandle, piece: Uint8Array): Promise<void> {
   for (let written = 0; written < piece.length; ) {
-    const { bytesWritten } = await file.write(piece, written).catch((error: unknown) => {
-      throw unwritable(error)
-    })
+    const { bytesWritten } = await file.write(piece, written).catch(refuse)
     written += bytesWritten
   }
 }
@@ -101,16 +110,22 @@ export async function* readPieces(
   tell: (piece: Uint8Array) => void,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
-  for await (const piece of createReadStream(path) as AsyncIterable<Buffer>) {
+  const file: AsyncIterable<Buffer> = createReadStream(path)
+  try {
+    for await (const piece of file) {
+      signal.throwIfAborted()
+      tell(piece)
+      yield piece
+    }
+  } catch (error) {
     signal.throwIfAborted()
-    tell(piece)
-    yield piece
+    throw new Failure('backup_failed', `it cannot be read: ${messageOf(error)}`)
   }
 }
 
 async function makeFolder({ backupDir, dataDir }: HostSettings, folder: string): Promise<void> {
   try {
-    if (backupDir.startsWith(dataDir)) await mkdir(backupDir, { recursive: true, mode: 0o700 })
+    if (backupDir === join(dataDir, 'backups')) await mkdir(backupDir, { recursive: true, mode: 0o700 })
     await mkdir(folder, { mode: 0o700 })
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
@@ -123,7 +138,12 @@ async function makeFolder({ backupDir, dataDir }: HostSettings, folder: string):
 }
 
 async function requireRoom(settings: HostSettings): Promise<void> {
-  await checkFreeDisk({ ...settings, dataDir: settings.backupDir }, 'a backup')
+  await checkFreeDisk({ ...settings, dataDir: settings.backupDir }, 'a backup').catch(refuse)
+}
+
+/** Throws: what is no failure of ours yet is one of the folder. */
+function refuse(error: unknown): never {
+  throw error instanceof Failure ? error : unwritable(error)
 }
 
 function unwritable(error: unknown): Failure {

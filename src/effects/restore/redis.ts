@@ -47,10 +47,13 @@ export const redisRestorer: Restorer = {
 
   async switchOver(host, datastore, work, signal) {
     if (await hasSwitched(host, datastore, work, signal)) return
-    await withSource(host, datastore, work, signal, async () => {
+    await withSource(host, datastore, work, signal, async (requireSource) => {
       await say(host, datastore, sourcePort, ['set', markOf(work), '1'], signal)
       await say(host, datastore, null, ['replicaof', '127.0.0.1', String(sourcePort)], signal)
-      while (!(await isCaughtUp(host, datastore, signal))) await sleep(lookEveryMs, signal)
+      while (!(await isCaughtUp(host, datastore, signal))) {
+        requireSource()
+        await sleep(lookEveryMs, signal)
+      }
       await say(host, datastore, null, ['replicaof', 'no', 'one'], signal)
     })
   },
@@ -88,13 +91,13 @@ async function hasSwitched(host: Host, datastore: Datastore, work: RestoreWork, 
   return !isReplica && (await say(host, datastore, null, ['exists', markOf(work)], signal)) === '1'
 }
 
-/** Does something while the second server serves the data; it ends with that. */
+/** Does something while the second server serves the data, which `requireSource` asks; it ends with that. */
 async function withSource(
   host: Host,
   datastore: Datastore,
   work: RestoreWork,
   signal: AbortSignal,
-  act: () => Promise<void>,
+  act: (requireSource: () => void) => Promise<void>,
 ): Promise<void> {
   const ending = new AbortController()
   const giveUp = () => ending.abort(signal.reason)
@@ -122,7 +125,7 @@ async function withSource(
   }
   try {
     await untilLoaded(host, datastore, requireSource, signal)
-    await act()
+    await act(requireSource)
   } finally {
     signal.removeEventListener('abort', giveUp)
     ending.abort(new Failure('canceled', 'it is needed no more'))

@@ -17,6 +17,7 @@ import type { DatastoreParams } from '../schemas/datastore.ts'
 import type { HistoryEntry } from '../schemas/deploy.ts'
 
 const listed = 50
+const testEveryBytes = 64 * 1024 * 1024
 
 export const restoreUpload = {
   mediaTypes: ['application/octet-stream'],
@@ -90,6 +91,7 @@ function gatedSink(
 ): Sink {
   const magic = Buffer.from(backupFormats[datastore.kind].magic)
   let seen = 0
+  let untestedBytes = 0
   return {
     open: () => refuseFullDisk(context, announcedBytes ?? 0),
     async write(pieces) {
@@ -97,6 +99,12 @@ function gatedSink(
         for (const byte of piece.subarray(0, magic.length - seen)) {
           if (byte !== magic[seen++]) throw wrongFile(datastore, 'is something else')
         }
+      }
+      untestedBytes += pieces.reduce((sum, { length }) => sum + length, 0)
+      // A body in chunks does not say how much is to come.
+      if (untestedBytes > testEveryBytes) {
+        untestedBytes = 0
+        await refuseFullDisk(context, 0)
       }
       await draft.write(pieces)
     },

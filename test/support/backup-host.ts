@@ -1,0 +1,54 @@
+// What the effects of backups see of a server: a real store; events and new actors are written down.
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import type { BackupInput } from '../../machines/backup.ts'
+import { toRecord } from '../../machines/datastore.ts'
+import { initialContext } from '../../machines/datastore-context.ts'
+import type { Host } from '../../src/effects/host.ts'
+import { input } from './datastore-life.ts'
+import { transitionOf } from './stored.ts'
+import { silent, temporaryStorage } from './supervised.ts'
+
+type Backup = { status?: string; trigger?: string; id?: string }
+
+export async function openBackupHost(t: TestContext) {
+  const storage = await temporaryStorage(t)
+  const dataDir = storage.directory
+  const spawned: BackupInput[] = []
+  const sent: { id: string; type: string; by: unknown }[] = []
+  const warnings: string[] = []
+  const actors: Host['actors'] = {
+    async send(id, { type, by }) {
+      sent.push({ id, type, by })
+      return { applied: true }
+    },
+    spawn: async (_kind, _id, made) => void spawned.push(made),
+  }
+  const settings = { dataDir, backupDir: join(dataDir, 'backups'), minFreeDiskMb: 1 }
+  const logger = { ...silent, warn: (_: object, words: string) => void warnings.push(words) }
+  const owner = { prefix: 'berth-test', serverId: 'test' }
+  const host = { storage, owner, actors, settings, logger, progress: new Map() } as unknown as Host
+  return {
+    host,
+    settings: host.settings,
+    spawned,
+    sent,
+    warnings,
+    /** A datastore called shop-db that keeps so many. */
+    async datastore(keep = 7): Promise<string> {
+      await storage.commit(() => storage.datastores.insert(input.id, input.name, 's3cret'))
+      const context = initialContext({ ...input, backups: { schedule: '@daily', keep } })
+      const record = toRecord({ context, matches: () => false } as never)
+      const own = { id: input.id, kind: 'datastore', service_id: null }
+      await storage.actors.create({ ...transitionOf(own), record })
+      return input.id
+    },
+    /** A backup of it, newer than those before. */
+    async backup({ status = 'good', trigger = 'schedule', id = storage.ids.newId('bak') }: Backup = {}) {
+      const row = { id, kind: 'backup', service_id: input.id }
+      const record = { id, status, trigger, datastore_id: input.id, service_id: input.id }
+      await storage.actors.create({ ...transitionOf(row), record })
+      return id
+    },
+  }
+}
