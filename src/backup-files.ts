@@ -1,7 +1,6 @@
 // Where a backup lies, and what the file of one begins with. Pure.
 import { join } from 'node:path'
-
-type DatastoreKind = 'postgres' | 'redis'
+import type { DatastoreKind } from './connections.ts'
 
 export const backupFormats = {
   postgres: { suffix: 'dump', magic: 'PGDMP', noun: 'a custom-format archive (pg_dump -Fc)' },

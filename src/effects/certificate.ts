@@ -8,8 +8,8 @@ import { createOrders } from './certificate/order.ts'
 import type { CertificateHost } from './certificate/ports.ts'
 import { keepWatch } from './certificate/watch.ts'
 import { whileRouted } from './certificate/while-routed.ts'
-import { within } from './certificate/within.ts'
 import { isoNow } from './host.ts'
+import { within } from './within.ts'
 
 /** CAs count requests of an address too: a server with many hosts asks for a few at a time. */
 const ordersAtATime = 4

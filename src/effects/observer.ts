@@ -4,7 +4,7 @@ import { inspectImage } from '../docker/images.ts'
 import type { InstanceState } from '../docker/instances.ts'
 import { datastoreName, diskKind, labels } from '../docker/names.ts'
 import { hasVolume, listVolumes, type Volume, volumeExists } from '../docker/volumes.ts'
-import { freeBytes } from './deploy/disk.ts'
+import { freeBytes } from './disk.ts'
 import type { Host } from './host.ts'
 
 type Parts = Pick<

@@ -34,9 +34,12 @@ export function once(first: TestEffect, then: TestEffect): TestEffect {
 }
 
 export async function startDatastores(t: TestContext, effects: Record<string, TestEffect> = {}) {
+  let supervisor: Supervisor | null = null
+  // Before the store is closed, which comes first otherwise: the actors write to it.
+  t.after(() => supervisor?.stop(1000))
   const api = await startChecked(t)
   const { storage } = api
-  const supervisor = new Supervisor({ storage, catalogue: { datastore }, logger: silent })
+  supervisor = new Supervisor({ storage, catalogue: { datastore }, logger: silent })
   supervisor.provide({
     datastore: {
       obtainImage: succeeds,
@@ -55,7 +58,6 @@ export async function startDatastores(t: TestContext, effects: Record<string, Te
       ...effects,
     },
   })
-  t.after(() => supervisor.stop(1000))
   joinActors(api.context, supervisor)
   const make = async (body: object, asked: Asked = {}): Promise<Datastore> =>
     datastoreOf(await api.call('POST', '/datastores', { kind: 'postgres', ...body }, asked))

@@ -5,7 +5,7 @@ import { type FileHandle, mkdir, open, rename, rm, rmdir, stat } from 'node:fs/p
 import { dirname, join } from 'node:path'
 import { type BackupPlace, backupPath } from '../../backup-files.ts'
 import { Failure, messageOf } from '../../errors.ts'
-import { checkFreeDisk } from '../deploy/disk.ts'
+import { checkFreeDisk } from '../disk.ts'
 import type { Host, HostSettings } from '../host.ts'
 
 /** The room on the disk is looked at again after so much. */
@@ -138,7 +138,7 @@ async function makeFolder({ backupDir, dataDir }: HostSettings, folder: string):
 }
 
 async function requireRoom(settings: HostSettings): Promise<void> {
-  await checkFreeDisk({ ...settings, dataDir: settings.backupDir }, 'a backup').catch(refuse)
+  await checkFreeDisk(settings, 'a backup', settings.backupDir).catch(refuse)
 }
 
 /** Throws: what is no failure of ours yet is one of the folder. */

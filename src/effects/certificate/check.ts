@@ -4,9 +4,9 @@
 import { randomBytes } from 'node:crypto'
 import type { CertificateTrouble } from '../../../machines/certificate.ts'
 import { messageOf } from '../../errors.ts'
+import { within } from '../within.ts'
 import { type Echo, type Internet, isLoopback, isPublicAddress } from './internet.ts'
 import type { CertificateHost } from './ports.ts'
-import { within } from './within.ts'
 
 type Checked = Pick<CertificateHost, 'edge' | 'internet'>
 

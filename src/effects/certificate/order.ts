@@ -6,8 +6,8 @@ import type { AccountJwk } from '../../edge/acme/account-key.ts'
 import { AcmeFailure } from '../../edge/acme/failure.ts'
 import { codeOf, messageOf } from '../../errors.ts'
 import { isoNow } from '../host.ts'
+import { within } from '../within.ts'
 import type { CertificateHost } from './ports.ts'
-import { within } from './within.ts'
 
 type Orderer = Pick<CertificateHost, 'edge' | 'settings' | 'storage'>
 

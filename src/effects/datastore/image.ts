@@ -4,9 +4,9 @@ import { parseImageReference } from '../../docker/image-reference.ts'
 import { inspectImage } from '../../docker/images.ts'
 import { pullImage } from '../../docker/pull.ts'
 import { codeOf, Failure } from '../../errors.ts'
-import { within } from '../certificate/within.ts'
-import { checkFreeDisk } from '../deploy/disk.ts'
+import { checkFreeDisk } from '../disk.ts'
 import { type Host, isoNow } from '../host.ts'
+import { within } from '../within.ts'
 
 const pullMs = 15 * 60_000
 /** A person waits for the answer: an engine that is away is told, and tried again. */

@@ -1,9 +1,9 @@
 // Waiting until a datastore answers, and saying why it does not.
 import { explainExit } from '../../docker/exit.ts'
 import { codeOf, Failure, messageOf } from '../../errors.ts'
-import { within } from '../certificate/within.ts'
 import { type Host, isoNow } from '../host.ts'
 import { sleep } from '../waiting.ts'
+import { within } from '../within.ts'
 import { askDatastore, type Datastore, findDatastore, masked } from './access.ts'
 import { giveLimits } from './limits.ts'
 

@@ -6,7 +6,7 @@ import type { DatastoreSpec } from '../../docker/datastores.ts'
 import { datastoreKind, labels } from '../../docker/names.ts'
 import { claimVolume, removeVolume } from '../../docker/volumes.ts'
 import { codeOf, messageOf } from '../../errors.ts'
-import { checkFreeDisk } from '../deploy/disk.ts'
+import { checkFreeDisk } from '../disk.ts'
 import { type Host, isoNow } from '../host.ts'
 import { type Datastore, findDatastore, limitsOf, noticeOf } from './access.ts'
 import { engineWithin, imageOf } from './image.ts'
@@ -93,7 +93,7 @@ async function removeHalfMade(host: Host, { name, record }: Datastore): Promise<
   await removeVolume(host.engine, host.owner, name, record.id)
 }
 
-export function volumeLabels({ record: { id, name } }: Datastore): Record<string, string> {
+function volumeLabels({ record: { id, name } }: Datastore): Record<string, string> {
   return { [labels.kind]: datastoreKind, [labels.id]: id, [labels.service]: name }
 }
 

@@ -1,11 +1,11 @@
 // Looking after a datastore that serves, until it does not: its container runs, it takes connections and
 // answers, and it has the limits that are wanted.
 // Mind: Docker may be away while the datastore is not. Who takes connections serves, whatever Docker says.
-import { connect } from 'node:net'
 import type { DatastoreRecord } from '../../../machines/datastore.ts'
 import { datastorePorts } from '../../connections.ts'
 import type { InstanceState } from '../../docker/instances.ts'
 import { codeOf, messageOf } from '../../errors.ts'
+import { tryConnection } from '../connection.ts'
 import { type Host, isoNow } from '../host.ts'
 import { untilNudged } from '../waiting.ts'
 import { askDatastore, type Datastore, findDatastore, limitsOf } from './access.ts'
@@ -112,8 +112,9 @@ async function findSilence(
   signal: AbortSignal,
 ): Promise<string | null> {
   const address = host.storage.addresses.get(datastore.record.id, 0)
-  const refusal = await tryConnection(address!, datastorePorts[datastore.record.kind], signal)
-  if (refusal !== null || !isQuestioned) return refusal
+  const place = { host: address!, port: datastorePorts[datastore.record.kind], timeoutMs: connectMs }
+  const refusal = await tryConnection(place, new Error('it takes no connection'), signal)
+  if (refusal !== null || !isQuestioned) return refusal?.message ?? null
   try {
     const refusal = await askDatastore(host, datastore, signal)
     return refusal !== null && datastore.kind.isBusy(refusal) ? null : refusal
@@ -121,20 +122,4 @@ async function findSilence(
     signal.throwIfAborted()
     return codeOf(error) === 'docker_unavailable' ? null : messageOf(error)
   }
-}
-
-function tryConnection(host: string, port: number, signal: AbortSignal): Promise<string | null> {
-  return new Promise((resolve) => {
-    const socket = connect({ host, port, timeout: connectMs })
-    const settle = (answer: string | null) => {
-      signal.removeEventListener('abort', giveUp)
-      socket.destroy()
-      resolve(answer)
-    }
-    const giveUp = () => settle('given up')
-    signal.addEventListener('abort', giveUp)
-    socket.once('connect', () => settle(null))
-    socket.once('timeout', () => settle('it takes no connection'))
-    socket.once('error', (error) => settle(error.message))
-  })
 }

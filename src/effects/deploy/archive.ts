@@ -7,8 +7,8 @@ import type { ActorRecord } from '../../../storage/actors.ts'
 import type { ServiceSettings } from '../../../storage/services.ts'
 import { type Unpacked, unpackArchive } from '../../archive/unpack.ts'
 import { codeOf, Failure, messageOf } from '../../errors.ts'
+import { roomBytes } from '../disk.ts'
 import type { Host } from '../host.ts'
-import { roomBytes } from './disk.ts'
 import type { DeployLog } from './log.ts'
 
 interface UnpackInput {

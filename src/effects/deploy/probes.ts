@@ -1,8 +1,8 @@
 // What can be asked of an instance: an HTTP answer, a TCP connection, or that it still runs.
 import { request } from 'node:http'
-import { connect } from 'node:net'
 import type { ServiceSettings } from '../../../storage/services.ts'
 import type { InstanceState } from '../../docker/instance-state.ts'
+import { tryConnection } from '../connection.ts'
 import { isoNow } from '../host.ts'
 
 export interface Probe {
@@ -33,21 +33,11 @@ function runningProbe(): Probe {
 function tcpProbe(port: number): Probe {
   return {
     text: `TCP connection to port ${port}`,
-    run: ({ address }, signal) =>
-      new Promise((resolve) => {
-        // Handed to the socket, the signal would keep it for good: a socket never stops listening to one.
-        const socket = connect({ host: address!, port, timeout: attemptMs })
-        const settle = (answer: string | null) => {
-          signal.removeEventListener('abort', giveUp)
-          socket.destroy()
-          resolve(answer)
-        }
-        const giveUp = () => settle('given up')
-        signal.addEventListener('abort', giveUp)
-        socket.once('connect', () => settle(null))
-        socket.once('timeout', () => settle('no answer'))
-        socket.once('error', (error) => settle(reasonOf(error)))
-      }),
+    async run({ address }, signal) {
+      const place = { host: address!, port, timeoutMs: attemptMs }
+      const refusal = await tryConnection(place, new Error('no answer'), signal)
+      return refusal && reasonOf(refusal)
+    },
   }
 }
 

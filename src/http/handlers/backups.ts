@@ -59,9 +59,10 @@ export async function downloadBackup({ context, params }: Call<BackupParams>): P
 }
 
 export async function deleteBackup({ context, params }: Call<BackupParams>): Promise<undefined> {
-  const { id, datastore_id } = findBackup(context.storage, params.id)
-  const restores = [...context.storage.actors.active('restore')]
-  const user = restores.find((restore) => context.storage.actors.record(restore.id)?.backup_id === id)
-  if (user) throw new Failure('in_use', `${user.id} restores ${datastore_id} from it`)
+  const { actors } = context.storage
+  const { id } = findBackup(context.storage, params.id)
+  const restores = [...actors.active('restore')].map((restore) => actors.record(restore.id))
+  const user = restores.find((restore) => restore?.backup_id === id)
+  if (user) throw new Failure('in_use', `${user.id} restores ${user.datastore} from it`)
   await context.actors.send(id, { type: 'delete', at: new Date().toISOString(), by: 'the API' })
 }

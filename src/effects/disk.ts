@@ -1,7 +1,7 @@
 // The check of the free disk before anything big is fetched or built.
 import { statfs } from 'node:fs/promises'
-import { Failure } from '../../errors.ts'
-import type { HostSettings } from '../host.ts'
+import { Failure } from '../errors.ts'
+import type { HostSettings } from './host.ts'
 
 const mebibyte = 1024 * 1024
 
@@ -9,12 +9,13 @@ const mebibyte = 1024 * 1024
 export async function checkFreeDisk(
   { dataDir, minFreeDiskMb }: HostSettings,
   what = 'a deploy',
+  directory = dataDir,
 ): Promise<void> {
-  const freeMb = Math.floor((await freeBytes(dataDir)) / mebibyte)
+  const freeMb = Math.floor((await freeBytes(directory)) / mebibyte)
   if (freeMb >= minFreeDiskMb) return
   throw new Failure(
     'insufficient_storage',
-    `${dataDir} has ${freeMb} MiB free, ${what} needs ${minFreeDiskMb} MiB (--min-free-disk)`,
+    `${directory} has ${freeMb} MiB free, ${what} needs ${minFreeDiskMb} MiB (--min-free-disk)`,
   )
 }
 

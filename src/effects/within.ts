@@ -1,6 +1,6 @@
 // A deadline for a part of an effect.
 // Mind: nothing of it stays on the outer signal, which lives as long as its effect.
-import { Failure } from '../../errors.ts'
+import { Failure } from '../errors.ts'
 
 /** The work gets a signal that ends with the outer one, or after the time: then with `timeout`. */
 export async function within<T>(

@@ -1,0 +1,30 @@
+// Trying whether something takes TCP connections.
+import { connect } from 'node:net'
+
+interface Place {
+  host: string
+  port: number
+  timeoutMs: number
+}
+
+/** null when it does, else why not: `timeout` is what to say of one that is silent. */
+export function tryConnection(
+  { host, port, timeoutMs }: Place,
+  timeout: Error,
+  signal: AbortSignal,
+): Promise<Error | null> {
+  return new Promise((resolve) => {
+    // Handed to the socket, the signal would keep it for good: a socket never stops listening to one.
+    const socket = connect({ host, port, timeout: timeoutMs })
+    const settle = (answer: Error | null) => {
+      signal.removeEventListener('abort', giveUp)
+      socket.destroy()
+      resolve(answer)
+    }
+    const giveUp = () => settle(new Error('given up'))
+    signal.addEventListener('abort', giveUp)
+    socket.once('connect', () => settle(null))
+    socket.once('timeout', () => settle(timeout))
+    socket.once('error', settle)
+  })
+}
