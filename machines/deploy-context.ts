@@ -36,6 +36,8 @@ export interface Turn extends SlotOutput {
   exclusive: boolean
   /** A command runs in the new image before anything of it starts. */
   preDeploy: boolean
+  /** Nothing of it runs by itself: its schedule says when. */
+  onSchedule: boolean
   checkMs: number
   /** How long it must run, healthy, before it replaces one that serves; 0 when there is none. */
   settleMs: number
@@ -56,6 +58,7 @@ export interface DeployContext extends DeployInput {
   formerDeployId: string | null
   exclusive: boolean
   preDeploy: boolean
+  onSchedule: boolean
   checkMs: number
   settleMs: number
   drainMs: number
@@ -79,6 +82,7 @@ export function initialContext(input: DeployInput): DeployContext {
     formerDeployId: null,
     exclusive: false,
     preDeploy: false,
+    onSchedule: false,
     checkMs: 0,
     settleMs: 0,
     drainMs: 0,
@@ -88,8 +92,8 @@ export function initialContext(input: DeployInput): DeployContext {
 
 /** What the turn leaves in the context. */
 export function turnTaken(turn: Turn): Partial<DeployContext> {
-  const { at, formerDeployId, exclusive, preDeploy, checkMs, settleMs, drainMs } = turn
-  return { startedAt: at, formerDeployId, exclusive, preDeploy, checkMs, settleMs, drainMs }
+  const { at, supersededBy, reused, ...taken } = turn
+  return { startedAt: at, ...taken }
 }
 
 /** When the effect ended whose end the event is: it said so itself. */

@@ -16,12 +16,15 @@ import {
 import { slots } from './deploy-slots.ts'
 import type { SlotFailure } from './slot.ts'
 
-export const version = 3
+export const version = 4
 
-/** Version 1 knew no commands before the switch, 2 no time to settle: nothing of them waits for any. */
+/**
+ * Version 1 knew no commands before the switch, 2 no time to settle, 3 no cron jobs: nothing of them waits
+ * for any.
+ */
 export function migrate(snapshot: unknown, _from: number): unknown {
   const old = snapshot as { context: object }
-  return { ...old, context: { preDeploy: false, settleMs: 0, ...old.context } }
+  return { ...old, context: { preDeploy: false, settleMs: 0, onSchedule: false, ...old.context } }
 }
 
 /** Slots whose work is done once more when an effect before them outlived its abort. */
@@ -38,6 +41,7 @@ const deploy = setup({
     isReuse: ({ context }) => context.source.kind === 'reuse',
     isImage: ({ context }) => context.source.kind === 'image',
     hasPreDeploy: ({ context }) => context.preDeploy,
+    isOnSchedule: ({ context }) => context.onSchedule,
   },
   actions: {
     keepImage: assign((_, { image, source }: { image: string; source?: DeploySource }) =>
@@ -197,7 +201,18 @@ export const machine = deploy.createMachine({
               commitSha: context.commitSha,
               deadlineAt: after(instantOf(event), context.limits.startMs),
             }),
-            onDone: { target: 'checking', actions: assign(({ event }) => ({ port: event.output.port })) },
+            onDone: [
+              {
+                guard: 'isOnSchedule',
+                target: '#deploy.live',
+                actions: assign(({ event: { output } }) => ({
+                  port: output.port,
+                  finishedAt: output.at,
+                  phase: null,
+                })),
+              },
+              { target: 'checking', actions: assign(({ event }) => ({ port: event.output.port })) },
+            ],
             onError: failing,
           },
         },

@@ -2,9 +2,11 @@
 import type { AnyStateMachine } from 'xstate'
 import * as backup from './backup.ts'
 import * as certificate from './certificate.ts'
+import * as cronSchedule from './cron-schedule.ts'
 import * as datastore from './datastore.ts'
 import * as deploy from './deploy.ts'
 import * as edge from './edge.ts'
+import * as jobRun from './job-run.ts'
 import * as restore from './restore.ts'
 import * as serviceRemoval from './service-removal.ts'
 import * as terminalLogin from './terminal-login.ts'
@@ -33,9 +35,11 @@ export interface Kind {
 export const catalogue = {
   backup,
   certificate,
+  'cron-schedule': cronSchedule,
   datastore,
   deploy,
   edge,
+  'job-run': jobRun,
   restore,
   'service-removal': serviceRemoval,
   'terminal-login': terminalLogin,

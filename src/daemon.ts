@@ -12,11 +12,13 @@ import { httpContext } from './daemon/http-context.ts'
 import type { Engine } from './docker/client.ts'
 import { backupEffects } from './effects/backup.ts'
 import { certificateEffects } from './effects/certificate.ts'
+import { cronScheduleEffects } from './effects/cron-schedule.ts'
 import { datastoreEffects } from './effects/datastore.ts'
 import { deployEffects } from './effects/deploy.ts'
 import { edgeEffects } from './effects/edge.ts'
 import type { Gate } from './effects/gate.ts'
 import type { Host } from './effects/host.ts'
+import { jobRunEffects } from './effects/job-run.ts'
 import { restoreEffects } from './effects/restore.ts'
 import { serviceRemovalEffects } from './effects/service-removal.ts'
 import { terminalLoginEffects } from './effects/terminal-login.ts'
@@ -53,7 +55,10 @@ const stopMs = 10_000
 
 export async function startDaemon({ config, logger, onFatal, onPanic }: DaemonOptions): Promise<Daemon> {
   const storage = await openStorage(config['data-dir'], storageOptions({ config, logger, onPanic }))
-  const onParked = (id: string, reason: string) => closeLog(storage, id, reason)
+  const onParked = async (id: string, reason: string) => {
+    host.jobSlots.release(id)
+    await closeLog(storage, id, reason)
+  }
   const supervisor = new Supervisor({ storage, catalogue, logger, onParked })
   const account = openAccountPorts(storage)
   const setupCode = setupCodeFor(storage)
@@ -102,8 +107,10 @@ export async function startDaemon({ config, logger, onFatal, onPanic }: DaemonOp
 function effectsOf(host: Host) {
   return {
     backup: backupEffects(host),
+    'cron-schedule': cronScheduleEffects(host),
     datastore: datastoreEffects(host),
     deploy: deployEffects(host),
+    'job-run': jobRunEffects(host),
     restore: restoreEffects(host),
     'service-removal': serviceRemovalEffects(host),
     'terminal-login': terminalLoginEffects(host),
@@ -146,9 +153,9 @@ async function configureEdge(storage: Storage, supervisor: Supervisor, config: C
   else if (config.edge !== 'off') await supervisor.spawn('edge', edgeId, { id: edgeId, at, ...settings })
 }
 
-/** Who follows the log of a deploy that is parked must not wait for ever. */
+/** Who follows the log of a deploy or of a run that is parked must not wait for ever. */
 async function closeLog({ logs }: Storage, id: string, reason: string): Promise<void> {
-  if (!id.startsWith('dep-') || logs.isEnded(id)) return
+  if (!/^(dep|job)-/.test(id) || logs.isEnded(id)) return
   logs.append(id, 'system', `failed: internal: ${reason}`)
   await logs.end(id)
 }

@@ -144,6 +144,7 @@ export const options = {
   ),
   builder: option('what builds images: buildkit or classic', 'buildkit', oneOf('buildkit', 'classic')),
   'build-concurrency': option('builds at a time', '2', integer(1, 64)),
+  'job-concurrency': option('job runs at a time', '8', integer(1, 1000)),
   'build-memory-limit': option(
     'MiB of a step of a build, 0 for no limit; with --builder classic',
     '0',

@@ -1,7 +1,7 @@
 // Which actors there are, and which of them are not final: all in the key, where no damaged value can hide
 // it.
 // Mind: what changes the index works inside a commit only, the one of the row itself.
-import type { ActiveActor, ActorRow } from './actors.ts'
+import type { ActiveActor, ActorRow } from './actor-row.ts'
 import type { Store, Table } from './store.ts'
 
 const all = Number.MAX_SAFE_INTEGER
@@ -30,6 +30,17 @@ export class ActorIndex {
   /** The newest first. */
   ids(kind: string, serviceId: string, limit = all): string[] {
     const range = { start: [kind, serviceId, '\uffff'], end: [kind, serviceId, ''], reverse: true, limit }
+    return [...this.#lists.keys(range)].map((key) => (key as string[])[2]!)
+  }
+
+  /** All but the newest so many, the newest first. Keys alone are passed over, and by the store itself. */
+  older(kind: string, serviceId: string, kept: number): string[] {
+    const range = {
+      start: [kind, serviceId, '\uffff'],
+      end: [kind, serviceId, ''],
+      reverse: true,
+      offset: kept,
+    }
     return [...this.#lists.keys(range)].map((key) => (key as string[])[2]!)
   }
 

@@ -2,49 +2,14 @@
 // Mind: snapshots are opaque here. What a record means is the business of machines/, what a row is, of this
 // file.
 import { ActorIndex } from './actor-index.ts'
+import type { ActiveActor, ActorRecord, ActorRow, HistoryEntry, ToRecord, Transition } from './actor-row.ts'
 import { StorageError } from './errors.ts'
 import type { StoredEvents } from './events.ts'
 import { idTime } from './ids.ts'
-import type { ServicePatch, Services } from './services.ts'
+import type { Services } from './services.ts'
 import type { Commit, Store, Table } from './store.ts'
 
-/** What the API shows of an actor: its own shape per kind, with at least these. */
-export type ActorRecord = { id: string; status: string } & { [field: string]: unknown }
-
-export interface ActorRow {
-  id: string
-  kind: string
-  service_id: string | null
-  version: number
-  revision: number
-  snapshot: unknown
-  final: boolean
-  restarts: number
-  parked: string | null
-}
-
-export interface HistoryEntry {
-  at: string
-  event: string
-  state: string
-  status: string
-  phase: string | null
-}
-
-/** One transition of one actor. `event` makes a repetition of the same request a no-op. */
-export interface Transition {
-  row: ActorRow
-  record: ActorRecord
-  entry: HistoryEntry
-  service: ServicePatch | null
-  event: string | null
-}
-
-/** What a kind shows of a stored snapshot. May throw for one that it does not understand. */
-export type ToRecord = (row: ActorRow) => ActorRecord
-
-/** An actor that is not final. */
-export type ActiveActor = Pick<ActorRow, 'id' | 'kind' | 'service_id'>
+export type { ActiveActor, ActorRecord, ActorRow, HistoryEntry, ToRecord, Transition } from './actor-row.ts'
 
 const firstKept = 10
 const lastKept = 500
@@ -191,6 +156,16 @@ export class Actors {
     await this.#store.commit(() => {
       for (const { kind, service_id: owner, id } of over) this.#erase(kind, owner ?? '', id)
     })
+  }
+
+  /** Forgets the final actors of a kind and an owner but for the newest so many; answers their ids. */
+  async forgetOlder(kind: string, owner: string, kept: number): Promise<string[]> {
+    const over = this.#index.older(kind, owner, kept).filter((id) => this.#rows.peek(id)?.final)
+    if (over.length === 0) return []
+    await this.#store.commit(() => {
+      for (const id of over) this.#erase(kind, owner, id)
+    })
+    return over
   }
 
   /** Finds actors that a damaged index hides, reading every row then. Answers whether there was damage. */

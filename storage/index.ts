@@ -164,6 +164,7 @@ function newestId(store: Store): string | undefined {
       ['actors', 'dst'],
       ['actors', 'bak'],
       ['actors', 'rst'],
+      ['actors', 'job'],
       ['services', 'svc'],
       ['tokens_by_id', 'tok'],
     ] as [string, string][]

@@ -25,6 +25,8 @@ export interface Range {
   start?: Key
   end?: Key
   reverse?: boolean
+  /** So many are passed over. */
+  offset?: number
   limit?: number
 }
 

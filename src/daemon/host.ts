@@ -19,6 +19,7 @@ import { createBuildSlots } from '../effects/build-slots.ts'
 import { createGate } from '../effects/gate.ts'
 import type { Host } from '../effects/host.ts'
 import { createInstanceEvents } from '../effects/instance-events.ts'
+import { createJobSlots } from '../effects/job-slots.ts'
 import { LogCollector } from '../effects/log-collector.ts'
 import { reconcile } from '../effects/reconcile.ts'
 import { TrafficNumbers } from '../effects/traffic-numbers.ts'
@@ -69,6 +70,7 @@ export function openHost({ config, logger, onFatal }: Around, { storage, supervi
     actors: supervisor,
     builder: createBuilder(engine, owner, config),
     buildSlots: createBuildSlots(config['build-concurrency']),
+    jobSlots: createJobSlots(config['job-concurrency']),
     edge: edge.edge,
     publication: publicationOf(config, (name) => storage.certificates.isValid(name)),
     troubles: new Map(),

@@ -7,6 +7,7 @@ import { acceptStatus, hasStatus } from './client.ts'
 import { type Found, findToChange, removeContainer, type Site } from './instance-container.ts'
 import { type InstanceState, toInstanceState } from './instance-state.ts'
 import { labels } from './names.ts'
+import { noShell } from './shell.ts'
 import type { HostTraits, RestartPolicy } from './spec.ts'
 
 /** A container as it should be: its name, what it is made from, and the mark of that. */
@@ -15,6 +16,8 @@ export interface WantedContainer {
   /** Kept as a label: another one means another request. */
   hash: string
   restart: RestartPolicy
+  /** What has ended stays ended: it is not started again. */
+  runsOnce: boolean
   options(host: HostTraits): ContainerCreateOptions
 }
 
@@ -46,18 +49,20 @@ async function adopt(site: Site, wanted: WantedContainer): Promise<Container | n
   return null
 }
 
-/** Null when the name was taken in between, by an earlier call of ours most likely. */
+/**
+ * Null when the name was taken in between, by an earlier call of ours most likely. Who gives up meanwhile
+ * waits for the answer: a container that is being made is in no list, and nobody could remove it.
+ */
 async function create(
   { engine }: Site,
   wanted: WantedContainer,
   signal?: AbortSignal,
 ): Promise<Container | null> {
   const options = wanted.options(await engine.info())
+  signal?.throwIfAborted()
   try {
-    return await engine.call(
-      `create ${wanted.name}`,
-      (abortSignal) => engine.docker.createContainer({ ...options, abortSignal }),
-      { signal },
+    return await engine.call(`create ${wanted.name}`, (abortSignal) =>
+      engine.docker.createContainer({ ...options, abortSignal }),
     )
   } catch (error) {
     if (hasStatus(error, 409)) return null
@@ -69,7 +74,8 @@ async function bringUp(site: Site, container: Container, wanted: WantedContainer
   const found = await lookAgain(site, container)
   const { state, restart } = toInstanceState(found.info)
   if (restart !== wanted.restart) await applyRestart(site, found, wanted.restart)
-  if (state === 'created' || state === 'exited') await startOrDiscard(site, found, signal)
+  if (state === 'created' || (state === 'exited' && !wanted.runsOnce))
+    await startOrDiscard(site, found, signal)
   return toInstanceState((await lookAgain(site, container)).info)
 }
 
@@ -87,7 +93,9 @@ async function startOrDiscard(site: Site, found: Found, signal?: AbortSignal): P
 /** runc's own words for a command that the image does not have are for experts. */
 function notInImage(error: unknown): Failure | null {
   const command = /exec: "([^"]+)": (?:stat |executable file not found)/.exec(messageOf(error))?.[1]
-  return command ? new Failure('instance_failed', `the image has no command '${command}' to start`) : null
+  if (command === undefined) return null
+  const message = command === 'sh' ? noShell : `the image has no command '${command}' to start`
+  return new Failure('instance_failed', message)
 }
 
 export async function startContainer({ engine }: Site, { container, info }: Found, signal?: AbortSignal) {

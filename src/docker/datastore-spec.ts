@@ -33,6 +33,7 @@ export function wantedDatastore(owner: Owner, spec: DatastoreSpec): WantedContai
   return {
     name,
     restart: spec.restart,
+    runsOnce: false,
     hash: hashOf(spec),
     options: (host) => datastoreOptions(owner, spec, host),
   }

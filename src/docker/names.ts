@@ -30,6 +30,8 @@ export const edgeKind = 'edge'
 export const datastoreKind = 'datastore'
 /** The kind of a container that runs a program of a datastore's for a backup or a restore. */
 export const toolKind = 'tool'
+/** The kind of the container of a job run. */
+export const jobKind = 'job'
 /** The kind of the volume of a service. */
 export const diskKind = 'disk'
 export type ContainerKind =
@@ -37,6 +39,7 @@ export type ContainerKind =
   | typeof preDeployKind
   | typeof datastoreKind
   | typeof toolKind
+  | typeof jobKind
 
 export function ownerLabels(owner: Owner): Record<string, string> {
   return { [labels.instance]: owner.prefix, [labels.server]: owner.serverId }
@@ -62,6 +65,10 @@ export function containerName(owner: Owner, serviceName: string, deployId: strin
 
 export function preDeployName(owner: Owner, serviceName: string, deployId: string): string {
   return `${owner.prefix}-${serviceName}-${ulidOf(deployId)}-pre-deploy`
+}
+
+export function jobName(owner: Owner, serviceName: string, jobId: string): string {
+  return `${owner.prefix}-${serviceName}-${ulidOf(jobId)}-job`
 }
 
 export function volumeName(owner: Owner, serviceId: string): string {

@@ -39,8 +39,15 @@ export interface HostTraits {
 const bytesPerMb = 1024 * 1024
 
 export function wantedInstance(owner: Owner, spec: InstanceSpec): WantedContainer {
-  const { name, restart } = spec
-  return { name, restart, hash: specHash(spec), options: (host) => containerSpec(owner, spec, host) }
+  const { name, restart, kind = instanceKind } = spec
+  const runsOnce = kind !== instanceKind
+  return {
+    name,
+    restart,
+    runsOnce,
+    hash: specHash(spec),
+    options: (host) => containerSpec(owner, spec, host),
+  }
 }
 
 export function containerSpec(owner: Owner, spec: InstanceSpec, host: HostTraits): ContainerCreateOptions {

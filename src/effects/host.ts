@@ -4,6 +4,8 @@
 // again.
 
 import type { BackupInput } from '../../machines/backup.ts'
+import type { CronScheduleInput } from '../../machines/cron-schedule.ts'
+import type { JobRunInput } from '../../machines/job-run.ts'
 import type { Storage } from '../../storage/index.ts'
 import type { TerminalLogins } from '../account/terminal-logins.ts'
 import type { Builder } from '../docker/build.ts'
@@ -18,6 +20,7 @@ import type { AccessLog } from './access-log.ts'
 import type { BuildSlots } from './build-slots.ts'
 import type { Edge } from './edge/edge.ts'
 import type { InstanceEvents } from './instance-events.ts'
+import type { JobSlots } from './job-slots.ts'
 import type { LogCollector } from './log-collector.ts'
 import type { TrafficNumbers } from './traffic-numbers.ts'
 
@@ -59,7 +62,14 @@ export interface ActorPort {
     event: { type: string; at: string; [detail: string]: unknown },
   ): Promise<{ applied: boolean }>
   /** Starts one; an id that is known already answers that one. */
-  spawn(kind: 'backup', id: string, input: BackupInput): Promise<unknown>
+  spawn<Kind extends keyof SpawnInputs>(kind: Kind, id: string, input: SpawnInputs[Kind]): Promise<unknown>
+}
+
+/** What effects start, and with what. */
+interface SpawnInputs {
+  backup: BackupInput
+  'cron-schedule': CronScheduleInput
+  'job-run': JobRunInput
 }
 
 /** Of a backup or a restore: how far its phase is. */
@@ -82,6 +92,7 @@ export interface Host {
   /** How the hosts of services are opened. */
   publication: Publication
   buildSlots: BuildSlots
+  jobSlots: JobSlots
   instanceEvents: InstanceEvents
   logCollector: LogCollector
   accessLog: AccessLog

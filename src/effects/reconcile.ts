@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { removeTree } from '../archive/removal.ts'
 import { listImages, removeImage } from '../docker/images.ts'
 import type { ListFilter } from '../docker/instances.ts'
-import { preDeployKind, toolKind } from '../docker/names.ts'
+import { jobKind, preDeployKind, toolKind } from '../docker/names.ts'
 import { codeOf, messageOf } from '../errors.ts'
 import { removeFormerArchives } from './deploy/archive.ts'
 import { isOfRecord, isUsedUpTree } from './deploy/retention.ts'
@@ -19,9 +19,9 @@ type Parts = Pick<Host, 'storage' | 'instances' | 'engine' | 'owner' | 'settings
 export async function reconcile(host: Parts): Promise<void> {
   const { actors } = host.storage
   // A parked actor's things are left as they are, for whoever looks into it.
-  const isCaredFor = (deployId: string) =>
+  const isCaredFor = (actorId: string) =>
     unlessDamaged(() => {
-      const row = actors.get(deployId)
+      const row = actors.get(actorId)
       return row !== null && (!row.final || row.parked !== null)
     })
   const isKnown = (deployId: string) => actors.record(deployId) !== null
@@ -43,7 +43,7 @@ function unlessDamaged(look: () => boolean): boolean {
 }
 
 async function removeInstances(host: Parts, isCaredFor: (id: string) => boolean): Promise<void> {
-  const kinds: ListFilter[] = [{}, { kind: preDeployKind }, { kind: toolKind }]
+  const kinds: ListFilter[] = [{}, { kind: preDeployKind }, { kind: toolKind }, { kind: jobKind }]
   const all = (await Promise.all(kinds.map((kind) => host.instances.list(kind)))).flat()
   for (const { name, deployId } of all) {
     if (isCaredFor(deployId)) continue

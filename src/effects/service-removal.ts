@@ -6,7 +6,11 @@ import { volumeName } from '../docker/names.ts'
 import { removeVolume } from '../docker/volumes.ts'
 import { removeAbandoned } from './deploy/drain.ts'
 import { type Host, isoNow } from './host.ts'
+import { removeRunContainers } from './job-run/clear.ts'
 import { untilCommitted, untilDone } from './waiting.ts'
+
+/** Actors beside the deploys of a service that end with it. */
+const companions = ['certificate', 'cron-schedule', 'job-run'] as const
 
 export function serviceRemovalEffects(host: Host): Effects<typeof machine> {
   return {
@@ -15,10 +19,10 @@ export function serviceRemovalEffects(host: Host): Effects<typeof machine> {
       for (const { id } of active()) {
         await host.actors.send(id, { type: 'cancel', at: isoNow(), by: 'the removal of its service' })
       }
-      // Certificates give themselves up as soon as their service is being deleted.
-      const certificates = () => [...host.storage.actors.active('certificate', serviceId)]
+      // These give themselves up as soon as their service is being deleted.
+      const others = () => companions.flatMap((kind) => [...host.storage.actors.active(kind, serviceId)])
       await untilCommitted(host.storage.changes, serviceId, signal, () =>
-        active().length + certificates().length === 0 ? true : null,
+        active().length + others().length === 0 ? true : null,
       )
       return { at: isoNow() }
     },
@@ -29,6 +33,7 @@ export function serviceRemovalEffects(host: Host): Effects<typeof machine> {
       if (!service) return { at: isoNow() }
       await untilDone(host, serviceId, signal, async () => {
         await removeAbandoned(host, serviceId, signal)
+        await removeRunContainers(host, { serviceId })
         for (const { name } of await listImages(host.engine, host.owner, service.name)) {
           await removeImage(host.engine, host.owner, name)
         }
@@ -39,8 +44,8 @@ export function serviceRemovalEffects(host: Host): Effects<typeof machine> {
         await releases.remove(id)
         await archives.remove(id)
       }
-      await actors.forget('deploy', serviceId)
-      await actors.forget('certificate', serviceId)
+      for (const id of actors.ids('job-run', serviceId)) await logs.remove(id)
+      for (const kind of ['deploy', ...companions]) await actors.forget(kind, serviceId)
       await upstreams.release(serviceId)
       await host.logCollector.remove(serviceId)
       await host.accessLog.remove(serviceId)

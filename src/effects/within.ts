@@ -17,6 +17,10 @@ export async function within<T>(
   if (outer.aborted) onAbort()
   try {
     return await work(controller.signal)
+  } catch (error) {
+    // Whatever an aborted work throws, this is why.
+    controller.signal.throwIfAborted()
+    throw error
   } finally {
     clearTimeout(timer)
     outer.removeEventListener('abort', onAbort)

@@ -95,6 +95,7 @@ export interface ActorPort {
       | 'certificate'
       | 'datastore'
       | 'deploy'
+      | 'job-run'
       | 'restore'
       | 'service-removal'
       | 'terminal-login',

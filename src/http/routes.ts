@@ -10,6 +10,7 @@ import { diskRoutes } from './routes/disks.ts'
 import { domainRoutes } from './routes/domains.ts'
 import { edgeRoutes } from './routes/edge.ts'
 import { envRoutes } from './routes/env.ts'
+import { jobRoutes } from './routes/jobs.ts'
 import { pageRoutes } from './routes/pages.ts'
 import { registryRoutes } from './routes/registries.ts'
 import { serverRoutes } from './routes/server.ts'
@@ -26,6 +27,7 @@ export const routes: readonly Route[] = [
   ...edgeRoutes,
   ...envRoutes,
   ...deployRoutes,
+  ...jobRoutes,
   ...datastoreRoutes,
   ...datastoreClientRoutes,
   ...backupRoutes,

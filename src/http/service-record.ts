@@ -3,6 +3,7 @@
 import type { ServiceRow } from '../../storage/services.ts'
 import { Failure } from '../errors.ts'
 import { type Publication, servedHostsOf, urlOf } from '../hosts.ts'
+import { listens } from '../service-types.ts'
 import type { HttpContext, HttpStorage } from './context.ts'
 import type { Deploy } from './schemas/deploy.ts'
 import type { Service } from './schemas/service.ts'
@@ -47,7 +48,6 @@ export function toService(
   planned: Deploy | null = null,
 ): Service {
   const { storage } = context
-  const listens = row.type !== 'background_worker' && row.type !== 'cron_job'
   const latest = planned ?? latestDeploy(storage, row.id)
   return {
     id: row.id,
@@ -82,8 +82,8 @@ export function toService(
     live_deploy_id: row.live_deploy_id,
     state: planned ? 'deploying' : stateOf(storage, row, latest),
     ...publicSideOf(row, publicationOf(context)),
-    internal_host: listens ? row.name : null,
-    internal_port: listens ? (row.port ?? livePort(storage, row)) : null,
+    internal_host: listens(row) ? row.name : null,
+    internal_port: listens(row) ? (row.port ?? livePort(storage, row)) : null,
     latest_deploy: latest,
     created_at: row.created_at,
     updated_at: row.updated_at,

@@ -4,6 +4,7 @@ import { posix } from 'node:path'
 import type { ServiceRow } from '../../storage/services.ts'
 import { Failure, type FailureDetail } from '../errors.ts'
 import { customDomainLimit, isPublicType, normalizeDomain } from '../hosts.ts'
+import { listens } from '../service-types.ts'
 import type { CreateService, UpdateService } from './schemas/service-settings.ts'
 
 const defaultBranch = 'main'
@@ -39,10 +40,10 @@ export function newRow(body: CreateService, made: ParsedSource & { id: string; a
     health_check_path: body.health_check_path ?? null,
     health_check_timeout_seconds: body.health_check_timeout_seconds ?? 300,
     drain_seconds: body.drain_seconds ?? 30,
-    schedule: null,
-    timezone: null,
-    overlap: null,
-    timeout_seconds: null,
+    schedule: body.schedule ?? null,
+    timezone: body.timezone ?? null,
+    overlap: body.overlap ?? null,
+    timeout_seconds: body.timeout_seconds ?? null,
     instances: body.instances ?? 1,
     auto_deploy: body.auto_deploy ?? true,
     watch_paths: [],
@@ -103,9 +104,10 @@ export function checkRow(row: ServiceRow): void {
 }
 
 function* brokenRules(row: ServiceRow): Iterable<FailureDetail> {
-  if (row.health_check_path !== null && row.type === 'background_worker') {
-    yield broken('health_check_path', 'a background worker has no address to check')
+  if (row.health_check_path !== null && !listens(row)) {
+    yield broken('health_check_path', `a ${row.type.replace('_', ' ')} has no address to check`)
   }
+  yield* row.type === 'cron_job' ? brokenScheduleRules(row) : onlyForCron(row)
   if (row.repo_url !== null && row.image !== null) {
     yield broken('image', 'a service has a repository or an image, not both')
   }
@@ -120,9 +122,28 @@ function* brokenRules(row: ServiceRow): Iterable<FailureDetail> {
   }
 }
 
+function* brokenScheduleRules(row: ServiceRow): Iterable<FailureDetail> {
+  if (row.schedule === null) yield broken('schedule', 'is required: a cron job has one')
+  if (row.instances !== 1) yield broken('instances', 'a cron job has exactly one')
+  if (row.disk_mount_path !== null) yield broken('disk_mount_path', 'a cron job has no disk')
+}
+
+function* onlyForCron(row: ServiceRow): Iterable<FailureDetail> {
+  for (const path of ['schedule', 'timezone', 'overlap'] as const) {
+    if (row[path] !== null) yield broken(path, 'only a cron job has one')
+  }
+}
+
 function* brokenSiteRules(row: ServiceRow): Iterable<FailureDetail> {
   const message = 'a static site is served by a server of Berth: it has no such setting'
-  for (const path of ['image', 'start_command', 'pre_deploy_command', 'disk_mount_path'] as const) {
+  const foreign = [
+    'image',
+    'start_command',
+    'pre_deploy_command',
+    'disk_mount_path',
+    'timeout_seconds',
+  ] as const
+  for (const path of foreign) {
     if (row[path] !== null) yield broken(path, message)
   }
 }

@@ -38,6 +38,15 @@ export function logEvents(logs: LogSource, id: string, options: FollowOptions): 
   })
 }
 
+/** A stream of one line of our own, for a log that is kept elsewhere. */
+export function hintEvents(line: string): Events {
+  return new Events((stream) => {
+    const data = JSON.stringify({ ts: new Date().toISOString(), stream: 'system', line })
+    stream.write(`${retry}event: log\ndata: ${data}\n\n${end}`)
+    stream.end()
+  })
+}
+
 /** The change feed after a number, or from now on. */
 export function changeEvents(changes: ChangeFeed, after: number | undefined): Events {
   return new Events((stream) => {

@@ -142,11 +142,12 @@ export class Supervisor {
     return entry
   }
 
-  /** A parked actor tries again; asked for many times at once, it does so once (`#spawning`). */
+  /** A parked actor tries again, if it can be restored; asked for many times at once, it does so once. */
   async #wake(id: string, record: ActorRecord): Promise<Spawned> {
-    if (this.#storage.actors.get(id)?.parked) {
+    const row = this.#storage.actors.get(id)
+    if (row?.parked) {
+      this.#revive(id, { ...row, parked: null, restarts: 0 })
       await this.#storage.actors.unpark(id)
-      this.#revive(id)
     }
     return { record, duplicate: true }
   }
@@ -187,8 +188,7 @@ export class Supervisor {
     })
   }
 
-  #revive(id: string): void {
-    const row = this.#storage.actors.get(id)
+  #revive(id: string, row = this.#storage.actors.get(id)): void {
     if (!row || row.final || row.parked) return void this.#entries.delete(id)
     const kind = this.#catalogue[row.kind]
     if (!kind) throw new Error(`nobody knows the kind ${row.kind}`)

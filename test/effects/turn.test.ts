@@ -38,6 +38,7 @@ test('a deploy with nobody before it has the turn at once', async (t) => {
     formerDeployId: 'dep-0',
     exclusive: false,
     preDeploy: false,
+    onSchedule: false,
     checkMs: 300_000,
     settleMs: 5000,
     drainMs: 5000,
@@ -95,7 +96,7 @@ test('a newer queued deploy replaces the older queued one, and waits until that 
 
   const { at, ...turn } = await older
   const none = {
-    ...{ formerDeployId: null, exclusive: false, preDeploy: false },
+    ...{ formerDeployId: null, exclusive: false, preDeploy: false, onSchedule: false },
     ...{ checkMs: 0, settleMs: 0, drainMs: 0, reused: null },
   }
   assert.deepEqual(turn, { supersededBy: 'dep-3', ...none })

@@ -79,7 +79,7 @@ function chunksOf(bytes: Buffer): Buffer {
   return Buffer.concat([...framed, Buffer.from('0\r\n\r\n')])
 }
 
-const nounsOfIds: Record<string, string> = { dep: 'deploys', tok: 'tokens', cli: 'cli' }
+const nounsOfIds: Record<string, string> = { dep: 'deploys', job: 'jobs', tok: 'tokens', cli: 'cli' }
 /** Each is looked for in all that is told and stored. */
 const mostPasswords = 20
 
@@ -102,7 +102,7 @@ function remember(method: string, target: string, { status, text, headers }: Wir
     add(world, 'datastores', id!)
   }
   notePassword(text, world)
-  for (const [id, prefix] of text.matchAll(/\b(dep|tok|cli)-[0-9a-z]{26}\b/g)) {
+  for (const [id, prefix] of text.matchAll(/\b(dep|job|tok|cli)-[0-9a-z]{26}\b/g)) {
     add(world, nounsOfIds[prefix!]!, id)
   }
 }

@@ -1,5 +1,5 @@
-// One sequence of requests against the world: each answer is judged, then what the deploys told is looked
-// through, and what was made is deleted.
+// One sequence of requests against the world: each answer is judged, then what deploys and runs told is
+// looked through, and what was made is deleted.
 import { judge } from './judge.ts'
 import { play } from './player.ts'
 import { findShownArguments } from './remains.ts'
@@ -18,7 +18,7 @@ export async function playSequence(steps: readonly Step[], world: World, tally: 
   const made = (noun: string) => (world.pools.get(noun) ?? []).filter((one) => !before.get(noun)?.has(one))
   try {
     for (const step of steps) await playStep(step, world, tally)
-    await readDeploys(made('deploys'), world)
+    for (const noun of ['deploys', 'jobs']) await readAll(noun, made(noun), world)
     const [shown] = findShownArguments(world)
     if (shown) throw new Complaint(`a process shows a secret: ${shown}`)
   } finally {
@@ -34,10 +34,10 @@ async function playStep(step: Step, world: World, tally: Tally | null): Promise<
 }
 
 /** Their records, logs and histories go with their services: they are read before. */
-async function readDeploys(ids: readonly string[], world: World): Promise<void> {
+async function readAll(noun: string, ids: readonly string[], world: World): Promise<void> {
   for (const id of ids) {
     for (const part of ['', '/logs', '/history']) {
-      await playStep(readingOf(`/api/v1/deploys/${id}${part}`), world, null)
+      await playStep(readingOf(`/api/v1/${noun}/${id}${part}`), world, null)
     }
   }
 }

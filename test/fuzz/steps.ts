@@ -98,7 +98,7 @@ function things(noun: string): fc.Arbitrary<string> {
   return rarely(
     index.map((one) => nth(noun, one)),
     fc
-      .tuple(fc.constantFrom('services', 'deploys', 'registries', 'datastores'), index)
+      .tuple(fc.constantFrom('services', 'deploys', 'jobs', 'registries', 'datastores'), index)
       .map(([other, one]) => nth(other, one)),
   )
 }

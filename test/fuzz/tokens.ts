@@ -1,7 +1,7 @@
 // Words in what is generated that stand for something only a run knows: a service it made, a secret, the
 // address of a repository. So a sequence means the same in every run, and a shrunk one can be read.
 
-/** The nth of the things of a noun, as paths name them: `services`, `deploys`, `datastores`. */
+/** The nth of the things of a noun, as paths name them: `services`, `deploys`, `jobs`, `datastores`. */
 export function nth(noun: string, index: number): string {
   return `⟦${noun} ${index}⟧`
 }

@@ -2,7 +2,7 @@
 // snapshot of an earlier version.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type DeploySnapshot, machine, migrate, toRecord } from '../../machines/deploy.ts'
+import { type DeploySnapshot, machine, migrate, toRecord, version } from '../../machines/deploy.ts'
 import {
   deployInput,
   grantedTurn,
@@ -35,15 +35,42 @@ test('a built image has its command run as well', async () => {
   assert.deepEqual(run.states.slice(2, 5), ['running.building', 'running.preparing', 'running.starting'])
 })
 
-test('a deploy of version 1 goes on where it was', async () => {
-  const old = runMachine(machine, happyEffects({ buildImage: waits }), { input: deployInput() })
-  await old.reached('running.building')
-  const snapshot = structuredClone(old.snapshots.at(-1)!) as unknown as { context: { preDeploy?: boolean } }
-  old.actor.stop()
-  delete snapshot.context.preDeploy
-  const run = runMachine(machine, happyEffects(), { snapshot: migrate(snapshot, 1) as never })
-  await run.reached('deactivated')
-  assert.deepEqual(run.states.slice(0, 2), ['running.building', 'running.starting'])
+/** What the context of a deploy did not hold in each earlier version. */
+const unknown: [version: number, fields: string[]][] = [
+  [1, ['preDeploy', 'settleMs', 'onSchedule']],
+  [2, ['settleMs', 'onSchedule']],
+  [3, ['onSchedule']],
+]
+for (const [from, fields] of unknown) {
+  test(`a deploy of version ${from} goes on where it was`, async () => {
+    const effects = happyEffects({
+      awaitTurn: async () => ({ ...grantedTurn, settleMs: 0 }),
+      buildImage: waits,
+    })
+    const now = runMachine(machine, effects, { input: deployInput() })
+    await now.reached('running.building')
+    const snapshot = now.snapshots.at(-1)!
+    now.actor.stop()
+    const old = structuredClone(snapshot) as unknown as { context: Record<string, unknown> }
+    for (const field of fields) delete old.context[field]
+
+    const migrated = migrate(old, from)
+
+    assert.deepEqual(migrated, snapshot)
+    const run = runMachine(machine, happyEffects(), { snapshot: migrated as never })
+    await run.reached('deactivated')
+    assert.deepEqual(run.states, happyPath.slice(2))
+  })
+}
+
+test('what a deploy of version 4 knows of its schedule is kept', async () => {
+  const onSchedule = async () => ({ ...grantedTurn, onSchedule: true })
+  const effects = happyEffects({ awaitTurn: onSchedule, startInstances: waits })
+  const run = runMachine(machine, effects, { input: deployInput() })
+  await run.reached('running.starting')
+  run.actor.stop()
+  assert.equal(version, 4)
+  assert.deepEqual(migrate(run.snapshots.at(-1), 4), run.snapshots.at(-1))
 })
 
 test('a restart neither fetches nor builds: it starts what is live', async () => {

@@ -40,6 +40,16 @@ test('a stored state that the chart does not know parks its actor', async (t) =>
   assert.match(String(storage.actors.get('err-1')?.parked), /^its snapshot does not fit: .*resting/)
 })
 
+test('asked for again, an actor that still does not fit is refused each time and stays parked', async (t) => {
+  const storage = await leftErrand(t, () => ({ value: 'resting' }))
+  const supervisor = superviseErrands(t, { storage })
+  await supervisor.restore()
+  for (let times = 0; times < 3; times++) {
+    await assert.rejects(supervisor.spawn('err-1'), /its snapshot does not fit/)
+    assert.match(String(storage.actors.get('err-1')?.parked), /^its snapshot does not fit/)
+  }
+})
+
 test('an effect that was under way and that the chart does not have any more parks its actor', async (t) => {
   const storage = await leftErrand(t, ({ children }) => ({
     children: { ...children, fetch: { ...children.work, src: 'fetch' } },

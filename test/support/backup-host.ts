@@ -22,7 +22,7 @@ export async function openBackupHost(t: TestContext) {
       sent.push({ id, type, by })
       return { applied: true }
     },
-    spawn: async (_kind, _id, made) => void spawned.push(made),
+    spawn: async (_kind, _id, made) => void spawned.push(made as BackupInput),
   }
   const settings = { dataDir, backupDir: join(dataDir, 'backups'), minFreeDiskMb: 1 }
   const logger = { ...silent, warn: (_: object, words: string) => void warnings.push(words) }

@@ -25,6 +25,7 @@ export const grantedTurn = {
   formerDeployId: 'dep-0',
   exclusive: false,
   preDeploy: false,
+  onSchedule: false,
   checkMs: 300_000,
   settleMs: 5000,
   drainMs: 30_000,

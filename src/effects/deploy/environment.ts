@@ -4,6 +4,7 @@ import type { EnvVar } from '../../../storage/env.ts'
 import type { ServiceSettings } from '../../../storage/services.ts'
 import { Failure } from '../../errors.ts'
 import { replaceReferences } from '../../references.ts'
+import { listens } from '../../service-types.ts'
 
 /** What `${{kind.NAME.PROP}}` stands for; null when there is no such thing or property. */
 export type Lookup = (kind: string, name: string, property: string) => string | null
@@ -39,7 +40,7 @@ export function choosePort({ type, port }: PortSettings, vars: EnvVar[], exposed
   const own = ownPort(vars)
   if (port) return port
   if (/^\d{1,5}$/.test(own) && Number(own) > 0 && Number(own) < 65_536) return Number(own)
-  if (own !== '' && type !== 'background_worker') {
+  if (own !== '' && listens({ type })) {
     throw new Failure('invalid_request', 'the variable PORT is no port from 1 to 65535')
   }
   return exposed.length === 1 ? exposed[0]! : 3000
@@ -47,14 +48,14 @@ export function choosePort({ type, port }: PortSettings, vars: EnvVar[], exposed
 
 /** An app listens where it is probed: its PORT is the chosen one. What does not listen keeps its own. */
 export function withPort({ type }: PortSettings, vars: EnvVar[], port: number): EnvVar[] {
-  if (type === 'background_worker') return vars
+  if (!listens({ type })) return vars
   return vars.map((one) => (one.key === 'PORT' ? { ...one, value: String(port) } : one))
 }
 
 /** What the log says of a PORT that is not used, or null. One that is no plain number may be a secret. */
 export function unusedPort({ type, port }: PortSettings, vars: EnvVar[]): string | null {
   const own = ownPort(vars)
-  if (!port || type === 'background_worker' || own === '' || Number(own) === port) return null
+  if (!port || !listens({ type }) || own === '' || Number(own) === port) return null
   const which = /^\d{1,5}$/.test(own) ? `the ${own}` : 'that'
   return `PORT is ${port}, the service's port; ${which} of its env is not used`
 }

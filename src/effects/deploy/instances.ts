@@ -13,6 +13,7 @@ import { ensureVolume } from '../../docker/volumes.ts'
 import { Failure } from '../../errors.ts'
 import { urlOf } from '../../hosts.ts'
 import type { ServiceProperty } from '../../references.ts'
+import { wantedInstances } from '../../service-types.ts'
 import { lookUpDatastore } from '../datastore/lookup.ts'
 import { type Host, isoNow } from '../host.ts'
 import { whileEngineReturns } from '../waiting.ts'
@@ -41,7 +42,7 @@ export function startInstances(host: Host) {
     const service = host.storage.services.get(input.serviceId)!
     await whileEngineReturns(host, signal, () => removePreDeploy(host, input.id))
     const port = await whileEngineReturns(host, signal, () => resolveEnvironment(host, input, service))
-    const count = service.instances
+    const count = wantedInstances(service)
     // What was begun before a restart may be more than is wanted now, and not all of it may run.
     if (isBegunAgain(host, input.id)) {
       await whileEngineReturns(host, signal, () => stopInstances(host, input.id, count))
@@ -54,8 +55,13 @@ export function startInstances(host: Host) {
       const state = await whileDiskIsBusy(log, signal, () => whileEngineReturns(host, signal, start))
       log.say(`started instance ${index + 1} of ${count} at ${state.address}:${port}`)
     }
+    if (count === 0) log.say(`nothing starts now: it runs by its schedule, ${scheduleOf(service)}`)
     return { at: isoNow(), port }
   }
+}
+
+function scheduleOf({ schedule, timezone }: ServiceRow): string {
+  return `${schedule} ${timezone ?? 'UTC'}`
 }
 
 /** Settles the port and the resolved env once; a start that is repeated finds them. */
@@ -132,9 +138,15 @@ export async function ensureInstance(
 }
 
 async function ensureWithVolume(host: Host, service: ServiceRow, spec: InstanceSpec, signal: AbortSignal) {
-  const owned = { [labels.kind]: diskKind, [labels.id]: service.id, [labels.service]: service.name }
-  await ensureVolume(host.engine, host.owner, spec.volume!.name, owned)
+  await ensureDisk(host, service, spec)
   return host.instances.ensure(spec, signal)
+}
+
+/** The disk that the container is about to have, if any: Docker itself would make one without our labels. */
+export async function ensureDisk(host: Host, service: ServiceRow, { volume }: InstanceSpec): Promise<void> {
+  if (!volume) return
+  const owned = { [labels.kind]: diskKind, [labels.id]: service.id, [labels.service]: service.name }
+  await ensureVolume(host.engine, host.owner, volume.name, owned)
 }
 
 export function instanceSpec(

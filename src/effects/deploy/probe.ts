@@ -6,6 +6,7 @@ import type { InstanceState } from '../../docker/instance-state.ts'
 import { listeningPorts } from '../../docker/sockets.ts'
 import { Failure } from '../../errors.ts'
 import { defaultHost } from '../../hosts.ts'
+import { listens } from '../../service-types.ts'
 import { type Host, isoNow } from '../host.ts'
 import { sleep, whileEngineReturns } from '../waiting.ts'
 import { requireRelease } from './instances.ts'
@@ -127,8 +128,10 @@ function ended(
   { settings, port }: ProbeInput & { settings: ServiceSettings },
 ) {
   if (!instance) return new Failure('instance_failed', 'the instance disappeared while it was checked')
-  const listens = settings.type !== 'background_worker'
-  const words = explainExit(instance, { command: settings.start_command, port: listens ? port : null })
+  const words = explainExit(instance, {
+    command: settings.start_command,
+    port: listens(settings) ? port : null,
+  })
   return new Failure(isOutOfMemory(instance) ? 'out_of_memory' : 'instance_failed', `the instance ${words}`)
 }
 

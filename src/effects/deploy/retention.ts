@@ -62,7 +62,12 @@ function imagesInUse(host: Host, serviceId: string, drainedId: string | undefine
   // A queued rollback has no image of its own yet: what it was asked to run must still be there then.
   const targets = records.map((record) => (record?.source as DeploySource | undefined)?.deploy_id)
   const wanted = targets.map((id) => (id ? actors.record(id)?.image : null))
-  return new Set([...records.map((record) => record?.image), ...wanted])
+  return new Set([...records.map((record) => record?.image), ...wanted, ...imagesOfRuns(host, serviceId)])
+}
+
+/** A run has the image, and the release, of what was live when it began. */
+function imagesOfRuns({ storage: { actors } }: Host, serviceId: string): unknown[] {
+  return [...actors.active('job-run', serviceId)].map(({ id }) => actors.record(id)?.image)
 }
 
 /** A restart has a release of its own and another deploy's image. */

@@ -6,6 +6,7 @@ import type { Release } from '../../../storage/releases.ts'
 import type { ServiceRow, ServiceSettings } from '../../../storage/services.ts'
 import { inspectImage } from '../../docker/images.ts'
 import { Failure } from '../../errors.ts'
+import { listens } from '../../service-types.ts'
 import { checkFreeDisk } from '../disk.ts'
 import { type Host, isoNow } from '../host.ts'
 import { untilCommitted, whileEngineReturns } from '../waiting.ts'
@@ -40,6 +41,7 @@ export function awaitTurn(host: Host) {
       formerDeployId: service.live_deploy_id,
       exclusive,
       preDeploy: settings.pre_deploy_command !== null && !isReuse,
+      onSchedule: settings.type === 'cron_job',
       checkMs: settings.health_check_timeout_seconds * 1000,
       settleMs: service.live_deploy_id && !exclusive ? settleMsOf(host, settings) : 0,
       drainMs: settings.drain_seconds * 1000,
@@ -54,13 +56,14 @@ export function awaitTurn(host: Host) {
  * disk, every second counts.
  */
 function settleMsOf(host: Host, { type }: ServiceSettings): number {
-  return type === 'static_site' || type === 'background_worker' ? 0 : host.settings.settleMs
+  return type === 'static_site' || !listens({ type }) ? 0 : host.settings.settleMs
 }
 
 const noTurn = {
   formerDeployId: null,
   exclusive: false,
   preDeploy: false,
+  onSchedule: false,
   checkMs: 0,
   settleMs: 0,
   drainMs: 0,

@@ -15,6 +15,7 @@ import { openDeployLog } from './log.ts'
 import { createNudge } from './nudge.ts'
 import { tryProbe } from './probe.ts'
 import { removeOldImages } from './retention.ts'
+import { keepSchedule } from './schedule.ts'
 import { removeWork } from './source.ts'
 import { admit, isAdmitted, isServed, takeOutEnded } from './upstreams.ts'
 
@@ -62,6 +63,10 @@ export function keepInstances(host: Host) {
         signal.throwIfAborted()
         const service = host.storage.services.get(serviceId)
         if (!service || service.deleting || service.live_deploy_id !== id) return { at: isoNow() }
+        if (service.type === 'cron_job') {
+          await keepSchedule(host, id, service, signal)
+          continue
+        }
         let isComplete = true
         await trying(async () => {
           isComplete = await keepOnce(upkeep, service)

@@ -2,10 +2,12 @@
 // Mind: what a request shows of a repository never holds its credentials.
 import type { ServiceRow } from '../../../storage/services.ts'
 import { Failure, messageOf } from '../../errors.ts'
+import { wantedInstances } from '../../service-types.ts'
 import type { HttpContext, HttpStorage } from '../context.ts'
 import { queueDeploy, queuedRecord, queueRestart, requestSource } from '../deploy-request.ts'
 import { checkTotal } from '../env-changes.ts'
 import { refuseTakenHosts } from '../host-claims.ts'
+import { awaitRunsGivenUp } from '../job-record.ts'
 import { showAccessLine, showRuntimeLine } from '../log-lines.ts'
 import { refuseReferred } from '../references.ts'
 import type { Call, Events } from '../route.ts'
@@ -16,7 +18,7 @@ import type { InstanceRole, ServiceLogQuery, ServiceStatus } from '../schemas/st
 import { changeService } from '../service-change.ts'
 import { findService, refuseDeleting, stateOf, toService } from '../service-record.ts'
 import { changedRow, checkRow, newRow } from '../service-rules.ts'
-import { logEvents } from '../sse.ts'
+import { hintEvents, logEvents } from '../sse.ts'
 
 export function listServices({ context }: Call): Service[] {
   return context.storage.services.list().map((row) => toService(context, row))
@@ -70,6 +72,7 @@ export async function updateService(call: Call<ServiceParams, unknown, UpdateSer
     },
     { also },
   )
+  if (row.suspended) await awaitRunsGivenUp(context.storage, id)
   return toService(context, row)
 }
 
@@ -95,6 +98,7 @@ async function setFields(call: Call<ServiceParams>, fields: Partial<ServiceRow>)
     checkRow(changed)
     return changed
   })
+  if (row.suspended) await awaitRunsGivenUp(storage, id)
   return toService(call.context, row)
 }
 
@@ -125,6 +129,7 @@ export async function deleteService({
   const at = new Date().toISOString()
   const asked = { id, serviceId: id, deleteDisk: query.delete_disk, at }
   const { record } = await context.actors.spawn('service-removal', id, asked)
+  await awaitRunsGivenUp(context.storage, id)
   if (query.delete_disk && record.delete_disk === false) {
     throw new Failure('conflict', `${row.name} is being deleted already, and its disk is kept`)
   }
@@ -139,7 +144,7 @@ export async function serviceStatus({ context, params }: Call<ServiceParams>): P
     service_id: row.id,
     state,
     reason: state === 'degraded' ? context.observe.trouble(row.live_deploy_id!) : null,
-    desired_instances: row.suspended ? 0 : row.instances,
+    desired_instances: row.suspended ? 0 : wantedInstances(row),
     traffic: isPublic(row) ? (context.traffic?.of(id) ?? null) : null,
     instances: running.map((one) => ({ ...one, role: roleOf(context.storage, row, one.deploy_id) })),
   }
@@ -162,7 +167,10 @@ function roleOf({ actors }: HttpStorage, row: ServiceRow, deployId: string): Ins
 /** From what is stored: containers, and the engine, may be gone. */
 export function serviceLogs(call: Call<ServiceParams, ServiceLogQuery>): Events {
   const { context, params, query, lastEventId, log } = call
-  const { id } = findService(context.storage, params.id)
+  const { id, name, type } = findService(context.storage, params.id)
+  if (type === 'cron_job') {
+    return hintEvents(`the output of a cron job is in the logs of its runs: berth jobs ${name} lists them`)
+  }
   const { runtimeLogs, accessLogs } = context.storage
   const logs = query.access ? accessLogs : runtimeLogs
   const tailStart = Math.max(logs.head(id) - query.tail, logs.first(id) - 1)

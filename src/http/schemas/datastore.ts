@@ -1,10 +1,10 @@
 // A managed datastore as the API shows it (API document, part 2), and what a client may set of it.
 // Mind: answers hold the password, because a person asked for them; nothing else of Berth's may.
 import { z } from 'zod'
-import { parseSchedule } from '../../schedule.ts'
-import { clearable, flag, identifier, optional, timestamp } from './fields.ts'
+import { flag, identifier, optional, timestamp } from './fields.ts'
 import { cpuLimit, memoryLimit } from './limits.ts'
 import { Name } from './name.ts'
+import { scheduleText } from './schedule.ts'
 
 export const datastoreKinds = ['postgres', 'redis'] as const
 export const datastoreStatuses = ['creating', 'available', 'restarting', 'failed', 'deleting'] as const
@@ -44,12 +44,9 @@ const limits = {
 }
 
 const backups = {
-  backup_schedule: clearable(z.string().max(100))
-    .refine((text) => !text || parseSchedule(text) !== null, {
-      error: 'must be five fields of cron, as 0 3 * * *, or a word such as @daily',
-    })
-    .transform((text) => text && parseSchedule(text))
-    .meta({ description: 'When it is backed up by itself, as cron writes it, in UTC; empty for never.' }),
+  backup_schedule: scheduleText.meta({
+    description: 'When it is backed up by itself, as cron writes it, in UTC; empty for never.',
+  }),
   backup_keep: optional(z.int().min(1).max(1000)).meta({
     description: 'How many of the backups that the schedule began are kept; without it 7.',
   }),

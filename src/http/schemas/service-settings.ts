@@ -4,24 +4,14 @@ import { posix } from 'node:path'
 import { z } from 'zod'
 import { Domain } from './domains.ts'
 import { EnvKey, EnvVars } from './env.ts'
-import {
-  clearable,
-  clearableByZero,
-  later,
-  notOffered,
-  optional,
-  unchangeable,
-  withDefault,
-} from './fields.ts'
+import { clearable, clearableByZero, later, optional, unchangeable, withDefault } from './fields.ts'
+import { longestRunSeconds } from './job.ts'
 import { cpuLimit, memoryLimit } from './limits.ts'
 import { Name } from './name.ts'
+import { scheduleText, timeZone } from './schedule.ts'
+import { serviceTypes } from './service.ts'
 
-const offeredTypes = ['web_service', 'private_service', 'background_worker', 'static_site'] as const
-const laterTypes: readonly unknown[] = ['cron_job']
-
-const type = z.enum(offeredTypes, {
-  error: ({ input }) => (laterTypes.includes(input) ? `this type ${notOffered}` : undefined),
-})
+const type = z.enum(serviceTypes)
 
 const plain = /^[^\p{Cc}\\]*$/u
 const relativePath = z
@@ -107,6 +97,12 @@ const meanings: Record<string, string> = {
   request_timeout_seconds:
     'How long an answer may stay silent before it is given up. At once. Without it 75.',
   max_body_mb: "MiB of a request's body, by its Content-Length. At once. Without it 512.",
+  schedule: 'When a cron job runs: five fields of cron, or a word such as @daily. At once.',
+  timezone: 'Of the schedule, as Europe/Berlin. At once. Without it UTC.',
+  overlap:
+    'What a cron job does when it is due while it still runs: skip, queue or replace. Without it skip.',
+  timeout_seconds:
+    'After so many seconds a job run is ended, and has failed; 0 is the default of 86400 (a day).',
 }
 
 const settings = explained({
@@ -135,10 +131,10 @@ const settings = explained({
   max_body_mb: optional(z.int().min(1).max(10_240)),
   build_command: later,
   watch_paths: later,
-  schedule: later,
-  timezone: later,
-  overlap: later,
-  timeout_seconds: later,
+  schedule: scheduleText,
+  timezone: timeZone,
+  overlap: optional(z.enum(['skip', 'queue', 'replace'])),
+  timeout_seconds: clearableByZero(z.int().min(0).max(longestRunSeconds)),
 })
 
 export const CreateService = z

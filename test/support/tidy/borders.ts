@@ -20,7 +20,10 @@ const ground = [
   'src/references.ts',
   'src/hosts.ts',
   'src/connections.ts',
+  'src/jobs.ts',
   'src/schedule.ts',
+  'src/service-types.ts',
+  'src/time-zone.ts',
   'src/backup-files.ts',
 ]
 
@@ -39,6 +42,7 @@ export const borders: Border[] = [
       'deploy-context',
       'deploy-record',
       'deploy-slots',
+      'job-run-record',
     ].map((part) => `machines/${part}.ts`),
     types: ['machines/'],
   },

@@ -1,0 +1,84 @@
+// Beginning the run of an instant, or saying why there is none.
+// Mind: asked again after a crash it finds the run that it began, and begins no second one.
+import type { BegunRun, DueRun } from '../../../machines/cron-schedule.ts'
+import type { JobRunRecord } from '../../../machines/job-run-record.ts'
+import type { ServiceRow } from '../../../storage/services.ts'
+import { codeOf, messageOf } from '../../errors.ts'
+import { timeoutOf } from '../../jobs.ts'
+import { latestTime } from '../../schedule.ts'
+import { type Host, isoNow } from '../host.ts'
+import { ownRuns } from '../job-run/others.ts'
+import { sayOnce } from '../job-run/saying.ts'
+import type { Clock } from './clock.ts'
+
+interface BeginInput extends DueRun {
+  id: string
+  serviceId: string
+}
+
+/** A queue that only grows would run for ever what nobody waits for any more. */
+const queuedAtMost = 100
+
+export function beginRun(host: Host, clock: Clock) {
+  return async (input: BeginInput): Promise<BegunRun> => {
+    const isBegun = host.storage.actors.record(input.runId) !== null
+    const skipped = isBegun ? null : await beginOrSkip(host, input, new Date(clock.now()))
+    if (skipped) tell(host, input, skipped)
+    return { at: isoNow(), skipped }
+  }
+}
+
+async function beginOrSkip(host: Host, input: BeginInput, now: Date): Promise<string | null> {
+  const { storage, actors } = host
+  const service = storage.services.get(input.serviceId)
+  if (!service || service.deleting) return 'its service is being deleted'
+  if (service.suspended) return 'its service was suspended'
+  const live = service.live_deploy_id ? storage.actors.record(service.live_deploy_id) : null
+  if (!live) return 'nothing of its service was live'
+  if (isTooLate(service, input.instant, now)) return 'the server was away until the next one had come'
+  const obstacle = await obstacleOf(host, service, input.instant)
+  if (obstacle) return obstacle
+  try {
+    await actors.spawn('job-run', input.runId, {
+      id: input.runId,
+      serviceId: service.id,
+      command: null,
+      image: live.image as string,
+      trigger: 'schedule',
+      scheduledFor: input.instant,
+      overlap: service.overlap ?? 'skip',
+      timeoutSeconds: timeoutOf(service),
+      at: isoNow(),
+    })
+    return null
+  } catch (error) {
+    if (codeOf(error) !== 'conflict') throw error
+    return messageOf(error)
+  }
+}
+
+/** It was noticed in time, and the server went away before its run was begun. */
+function isTooLate({ schedule, timezone }: ServiceRow, instant: string, now: Date): boolean {
+  const latest = schedule && latestTime(schedule, now, timezone ?? 'UTC')
+  return latest ? latest.getTime() > Date.parse(instant) : false
+}
+
+/** What the policy of the service says to runs that are not over. */
+async function obstacleOf(host: Host, { id, overlap }: ServiceRow, instant: string): Promise<string | null> {
+  const others = [...ownRuns(host.storage.actors, id)]
+  if (overlap === 'replace') return null
+  if (overlap === 'queue') return others.length < queuedAtMost ? null : `${others.length} runs are not over`
+  const running = others.at(-1)
+  if (!running) return null
+  await sayOnce(host, running.id, `the run due at ${instant} was skipped: this one is not over`)
+  return `${running.id}${whoseIs(running)} was not over`
+}
+
+function whoseIs({ scheduled_for }: JobRunRecord): string {
+  return scheduled_for ? ` of ${scheduled_for}` : ''
+}
+
+function tell({ storage, logger }: Host, { serviceId, instant }: BeginInput, reason: string): void {
+  const service = storage.services.get(serviceId)?.name
+  logger.warn({ service, instant, reason }, 'a run of a schedule was skipped')
+}

@@ -1,0 +1,11 @@
+// The clock that schedules go by, so that two years can pass in a second.
+import { untilNudged } from '../waiting.ts'
+
+export interface Clock {
+  /** Ms since 1970. */
+  now(): number
+  /** Resolves when the listener handed to `listen` is called, or after the time; rejects with the signal. */
+  pause(listen: (listener: () => void) => void, durationMs: number, signal: AbortSignal): Promise<void>
+}
+
+export const systemClock: Clock = { now: Date.now, pause: untilNudged }

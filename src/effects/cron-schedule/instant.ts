@@ -1,0 +1,94 @@
+// Waiting for the next instant of a schedule, or for its service to say something else.
+// Mind: clocks are set, and machines sleep. What is due is looked for again and again, never awaited by one
+// timer. An instant that came once does not come again when the clock is set back.
+import type { DueRun, NextStep, PlanChange, SchedulePlan } from '../../../machines/cron-schedule.ts'
+import { latestTime, nextTime } from '../../schedule.ts'
+import type { Host } from '../host.ts'
+import type { Clock } from './clock.ts'
+import { isSamePlan, planOf } from './plan.ts'
+
+interface InstantInput {
+  serviceId: string
+  plan: SchedulePlan
+  since: string
+  used: string[]
+}
+
+type Parts = Pick<Host, 'storage'>
+
+/** The clock may be set meanwhile. */
+const lookEveryMs = 30_000
+
+export function awaitInstant(host: Parts, clock: Clock) {
+  return (input: InstantInput, signal: AbortSignal): Promise<NextStep> => {
+    const { plan } = input
+    const used = new Set(input.used.map(Date.parse))
+    let since = Date.parse(input.since)
+    let from = since
+    return lookAgain(host, clock, input, signal, (now) => {
+      // Where the clock was set back, what it shows now is what counts; set right again, it is as it was.
+      from = now < since ? Math.min(from, now) : since
+      const first = nextUnused(plan, from, used)
+      if (first === null) return { waitMs: lookEveryMs }
+      if (first > now) return { waitMs: Math.min(first - now, lookEveryMs) }
+      const latest = latestUpTo(plan, now) ?? first
+      if (!used.has(latest)) return { step: { at: isoOf(now), due: dueRun(host, plan, first, latest) } }
+      // For what is before one that has come it is too late.
+      since = latest
+      return { waitMs: 0 }
+    })
+  }
+}
+
+export function awaitResume(host: Parts, clock: Clock) {
+  return (input: Pick<InstantInput, 'serviceId' | 'plan'>, signal: AbortSignal): Promise<PlanChange> =>
+    lookAgain<PlanChange>(host, clock, input, signal, () => ({ waitMs: lookEveryMs }))
+}
+
+/** Until there is a step, or the service has another plan. Looks at once when its service changes. */
+async function lookAgain<Step>(
+  { storage }: Parts,
+  clock: Clock,
+  { serviceId, plan }: Pick<InstantInput, 'serviceId' | 'plan'>,
+  signal: AbortSignal,
+  look: (now: number) => { step: Step } | { waitMs: number },
+): Promise<Step | PlanChange> {
+  let wake = () => {}
+  const unsubscribe = storage.changes.subscribe((change) => {
+    if (change.kind === 'service' && change.id === serviceId) wake()
+  })
+  try {
+    for (;;) {
+      signal.throwIfAborted()
+      const now = clock.now()
+      const current = planOf(storage.services.get(serviceId))
+      if (!current || !isSamePlan(current, plan)) return { at: isoOf(now), plan: current }
+      const found = look(now)
+      if ('step' in found) return found.step
+      await clock.pause((listener) => (wake = listener), found.waitMs, signal)
+    }
+  } finally {
+    unsubscribe()
+  }
+}
+
+/** The latest instant that has come gets a run; for those before it, a whole period late, it is too late. */
+function dueRun({ storage }: Parts, plan: SchedulePlan, first: number, latest: number): DueRun {
+  const missed =
+    latest > first ? { first: isoOf(first), last: isoOf(latestUpTo(plan, latest - 1) ?? first) } : null
+  return { instant: isoOf(latest), runId: storage.ids.newId('job'), missed }
+}
+
+function latestUpTo({ schedule, timezone }: SchedulePlan, limit: number): number | null {
+  return latestTime(schedule, new Date(limit), timezone)?.getTime() ?? null
+}
+
+function nextUnused({ schedule, timezone }: SchedulePlan, from: number, used: Set<number>): number | null {
+  for (let at = from; ; ) {
+    const next = nextTime(schedule, new Date(at), timezone)?.getTime() ?? null
+    if (next === null || !used.has(next)) return next
+    at = next
+  }
+}
+
+const isoOf = (ms: number) => new Date(ms).toISOString()

@@ -1,0 +1,14 @@
+// What a schedule goes by: the service's row, read anew each time.
+import type { SchedulePlan } from '../../../machines/cron-schedule.ts'
+import type { ServiceRow } from '../../../storage/services.ts'
+
+/** Null for a service that is gone or about to be, or that has no schedule. */
+export function planOf(service: ServiceRow | null): SchedulePlan | null {
+  if (!service || service.deleting || service.schedule === null) return null
+  const { schedule, timezone, suspended } = service
+  return { schedule, timezone: timezone ?? 'UTC', isSuspended: suspended }
+}
+
+export function isSamePlan(a: SchedulePlan, b: SchedulePlan): boolean {
+  return a.schedule === b.schedule && a.timezone === b.timezone && a.isSuspended === b.isSuspended
+}

@@ -1,0 +1,87 @@
+// A run from its start to its end: its output into its log, its exit code into its record.
+// Mind: it may have ended while the daemon was down. Then it ended as it did, its limit notwithstanding.
+import type { FollowedRun, RunFollow } from '../../../machines/job-run.ts'
+import { wasEngineRestarted } from '../../docker/engine-restart.ts'
+import { explainExit } from '../../docker/exit.ts'
+import { isEnded } from '../../docker/instance-state.ts'
+import type { InstanceState } from '../../docker/instances.ts'
+import { jobName } from '../../docker/names.ts'
+import { lacksShell, noShell } from '../../docker/shell.ts'
+import { codeOf, Failure } from '../../errors.ts'
+import { type Host, isoNow } from '../host.ts'
+import { whileEngineReturns } from '../waiting.ts'
+import { within } from '../within.ts'
+import { copyOutput } from './output.ts'
+import { whileWanted } from './withdrawal.ts'
+
+export function followRun(host: Host) {
+  return (input: RunFollow, outer: AbortSignal): Promise<FollowedRun> =>
+    whileWanted(host, input.serviceId, outer, async (wanted) => {
+      host.jobSlots.hold(input)
+      const { name: service } = host.storage.services.get(input.serviceId)!
+      const name = jobName(host.owner, service, input.id)
+      const leftMs = await timeLeft(host, input, name, wanted)
+      const readToEnd = async (signal: AbortSignal) => {
+        await whileEngineReturns(host, signal, () => copyOutput(host, input.id, name, signal))
+        return whileEngineReturns(host, signal, () => host.instances.inspectExit(name, signal))
+      }
+      const goesOn = async () => (await timeLeft(host, input, name, wanted)) !== null
+      const exit = await inTime(input, leftMs, wanted, readToEnd, goesOn)
+      if (exit === null) throw new Failure('job_failed', 'its container disappeared while it ran')
+      const trouble = await troubleOf(host, input, exit, wanted)
+      const { exitCode, startedAt, finishedAt } = exit
+      return { at: isoNow(), exitCode, startedAt, finishedAt, trouble }
+    })
+}
+
+/** What has ended has all the time it needs to be read. */
+async function timeLeft(
+  host: Host,
+  { endsAt, timeoutSeconds }: RunFollow,
+  name: string,
+  signal: AbortSignal,
+) {
+  const found = await whileEngineReturns(host, signal, () => host.instances.inspect(name))
+  if (found === null || isEnded(found)) return null
+  // A clock that was set back makes no limit longer.
+  return Math.min(timeoutSeconds * 1000, Math.max(0, endsAt - Date.now()))
+}
+
+async function inTime<T>(
+  { timeoutSeconds }: RunFollow,
+  leftMs: number | null,
+  outer: AbortSignal,
+  work: (signal: AbortSignal) => Promise<T>,
+  goesOn: () => Promise<boolean>,
+): Promise<T> {
+  if (leftMs === null) return work(outer)
+  try {
+    return await within(leftMs, outer, work)
+  } catch (error) {
+    if (outer.aborted || codeOf(error) !== 'timeout') throw error
+    if (!(await goesOn())) return work(outer)
+    throw new Failure('timeout', `took longer than its limit of ${timeoutSeconds} s (timeout_seconds)`)
+  }
+}
+
+/** Why it has failed, in words; null when it has not. */
+async function troubleOf(host: Host, { command }: RunFollow, exit: InstanceState, signal: AbortSignal) {
+  if (exit.exitCode === 0) return null
+  const { engine } = host
+  if (await whileEngineReturns(host, signal, () => hadNoShell(host, exit))) return noShell
+  const words = explainExit(exit, { command })
+  const isRestarted = await whileEngineReturns(host, signal, () => wasEngineRestarted(engine, exit))
+  return isRestarted && exit.exitCode !== null && exit.exitCode > 128
+    ? `${words}: the Docker engine was restarted meanwhile`
+    : words
+}
+
+/** An engine whose logs nobody can read does not tell. */
+async function hadNoShell({ instances }: Host, exit: InstanceState): Promise<boolean> {
+  try {
+    return lacksShell(exit, await instances.tail(exit.name, 1))
+  } catch (error) {
+    if (codeOf(error) !== 'docker_error') throw error
+    return false
+  }
+}

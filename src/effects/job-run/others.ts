@@ -1,0 +1,21 @@
+// The other runs of a service's own command, which a schedule's policy is about. A command that somebody gave
+// runs beside them all.
+// Mind: one that was canceled counts until its container is gone: it may run on for ten seconds.
+import type { JobRunRecord } from '../../../machines/job-run-record.ts'
+import type { Host } from '../host.ts'
+
+type Actors = Pick<Host['storage']['actors'], 'active' | 'record'>
+
+/** Those that are not over, the oldest first; with `before` only those that are older than that one. */
+export function* ownRuns(actors: Actors, serviceId: string, before?: string): Iterable<JobRunRecord> {
+  for (const { id } of actors.active('job-run', serviceId)) {
+    if (before !== undefined && id >= before) return
+    const record = actors.record(id) as JobRunRecord | null
+    if (record && record.overlap !== null && mayRun(record)) yield record
+  }
+}
+
+/** What ended by itself is only cleared away any more. */
+function mayRun({ status }: JobRunRecord): boolean {
+  return status !== 'succeeded' && status !== 'failed'
+}

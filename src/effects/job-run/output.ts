@@ -1,0 +1,40 @@
+// What a run writes, copied into its log. How far it was read is told by the log itself, so that a restart of
+// the daemon goes on at the very line.
+import { isEnded } from '../../docker/instance-state.ts'
+import { codeOf, messageOf } from '../../errors.ts'
+import { openActorLog } from '../actor-log.ts'
+import { openCollectedLog } from '../collected-log.ts'
+import type { Host } from '../host.ts'
+import { sleep } from '../waiting.ts'
+
+const tryAgainMs = 500
+
+/** Until the run has ended. What cannot be read is tried again, the last time when nothing comes any more. */
+export async function copyOutput(host: Host, id: string, name: string, signal: AbortSignal): Promise<void> {
+  const { logs } = host.storage
+  // What was read before counts only once it can be read back.
+  await logs.flush(id)
+  const log = await openCollectedLog(logs, id)
+  const writer = { deployId: id, index: 0 }
+  const place = log.place(writer)
+  for (let isLast = false, isTold = false; ; isTold = true) {
+    try {
+      const lines = host.instances.follow(name, place, signal)
+      for await (const line of lines) await log.keep(writer, line, signal)
+      break
+    } catch (error) {
+      if (codeOf(error) !== 'docker_error') throw error
+      if (!isTold) openActorLog(host, 'job', id).say(`its output cannot be read: ${messageOf(error)}`)
+      if (isLast) break
+      await sleep(tryAgainMs, signal)
+      isLast = !(await goesOn(host, name))
+    }
+  }
+  signal.throwIfAborted()
+  await logs.flush(id)
+}
+
+async function goesOn({ instances }: Host, name: string): Promise<boolean> {
+  const found = await instances.inspect(name)
+  return found !== null && !isEnded(found)
+}

@@ -1,0 +1,64 @@
+// The container of a run: what the live deploy's instances are, but for its command, its name and its end.
+// Mind: one that is there is the run itself, running or over. It is looked at, and never made anew.
+import type { RunStart } from '../../../machines/job-run.ts'
+import type { ServiceRow } from '../../../storage/services.ts'
+import { inspectImage } from '../../docker/images.ts'
+import type { InstanceSpec, InstanceState } from '../../docker/instances.ts'
+import { jobKind, jobName } from '../../docker/names.ts'
+import { Failure } from '../../errors.ts'
+import { withDefaults } from '../deploy/environment.ts'
+import { ensureDisk, instanceSpec, requireRelease } from '../deploy/instances.ts'
+import { type Host, isoNow } from '../host.ts'
+import { whileEngineReturns } from '../waiting.ts'
+import { sayOnce } from './saying.ts'
+import { whileWanted } from './withdrawal.ts'
+
+export function startRun(host: Host) {
+  return (input: RunStart, outer: AbortSignal) =>
+    whileWanted(host, input.serviceId, outer, async (signal) => {
+      host.jobSlots.hold(input)
+      const { startedAt } = await whileEngineReturns(host, signal, () => begin(host, input, signal))
+      return { at: isoNow(), startedAt: startedAt ?? isoNow() }
+    })
+}
+
+async function begin(host: Host, input: RunStart, signal: AbortSignal): Promise<InstanceState> {
+  const service = host.storage.services.get(input.serviceId)!
+  const name = jobName(host.owner, service.name, input.id)
+  const [found, image] = await Promise.all([
+    host.instances.inspect(name),
+    inspectImage(host.engine, input.image),
+  ])
+  if (found && found.state !== 'created') return found
+  if (!image) {
+    throw new Failure('image_gone', `the image ${input.image} is gone: somebody removed it from Docker`)
+  }
+  const spec = await specOf(host, input, service, signal)
+  if (!found) await sayOnce(host, input.id, announcement(input))
+  await ensureDisk(host, service, spec)
+  return host.instances.ensure(spec, signal)
+}
+
+const shownChars = 200
+
+/** On one line; whole it is in the record. */
+function announcement({ command }: RunStart): string {
+  if (command === null) return "running the image's own command"
+  const line = command.trim().replace(/\s*\n\s*/g, ' ↵ ')
+  return `running ${line.length > shownChars ? `${line.slice(0, shownChars)}…` : line}`
+}
+
+async function specOf(
+  host: Host,
+  { id, serviceId, deployId, image, command }: RunStart,
+  service: ServiceRow,
+  signal: AbortSignal,
+): Promise<InstanceSpec> {
+  const network = await host.ready(signal)
+  const address = await host.storage.addresses.take(id, 0, network.range)
+  const release = requireRelease(host, deployId)
+  const place = { id, image, index: 0, restart: 'no', address, network: network.name } as const
+  const spec = instanceSpec(host, service, release, place)
+  const env = withDefaults(spec.env, { BERTH_JOB_ID: id })
+  return { ...spec, name: jobName(host.owner, service.name, id), serviceId, command, env, kind: jobKind }
+}

@@ -1,0 +1,51 @@
+// The end of a run that is not to go on: SIGTERM, ten seconds, SIGKILL, and what it wrote until then.
+import type { EndedRun, RunSlot } from '../../../machines/job-run.ts'
+import type { InstanceState } from '../../docker/instances.ts'
+import { jobKind } from '../../docker/names.ts'
+import { codeOf } from '../../errors.ts'
+import { openActorLog } from '../actor-log.ts'
+import { type Host, isoNow } from '../host.ts'
+import { untilDone } from '../waiting.ts'
+import { within } from '../within.ts'
+import { copyOutput } from './output.ts'
+
+const graceSeconds = 10
+/** Until its container goes: who cancels a run that shouts does not wait for the last of it. */
+const wholeMs = 11_500
+const leastForWordsMs = 1500
+
+export function stopRun(host: Host) {
+  return async (input: RunSlot, signal: AbortSignal): Promise<EndedRun> => {
+    host.jobSlots.hold(input)
+    const beganAt = performance.now()
+    let ended: InstanceState | null = null
+    await untilDone(host, input.id, signal, async () => {
+      for (const { name } of await host.instances.list({ deployId: input.id, kind: jobKind })) {
+        await host.instances.stop(name, graceSeconds)
+        ended = await host.instances.inspect(name)
+        // What never ran has said nothing, and never will.
+        if (!ended || ended.state === 'created') continue
+        const leftMs = wholeMs - (performance.now() - beganAt)
+        await readLastWords(host, input.id, name, Math.max(leastForWordsMs, leftMs), signal)
+      }
+    })
+    const { exitCode = null, startedAt = null, finishedAt = null } = (ended as InstanceState | null) ?? {}
+    return { at: isoNow(), exitCode, startedAt, finishedAt }
+  }
+}
+
+async function readLastWords(
+  host: Host,
+  id: string,
+  name: string,
+  limitMs: number,
+  outer: AbortSignal,
+): Promise<void> {
+  try {
+    await within(limitMs, outer, (signal) => copyOutput(host, id, name, signal))
+  } catch (error) {
+    outer.throwIfAborted()
+    if (codeOf(error) !== 'timeout') throw error
+    openActorLog(host, 'job', id).say('it wrote more, which took too long to read')
+  }
+}

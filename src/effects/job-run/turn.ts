@@ -1,0 +1,79 @@
+// The turn of a run: when the policy of its schedule and the host let it, it gets what is live then.
+// Mind: who is before it is told by what is committed alone: a restart of the daemon finds the same.
+import type { JobRunInput, Overlap, RunSlot } from '../../../machines/job-run.ts'
+import { Failure } from '../../errors.ts'
+import { type ActorLog, openActorLog } from '../actor-log.ts'
+import { requireRelease } from '../deploy/instances.ts'
+import { type Host, isoNow } from '../host.ts'
+import { untilCommitted } from '../waiting.ts'
+import { ownRuns } from './others.ts'
+import { lastSaid } from './saying.ts'
+import { whileWanted } from './withdrawal.ts'
+
+type TurnInput = RunSlot & Pick<JobRunInput, 'command' | 'overlap' | 'scheduledFor'>
+
+export function awaitTurn(host: Host) {
+  return (input: TurnInput, outer: AbortSignal) =>
+    whileWanted(host, input.serviceId, outer, async (signal) => {
+      const log = openActorLog(host, 'job', input.id)
+      await waitForEngine(host, log, signal)
+      const isTold = input.overlap ? await waitForOthers(host, input, input.overlap, log, signal) : false
+      await host.jobSlots.take(input, signal, (running) => {
+        if (running !== null) {
+          log.say(`waiting for a free place: ${running} job runs are running (--job-concurrency)`)
+        } else if (!isTold) log.say('waiting for another run of this service to end')
+      })
+      return { at: isoNow(), ...whatIsLive(host, input) }
+    })
+}
+
+/** Also so that runs which go on after a restart of the daemon have their places again. */
+async function waitForEngine(host: Host, log: ActorLog, signal: AbortSignal): Promise<void> {
+  const patience = setTimeout(() => log.say('waiting for the Docker engine, which does not answer'), 1000)
+  try {
+    await host.ready(signal)
+  } finally {
+    clearTimeout(patience)
+  }
+}
+
+/** Those before it end first; who replaces them ends them. Answers whether its log says so. */
+async function waitForOthers(
+  host: Host,
+  { id, serviceId }: TurnInput,
+  overlap: Overlap,
+  log: ActorLog,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { actors, changes } = host.storage
+  const before = () => ownRuns(actors, serviceId, id)
+  if (overlap === 'replace') {
+    for (const other of before()) await replace(host, other.id, id)
+  }
+  let told = await lastSaid(host, id)
+  await untilCommitted(changes, serviceId, signal, () => {
+    const [ahead] = before()
+    if (!ahead) return true
+    const words = `waiting for ${ahead.id} of this service to end`
+    if (told !== words) log.say(words)
+    told = words
+    return null
+  })
+  return told !== null
+}
+
+async function replace(host: Host, otherId: string, id: string): Promise<void> {
+  await host.actors.send(otherId, { type: 'cancel', at: isoNow(), by: `${id}, which replaces it` })
+}
+
+/** Frozen from here on: what goes live later is not its business. */
+function whatIsLive(host: Host, { serviceId, command }: TurnInput) {
+  const { services, actors } = host.storage
+  const deployId = services.get(serviceId)?.live_deploy_id
+  const image = deployId ? actors.record(deployId)?.image : null
+  if (!deployId || typeof image !== 'string') {
+    throw new Failure('conflict', 'nothing of its service is live any more')
+  }
+  const { settings } = requireRelease(host, deployId)
+  return { deployId, image, command: command ?? settings.start_command }
+}

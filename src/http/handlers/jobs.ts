@@ -1,0 +1,97 @@
+// Job runs: asked for here, carried out by their actors.
+// Mind: 202 means committed; the run goes on whatever becomes of the request.
+import type { JobRunInput } from '../../../machines/job-run.ts'
+import type { HistoryEntry } from '../../../storage/actors.ts'
+import type { ServiceRow } from '../../../storage/services.ts'
+import { Failure, messageOf } from '../../errors.ts'
+import { timeoutOf } from '../../jobs.ts'
+import type { HttpContext } from '../context.ts'
+import { refuseSuspended } from '../deploy-request.ts'
+import type { Call, Events } from '../route.ts'
+import type { Deploy, ListQuery } from '../schemas/deploy.ts'
+import type { CreateJob, JobLogQuery, JobParams, JobRun } from '../schemas/job.ts'
+import type { ServiceParams } from '../schemas/service.ts'
+import { findService, refuseDeleting } from '../service-record.ts'
+import { logEvents } from '../sse.ts'
+
+export function listJobs({ context: { storage }, params, query }: Call<ServiceParams, ListQuery>): JobRun[] {
+  const { id } = findService(storage, params.id)
+  return storage.actors.list('job-run', id, query.limit) as JobRun[]
+}
+
+export async function createJob(call: Call<ServiceParams, unknown, CreateJob>): Promise<JobRun> {
+  const { context, params, body, eventId } = call
+  const row = findService(context.storage, params.id)
+  refuseDeleting(row)
+  refuseSuspended(row)
+  const command = commandOf(row, body)
+  const id = context.storage.ids.newId('job')
+  const input: JobRunInput = {
+    id,
+    serviceId: row.id,
+    command,
+    image: liveImage(context, row),
+    trigger: 'manual',
+    scheduledFor: null,
+    overlap: command === null ? (row.overlap ?? 'skip') : null,
+    timeoutSeconds: body.timeout_seconds ?? timeoutOf(row),
+    at: new Date().toISOString(),
+  }
+  const { record } = await context.actors.spawn('job-run', id, input, eventId ? { eventId } : {})
+  return record as JobRun
+}
+
+/** Null for the one that a cron job has. Throws `invalid_request`, and `conflict` for what has no shell. */
+function commandOf({ name, type }: ServiceRow, body: CreateJob): string | null {
+  if (type === 'static_site') {
+    throw new Failure('conflict', `${name} is a static site: its image has nothing that could run a command`)
+  }
+  const command = body.command?.trim() ? body.command : null
+  if (command === null && type !== 'cron_job') {
+    throw new Failure('invalid_request', 'command: is required: only a cron job has one of its own')
+  }
+  return command
+}
+
+function liveImage({ storage }: HttpContext, { name, live_deploy_id }: ServiceRow): string {
+  const live = live_deploy_id ? (storage.actors.record(live_deploy_id) as Deploy | null) : null
+  if (live?.image) return live.image
+  throw new Failure(
+    'conflict',
+    `nothing of ${name} is live that a command could run in`,
+    `berth deploy ${name} first`,
+  )
+}
+
+export function getJob({ context, params }: Call<JobParams>): JobRun {
+  return findJob(context, params.id)
+}
+
+export async function cancelJob({ context, params, eventId }: Call<JobParams>): Promise<JobRun> {
+  const { id } = findJob(context, params.id)
+  const event = { type: 'cancel', at: new Date().toISOString(), by: 'the API' }
+  const { applied, record } = await context.actors.send(id, event, eventId === undefined ? {} : { eventId })
+  if (applied) return record as JobRun
+  throw new Failure('not_cancelable', `this run is ${record.status}: it cannot be canceled any more`)
+}
+
+export function jobHistory({ context, params }: Call<JobParams>): HistoryEntry[] {
+  return context.storage.actors.history(findJob(context, params.id).id)
+}
+
+export function jobLogs(call: Call<JobParams, JobLogQuery>): Events {
+  const { context, params, query, lastEventId, log } = call
+  const { id } = findJob(context, params.id)
+  return logEvents(context.storage.logs, id, {
+    follow: query.follow,
+    after: lastEventId ?? 0,
+    onError: (error) => log.error({ job_id: id, reason: messageOf(error) }, 'a log could not be read'),
+  })
+}
+
+/** By id only. Throws `not_found`, for actors of other kinds too. */
+function findJob({ storage }: HttpContext, id: string): JobRun {
+  const record = id.startsWith('job-') ? storage.actors.record(id) : null
+  if (!record) throw new Failure('not_found', 'there is no such job run')
+  return record as JobRun
+}

@@ -1,0 +1,82 @@
+// Job runs, what they leave to read, and the schedules that begin them.
+import { z } from 'zod'
+import * as jobs from '../handlers/jobs.ts'
+import * as schedules from '../handlers/schedules.ts'
+import { route, tagged, v1 } from '../route.ts'
+import { HistoryEntry, ListQuery } from '../schemas/deploy.ts'
+import { CreateJob, JobLogQuery, JobParams, JobRun } from '../schemas/job.ts'
+import { Schedule } from '../schemas/schedule.ts'
+import { ServiceParams } from '../schemas/service.ts'
+
+export const jobRoutes = tagged('Jobs', [
+  route({
+    method: 'GET',
+    path: `${v1}/services/{id}/jobs`,
+    summary: 'The job runs of a service, the newest first: the last 1000 are kept',
+    params: ServiceParams,
+    query: ListQuery,
+    answer: z.array(JobRun),
+    handler: jobs.listJobs,
+  }),
+  route({
+    method: 'POST',
+    path: `${v1}/services/{id}/jobs`,
+    summary: 'Runs a command, or what a cron job runs, in a container of its own from what is live',
+    params: ServiceParams,
+    body: CreateJob,
+    answer: JobRun,
+    status: 202,
+    problems: ['conflict'],
+    handler: jobs.createJob,
+  }),
+  route({
+    method: 'GET',
+    path: `${v1}/services/{id}/schedule`,
+    summary: 'The schedule of a cron job: its next instants, its last run, and why one was skipped',
+    params: ServiceParams,
+    answer: Schedule,
+    handler: schedules.getSchedule,
+  }),
+  route({
+    method: 'GET',
+    path: `${v1}/services/{id}/schedule/history`,
+    summary: 'The transitions of a schedule: the first 10 and the last 500',
+    params: ServiceParams,
+    answer: z.array(HistoryEntry),
+    handler: schedules.scheduleHistory,
+  }),
+  route({
+    method: 'GET',
+    path: `${v1}/jobs/{id}`,
+    summary: 'One job run',
+    params: JobParams,
+    answer: JobRun,
+    handler: jobs.getJob,
+  }),
+  route({
+    method: 'POST',
+    path: `${v1}/jobs/{id}/cancel`,
+    summary: 'Cancels a pending or running job run: SIGTERM, ten seconds, SIGKILL',
+    params: JobParams,
+    answer: JobRun,
+    problems: ['not_cancelable'],
+    handler: jobs.cancelJob,
+  }),
+  route({
+    method: 'GET',
+    path: `${v1}/jobs/{id}/logs`,
+    summary: 'The log of a job run: `log` for each line, `end` when the run has finished',
+    params: JobParams,
+    query: JobLogQuery,
+    answer: 'stream',
+    handler: jobs.jobLogs,
+  }),
+  route({
+    method: 'GET',
+    path: `${v1}/jobs/{id}/history`,
+    summary: 'The transitions of a job run: the first 10 and the last 500',
+    params: JobParams,
+    answer: z.array(HistoryEntry),
+    handler: jobs.jobHistory,
+  }),
+])

@@ -1,0 +1,55 @@
+// The job run: what a client may send, and what it gets (section 2, decisions "Job run").
+// Mind: this is the record of the run's chart, word for word; machines/job-run-record.ts makes it.
+import { z } from 'zod'
+import { flag, identifier, optional, timestamp } from './fields.ts'
+
+const text = z.string().nullable()
+
+/** Longer than that is no run any more, but a service. */
+export const longestRunSeconds = 7 * 24 * 60 * 60
+
+const timeoutSeconds = z.int().min(1).max(longestRunSeconds)
+
+export const JobRun = z
+  .object({
+    id: z.string(),
+    service_id: z.string(),
+    deploy_id: text.meta({ description: 'The deploy whose image and env it has; null until it begins.' }),
+    command: text.meta({ description: "Run by sh -c; null for the image's own command." }),
+    image: z.string(),
+    status: z.enum(['pending', 'running', 'succeeded', 'failed', 'canceled']),
+    trigger: z.enum(['manual', 'schedule']),
+    scheduled_for: timestamp.nullable().meta({ description: 'The instant of the schedule that it is for.' }),
+    overlap: z.enum(['skip', 'queue', 'replace']).nullable(),
+    timeout_seconds: z.int(),
+    exit_code: z.int().nullable(),
+    error: text,
+    created_at: timestamp,
+    started_at: timestamp.nullable(),
+    finished_at: timestamp.nullable(),
+  })
+  .meta({ id: 'JobRun' })
+export type JobRun = z.output<typeof JobRun>
+
+export const CreateJob = z
+  .strictObject({
+    command: optional(
+      z
+        .string()
+        .max(4096)
+        .regex(/^[^\0]*$/, { error: 'must not hold a NUL' }),
+    ).meta({ description: 'Run by sh -c in a container of its own. Without it a cron job runs its own.' }),
+    timeout_seconds: optional(timeoutSeconds).meta({
+      description: 'After so many seconds it is ended, and has failed. Without it what the service says.',
+    }),
+  })
+  .meta({ id: 'CreateJob' })
+export type CreateJob = z.output<typeof CreateJob>
+
+export const JobParams = z.object({ id: identifier.meta({ description: 'Id of a job run.' }) })
+export type JobParams = z.output<typeof JobParams>
+
+export const JobLogQuery = z.strictObject({
+  follow: flag('Go on with new lines until the run has finished.'),
+})
+export type JobLogQuery = z.output<typeof JobLogQuery>

@@ -1,0 +1,41 @@
+// What is stored of an actor: its snapshot, what the API shows of it, and its transitions.
+// Mind: a snapshot is opaque here; what is in it is its chart's business.
+import type { ServicePatch } from './services.ts'
+
+/** What the API shows of an actor: its own shape per kind, with at least these. */
+export type ActorRecord = { id: string; status: string } & { [field: string]: unknown }
+
+export interface ActorRow {
+  id: string
+  kind: string
+  service_id: string | null
+  version: number
+  revision: number
+  snapshot: unknown
+  final: boolean
+  restarts: number
+  parked: string | null
+}
+
+export interface HistoryEntry {
+  at: string
+  event: string
+  state: string
+  status: string
+  phase: string | null
+}
+
+/** One transition of one actor. `event` makes a repetition of the same request a no-op. */
+export interface Transition {
+  row: ActorRow
+  record: ActorRecord
+  entry: HistoryEntry
+  service: ServicePatch | null
+  event: string | null
+}
+
+/** What a kind shows of a stored snapshot. May throw for one that it does not understand. */
+export type ToRecord = (row: ActorRow) => ActorRecord
+
+/** An actor that is not final. */
+export type ActiveActor = Pick<ActorRow, 'id' | 'kind' | 'service_id'>

@@ -1,0 +1,125 @@
+// Cron jobs on a real engine and by the real clock: what begins at an instant, and what becomes of a run that
+// is not over by then.
+// Mind: all wait for the same minute. What is to be there before it is there before the schedule is set.
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import type { Body } from '../support/api.ts'
+import { watchContainers } from '../support/container-events.ts'
+import {
+  askJob,
+  clearedJob,
+  createCron,
+  finishedJob,
+  openDocker,
+  output,
+  saidLines,
+  scheduledRuns,
+  untilSaid,
+} from '../support/jobs.ts'
+import { dockerfile, until } from '../support/service.ts'
+import { daemonSuite, type TestService } from '../support/suite.ts'
+
+const docker = await openDocker()
+const suite = daemonSuite()
+
+const everyMinute = { schedule: '* * * * *' }
+const lasting = 'trap "echo told; exit 7" TERM; echo begun; while true; do sleep 0.1; done'
+
+test('at one instant', { concurrency: true }, async (t) => {
+  await Promise.all([
+    t.test(
+      'a cron job runs its command in what is live, and in the next version from then on',
+      runsWhatIsLive,
+    ),
+    t.test('an instant at which a run is not over is skipped, and that run says so', skips),
+    t.test('a run that is to be queued waits for the one before it', queues),
+    t.test('a run that is to replace another ends that one first', replaces),
+  ])
+})
+
+async function runsWhatIsLive(t: TestContext): Promise<void> {
+  const { api, daemon } = suite
+  const cron = await createCron(t, api, { ...everyMinute, start_command: 'echo in $BERTH_DEPLOY_ID' })
+  const { instances } = await api.get(`/services/${cron.name}/status`)
+  assert.deepEqual(instances, [], 'nothing of it runs between its instants')
+  const schedule = await api.get(`/services/${cron.name}/schedule`)
+  assert.deepEqual([schedule.status, schedule.last_run, schedule.last_skip], ['waiting', null, null])
+  const [expected] = schedule.next
+  const [run] = await scheduledRuns(api, cron.name, 1)
+
+  const { id, status, trigger, scheduled_for, overlap, deploy_id, image } = await finishedJob(api, run.id)
+  assert.deepEqual(
+    { status, trigger, scheduled_for, overlap, deploy_id, image },
+    {
+      status: 'succeeded',
+      trigger: 'schedule',
+      scheduled_for: expected,
+      overlap: 'skip',
+      deploy_id: cron.first.id,
+      image: `${daemon.prefix}/${cron.name}:${cron.first.id}`,
+    },
+  )
+  assert.deepEqual(await output(api, id), [`in ${cron.first.id}`])
+  assert.equal((await api.get(`/services/${cron.name}/schedule`)).last_run.id, id)
+  const next = await cron.deploy({ Dockerfile: await dockerfile('RUN echo next') })
+  const again = await finishedJob(api, (await askJob(api, cron.name, {})).id)
+  assert.deepEqual([again.deploy_id, again.image === image], [next.id, false])
+  assert.deepEqual(await output(api, again.id), [`in ${next.id}`])
+}
+
+async function skips(t: TestContext): Promise<void> {
+  const { api } = suite
+  const { cron, blocker } = await blocked(t, 'skip')
+  const skip = await until(
+    'the skip',
+    async () => (await api.get(`/services/${cron.name}/schedule`)).last_skip,
+  )
+
+  assert.equal(skip.reason, `${blocker} was not over`)
+  const words = `the run due at ${skip.scheduled_for} was skipped: this one is not over`
+  await untilSaid(api, blocker, words)
+  const runs = await api.get(`/services/${cron.name}/jobs`)
+  assert.deepEqual(
+    runs.map(({ id, status }: Body) => [id, status]),
+    [[blocker, 'running']],
+  )
+}
+
+async function queues(t: TestContext): Promise<void> {
+  const { api } = suite
+  const { cron, blocker, events } = await blocked(t, 'queue')
+  const [run] = await scheduledRuns(api, cron.name, 1)
+  await untilSaid(api, run.id, `waiting for ${blocker} of this service to end`)
+  assert.equal((await api.get(`/jobs/${run.id}`)).status, 'pending')
+  await api.post(`/jobs/${blocker}/cancel`)
+  await untilSaid(api, run.id, 'begun')
+  assert.equal((await clearedJob(api, blocker)).exit_code, 7)
+  const [ended, begun] = [await events.until('die', blocker), await events.until('start', run.id)]
+  assert.ok(ended.atMs <= begun.atMs)
+}
+
+async function replaces(t: TestContext): Promise<void> {
+  const { api } = suite
+  const { cron, blocker, events } = await blocked(t, 'replace')
+  const [run] = await scheduledRuns(api, cron.name, 1)
+  await untilSaid(api, run.id, 'begun')
+  const replaced = await clearedJob(api, blocker)
+  const { status, error, exit_code } = replaced
+  assert.deepEqual([status, error, exit_code], ['canceled', `canceled by ${run.id}, which replaces it`, 7])
+  assert.deepEqual(await output(api, blocker), ['begun', 'told'])
+  assert.equal((await saidLines(api, blocker)).at(-1)?.line, error)
+  const [ended, begun] = [await events.until('die', blocker), await events.until('start', run.id)]
+  assert.ok(ended.atMs <= begun.atMs)
+}
+
+/** A cron job that is due at the next minute, and whose own command runs already, asked for by hand. */
+async function blocked(t: TestContext, overlap: string) {
+  const { api, daemon } = suite
+  const cron: TestService = await createCron(t, api, { start_command: lasting, overlap })
+  const events = await watchContainers(t, docker, daemon.prefix)
+  const { id } = await askJob(api, cron.name, {})
+  await untilSaid(api, id, 'begun')
+  await api.patch(`/services/${cron.name}`, everyMinute)
+  t.after(() => api.call('DELETE', `/services/${cron.name}`))
+  return { cron, events, blocker: id }
+}

@@ -1,0 +1,187 @@
+// Runs that are ended from outside on a real engine: canceled, suspended and deleted with their service.
+import assert from 'node:assert/strict'
+import { readdirSync } from 'node:fs'
+import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Body } from '../support/api.ts'
+import { watchContainers } from '../support/container-events.ts'
+import {
+  askJob,
+  clearedJob,
+  createCron,
+  createWorker,
+  finishedJob,
+  jobContainers,
+  openDocker,
+  output,
+  runningContainer,
+  saidLines,
+  sharedWorker,
+  untilSaid,
+} from '../support/jobs.ts'
+import { findLeftovers } from '../support/leftovers.ts'
+import { fileScope } from '../support/scope.ts'
+import { until } from '../support/service.ts'
+import { daemonSuite } from '../support/suite.ts'
+
+const docker = await openDocker()
+const suite = daemonSuite()
+const scope = fileScope()
+const aWorker = sharedWorker(scope, suite)
+
+/** Ends by SIGTERM with words and a code of its own. */
+const polite = 'trap "echo good bye; exit 7" TERM; echo begun; while true; do sleep 0.1; done'
+/** Must be killed. */
+const deaf = 'trap "" TERM; echo begun; while true; do sleep 0.1; done'
+
+test('a canceled run is canceled at once, and keeps its last words and its exit code', async () => {
+  const { api, daemon } = suite
+  const { name } = await aWorker()
+  const { id } = await askJob(api, name, { command: polite })
+  await untilSaid(api, id, 'begun')
+  const canceled = await api.post(`/jobs/${id}/cancel`)
+  assert.deepEqual([canceled.status, canceled.error], ['canceled', 'canceled by the API'])
+  assert.ok(canceled.finished_at)
+
+  const run = await clearedJob(api, id)
+  assert.deepEqual([run.status, run.exit_code, run.finished_at], ['canceled', 7, canceled.finished_at])
+  assert.deepEqual(await output(api, id), ['begun', 'good bye'])
+  assert.equal((await saidLines(api, id)).at(-1)?.line, 'canceled by the API')
+  assert.deepEqual(await jobContainers(docker, daemon, id), [])
+})
+
+test('the container of a canceled run that ignores SIGTERM is killed after ten seconds', async (t) => {
+  const { api, daemon } = suite
+  const { name } = await aWorker()
+  const events = await watchContainers(t, docker, daemon.prefix)
+  const { id } = await askJob(api, name, { command: deaf })
+  await untilSaid(api, id, 'begun')
+  const askedAt = Date.now()
+  assert.equal((await api.post(`/jobs/${id}/cancel`)).status, 'canceled')
+
+  const gone = await events.until('destroy', id)
+  const kills = events.of(id).filter(({ action }) => action === 'kill')
+  assert.deepEqual(
+    kills.map(({ signal }) => signal),
+    ['15', '9'],
+  )
+  const [first, last] = kills.map(({ atMs }) => atMs) as [number, number]
+  assert.ok(last - first >= 9500, `it had ${last - first} ms`)
+  t.diagnostic(`gone ${Math.round(gone.atMs - askedAt)} ms after the cancel`)
+  assert.ok(gone.atMs - last < 10_000, `${gone.atMs - last} ms after its end`)
+  assert.equal((await clearedJob(api, id)).exit_code, 137)
+})
+
+test('a finished run cannot be canceled, nor can a canceled one', async () => {
+  const { api, daemon } = suite
+  const { name } = await aWorker()
+  for (const command of ['true', 'false']) {
+    const { id } = await askJob(api, name, { command })
+    const run = await finishedJob(api, id)
+    const { status, body } = await api.call('POST', `/jobs/${id}/cancel`)
+    assert.deepEqual([status, body.code], [409, 'not_cancelable'])
+    await clearedJob(api, id)
+    assert.deepEqual(await api.get(`/jobs/${id}`), run)
+    assert.deepEqual(await jobContainers(docker, daemon, id), [])
+  }
+})
+
+test('a run that is canceled at any moment of its beginning leaves nothing', async () => {
+  const { api, daemon } = suite
+  const { name } = await aWorker()
+  for (let afterMs = 0; afterMs <= 400; afterMs += 80) {
+    const { id } = await askJob(api, name, { command: 'sleep 1000' })
+    await delay(afterMs)
+    assert.equal((await api.post(`/jobs/${id}/cancel`)).status, 'canceled')
+    await clearedJob(api, id)
+    assert.deepEqual(await jobContainers(docker, daemon, id), [], `canceled after ${afterMs} ms`)
+  }
+})
+
+test('a pending run that is canceled never gets a container', async (t) => {
+  const { api, daemon } = suite
+  const cron = await createCron(t, api, { start_command: polite, overlap: 'queue' })
+  const events = await watchContainers(t, docker, daemon.prefix)
+  const running = await askJob(api, cron.name, {})
+  await untilSaid(api, running.id, 'begun')
+  const waiting = await askJob(api, cron.name, {})
+  await untilSaid(api, waiting.id, `waiting for ${running.id} of this service to end`)
+  const canceled = await api.post(`/jobs/${waiting.id}/cancel`)
+  await clearedJob(api, waiting.id)
+  await api.post(`/jobs/${running.id}/cancel`)
+  await clearedJob(api, running.id)
+
+  assert.deepEqual([canceled.status, canceled.exit_code, canceled.deploy_id], ['canceled', null, null])
+  assert.deepEqual(events.of(waiting.id), [])
+  assert.equal(events.of(running.id).filter(({ action }) => action === 'start').length, 1)
+})
+
+test('a suspended service has no run when that is answered', async (t) => {
+  const { api } = suite
+  const cron = await createCron(t, api, { start_command: polite, overlap: 'queue' })
+  const [running, waiting] = await runningAndWaiting(cron.name)
+  await api.post(`/services/${cron.name}/suspend`)
+
+  const runs: Body[] = await api.get(`/services/${cron.name}/jobs`)
+  assert.deepEqual(
+    runs.map(({ id, status, error }) => [id, status, error]),
+    [waiting, running].map((id) => [id, 'canceled', 'canceled by the suspension of its service']),
+  )
+  assert.equal((await clearedJob(api, running)).exit_code, 7)
+  await clearedJob(api, waiting)
+  const refused = await api.call('POST', `/services/${cron.name}/jobs`)
+  assert.equal(refused.status, 409)
+  await until('their containers to be gone', async () =>
+    (await jobContainers(docker, suite.daemon)).every(({ Names }) => !Names[0]!.includes(cron.name)),
+  )
+  await api.post(`/services/${cron.name}/resume`)
+  const again = await askJob(api, cron.name, {})
+  await untilSaid(api, again.id, 'begun')
+  await api.post(`/jobs/${again.id}/cancel`)
+  await clearedJob(api, again.id)
+})
+
+test('a deleted service takes its runs, their logs and its schedule with it', async (t) => {
+  const { api, daemon } = suite
+  const cron = await createCron(t, api, { start_command: deaf, overlap: 'queue' })
+  const worker = await createWorker(t, api)
+  const done = await askJob(api, cron.name, { command: 'echo done' })
+  await finishedJob(api, done.id)
+  const [running, waiting] = await runningAndWaiting(cron.name)
+  const logFile = (id: string) =>
+    readdirSync(daemon.dataDir, { recursive: true }).some((path) => String(path).includes(id))
+  await until('the log of the finished run', async () => logFile(done.id))
+  const deleted = await api.call('DELETE', `/services/${cron.name}`)
+
+  assert.equal(deleted.status, 204)
+  for (const id of [running, waiting]) {
+    const { status, error } = await api.get(`/jobs/${id}`)
+    assert.deepEqual([status, error], ['canceled', 'canceled by the removal of its service'])
+  }
+  await until('its end', async () => (await api.call('GET', `/services/${cron.id}`)).status === 404)
+  for (const id of [running, waiting, done.id]) {
+    assert.equal((await api.call('GET', `/jobs/${id}`)).status, 404)
+    assert.equal(logFile(id), false)
+  }
+  const left = Object.values(await findLeftovers(daemon.prefix)).flat() as string[]
+  assert.deepEqual(
+    left.filter((object) => object.includes(cron.name)),
+    [],
+  )
+  await api.post('/services', { name: cron.name, type: 'cron_job', schedule: '@daily' })
+  assert.deepEqual(await api.get(`/services/${cron.name}/jobs`), [])
+  assert.equal((await api.get(`/services/${cron.name}/schedule`)).last_run, null)
+  const { id } = await askJob(api, worker.name, { command: 'true' })
+  assert.equal((await finishedJob(api, id)).status, 'succeeded', 'other services run on')
+})
+
+/** A run of the service's own command, and one that waits for it. */
+async function runningAndWaiting(name: string): Promise<[running: string, waiting: string]> {
+  const { api, daemon } = suite
+  const running = await askJob(api, name, {})
+  await untilSaid(api, running.id, 'begun')
+  await runningContainer(docker, daemon, running.id)
+  const waiting = await askJob(api, name, {})
+  await untilSaid(api, waiting.id, `waiting for ${running.id} of this service to end`)
+  return [running.id, waiting.id]
+}

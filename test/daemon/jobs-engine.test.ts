@@ -1,0 +1,86 @@
+// Docker itself is stopped, killed and started while a run goes on: the run has failed, and says why. The
+// engine is one of the test's own, in a namespace.
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { launchDaemon } from '../support/daemon.ts'
+import { temporaryDirectory } from '../support/directory.ts'
+import { ensureEngine } from '../support/engine.ts'
+import { baseImages } from '../support/images.ts'
+import {
+  askJob,
+  clearedJob,
+  createWorker,
+  jobContainers,
+  openDocker,
+  output,
+  runJob,
+  untilSaid,
+} from '../support/jobs.ts'
+import { isInside, openNetwork, runInside, whyNoNamespace } from '../support/namespace.ts'
+import { loadImage, type PrivateEngine, saveImage, startPrivateEngine } from '../support/private-engine.ts'
+import { fileScope } from '../support/scope.ts'
+
+const scope = fileScope()
+
+function outside(impossible: string | null): void {
+  test('runs survive what happens to Docker, or say why not', { skip: impossible ?? false }, async (t) => {
+    const directory = temporaryDirectory(scope)
+    const { busybox } = await baseImages()
+    await saveImage(await ensureEngine(), busybox, join(directory, 'busybox.tar'))
+    const { code, lines } = await runInside(import.meta.url, { PREPARED: directory })
+    for (const line of lines.filter((line) => /^ *(not )?ok |^ *# /.test(line))) t.diagnostic(line)
+    assert.equal(code, 0, lines.join('\n'))
+  })
+}
+
+async function open(prepared: string) {
+  await openNetwork('10.99.0.1')
+  const engine = await startPrivateEngine(join(prepared, 'engine'))
+  scope.after(() => engine.stop())
+  process.env.DOCKER_HOST = engine.address
+  await loadImage(engine.address, join(prepared, 'busybox.tar'))
+  const daemon = await launchDaemon()
+  scope.after(() => daemon.remove())
+  return { engine, daemon, worker: await createWorker(scope, daemon.api) }
+}
+
+async function inside(): Promise<void> {
+  const { engine, daemon, worker } = await open(process.env.PREPARED!)
+  const docker = await openDocker()
+  const { api } = daemon
+  const ends: [how: string, end: (engine: PrivateEngine) => Promise<void>][] = [
+    ['stopped', (engine) => engine.stop()],
+    ['killed', (engine) => engine.kill()],
+  ]
+
+  for (const [how, end] of ends) {
+    test(`a run whose Docker is ${how} and started has failed, and the restart is named`, async (t) => {
+      const { id } = await askJob(api, worker.name, { command: 'echo begun; while true; do sleep 0.1; done' })
+      await untilSaid(api, id, 'begun')
+      await end(engine)
+      await engine.start()
+      const run = await clearedJob(api, id)
+
+      t.diagnostic(run.error)
+      assert.equal(run.status, 'failed')
+      assert.match(run.error, /: the Docker engine was restarted meanwhile$/)
+      assert.ok(run.exit_code > 128)
+      assert.deepEqual(await output(api, id), ['begun'])
+      assert.deepEqual(await jobContainers(docker, daemon), [])
+      assert.equal((await runJob(api, worker.name, 'true')).status, 'succeeded')
+    })
+  }
+
+  test('a run that is asked for while Docker is away runs when it is back, once', async () => {
+    await engine.stop()
+    const { id } = await askJob(api, worker.name, { command: 'echo once' })
+    await untilSaid(api, id, 'waiting for the Docker engine, which does not answer')
+    await engine.start()
+    assert.equal((await clearedJob(api, id)).status, 'succeeded')
+    assert.deepEqual(await output(api, id), ['once'])
+  })
+}
+
+if (isInside) await inside()
+else outside(await whyNoNamespace())

@@ -1,0 +1,73 @@
+// Two hundred runs at once on a real engine: no more at a time than the host allows, and each of them whole.
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { type ContainerEvent, watchContainers } from '../support/container-events.ts'
+import {
+  askJob,
+  clearedJob,
+  createWorker,
+  finishedJob,
+  jobContainers,
+  openDocker,
+  output,
+} from '../support/jobs.ts'
+import { daemonSuite } from '../support/suite.ts'
+
+const docker = await openDocker()
+const suite = daemonSuite({ args: ['--job-concurrency=4'] })
+const count = 200
+/** The others are canceled while they wait: a container takes the engine of a small machine half a second. */
+const runCount = 60
+const lines = 50
+/** Far less than a leak of each log or container would come to. */
+const growthMb = 150
+
+function memoryMb(pid: number): number {
+  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024
+}
+
+/** The most containers that were made and had not ended at a time. */
+function mostAtOnce(events: ContainerEvent[]): number {
+  let now = 0
+  let most = 0
+  for (const { action } of events.toSorted((a, b) => a.atMs - b.atMs)) {
+    if (action === 'create') now += 1
+    if (action === 'die') now -= 1
+    most = Math.max(most, now)
+  }
+  return most
+}
+
+test('of two hundred runs at once four run at a time, all whole; nobody waits for all of them', async (t) => {
+  const { api, daemon } = suite
+  const [many, other] = await Promise.all([createWorker(t, api), createWorker(t, api)])
+  const events = await watchContainers(t, docker, daemon.prefix)
+  const before = memoryMb(daemon.pid)
+  const beganAt = performance.now()
+  const command = `seq 1 ${lines}; echo $BERTH_JOB_ID`
+  const asking = Array.from({ length: count }, () => askJob(api, many.name, { command }))
+  const ids = (await Promise.all(asking)).map(({ id }) => id)
+  const waiting = ids.splice(runCount)
+  for (const id of waiting) assert.equal((await api.post(`/jobs/${id}/cancel`)).status, 'canceled')
+  const { id: lone } = await askJob(api, other.name, { command })
+  await finishedJob(api, lone)
+  const startedBefore = events.all.filter(({ action, id }) => action === 'start' && id !== lone).length
+  for (const id of [...ids, ...waiting, lone]) await clearedJob(api, id)
+  t.diagnostic(`all are over after ${((performance.now() - beganAt) / 1000).toFixed(1)} s`)
+  const grown = memoryMb(daemon.pid) - before
+  t.diagnostic(`the daemon has ${before.toFixed(0)} MB, and ${grown.toFixed(0)} MB more at the end`)
+
+  assert.ok(startedBefore < runCount / 2, `${startedBefore} runs came before the other service's only one`)
+  const most = mostAtOnce(events.all)
+  assert.ok(most > 1 && most <= 4, `${most} ran at a time`)
+  assert.equal(events.all.filter(({ action }) => action === 'create').length, runCount + 1)
+  const counted = Array.from({ length: lines }, (_, index) => String(index + 1))
+  for (const id of ids) {
+    assert.equal((await api.get(`/jobs/${id}`)).status, 'succeeded')
+    assert.deepEqual(await output(api, id), [...counted, id])
+  }
+  for (const id of waiting) assert.deepEqual(events.of(id), [])
+  assert.deepEqual(await jobContainers(docker, daemon), [])
+  assert.ok(grown < growthMb, `${grown} MB`)
+})

@@ -1,0 +1,216 @@
+// Runs that outlive their daemon on a real engine: it is killed and stopped at every step of theirs.
+// Mind: between its lives the tests act in containers by Docker alone.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { watchContainers } from '../support/container-events.ts'
+import { isHeld, openJobSite, steps } from '../support/job-steps.ts'
+import {
+  askJob,
+  clearedJob,
+  createCron,
+  createWorker,
+  finishedJob,
+  instanceOf,
+  jobContainers,
+  output,
+  runIn,
+  runJob,
+  runningContainer,
+  saidLines,
+  sharedWorker,
+  untilSaid,
+} from '../support/jobs.ts'
+import { findLeftovers } from '../support/leftovers.ts'
+import { fileScope } from '../support/scope.ts'
+import { dockerfile, until } from '../support/service.ts'
+
+const scope = fileScope()
+const site = await openJobSite(scope)
+const { daemon, docker, restart } = site
+const aWorker = sharedWorker(scope, daemon, { disk_mount_path: '/data' })
+
+/** Counts up as fast as the shell can, in steps, until it is told to stop. */
+const counting = [
+  'n=0',
+  'until [ -e /data/enough ]; do seq $((n + 1)) $((n + 400)); n=$((n + 400)); sleep 0.1; done',
+  'echo end; exit 6',
+].join('\n')
+
+test('a run goes on through a kill and a stop of the daemon, no line of it lost or repeated', async () => {
+  const { name } = await aWorker()
+  const { id } = await askJob(daemon.api, name, { command: counting })
+  await untilSaid(daemon.api, id, '5000')
+  const before = await runningContainer(docker, daemon, id)
+  await restart('kill')
+  await untilSaid(daemon.api, id, '11000')
+  await restart('stop')
+  await untilSaid(daemon.api, id, '15000')
+  const after = await runningContainer(docker, daemon, id)
+  await runJob(daemon.api, name, 'touch /data/enough')
+  const run = await finishedJob(daemon.api, id)
+  await runJob(daemon.api, name, 'rm /data/enough')
+
+  assert.deepEqual([after.Id, after.State.StartedAt], [before.Id, before.State.StartedAt])
+  assert.deepEqual([run.status, run.exit_code, run.error], ['failed', 6, 'exited with code 6'])
+  const lines = await output(daemon.api, id)
+  assert.equal(lines.pop(), 'end')
+  assert.ok(lines.length >= 15_000)
+  assert.deepEqual(
+    lines,
+    lines.map((_, index) => String(index + 1)),
+  )
+  const said = await saidLines(daemon.api, id)
+  assert.equal(said.filter(({ stream }) => stream === 'system').length, 2, 'it begins and ends once')
+})
+
+test('a run that ends while the daemon is down has ended so; one past its limit is ended then', async () => {
+  const { api } = daemon
+  const limitS = 6
+  const { name } = await aWorker()
+  const instance = await instanceOf(api, name)
+  const isDown = 'echo begun; until [ -e /data/down ]; do sleep 0.1; done'
+  const commands: [command: string, timeout_seconds: number][] = [
+    [`${isDown}; echo over; exit 5`, 600],
+    [`${isDown}; echo over`, limitS],
+    [`trap "echo told; exit 4" TERM; ${isDown}; while true; do sleep 0.1; done`, limitS],
+  ]
+  const asking = commands.map(([command, timeout_seconds]) => askJob(api, name, { command, timeout_seconds }))
+  const ids = (await Promise.all(asking)).map(({ id }) => id)
+  const started = await Promise.all(ids.map((id) => runningContainer(docker, daemon, id)))
+  await restart('kill', async () => {
+    const latest = Math.max(...started.map(({ State }) => Date.parse(State.StartedAt)))
+    await until('their limit to be over', async () => Date.now() > latest + limitS * 1000)
+    await runIn(docker, instance, 'touch', '/data/down')
+    await until('two of them to end', async () => (await running()).length === 1)
+  })
+  const runs = await Promise.all(ids.map((id) => finishedJob(daemon.api, id)))
+
+  assert.deepEqual(
+    runs.map(({ status, exit_code, error }) => [status, exit_code, error]),
+    [
+      ['failed', 5, 'exited with code 5'],
+      ['succeeded', 0, null],
+      ['failed', 4, `took longer than its limit of ${limitS} s (timeout_seconds)`],
+    ],
+  )
+  assert.deepEqual(await Promise.all(ids.map((id) => output(daemon.api, id))), [
+    ['begun', 'over'],
+    ['begun', 'over'],
+    ['begun', 'told'],
+  ])
+  const [failed, succeeded, late] = runs.map(({ finished_at }) => finished_at)
+  assert.ok(failed < late && succeeded < late, 'they finished when Docker says so')
+  await Promise.all(ids.map((id) => clearedJob(daemon.api, id)))
+  assert.deepEqual(await jobContainers(docker, daemon), [])
+})
+
+async function running() {
+  return (await jobContainers(docker, daemon)).filter(({ State }) => State === 'running')
+}
+
+test('a run whose daemon is killed at any step begins once, ends once, and leaves nothing', async (t) => {
+  const { name } = await aWorker()
+  const events = await watchContainers(t, docker, daemon.prefix)
+  const ids: string[] = []
+  for (const [step, bring] of Object.entries(steps)) {
+    const id = await bring(site, name, events)
+    ids.push(id)
+    await restart()
+    const run = await clearedJob(daemon.api, id)
+    const isCanceled = step.includes('canceled')
+    const expected = isCanceled ? ['canceled', 7, 'canceled by the API'] : ['failed', 5, 'exited with code 5']
+    assert.deepEqual([run.status, run.exit_code, run.error], expected, step)
+    assert.deepEqual(await output(daemon.api, id), ['begun'], step)
+    assert.equal((await saidLines(daemon.api, id)).length, 3, step)
+    assert.deepEqual(await jobContainers(docker, daemon), [], step)
+    await events.until('destroy', id)
+    const actions = events.of(id).map(({ action }) => action)
+    for (const action of ['create', 'start', 'die', 'destroy']) {
+      assert.equal(actions.filter((each) => each === action).length, 1, `${step}: ${actions}`)
+    }
+  }
+  const begun = await runIn(docker, await instanceOf(daemon.api, name), 'cat', '/data/begun')
+  assert.deepEqual(begun.trim().split(/\s+/), ids)
+})
+
+test('a run that waits for another waits on after a kill of the daemon, and runs once', async (t) => {
+  const command = 'echo begun; sleep 4; echo over'
+  const cron = await createCron(t, daemon.api, { start_command: command, overlap: 'queue' })
+  const events = await watchContainers(t, docker, daemon.prefix)
+  const first = await askJob(daemon.api, cron.name, {})
+  await untilSaid(daemon.api, first.id, 'begun')
+  const second = await askJob(daemon.api, cron.name, {})
+  await untilSaid(daemon.api, second.id, (line) => line.startsWith('waiting for'))
+  await restart()
+
+  for (const { id } of [first, second]) {
+    const run = await clearedJob(daemon.api, id)
+    assert.equal(run.status, 'succeeded')
+    assert.deepEqual(await output(daemon.api, id), ['begun', 'over'])
+  }
+  const waited = (await saidLines(daemon.api, second.id)).filter(({ line }) => line.startsWith('waiting for'))
+  assert.equal(waited.length, 1)
+  const story = events.all.filter(({ action }) => action === 'start' || action === 'die')
+  assert.deepEqual(
+    story.map(({ action, id }) => [action, id]),
+    [first.id, second.id].flatMap((id) => [
+      ['start', id],
+      ['die', id],
+    ]),
+  )
+})
+
+test('the container of a run that nobody knows goes with the next start of the daemon', async () => {
+  const { name } = await aWorker()
+  const { id } = await askJob(daemon.api, name, { command: 'until [ -e /data/stray ]; do sleep 0.1; done' })
+  const { Config } = await runningContainer(docker, daemon, id)
+  const Labels = { ...Config.Labels, 'berth.id': 'job-01hzy7k9m0000000000000test' }
+  const stray = await docker.createContainer({ Image: Config.Image, Cmd: ['sleep', '1000'], Labels })
+  await stray.start()
+  await restart()
+  await until('the stray one to be gone', async () => {
+    const found = await jobContainers(docker, daemon)
+    return found.length === 1 && found[0]!.Labels['berth.id'] === id
+  })
+  await runJob(daemon.api, name, 'touch /data/stray')
+  assert.equal((await clearedJob(daemon.api, id)).status, 'succeeded')
+})
+
+test('a run that is canceled while Docker makes its container leaves nothing', async () => {
+  const { name } = await aWorker()
+  const ofRun = /^POST \S+\/containers\/create\?name=\S+-job/
+  site.late.slow({ pattern: ofRun, ms: 1500 })
+  const { id } = await askJob(daemon.api, name, { command: 'echo never' })
+  await until('its request', async () => site.late.waiting.size > 0)
+  assert.equal((await daemon.api.post(`/jobs/${id}/cancel`)).status, 'canceled')
+  site.late.slow(null)
+  await clearedJob(daemon.api, id)
+  await until('the container to be made', async () => site.late.waiting.size === 0)
+
+  assert.deepEqual(await jobContainers(docker, daemon, id), [])
+  assert.deepEqual(await output(daemon.api, id), [])
+})
+
+test('the image of a run that is about to begin stays until that is over', async (t) => {
+  const { api } = daemon
+  const service = await createWorker(t, api)
+  const ofRun = /^POST \S+\/containers\/create\?name=\S+-job/
+  site.door.hold(ofRun)
+  const { id, image } = await askJob(api, service.name, { command: 'echo as it was' })
+  await isHeld(site.door, ofRun)
+  const second = await service.deploy({ Dockerfile: await dockerfile('RUN echo second') })
+  await service.deploy({ Dockerfile: await dockerfile('RUN echo third') })
+  await until('the second image to go', async () => !(await images()).includes(second.image))
+  assert.ok((await images()).includes(image))
+  site.door.release()
+
+  const run = await clearedJob(api, id)
+  assert.deepEqual([run.status, run.image, run.deploy_id], ['succeeded', image, service.first.id])
+  assert.deepEqual(await output(api, id), ['as it was'])
+  await service.deploy({ Dockerfile: await dockerfile('RUN echo fourth') })
+  await until('the first image to go', async () => !(await images()).includes(image))
+})
+
+async function images(): Promise<string[]> {
+  return (await findLeftovers(daemon.prefix)).images
+}

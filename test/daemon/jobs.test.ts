@@ -1,0 +1,225 @@
+// Job runs on a real engine: what a command says and how it ends, and what surrounds it while it runs.
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { test } from 'node:test'
+import type { ContainerInspectInfo } from 'dockerode'
+import type { Body } from '../support/api.ts'
+import {
+  askJob,
+  clearedJob,
+  createWorker,
+  finishedJob,
+  instanceOf,
+  jobContainers,
+  openDocker,
+  output,
+  runIn,
+  runJob,
+  runningContainer,
+  saidLines,
+  sharedWorker,
+  untilSaid,
+} from '../support/jobs.ts'
+import { noShellApp } from '../support/no-shell.ts'
+import { fileScope } from '../support/scope.ts'
+import { pageApp } from '../support/service.ts'
+import { createService, daemonSuite } from '../support/suite.ts'
+
+const docker = await openDocker()
+const suite = daemonSuite()
+const scope = fileScope()
+const aWorker = sharedWorker(scope, suite, { disk_mount_path: '/data', memory_limit_mb: 24 })
+
+test('a run has the output of its command in its log, and its outcome as the last line', async () => {
+  const worker = await aWorker()
+  const { api, daemon } = suite
+  const asked = await askJob(api, worker.name, { command: 'echo one; echo two >&2; echo three' })
+  const { started_at, finished_at, created_at, ...run } = await finishedJob(api, asked.id)
+
+  assert.deepEqual(run, {
+    id: asked.id,
+    service_id: worker.id,
+    deploy_id: worker.first.id,
+    command: 'echo one; echo two >&2; echo three',
+    image: worker.first.image,
+    status: 'succeeded',
+    trigger: 'manual',
+    scheduled_for: null,
+    overlap: null,
+    timeout_seconds: 86_400,
+    exit_code: 0,
+    error: null,
+  })
+  assert.ok(created_at <= started_at && started_at <= finished_at, `${started_at} ${finished_at}`)
+  const lines = await saidLines(api, asked.id)
+  assert.deepEqual(
+    lines.map(({ stream, line }) => `${stream}: ${line}`).sort(),
+    [
+      'system: running echo one; echo two >&2; echo three',
+      'stdout: one',
+      'stderr: two',
+      'stdout: three',
+      'system: succeeded',
+    ].sort(),
+  )
+  assert.equal(lines.at(-1)?.line, 'succeeded')
+  await clearedJob(api, asked.id)
+  assert.deepEqual(await jobContainers(docker, daemon, asked.id), [])
+})
+
+test('a line is in the log as soon as it is said, while the command goes on', async () => {
+  const worker = await aWorker()
+  const { api } = suite
+  const command = 'echo early; until [ -e /data/go ]; do sleep 0.1; done; printf late; rm /data/go'
+  const { id } = await askJob(api, worker.name, { command })
+  await untilSaid(api, id, 'early')
+  assert.equal((await api.get(`/jobs/${id}`)).status, 'running')
+  await runJob(api, worker.name, 'touch /data/go')
+
+  assert.equal((await finishedJob(api, id)).status, 'succeeded')
+  assert.deepEqual(await output(api, id), ['early', 'late'])
+})
+
+const failures: [what: string, command: string, code: number, error: string | RegExp][] = [
+  ['that exits with 3', 'echo no table; exit 3', 3, 'exited with code 3'],
+  ['that is not found', 'nonesuch --now', 127, /^could not run 'nonesuch --now': command not found/],
+  ['that is no program', '/etc/passwd', 126, /^could not run '\/etc\/passwd': it is not executable/],
+  ['whose process is killed', 'kill -9 $$', 137, 'was ended by SIGKILL (exit code 137)'],
+  ['that eats all memory', 'tail /dev/zero', 137, /^was killed for using more .* limit of 24 MB$/],
+]
+
+for (const [what, command, code, error] of failures) {
+  test(`a command ${what} is told by its exit code and in words`, async () => {
+    const worker = await aWorker()
+    const run = await runJob(suite.api, worker.name, command)
+    assert.deepEqual([run.status, run.exit_code], ['failed', code], run.error)
+    if (typeof error === 'string') assert.equal(run.error, error)
+    else assert.match(run.error, error)
+    assert.equal((await saidLines(suite.api, run.id)).at(-1)?.line, `failed: ${run.error}`)
+  })
+}
+
+test('an image without a shell is told as the reason', async (t) => {
+  const { api, daemon } = suite
+  const files = await noShellApp()
+  const { name, first } = await createService(t, api, files, { type: 'background_worker' })
+  assert.equal(first.status, 'live')
+
+  const run = await runJob(api, name, 'echo hello')
+
+  assert.deepEqual([run.status, run.error], ['failed', "the image has no shell ('sh') to run a command by"])
+  await clearedJob(api, run.id)
+  assert.deepEqual(await jobContainers(docker, daemon, run.id), [])
+})
+
+test('a run that takes too long gets SIGTERM, and has what it says then in its log', async () => {
+  const worker = await aWorker()
+  const { api } = suite
+  const command = 'trap "echo last words; exit 4" TERM; echo begun; while true; do sleep 0.1; done'
+  const run = await runJob(api, worker.name, command, { timeout_seconds: 2 })
+
+  assert.deepEqual(
+    [run.status, run.exit_code, run.error],
+    ['failed', 4, 'took longer than its limit of 2 s (timeout_seconds)'],
+  )
+  assert.deepEqual(await output(api, run.id), ['begun', 'last words'])
+})
+
+test('a run has the limit of its service, and is killed when it ignores SIGTERM', async (t) => {
+  const { api } = suite
+  const limited = await createWorker(t, api, { timeout_seconds: 2 })
+  const command = 'trap "echo not yet" TERM; while true; do sleep 0.1; done'
+  const { id } = await askJob(api, limited.name, { command })
+  const run = await finishedJob(api, id)
+
+  assert.deepEqual(
+    [run.status, run.exit_code, run.timeout_seconds, run.error],
+    ['failed', 137, 2, 'took longer than its limit of 2 s (timeout_seconds)'],
+  )
+  assert.deepEqual(await output(api, id), ['not yet'])
+})
+
+test('a run has the image, the env, the limits and the disk of what is live, and no more', async (t) => {
+  const { api, daemon } = suite
+  const neighbor = await createService(t, api, await pageApp('from the neighbor'))
+  const own = await createWorker(t, api, {
+    disk_mount_path: '/data',
+    memory_limit_mb: 48,
+    cpu_limit: 0.5,
+    env: [{ key: 'SHOP', value: 'red' }],
+    start_command: `echo of the instance >/data/instance; trap "exit 0" TERM; sleep 100000 & wait`,
+  })
+  await api.call('PATCH', `/services/${own.name}`, { memory_limit_mb: 64 })
+  await api.call('PATCH', `/services/${own.name}/env`, { set: [{ key: 'SHOP', value: 'blue' }] })
+  const command = [
+    'cat /data/instance',
+    `wget -q -O - http://${neighbor.name}:3000/; echo`,
+    'echo "$SHOP $BERTH_JOB_ID"',
+    'echo of the run >/data/run',
+    'until [ -e /data/go ]; do sleep 0.1; done',
+  ].join('\n')
+  const { id } = await askJob(api, own.name, { command })
+  const found = await runningContainer(docker, daemon, id)
+  const live = await docker.getContainer(await instanceOf(api, own.name)).inspect()
+  await runJob(api, own.name, 'touch /data/go')
+
+  assert.equal((await finishedJob(api, id)).status, 'succeeded')
+  assert.deepEqual(await output(api, id), ['of the instance', 'from the neighbor', `red ${id}`])
+  assert.deepEqual(found.Config.Env.sort(), [...live.Config.Env, `BERTH_JOB_ID=${id}`].sort())
+  const traits = ({ Image, HostConfig: host, NetworkSettings, Mounts }: ContainerInspectInfo) => ({
+    Image,
+    limits: [host.Memory, host.MemorySwap, host.NanoCpus, host.PidsLimit],
+    security: [host.SecurityOpt, host.CapAdd ?? null, host.Privileged],
+    log: host.LogConfig,
+    networks: Object.keys(NetworkSettings.Networks),
+    mounts: Mounts.map(({ Name, Destination, RW }) => [Name, Destination, RW]),
+    ports: [host.PortBindings ?? {}, host.PublishAllPorts],
+  })
+  assert.deepEqual(traits(found), traits(live))
+  assert.equal(found.HostConfig.Memory, 48 * 1024 * 1024)
+  assert.equal(found.HostConfig.RestartPolicy?.Name, 'no')
+  const aliases = found.NetworkSettings.Networks[daemon.prefix]?.Aliases ?? []
+  assert.ok(!aliases.includes(own.name), aliases.join())
+  assert.equal((await runIn(docker, live.Id, 'cat', '/data/run')).trim(), 'of the run')
+})
+
+test('a command arrives in the shell of the container byte for byte', async () => {
+  const { api, daemon } = suite
+  const { name } = await aWorker()
+  const mark = `/pwned-${randomUUID()}`
+  const odd = ` ' " \\ $HOME \${x} $(id) \`touch ${mark}\` %s * ünïcode 🚢\t!`
+  const command = [
+    `base64 -w 0 /proc/$$/cmdline; echo; touch ${mark}; echo ok #${odd}`,
+    `: <<'END'\n${odd}\n; touch ${mark}\nEND`,
+    'until [ -e /data/go ]; do sleep 0.1; done\n',
+  ].join('\n\n')
+  const { id } = await askJob(api, name, { command })
+  const { Config } = await runningContainer(docker, daemon, id)
+  await runJob(api, name, 'touch /data/go')
+  const run = await finishedJob(api, id)
+  await runJob(api, name, 'rm /data/go')
+
+  assert.deepEqual([run.status, run.command, run.error], ['succeeded', command, null])
+  const [encoded, ...rest] = await output(api, id)
+  assert.deepEqual(rest, ['ok'])
+  const seen = Buffer.from(encoded!, 'base64').toString().split('\0').slice(0, -1)
+  assert.deepEqual(seen, ['sh', '-c', command])
+  assert.deepEqual([Config.Entrypoint, Config.Cmd], [['sh', '-c'], [command]])
+  assert.equal(existsSync(mark), false)
+})
+
+test('a command that runs meanwhile is no instance of its service', async () => {
+  const worker = await aWorker()
+  const { api } = suite
+  const { id } = await askJob(api, worker.name, { command: 'until [ -e /data/go ]; do sleep 0.1; done' })
+  await runningContainer(docker, suite.daemon, id)
+  const { instances } = await api.get(`/services/${worker.name}/status`)
+  await runJob(api, worker.name, 'touch /data/go')
+
+  assert.deepEqual(
+    instances.map(({ deploy_id }: Body) => deploy_id),
+    [worker.first.id],
+  )
+  await finishedJob(api, id)
+})

@@ -1,0 +1,53 @@
+// Actors of a service beyond the newest so many: forgotten with all that belongs to them.
+import { deepEqual } from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Storage } from '../../storage/index.ts'
+import { temporaryDirectory } from '../support/directory.ts'
+import { rawTables, transitionOf } from '../support/stored.ts'
+import { temporaryStorage } from '../support/supervised.ts'
+
+const kind = 'job-run'
+
+async function make(storage: Storage, { final = true, service_id = 'svc-1' } = {}): Promise<string> {
+  const id = storage.ids.newId('job')
+  await storage.actors.create(transitionOf({ id, kind, final, service_id }, { status: 'pending' }))
+  return id
+}
+
+test('the newest stay, the others are gone with record, index and history, and are told', async (t) => {
+  const directory = temporaryDirectory(t)
+  const storage = await temporaryStorage(t, directory)
+  const made: string[] = []
+  for (let count = 0; count < 5; count++) made.unshift(await make(storage))
+
+  const gone = await storage.actors.forgetOlder(kind, 'svc-1', 2)
+  const again = await storage.actors.forgetOlder(kind, 'svc-1', 2)
+
+  const [newest, second, ...others] = made
+  deepEqual([gone, again], [others, []])
+  deepEqual(storage.actors.ids(kind, 'svc-1'), [newest, second])
+  deepEqual(
+    others.map((id) => [storage.actors.get(id), storage.actors.record(id), storage.actors.history(id)]),
+    others.map(() => [null, null, []]),
+  )
+  await storage.close()
+  const text = JSON.stringify(await rawTables(directory))
+  deepEqual(
+    others.filter((id) => text.includes(id)),
+    [],
+  )
+})
+
+test('one that is not over stays however old it is, and so do those of other services', async (t) => {
+  const storage = await temporaryStorage(t)
+  const elsewhere = await make(storage, { service_id: 'svc-0' })
+  const later = await make(storage, { service_id: 'svc-2' })
+  const open = await make(storage, { final: false })
+  const over = await make(storage)
+  const newest = await make(storage)
+
+  deepEqual(await storage.actors.forgetOlder(kind, 'svc-1', 1), [over])
+
+  deepEqual(storage.actors.ids(kind, 'svc-1'), [newest, open])
+  deepEqual([...storage.actors.ids(kind, 'svc-0'), ...storage.actors.ids(kind, 'svc-2')], [elsewhere, later])
+})

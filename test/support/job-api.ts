@@ -1,0 +1,110 @@
+// The API with job runs that are real actors, in a world that a test makes: nothing runs until it says so.
+// Mind: a run gives itself up when its service is suspended or deleted, as it does in the daemon.
+import type { TestContext } from 'node:test'
+import type { KindName } from '../../machines/index.ts'
+import * as jobRun from '../../machines/job-run.ts'
+import { openActorLog } from '../../src/effects/actor-log.ts'
+import type { Host } from '../../src/effects/host.ts'
+import { whileWanted } from '../../src/effects/job-run/withdrawal.ts'
+import { Failure } from '../../src/errors.ts'
+import type { ActorPort, HttpContext } from '../../src/http/context.ts'
+import type { JobRun } from '../../src/http/schemas/job.ts'
+import type { Service } from '../../src/http/schemas/service.ts'
+import { Supervisor } from '../../src/supervisor/supervisor.ts'
+import { startChecked } from './checked-api.ts'
+import type { Asked } from './http-context.ts'
+import { eventually, instant, silent } from './supervised.ts'
+
+interface Input {
+  id: string
+  serviceId: string
+  outcome?: string
+}
+
+export async function startJobs(t: TestContext) {
+  let supervisor: Supervisor | null = null
+  // Before the store is closed, which comes first otherwise: the actors write to it.
+  t.after(() => supervisor?.stop(1000))
+  const api = await startChecked(t)
+  const host = { storage: api.storage, logger: silent } as Pick<Host, 'storage' | 'logger'> as Host
+  const world = createWorld(host)
+  supervisor = new Supervisor({ storage: api.storage, catalogue: { 'job-run': jobRun }, logger: silent })
+  supervisor.provide({ 'job-run': world.effects })
+  joinActors(api.context, supervisor)
+  const run = (id: string) => api.storage.actors.record(id) as JobRun | null
+  const reached = (id: string, status: string) =>
+    eventually(`${id} is ${status}`, () => run(id)?.status === status)
+  return {
+    ...api,
+    host,
+    run,
+    reached,
+    /** A service with a version that is live. */
+    async live(body: { name: string } & Record<string, unknown>): Promise<Service> {
+      const { latest_deploy } = await api.create({ image: 'localhost/app:1', ...body })
+      await api.setDeploy(latest_deploy!.id, { status: 'live', image: `berth/${body.name}:1` })
+      return api.get(body.name)
+    },
+    ask: async (name: string, body?: object, asked: Asked = {}) =>
+      (await api.call('POST', `/services/${name}/jobs`, body, asked)).body as unknown as JobRun,
+    /** Its turn comes, and it starts. */
+    async starts(id: string): Promise<void> {
+      world.let(id)
+      await reached(id, 'running')
+    },
+    async ends(id: string, exitCode: number): Promise<void> {
+      await eventually(`${id} is followed`, () => world.isFollowed(id))
+      world.end(id, exitCode)
+      await eventually(`${id} is over`, () => api.storage.actors.get(id)?.final === true)
+    },
+  }
+}
+
+/** What a run waits for: its turn, and its end. */
+function createWorld(host: Host) {
+  const turns = new Map<string, (exitCode: number) => void>()
+  const follows = new Map<string, (exitCode: number) => void>()
+  const held = (places: Map<string, (exitCode: number) => void>, id: string, signal: AbortSignal) =>
+    new Promise<number>((resolve, reject) => {
+      places.set(id, resolve)
+      signal.addEventListener('abort', () => reject(signal.reason))
+    })
+  const effects = {
+    awaitTurn: ({ id, serviceId }: Input, outer: AbortSignal) =>
+      whileWanted(host, serviceId, outer, async (signal) => {
+        await held(turns, id, signal)
+        const live = host.storage.services.get(serviceId)?.live_deploy_id
+        if (!live) throw new Failure('conflict', 'nothing of its service is live any more')
+        return { at: instant, deployId: live, image: 'berth/web:1', command: 'rake' }
+      }),
+    startRun: async () => ({ at: instant, startedAt: new Date().toISOString() }),
+    followRun: ({ id, serviceId }: Input, outer: AbortSignal) =>
+      whileWanted(host, serviceId, outer, async (signal) => {
+        const exitCode = await held(follows, id, signal)
+        const trouble = exitCode === 0 ? null : `exited with code ${exitCode}`
+        return { at: instant, exitCode, startedAt: null, finishedAt: instant, trouble }
+      }),
+    stopRun: async () => ({ at: instant, exitCode: 143, startedAt: null, finishedAt: instant }),
+    async clearRun({ id, outcome }: Input) {
+      await openActorLog(host, 'job', id).close(outcome!)
+      return { at: instant }
+    },
+  }
+  return {
+    effects,
+    let: (id: string) => turns.get(id)!(0),
+    isFollowed: (id: string) => follows.has(id),
+    end: (id: string, exitCode: number) => follows.get(id)!(exitCode),
+  }
+}
+
+/** Runs are the supervisor's, all others stay whose they are. */
+function joinActors(context: HttpContext, supervisor: Supervisor): void {
+  const { actors } = context
+  const joined: ActorPort = {
+    spawn: (kind, ...rest) =>
+      kind === 'job-run' ? supervisor.spawn(kind as KindName, ...rest) : actors.spawn(kind, ...rest),
+    send: (id, ...rest) => (id.startsWith('job-') ? supervisor : actors).send(id, ...rest),
+  }
+  context.actors = joined
+}

@@ -1,0 +1,116 @@
+// The runs of services as rows that a test moves on; what begins one and what asks for its turn are the real
+// effects.
+import type { TestContext } from 'node:test'
+import type { JobRunInput, Overlap } from '../../machines/job-run.ts'
+import type { JobRunRecord } from '../../machines/job-run-record.ts'
+import { beginRun } from '../../src/effects/cron-schedule/begin.ts'
+import { type Clock, systemClock } from '../../src/effects/cron-schedule/clock.ts'
+import type { Host } from '../../src/effects/host.ts'
+import { awaitTurn } from '../../src/effects/job-run/turn.ts'
+import { createJobSlots } from '../../src/effects/job-slots.ts'
+import type { Logger } from '../../src/logger.ts'
+import type { Storage } from '../../storage/index.ts'
+import type { ServiceRow } from '../../storage/services.ts'
+import { asAsked } from './job-life.ts'
+import { serviceRow, transitionOf } from './stored.ts'
+import { silent, temporaryStorage } from './supervised.ts'
+
+export const nobody = new AbortController().signal
+
+export interface JobQueueOptions {
+  service?: Partial<ServiceRow>
+  /** How many may run at a time. */
+  slots?: number
+  /** The engine answers when it resolves. */
+  ready?: Promise<unknown>
+  isDeployed?: boolean
+  /** What the clock shows when a run is begun; its instant by default. */
+  now?: string
+}
+
+const clockAt = (now: string): Clock => ({ ...systemClock, now: () => Date.parse(now) })
+
+export async function openJobQueue(t: TestContext, options: JobQueueOptions = {}) {
+  const storage = await temporaryStorage(t)
+  const jobSlots = createJobSlots(options.slots ?? 10)
+  const is = openRows(storage)
+  const { actors, sent, spawned } = actorsOf(storage, is)
+  const warned: unknown[] = []
+  const logger = { ...silent, warn: (fields: object) => void warned.push(fields) } as Logger
+  const ready = () => options.ready ?? Promise.resolve()
+  const host = { storage, actors, jobSlots, logger, ready } as unknown as Host
+  const deploy = (id: string, command: string | null = 'npm run report') => goLive(storage, id, command)
+  await storage.services.create(serviceRow({ type: 'cron_job', ...options.service }))
+  if (options.isDeployed !== false) await deploy('dep-1')
+  return {
+    ...{ storage, jobSlots, is, deploy, sent, spawned, warned },
+    /** Asks for the turn of a run that is pending. */
+    ask: (id: string, overlap: Overlap | null = 'skip', { signal = nobody, command = null }: Asked = {}) =>
+      awaitTurn(host)(
+        { id, serviceId: 'svc-1', isOwn: overlap !== null, command, overlap, scheduledFor: null },
+        signal,
+      ),
+    begin: async (runId: string, instant = '2026-01-01T03:00:00.000Z') => {
+      const own = { id: 'sch-1', serviceId: 'svc-1' }
+      return (await beginRun(host, clockAt(options.now ?? instant))({ ...own, runId, instant, missed: null }))
+        .skipped
+    },
+    change: (fields: Partial<ServiceRow>) =>
+      storage.services.update('svc-1', (row) => ({ ...row, ...fields })),
+    async saidBy(id: string) {
+      await storage.logs.flush()
+      return (await storage.logs.tail(id, 10)).map(({ line }) => line)
+    },
+  }
+}
+
+/** Makes a run, or moves it on. */
+function openRows(storage: Storage) {
+  const revisions = new Map<string, number>()
+  return async (id: string, status: JobRunRecord['status'], changes: Changes = {}): Promise<void> => {
+    const { final = false, ...fields } = changes
+    const revision = (revisions.get(id) ?? 0) + 1
+    revisions.set(id, revision)
+    const before = storage.actors.record(id) ?? { ...asAsked, scheduled_for: null }
+    const record = { ...before, ...fields, id, status }
+    const service_id = record.service_id as string
+    const transition = transitionOf({ id, kind: 'job-run', revision, final, service_id }, { status })
+    const whole = { ...transition, record }
+    await (revision === 1 ? storage.actors.create(whole) : storage.actors.advance(whole))
+  }
+}
+
+/** What effects do to other actors is written down; a cancel shows, and what it cancels is not gone yet. */
+function actorsOf(storage: Storage, is: ReturnType<typeof openRows>) {
+  const sent: [id: string, type: string, by: unknown][] = []
+  const spawned: JobRunInput[] = []
+  const actors: Host['actors'] = {
+    async send(id, { type, by }) {
+      sent.push([id, type, by])
+      const applied = ['pending', 'running'].includes(String(storage.actors.record(id)?.status))
+      if (applied) await is(id, 'canceled')
+      return { applied }
+    },
+    async spawn(_kind, id, input) {
+      const { serviceId, overlap } = input as JobRunInput
+      spawned.push(input as JobRunInput)
+      await is(id, 'pending', { service_id: serviceId, overlap })
+    },
+  }
+  return { actors, sent, spawned }
+}
+
+async function goLive(storage: Storage, id: string, start_command: string | null): Promise<void> {
+  const record = { id, service_id: 'svc-1', status: 'live', image: `berth/shop:${id}` }
+  await storage.actors.create({ ...transitionOf({ id }), record })
+  const settings = { ...serviceRow(), start_command }
+  await storage.releases.freeze(id, () => ({ settings, env: [], resolved: [] }))
+  await storage.services.update('svc-1', (row) => ({ ...row, live_deploy_id: id }))
+}
+
+type Changes = Partial<JobRunRecord> & { final?: boolean }
+
+interface Asked {
+  signal?: AbortSignal
+  command?: string | null
+}

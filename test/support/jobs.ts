@@ -1,0 +1,140 @@
+// Job runs under test: services that runs can be in, and waiting for what a run says and comes to.
+// Mind: the container of a run is gone as soon as the run is over: who wants to see it looks while it runs.
+import Docker from 'dockerode'
+import type { Api, Body } from './api.ts'
+import type { TestDaemon } from './daemon.ts'
+import type { Scope } from './directory.ts'
+import { ensureEngine } from './engine.ts'
+import { dockerfile, until } from './service.ts'
+import { createService, type Suite, type TestService } from './suite.ts'
+
+/** Does nothing, and ends at once when it is told to. */
+export const idle = 'trap "exit 0" TERM; sleep 100000 & wait'
+
+/** A live worker, with a disk at /data where the settings say so. */
+export async function createWorker(t: Scope, api: Api, settings: object = {}): Promise<TestService> {
+  const given = { type: 'background_worker', start_command: idle, ...settings }
+  return createService(t, api, { Dockerfile: await dockerfile() }, given)
+}
+
+/** One worker for all tests of a file, made by the first that asks for it. */
+export function sharedWorker(
+  t: Scope,
+  suite: Pick<Suite, 'api'>,
+  settings: object = {},
+): () => Promise<TestService> {
+  let made: Promise<TestService> | null = null
+  return () => {
+    made ??= createWorker(t, suite.api, settings)
+    return made
+  }
+}
+
+/** A live cron job; by default it comes at no instant of a test. */
+export async function createCron(t: Scope, api: Api, settings: object): Promise<TestService> {
+  const given = { type: 'cron_job', schedule: '0 0 1 1 *', ...settings }
+  return createService(t, api, { Dockerfile: await dockerfile() }, given)
+}
+
+export function askJob(api: Api, service: string, body: object): Promise<Body> {
+  return api.post(`/services/${service}/jobs`, body)
+}
+
+/** Asks for a run and waits for its end. */
+export async function runJob(api: Api, service: string, command: string, more: object = {}): Promise<Body> {
+  const { id } = await askJob(api, service, { command, ...more })
+  return finishedJob(api, id)
+}
+
+/** Waits until it is succeeded, failed or canceled. */
+export function finishedJob(api: Api, id: string): Promise<Body> {
+  return until(`${id} to finish`, async () => {
+    const run = await api.get(`/jobs/${id}`)
+    return run.finished_at !== null && run
+  })
+}
+
+/** Waits until the schedule of a service has begun so many runs; the newest first. */
+export function scheduledRuns(api: Api, service: string, count: number): Promise<Body[]> {
+  return until(`${count} scheduled runs of ${service}`, async () => {
+    const runs: Body[] = await api.get(`/services/${service}/jobs`)
+    const scheduled = runs.filter(({ trigger }) => trigger === 'schedule')
+    return scheduled.length >= count && scheduled
+  })
+}
+
+/** Waits until its container and everything else of it is gone. */
+export async function clearedJob(api: Api, id: string): Promise<Body> {
+  await until(`${id} to be cleared`, async () =>
+    ['succeeded', 'failed', 'canceled'].includes((await api.get(`/jobs/${id}/history`)).at(-1).state),
+  )
+  return api.get(`/jobs/${id}`)
+}
+
+export interface SaidLine {
+  number: number
+  stream: 'stdout' | 'stderr' | 'system'
+  line: string
+}
+
+/** The lines of its log, followed to the end. */
+export async function saidLines(api: Api, id: string, after = 0): Promise<SaidLine[]> {
+  const lines: SaidLine[] = []
+  const events = api.events(`/jobs/${id}/logs?follow=true`, { lastEventId: after })
+  for await (const { event, id: number, data } of events) {
+    if (event === 'end') break
+    const { stream, line } = JSON.parse(data)
+    lines.push({ number: Number(number), stream, line })
+  }
+  return lines
+}
+
+/** What its command said, without what Berth says of it. */
+export async function output(api: Api, id: string): Promise<string[]> {
+  return (await saidLines(api, id)).filter(({ stream }) => stream !== 'system').map(({ line }) => line)
+}
+
+/** Waits until it has said such a line; answers the number of that. */
+export async function untilSaid(api: Api, id: string, isMeant: string | ((line: string) => boolean)) {
+  const fits = typeof isMeant === 'string' ? (line: string) => line === isMeant : isMeant
+  for await (const { event, id: number, data } of api.events(`/jobs/${id}/logs?follow=true`)) {
+    if (event === 'log' && fits(JSON.parse(data).line)) return Number(number)
+  }
+  throw new Error(`the log of ${id} ended without that line`)
+}
+
+export async function enginePath(): Promise<string> {
+  return (await ensureEngine()).replace('unix://', '')
+}
+
+export async function openDocker(): Promise<Docker> {
+  return new Docker({ socketPath: await enginePath() })
+}
+
+/** Runs a program in a container, whatever the daemon does meanwhile; resolves with its output at its end. */
+export async function runIn(docker: Docker, containerId: string, ...command: string[]): Promise<string> {
+  const exec = await docker.getContainer(containerId).exec({ Cmd: command, AttachStdout: true, Tty: true })
+  let text = ''
+  for await (const chunk of await exec.start({ Tty: true })) text += chunk
+  return text
+}
+
+/** The container of a service's only instance. */
+export async function instanceOf(api: Api, service: string): Promise<string> {
+  const { instances } = await api.get(`/services/${service}/status`)
+  return instances[0].container_id
+}
+
+/** The containers of runs that a daemon has now, or that one run has. */
+export async function jobContainers(docker: Docker, { prefix }: Pick<TestDaemon, 'prefix'>, id?: string) {
+  const label = [`berth.instance=${prefix}`, 'berth.kind=job', ...(id ? [`berth.id=${id}`] : [])]
+  return docker.listContainers({ all: true, filters: { label } })
+}
+
+/** The container of a run, once it runs. */
+export function runningContainer(docker: Docker, daemon: TestDaemon, id: string) {
+  return until(`the container of ${id}`, async () => {
+    const [found] = await jobContainers(docker, daemon, id)
+    return found?.State === 'running' && docker.getContainer(found.Id).inspect()
+  })
+}

@@ -1,0 +1,15 @@
+// An app whose image has one program and nothing else: no shell that could run a command.
+import { dockerfile } from './service.ts'
+
+/** Waits until it is told to end. */
+export async function noShellApp(): Promise<Record<string, string>> {
+  const [from, ...lines] = (
+    await dockerfile(
+      'RUN mkdir -p /out/bin && cp /usr/bin/busybox /out/bin/sleep',
+      'FROM scratch',
+      'COPY --from=tools /out /',
+      'ENTRYPOINT ["/bin/sleep", "100000"]',
+    )
+  ).split('\n')
+  return { Dockerfile: [`${from} AS tools`, ...lines].join('\n') }
+}
