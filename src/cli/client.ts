@@ -121,6 +121,10 @@ export function deployPath(id: string): string {
   return `/deploys/${encodeURIComponent(id)}`
 }
 
+export function jobPath(id: string): string {
+  return `/jobs/${encodeURIComponent(id)}`
+}
+
 function toSent(body: string | Readable | undefined) {
   if (!(body instanceof Readable)) return { body: body ?? null }
   // Left to itself it counts chunks as bytes, and holds gigabytes before it lets the source wait.

@@ -13,11 +13,13 @@ import { addEnvCommands } from './commands/env.ts'
 import { addEnvFileCommands } from './commands/env-files.ts'
 import { addHistoryCommands } from './commands/history.ts'
 import { addInstanceCommands } from './commands/instances.ts'
+import { addJobCommands } from './commands/jobs.ts'
 import { addLoginCommands } from './commands/login.ts'
 import { addLogCommands } from './commands/logs.ts'
 import { addOpenCommands } from './commands/open.ts'
 import { addRegistryCommands } from './commands/registries.ts'
 import { addRollbackCommands } from './commands/rollback.ts'
+import { addScheduleCommands } from './commands/schedule.ts'
 import { addServerCommands } from './commands/servers.ts'
 import { addServiceCommands } from './commands/services.ts'
 import { addStatusCommands } from './commands/status.ts'
@@ -31,6 +33,7 @@ const groups: Record<string, string[]> = {
   'Deploy:': ['up', 'deploy', 'deploys', 'cancel', 'rollback', 'why', 'history'],
   'Services:': ['services', 'create', 'show', 'update', 'delete', 'env', 'domains', 'certs'],
   'What runs:': ['status', 'open', 'logs', 'restart', 'scale', 'suspend', 'resume'],
+  'Jobs:': ['run', 'jobs', 'schedule'],
   'Data:': ['db'],
   'Server:': ['login', 'logout', 'whoami', 'servers', 'info', 'registries'],
   'More:': ['api', 'completion'],
@@ -78,6 +81,8 @@ const additions = [
   addOpenCommands,
   addInstanceCommands,
   addRollbackCommands,
+  addJobCommands,
+  addScheduleCommands,
   addDatastoreCommands,
   addLoginCommands,
   addServerCommands,
@@ -107,6 +112,9 @@ function arrange(program: Command): void {
 function end(command: Command, error: CommanderError): never {
   if (error.exitCode === 0) throw error
   const [what = '', suggestion] = error.message.replace(/^error: /, '').split('\n')
+  if (command.name() === 'run' && !process.argv.includes('--')) {
+    throw usageFailure(what, 'the command comes after --: berth run NAME -- COMMAND')
+  }
   const hint = suggestion ? suggestion.replace(/[()]/g, '').toLowerCase() : `${pathOf(command)} --help`
   throw usageFailure(what, hint)
 }

@@ -29,6 +29,7 @@ export async function tellStory(stage: Stage, { isOnce }: Options): Promise<void
     await logIn(stage, setting)
     const first = await deployFirst(stage, setting)
     const second = await deploySecond(stage, setting, first)
+    await runCommand(stage, setting)
     await showPlaces(stage, setting, second)
   } catch (error) {
     if (await hasEnded(setting.daemon.pid))
@@ -83,6 +84,11 @@ async function deploySecond(stage: Stage, { daemon: { api }, ...setting }: Setti
   } finally {
     void visitor.leave()
   }
+}
+
+async function runCommand(stage: Stage, { configFolder }: Setting): Promise<void> {
+  heading(stage.terminal, 'A command in what is live')
+  await typeBerth(stage, { args: ['run', 'hello', '--', 'node', '-p', 'process.version'], configFolder })
 }
 
 interface LiveDeploy {

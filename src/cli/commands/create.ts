@@ -25,7 +25,7 @@ export function addCreateCommands(program: Command, run: Runner): void {
     .command('create')
     .argument('[name]', 'what it is to be called')
     .description('create a service and deploy it; asks for what is missing')
-    .option('--type <type>', 'web_service, private_service, background_worker or static_site')
+    .option('--type <type>', 'web_service, private_service, background_worker, cron_job or static_site')
   addSettingFlags(command)
     .option('--env <KEY=value>', 'a variable, can be repeated; secrets better by --env-file', collect)
     .option('--env-file <file>', 'variables, a line KEY=value each; - is stdin')
@@ -38,6 +38,7 @@ export function addCreateCommands(program: Command, run: Runner): void {
         'berth create shop --repo https://example.com/shop.git --env-file .env',
         'berth create web --image ghcr.io/ada/web:v1 --port 8080 --instances 2',
         'berth create blog --type static_site --publish-dir public   # then: berth up blog',
+        "berth create nightly --schedule '0 3 * * *' --image ghcr.io/ada/web:v1 --start-command ./nightly",
       ),
     )
     .action(run(createService))
@@ -45,13 +46,17 @@ export function addCreateCommands(program: Command, run: Runner): void {
 
 async function createService(cli: Cli, name: string | undefined, options: CreateOptions): Promise<number> {
   const { client, out } = cli
-  const { type, deploy, follow } = options
+  const { deploy, follow } = options
   const given = givenSettings({ ...options })
+  // Nothing else has a schedule.
+  const type = options.type ?? (given.schedule ? 'cron_job' : undefined)
   const env = await readEnv(options)
   const hasSource = 'repo_url' in given || 'image' in given || type === 'static_site'
   const chosen = name ?? (await askName(cli))
   const asked = hasSource || !out.canAsk ? {} : await askSource(cli)
-  const body = { name: chosen, ...(type ? { type } : {}), ...given, ...asked, env, deploy }
+  const isUnscheduled = type === 'cron_job' && !given.schedule
+  const schedule = isUnscheduled ? { schedule: await askSchedule(cli) } : {}
+  const body = { name: chosen, ...(type ? { type } : {}), ...given, ...asked, ...schedule, env, deploy }
   const service = await client.call<Service>('POST', '/services', { body })
   if (out.isJson) out.json(service)
   else sayDone(cli, `${service.name} is created`)
@@ -78,6 +83,14 @@ function askName(cli: Cli): Promise<string> {
     placeholder: 'shop',
     instead: 'name it: berth create NAME',
     validate: (text) => (text.trim() === '' ? 'a name, such as shop' : undefined),
+  })
+}
+
+function askSchedule(cli: Cli): Promise<string> {
+  return askText(cli, {
+    message: 'When does it run? Five fields of cron, in UTC',
+    placeholder: '0 3 * * *',
+    instead: "say it: --schedule '0 3 * * *'",
   })
 }
 

@@ -1,7 +1,8 @@
-// Deploys of what is configured: ask for one, list them, cancel one.
+// Deploys of what is configured: ask for one, list them, cancel one, or a job run.
 import type { Command } from 'commander'
 import type { Deploy } from '../../http/schemas/deploy.ts'
-import { deployPath, servicePath } from '../client.ts'
+import type { JobRun } from '../../http/schemas/job.ts'
+import { deployPath, jobPath, servicePath } from '../client.ts'
 import type { Runner } from '../command.ts'
 import { chosenService } from '../config/project.ts'
 import { deployStyle, originOf, tookOf } from '../deploy/words.ts'
@@ -38,9 +39,16 @@ export function addDeployCommands(program: Command, run: Runner): void {
     .action(run(listDeploys))
   program
     .command('cancel')
-    .argument('<deploy>', 'a deploy, or a service whose queued or running one is meant')
-    .description('cancel a deploy that is queued or running; what is live keeps serving')
-    .addHelpText('after', examples('berth cancel shop', 'berth cancel dep-01k5yq0v3nhx8m2r7c9d4f6gbt'))
+    .argument('<deploy>', 'a deploy, a job run, or a service whose queued or running deploy is meant')
+    .description('cancel a deploy or job run that is not over; what is live keeps serving')
+    .addHelpText(
+      'after',
+      examples(
+        'berth cancel shop',
+        'berth cancel dep-01k5yq0v3nhx8m2r7c9d4f6gbt',
+        'berth cancel job-01k5yq0v3nhx8m2r7c9d4f6gbt',
+      ),
+    )
     .action(run(cancel))
 }
 
@@ -68,10 +76,18 @@ async function listDeploys(cli: Cli, name: string | undefined, { limit }: { limi
 }
 
 async function cancel(cli: Cli, deployOrName: string): Promise<void> {
+  if (deployOrName.startsWith('job-')) return cancelRun(cli, deployOrName)
   const id = deployOrName.startsWith('dep-') ? deployOrName : await activeDeploy(cli, deployOrName)
   const deploy = await cli.client.call<Deploy>('POST', `${deployPath(id)}/cancel`)
   if (cli.out.isJson) cli.out.json(deploy)
   else sayDone(cli, `${id} is canceled${deploy.phase ? ` while ${deploy.phase}` : ''}`)
+}
+
+async function cancelRun(cli: Cli, id: string): Promise<void> {
+  const run = await cli.client.call<JobRun>('POST', `${jobPath(id)}/cancel`)
+  if (cli.out.isJson) return cli.out.json(run)
+  const grace = run.started_at === null ? '' : '; it has ten seconds to end'
+  sayDone(cli, `${id} is canceled${grace}`)
 }
 
 /** The one that runs, else the one that is queued. Throws CliFailure where nothing can be canceled. */
@@ -80,5 +96,7 @@ async function activeDeploy({ client }: Cli, name: string): Promise<string> {
   const active = deploys.filter(({ status }) => status === 'running' || status === 'queued')
   const found = active.find(({ status }) => status === 'running') ?? active.at(-1)
   if (found) return found.id
-  throw new CliFailure(`no deploy of ${name} is queued or running`, { hint: `berth deploys ${name}` })
+  throw new CliFailure(`no deploy of ${name} is queued or running`, {
+    hint: `berth deploys ${name}; a job run is canceled by its id: berth jobs ${name}`,
+  })
 }

@@ -1,11 +1,12 @@
-// `berth history`: every transition of a deploy's chart.
+// `berth history`: every transition of a deploy's chart, or of a job run's.
 import type { Command } from 'commander'
 import type { HistoryEntry } from '../../http/schemas/deploy.ts'
-import { deployPath } from '../client.ts'
+import { deployPath, jobPath } from '../client.ts'
 import type { Runner } from '../command.ts'
 import { chosenDeploy } from '../deploy/chosen.ts'
 import { deployStyle } from '../deploy/words.ts'
 import { examples } from '../examples.ts'
+import { runStyle } from '../job/words.ts'
 import type { Cli } from '../session.ts'
 import { duration } from '../terminal/quantities.ts'
 import { printTable } from '../terminal/table.ts'
@@ -18,19 +19,24 @@ interface Row extends HistoryEntry {
 export function addHistoryCommands(program: Command, run: Runner): void {
   program
     .command('history')
-    .argument('[deploy]', 'a deploy, or a service whose newest one is meant')
-    .description('every transition of a deploy, as its chart made them')
+    .argument('[deploy]', 'a deploy, a job run, or a service whose newest deploy is meant')
+    .description('every transition of a deploy or job run; as its chart made them')
     .addHelpText(
       'after',
-      examples('berth history shop', 'berth history dep-01k5yq0v3nhx8m2r7c9d4f6gbt --json'),
+      examples(
+        'berth history shop',
+        'berth history dep-01k5yq0v3nhx8m2r7c9d4f6gbt --json',
+        'berth history job-01k5yq0v3nhx8m2r7c9d4f6gbt',
+      ),
     )
     .action(run(showHistory))
 }
 
 async function showHistory(cli: Cli, idOrName: string | undefined): Promise<void> {
   const { client, out } = cli
-  const { id } = await chosenDeploy(cli, idOrName)
-  const entries = await client.call<HistoryEntry[]>('GET', `${deployPath(id)}/history`)
+  const isRun = idOrName?.startsWith('job-')
+  const path = isRun ? jobPath(idOrName!) : deployPath((await chosenDeploy(cli, idOrName)).id)
+  const entries = await client.call<HistoryEntry[]>('GET', `${path}/history`)
   if (out.isJson) return out.json(entries)
   const rows = entries.map((entry, index): Row => {
     const before = entries[index - 1]
@@ -39,7 +45,7 @@ async function showHistory(cli: Cli, idOrName: string | undefined): Promise<void
   await printTable(out, rows, [
     { heading: 'AT', text: ({ at }) => at, style: () => 'dim' },
     { heading: 'AFTER', text: ({ afterMs }) => (afterMs === null ? '' : duration(afterMs)), isRight: true },
-    { heading: 'STATE', text: ({ state }) => state, style: (row) => deployStyle(row) },
+    { heading: 'STATE', text: ({ state }) => state, style: isRun ? runStyle : deployStyle },
     { heading: 'EVENT', text: ({ event }) => event, isFlexible: true },
   ])
 }

@@ -61,6 +61,7 @@ async function setSuspended(cli: Cli, name: string, isSuspended: boolean): Promi
   const verb = isSuspended ? 'suspend' : 'resume'
   const service = await client.call<Service>('POST', `${servicePath(name)}/${verb}`)
   if (out.isJson) return out.json(service)
-  sayDone(cli, `${service.name} is ${isSuspended ? 'suspended: its instances stop' : 'resumed'}`)
+  const end = service.type === 'cron_job' ? 'nothing of it runs any more' : 'its instances stop'
+  sayDone(cli, `${service.name} is ${isSuspended ? `suspended: ${end}` : 'resumed'}`)
   if (isSuspended) sayUndo(cli, `berth resume ${service.name}`)
 }

@@ -1,15 +1,17 @@
-// `berth logs`: what a service's instances write, the requests that came, or the log of a deploy; with -f as
-// it comes.
+// `berth logs`: what a service's instances write, the requests that came, or the log of a deploy or a job
+// run; with -f as it comes.
 // Mind: whoever reads slowly is waited for: a log may be longer than what fits into memory.
 import { once } from 'node:events'
 import type { Command } from 'commander'
+import type { JobRun } from '../../http/schemas/job.ts'
 import type { Service } from '../../http/schemas/service.ts'
-import { deployPath, servicePath } from '../client.ts'
+import { deployPath, jobPath, servicePath } from '../client.ts'
 import type { Runner } from '../command.ts'
 import { chosenService } from '../config/project.ts'
 import { followEvents, type StreamEvent } from '../event-stream.ts'
 import { examples } from '../examples.ts'
 import { exitCodes, usageFailure } from '../failure.ts'
+import { howToRun, runInWords } from '../job/words.ts'
 import { type LogLine, parseLogLine } from '../log-line.ts'
 import { whole } from '../service/setting-flags.ts'
 import type { Cli } from '../session.ts'
@@ -17,6 +19,7 @@ import { coloured, type Output, plain, type Style } from '../terminal/output.ts'
 
 interface LogsOptions {
   deploy?: string
+  job?: string
   access?: boolean
   follow?: boolean
   tail?: number
@@ -34,10 +37,11 @@ export function addLogCommands(program: Command, run: Runner): void {
   program
     .command('logs')
     .argument('[name]', 'the service')
-    .description("what instances write, requests, or a deploy's log")
+    .description("what instances write, a deploy's or a job run's log; or the requests that came")
     .option('--access', 'the requests that came, and how they were answered')
     .option('--deploy <id>', 'the log of this deploy instead')
-    .option('-f, --follow', 'go on with what comes; a deploy until it is over')
+    .option('--job <id>', 'the log of this job run instead')
+    .option('-f, --follow', 'go on with what comes; a deploy or job run until it is over')
     .option('--tail <number>', 'begin with so many of the last lines (100)', whole)
     .option('--timestamps', 'whole timestamps; on a terminal there are short ones anyway')
     .addHelpText(
@@ -47,39 +51,61 @@ export function addLogCommands(program: Command, run: Runner): void {
         'berth logs shop --tail 1000 --timestamps',
         'berth logs shop --access -f',
         'berth logs --deploy dep-01k5yq0v3nhx8m2r7c9d4f6gbt -f',
+        'berth logs --job job-01k5yq0v3nhx8m2r7c9d4f6gbt -f',
+        'berth logs nightly                # the newest run of a cron job',
       ),
     )
     .action(run(showLogs))
 }
 
 async function showLogs(cli: Cli, name: string | undefined, options: LogsOptions): Promise<number> {
-  await (options.deploy === undefined
-    ? showServiceLogs(cli, chosenService(name), options)
-    : showDeployLog(cli, options.deploy, name, options))
+  const path = ownLogOf(name, options)
+  await (path === null ? showServiceLogs(cli, chosenService(name), options) : showLog(cli, path, options))
   // Ctrl-C is how a followed log ends: there is nothing to say.
   return cli.signal.aborted ? exitCodes.interrupted : exitCodes.ok
 }
 
-async function showDeployLog(cli: Cli, id: string, name: string | undefined, options: LogsOptions) {
-  if (name !== undefined)
-    throw usageFailure('the logs of a service, or of a deploy?', 'leave one of them out')
-  if (options.access) throw usageFailure('--access is for the logs of a service', 'leave it out')
-  if (options.tail !== undefined) throw usageFailure('--tail is for the logs of a service', 'leave it out')
+/** Where the deploy or run that is meant has its log; null when a service is. Throws (usage) for both. */
+function ownLogOf(name: string | undefined, { deploy, job, access, tail }: LogsOptions): string | null {
+  if (deploy === undefined && job === undefined) return null
+  if (name !== undefined || (deploy !== undefined && job !== undefined)) {
+    throw usageFailure('the logs of a service, of a deploy, or of a job run?', 'leave all but one out')
+  }
+  if (access) throw usageFailure('--access is for the logs of a service', 'leave it out')
+  if (tail !== undefined) throw usageFailure('--tail is for the logs of a service', 'leave it out')
+  return deploy === undefined ? jobPath(job!) : deployPath(deploy)
+}
+
+/** It has an end. */
+async function showLog(cli: Cli, path: string, options: LogsOptions): Promise<void> {
   const { follow = false } = options
-  const path = `${deployPath(id)}/logs`
-  const events = followEvents(cli, path, { query: { follow }, untilNow: !follow })
+  const events = followEvents(cli, `${path}/logs`, { query: { follow }, untilNow: !follow })
   await printLines(cli, events, { time: timeOf(cli.out, options), isNumbered: false })
 }
 
 async function showServiceLogs(cli: Cli, name: string, options: LogsOptions): Promise<void> {
   const { follow = false, tail, access } = options
   const path = servicePath(name)
-  const { instances } = await cli.client.call<Service>('GET', path)
+  const service = await cli.client.call<Service>('GET', path)
+  if (service.type === 'cron_job' && !access) return showNewestRun(cli, service, options)
   const events = followEvents(cli, `${path}/logs`, { query: { follow, tail, access } })
-  const format = { time: timeOf(cli.out, options), isNumbered: !access && instances > 1 }
+  const format = { time: timeOf(cli.out, options), isNumbered: !access && service.instances > 1 }
   const lines = await printLines(cli, events, format)
   if (lines > 0 || follow || tail === 0) return
   cli.out.say(access ? `nobody has asked ${name} anything` : `no instance of ${name} has written anything`)
+}
+
+/** Nothing of a cron job writes but its runs. */
+async function showNewestRun(cli: Cli, service: Service, options: LogsOptions): Promise<void> {
+  const { id, name, timezone } = service
+  if (options.tail !== undefined) {
+    throw usageFailure(`${plain(name)} is a cron job: its runs have whole logs`, 'leave --tail out')
+  }
+  const query = { limit: 1 }
+  const [newest] = await cli.client.call<JobRun[]>('GET', `${servicePath(id)}/jobs`, { query })
+  if (!newest) return cli.out.say(howToRun(service))
+  if (!cli.out.isJson) cli.out.say(cli.out.tint('dim', ` ${plain(runInWords(newest, timezone ?? 'UTC'))}`))
+  await showLog(cli, jobPath(newest.id), options)
 }
 
 function timeOf(out: Output, { timestamps }: LogsOptions): Format['time'] {

@@ -9,7 +9,7 @@ import { CliFailure, usageFailure } from '../failure.ts'
 import { sayDone, sayNext } from '../follow-up.ts'
 import { showService } from '../service/facts.ts'
 import { actAtOnce, addSettingFlags, givenSettings } from '../service/setting-flags.ts'
-import { addressOf, sourceOf, spoken, stateStyle } from '../service/words.ts'
+import { reachOf, sourceOf, spoken, stateStyle } from '../service/words.ts'
 import type { Cli } from '../session.ts'
 import { age } from '../terminal/ages.ts'
 import { plain } from '../terminal/output.ts'
@@ -35,6 +35,7 @@ export function addServiceCommands(program: Command, run: Runner): void {
       examples(
         'berth update shop --health-path /healthz --memory 256',
         "berth update shop --start-command ''",
+        "berth update nightly --schedule '30 2 * * *' --timezone Europe/Berlin",
       ),
     )
     .action(run(updateService))
@@ -59,7 +60,7 @@ async function listServices({ client, out }: Cli): Promise<void> {
     { heading: 'NAME', text: ({ name }) => name, style: () => 'bold' },
     { heading: 'STATE', text: ({ state }) => spoken(state), style: ({ state }) => stateStyle(state) },
     { heading: 'TYPE', text: ({ type }) => spoken(type) },
-    { heading: 'ADDRESS', text: addressOf },
+    { heading: 'ADDRESS', text: reachOf },
     { heading: 'SOURCE', text: sourceOf, isFlexible: true },
     { heading: 'DEPLOYED', text: ({ latest_deploy }) => age(latest_deploy?.created_at) },
   ])
@@ -83,6 +84,9 @@ async function updateService(cli: Cli, name: string | undefined, options: object
   if (out.isJson) return out.json(service)
   sayDone(cli, `${service.name}: ${Object.keys(settings).map(spoken).join(', ')} saved`)
   if (!actAtOnce(settings) && service.live_deploy_id) sayNext(cli, `berth restart ${service.name}`)
+  else if (service.schedule && ('schedule' in settings || 'timezone' in settings)) {
+    sayNext(cli, `berth schedule ${service.name}`)
+  }
 }
 
 interface DeleteOptions {

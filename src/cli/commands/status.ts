@@ -7,6 +7,7 @@ import type { Runner } from '../command.ts'
 import { chosenService } from '../config/project.ts'
 import { examples } from '../examples.ts'
 import { CliFailure, exitCodes, interruption } from '../failure.ts'
+import { sayNext } from '../follow-up.ts'
 import { spoken, stateStyle } from '../service/words.ts'
 import type { Cli } from '../session.ts'
 import { age } from '../terminal/ages.ts'
@@ -36,6 +37,9 @@ async function showStatus(cli: Cli, name: string | undefined, options: { watch?:
   const status = await look()
   if (out.isJson) return out.json(status)
   for (const line of await statusLines(out, chosen, status)) out.print(line)
+  // Only what runs now and then is live without instances.
+  const isIdle = status.state === 'live' && status.desired_instances === 0
+  if (isIdle) sayNext(cli, `berth schedule ${chosen}`)
 }
 
 /** Ends with Ctrl-C only. A server that is away is waited for, once it has answered. */

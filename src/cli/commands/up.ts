@@ -50,6 +50,7 @@ async function up(cli: Cli, first: string | undefined, second: string, options: 
   sayTarget(cli, name, project?.service === undefined ? null : project.path)
   const existing = await findService(cli, name)
   if (existing) refuseUnfit(existing, options)
+  else if (options.type === 'cron_job') throw withoutSchedule(name)
   const deploy = await packAndSend(cli, { name, folder, existing }, options)
   return followUp(cli, deploy, options.follow)
 }
@@ -102,6 +103,11 @@ async function findService({ client }: Cli, name: string): Promise<Service | nul
     if (error instanceof CliFailure && error.exitCode === exitCodes.notFound) return null
     throw error
   }
+}
+
+function withoutSchedule(name: string): CliFailure {
+  const hint = `berth create ${name} --schedule '0 3 * * *', then: berth up ${name}`
+  return usageFailure('a cron job needs a schedule', hint)
 }
 
 /** Throws CliFailure for a service that takes no uploads. */

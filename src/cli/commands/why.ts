@@ -39,6 +39,9 @@ async function explain(cli: Cli, idOrName: string | undefined): Promise<void> {
   printHeading(out, deploy, service)
   printPhases(out, diagnosis.phases)
   if (isTrouble(deploy)) printTrouble(out, deploy, diagnosis, hint)
+  else if (service.type === 'cron_job') {
+    out.print(out.paint('dim', `\n its runs: berth jobs ${plain(service.name)}`))
+  }
 }
 
 function isTrouble({ status }: Deploy): boolean {

@@ -2,12 +2,15 @@
 import type { Deploy } from '../../http/schemas/deploy.ts'
 import { deployPath, servicePath } from '../client.ts'
 import { chosenService } from '../config/project.ts'
-import { CliFailure, exitCodes } from '../failure.ts'
+import { CliFailure, exitCodes, usageFailure } from '../failure.ts'
 import type { Cli } from '../session.ts'
 
 /** Without a word the newest of the project's service. Throws CliFailure when it was never deployed. */
 export async function chosenDeploy({ client }: Cli, idOrName: string | undefined): Promise<Deploy> {
   if (idOrName?.startsWith('dep-')) return client.call<Deploy>('GET', deployPath(idOrName))
+  if (idOrName?.startsWith('job-')) {
+    throw usageFailure('that is a job run, and no deploy', `its log tells: berth logs --job ${idOrName}`)
+  }
   const name = chosenService(idOrName)
   const path = `${servicePath(name)}/deploys`
   const [newest] = await client.call<Deploy[]>('GET', path, { query: { limit: 1 } })

@@ -72,7 +72,12 @@ export async function addressOf({ client }: Cli, deploy: Deploy, service: Servic
   return own ? `http://${own.address}` : null
 }
 
-async function sayLive(cli: Cli, deploy: Deploy, { name }: Service, address: string | null): Promise<void> {
+async function sayLive(
+  cli: Cli,
+  deploy: Deploy,
+  { name, type }: Service,
+  address: string | null,
+): Promise<void> {
   const { out } = cli
   const states = await statesOf(cli, deploy.id)
   const detail = address ? plain(address) : name
@@ -80,6 +85,7 @@ async function sayLive(cli: Cli, deploy: Deploy, { name }: Service, address: str
   const slowest = slowestOf(states)
   if (slowest) out.say(out.tint('dim', `   slowest: ${plain(slowest.name)}, ${duration(slowest.durationMs)}`))
   const former = await formerOf(cli, deploy)
+  if (type === 'cron_job') out.say(nextStep(out, 'next', `berth schedule ${name}`))
   if (former) out.say(nextStep(out, 'undo', `berth rollback ${name} ${former.id}`))
   // On one terminal the line above shows it already.
   if (address && !(out.isTerminal && out.isLive)) out.print(plain(address))

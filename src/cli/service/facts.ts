@@ -15,6 +15,7 @@ export function showService(out: Output, service: Service): void {
     ['address', addressOf(service)],
     ['source', sourceOf(service)],
     ...buildFacts(service),
+    ...(service.type === 'cron_job' ? scheduleFacts(service) : instanceFacts(service)),
     ...runFacts(service),
     ...edgeFacts(service),
     ['created', age(service.created_at)],
@@ -48,12 +49,19 @@ function edgeFacts({ custom_domains, hsts, request_timeout_seconds, max_body_mb 
   ]
 }
 
-function runFacts(service: Service): Fact[] {
-  const { port, memory_limit_mb: memory, cpu_limit: cpu } = service
+/** Nothing of it listens, and nothing of it stays. */
+function scheduleFacts({ schedule, timezone, overlap }: Service): Fact[] {
+  return [
+    ['schedule', schedule],
+    ['time zone', timezone ?? 'UTC'],
+    ['overlap', overlap ?? 'skip'],
+  ]
+}
+
+function instanceFacts(service: Service): Fact[] {
+  const { port } = service
   return [
     ['instances', service.suspended ? `${service.instances}, suspended` : String(service.instances)],
-    ['start command', service.start_command],
-    ['before deploy', service.pre_deploy_command],
     ['port', port === null ? 'automatic' : String(port)],
     [
       'health check',
@@ -62,7 +70,22 @@ function runFacts(service: Service): Fact[] {
     ],
     ['drain', `${service.drain_seconds} s`],
     ['disk', service.disk_mount_path],
+  ]
+}
+
+function runFacts(service: Service): Fact[] {
+  const { memory_limit_mb: memory, cpu_limit: cpu } = service
+  return [
+    ['start command', service.start_command],
+    ['before deploy', service.pre_deploy_command],
+    ['job limit', jobLimit(service)],
     ['memory', memory === null ? "the server's default" : `${memory} MiB`],
     ['cpu', cpu === null ? "the server's default" : String(cpu)],
   ]
+}
+
+/** Every service may have runs; those of a cron job are what it is there for. */
+function jobLimit({ type, timeout_seconds: seconds }: Service): string | null {
+  if (seconds !== null) return `${seconds} s`
+  return type === 'cron_job' ? 'a day' : null
 }

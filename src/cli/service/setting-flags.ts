@@ -66,11 +66,33 @@ const settingFlags: SettingFlag[] = [
     help: 'how long an answer may stay silent (75)',
     parse: whole,
   },
+  { flags: '--schedule <cron>', field: 'schedule', help: "when a cron job runs: '0 3 * * *', @daily" },
+  { flags: '--timezone <zone>', field: 'timezone', help: 'of its schedule, as Europe/Berlin (UTC)' },
+  {
+    flags: '--overlap <policy>',
+    field: 'overlap',
+    help: 'due while it still runs: skip, queue or replace (skip)',
+  },
+  {
+    flags: '--job-timeout <seconds>',
+    field: 'timeout_seconds',
+    help: 'how long its job runs may take (a day)',
+    parse: whole,
+  },
   { flags: '--max-body <mib>', field: 'max_body_mb', help: "of a request's body (512)", parse: whole },
 ]
 
 /** These act without a restart. */
-const atOnce = ['instances', 'hsts', 'request_timeout_seconds', 'max_body_mb']
+const atOnce = [
+  'instances',
+  'hsts',
+  'request_timeout_seconds',
+  'max_body_mb',
+  'schedule',
+  'timezone',
+  'overlap',
+  'timeout_seconds',
+]
 
 export function addSettingFlags(command: Command): Command {
   for (const { flags, help, parse } of settingFlags) {

@@ -27,6 +27,13 @@ export function addressOf({ url, internal_host, internal_port }: Service): strin
   return internal_host ? `${internal_host}${internal_port ? `:${internal_port}` : ''}` : ''
 }
 
+/** Where it is reached, or when it runs: `0 3 * * *`, in its zone where that is not UTC. */
+export function reachOf(service: Service): string {
+  const { schedule, timezone } = service
+  if (schedule === null) return addressOf(service)
+  return timezone === null ? schedule : `${schedule} ${timezone}`
+}
+
 /** What it is made of: a repository with its branch, an image, or what was uploaded. */
 export function sourceOf({ repo_url, branch, image }: Service): string {
   if (image) return image

@@ -58,9 +58,10 @@ export function openOutput({ stdin, stdout, stderr, env, isJson }: OutputOptions
   // Moving lines are taken away for the time of a line that stays, also when it goes to stdout: both may be
   // the same terminal.
   const write = (stream: NodeJS.WriteStream, line: string) => {
+    if (!stream.isTTY) return void stream.write(`${line}\n`)
     stage?.clear()
     stream.write(`${line}\n`)
-    stage?.redraw()
+    stage?.redrawSoon()
   }
   return {
     isJson,
@@ -97,11 +98,13 @@ function openStage(stream: NodeJS.WriteStream) {
   let drawing: ((spinner: string) => string[]) | null = null
   let update: LogUpdate | null = null
   let timer: NodeJS.Timeout | null = null
+  let redrawnAt = 0
 
   function redraw(): void {
     if (!drawing || !update) return
     const spinner = frames[Math.floor(Date.now() / frameMs) % frames.length]!
     update(drawing(spinner).join('\n'))
+    redrawnAt = performance.now()
   }
 
   async function load(): Promise<void> {
@@ -111,7 +114,10 @@ function openStage(stream: NodeJS.WriteStream) {
   }
 
   return {
-    redraw,
+    /** At once, or with the next frame: of many lines that stay each would wait for it. */
+    redrawSoon(): void {
+      if (performance.now() - redrawnAt >= frameMs) redraw()
+    },
     clear: () => update?.clear(),
     animate(draw: (spinner: string) => string[]): void {
       drawing = draw

@@ -17,7 +17,7 @@ export interface Column<Row> {
 }
 
 const gap = 2
-const leastColumns = 8
+const leastColumns = 6
 const noBorders = Object.fromEntries(
   [
     ...['top', 'top-mid', 'top-left', 'top-right', 'bottom', 'bottom-mid', 'bottom-left', 'bottom-right'],

@@ -1,0 +1,125 @@
+// Job runs: a command in a container of its own, made from what is live, and the list of them.
+// Mind: the words after `--` are the command's. Ours come before.
+import type { Command } from 'commander'
+import type { JobRun } from '../../http/schemas/job.ts'
+import type { Service } from '../../http/schemas/service.ts'
+import { servicePath } from '../client.ts'
+import type { Runner } from '../command.ts'
+import { chosenService } from '../config/project.ts'
+import { examples } from '../examples.ts'
+import { CliFailure, exitCodes, usageFailure } from '../failure.ts'
+import { sayNext } from '../follow-up.ts'
+import { toShellCommand } from '../job/shell-words.ts'
+import { commandOf, howToRun, originOf, outcomeOf, ranFor, runStyle } from '../job/words.ts'
+import { whole } from '../service/setting-flags.ts'
+import type { Cli } from '../session.ts'
+import { span } from '../terminal/ages.ts'
+import { plain } from '../terminal/output.ts'
+import { printTable } from '../terminal/table.ts'
+
+interface RunOptions {
+  timeout?: number
+  /** Undefined when nothing is said of it. */
+  follow?: boolean
+}
+
+export function addJobCommands(program: Command, run: Runner): void {
+  program
+    .command('run')
+    .argument('[name]', 'the service')
+    .argument('[command...]', 'after --: one word for its shell, or a program with its arguments')
+    .description('run a command in a container of its own; ends with its exit code')
+    .option('--timeout <seconds>', 'end it after so long, else by what the service says (a day)', whole)
+    .option('--follow', 'show what it writes until it has ended, as without it')
+    .option('--no-follow', 'only begin it')
+    .addHelpText(
+      'after',
+      examples(
+        'berth run shop -- npm run migrate',
+        "berth run shop -- 'pg_dump $DATABASE_URL | gzip' > shop.sql.gz",
+        'berth run nightly                 # what a cron job runs, now',
+        'berth run shop --timeout 600 --no-follow -- ./import.sh',
+      ),
+    )
+    .action(run(runCommand))
+  program
+    .command('jobs')
+    .argument('[name]', 'the service')
+    .description('list its job runs, the newest first')
+    .option('--limit <number>', 'how many', whole, 20)
+    .addHelpText('after', examples('berth jobs nightly', 'berth jobs shop --limit 100 --json'))
+    .action(run(listRuns))
+}
+
+async function runCommand(
+  cli: Cli,
+  first: string | undefined,
+  others: string[],
+  options: RunOptions,
+): Promise<number> {
+  const { name, words } = splitWords(first === undefined ? [] : [first, ...others])
+  const service = chosenService(name)
+  const begun = await beginRun(cli, service, words, options)
+  if (options.follow === false) return leaveRun(cli, begun)
+  const { concludeRun, followRun } = await import('../job/follow.ts')
+  return concludeRun(cli, await followRun(cli, begun))
+}
+
+/** What stands before `--` is ours: the name, if it is there. Throws (usage) for more than that. */
+function splitWords(given: string[]) {
+  const { argv } = process
+  const dashes = argv.indexOf('--')
+  const words = dashes === -1 ? [] : argv.slice(dashes + 1)
+  const [name, ...surplus] = given.slice(0, given.length - words.length)
+  if (surplus.length > 0) {
+    throw usageFailure('the command comes after --', `berth run ${name} -- ${toShellCommand(surplus)}`)
+  }
+  return { name, words }
+}
+
+async function beginRun({ client }: Cli, service: string, words: string[], { timeout }: RunOptions) {
+  const command = toShellCommand(words)
+  // An empty variable of a script must not begin what a cron job runs.
+  if (words.length > 0 && command.trim() === '') throw usageFailure('the command is empty')
+  const body = {
+    ...(words.length > 0 ? { command } : {}),
+    ...(timeout === undefined ? {} : { timeout_seconds: timeout }),
+  }
+  try {
+    return await client.call<JobRun>('POST', `${servicePath(service)}/jobs`, { body })
+  } catch (error) {
+    const isWordless = error instanceof CliFailure && /^command: /.test(error.message)
+    if (!isWordless || words.length > 0) throw error
+    const hint = `berth run ${service} -- COMMAND`
+    throw new CliFailure(error.message, { ...error, hint, exitCode: exitCodes.usage })
+  }
+}
+
+function leaveRun(cli: Cli, run: JobRun): number {
+  if (cli.out.isJson) cli.out.json(run)
+  else cli.out.print(plain(run.id))
+  sayNext(cli, `berth logs --job ${run.id} -f`)
+  return exitCodes.ok
+}
+
+async function listRuns(cli: Cli, name: string | undefined, { limit }: { limit: number }): Promise<void> {
+  const { client, out } = cli
+  const path = servicePath(chosenService(name))
+  const runs = await client.call<JobRun[]>('GET', `${path}/jobs`, { query: { limit } })
+  if (out.isJson) return out.json(runs)
+  const service = await client.call<Service>('GET', path)
+  if (runs.length === 0) return out.say(howToRun(service))
+  const timeZone = service.timezone ?? 'UTC'
+  await printTable(out, runs, [
+    { heading: 'RUN', text: ({ id }) => id },
+    { heading: 'STATUS', text: outcomeOf, style: runStyle },
+    { heading: 'BY', text: (run) => originOf(run, timeZone) },
+    { heading: 'TOOK', text: ranFor, isRight: true },
+    { heading: 'AGE', text: ageOf, isRight: true },
+    { heading: 'COMMAND', text: commandOf, isFlexible: true },
+  ])
+}
+
+function ageOf({ created_at }: JobRun): string {
+  return span((Date.now() - Date.parse(created_at)) / 1000)
+}

@@ -1,0 +1,84 @@
+// `berth schedule`: when a cron job runs next, how it went last, and why an instant had no run.
+// Mind: instants are shown by the clock of the schedule, which need not be the one on this wall.
+import type { Command } from 'commander'
+import type { Schedule } from '../../http/schemas/schedule.ts'
+import { servicePath } from '../client.ts'
+import type { Runner } from '../command.ts'
+import { chosenService } from '../config/project.ts'
+import { examples } from '../examples.ts'
+import { clockTime, dayAndTime, isKnownTimeZone, ownTimeZone, showTheSame } from '../job/instants.ts'
+import { runInWords, runStyle } from '../job/words.ts'
+import type { Cli } from '../session.ts'
+import { age, span } from '../terminal/ages.ts'
+import type { Output } from '../terminal/output.ts'
+import { type Fact, printFacts } from '../terminal/table.ts'
+
+/** What happens to an instant that comes while a run is not over. */
+const overlaps: Record<string, string> = {
+  skip: 'is skipped',
+  queue: 'waits for its turn',
+  replace: 'cancels that one',
+}
+
+export function addScheduleCommands(program: Command, run: Runner): void {
+  program
+    .command('schedule')
+    .argument('[name]', 'a cron job')
+    .description('when a cron job runs next, and how it went last')
+    .addHelpText('after', examples('berth schedule nightly', 'berth schedule nightly --json'))
+    .action(run(showSchedule))
+}
+
+async function showSchedule({ client, out }: Cli, name: string | undefined): Promise<void> {
+  const service = chosenService(name)
+  const schedule = await client.call<Schedule>('GET', `${servicePath(service)}/schedule`)
+  if (out.isJson) return out.json(schedule)
+  printSchedule(out, service, schedule)
+}
+
+function printSchedule(out: Output, name: string, told: Schedule): void {
+  const { schedule, overlap } = told
+  printFacts(out, [
+    ['name', name, 'bold'],
+    ['schedule', schedule],
+    ['time zone', zoneInWords(told)],
+    ['overlap', `${overlap}: one that is due while another is not over ${overlaps[overlap] ?? ''}`],
+    ...nextFacts(name, told),
+    ...lastFacts(told),
+  ])
+}
+
+function zoneInWords({ timezone, next }: Schedule): string {
+  const own = ownTimeZone()
+  if (!isKnownTimeZone(timezone)) return `${timezone}, which is not known here: times are in UTC`
+  const instants = next.length > 0 ? next : [new Date().toISOString()]
+  if (showTheSame(timezone, own, instants)) return timezone
+  const now = new Date().toISOString()
+  return `${timezone}, now ${clockTime(now, timezone)}; here it is ${clockTime(now, own)} (${own})`
+}
+
+/** Also says why there is none. */
+function nextFacts(name: string, { status, error, next, timezone }: Schedule): Fact[] {
+  if (status === 'suspended')
+    return [['next', `none: it is suspended, berth resume ${name} goes on`, 'yellow']]
+  if (status === 'not_deployed') {
+    return [['next', `none: it is not deployed yet, berth deploy ${name} or berth up ${name}`, 'yellow']]
+  }
+  if (status === 'deleting') return [['next', 'none: its service is being deleted', 'yellow']]
+  if (status === 'failed') return [['next', `none: ${error ?? 'it has failed'}`, 'red']]
+  const columns = Math.max(...next.map((at) => dayAndTime(at, timezone).length))
+  return next.map((at, index) => {
+    const untilThen = span((Date.parse(at) - Date.now()) / 1000)
+    return [index === 0 ? 'next' : '', `${dayAndTime(at, timezone).padEnd(columns)}  in ${untilThen}`]
+  })
+}
+
+function lastFacts({ last_run: run, last_skip: skip, timezone }: Schedule): Fact[] {
+  return [
+    ['last run', run ? runInWords(run, timezone) : 'none yet', run ? runStyle(run) : 'dim'],
+    ['its error', run?.error],
+    ['its log', run && `berth logs --job ${run.id}`],
+    ['last skipped', skip && `${dayAndTime(skip.scheduled_for, timezone)}, ${age(skip.scheduled_for)}`],
+    ['why', skip?.reason],
+  ]
+}

@@ -1,0 +1,113 @@
+// Following a job run: what it writes as it comes, and the exit code that it ends with.
+// Mind: a run belongs to the server. Whoever stops following it stops nothing.
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { JobRun } from '../../http/schemas/job.ts'
+import { jobPath } from '../client.ts'
+import { followEvents } from '../event-stream.ts'
+import { CliFailure, exitCodes, interruption } from '../failure.ts'
+import { type LogLine, parseLogLine } from '../log-line.ts'
+import type { Cli } from '../session.ts'
+import { clip } from '../terminal/clip.ts'
+import { coloured, type Output, plain, wantsColour } from '../terminal/output.ts'
+import { paragraph, phaseLine } from '../terminal/phase-line.ts'
+
+const askAgainMs = 500
+/** So long is a server waited for that dies with the last line of the log. */
+const patienceMs = 60_000
+/** Of a process. */
+const largestCode = 255
+
+/**
+ * Shows what a run writes until it has ended, with --json each line as the API has it. Resolves with its
+ * record. Ctrl-C throws (130): the run goes on.
+ */
+export async function followRun(cli: Cli, { id, created_at }: JobRun): Promise<JobRun> {
+  const { out, signal } = cli
+  const startedAt = Date.parse(created_at)
+  let phase = 'pending'
+  const line = (mark: string) =>
+    phaseLine(out, { mark, name: phase, detail: id, durationMs: Date.now() - startedAt })
+  try {
+    if (!out.isJson) out.animate((spinner) => [line(spinner)])
+    for await (const { data } of followEvents(cli, `${jobPath(id)}/logs`, { query: { follow: true } })) {
+      const told = parseLogLine(data)
+      if (told.stream !== 'system' || told.line.startsWith('running ')) phase = 'running'
+      await showLine(cli, told)
+    }
+    return await recordOf(cli, id)
+  } catch (error) {
+    throw signal.aborted ? goesOn(id) : withWayBack(error, id)
+  } finally {
+    out.rest()
+  }
+}
+
+/** Whoever reads slowly is waited for. */
+async function showLine({ out, env }: Cli, line: LogLine): Promise<void> {
+  if (out.isJson) out.json(line)
+  else if (line.stream === 'stdout') out.print(shown(process.stdout, out.isColoured, line.line))
+  else if (line.stream !== 'system') {
+    out.say(shown(process.stderr, wantsColour(process.stderr, env), line.line))
+  } else if (!isOutcome(line)) out.say(out.tint('dim', ` · ${onOneLine(out, line.line)}`))
+  for (const stream of [process.stdout, process.stderr]) {
+    if (stream.writableNeedDrain) await once(stream, 'drain')
+  }
+}
+
+function onOneLine(out: Output, text: string): string {
+  return out.isLive ? clip(plain(text), out.width() - 4) : plain(text)
+}
+
+/** Whole for a file or a program; what could move a cursor comes to no terminal. */
+function shown(stream: NodeJS.WriteStream, isColoured: boolean, text: string): string {
+  if (!stream.isTTY) return text
+  return isColoured ? coloured(text) : plain(text)
+}
+
+/** The last line of the log: its words come at the end, from its record. */
+function isOutcome({ line }: LogLine): boolean {
+  return /^(succeeded$|failed: |canceled by )/.test(line)
+}
+
+async function recordOf({ client, signal }: Cli, id: string): Promise<JobRun> {
+  for (const deadline = Date.now() + patienceMs; ; await sleep(askAgainMs, null, { signal })) {
+    try {
+      return await client.call<JobRun>('GET', jobPath(id))
+    } catch (error) {
+      const isAway = error instanceof CliFailure && error.exitCode === exitCodes.unreachable
+      if (!isAway || signal.aborted || Date.now() > deadline) throw error
+    }
+  }
+}
+
+function goesOn(id: string): CliFailure {
+  const hint = `come back to it: berth logs --job ${id} -f\nend it: berth cancel ${id}`
+  return interruption('the run goes on without you', hint)
+}
+
+/** It may well go on, where nobody sees it. */
+function withWayBack(error: unknown, id: string): unknown {
+  if (!(error instanceof CliFailure) || error.exitCode === exitCodes.notFound) return error
+  const hint = [error.hint, `come back to the run: berth logs --job ${id} -f`].filter(Boolean).join('\n')
+  return new CliFailure(error.message, { ...error, hint })
+}
+
+/** Says what became of it. Returns the exit code: that of the run, and 1 for one that failed without one. */
+export function concludeRun({ out }: Pick<Cli, 'out'>, run: JobRun): number {
+  if (out.isJson) out.json(run)
+  else sayOutcome(out, run)
+  if (run.status === 'succeeded') return exitCodes.ok
+  // One that was ended may have gone with 0: it did not do what it was to do.
+  const code = run.status === 'failed' ? Number(run.exit_code) : 0
+  return code > 0 && code <= largestCode ? code : exitCodes.failed
+}
+
+function sayOutcome(out: Output, { id, status, error, created_at, finished_at }: JobRun): void {
+  const isGood = status === 'succeeded'
+  const durationMs = finished_at === null ? null : Date.parse(finished_at) - Date.parse(created_at)
+  out.say(phaseLine(out, { mark: isGood ? '✔' : '✘', name: status, detail: id, durationMs }))
+  if (isGood) return
+  const room = out.isLive ? out.width() : Number.POSITIVE_INFINITY
+  for (const line of paragraph(error ?? 'it says no reason', '   ', room)) out.say(line)
+}

@@ -1,0 +1,48 @@
+// Instants as clocks of a time zone show them.
+// Mind: the name of a zone comes from the server, and this program may know fewer of them: then it is UTC.
+
+const minute = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const
+const day = { weekday: 'short', day: 'numeric', month: 'short' } as const
+
+/** `03:00` */
+export function clockTime(at: string, timeZone: string): string {
+  return isInstant(at) ? formatterOf(minute, timeZone).format(new Date(at)) : at
+}
+
+/** `Mon 23 Nov 03:00`, with its year when that is not the year of `now`. */
+export function dayAndTime(at: string, timeZone: string, now = new Date()): string {
+  if (!isInstant(at)) return at
+  const yearOf = (instant: Date) => formatterOf({ year: 'numeric' }, timeZone).format(instant)
+  const year = yearOf(new Date(at))
+  const date = formatterOf(day, timeZone).format(new Date(at)).replace(',', '')
+  return `${date}${year === yearOf(now) ? '' : ` ${year}`} ${clockTime(at, timeZone)}`
+}
+
+/** The time zone of this terminal. */
+export function ownTimeZone(): string {
+  return new Intl.DateTimeFormat().resolvedOptions().timeZone
+}
+
+/** Whether clocks of both zones show the same at all of these instants. */
+export function showTheSame(one: string, other: string, instants: string[]): boolean {
+  return instants.every((at) => dayAndTime(at, one) === dayAndTime(at, other))
+}
+
+/** Whether this program knows the zone. */
+export function isKnownTimeZone(timeZone: string): boolean {
+  try {
+    return Boolean(new Intl.DateTimeFormat('en-GB', { timeZone }))
+  } catch {
+    return false
+  }
+}
+
+/** What the server sends need not be one. */
+function isInstant(at: string): boolean {
+  return !Number.isNaN(Date.parse(at))
+}
+
+function formatterOf(options: Intl.DateTimeFormatOptions, timeZone: string): Intl.DateTimeFormat {
+  const known = isKnownTimeZone(timeZone) ? timeZone : 'UTC'
+  return new Intl.DateTimeFormat('en-GB', { ...options, timeZone: known })
+}

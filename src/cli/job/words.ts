@@ -1,0 +1,59 @@
+// How job runs are spoken of: the colour of a status, what began one, how long it took, its command.
+import type { JobRun } from '../../http/schemas/job.ts'
+import type { Service } from '../../http/schemas/service.ts'
+import { age, span } from '../terminal/ages.ts'
+import { clip } from '../terminal/clip.ts'
+import { plain, type Style } from '../terminal/output.ts'
+import { duration } from '../terminal/quantities.ts'
+import { clockTime } from './instants.ts'
+
+const statusStyles: Record<string, Style> = {
+  pending: 'cyan',
+  running: 'cyan',
+  succeeded: 'green',
+  failed: 'red',
+  canceled: 'yellow',
+}
+
+/** Of a list; a script of a hundred lines is one command too. */
+const longestCommand = 120
+
+export function runStyle({ status }: { status: string }): Style {
+  return statusStyles[status] ?? 'dim'
+}
+
+/** `failed (3)`, `running` */
+export function outcomeOf({ status, exit_code }: JobRun): string {
+  return status === 'failed' && exit_code !== null ? `${status} (${exit_code})` : status
+}
+
+/** `manual`, or `for 03:00`: the instant of its schedule, by the clock of that. */
+export function originOf({ trigger, scheduled_for }: JobRun, timeZone: string): string {
+  return scheduled_for === null ? trigger : `for ${clockTime(scheduled_for, timeZone)}`
+}
+
+/** How long it ran, or has been running; nothing before it began. */
+export function ranFor({ started_at, finished_at }: JobRun): string {
+  if (started_at === null) return ''
+  if (finished_at !== null) return duration(Date.parse(finished_at) - Date.parse(started_at))
+  return span((Date.now() - Date.parse(started_at)) / 1000)
+}
+
+/** Where there is no run to show yet. */
+export function howToRun({ name, type, live_deploy_id }: Service): string {
+  const shown = plain(name)
+  if (live_deploy_id === null) return `${shown} is not deployed yet, so that nothing can run`
+  return type === 'cron_job'
+    ? `${shown} has not run yet: \`berth run ${shown}\` runs it now`
+    : `nothing was run in ${shown} yet: \`berth run ${shown} -- COMMAND\` does`
+}
+
+/** No longer than a line has use for. */
+export function commandOf({ command }: JobRun): string {
+  return command === null ? "the image's own" : clip(plain(command), longestCommand)
+}
+
+/** `job-… failed (3), for 03:00, 4h ago` */
+export function runInWords(run: JobRun, timeZone: string): string {
+  return `${run.id} ${outcomeOf(run)}, ${originOf(run, timeZone)}, ${age(run.created_at)}`
+}

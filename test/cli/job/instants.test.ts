@@ -1,0 +1,26 @@
+// Instants by the clocks of time zones.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { clockTime, dayAndTime, showTheSame } from '../../../src/cli/job/instants.ts'
+
+const now = new Date('2026-11-22T12:00:00.000Z')
+
+test('an instant is told by the clock of its zone, with the year when it is another', () => {
+  const at = '2026-12-31T23:30:00.000Z'
+  assert.equal(dayAndTime(at, 'UTC', now), 'Thu 31 Dec 23:30')
+  assert.equal(dayAndTime(at, 'Europe/Berlin', now), 'Fri 1 Jan 2027 00:30')
+  assert.equal(clockTime('2026-07-01T00:00:00.000Z', 'Asia/Kathmandu'), '05:45')
+  assert.equal(clockTime('2026-07-01T00:00:00.000Z', 'UTC'), '00:00')
+})
+
+test('a zone that is not known is told as UTC, and what is no instant as it is', () => {
+  assert.equal(dayAndTime('2026-11-23T03:00:00.000Z', 'Mars/Olympus', now), 'Mon 23 Nov 03:00')
+  assert.deepEqual([clockTime('soon', 'UTC'), dayAndTime('soon', 'UTC')], ['soon', 'soon'])
+})
+
+test('zones are the same when their clocks are, at the instants that count', () => {
+  const winter = '2026-12-01T03:00:00.000Z'
+  const summer = '2026-07-01T03:00:00.000Z'
+  assert.equal(showTheSame('Europe/London', 'UTC', [winter]), true)
+  assert.equal(showTheSame('Europe/London', 'UTC', [winter, summer]), false)
+})
