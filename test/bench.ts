@@ -1,5 +1,6 @@
 // npm run bench -- restore api: measures what the design promises, and prints a table. No part named is all.
 //   --quick        smaller sizes, to see that everything runs; such figures mean little
+//   --runs N       how many job runs the part jobs makes, 1000 when left out
 //   --json FILE    writes the figures as JSON too; `-` prints them after the table
 //   --profile DIR  leaves there a CPU profile of every process that was measured
 import { parseArgs } from 'node:util'
@@ -12,6 +13,7 @@ const { values, positionals } = parseArgs({
   options: {
     help: { type: 'boolean', default: false },
     quick: { type: 'boolean', default: false },
+    runs: { type: 'string' },
     json: { type: 'string' },
     profile: { type: 'string' },
   },
@@ -20,7 +22,8 @@ const strangers = positionals.filter((name) => !isPartName(name))
 if (values.help || strangers.length > 0) {
   for (const name of strangers) console.error(`there is no part ${name}`)
   console.log(
-    `npm run bench -- [--quick] [--json FILE] [--profile DIR] [PART …]\nparts: ${partNames.join(' ')}`,
+    `npm run bench -- [--quick] [--runs N] [--json FILE] [--profile DIR] [PART …]\n` +
+      `parts: ${partNames.join(' ')}`,
   )
   process.exit(strangers.length > 0 ? 2 : 0)
 }
@@ -28,6 +31,7 @@ const names = positionals.length > 0 ? (positionals as PartName[]) : partNames
 const results = await runParts(names, {
   isQuick: values.quick,
   profileDirectory: values.profile,
+  runs: values.runs === undefined ? undefined : Number(values.runs),
   say: (words) => console.error(words),
 })
 console.log(toTable(results))

@@ -10,6 +10,8 @@ export interface BenchOptions {
   isQuick: boolean
   /** Where the processes that are measured leave their CPU profiles. */
   profileDirectory?: string | undefined
+  /** How many job runs; what the size says when left out. */
+  runs?: number | undefined
   say: (words: string) => void
 }
 
@@ -17,6 +19,8 @@ export interface Bench {
   programs: Programs
   /** The full size of something, or the quick one. */
   size(full: number, quick: number): number
+  /** How many job runs somebody asked for. */
+  runs: number | undefined
   say(words: string): void
   /** What is left to do when the part is over, the last one first. */
   after(cleanup: () => unknown): void
@@ -51,12 +55,13 @@ async function runPart(
   part: PartName,
   programs: Programs,
   cleanups: Cleanups,
-  { isQuick, say }: BenchOptions,
+  { isQuick, runs, say }: BenchOptions,
 ): Promise<PartResult> {
   const earlier = cleanups.count
   const bench: Bench = {
     programs,
     size: (full, quick) => (isQuick ? quick : full),
+    runs,
     say: (words) => say(`${part}: ${words}`),
     after: (cleanup) => cleanups.add(cleanup),
   }

@@ -79,7 +79,7 @@ interface Entry {
 }
 
 /** How long each state lasted, up to the live one. */
-function phasesOf(history: Entry[]): Record<string, number> {
+export function phasesOf(history: Entry[]): Record<string, number> {
   const lasted = history.slice(0, -1).map(({ at, state }, index) => {
     const name = state.replace('running.', '')
     return [name, Date.parse(history[index + 1]!.at) - Date.parse(at)]

@@ -3,6 +3,9 @@ import { catalogue, type Kind } from '../../machines/index.ts'
 
 const at = '2026-01-01T00:00:00.000Z'
 
+/** Of nothing that Docker has. */
+export const instantImage = 'berth/shop:dep-01k0000000000000000000000'
+
 /** What any slot of any chart resolves with: each takes its own part. */
 const outcome = {
   at,
@@ -16,7 +19,7 @@ const outcome = {
     reused: null,
   },
   ...{ commitSha: 'a94a8fe5ccb19ba61c4c0873d391e987982fbbd3', commitMessage: 'Say hello to the second shop' },
-  ...{ image: 'berth/shop:dep-01k0000000000000000000000', port: 3000, preDeploy: null },
+  ...{ image: instantImage, port: 3000, preDeploy: null },
 }
 
 export interface InstantEffects {

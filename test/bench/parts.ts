@@ -6,6 +6,7 @@ import { measureDeploy } from './deploy.ts'
 import { measureEdge } from './edge.ts'
 import type { Figure } from './figure.ts'
 import { measureFollowers } from './followers.ts'
+import { measureJobs } from './jobs.ts'
 import { measureMemory } from './memory.ts'
 import { measureRestore } from './restore.ts'
 import { measureStart } from './start.ts'
@@ -21,6 +22,7 @@ export const parts = {
   restore: measureRestore,
   transitions: measureTransitions,
   followers: measureFollowers,
+  jobs: measureJobs,
   upload: measureUpload,
   memory: measureMemory,
 } satisfies Record<string, (bench: Bench) => Promise<Figure[]>>

@@ -6,8 +6,9 @@ import { createLogger } from '../../src/logger.ts'
 import { Supervisor } from '../../src/supervisor/supervisor.ts'
 import type { ActorRecord, ActorRow, Transition } from '../../storage/actors.ts'
 import { openStorage, type Storage } from '../../storage/index.ts'
+import type { ServiceRow } from '../../storage/services.ts'
 import { serviceRow } from '../support/stored.ts'
-import { instantEffects } from './instant-effects.ts'
+import { instantEffects, instantImage } from './instant-effects.ts'
 
 export interface Wanted {
   services: number
@@ -15,6 +16,10 @@ export interface Wanted {
   endedDeploys: number
   /** Whether each service has a live one beside them. */
   live: boolean
+  /** What the services are beyond a web service of that name. */
+  settings?: Partial<ServiceRow>
+  /** What the deploys run; a name of nothing when left out. */
+  image?: string
 }
 
 const at = '2026-01-01T00:00:00.000Z'
@@ -30,11 +35,14 @@ export async function storeDeploys(directory: string, wanted: Wanted): Promise<s
   }
 }
 
-async function fill(storage: Storage, { services, endedDeploys, live }: Wanted): Promise<string[]> {
-  const ended = await lifeOf(storage, [])
-  const living = live ? await lifeOf(storage, ['keepInstances']) : null
+async function fill(storage: Storage, wanted: Wanted): Promise<string[]> {
+  const { services, endedDeploys, live, settings, image } = wanted
+  const ended = withImage(await lifeOf(storage, []), image)
+  const living = live ? withImage(await lifeOf(storage, ['keepInstances']), image) : null
   const ids = Array.from({ length: services }, () => storage.ids.newId('svc'))
-  await inBatches(ids, (id, index) => storage.services.create(serviceRow({ id, name: `service-${index}` })))
+  await inBatches(ids, (id, index) =>
+    storage.services.create(serviceRow({ ...settings, id, name: `service-${index}` })),
+  )
   const owners = ids.flatMap((id) => Array.from({ length: endedDeploys }, () => id))
   await inBatches(owners, (id) => storage.actors.create(copyFor(storage, ended, id)))
   if (living) await inBatches(ids, (id) => storage.actors.create(copyFor(storage, living, id)))
@@ -62,6 +70,10 @@ async function lifeOf(storage: Storage, held: string[]): Promise<Life> {
   // The example itself is nobody's: it leaves nothing that a restart would find.
   if (!life.row.final) await storage.actors.park(id, 'an example', at)
   return life
+}
+
+function withImage(life: Life, image = instantImage): Life {
+  return JSON.parse(JSON.stringify(life).replaceAll(instantImage, image))
 }
 
 function deployInput(id: string, serviceId: string): object {

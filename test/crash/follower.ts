@@ -1,10 +1,11 @@
-// Follows the log of a deploy over all lives of the daemon, and keeps what it was shown.
+// Follows logs over all lives of the daemon, of deploys or of job runs, and keeps what it was shown.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Ledger } from './ledger.ts'
 import type { Victim } from './victim.ts'
 
 export interface Seen {
-  deployId: string
+  /** Of the deploy or the job run. */
+  id: string
   /** The line with the number n is at n - 1. */
   lines: string[]
   /** The log said that it is over. */
@@ -13,7 +14,7 @@ export interface Seen {
   isGone: boolean
 }
 
-export function openFollowers(victim: Victim, ledger: Ledger) {
+export function openFollowers(victim: Victim, ledger: Ledger, resource: 'deploys' | 'jobs' = 'deploys') {
   const all: Seen[] = []
   const leaving = new AbortController()
   const { signal } = leaving
@@ -31,12 +32,12 @@ export function openFollowers(victim: Victim, ledger: Ledger) {
 
   async function readOn(seen: Seen): Promise<void> {
     const api = await victim.whenUp()
-    const path = `/deploys/${seen.deployId}/logs?follow=true`
+    const path = `/${resource}/${seen.id}/logs?follow=true`
     for await (const { id, event, data } of api.events(path, { signal, lastEventId: seen.lines.length })) {
       seen.isEnded = event === 'end'
       if (seen.isEnded) return
       if (Number(id) !== seen.lines.length + 1) {
-        const text = `${seen.deployId}: line ${id} came after line ${seen.lines.length}`
+        const text = `${seen.id}: line ${id} came after line ${seen.lines.length}`
         ledger.breach('followers see every line once', text, [data])
       }
       seen.lines.push(data)
@@ -45,8 +46,8 @@ export function openFollowers(victim: Victim, ledger: Ledger) {
 
   return {
     all,
-    follow(deployId: string): void {
-      const seen = { deployId, lines: [], isEnded: false, isGone: false }
+    follow(followed: string): void {
+      const seen = { id: followed, lines: [], isEnded: false, isGone: false }
       all.push(seen)
       void follow(seen)
     },

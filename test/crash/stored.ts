@@ -114,7 +114,7 @@ async function checkLogs(storage: Storage, { ledger, settled, seen, restartsAt }
   }
   for (const [id, { history }] of known) {
     const lines = await readLog(storage, id)
-    const follower = seen.find(({ deployId }) => deployId === id)
+    const follower = seen.find((one) => one.id === id)
     const shown = follower?.lines ?? []
     const stored = lines.map((line) => JSON.stringify(line))
     const at = stored.findIndex((line, index) => line !== shown[index])

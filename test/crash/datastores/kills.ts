@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Chance } from '../chance.ts'
 import { pass, readUnderWay } from '../killer.ts'
+import { untilChange, untilRequest } from '../moments.ts'
 import type { Victim } from '../victim.ts'
 import type { Book } from './book.ts'
 import { type Incident, longestAtRestMs, longestSilenceMs } from './incidents.ts'
@@ -23,7 +24,6 @@ export interface Kill {
 
 type Moment = (victim: Victim, book: Book, chance: Chance) => Promise<void>
 
-const patienceMs = 5000
 const statuses = { creating: 4, restarting: 4, failed: 2, deleting: 3, available: 2 }
 
 /** Waits for the moment, kills, and tells what was under way. */
@@ -53,34 +53,16 @@ const moments: Record<Kill['how'], Moment> = {
   async request(victim, { client }, chance) {
     await victim.whenUp()
     await sleep(chance.between(0, 2000))
-    await new Promise<void>((resolve) => {
-      const giveUp = setTimeout(resolve, patienceMs)
-      const isMeant = () => true
-      client.onNextChange(isMeant, () => {
-        clearTimeout(giveUp)
-        resolve()
-      })
-    })
+    await untilRequest(client)
     await pass(chance.isTrue(0.6) ? chance.between(0, 8) : chance.between(0, 800))
   },
   async status(victim, _book, chance) {
     await victim.whenUp()
     await sleep(chance.between(0, 2000))
-    await untilStatus(victim, chance.choose(statuses))
+    const status = chance.choose(statuses)
+    await untilChange(victim, (change) => change.status === status)
     await sleep(chance.isTrue(0.5) ? chance.between(0, 15) : chance.between(0, 600))
   },
-}
-
-/** Until a datastore comes to have that status; not for ever. */
-async function untilStatus(victim: Victim, wanted: string): Promise<void> {
-  const api = await victim.whenUp()
-  const signal = AbortSignal.timeout(patienceMs)
-  try {
-    for await (const { event, data } of api.events('/events', { signal }))
-      if (event === 'change' && JSON.parse(data).status === wanted) return
-  } catch {
-    // Nothing of that kind happened in time: any other moment does.
-  }
 }
 
 export interface KillFigures {

@@ -13,6 +13,7 @@ import { type Scope, temporaryDirectory } from '../../support/directory.ts'
 import { ensureEngine } from '../../support/engine.ts'
 import { runInside, whyNoNamespace } from '../../support/namespace.ts'
 import { saveImage } from '../../support/private-engine.ts'
+import { toldInside } from '../told-inside.ts'
 import { type Kind, rootOf } from './line-client.ts'
 import type { DatastoreOutcome } from './report.ts'
 
@@ -40,15 +41,7 @@ export async function runDatastoreCrash(
     DATASTORE_RUN: JSON.stringify({ ...options, prepared, images }),
     ...(options.isSaidAtOnce ? { SAID_AT_ONCE: '1' } : {}),
   })
-  let outcome: DatastoreOutcome | null = null
-  for (const line of lines) {
-    const told = JSON.parse(line)
-    if (told.failure) throw new Error(told.failure)
-    if (told.said) say(told.said)
-    outcome = told.outcome ?? outcome
-  }
-  if (outcome === null) throw new Error(`the run ended without an outcome: ${lines.slice(-3).join('\n')}`)
-  return outcome
+  return toldInside<DatastoreOutcome>(lines, say)
 }
 
 /** There is no way out of the namespace: the images as files, and the clients that are in them. */

@@ -1,0 +1,90 @@
+// How long a run takes from its request until who follows its log has the first line, against `docker run` of
+// the same image and command until the same line.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { type ClientRequest, type IncomingMessage, request } from 'node:http'
+import { createInterface } from 'node:readline'
+import { commandEnv } from '../../src/base-images/command.ts'
+import { ensureEngine } from '../support/engine.ts'
+import type { Bench } from './bench.ts'
+import type { Berthd } from './berthd.ts'
+import { phasesOf } from './deploy.ts'
+import type { Figure } from './figure.ts'
+import type { JobService } from './job-service.ts'
+import { median } from './percentiles.ts'
+
+interface Round {
+  jobMs: number
+  dockerRunMs: number
+  /** How long the run was in each of its states. */
+  states: Record<string, number>
+}
+
+const word = 'ready'
+const script = `echo ${word}`
+
+export async function measureFirstLine(bench: Bench, berthd: Berthd, service: JobService): Promise<Figure[]> {
+  const engine = await ensureEngine()
+  const rounds: Round[] = []
+  for (let round = 0; round <= bench.size(15, 1); round++) {
+    bench.say(round === 0 ? 'a run, warming up' : `run ${round}`)
+    const { id, jobMs } = await runByApi(berthd, service.id)
+    const states = phasesOf(await berthd.api.get(`/jobs/${id}/history`))
+    const dockerRunMs = await runByDocker(engine, berthd.prefix, service.image)
+    rounds.push({ jobMs, dockerRunMs, states })
+  }
+  const middle = (pick: (round: Round) => number) => median(rounds.slice(1).map(pick))
+  return [
+    {
+      name: 'a run until its first line, beyond docker run',
+      value: middle(({ jobMs, dockerRunMs }) => jobMs - dockerRunMs),
+      unit: 'ms',
+      goal: { atMost: 300 },
+    },
+    { name: 'a run until its first line', value: middle(({ jobMs }) => jobMs), unit: 'ms' },
+    { name: 'docker run until its first line', value: middle(({ dockerRunMs }) => dockerRunMs), unit: 'ms' },
+    ...['pending', 'starting', 'following'].map((state) => ({
+      name: `of the run, ${state}`,
+      value: middle(({ states }) => states[state] ?? 0),
+      unit: 'ms',
+    })),
+  ]
+}
+
+/** Node's plain client, and no answer is checked: what is measured is the server. */
+async function runByApi({ url, headers }: Berthd, serviceId: string): Promise<{ id: string; jobMs: number }> {
+  const startedAt = performance.now()
+  const body = JSON.stringify({ command: script })
+  const sent = { ...headers, 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
+  const created = await answerTo(
+    request(`${url}/api/v1/services/${serviceId}/jobs`, { method: 'POST', headers: sent }).end(body),
+  )
+  const chunks = (await created.toArray()) as Buffer[]
+  const { id } = JSON.parse(Buffer.concat(chunks).toString('utf8'))
+  const followed = await answerTo(request(`${url}/api/v1/jobs/${id}/logs?follow=true`, { headers }).end())
+  let shownAt: number | null = null
+  for await (const line of createInterface({ input: followed }))
+    if (line.startsWith('data:') && line.includes(`"line":"${word}"`)) shownAt ??= performance.now()
+  if (shownAt === null) throw new Error(`${id} wrote no line`)
+  return { id, jobMs: shownAt - startedAt }
+}
+
+async function answerTo(asked: ClientRequest): Promise<IncomingMessage> {
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+  if (answer.statusCode! < 300) return answer
+  throw new Error(`${asked.path}: ${answer.statusCode} ${(await answer.toArray()).join('')}`)
+}
+
+async function runByDocker(engine: string, network: string, image: string): Promise<number> {
+  const startedAt = performance.now()
+  // Where a run is, too: what the network of a container takes is part of both.
+  const args = ['--host', engine, 'run', '--rm', '--network', network, image, 'sh', '-c', script]
+  const child: ChildProcess = spawn('docker', args, { stdio: ['ignore', 'pipe', 'inherit'], env: commandEnv })
+  const ended = once(child, 'close')
+  let shownAt: number | null = null
+  for await (const line of createInterface({ input: child.stdout! }))
+    if (line === word) shownAt ??= performance.now()
+  await ended
+  if (shownAt === null) throw new Error('docker run wrote no line')
+  return shownAt - startedAt
+}

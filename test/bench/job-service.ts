@@ -1,0 +1,32 @@
+// Services for the measurements of runs: an image of next to nothing, and live.
+import type { Api, Body } from '../support/api.ts'
+import { createRepository } from '../support/repository.ts'
+import { dockerfile, finishedDeploy } from '../support/service.ts'
+import type { Bench } from './bench.ts'
+
+export interface JobService {
+  id: string
+  /** What is live of it. */
+  deployId: string
+  image: string
+}
+
+export async function createRepositoryOfNothing(bench: Bench): Promise<string> {
+  const repository = createRepository(bench)
+  repository.commit('First', { Dockerfile: await dockerfile('CMD ["true"]') })
+  return repository.directory
+}
+
+/** Resolves when it is live. */
+export async function createLive(api: Api, body: Record<string, unknown>): Promise<JobService> {
+  const made: Body = await api.post('/services', { drain_seconds: 0, ...body })
+  const { id, status, error, image } = await finishedDeploy(api, made.latest_deploy.id)
+  if (status !== 'live') throw new Error(`the first deploy of ${body.name} is ${status}: ${error}`)
+  return { id: made.id, deployId: id, image }
+}
+
+/** A cron job that is not due as long as anything is measured: it has no instance that needs anything. */
+export function createIdle(api: Api, repoUrl: string): Promise<JobService> {
+  const cron = { name: 'idle', type: 'cron_job', schedule: '0 0 1 1 *' }
+  return createLive(api, { ...cron, repo_url: repoUrl })
+}

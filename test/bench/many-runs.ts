@@ -1,0 +1,117 @@
+// Many short runs by the API, eight at a time: how fast, and whether the daemon or its data grow beyond what
+// it keeps, which is a thousand runs of a service.
+import { readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { openStorage } from '../../storage/index.ts'
+import type { Api } from '../support/api.ts'
+import type { Bench } from './bench.ts'
+import type { Berthd } from './berthd.ts'
+import type { Figure } from './figure.ts'
+import type { JobService } from './job-service.ts'
+import { cpuSeconds, residentMegabytes } from './process-usage.ts'
+
+export interface ManyRuns {
+  berthd: Berthd
+  service: JobService
+  dataDir: string
+  /** A tenth more comes after these: with a thousand that is more than what is kept. */
+  count: number
+}
+
+interface Moment {
+  resident: number
+  used: number
+  dataMb: number
+  logs: number
+}
+
+const kept = 1000
+/** So many are asked for ahead of those that run: the daemon never waits for the bench. */
+const clients = 24
+/** V8 keeps what it has compiled, and the change feed fills up to its 8192 changes. */
+const meantToGrowMb = 4
+const bytesPerMegabyte = 1024 * 1024
+
+/** Ends the daemon: the last thing that is looked at is its store. */
+export async function measureManyRuns(bench: Bench, runs: ManyRuns): Promise<Figure[]> {
+  const { berthd, service, dataDir, count } = runs
+  const beyond = Math.max(1, Math.round(count / 10))
+  const before = await atRest(bench, runs)
+  const first = await runMany(bench, runs, Math.round(count / 2))
+  const middle = await atRest(bench, runs)
+  const second = await runMany(bench, runs, count - Math.round(count / 2))
+  const full = await atRest(bench, runs)
+  const perSecond = count / (first.seconds + second.seconds)
+  await runMany(bench, runs, beyond)
+  const end = await atRest(bench, runs)
+  await berthd.end()
+  const records = await recordsOf(dataDir, service)
+  return [
+    { name: `${count} short runs, 8 at a time`, value: perSecond, unit: '/s' },
+    { name: 'the daemon uses', value: (first.cpu + second.cpu) / count, unit: 'ms CPU for a run' },
+    { name: 'resident before', value: before.resident, unit: 'MB' },
+    { name: `resident after ${Math.round(count / 2)}`, value: middle.resident, unit: 'MB' },
+    { name: `resident after ${count}`, value: full.resident, unit: 'MB' },
+    {
+      name: `in use, grown from the ${Math.round(count / 2)}th to the ${count}th run`,
+      value: full.used - middle.used,
+      unit: 'MB',
+      goal: { atMost: meantToGrowMb },
+    },
+    { name: `data after ${count}`, value: full.dataMb, unit: 'MB' },
+    { name: `data, grown by ${beyond} more`, value: end.dataMb - full.dataMb, unit: 'MB' },
+    { name: `logs kept, ${count + beyond} runs later`, value: end.logs, unit: '', goal: { atMost: kept } },
+    { name: 'records kept', value: records, unit: '', goal: { atMost: kept } },
+  ]
+}
+
+async function runMany(bench: Bench, { berthd, service }: ManyRuns, count: number) {
+  bench.say(`${count} runs`)
+  const { api, pid } = berthd
+  const [startedAt, cpu] = [performance.now(), cpuSeconds(pid)]
+  let asked = 0
+  async function ask(): Promise<void> {
+    while (asked < count) {
+      asked++
+      const { id } = await api.post(`/services/${service.id}/jobs`, { command: 'echo one; echo two' })
+      await untilOver(api, id)
+    }
+  }
+  await Promise.all(Array.from({ length: clients }, ask))
+  return { seconds: (performance.now() - startedAt) / 1000, cpu: (cpuSeconds(pid) - cpu) * 1000 }
+}
+
+/** Its log tells: nobody has to ask again and again. */
+async function untilOver(api: Api, id: string): Promise<void> {
+  let last = ''
+  for await (const { event, data } of api.events(`/jobs/${id}/logs?follow=true`))
+    if (event === 'log') last = JSON.parse(data).line
+  if (last !== 'succeeded') throw new Error(`${id}: ${last}`)
+}
+
+/** After some rest: only a process that has nothing to do gives memory back. */
+async function atRest(bench: Bench, { berthd, dataDir }: ManyRuns): Promise<Moment> {
+  await sleep(bench.size(30_000, 500))
+  const resident = residentMegabytes(berthd.pid)
+  const { usedMegabytes: used } = await berthd.probe()
+  return { resident, used, dataMb: sizeOf(dataDir) / bytesPerMegabyte, logs: logsOf(dataDir) }
+}
+
+/** In bytes, as they are on the disk: the store's file is larger than what it takes. */
+function sizeOf(directory: string): number {
+  const entries = readdirSync(directory, { recursive: true, encoding: 'utf8' })
+  return entries.reduce((sum, name) => sum + statSync(join(directory, name)).blocks * 512, 0)
+}
+
+const logsOf = (directory: string) =>
+  readdirSync(join(directory, 'logs')).filter((name) => name.startsWith('job-')).length
+
+async function recordsOf(directory: string, { id }: JobService): Promise<number> {
+  const storage = await openStorage(directory, { onPanic: (reason) => console.error(reason) })
+  try {
+    return storage.actors.ids('job-run', id).length
+  } finally {
+    await storage.close()
+  }
+}

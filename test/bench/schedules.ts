@@ -1,0 +1,107 @@
+// What schedules cost while nothing is due, and how late many that are due at once begin.
+// Mind: their services are written into the store, because deploying hundreds would take an hour. The runs
+// are real.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { openStorage } from '../../storage/index.ts'
+import type { Body } from '../support/api.ts'
+import { temporaryDirectory } from '../support/directory.ts'
+import { baseImages } from '../support/images.ts'
+import { until } from '../support/service.ts'
+import type { Bench } from './bench.ts'
+import { type Berthd, startBerthd, whenHealthy } from './berthd.ts'
+import type { Figure } from './figure.ts'
+import { percentile } from './percentiles.ts'
+import { cpuSeconds, residentMegabytes } from './process-usage.ts'
+import { storeDeploys } from './stored-deploys.ts'
+
+const minuteMs = 60_000
+/** The start of the daemon is not to be in the way of the instant. */
+const leadMs = 15_000
+
+export async function measureIdleSchedules(bench: Bench): Promise<Figure[]> {
+  const count = bench.size(500, 20)
+  const seconds = bench.size(20, 1)
+  bench.say(`${count} schedules of which none is due`)
+  const withNone = await usageOf(bench, await startWith(bench, 0, '0 0 1 1 *'), seconds)
+  const withAll = await usageOf(bench, await startWith(bench, count, '0 0 1 1 *'), seconds)
+  return [
+    { name: `${count} schedules, of which none is due`, value: withAll.cpuMs, unit: 'ms CPU/s' },
+    { name: 'without any', value: withNone.cpuMs, unit: 'ms CPU/s' },
+    { name: `resident with ${count} schedules`, value: withAll.resident, unit: 'MB' },
+    { name: 'resident without any', value: withNone.resident, unit: 'MB' },
+  ]
+}
+
+async function usageOf(bench: Bench, berthd: Berthd, seconds: number) {
+  await sleep(bench.size(10_000, 500))
+  const before = cpuSeconds(berthd.pid)
+  await sleep(seconds * 1000)
+  const cpuMs = ((cpuSeconds(berthd.pid) - before) * 1000) / seconds
+  const resident = residentMegabytes(berthd.pid)
+  await berthd.end()
+  return { cpuMs, resident }
+}
+
+export async function measureDrift(bench: Bench): Promise<Figure[]> {
+  const count = bench.size(100, 5)
+  const leftMs = minuteMs - (Date.now() % minuteMs)
+  if (leftMs < leadMs) await sleep(leftMs)
+  const { api } = await startWith(bench, count, '* * * * *')
+  bench.say(`${count} schedules are due at the next full minute`)
+  const instant = new Date(Math.ceil(Date.now() / minuteMs) * minuteMs).toISOString()
+  await sleep(Date.parse(instant) - Date.now())
+  const firstRuns = async () => {
+    const runs: Body[] = []
+    for (let index = 0; index < count; index++) {
+      const list: Body[] = await api.get(`/services/service-${index}/jobs`)
+      runs.push(...list.filter((run) => run.scheduled_for === instant))
+    }
+    return runs
+  }
+  const runs = await until(`${count} runs of ${instant} to begin`, async () => {
+    const begun = await firstRuns()
+    await sleep(1000)
+    return begun.length === count && begun.every(({ started_at }) => started_at !== null) ? begun : null
+  })
+  const late = (field: 'created_at' | 'started_at', percent: number) =>
+    percentile(
+      runs.map((run) => Date.parse(run[field]) - Date.parse(instant)),
+      percent,
+    )
+  return [
+    {
+      name: `${count} schedules due at once: on record after, p50`,
+      value: late('created_at', 50),
+      unit: 'ms',
+    },
+    { name: 'the last of them', value: late('created_at', 100), unit: 'ms' },
+    { name: 'their containers start after, the first', value: late('started_at', 0), unit: 'ms' },
+    { name: 'p50, 8 at a time', value: late('started_at', 50), unit: 'ms' },
+    { name: 'the last of them', value: late('started_at', 100), unit: 'ms' },
+  ]
+}
+
+/** A daemon that is up, with so many cron jobs that have this schedule and do nothing. */
+async function startWith(bench: Bench, services: number, schedule: string): Promise<Berthd> {
+  const directory = temporaryDirectory(bench)
+  const { busybox: image } = await baseImages()
+  const settings = { type: 'cron_job', schedule, timezone: 'UTC', start_command: 'true' } as const
+  const wanted = { services, endedDeploys: 0, live: services > 0, settings, image }
+  await storeDeploys(directory, wanted)
+  await freezeReleases(directory)
+  const berthd = await startBerthd(bench, directory)
+  await whenHealthy(berthd)
+  return berthd
+}
+
+async function freezeReleases(directory: string): Promise<void> {
+  const storage = await openStorage(directory, { onPanic: (reason) => console.error(reason) })
+  try {
+    for (const service of storage.services.list()) {
+      const release = { settings: service, env: [], resolved: [] }
+      if (service.live_deploy_id) await storage.releases.freeze(service.live_deploy_id, () => release)
+    }
+  } finally {
+    await storage.close()
+  }
+}

@@ -1,0 +1,81 @@
+// Stops Docker in order or kills it, leaves it away for a while, and starts it again: spread over the kills,
+// by turns, chance says which is first.
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { PrivateEngine } from '../../support/private-engine.ts'
+import type { Chance } from '../chance.ts'
+import { runOf, startRun } from './acts.ts'
+import { type Book, type JobService, openRuns } from './book.ts'
+import { taskOf } from './tasks.ts'
+
+export interface EngineRestart {
+  number: number
+  how: 'stopped' | 'killed'
+  /** Runs that were not over then. */
+  openRuns: number
+  /** How long nothing answered at its socket. */
+  awayMs: number
+  /** From its end until a run that was asked for then was over. */
+  recoveryMs: number
+}
+
+export interface RestartsAsked {
+  engine: PrivateEngine
+  book: Book
+  tools: JobService
+  chance: Chance
+  count: number
+  /** So many kills there will be, */
+  kills: number
+  /** and so many were. */
+  killsDone: () => number
+  say: (line: string) => void
+}
+
+const longestAwayMs = 6000
+const recoveryMs = 150_000
+
+export async function restartEngines(asked: RestartsAsked): Promise<EngineRestart[]> {
+  const { chance, count, kills, killsDone, say } = asked
+  const turns = chance.isTrue(0.5) ? (['stopped', 'killed'] as const) : (['killed', 'stopped'] as const)
+  const restarts: EngineRestart[] = []
+  while (restarts.length < count) {
+    const number = restarts.length + 1
+    const afterKills = Math.floor((kills * number) / (count + 1))
+    while (killsDone() < afterKills) await sleep(50)
+    await sleep(chance.between(0, 3000))
+    const restart = await restartEngine(asked, number, turns[number % turns.length]!)
+    restarts.push(restart)
+    say(engineRestartLine(restart))
+  }
+  return restarts
+}
+
+async function restartEngine(
+  { engine, book, tools, chance }: RestartsAsked,
+  number: number,
+  how: EngineRestart['how'],
+): Promise<EngineRestart> {
+  const incident = book.incidents.begin('engine')
+  const open = openRuns(book).size
+  await (how === 'stopped' ? engine.stop() : engine.kill())
+  const { id } = await startRun(book, tools, runOf(taskOf('quick', chance), book))
+  await sleep(chance.between(0, longestAwayMs))
+  await engine.start()
+  const backAt = performance.now()
+  book.incidents.end(incident)
+  while (openRuns(book).has(id) && performance.now() - backAt < recoveryMs) await sleep(50)
+  if (openRuns(book).has(id))
+    book.ledger.breach(
+      'runs go on after a restart of Docker',
+      `${id} is not over ${recoveryMs / 1000} s after`,
+    )
+  const overAt = performance.now()
+  const [awayMs, tookMs] = [backAt - incident.from, overAt - backAt].map(Math.round)
+  return { number, how, openRuns: open, awayMs: awayMs!, recoveryMs: tookMs! }
+}
+
+export function engineRestartLine({ number, how, openRuns: open, ...times }: EngineRestart): string {
+  const [away, recovery] = [times.awayMs, times.recoveryMs].map((ms) => `${(ms / 1000).toFixed(1)} s`)
+  const under = `Docker ${number} ${how.padEnd(8)} under ${open} runs`
+  return `${under}, away ${away}, a run was over ${recovery} later`
+}

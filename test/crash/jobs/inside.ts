@@ -1,0 +1,38 @@
+// The run of jobs in a namespace, with an engine that nobody else uses. What it says goes out line by line,
+// as JSON: words as they come, and the outcome last.
+import { join } from 'node:path'
+import { openNetwork } from '../../support/namespace.ts'
+import { loadImage, startPrivateEngine } from '../../support/private-engine.ts'
+import { playDrill, type StageOptions } from './stage.ts'
+
+/** What the outside passes in by the environment. */
+type Passed = Omit<StageOptions, 'say'> & { prepared: string }
+
+async function run({ prepared, ...options }: Passed) {
+  await openNetwork('10.99.0.1')
+  const engine = await startPrivateEngine(join(prepared, 'engine'))
+  process.env.DOCKER_HOST = engine.address
+  await loadImage(engine.address, join(prepared, 'busybox.tar'))
+  const cleanups: (() => unknown)[] = []
+  const scope = { after: (cleanup: () => unknown) => void cleanups.unshift(cleanup) }
+  try {
+    return await playDrill(scope, { ...options, say }, engine)
+  } finally {
+    for (const cleanup of cleanups) await cleanup()
+    await engine.stop()
+  }
+}
+
+function say(line: string): void {
+  console.log(JSON.stringify({ said: line }))
+  if (process.env.SAID_AT_ONCE) console.error(line)
+}
+
+const passed: Passed = JSON.parse(process.env.JOB_RUN!)
+try {
+  console.log(JSON.stringify({ outcome: await run(passed) }))
+} catch (error) {
+  console.log(JSON.stringify({ failure: String((error as Error).stack) }))
+  process.exitCode = 1
+}
+process.exit()

@@ -1,0 +1,74 @@
+// Chooses the moments of the kills: while the daemon starts, at any time, right behind a request, when a run
+// has come to a given status, and around the instant at which schedules are due.
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Chance } from '../chance.ts'
+import { pass, readUnderWay } from '../killer.ts'
+import { untilChange, untilRequest } from '../moments.ts'
+import type { Victim } from '../victim.ts'
+import type { Book } from './book.ts'
+
+export interface Kill {
+  number: number
+  how: 'start' | 'status' | 'request' | 'instant' | 'any'
+  /** Since the life began. */
+  livedMs: number
+  wasUp: boolean
+  wasEngineAway: boolean
+  /** How many actors were in which state. */
+  underWay: Record<string, number>
+}
+
+type Moment = (victim: Victim, book: Book, chance: Chance) => Promise<void>
+
+const statuses = { pending: 4, running: 5, succeeded: 3, failed: 4, canceled: 5, due: 2 }
+const minuteMs = 60_000
+/** Whoever waits for the next full minute every time kills too rarely. */
+const instantPatienceMs = 25_000
+
+/** Waits for the moment, kills, and tells what was under way. */
+export async function killOnce(victim: Victim, book: Book, chance: Chance, number: number): Promise<Kill> {
+  const isNear = untilInstantMs() < instantPatienceMs
+  const how = chance.choose({ start: 14, status: 32, request: 20, instant: isNear ? 40 : 0, any: 20 })
+  await moments[how](victim, book, chance)
+  const { startedAt, upAt } = victim.lives.at(-1)!
+  const at = performance.now()
+  await victim.kill()
+  return {
+    number,
+    how,
+    livedMs: Date.now() - startedAt,
+    wasUp: upAt !== null,
+    wasEngineAway: book.incidents.wasEngineAway(at, performance.now()),
+    underWay: await readUnderWay(victim.dataDir),
+  }
+}
+
+const untilInstantMs = () => minuteMs - (Date.now() % minuteMs)
+
+const moments: Record<Kill['how'], Moment> = {
+  start: async (_victim, _book, chance) => void (await sleep(chance.between(150, 1500))),
+  async any(victim, _book, chance) {
+    await victim.whenUp()
+    await sleep(chance.between(0, 6000))
+  },
+  async request(victim, { client }, chance) {
+    await victim.whenUp()
+    await sleep(chance.between(0, 2000))
+    await untilRequest(client)
+    await pass(chance.isTrue(0.6) ? chance.between(0, 8) : chance.between(0, 600))
+  },
+  async status(victim, _book, chance) {
+    await victim.whenUp()
+    await sleep(chance.between(0, 2000))
+    const status = chance.choose(statuses)
+    const isMeant = (change: { kind: string; status: string }) =>
+      ['job-run', 'cron-schedule'].includes(change.kind) && change.status === status
+    await untilChange(victim, isMeant)
+    await sleep(chance.isTrue(0.5) ? chance.between(0, 15) : chance.between(0, 600))
+  },
+  // A run of a schedule is begun within some milliseconds of its instant.
+  instant: async (_victim, _book, chance) =>
+    void (await sleep(
+      untilInstantMs() + (chance.isTrue(0.7) ? chance.between(0, 60) : chance.between(-300, 900)),
+    )),
+}

@@ -1,0 +1,58 @@
+// The marks of the runs, in the order they came in, and what they prove: no run was started twice, and no two
+// own runs of a cron service were at work at the same time.
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import type { Scope } from '../../support/directory.ts'
+
+export type MarkWord = 'start' | 'line' | 'end'
+
+export interface Mark {
+  id: string
+  word: MarkWord
+}
+
+export interface MarkServer {
+  port: number
+  marks: Mark[]
+}
+
+const pattern = /^(job-[0-9a-z]+) (start|line|end)\n$/
+
+/** On every address of this host: the containers know it by the gateway of their network. */
+export async function listenForMarks(scope: Scope): Promise<MarkServer> {
+  const marks: Mark[] = []
+  const open = new Set<Socket>()
+  const server = createServer((socket) => {
+    open.add(socket)
+    // Whoever sends a mark may be killed in that moment.
+    socket.on('error', () => undefined).on('close', () => open.delete(socket))
+    socket.setEncoding('utf8').on('data', (text) => {
+      const [, id, word] = pattern.exec(String(text)) ?? []
+      if (id !== undefined) marks.push({ id, word: word as MarkWord })
+      socket.end()
+    })
+  })
+  server.listen(0, '0.0.0.0')
+  await once(server, 'listening')
+  scope.after(() => {
+    server.close()
+    for (const socket of open) socket.destroy()
+  })
+  return { port: (server.address() as AddressInfo).port, marks }
+}
+
+export const startsOf = (marks: readonly Mark[], id: string) =>
+  marks.filter((mark) => mark.id === id && mark.word === 'start').length
+
+/** Pairs of the runs of which one was at work between two marks of the other, in words. */
+export function overlapFaults(marks: readonly Mark[], ownIds: ReadonlySet<string>): string[] {
+  const own = marks.filter(({ id }) => ownIds.has(id))
+  const ids = [...new Set(own.map(({ id }) => id))]
+  return ids.flatMap((id) => {
+    const from = own.findIndex((mark) => mark.id === id)
+    const to = own.findLastIndex((mark) => mark.id === id)
+    const others = new Set(own.slice(from, to).map((mark) => mark.id))
+    others.delete(id)
+    return [...others].map((other) => `${other} was at work while ${id} was`)
+  })
+}

@@ -1,0 +1,60 @@
+// The log and the record of one run, against what its command must have written and how it must have ended.
+import type { Body } from '../../support/api.ts'
+import type { Task } from './tasks.ts'
+
+export interface ShownLine {
+  stream: string
+  line: string
+}
+
+export interface EndedRun {
+  record: Body
+  lines: ShownLine[]
+  task: Task
+  /** Docker was away or restarted while it was under way. */
+  isEngineDisturbed: boolean
+}
+
+const engineWords = /engine|docker/i
+
+/** Whether its command came to its own end. */
+export function hasEndedItself({ record, task }: Pick<EndedRun, 'record' | 'task'>): boolean {
+  return record.status !== 'canceled' && record.exit_code === task.exitCode
+}
+
+/** Of the status and the exit code; for a run that nobody canceled. */
+export function endFaults(run: EndedRun): string[] {
+  const { record, task, isEngineDisturbed } = run
+  if (hasEndedItself(run)) {
+    const status = task.exitCode === 0 ? 'succeeded' : 'failed'
+    return record.status === status ? [] : [`exited with ${task.exitCode} and is ${record.status}`]
+  }
+  const shown = `${record.status}, exit code ${record.exit_code}: ${record.error}`
+  if (!isEngineDisturbed) return [`${task.exitCode} was its exit code, its record says ${shown}`]
+  if (record.status === 'failed' && engineWords.test(record.error)) return []
+  return [`ended by a restart of Docker, its record says ${shown}`]
+}
+
+/** Of its lines: in order, without a gap, none twice, all of them, and the outcome last. */
+export function outputFaults(run: EndedRun): string[] {
+  const { lines, task, isEngineDisturbed } = run
+  const written = lines.filter(({ stream }) => stream === 'stdout')
+  const numbers = written.map(({ line }) => Number(/^line (\d+) of \d+$/.exec(line)?.[1]))
+  const wrong = numbers.findIndex((number, index) =>
+    // An engine that is killed may lose lines that a container wrote meanwhile. It repeats none.
+    isEngineDisturbed ? !(number > (numbers[index - 1] ?? 0)) : number !== index + 1,
+  )
+  const faults: string[] = []
+  if (wrong >= 0) faults.push(`${written[wrong]!.line} is at ${wrong + 1} of its output`)
+  const isWhole = hasEndedItself(run) && !isEngineDisturbed
+  if (isWhole && numbers.length !== task.lines) faults.push(`${numbers.length} of ${task.lines} lines`)
+  const [last, outcome] = [lines.at(-1), outcomeOf(run.record)]
+  if (last?.stream !== 'system' || last.line !== outcome)
+    faults.push(`its last line is '${last?.line}', its outcome '${outcome}'`)
+  return faults
+}
+
+function outcomeOf({ status, error }: Body): string {
+  if (status === 'succeeded') return 'succeeded'
+  return status === 'failed' ? `failed: ${error}` : error
+}

@@ -1,0 +1,103 @@
+// Checks of what was promised of runs and schedules, when all is done.
+import type { Api, Body } from '../../support/api.ts'
+import { type Book, isEngineDisturbed } from './book.ts'
+import { historyFaults } from './histories.ts'
+import { repeatedInstants, silentInstants } from './instants.ts'
+import { type Mark, overlapFaults, startsOf } from './marks.ts'
+import { endFaults, hasEndedItself, outputFaults } from './output.ts'
+import { type Schedule, type SettledRun, scheduledRuns } from './settled.ts'
+
+type Known = SettledRun & { record: Body }
+
+export interface Found {
+  runs: SettledRun[]
+  schedules: Schedule[]
+  marks: readonly Mark[]
+}
+
+export async function checkPromises(api: Api, book: Book, found: Found): Promise<void> {
+  const { ledger } = book
+  for (const { id } of found.runs.filter(({ record }) => record === null))
+    ledger.breach('every acknowledged run has a record', `${id} is not known`)
+  const known = found.runs.filter((run): run is Known => run.record !== null)
+  for (const run of known) checkRun(book, run, found)
+  await checkNobodyElse(api, book, found)
+  for (const schedule of found.schedules) await checkInstants(api, book, schedule)
+  for (const service of book.services) {
+    const own = known.filter((run) => run.service === service && run.record.overlap !== null)
+    for (const fault of overlapFaults(found.marks, new Set(own.map(({ id }) => id))))
+      ledger.breach('own runs of a cron service never run at the same time', `${service.name}: ${fault}`)
+  }
+}
+
+function checkRun(book: Book, run: Known, { runs, marks }: Found): void {
+  const { id, record, history, task, lines } = run
+  const evidence = [
+    JSON.stringify(record),
+    ...history.map(({ at, event, state }) => `${at} ${event} -> ${state}`),
+    ...lines.slice(-12).map(({ stream, line }) => `log: ${stream} ${line}`),
+  ]
+  const tell = (rule: string, fault: string) =>
+    book.ledger.breach(rule, `${id} (${task.kind}): ${fault}`, evidence)
+  const ended = { record, lines, task, isEngineDisturbed: isEngineDisturbed(book, record) }
+  for (const fault of historyFaults(history, record)) tell('histories follow the chart', fault)
+  for (const fault of outputFaults(ended)) tell('a log has every line once, and the outcome last', fault)
+  if (!run.hasEnd) tell('logs end', 'its log has no end')
+  if (record.finished_at === null) tell('every run ends', 'its record has no end')
+  if (record.status === 'canceled') {
+    const fault = cancelFault(run, runs)
+    if (fault) tell('a run is canceled for a reason, and says it', fault)
+  } else {
+    for (const fault of endFaults(ended)) tell('a run that ended has its exit code', fault)
+    if (run.entry?.cancel === 'accepted') tell('a canceled run says canceled', `is ${record.status}`)
+  }
+  const starts = startsOf(marks, id)
+  if (starts > 1) tell('no run is started twice', `${starts} starts`)
+  const mustHaveStarted = record.status !== 'canceled' && hasEndedItself(ended) && !ended.isEngineDisturbed
+  if (mustHaveStarted && starts === 0) tell('a run that ended has run', 'it never started')
+  checkFollower(book, run)
+}
+
+/** Somebody asked for it, or a younger run of a service whose runs replace each other. */
+function cancelFault({ entry, record, service }: Known, runs: SettledRun[]): string | null {
+  if (record.error === 'canceled by the API')
+    return entry && entry.cancel !== 'none' ? null : 'nobody canceled it'
+  const other = /^canceled by (job-\w+), which replaces it$/.exec(record.error)?.[1]
+  const by = runs.find(({ id }) => id === other)
+  const isReplaced = by?.service === service && service.overlap === 'replace' && by.id > record.id
+  return isReplaced && by.record?.overlap === 'replace' && record.overlap === 'replace' ? null : record.error
+}
+
+function checkFollower({ ledger, followers }: Book, { id, sent }: Known): void {
+  const seen = followers.all.find((one) => one.id === id)
+  if (!seen) return
+  const at = sent.findIndex((line, index) => line !== seen.lines[index])
+  if (seen.isEnded && seen.lines.length === sent.length && at < 0) return
+  const text = `${id}: ${seen.lines.length} lines were shown, ${sent.length} are stored, ${at} differs`
+  ledger.breach('followers see every line once', text, [...sent.slice(-5), '---', ...seen.lines.slice(-5)])
+}
+
+/** No run that nobody asked for, and no mark of a run that is not there. */
+async function checkNobodyElse(api: Api, { ledger, services, entries }: Book, { runs, marks }: Found) {
+  const known = new Set(runs.map(({ id }) => id))
+  for (const { id: serviceId } of services) {
+    const jobs: Body[] = await api.get(`/services/${serviceId}/jobs?limit=500`)
+    for (const { id, trigger } of jobs)
+      if (trigger === 'manual' && !entries.has(id))
+        ledger.breach('a request is carried out once', `${id} is there, which nobody was told of`)
+  }
+  for (const id of new Set(marks.map((mark) => mark.id)))
+    if (!known.has(id)) ledger.breach('nothing runs without a record', `${id} left marks`)
+}
+
+async function checkInstants(api: Api, { ledger }: Book, { service, upTo }: Schedule): Promise<void> {
+  const runs = await scheduledRuns(api, service)
+  for (const fault of repeatedInstants(runs))
+    ledger.breach('no due instant has two runs', `${service.name}: ${fault}`)
+  const { liveAt: after, told } = service
+  for (const instant of silentInstants({ after, upTo, runs, told }))
+    ledger.breach('every due instant has a run, or a word why not', `${service.name}: ${instant}`)
+  for (const { id, scheduled_for } of runs)
+    if (told.has(Date.parse(scheduled_for)))
+      ledger.breach('an instant that is told to have no run has none', `${service.name}: ${id}`)
+}
