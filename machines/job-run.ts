@@ -104,6 +104,11 @@ const jobRun = setup({
       error: { code: 'canceled', message: `canceled by ${by}` },
       finishedAt: at,
     })),
+    /** Canceled while Docker started it, it may have begun a moment after it was over. */
+    keepStop: assign(({ context }, { exitCode, startedAt }: EndedRun) => ({
+      exitCode,
+      startedAt: context.startedAt ?? (startedAt && [startedAt, context.finishedAt!].sort()[0]!),
+    })),
     keepEnd: assign(({ context }, { exitCode, startedAt, finishedAt, at }: EndedRun) => ({
       exitCode: exitCode ?? context.exitCode,
       startedAt: context.startedAt ?? startedAt,
@@ -252,10 +257,10 @@ export const machine = jobRun.createMachine({
             input: own,
             onDone: {
               target: 'clearing',
-              actions: assign(({ context, event: { output } }) => ({
-                exitCode: output.exitCode,
-                startedAt: context.startedAt ?? output.startedAt,
-              })),
+              actions: {
+                type: 'keepStop',
+                params: ({ event }: { event: { output: EndedRun } }) => event.output,
+              },
             },
           },
         },

@@ -95,6 +95,17 @@ const ends: Record<string, End> = {
     record: { ...asAsked, status: 'canceled', error: 'canceled by Ada', finished_at: ended },
     outcome: 'canceled by Ada',
   },
+  // Docker started it all the same, a moment after the cancel.
+  'that is canceled while it starts': {
+    effects: {
+      startRun: waits,
+      stopRun: async () => ({ at: later, exitCode: 137, startedAt: later, finishedAt: later }),
+    },
+    cancelIn: 'running.starting',
+    path: [...['pending', 'running.starting'], ...['canceling.stopping', 'canceling.clearing', 'canceled']],
+    record: { ...canceled, started_at: ended, exit_code: 137 },
+    outcome: 'canceled by Ada',
+  },
   'that is canceled while it runs': {
     effects: { followRun: waits },
     cancelIn: 'running.following',
