@@ -26,8 +26,10 @@ const scope = fileScope()
 function outside(impossible: string | null): void {
   test('runs survive what happens to Docker, or say why not', { skip: impossible ?? false }, async (t) => {
     const directory = temporaryDirectory(scope)
-    const { busybox } = await baseImages()
-    await saveImage(await ensureEngine(), busybox, join(directory, 'busybox.tar'))
+    const engine = await ensureEngine()
+    // All of them: in the namespace nothing can be made, nor pulled.
+    for (const [name, image] of Object.entries(await baseImages()))
+      await saveImage(engine, image, join(directory, `${name}.tar`))
     const { code, lines } = await runInside(import.meta.url, { PREPARED: directory })
     for (const line of lines.filter((line) => /^ *(not )?ok |^ *# /.test(line))) t.diagnostic(line)
     assert.equal(code, 0, lines.join('\n'))
@@ -39,7 +41,7 @@ async function open(prepared: string) {
   const engine = await startPrivateEngine(join(prepared, 'engine'))
   scope.after(() => engine.stop())
   process.env.DOCKER_HOST = engine.address
-  await loadImage(engine.address, join(prepared, 'busybox.tar'))
+  for (const name of ['busybox', 'node']) await loadImage(engine.address, join(prepared, `${name}.tar`))
   const daemon = await launchDaemon()
   scope.after(() => daemon.remove())
   return { engine, daemon, worker: await createWorker(scope, daemon.api) }
