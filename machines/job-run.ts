@@ -83,7 +83,7 @@ export interface JobRunContext extends JobRunInput {
 const jobRun = setup({
   types: {} as { context: JobRunContext; input: JobRunInput; events: JobRunEvent },
   actors: {
-    awaitTurn: slot<RunSlot & Pick<JobRunInput, 'command' | 'overlap' | 'scheduledFor'>, RunTurn>(),
+    awaitTurn: slot<RunSlot & Pick<JobRunInput, 'command' | 'overlap'>, RunTurn>(),
     startRun: slot<RunStart, StartedRun>(),
     followRun: slot<RunFollow, FollowedRun>(),
     /** SIGTERM, ten seconds, SIGKILL; then what it wrote until its end. */
@@ -172,7 +172,6 @@ export const machine = jobRun.createMachine({
           ...own({ context }),
           command: context.command,
           overlap: context.overlap,
-          scheduledFor: context.scheduledFor,
         }),
         onDone: {
           target: 'running',

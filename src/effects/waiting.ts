@@ -62,6 +62,20 @@ export async function untilNudged(
   signal.throwIfAborted()
 }
 
+/** Until the engine answers; one that takes its time is told of. */
+export async function waitForEngine(
+  host: Host,
+  signal: AbortSignal,
+  say: (line: string) => void,
+): Promise<void> {
+  const patience = setTimeout(() => say('waiting for the Docker engine, which does not answer'), 1000)
+  try {
+    await host.ready(signal)
+  } finally {
+    clearTimeout(patience)
+  }
+}
+
 /** Does idempotent work, again from the start whenever the engine went away in the middle. */
 export async function whileEngineReturns<T>(
   host: Host,

@@ -8,7 +8,6 @@ import { cleanups, machine } from '../../machines/job-run.ts'
 import type { JobRunRecord } from '../../machines/job-run-record.ts'
 import {
   asAsked,
-  asked,
   cancel,
   canceled,
   ended,
@@ -50,7 +49,7 @@ test('a run has its turn, starts, is followed to its end, and succeeds with what
   const live = { deployId: 'dep-2', image: 'berth/shop:dep-2', command: 'npm run report' }
   const limit = { timeoutSeconds: 60, endsAt: Date.parse(started) + 60_000 }
   assert.deepEqual(heard, [
-    ['awaitTurn', { ...own, command: null, overlap: 'skip', scheduledFor: asked }],
+    ['awaitTurn', { ...own, command: null, overlap: 'skip' }],
     ['startRun', { ...own, ...live }],
     ['followRun', { ...own, command: 'npm run report', ...limit }],
     ['clearRun', { ...own, outcome: 'succeeded' }],

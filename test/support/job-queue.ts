@@ -46,10 +46,7 @@ export async function openJobQueue(t: TestContext, options: JobQueueOptions = {}
     ...{ storage, jobSlots, is, deploy, sent, spawned, warned },
     /** Asks for the turn of a run that is pending. */
     ask: (id: string, overlap: Overlap | null = 'skip', { signal = nobody, command = null }: Asked = {}) =>
-      awaitTurn(host)(
-        { id, serviceId: 'svc-1', isOwn: overlap !== null, command, overlap, scheduledFor: null },
-        signal,
-      ),
+      awaitTurn(host)({ id, serviceId: 'svc-1', isOwn: overlap !== null, command, overlap }, signal),
     begin: async (runId: string, instant = '2026-01-01T03:00:00.000Z') => {
       const own = { id: 'sch-1', serviceId: 'svc-1' }
       return (await beginRun(host, clockAt(options.now ?? instant))({ ...own, runId, instant, missed: null }))

@@ -9,7 +9,7 @@ import { Failure } from '../../errors.ts'
 import { listens } from '../../service-types.ts'
 import { checkFreeDisk } from '../disk.ts'
 import { type Host, isoNow } from '../host.ts'
-import { untilCommitted, whileEngineReturns } from '../waiting.ts'
+import { untilCommitted, waitForEngine, whileEngineReturns } from '../waiting.ts'
 import { usesDisk } from './disk-claim.ts'
 import { openDeployLog } from './log.ts'
 
@@ -107,15 +107,6 @@ function queueAround(host: Host, id: string, serviceId: string) {
 /** An active deploy that failed or was canceled still removes its traces. */
 function isAtWork(status: string): boolean {
   return status === 'running' || status === 'failed' || status === 'canceled'
-}
-
-async function waitForEngine(host: Host, signal: AbortSignal, say: (line: string) => void): Promise<void> {
-  const patience = setTimeout(() => say('waiting for the Docker engine, which does not answer'), 1000)
-  try {
-    await host.ready(signal)
-  } finally {
-    clearTimeout(patience)
-  }
 }
 
 function requireService(host: Host, serviceId: string): ServiceRow {

@@ -5,18 +5,19 @@ import { Failure } from '../../errors.ts'
 import { type ActorLog, openActorLog } from '../actor-log.ts'
 import { requireRelease } from '../deploy/instances.ts'
 import { type Host, isoNow } from '../host.ts'
-import { untilCommitted } from '../waiting.ts'
+import { untilCommitted, waitForEngine } from '../waiting.ts'
 import { ownRuns } from './others.ts'
 import { lastSaid } from './saying.ts'
 import { whileWanted } from './withdrawal.ts'
 
-type TurnInput = RunSlot & Pick<JobRunInput, 'command' | 'overlap' | 'scheduledFor'>
+type TurnInput = RunSlot & Pick<JobRunInput, 'command' | 'overlap'>
 
 export function awaitTurn(host: Host) {
   return (input: TurnInput, outer: AbortSignal) =>
     whileWanted(host, input.serviceId, outer, async (signal) => {
       const log = openActorLog(host, 'job', input.id)
-      await waitForEngine(host, log, signal)
+      // Also so that runs which go on after a restart of the daemon have their places again.
+      await waitForEngine(host, signal, log.say)
       const isTold = input.overlap ? await waitForOthers(host, input, input.overlap, log, signal) : false
       await host.jobSlots.take(input, signal, (running) => {
         if (running !== null) {
@@ -25,16 +26,6 @@ export function awaitTurn(host: Host) {
       })
       return { at: isoNow(), ...whatIsLive(host, input) }
     })
-}
-
-/** Also so that runs which go on after a restart of the daemon have their places again. */
-async function waitForEngine(host: Host, log: ActorLog, signal: AbortSignal): Promise<void> {
-  const patience = setTimeout(() => log.say('waiting for the Docker engine, which does not answer'), 1000)
-  try {
-    await host.ready(signal)
-  } finally {
-    clearTimeout(patience)
-  }
 }
 
 /** Those before it end first; who replaces them ends them. Answers whether its log says so. */
