@@ -4,7 +4,7 @@ import { importsOf, nameOf, visit } from './syntax.ts'
 import { type Finding, linesOf, type Rule, sources, type Tree } from './tree.ts'
 
 const topLevel = new Set([
-  ...['src', 'machines', 'storage', 'test', 'systemd', '.ci'],
+  ...['src', 'machines', 'storage', 'test', 'systemd', 'docs', '.ci'],
   ...['README.md', 'CHANGELOG.md', 'LICENSE', '.gitignore'],
   ...['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json', 'biome.json'],
 ])

@@ -181,7 +181,7 @@ export const samples: Record<RuleName, Sample> = {
   'the top level is fixed': {
     clean: { 'src/main.ts': '', 'README.md': '', '.ci/run': '' },
     broken: [
-      broken({ 'docs/a.md': '', 'docs/b.md': '' }, 'docs:1 does not belong at the top level'),
+      broken({ 'notes/a.md': '', 'notes/b.md': '' }, 'notes:1 does not belong at the top level'),
       broken({ Makefile: '' }, 'Makefile:1 does not belong at the top level'),
     ],
   },
