@@ -25,6 +25,8 @@ export interface DatastoreSpec extends Limits {
 
 /** Memory that processes share lies in the container's own limit: this is only no further one. */
 const sharedMemoryBytes = 1024 ** 3
+/** Of the kernel, -1000 to 1000: on a host without memory, builds and instances (300) die first. */
+const oomScore = 100
 /** What Docker waits for it when it stops by itself. */
 const stopSeconds = 60
 
@@ -63,6 +65,7 @@ function datastoreOptions(owner: Owner, spec: DatastoreSpec, host: HostTraits): 
       Mounts: [toMount({ name, mountPath: spec.mountPath })],
       PortBindings: { [inside]: [{ HostIp: spec.port.bind, HostPort: String(spec.port.host) }] },
       ShmSize: sharedMemoryBytes,
+      OomScoreAdj: oomScore,
       ...limits(spec, host),
       ...logging(host),
     },

@@ -36,6 +36,9 @@ export interface HostTraits {
   loggingDriver: string
 }
 
+// Raised, not lowered for what matters more: an engine without CAP_SYS_RESOURCE cannot lower one.
+/** On a host without memory, instances die before the edge, the daemon (0 or less) and datastores. */
+const oomScore = 300
 const bytesPerMb = 1024 * 1024
 
 export function wantedInstance(owner: Owner, spec: InstanceSpec): WantedContainer {
@@ -62,6 +65,7 @@ export function containerSpec(owner: Owner, spec: InstanceSpec, host: HostTraits
       RestartPolicy: { Name: spec.restart },
       SecurityOpt: ['no-new-privileges:true'],
       Mounts: spec.volume ? [toMount(spec.volume)] : [],
+      OomScoreAdj: oomScore,
       ...limits(spec, host),
       ...logging(host),
       ...(spec.command === null ? {} : { Init: true }),

@@ -48,6 +48,7 @@ test('a datastore is limited, labelled, on its volume, at its address and at its
       Mounts: [{ Type: 'volume', Source: 'berth-datastore-shop-db', Target: '/var/lib/postgresql/data' }],
       PortBindings: { '5432/tcp': [{ HostIp: '127.0.0.1', HostPort: '25001' }] },
       ShmSize: 1073741824,
+      OomScoreAdj: 100,
       Memory: 536870912,
       MemorySwap: 536870912,
       NanoCpus: 500000000,

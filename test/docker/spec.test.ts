@@ -42,6 +42,7 @@ test('an instance is limited, labelled, without new privileges and at its fixed 
       RestartPolicy: { Name: 'no' },
       SecurityOpt: ['no-new-privileges:true'],
       Mounts: [],
+      OomScoreAdj: 300,
       Memory: 536870912,
       MemorySwap: 536870912,
       NanoCpus: 500000000,
