@@ -1,6 +1,7 @@
 // `berth db psql` and `berth db redis-cli` as people use them, with the real servers and their real clients.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type BerthOptions, runBerth, startBerth } from '../support/berth.ts'
 import { openDatastoreSite } from '../support/datastores.ts'
 import { keys, openTerminal } from '../support/pty.ts'
@@ -83,6 +84,27 @@ test('redis-cli answers at a terminal, to words and to a pipe', async (t) => {
   assert.deepEqual(words, { code: 0, stdout: 'kept\n', stderr: '' })
   const piped = await berth(t, ['redis-cli', 'cache'], { input: 'get word\ndbsize\n' })
   assert.deepEqual(piped, { code: 0, stdout: 'kept\n1\n', stderr: '' })
+  await cleared('cache')
+})
+
+test('redis-cli lasts as long as its user wants: subscribed, piped, at a terminal', async (t) => {
+  const subscribed = startBerth(t, ['db', 'redis-cli', 'cache', '--', 'subscribe', 'news'], { daemon })
+  const piped = startBerth(t, ['db', 'redis-cli', 'cache'], { daemon, input: 'ping\n', keepsInput: true })
+  const terminal = openTerminal(t, ['db', 'redis-cli', 'cache'], { daemon })
+  await terminal.shows('127.0.0.1:6379>')
+  terminal.type(`monitor${keys.enter}`)
+  await terminal.shows(/^OK/m)
+  await subscribed.shows(/subscribe\s+news/)
+  await piped.shows('PONG')
+
+  await sleep(20_000)
+
+  piped.child.stdin!.end('publish news late\n')
+  assert.deepEqual(await piped.ended(), { code: 0, stdout: 'PONG\n1\n', stderr: '' })
+  await subscribed.shows(/message\s+news\s+late/)
+  await terminal.shows('"publish" "news" "late"')
+  subscribed.child.kill('SIGTERM')
+  terminal.kill()
   await cleared('cache')
 })
 

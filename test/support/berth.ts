@@ -16,6 +16,8 @@ export interface BerthOptions {
   env?: Record<string, string>
   /** What it finds on stdin. */
   input?: string
+  /** Leaves stdin open, so that a test can write to it. */
+  keepsInput?: true
 }
 
 export interface Ended {
@@ -62,7 +64,8 @@ export function startBerth(t: Scope, args: string[], options: BerthOptions = {})
       said[name] += text
     })
   }
-  child.stdin.on('error', () => {}).end(options.input ?? '')
+  child.stdin.on('error', () => {}).write(options.input ?? '')
+  if (!options.keepsInput) child.stdin.end()
   const closed = once(child, 'close')
   return {
     child,

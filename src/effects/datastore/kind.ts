@@ -18,7 +18,7 @@ export interface StoreKind {
   isBusy(refusal: string): boolean
   /** What tells a running one of its new memory limit; null where it need not know. */
   limitCommand(credentials: Credentials, memoryMb: number): Command | null
-  /** Its own client for people, with their words. What they type is written down nowhere. */
+  /** Its own client for people, with their words, for as long as they want. Its history is kept nowhere. */
   client(credentials: Credentials, words: readonly string[]): Command
 }
 
@@ -88,10 +88,10 @@ const redis: StoreKind = {
       'maxmemory',
       String(Math.floor((memoryMb * 1024 * 1024) / 4) * 3),
     ]),
-  client({ password }, words) {
-    const { argv, env } = redisCommand(password, [...words])
-    return { argv, env: { ...env, REDISCLI_HISTFILE: '/dev/null' } }
-  },
+  client: ({ password }, words) => ({
+    argv: ['redis-cli', '-h', '127.0.0.1', ...words],
+    env: { REDISCLI_AUTH: password, REDISCLI_HISTFILE: '/dev/null' },
+  }),
 }
 
 export const kinds: Record<DatastoreKind, StoreKind> = { postgres, redis }
