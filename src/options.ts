@@ -78,6 +78,15 @@ const addresses = (value: string) => {
   return known
 }
 
+const directories = (value: string) => {
+  const list = value
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+  if (!list.every((part) => part.startsWith('/'))) throw new Error('is not a list of absolute paths')
+  return list
+}
+
 function isAddressOrNetwork(text: string): boolean {
   const [address = '', bits, ...rest] = text.split('/')
   const version = isIP(address)
@@ -141,6 +150,11 @@ export const options = {
     'addresses or networks, with commas, whose X-Forwarded-* are believed',
     '',
     addresses,
+  ),
+  'local-repositories': option(
+    'directories, with commas, whose repositories may be deployed by path although others may not read them',
+    '',
+    directories,
   ),
   builder: option('what builds images: buildkit or classic', 'buildkit', oneOf('buildkit', 'classic')),
   'build-concurrency': option('builds at a time', '2', integer(1, 64)),

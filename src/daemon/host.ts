@@ -111,6 +111,7 @@ function settingsOf(config: Config, dataDir: string): Host['settings'] {
     pidsLimit: config['pids-limit'],
     keepImages: config['keep-images'],
     minFreeDiskMb: config['min-free-disk'],
+    localRepositories: config['local-repositories'],
     baseDomain: config['base-domain'],
     settleMs: config['settle-time'] * 1000,
     staticImage: config['static-image'],

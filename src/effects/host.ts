@@ -32,6 +32,8 @@ export interface HostSettings {
   pidsLimit: number
   keepImages: number
   minFreeDiskMb: number
+  /** Directories whose repositories may be deployed by their path although others may not read them. */
+  localRepositories: string[]
   baseDomain: string
   /** How long a new version must run, and pass its check again, before it replaces one that serves. */
   settleMs: number

@@ -21,6 +21,8 @@ export interface CheckoutRequest {
   commit: string | null
   /** Emptied first. */
   directory: string
+  /** Directories of this host whose repositories may be read although others may not (see local.ts). */
+  localRepositories: string[]
   /** Carried by every git process, so that a later daemon can end them (see reaper.ts). */
   marker: string
   onLine(line: string): void
@@ -38,8 +40,8 @@ const maxSubmoduleDepth = 5
 
 /**
  * Throws `invalid_request` (odd input), `source_not_found` (no such branch or commit),
- * `git_remote_unreachable`, `source_invalid` (a submodule or a file that cannot be had),
- * `insufficient_storage`, or the signal's reason.
+ * `git_remote_unreachable`, `repository_private`, `source_invalid` (a submodule or a file that cannot be
+ * had), `insufficient_storage`, or the signal's reason.
  */
 export async function checkoutSource(request: CheckoutRequest): Promise<Checkout> {
   const { repository, credentials, onLine } = request

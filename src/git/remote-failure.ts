@@ -17,6 +17,9 @@ const translations: [pattern: RegExp, reason: string][] = [
   [/expected flush after ref listing/, 'it redirects to another address'],
 ]
 
+const localAdvice =
+  'the path must be a git repository that every user of this host may read, or lie below --local-repositories'
+
 const privacy = ['could not read', 'Authentication failed', 'not found', 'returned error: 40[134]']
 const refusal = ['Permission denied', 'access denied', 'not appear to be a git repository']
 /** Then nobody has refused anything. */
@@ -74,7 +77,7 @@ function bare(line: string): string {
 }
 
 function adviceFor(repository: RepositoryUrl, credentials: Credentials | null): string {
-  if (repository.kind === 'path') return 'the path must be a git repository that the server may read'
+  if (repository.kind === 'path') return localAdvice
   if (repository.kind === 'ssh') return "if it is private, add the server's ssh key to it as a deploy key"
   if (credentials !== null) return 'its user name and token may be wrong, expired or not allowed to read it'
   return 'if it is private, put a user name and a token into its URL (https://user:token@…)'

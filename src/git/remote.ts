@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { Failure } from '../errors.ts'
 import { type Credentials, createMask } from './credentials.ts'
 import { remoteEnvironment } from './environment.ts'
+import { openLocal } from './local.ts'
 import { runGit } from './process.ts'
 import { toFailure } from './remote-failure.ts'
 import type { RepositoryUrl } from './repository.ts'
@@ -15,6 +16,8 @@ export interface RemotePlace {
   credentials: Credentials | null
   /** Where git runs; fetched commits go into its `.git`. */
   directory: string
+  /** Directories of this host whose repositories may be read although others may not (see local.ts). */
+  localRepositories: string[]
   marker: string
   onLine(line: string): void
   signal: AbortSignal
@@ -46,16 +49,17 @@ export function openRemote({
   repository,
   credentials,
   directory,
+  localRepositories,
   marker,
   onLine,
   signal,
 }: RemotePlace): Remote {
   const env = remoteEnvironment(repository, credentials, marker)
   const mask = createMask(credentials)
-  const run = (args: string[], options: string[]) =>
-    runGit([...args, ...trustingOwner(repository), '--', repository.url, ...options], {
-      ...{ cwd: directory, env, mask, onLine, signal },
-    })
+  const run = async (args: string[], options: string[]) => {
+    const address = await addressOf(repository, localRepositories)
+    return runGit([...args, ...address, ...options], { cwd: directory, env, mask, onLine, signal })
+  }
 
   return {
     advertised: async () => parseAdvertised(await run(['ls-remote', '--symref'], [])),
@@ -72,7 +76,7 @@ export function openRemote({
  * in 20 s.
  */
 export async function listBranches(
-  place: Pick<RemotePlace, 'repository' | 'credentials' | 'marker' | 'signal'>,
+  place: Omit<RemotePlace, 'directory' | 'onLine'>,
 ): Promise<{ defaultBranch: string | null; branches: Branch[] }> {
   const directory = await mkdtemp(join(tmpdir(), 'berth-git-'))
   const deadline = AbortSignal.timeout(listTimeoutMs)
@@ -96,9 +100,11 @@ export function branchesOf({ defaultBranch, refs }: Advertised): Branch[] {
   return branches.sort((one, other) => rank(one) - rank(other) || (one.name < other.name ? -1 : 1))
 }
 
-/** git reads another user's repository only when told so, and by a path the operator has told us to. */
-function trustingOwner({ kind }: RepositoryUrl): string[] {
-  return kind === 'path' ? ['--upload-pack=git -c safe.directory=* upload-pack'] : []
+/** Of a path, checked for each command: it may have changed since the last one. */
+async function addressOf({ kind, url }: RepositoryUrl, localRepositories: string[]): Promise<string[]> {
+  if (kind !== 'path') return ['--', url]
+  const local = await openLocal(url, localRepositories)
+  return [`--upload-pack=${local.uploadPack}`, '--', local.url]
 }
 
 function parseAdvertised(output: string): Advertised {

@@ -70,7 +70,18 @@ export async function openVictim({ args, onDeath }: VictimOptions): Promise<Vict
   const prefix = `berth-crash-${randomBytes(4).toString('hex')}`
   const directory = mkdtempSync(join(tmpdir(), `${prefix}-`))
   const dataDir = join(directory, 'data')
-  const own = ['--data-dir', dataDir, '--listen', '127.0.0.1:0', '--docker', engine, '--prefix', prefix]
+  const local = ['--local-repositories', directory]
+  const own = [
+    '--data-dir',
+    dataDir,
+    '--listen',
+    '127.0.0.1:0',
+    '--docker',
+    engine,
+    '--prefix',
+    prefix,
+    ...local,
+  ]
   const state: State = { dataDir, log: [], lives: [], child: null, api: null, isEnding: false }
   return {
     prefix,

@@ -1,7 +1,8 @@
 // The demo's git repository: the example app, commit by commit. The user's git configuration, or its absence,
 // plays no part.
 import { execFile } from 'node:child_process'
-import { mkdir } from 'node:fs/promises'
+import { chmod, mkdir } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { promisify } from 'node:util'
 import { copyApp } from '../support/apps.ts'
 
@@ -29,6 +30,8 @@ const gitEnv = {
 export async function createDemoRepository(directory: string, node: string): Promise<DemoRepository> {
   const git = (...args: string[]) => runFile('git', args, { cwd: directory, env: gitEnv })
   await mkdir(directory)
+  // A path is deployed only when every user of the host may read it.
+  await chmod(dirname(directory), 0o755)
   await git('init', '--quiet', '--template=', '--initial-branch=main')
   return {
     directory,

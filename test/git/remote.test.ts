@@ -13,7 +13,8 @@ import { createRepository } from '../support/repository.ts'
 const noSignal = new AbortController().signal
 
 function branchesOf(url: string, signal = noSignal) {
-  return listBranches({ repository: parseRepositoryUrl(url), credentials: null, marker: 'list', signal })
+  const repository = parseRepositoryUrl(url)
+  return listBranches({ repository, credentials: null, localRepositories: [], marker: 'list', signal })
 }
 
 test('branches are listed with the default branch first and the others by name', async (t) => {
@@ -94,12 +95,14 @@ for (const [url, reason, ssh] of absent) {
 
 test('a path that is no repository is told as such', async (t) => {
   const directory = temporaryDirectory(t)
+  chmodSync(directory, 0o755)
 
   await assert.rejects(startCheckout(t, { url: directory }).done, {
     code: 'git_remote_unreachable',
     message:
       `cannot read ${directory}: '${directory}' does not appear to be a git repository; ` +
-      'the path must be a git repository that the server may read',
+      'the path must be a git repository that every user of this host may read, or lie below ' +
+      '--local-repositories',
   })
 })
 

@@ -15,6 +15,7 @@ export interface CheckoutOptions {
   signal?: AbortSignal
   marker?: string
   directory?: string
+  localRepositories?: string[]
 }
 
 export interface CheckoutRun {
@@ -33,6 +34,7 @@ export function startCheckout(t: TestContext, options: CheckoutOptions): Checkou
     branch: options.branch ?? 'main',
     commit: options.commit ?? null,
     directory,
+    localRepositories: options.localRepositories ?? [],
     marker: options.marker ?? 'dep-test',
     onLine: (line) => lines.push(line),
     signal: options.signal ?? new AbortController().signal,

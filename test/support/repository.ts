@@ -1,7 +1,7 @@
 // A real git repository in a temp folder, written commit by commit. Works without any git configuration on
 // the host.
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type Scope, temporaryDirectory } from './directory.ts'
 
@@ -33,6 +33,8 @@ export function createRepository(t: Scope, options: TestRepositoryOptions = {}):
   const { root = temporaryDirectory(t), name = 'app', hash = 'sha1' } = options
   const directory = join(root, name)
   mkdirSync(directory)
+  // A path is deployed only when every user of the host may read it.
+  chmodSync(root, 0o755)
   const git = (...args: string[]) => runTestGit(directory, args)
   git('init', '--quiet', '--initial-branch=main', `--object-format=${hash}`)
 

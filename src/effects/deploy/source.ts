@@ -34,6 +34,7 @@ export function fetchSource(host: Host) {
       branch: source.branch ?? 'main',
       commit: source.commit,
       directory,
+      localRepositories: host.settings.localRepositories,
       marker: id,
       onLine: log.say,
       signal,

@@ -70,7 +70,8 @@ function explained<Fields extends Record<string, z.ZodType>>(fields: Fields): Fi
 /** What each setting means, and what holds when it is left out: for the OpenAPI document. */
 const meanings: Record<string, string> = {
   repo_url:
-    'https://, http://, ssh://, git@host:owner/name or an absolute path; user:token@ is kept apart, sealed.',
+    'https://, http://, ssh://, git@host:owner/name or an absolute path; user:token@ is kept apart, sealed.' +
+    ' A path must be readable by every user of the host, or lie below --local-repositories.',
   image: 'An image to pull instead of a repository to build; its tag is resolved anew at each deploy.',
   branch: 'Without it main.',
   root_dir: 'Where the source is inside the repository; without it the top.',

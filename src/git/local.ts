@@ -1,0 +1,176 @@
+// A repository of this host, given by its path. A path grants no more than every user of the host may read,
+// or what lies below a directory that the operator named. As root, git opens it as another user, so that
+// the kernel enforces this also for links, alternates and a path that changes between the check and its use.
+import type { Stats } from 'node:fs'
+import { readdir, readFile, realpath, stat } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { Failure } from '../errors.ts'
+
+/** What git's client is started with. */
+export interface LocalAccess {
+  /** A URL and not a path: of a path, git's client would itself open a file that is a bundle. */
+  url: string
+  uploadPack: string
+}
+
+interface User {
+  uid: number
+  gid: number
+}
+
+/** On Debian: user `nobody`, group `nogroup`. No other group, and no capability. */
+const nobody: User = { uid: 65_534, gid: 65_534 }
+
+/** What upload-pack reads of a repository. */
+const readByGit = ['HEAD', 'config', 'commondir', 'packed-refs', 'shallow', 'refs', 'objects']
+
+/**
+ * Call it right before git runs. Throws `repository_private` with the directory or file that others may not
+ * read, or `git_remote_unreachable` when there is nothing.
+ */
+export async function openLocal(path: string, localRepositories: string[]): Promise<LocalAccess> {
+  const named = await findNamed(path, localRepositories)
+  if (named !== null) return accessTo(named.path, named.owner)
+  const seen = new Set<string>()
+  await checkParents(path, path, seen)
+  const real = await realpath(path).catch(() => missing(path))
+  await checkRepository(path, real, seen)
+  return accessTo(real, nobody)
+}
+
+/** Below one of the operator's directories, git runs as the user who owns the repository. */
+async function findNamed(path: string, localRepositories: string[]) {
+  if (localRepositories.length === 0) return null
+  const real = await realpath(path).catch(() => null)
+  if (real === null) return null
+  for (const directory of localRepositories) {
+    const root = await realpath(directory).catch(() => null)
+    if (root !== null && isInside(real, root)) return { path: real, owner: await stat(real) }
+  }
+  return null
+}
+
+function isInside(path: string, directory: string): boolean {
+  return path === directory || path.startsWith(`${directory.replace(/\/$/, '')}/`)
+}
+
+function accessTo(real: string, user: User): LocalAccess {
+  const trusted = [real, join(real, '.git')].map((path) => `-c safe.directory=${quote(path)}`)
+  const uploadPack = [...asUser(user), 'git', ...trusted, 'upload-pack'].join(' ')
+  return { url: pathToFileURL(real).href, uploadPack }
+}
+
+/** Nothing where this process cannot change its user; then the checks alone decide. */
+function asUser({ uid, gid }: User): string[] {
+  if (process.getuid?.() !== 0 || uid === 0) return []
+  const capabilities = ['--inh-caps=-all', '--ambient-caps=-all', '--bounding-set=-all']
+  return ['setpriv', `--reuid=${uid}`, `--regid=${gid}`, '--clear-groups', '--no-new-privs', ...capabilities]
+}
+
+/** git hands the command to a shell. */
+function quote(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`
+}
+
+/** From the top down, so that nothing is looked up inside a directory that others may not read. */
+async function checkParents(url: string, path: string, seen: Set<string>): Promise<void> {
+  const parts = path.split('/').filter((part) => part !== '')
+  for (let depth = 0; depth <= parts.length; depth++) {
+    const real = await realpath(`/${parts.slice(0, depth).join('/')}`).catch(() => missing(url))
+    for (let directory = real; !seen.has(directory); directory = dirname(directory)) {
+      seen.add(directory)
+      checkMode(url, directory, await stat(directory))
+    }
+  }
+}
+
+/** All that git would open, wherever its links, its gitdir and its alternates lead. */
+async function checkRepository(url: string, real: string, seen: Set<string>): Promise<void> {
+  const inner = join(real, '.git')
+  const found = await stat(inner).catch(() => null)
+  const gitDirectory = found?.isFile() ? await linkedDirectory(url, inner, found) : found ? inner : real
+  await checkGitDirectory(url, gitDirectory, seen)
+}
+
+async function checkGitDirectory(url: string, directory: string, seen: Set<string>): Promise<void> {
+  await checkParents(url, directory, seen)
+  for (const name of readByGit) await checkEntry(url, join(directory, name), seen)
+  const common = await readLines(join(directory, 'commondir'))
+  const alternates = await readLines(join(directory, 'objects/info/alternates'))
+  for (const line of common) await checkLinked(url, resolve(directory, line), seen, checkGitDirectory)
+  for (const line of alternates) {
+    await checkLinked(url, resolve(directory, 'objects', line), seen, checkObjects)
+  }
+}
+
+async function checkObjects(url: string, directory: string, seen: Set<string>): Promise<void> {
+  await checkEntry(url, directory, seen)
+  for (const line of await readLines(join(directory, 'info/alternates'))) {
+    await checkLinked(url, resolve(directory, line), seen, checkObjects)
+  }
+}
+
+/** Two repositories may name each other as their alternates. */
+async function checkLinked(
+  url: string,
+  path: string,
+  seen: Set<string>,
+  check: (url: string, path: string, seen: Set<string>) => Promise<void>,
+): Promise<void> {
+  const mark = `linked ${path}`
+  if (seen.has(mark)) return
+  seen.add(mark)
+  await check(url, path, seen)
+}
+
+/** A file, or a folder with all that is in it. What is not there, git does not read either. */
+async function checkEntry(url: string, path: string, seen: Set<string>): Promise<void> {
+  const real = await realpath(path).catch(() => null)
+  if (real === null) return
+  await checkParents(url, dirname(real), seen)
+  const found = await stat(real).catch(() => null)
+  if (found === null) return
+  checkMode(url, real, found)
+  if (!found.isDirectory() || seen.has(`inside ${real}`)) return
+  seen.add(`inside ${real}`)
+  for (const entry of await readdir(real, { withFileTypes: true })) {
+    const inside = join(real, entry.name)
+    if (!entry.isFile()) await checkEntry(url, inside, seen)
+    else await stat(inside).then((file) => checkMode(url, inside, file), ignoreMissing)
+  }
+}
+
+function checkMode(url: string, path: string, found: Stats): void {
+  const needed = found.isDirectory() ? 0o5 : 0o4
+  if ((found.mode & needed) === needed) return
+  const mode = (found.mode & 0o7777).toString(8).padStart(4, '0')
+  const advice = `make it readable (chmod o+rX), or start berthd with --local-repositories ${dirname(url)}`
+  throw new Failure(
+    'repository_private',
+    `cannot read ${url}: ${path} has mode ${mode}, but a repository given by its path must be readable by ` +
+      `every user of the host; ${advice}`,
+    advice,
+  )
+}
+
+/** A worktree or a submodule has a file there that names the directory. */
+async function linkedDirectory(url: string, file: string, found: Stats): Promise<string> {
+  checkMode(url, file, found)
+  const line = (await readLines(file))[0] ?? ''
+  return resolve(dirname(file), line.replace(/^gitdir: */, ''))
+}
+
+/** Null bytes, comments and odd quoting do not occur in what git itself writes there. */
+async function readLines(file: string): Promise<string[]> {
+  const text = await readFile(file, 'utf8').catch(() => '')
+  return text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+}
+
+function missing(url: string): never {
+  throw new Failure('git_remote_unreachable', `cannot read ${url}: there is no such directory on this host`)
+}
+
+function ignoreMissing(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'ENOENT') throw error
+}

@@ -1,0 +1,220 @@
+// A repository given by its path grants no more than every user of the host may read. Runs as root: that is
+// where a path could read everything.
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import {
+  chmodSync,
+  chownSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { openLocal } from '../../src/git/local.ts'
+import { type CheckoutOptions, readTree, startCheckout } from '../support/checkout.ts'
+import { temporaryDirectory } from '../support/directory.ts'
+import { createRepository, type TestRepository } from '../support/repository.ts'
+
+const otherUser = 54_321
+const shadow = { shadow: 'root:$6$hash' }
+
+function openDirectory(t: TestContext): string {
+  const directory = temporaryDirectory(t)
+  chmodSync(directory, 0o755)
+  return directory
+}
+
+/** As etckeeper makes one: nobody but root may enter it. */
+function createPrivate(t: TestContext, root = openDirectory(t)): TestRepository {
+  const repository = createRepository(t, { root, name: 'private' })
+  repository.commit('Save', shadow)
+  chmodSync(repository.directory, 0o700)
+  return repository
+}
+
+async function assertRefused(t: TestContext, options: CheckoutOptions, path: string, mode: string) {
+  const checkout = startCheckout(t, options)
+  await assert.rejects(checkout.done, (error: Error & { code: string; hint: string }) => {
+    assert.equal(error.code, 'repository_private', error.message)
+    assert.match(error.message, new RegExp(`^cannot read ${options.url}: ${path} has mode ${mode}, but`))
+    assert.match(error.hint, /chmod o\+rX.* --local-repositories \//)
+    return true
+  })
+  assert.equal(JSON.stringify(readTree(checkout.directory)).includes('hash'), false)
+}
+
+test('a repository that only root may read is refused with the reason', async (t) => {
+  const { directory } = createPrivate(t)
+  await assertRefused(t, { url: directory }, directory, '0700')
+})
+
+test('so is one below a directory that only root may enter, also by a link from outside', async (t) => {
+  const root = openDirectory(t)
+  const closed = join(root, 'closed')
+  mkdirSync(closed)
+  const { directory } = createPrivate(t, closed)
+  chmodSync(directory, 0o755)
+  chmodSync(closed, 0o700)
+  symlinkSync(directory, join(root, 'link'))
+
+  await assertRefused(t, { url: directory }, closed, '0700')
+  await assertRefused(t, { url: join(root, 'link') }, closed, '0700')
+  await assertRefused(t, { url: join(closed, 'absent') }, closed, '0700')
+})
+
+test('so is one whose files only root may read', async (t) => {
+  const repository = createPrivate(t)
+  chmodSync(repository.directory, 0o755)
+  const objects = join(repository.directory, '.git/objects')
+  const folder = readdirSync(objects).find((name) => name.length === 2)!
+  const file = join(objects, folder, readdirSync(join(objects, folder))[0]!)
+  chmodSync(file, 0o600)
+  await assertRefused(t, { url: repository.directory }, file, '0600')
+})
+
+/** Each makes a repository that everybody may read, and whose objects are those of the private one. */
+const detours: Record<string, (priv: string, open: string) => void> = {
+  'the objects of another as its alternates': (priv, open) => {
+    git('clone', '--quiet', '--shared', priv, open)
+  },
+  'a file in place of its .git': (priv, open) => {
+    mkdirSync(open)
+    writeFileSync(join(open, '.git'), `gitdir: ${join(priv, '.git')}\n`)
+  },
+  'a link in place of its .git': (priv, open) => {
+    mkdirSync(open)
+    symlinkSync(join(priv, '.git'), join(open, '.git'))
+  },
+  'a link in place of its objects': (priv, open) => {
+    git('clone', '--quiet', priv, open)
+    renameSync(join(open, '.git/objects'), join(open, '.git/former'))
+    symlinkSync(join(priv, '.git/objects'), join(open, '.git/objects'))
+  },
+  'a worktree of another': (priv, open) => {
+    git('-C', priv, 'worktree', 'add', '--quiet', '--detach', open)
+  },
+}
+
+for (const [what, make] of Object.entries(detours)) {
+  test(`a repository that everybody may read is refused when it is ${what}`, async (t) => {
+    const { directory: priv, root } = createPrivate(t)
+    const open = join(root, 'open')
+    make(priv, open)
+    await assertRefused(t, { url: open }, priv, '0700')
+  })
+}
+
+test('a bundle that only root may read is not read by the client of git either', async (t) => {
+  const repository = createPrivate(t)
+  const bundle = join(repository.root, 'saved.bundle')
+  repository.git('bundle', 'create', '--quiet', bundle, 'main')
+  chmodSync(bundle, 0o600)
+  await assertRefused(t, { url: bundle }, bundle, '0600')
+
+  chmodSync(bundle, 0o644)
+  await assert.rejects(startCheckout(t, { url: bundle }).done, { code: 'git_remote_unreachable' })
+})
+
+test('what changes between the check and its use is refused by the kernel', async (t) => {
+  const priv = createPrivate(t)
+  const open = createRepository(t, { root: priv.root, name: 'open' })
+  open.commit('First', { file: 'one' })
+  const { url, uploadPack } = await openLocal(open.directory, [])
+  assert.equal(list(url, uploadPack).status, 0)
+
+  renameSync(open.directory, `${open.directory}.former`)
+  symlinkSync(priv.directory, open.directory)
+
+  const { status, stderr } = list(url, uploadPack)
+  assert.equal(status, 128)
+  assert.match(stderr, /does not appear to be a git repository|Permission denied/)
+})
+
+test('safe.directory names the one repository, and another one of that owner stays refused', async (t) => {
+  const mine = createRepository(t)
+  mine.commit('First', { file: 'one' })
+  const theirs = createRepository(t, { root: mine.root, name: 'theirs' })
+  theirs.commit('First', { file: 'two' })
+  chownAll(theirs.directory, otherUser)
+
+  const checkout = startCheckout(t, { url: theirs.directory })
+  await checkout.done
+  assert.deepEqual(readTree(checkout.directory), { file: 'two' })
+  const { uploadPack } = await openLocal(mine.directory, [])
+  assert.equal(uploadPack.includes('*'), false)
+  assert.match(list(theirs.directory, uploadPack).stderr, /dubious ownership/)
+})
+
+test('below --local-repositories a private repository is read, but a link out of it is not', async (t) => {
+  const repository = createPrivate(t)
+  const { directory, root } = repository
+  const checkout = startCheckout(t, { url: directory, localRepositories: ['/absent', root] })
+  await checkout.done
+  assert.deepEqual(readTree(checkout.directory), shadow)
+
+  const named = openDirectory(t)
+  symlinkSync(directory, join(named, 'link'))
+  await assertRefused(t, { url: join(named, 'link'), localRepositories: [named] }, directory, '0700')
+  await assertRefused(t, { url: directory, localRepositories: [`${root}/priv`] }, directory, '0700')
+})
+
+test("below --local-repositories another user's repository grants what that user may read", async (t) => {
+  const { directory: priv, root } = createPrivate(t)
+  const named = join(root, 'named')
+  mkdirSync(named)
+  const own = createRepository(t, { root: named, name: 'own' })
+  own.commit('First', { file: 'one' })
+  git('clone', '--quiet', '--shared', priv, join(named, 'borrowed'))
+  for (const name of ['own', 'borrowed']) chownAll(join(named, name), otherUser)
+  chmodSync(own.directory, 0o700)
+
+  const checkout = startCheckout(t, { url: own.directory, localRepositories: [named] })
+  await checkout.done
+  assert.deepEqual(readTree(checkout.directory), { file: 'one' })
+  const borrowed = startCheckout(t, { url: join(named, 'borrowed'), localRepositories: [named] })
+  await assert.rejects(borrowed.done)
+  assert.equal(JSON.stringify(readTree(borrowed.directory)).includes('hash'), false)
+})
+
+const asOther = `
+  import { openLocal } from './src/git/local.ts'
+  const said = await openLocal(process.argv[1], []).then((access) => access.uploadPack, (error) => error.code)
+  process.stdout.write(said)
+`
+
+test('a berthd that is not root refuses what its user may read and others may not', (t) => {
+  const repository = createPrivate(t)
+  chownAll(repository.directory, otherUser)
+  const home = openDirectory(t)
+  chownSync(home, otherUser, otherUser)
+  const ask = () => {
+    const flags = ['--import', 'tsx', '--input-type=module', '--eval', asOther, '--', repository.directory]
+    const env = { PATH: process.env.PATH, HOME: home, TMPDIR: home }
+    const cwd = new URL('../..', import.meta.url).pathname
+    const ids = { uid: otherUser, gid: otherUser }
+    return spawnSync(process.execPath, flags, { cwd, env, ...ids, encoding: 'utf8' }).stdout
+  }
+  assert.equal(ask(), 'repository_private')
+
+  chmodSync(repository.directory, 0o755)
+  assert.match(ask(), /^git -c safe\.directory='\/.*\/private' -c .* upload-pack$/)
+})
+
+function list(url: string, uploadPack: string) {
+  return git('ls-remote', `--upload-pack=${uploadPack}`, '--', url)
+}
+
+function git(...args: string[]) {
+  const env = { PATH: process.env.PATH, HOME: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' }
+  return spawnSync('git', args, { env, encoding: 'utf8' })
+}
+
+function chownAll(path: string, id: number): void {
+  chownSync(path, id, id)
+  if (!lstatSync(path).isDirectory()) return
+  for (const name of readdirSync(path)) chownAll(join(path, name), id)
+}
