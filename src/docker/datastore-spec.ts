@@ -4,7 +4,15 @@ import { createHash } from 'node:crypto'
 import type { ContainerCreateOptions } from 'dockerode'
 import type { WantedContainer } from './container-ensure.ts'
 import { datastoreKind, datastoreName, labels, type Owner, ownerLabels } from './names.ts'
-import { type HostTraits, type Limits, limits, logging, type RestartPolicy, toMount } from './spec.ts'
+import {
+  confinement,
+  type HostTraits,
+  type Limits,
+  limits,
+  logging,
+  type RestartPolicy,
+  toMount,
+} from './spec.ts'
 
 export interface DatastoreSpec extends Limits {
   id: string
@@ -61,7 +69,7 @@ function datastoreOptions(owner: Owner, spec: DatastoreSpec, host: HostTraits): 
     HostConfig: {
       NetworkMode: spec.network,
       RestartPolicy: { Name: spec.restart },
-      SecurityOpt: ['no-new-privileges:true'],
+      ...confinement,
       Mounts: [toMount({ name, mountPath: spec.mountPath })],
       PortBindings: { [inside]: [{ HostIp: spec.port.bind, HostPort: String(spec.port.host) }] },
       ShmSize: sharedMemoryBytes,

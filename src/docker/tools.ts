@@ -7,7 +7,7 @@ import type { Container, ContainerCreateOptions } from 'dockerode'
 import { type Engine, hasStatus, toFailure } from './client.ts'
 import { findToChange, removeContainer, type Site } from './instance-container.ts'
 import { labels, type Owner, ownerLabels, toolKind, toolName } from './names.ts'
-import { type Limits, limits } from './spec.ts'
+import { confinement, type Limits, limits } from './spec.ts'
 import { readOutput } from './tool-output.ts'
 
 export interface ToolSpec extends Limits {
@@ -168,7 +168,7 @@ function toolOptions(owner: Owner, spec: ToolSpec, host: { cpus: number }) {
       Init: true,
       NetworkMode: spec.beside === null ? 'none' : `container:${spec.beside}`,
       RestartPolicy: { Name: 'no' as const },
-      SecurityOpt: ['no-new-privileges:true'],
+      ...confinement,
       // What it writes is data: no copy of it belongs into a log.
       LogConfig: { Type: 'none', Config: {} },
       ...limits(spec, { cpus: host.cpus, loggingDriver: 'none' }),

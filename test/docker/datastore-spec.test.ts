@@ -44,6 +44,8 @@ test('a datastore is limited, labelled, on its volume, at its address and at its
     HostConfig: {
       NetworkMode: 'berth',
       RestartPolicy: { Name: 'no' },
+      CapDrop: ['ALL'],
+      CapAdd: ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'SETUID', 'SETGID', 'KILL', 'NET_BIND_SERVICE'],
       SecurityOpt: ['no-new-privileges:true'],
       Mounts: [{ Type: 'volume', Source: 'berth-datastore-shop-db', Target: '/var/lib/postgresql/data' }],
       PortBindings: { '5432/tcp': [{ HostIp: '127.0.0.1', HostPort: '25001' }] },

@@ -40,6 +40,8 @@ test('an instance is limited, labelled, without new privileges and at its fixed 
     HostConfig: {
       NetworkMode: 'berth',
       RestartPolicy: { Name: 'no' },
+      CapDrop: ['ALL'],
+      CapAdd: ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'SETUID', 'SETGID', 'KILL', 'NET_BIND_SERVICE'],
       SecurityOpt: ['no-new-privileges:true'],
       Mounts: [],
       OomScoreAdj: 300,
