@@ -5,6 +5,10 @@ import { startDaemon } from './daemon.ts'
 import { messageOf } from './errors.ts'
 import { createLogger } from './logger.ts'
 import { version } from './version.ts'
+import { startWatchdog } from './watchdog.ts'
+
+/** Longer than anything takes that blocks the event loop, also on a host that swaps. */
+const hangLimitSeconds = 60
 
 async function main(): Promise<void> {
   const args = process.argv.slice(2)
@@ -48,6 +52,7 @@ async function main(): Promise<void> {
   process.on('SIGTERM', stop)
   process.on('SIGINT', stop)
   await starting
+  startWatchdog({ limitSeconds: hangLimitSeconds })
 }
 
 async function reset(args: string[]): Promise<void> {

@@ -1,0 +1,61 @@
+// A process whose event loop hangs is ended; one that is only slow or stopped is not.
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+
+const home = new URL('..', import.meta.url).pathname
+
+/** Starts the watchdog with a limit of two seconds, then runs `body`; says `ready` before it. */
+function launch(t: TestContext, body: string) {
+  const program = `
+    import { startWatchdog } from './src/watchdog.ts'
+    startWatchdog({ limitSeconds: 2 })
+    const block = (ms) => { const end = Date.now() + ms; while (Date.now() < end) {} }
+    setTimeout(() => { process.stdout.write('ready'); ${body} }, 1500)
+  `
+  const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '--eval', program], {
+    cwd: home,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  t.after(() => child.kill('SIGKILL'))
+  let said = ''
+  child.stderr.on('data', (chunk: Buffer) => {
+    said += chunk
+  })
+  return { child, said: () => said, ready: once(child.stdout, 'data') }
+}
+
+const ended = async (child: ChildProcess) => {
+  if (child.exitCode !== null || child.signalCode !== null) return [child.exitCode, child.signalCode]
+  return once(child, 'exit')
+}
+
+test('a process whose event loop hangs is killed and says why', async (t) => {
+  const { child, said } = launch(t, 'block(120_000)')
+  assert.deepEqual(await ended(child), [null, 'SIGKILL'])
+  await once(child.stderr!, 'close')
+  assert.match(said(), /"msg":"the event loop has not run for 2 s: berthd ends, to be started again"/)
+})
+
+test('a process that is slow but gets round is left alone, and ends by itself', async (t) => {
+  const slow = 'for (let n = 0; n < 40; n++) { block(100); await new Promise((done) => setImmediate(done)) }'
+  const { child, said } = launch(t, `void (async () => { ${slow}; process.exit(7) })()`)
+  assert.deepEqual(await ended(child), [7, null])
+  assert.equal(said(), '')
+})
+
+test('a process that was stopped for longer than the limit goes on', async (t) => {
+  const { child, ready } = launch(t, 'setTimeout(() => process.exit(7), 3000)')
+  await ready
+  child.kill('SIGSTOP')
+  await wait(5000)
+  child.kill('SIGCONT')
+  assert.deepEqual(await ended(child), [7, null])
+})
+
+test('it does not keep a process alive', async (t) => {
+  const { child } = launch(t, '')
+  assert.deepEqual(await ended(child), [0, null])
+})
