@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { catalogue } from '../machines/index.ts'
 import { openStorage, type Storage, type StorageOptions } from '../storage/index.ts'
 import { openAccountPorts, setupCodeFor } from './account/ports.ts'
+import { clearTextListeners } from './clear-text.ts'
 import { type Config, parseListen } from './config.ts'
 import { certificatesOf } from './daemon/certificates.ts'
 import { forgetHourly } from './daemon/forgetting.ts'
@@ -84,6 +85,7 @@ export async function startDaemon({ config, logger, onFatal, onPanic }: DaemonOp
   const forgetting = forgetHourly(storage, logger)
   const url = `http://${name}:${api.port}`
   logger.info({ url, version, dataDir: storage.directory, ...restored }, 'berthd listens')
+  for (const { listener, warning } of clearTextListeners(config)) logger.warn({ listener }, warning)
   if (setupCode !== null) {
     logger.info('there is no account yet: the link on standard output makes it')
     process.stdout.write(invitation({ url, code: setupCode, env: process.env }))

@@ -1,0 +1,43 @@
+// What other machines can reach and nothing encrypts: the daemon warns of each such listener at its start.
+import { BlockList, isIP } from 'node:net'
+import { type Config, parseListen } from './config.ts'
+
+export interface ClearTextListener {
+  listener: string
+  /** What may be read or changed on the way, and what to do about it. */
+  warning: string
+}
+
+const loopback = new BlockList()
+loopback.addSubnet('127.0.0.0', 8, 'ipv4')
+loopback.addAddress('::1', 'ipv6')
+
+export function clearTextListeners(config: Config): ClearTextListener[] {
+  const found: ClearTextListener[] = []
+  const { name } = parseListen(config.listen)
+  if (!isLoopback(name.replace(/^\[|\]$/g, ''))) {
+    const warning =
+      'the API is in clear text there: passwords, tokens and env can be read on the way; keep it on ' +
+      '127.0.0.1 and use --dashboard-host (https), or let only a proxy with TLS reach it'
+    found.push({ listener: `--listen ${config.listen}`, warning })
+  }
+  const bind = config['datastore-bind']
+  if (!isLoopback(bind)) {
+    const warning =
+      'datastores are in clear text there, and the user of a Postgres is its superuser: let only a private ' +
+      'network reach these ports'
+    found.push({ listener: `--datastore-bind ${bind}`, warning })
+  }
+  if (config.edge !== 'off' && config['base-domain'] !== 'localhost' && config['acme-email'] === '') {
+    const warning = 'services are in clear text there: without --acme-email there are no certificates'
+    found.push({ listener: `--http-port ${config['http-port']}`, warning })
+  }
+  return found
+}
+
+/** A name other than `localhost` may be of any address. */
+function isLoopback(host: string): boolean {
+  const version = isIP(host)
+  if (version === 0) return host === 'localhost'
+  return loopback.check(host, version === 4 ? 'ipv4' : 'ipv6')
+}
