@@ -4,12 +4,13 @@ import { Domains } from './domains.ts'
 import { StorageError } from './errors.ts'
 import { type ServiceRow, settingsOfSchema2, settingsOfSchema3 } from './services.ts'
 import type { Store } from './store.ts'
+import type { TokenRow } from './tokens.ts'
 import { openTwin } from './twin.ts'
 
 /** Step n brings a store from schema n to n + 1, inside one commit. */
 export type Migration = (store: Store) => void
 
-const migrations: Migration[] = [addSourceSettings, addDomains]
+const migrations: Migration[] = [addSourceSettings, addDomains, addTokenRoles]
 
 /** Schema 2: images, archives and static sites. Releases are sealed, and completed when they are read. */
 function addSourceSettings(store: Store): void {
@@ -26,6 +27,14 @@ function addDomains(store: Store): void {
   for (const { key, value } of [...services.sound()]) {
     services.put(key, { ...settingsOfSchema3, ...value })
     domains.move(value.id, [], value.custom_domains, () => [])
+  }
+}
+
+/** Schema 4: roles of tokens. An earlier version ignores them, so it must not open the store. */
+function addTokenRoles(store: Store): void {
+  const tokens = store.table<TokenRow>('tokens')
+  for (const { key, value } of [...tokens.sound()]) {
+    tokens.put(key, { ...value, role: 'admin', services: null })
   }
 }
 

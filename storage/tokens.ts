@@ -2,8 +2,13 @@
 import { type BearerRow, type Bearers, openBearers } from './bearers.ts'
 import type { Store } from './store.ts'
 
+export type TokenRole = 'read' | 'deploy' | 'admin'
+
 export interface TokenRow extends BearerRow {
   name: string
+  role: TokenRole
+  /** Ids of the services that it is limited to; null without a limit. */
+  services: string[] | null
   /** The last four characters of the token. */
   hint: string
   /** null when it never ends by itself. */

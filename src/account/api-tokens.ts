@@ -1,12 +1,20 @@
 // API tokens: made once, shown once (sections 2 and 5 of the API document).
 import type { Storage } from '../../storage/index.ts'
-import type { TokenRow } from '../../storage/tokens.ts'
+import type { TokenRole, TokenRow } from '../../storage/tokens.ts'
 import { newSecret } from './secrets.ts'
 
 export interface NewToken {
   id: string
   name: string
   at: string
+  grant: Grant
+}
+
+/** What the administrator grants a token, when making it or when approving a terminal. */
+export interface Grant {
+  role: TokenRole
+  /** Ids of services; null for all of them. */
+  services: string[] | null
   /** null when it never ends by itself. */
   expiresInDays: number | null
 }
@@ -21,12 +29,14 @@ const dayMs = 24 * 60 * 60 * 1000
 
 export async function createToken(
   storage: Pick<Storage, 'commit' | 'tokens'>,
-  { id, name, at, expiresInDays }: NewToken,
+  { id, name, at, grant }: NewToken,
 ): Promise<MadeToken> {
   const token = newSecret('bth_')
+  const { role, services, expiresInDays } = grant
   const expires_at =
     expiresInDays === null ? null : new Date(Date.parse(at) + expiresInDays * dayMs).toISOString()
-  const row = { id, name, hint: token.slice(-4), created_at: at, expires_at, last_used_at: null }
+  const dates = { created_at: at, expires_at, last_used_at: null }
+  const row = { id, name, hint: token.slice(-4), role, services, ...dates }
   await storage.commit(() => storage.tokens.insert(token, row))
   return { row, token }
 }

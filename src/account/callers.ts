@@ -3,13 +3,21 @@
 // memory: what ended on disk, by whomever, has ended.
 import type { Storage } from '../../storage/index.ts'
 import type { SessionRow } from '../../storage/sessions.ts'
+import type { TokenRole } from '../../storage/tokens.ts'
 import { hashOf } from './secrets.ts'
 
 /** `id` tells callers apart without telling a secret. */
 export interface Caller {
   kind: 'session' | 'token'
   id: string
+  /** A session may do what an admin token may. */
+  role: TokenRole
+  /** Ids of the services that the token is limited to; null without a limit. */
+  services: readonly string[] | null
 }
+
+/** Who it is, without what it may do. */
+export type CallerId = Pick<Caller, 'id' | 'kind'>
 
 export interface Callers {
   /** null for a token that is unknown, revoked or expired. */
@@ -17,13 +25,13 @@ export interface Callers {
   /** null for a session that is unknown or over. */
   bySession(secret: string): Caller | null
   /** Whether who asked then might still ask now. */
-  isValid(caller: Caller): boolean
+  isValid(caller: CallerId): boolean
 }
 
 export const sessionLifetimeMs = 30 * 24 * 60 * 60 * 1000
 const useNotedEveryMs = 60_000
 /** Of the server token, which is a file and no row. */
-export const serverCaller: Caller = { kind: 'token', id: 'server' }
+export const serverCaller: Caller = { kind: 'token', id: 'server', role: 'admin', services: null }
 
 export function createCallers(
   storage: Pick<Storage, 'serverToken' | 'sessions' | 'tokens'>,
@@ -48,17 +56,18 @@ export function createCallers(
     const token = tokens.byHash(hash)
     if (!token || isExpired(token, now())) return null
     noteUse(tokens, token.id, token.last_used_at)
-    return { kind: 'token', id: token.id }
+    const { id, role, services } = token
+    return { kind: 'token', id, role, services }
   }
 
   function bySession(secret: string): Caller | null {
     const session = sessions.bySecret(secret)
     if (!session || now() >= sessionEndMs(session)) return null
     noteUse(sessions, session.id, session.last_used_at)
-    return { kind: 'session', id: session.id }
+    return { kind: 'session', id: session.id, role: 'admin', services: null }
   }
 
-  function isValid({ kind, id }: Caller): boolean {
+  function isValid({ kind, id }: CallerId): boolean {
     if (id === serverCaller.id) return true
     if (kind === 'session') {
       const session = sessions.byId(id)

@@ -48,6 +48,12 @@ export function usageFailure(message: string, hint?: string): CliFailure {
   return new CliFailure(message, { exitCode: exitCodes.usage, hint })
 }
 
+/** The token's role does not include secret values. */
+export function withoutSecrets(what: string): CliFailure {
+  const hint = 'use a token with the role admin: berth login'
+  return new CliFailure(`this token may not read ${what}`, { exitCode: exitCodes.refused, hint })
+}
+
 /** Ctrl-C, or a prompt that was left. Without a message it ends without a word. */
 export function interruption(message = '', hint?: string): CliFailure {
   return new CliFailure(message, { exitCode: exitCodes.interrupted, hint })

@@ -5,6 +5,8 @@ import { createToken } from '../account/api-tokens.ts'
 import { type Host, isoNow } from './host.ts'
 import { sleep } from './waiting.ts'
 
+const everything = { role: 'admin', services: null, expiresInDays: null } as const
+
 export type LoginHost = Pick<Host, 'terminalLogins'> & {
   storage: Pick<Host['storage'], 'commit' | 'tokens'>
 }
@@ -22,7 +24,7 @@ export function terminalLoginEffects(host: LoginHost): Effects<typeof machine> {
 
     async issueToken({ id, name }) {
       const at = isoNow()
-      const { token } = await createToken(storage, { id: tokenIdOf(id), name, at, expiresInDays: null })
+      const { token } = await createToken(storage, { id: tokenIdOf(id), name, at, grant: everything })
       uncollected.set(id, token)
       return { at }
     },

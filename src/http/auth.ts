@@ -1,6 +1,7 @@
 // Who asks, and whether the request came to the right house. Synchronous, so that a GET need not wait.
 // Mind: a bearer token decides alone; a wrong one is 401 even beside a good cookie (decisions "Conventions").
 import type { Caller } from '../account/callers.ts'
+import { hasRole, reachesService } from '../account/rights.ts'
 import { Failure } from '../errors.ts'
 import type { HttpContext } from './context.ts'
 import { sessionSecretsOf } from './cookies.ts'
@@ -13,13 +14,15 @@ type Asked = Pick<Request, 'address' | 'headers' | 'method' | 'query'>
 /** What a request shows: whoever it stands for, which may be nobody. */
 type Shown = { caller: Caller | null }
 
-/** Who calls a route that is not public. Throws `unauthorized`, `session_required`, `cross_site_request`. */
+/**
+ * Who calls a route that is not public; without a route, who asks for something that does not exist. Throws
+ * `unauthorized`, `session_required`, `insufficient_role`, `cross_site_request`.
+ */
 export function authenticate(
   context: HttpContext,
   request: Request,
   query: URLSearchParams,
-  needed: Route['credential'],
-  isSocket = false,
+  route: Pick<Route, 'answer' | 'credential' | 'role' | 'scope'> | undefined,
 ): Caller {
   const shown = shownBy(context, request, query)
   if (!shown) {
@@ -28,13 +31,46 @@ export function authenticate(
   }
   const { caller } = shown
   if (!caller) throw notValid()
-  if (needed === 'session' && caller.kind === 'token') {
+  if (route?.credential === 'session' && caller.kind === 'token') {
     const hint = 'sign in with a browser; tokens do everything but this'
     throw new Failure('session_required', 'a token cannot manage the account and its tokens', hint)
   }
+  if (route) requireRole(context, caller, route)
   // Browsers let every page open a WebSocket to every server, and send its cookies along.
+  const isSocket = route?.answer === 'socket'
   if (caller.kind === 'session' && (isSocket || isChanging(request))) checkSameOrigin(context, request)
   return caller
+}
+
+/** A route that does not declare how it belongs to services is closed to tokens that are limited to some. */
+function requireRole(context: HttpContext, caller: Caller, route: Pick<Route, 'role' | 'scope'>): void {
+  if (!hasRole(caller, route.role)) {
+    const hint = `create a token with the role ${route.role} on the page /account`
+    throw new Failure('insufficient_role', `this needs a token with the role ${route.role}`, hint)
+  }
+  if (caller.services !== null && route.scope === undefined) throw outOfReach(context, caller)
+}
+
+/** For a token that is limited to services. Throws `insufficient_role`, also for what does not exist. */
+export function requireService(
+  context: HttpContext,
+  caller: Caller | null,
+  { scope }: Pick<Route, 'scope'>,
+  params: unknown,
+): void {
+  if (!caller || caller.services === null || (scope !== 'service' && scope !== 'record')) return
+  const { id } = params as { id: string }
+  const { actors, services } = context.storage
+  const serviceId =
+    scope === 'service' ? services.get(id)?.id : (actors.record(id)?.service_id as string | null)
+  if (!reachesService(caller, serviceId)) throw outOfReach(context, caller)
+}
+
+function outOfReach({ storage }: HttpContext, { services }: Caller): Failure {
+  const names = (services ?? []).flatMap((id) => storage.services.get(id)?.name ?? [])
+  const reach = names.length === 0 ? 'services that no longer exist' : names.join(', ')
+  const hint = 'create a token for this service, or for all services, on the page /account'
+  return new Failure('insufficient_role', `this token is limited to ${reach}`, hint)
 }
 
 /** For whoever took his time to send a body: what ended meanwhile changes nothing any more. */

@@ -1,6 +1,8 @@
 // The datastore as the API shows it: the record of its chart, its password, and how it is reached.
 // Mind: read from committed records only; the password comes from the secret store, for this answer.
 import type { DatastoreRecord } from '../../machines/datastore.ts'
+import type { Caller } from '../account/callers.ts'
+import { readsSecrets } from '../account/rights.ts'
 import { connectionString, datastorePorts, externalHost } from '../connections.ts'
 import { Failure } from '../errors.ts'
 import { nextTime } from '../schedule.ts'
@@ -56,6 +58,12 @@ export function toDatastore(
     created_at: record.created_at,
     updated_at: record.updated_at,
   }
+}
+
+/** Without its password, and the addresses that contain it, for a caller that may not read secrets. */
+export function shownTo(caller: Caller | null, datastore: Datastore): Datastore {
+  if (readsSecrets(caller)) return datastore
+  return { ...datastore, password: null, internal_url: null, external_url: null }
 }
 
 function nextBackupAt({ backup_schedule: schedule, backups_since: since }: DatastoreRecord): string | null {

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { Failure } from '../errors.ts'
 import type { Logger } from '../logger.ts'
 import { createAnswers, type Visit } from './answers.ts'
-import { authenticate, checkHost, guardSignIn, refuseEnded } from './auth.ts'
+import { authenticate, checkHost, guardSignIn, refuseEnded, requireService } from './auth.ts'
 import { announcedBytes } from './body.ts'
 import type { HttpContext } from './context.ts'
 import { checkHead, decodeParams, parseQuery } from './head.ts'
@@ -62,14 +62,14 @@ function decide(parts: DispatchParts, visit: Visit): unknown {
   const query = parseQuery(request.query)
   const route = target?.routes.get(request.method)
   if (!isPublic(request, target, route)) {
-    const isSocket = route?.answer === 'socket'
-    visit.caller = authenticate(context, request, query, route?.credential ?? 'any', isSocket)
+    visit.caller = authenticate(context, request, query, route)
   } else if (route?.isGuarded) guardSignIn(context, request)
   const { caller } = visit
   if (!target) throw new Failure('not_found', `there is nothing at ${request.path}`)
   if (!route) return refuseMethod(request, target)
   if (route.answer === 'socket') requireUpgrade(request)
   const params = route.params && validate(route.params, decodeParams(target.paramNames, request.params))
+  requireService(context, caller, route, params)
   const asked = askedOf(route, query)
   const keyScope = route.isRepeatable === false ? undefined : keyScopeOf(request, caller)
   const lastEventId = lastEventIdOf(request)

@@ -33,7 +33,9 @@ export function openApiDocument(routes: readonly Route[], version: string): Open
         token: {
           type: 'http',
           scheme: 'bearer',
-          description: 'An API token; GET takes `access_token` in the query too.',
+          description:
+            'An API token; GET takes `access_token` in the query too. `security` names the least role: ' +
+            '`read`, `deploy` or `admin`. A token limited to services may use only what is theirs.',
         },
         session: {
           type: 'apiKey',
@@ -64,9 +66,10 @@ function operationOf(one: Route, schemas: Record<string, Json>): Json {
   }
 }
 
-function securityOf({ credential }: Route): Json[] {
+/** OpenAPI 3.1 allows names of roles here: the least role of a token. */
+function securityOf({ credential, role }: Route): Json[] {
   if (credential === 'public') return []
-  return credential === 'session' ? [{ session: [] }] : [{ token: [] }, { session: [] }]
+  return credential === 'session' ? [{ session: [] }] : [{ token: [role] }, { session: [] }]
 }
 
 /** `get_services_id_env`: unique because method and path are. */
@@ -137,6 +140,7 @@ function problemsOf(one: Route, schemas: Record<string, Json>): Json {
   const codes = ['internal_error', 'invalid_request', ...(one.problems ?? [])]
   if (one.credential !== 'public') codes.push('unauthorized')
   if (one.credential === 'session') codes.push('session_required')
+  if (one.credential === 'any' && !isForEveryToken(one)) codes.push('insufficient_role')
   const isToBeOwn = one.method !== 'GET' || one.answer === 'socket'
   if (one.isGuarded || (one.credential !== 'public' && isToBeOwn)) codes.push('cross_site_request')
   if (one.params) codes.push('not_found')
@@ -154,6 +158,10 @@ function problemsOf(one: Route, schemas: Record<string, Json>): Json {
   return Object.fromEntries(
     Object.entries(byStatus).map(([status, here]) => [status, { description: here.join(', '), content }]),
   )
+}
+
+function isForEveryToken({ role, scope }: Route): boolean {
+  return role === 'read' && (scope === 'server' || scope === 'filtered')
 }
 
 /** The JSON Schema of a zod schema; the ones with a name become components. */

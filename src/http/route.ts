@@ -1,6 +1,7 @@
 // What a route is. Validation, the handler's types and the OpenAPI document come from this one definition.
 // Mind: schemas are made once, when the module is loaded, never for a request.
 import type { z } from 'zod'
+import type { TokenRole } from '../../storage/tokens.ts'
 import type { Caller } from '../account/callers.ts'
 import type { Logger } from '../logger.ts'
 import type { Sink } from './body.ts'
@@ -59,6 +60,12 @@ interface UploadDefinition {
   description: string
 }
 
+/**
+ * `service`: `{id}` names a service. `record`: `{id}` names a record that has a `service_id`. `filtered`: the
+ * handler omits what belongs to other services. `server`: the response contains nothing of a service.
+ */
+export type ServiceScope = 'service' | 'record' | 'filtered' | 'server'
+
 interface Definition<
   Params extends z.ZodType,
   Query extends z.ZodType,
@@ -70,6 +77,10 @@ interface Definition<
   path: string
   /** Without it a token or a session; `public` ignores whatever is sent along. */
   credential?: 'public' | 'any' | 'session'
+  /** The least role of a token; `admin` by default. Sessions have all rights. */
+  role?: TokenRole
+  /** How a token that is limited to services may use the route. By default it may not. */
+  scope?: ServiceScope
   /** A public way in or out, which only the server's own pages, or no page at all, may use. */
   isGuarded?: true
   /** For people: it takes a form, not JSON; its failures are pages; the OpenAPI document leaves it out. */
@@ -103,6 +114,7 @@ type Result<Value> = Value | Raw | Page | WithHeaders<Value> | Events | Conversa
 /** A route with its types forgotten, as the table holds it. */
 export interface Route extends Omit<Definition<z.ZodType, z.ZodType, z.ZodType, z.ZodType>, 'handler'> {
   credential: 'public' | 'any' | 'session'
+  role: TokenRole
   status: 101 | 200 | 201 | 202 | 204
   tag: string
   handler(call: Call): unknown
@@ -194,7 +206,7 @@ export function route<
 >(definition: Definition<Params, Query, Body, Answer>): Route {
   const { answer } = definition
   const status = answer === 'socket' ? 101 : answer ? 200 : 204
-  return { credential: 'any', status, tag: '', ...definition }
+  return { credential: 'any', role: 'admin', status, tag: '', ...definition }
 }
 
 /** Gives routes the heading they have in the OpenAPI document. */

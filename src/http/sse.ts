@@ -47,15 +47,19 @@ export function hintEvents(line: string): Events {
   })
 }
 
-/** The change feed after a number, or from now on. */
-export function changeEvents(changes: ChangeFeed, after: number | undefined): Events {
+/** The change feed after a number, or from now on: the changes that the caller may see. */
+export function changeEvents(
+  changes: ChangeFeed,
+  after: number | undefined,
+  isShown: (change: Change) => boolean,
+): Events {
   return new Events((stream) => {
     let cursor = after ?? changes.head()
     stream.write(`${retry}id: ${cursor}\nevent: ready\ndata: {}\n\n`)
 
     function send(change: Change): void {
       cursor = change.number
-      stream.write(changeFrame(change))
+      if (isShown(change)) stream.write(changeFrame(change))
     }
     function catchUp(): void {
       if (!stream.isWritable()) return

@@ -1,6 +1,6 @@
 // Ends the event streams of whoever may not ask any more: a session that ended, a token that was revoked or
 // has expired (a deleted one ends its streams within 5 s).
-import type { Caller } from '../account/callers.ts'
+import type { CallerId } from '../account/callers.ts'
 import type { EventStream } from './event-stream.ts'
 
 /** An event stream, or whatever else lasts. */
@@ -8,7 +8,7 @@ type Lasting = Pick<EventStream, 'end' | 'onClose'>
 
 export interface StreamGuard {
   /** Ends the stream when its caller's time is over, which may be at once. */
-  admit(caller: Caller, stream: Lasting): void
+  admit(caller: CallerId, stream: Lasting): void
   /** Looks now; it does every two seconds anyway, for what ends by itself or by another process. */
   check(): void
   stop(): void
@@ -16,8 +16,8 @@ export interface StreamGuard {
 
 const checkEveryMs = 2000
 
-export function createStreamGuard(isValid: (caller: Caller) => boolean): StreamGuard {
-  const open = new Map<string, { caller: Caller; streams: Set<Lasting> }>()
+export function createStreamGuard(isValid: (caller: CallerId) => boolean): StreamGuard {
+  const open = new Map<string, { caller: CallerId; streams: Set<Lasting> }>()
 
   function check(): void {
     for (const { caller, streams } of [...open.values()]) {

@@ -16,13 +16,15 @@ const session: SessionRow = {
   last_used_at: iso(startMs),
   user_agent: null,
 }
+const all = { role: 'admin', services: null } as const
 const token: TokenRow = {
+  ...all,
   ...{ id: 'tok-1', name: 'ci', hint: 'en-1', created_at: iso(startMs) },
   expires_at: iso(startMs + dayMs),
   last_used_at: null,
 }
-const asSession = { kind: 'session', id: 'ses-1' } as const
-const asToken = { kind: 'token', id: 'tok-1' } as const
+const asSession = { kind: 'session', id: 'ses-1', ...all } as const
+const asToken = { kind: 'token', id: 'tok-1', ...all } as const
 
 async function start(t: TestContext) {
   const storage = await temporaryStorage(t)
@@ -83,7 +85,7 @@ test('a token ends at the instant it was made to end, one without an end never',
 
   deepEqual([callers.byToken('bth_token-1'), callers.isValid(asToken)], [null, false])
   clock.ms = startMs + 100_000 * dayMs
-  deepEqual(callers.byToken('bth_ever'), { kind: 'token', id: 'tok-2' })
+  deepEqual(callers.byToken('bth_ever'), { ...asToken, id: 'tok-2' })
   deepEqual([callers.byToken(storage.serverToken), callers.isValid(serverCaller)], [serverCaller, true])
 })
 

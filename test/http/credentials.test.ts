@@ -7,9 +7,11 @@ import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { isBelowApi, type Route } from '../../src/http/route.ts'
 import { routes } from '../../src/http/routes.ts'
+import type { TokenRow } from '../../storage/tokens.ts'
 import { type OwnedApi, startOwned } from '../support/account.ts'
 import { token as serverToken } from '../support/http-context.ts'
 import { type Needed, neededFor } from '../support/needed-credentials.ts'
+import { createOwnRecords } from '../support/own-records.ts'
 
 /** Public, but not for pages from elsewhere. */
 const guarded = ['setup', 'login', 'logout', 'cli'].map((way) => `POST /api/v1/auth/${way}`)
@@ -20,7 +22,8 @@ const lineOf = ({ method, path }: Route) => `${method} ${path}`
 function ruleOf(route: Route): { needed: Needed; isGuarded: boolean } {
   const line = lineOf(route)
   if (!isBelowApi(route.path) && !neededFor.has(line)) {
-    return { needed: route.credential, isGuarded: route.isGuarded ?? false }
+    assert.equal(route.credential, 'public', `${line} is outside of /api: only pages are`)
+    return { needed: 'public', isGuarded: route.isGuarded ?? false }
   }
   const needed = neededFor.get(line)
   assert.ok(needed, `${line} is a new route: say in this test who may call it`)
@@ -32,6 +35,9 @@ const unauthorized = '401 unauthorized'
 const crossSite = '403 cross_site_request'
 const sessionOnly = '403 session_required'
 const letIn = 'let in'
+const tooLittle = '403 insufficient_role'
+const roles = ['read', 'deploy', 'admin'] as const
+type Role = (typeof roles)[number]
 
 interface Shown {
   headers: Record<string, string>
@@ -41,12 +47,25 @@ interface Shown {
 interface Sort {
   /** Made for each request: some of them end the session they come with. */
   show(api: OwnedApi): Promise<Shown>
+  /** The request is about something that exists, and belongs to the service `svc-own`. */
+  asksForOwn?: true
   expected(rule: { needed: Needed; isGuarded: boolean }, isChanging: boolean): string
 }
 
 /** What is no credential, or no good one. */
 const refused: Sort['expected'] = ({ needed }) => (needed === 'public' ? letIn : unauthorized)
-const asToken: Sort['expected'] = ({ needed }) => (needed === 'session' ? sessionOnly : letIn)
+
+/** As a token of this role; `isOwn` says whether one that is limited to services asks for what is its own. */
+function asToken(role: Role, isOwn: boolean | null = null): Sort['expected'] {
+  return ({ needed }) => {
+    if (needed === 'public') return letIn
+    if (needed === 'session') return sessionOnly
+    const [least, scope] = needed.split(' ') as [Role, string?]
+    if (roles.indexOf(role) < roles.indexOf(least)) return tooLittle
+    if (isOwn === null || scope === 'server' || scope === 'filtered') return letIn
+    return isOwn && scope !== undefined ? letIn : tooLittle
+  }
+}
 const asStranger: Sort['expected'] = ({ needed, isGuarded }, isChanging) =>
   isGuarded || (needed !== 'public' && isChanging) ? crossSite : letIn
 
@@ -54,12 +73,22 @@ const bearer = (secret: string): Shown => ({ headers: { authorization: `Bearer $
 const ownPage = { 'sec-fetch-site': 'same-origin' }
 let made = 0
 
-/** A new token that ends then. */
-async function token({ storage }: OwnedApi, expires_at: string | null = null): Promise<string> {
+/** A new token, of an admin without a limit or an end where nothing else is asked for. */
+async function token({ storage }: OwnedApi, given: Partial<TokenRow> = {}): Promise<string> {
   const [id, secret] = [storage.ids.newId('tok'), `bth_walk-${++made}`]
   const row = { id, name: 'walk', hint: 'walk', created_at: '2026-01-01T00:00:00.000Z', last_used_at: null }
-  await storage.commit(() => storage.tokens.insert(secret, { ...row, expires_at }))
+  const full = { ...row, role: 'admin', services: null, expires_at: null, ...given } as const
+  await storage.commit(() => storage.tokens.insert(secret, full))
   return secret
+}
+
+/** A token that is limited to one service: the one that the request is about, or another one. */
+function limited(role: Role, isOwn: boolean): Sort {
+  return {
+    asksForOwn: true,
+    show: async (api) => bearer(await token(api, { role, services: [isOwn ? 'svc-own' : 'svc-other'] })),
+    expected: asToken(role, isOwn),
+  }
 }
 
 async function cookie({ storage, server }: OwnedApi): Promise<{ cookie: string }> {
@@ -73,7 +102,7 @@ const sorts: Record<string, Sort> = {
   nothing: { show: async () => ({ headers: {} }), expected: refused },
   'a wrong token': { show: async () => bearer('bth_wrong'), expected: refused },
   'an expired token': {
-    show: async (api) => bearer(await token(api, '2026-01-01T00:00:00.000Z')),
+    show: async (api) => bearer(await token(api, { expires_at: '2026-01-01T00:00:00.000Z' })),
     expected: refused,
   },
   'a revoked token': {
@@ -84,8 +113,24 @@ const sorts: Record<string, Sort> = {
     },
     expected: refused,
   },
-  'a token': { show: async (api) => bearer(await token(api)), expected: asToken },
-  'the server’s token': { show: async () => bearer(serverToken), expected: asToken },
+  'a token': { show: async (api) => bearer(await token(api)), expected: asToken('admin') },
+  'the server’s token': { show: async () => bearer(serverToken), expected: asToken('admin') },
+  'a deploy token': {
+    show: async (api) => bearer(await token(api, { role: 'deploy' })),
+    expected: asToken('deploy'),
+  },
+  'a read token': {
+    show: async (api) => bearer(await token(api, { role: 'read' })),
+    expected: asToken('read'),
+  },
+  'a token of a role that is not known': {
+    show: async (api) => bearer(await token(api, { role: 'owner' as Role })),
+    expected: ({ needed }) => (needed === 'session' ? sessionOnly : needed === 'public' ? letIn : tooLittle),
+  },
+  'a deploy token of the service': limited('deploy', true),
+  'a deploy token of another service': limited('deploy', false),
+  'a read token of the service': limited('read', true),
+  'a read token of another service': limited('read', false),
   'a session': {
     show: async (api) => ({ headers: { ...ownPage, ...(await cookie(api)) } }),
     expected: () => letIn,
@@ -114,7 +159,11 @@ const sorts: Record<string, Sort> = {
   },
   'a token in the query': {
     show: async (api) => ({ headers: {}, query: `?access_token=${await token(api)}` }),
-    expected: (rule, isChanging) => (isChanging ? refused(rule, isChanging) : asToken(rule, isChanging)),
+    expected: (rule, isChanging) => (isChanging ? refused : asToken('admin'))(rule, isChanging),
+  },
+  'a read token in the query': {
+    show: async (api) => ({ headers: {}, query: `?access_token=${await token(api, { role: 'read' })}` }),
+    expected: (rule, isChanging) => (isChanging ? refused : asToken('read'))(rule, isChanging),
   },
   'a good token, with the Host of another': {
     show: async () => ({ headers: { host: 'evil.example', ...bearer(serverToken).headers } }),
@@ -127,8 +176,17 @@ const sorts: Record<string, Sort> = {
 }
 
 /** What somebody is told at the door; a stream is left as soon as it opens. */
-function ask({ url }: OwnedApi, { method, path, answer }: Route, { headers, query = '' }: Shown) {
-  const address = `${url}${path.replace(/\{\w+\}/g, 'nothing-there')}${query}`
+function ask(
+  { url }: OwnedApi,
+  { method, path, answer }: Route,
+  { headers, query = '' }: Shown,
+  ids: Map<string, string>,
+) {
+  const filled = path.replace(
+    /([\w-]+)\/\{\w+\}/g,
+    (_, noun) => `${noun}/${ids.get(noun) ?? 'nothing-there'}`,
+  )
+  const address = `${url}${filled}${query}`
   return new Promise<string>((resolve, reject) => {
     const asking = request(address, { method, agent: false, headers }, (response) => {
       const { statusCode: status = 0 } = response
@@ -161,15 +219,16 @@ test('the list has every route below /api, and none that is not there', () => {
   )
 })
 
-for (const [name, { show, expected }] of Object.entries(sorts)) {
+for (const [name, { show, expected, asksForOwn }] of Object.entries(sorts)) {
   test(`with ${name} every route lets in whom it should`, async (t) => {
     const api = await startOwned(t)
+    const ids = asksForOwn ? await createOwnRecords(api) : new Map<string, string>()
     const found: Record<string, string> = {}
     const wanted: Record<string, string> = {}
 
     for (const route of routes) {
       const line = lineOf(route)
-      found[line] = await ask(api, route, await show(api))
+      found[line] = await ask(api, route, await show(api), ids)
       wanted[line] = expected(ruleOf(route), route.method !== 'GET')
     }
     assert.ok(Object.keys(found).length > 40)

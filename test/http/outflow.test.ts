@@ -152,6 +152,8 @@ test('a token that is revoked ends the download it began', async (t) => {
   const row = {
     id: 'tok-1',
     name: 'ci',
+    role: 'admin',
+    services: null,
     created_at: '2026-01-01T00:00:00.000Z',
     expires_at: null,
     last_used_at: null,

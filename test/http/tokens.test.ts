@@ -29,7 +29,7 @@ test('the answer to its creation has the token and its record', async (t) => {
     { ...api_token, id: 'tok', created_at: 'now' },
     {
       ...{ id: 'tok', name: 'ci', hint: token.slice(-4), created_at: 'now' },
-      ...{ expires_at: null, last_used_at: null },
+      ...{ role: 'admin', services: null, expires_at: null, last_used_at: null },
     },
   )
   assert.equal(await outcomeWith(api, token), '200')

@@ -13,7 +13,13 @@ const later = '2026-01-01T00:01:00.000Z'
 const secretOf = (number: number) => `bth_canary-${number}-8f21c07d`
 
 function tokenRow(number: number, changes: Partial<TokenRow> = {}): TokenRow {
-  const times = { created_at: instant, last_used_at: null, expires_at: null }
+  const times = {
+    role: 'admin',
+    services: null,
+    created_at: instant,
+    last_used_at: null,
+    expires_at: null,
+  } as const
   return { id: `tok-${number}`, name: `ci ${number}`, hint: 'c07d', ...times, ...changes }
 }
 

@@ -5,7 +5,7 @@ import { type Migration, migrate } from '../../storage/migrations.ts'
 import { openStore } from '../../storage/store.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { openTestStore, serviceRow } from '../support/stored.ts'
-import { temporaryStorage } from '../support/supervised.ts'
+import { instant, temporaryStorage } from '../support/supervised.ts'
 
 /** A store of schema 1, with a row in it. */
 async function oldStore(t: TestContext) {
@@ -88,6 +88,23 @@ test('a service of schema 1 stays what it was, with what came later as if it wer
 
   const later = { spa_fallback: false, pre_deploy_command: null, build_env: [], archive_deploy_id: null }
   deepEqual(store.table('services').get('svc-1'), { ...old, ...later, ...atEdge })
+})
+
+test('a token of schema 3 becomes an admin token without a limit', async (t) => {
+  const store = await oldStore(t)
+  const old = {
+    id: 'tok-1',
+    name: 'ci',
+    hint: '1234',
+    expires_at: null,
+    created_at: instant,
+    last_used_at: null,
+  }
+  await store.commit(() => store.table('tokens').put('hash', old))
+
+  await migrate(store)
+
+  deepEqual(store.table('tokens').get('hash'), { ...old, role: 'admin', services: null })
 })
 
 const atEdge = { hsts: false, request_timeout_seconds: 75, max_body_mb: 512 }

@@ -59,12 +59,15 @@ export async function startDatastores(t: TestContext, effects: Record<string, Te
     },
   })
   joinActors(api.context, supervisor)
-  const make = async (body: object, asked: Asked = {}): Promise<Datastore> =>
+  const make = async (body: object, asked: Asked = {}): Promise<Readable> =>
     datastoreOf(await api.call('POST', '/datastores', { kind: 'postgres', ...body }, asked))
   return { ...api, make, supervisor }
 }
 
-export const datastoreOf = ({ body }: Answer) => body as unknown as Datastore
+/** As an admin sees it. */
+type Readable = Datastore & { password: string }
+
+export const datastoreOf = ({ body }: Answer) => body as unknown as Readable
 
 /** Datastores are the supervisor's, all others stay whose they are. */
 function joinActors(context: HttpContext, supervisor: Supervisor): void {

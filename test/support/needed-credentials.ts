@@ -1,6 +1,18 @@
 // Who may call each route below /api, written down by hand beside the route table.
 // Mind: it is what the table is held against, so nothing here is read from the table.
-export type Needed = 'public' | 'any' | 'session'
+// The words are the least role of a token, and how a token that is limited to services may use the route:
+// `service` and `record` for its own ones, `filtered` and `server` always, without a word never.
+export type Needed =
+  | 'public'
+  | 'session'
+  | 'read server'
+  | 'read filtered'
+  | 'read service'
+  | 'read record'
+  | 'read'
+  | 'deploy service'
+  | 'deploy record'
+  | 'admin'
 
 const list: Record<Needed, string[]> = {
   public: [
@@ -24,73 +36,78 @@ const list: Record<Needed, string[]> = {
     'POST /api/v1/auth/cli/{id}/approve',
     'POST /api/v1/auth/cli/{id}/deny',
   ],
-  any: [
-    'GET /metrics',
-    'GET /api/v1/info',
-    'GET /api/v1/events',
-    'GET /api/v1/services',
-    'POST /api/v1/services',
+  'read server': ['GET /api/v1/info'],
+  'read filtered': ['GET /api/v1/events', 'GET /api/v1/services', 'GET /api/v1/certificates'],
+  'read service': [
     'GET /api/v1/services/{id}',
-    'PATCH /api/v1/services/{id}',
-    'DELETE /api/v1/services/{id}',
     'GET /api/v1/services/{id}/status',
     'GET /api/v1/services/{id}/logs',
+    'GET /api/v1/services/{id}/domains',
+    'GET /api/v1/services/{id}/env',
+    'GET /api/v1/services/{id}/deploys',
+    'GET /api/v1/services/{id}/jobs',
+    'GET /api/v1/services/{id}/schedule',
+    'GET /api/v1/services/{id}/schedule/history',
+  ],
+  'read record': [
+    'GET /api/v1/certificates/{id}/history',
+    'GET /api/v1/deploys/{id}',
+    'GET /api/v1/deploys/{id}/logs',
+    'GET /api/v1/deploys/{id}/history',
+    'GET /api/v1/jobs/{id}',
+    'GET /api/v1/jobs/{id}/logs',
+    'GET /api/v1/jobs/{id}/history',
+  ],
+  read: [
+    'GET /metrics',
+    'GET /api/v1/registries',
+    'GET /api/v1/registries/{host}',
+    'GET /api/v1/datastores',
+    'GET /api/v1/datastores/{id}',
+    'GET /api/v1/datastores/{id}/history',
+    'GET /api/v1/datastores/{id}/restores',
+    'GET /api/v1/backups',
+    'GET /api/v1/backups/{id}',
+    'GET /api/v1/backups/{id}/history',
+    'GET /api/v1/restores/{id}',
+    'GET /api/v1/restores/{id}/history',
+    'GET /api/v1/disks',
+    'GET /api/v1/edge',
+    'GET /api/v1/edge/history',
+  ],
+  'deploy service': [
     'POST /api/v1/services/{id}/restart',
     'POST /api/v1/services/{id}/suspend',
     'POST /api/v1/services/{id}/resume',
     'POST /api/v1/services/{id}/scale',
     'POST /api/v1/services/{id}/rollback',
-    'GET /api/v1/services/{id}/domains',
-    'POST /api/v1/services/{id}/domains',
-    'DELETE /api/v1/services/{id}/domains/{domain}',
-    'GET /api/v1/certificates',
-    'GET /api/v1/certificates/{id}/history',
-    'POST /api/v1/certificates/{id}/retry',
-    'GET /api/v1/services/{id}/env',
-    'PUT /api/v1/services/{id}/env',
-    'PATCH /api/v1/services/{id}/env',
-    'GET /api/v1/services/{id}/deploys',
     'POST /api/v1/services/{id}/deploys',
     'POST /api/v1/services/{id}/deploys/upload',
-    'GET /api/v1/deploys/{id}',
-    'POST /api/v1/deploys/{id}/cancel',
-    'GET /api/v1/deploys/{id}/logs',
-    'GET /api/v1/deploys/{id}/history',
-    'GET /api/v1/services/{id}/jobs',
     'POST /api/v1/services/{id}/jobs',
-    'GET /api/v1/services/{id}/schedule',
-    'GET /api/v1/services/{id}/schedule/history',
-    'GET /api/v1/jobs/{id}',
-    'POST /api/v1/jobs/{id}/cancel',
-    'GET /api/v1/jobs/{id}/logs',
-    'GET /api/v1/jobs/{id}/history',
-    'GET /api/v1/registries',
-    'GET /api/v1/registries/{host}',
+  ],
+  'deploy record': ['POST /api/v1/deploys/{id}/cancel', 'POST /api/v1/jobs/{id}/cancel'],
+  admin: [
+    'POST /api/v1/services',
+    'PATCH /api/v1/services/{id}',
+    'DELETE /api/v1/services/{id}',
+    'POST /api/v1/services/{id}/domains',
+    'DELETE /api/v1/services/{id}/domains/{domain}',
+    'POST /api/v1/certificates/{id}/retry',
+    'PUT /api/v1/services/{id}/env',
+    'PATCH /api/v1/services/{id}/env',
     'PUT /api/v1/registries/{host}',
     'DELETE /api/v1/registries/{host}',
-    'GET /api/v1/datastores',
     'POST /api/v1/datastores',
-    'GET /api/v1/datastores/{id}',
     'PATCH /api/v1/datastores/{id}',
     'DELETE /api/v1/datastores/{id}',
     'POST /api/v1/datastores/{id}/restart',
-    'GET /api/v1/datastores/{id}/history',
     'GET /api/v1/datastores/{id}/client',
     'POST /api/v1/datastores/{id}/backups',
-    'GET /api/v1/datastores/{id}/restores',
     'POST /api/v1/datastores/{id}/restores',
     'POST /api/v1/datastores/{id}/restores/upload',
-    'GET /api/v1/backups',
-    'GET /api/v1/backups/{id}',
     'DELETE /api/v1/backups/{id}',
     'GET /api/v1/backups/{id}/content',
-    'GET /api/v1/backups/{id}/history',
-    'GET /api/v1/restores/{id}',
     'POST /api/v1/restores/{id}/cancel',
-    'GET /api/v1/restores/{id}/history',
-    'GET /api/v1/disks',
-    'GET /api/v1/edge',
-    'GET /api/v1/edge/history',
   ],
 }
 

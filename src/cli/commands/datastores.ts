@@ -12,7 +12,7 @@ import {
   statusStyle,
 } from '../datastore/datastore.ts'
 import { examples } from '../examples.ts'
-import { CliFailure, usageFailure } from '../failure.ts'
+import { CliFailure, usageFailure, withoutSecrets } from '../failure.ts'
 import { sayDone } from '../follow-up.ts'
 import { amount, whole } from '../service/setting-flags.ts'
 import type { Cli } from '../session.ts'
@@ -151,6 +151,7 @@ async function show({ client, out }: Cli, name: string): Promise<void> {
 
 async function printUrl({ client, out }: Cli, name: string, options: { internal?: boolean }): Promise<void> {
   const datastore = await client.call<Datastore>('GET', datastorePath(name))
+  if (datastore.password === null) throw withoutSecrets('passwords of datastores')
   const url = options.internal ? datastore.internal_url : datastore.external_url
   if (url === null) throw new CliFailure(`${name} has no address yet`, { hint: `berth db show ${name}` })
   if (out.isJson) return out.json({ url })

@@ -8,7 +8,7 @@ import { CliFailure, exitCodes } from '../failure.ts'
 import { parseAssignments } from '../service/assignments.ts'
 import { masked } from '../service/env-changes.ts'
 import { toEnvLine } from '../service/env-file.ts'
-import { readEnv, type SavingOptions, saveEnv, withSaving } from '../service/env-saving.ts'
+import { readEnv, readShownEnv, type SavingOptions, saveEnv, withSaving } from '../service/env-saving.ts'
 import type { Cli } from '../session.ts'
 import { plain } from '../terminal/output.ts'
 import { printTable } from '../terminal/table.ts'
@@ -44,9 +44,10 @@ export function addEnvCommands(program: Command, run: Runner): void {
 
 async function showEnv(cli: Cli, name: string | undefined, options: { show?: boolean }): Promise<void> {
   const { out } = cli
-  const vars = await readEnv(cli, chosenService(name))
+  const service = chosenService(name)
+  if (options.show && !out.isJson) return showLines(await readEnv(cli, service), out)
+  const vars = await readShownEnv(cli, service)
   if (out.isJson) return out.json(vars)
-  if (options.show) return showLines(vars, out)
   if (vars.length === 0) return out.say('no variables')
   await printTable(out, vars, [
     { heading: 'KEY', text: ({ key }) => key },
@@ -70,7 +71,7 @@ function showLines(vars: EnvVar[], out: Cli['out']): void {
 
 async function setEnv(cli: Cli, name: string, words: string[], options: SavingOptions): Promise<number> {
   const set = await parseAssignments(words)
-  const former = new Set((await readEnv(cli, name)).map(({ key }) => key))
+  const former = new Set((await readShownEnv(cli, name)).map(({ key }) => key))
   const keys = set.map(({ key }) => key)
   const changed = keys.find((key) => former.has(key))
   const undo =
@@ -81,7 +82,7 @@ async function setEnv(cli: Cli, name: string, words: string[], options: SavingOp
 }
 
 async function unsetEnv(cli: Cli, name: string, keys: string[], options: SavingOptions): Promise<number> {
-  const former = new Set((await readEnv(cli, name)).map(({ key }) => key))
+  const former = new Set((await readShownEnv(cli, name)).map(({ key }) => key))
   const missing = keys.filter((key) => !former.has(key))
   if (missing.length > 0) {
     throw new CliFailure(`${name} has no variable ${missing.join(', ')}`, { exitCode: exitCodes.notFound })

@@ -38,6 +38,6 @@ export function showDifference(out: Output, { added, changed, removed }: EnvDiff
 }
 
 /** The value as it is shown where nobody asked to see it. */
-export function masked(value: string): string {
+export function masked(value: string | null): string {
   return value === '' ? '' : mask
 }

@@ -1,8 +1,9 @@
 // Reading and saving the variables of a service, and restarting it with them when that is wanted.
 import type { Command } from 'commander'
-import type { ChangeEnv, EnvVar } from '../../http/schemas/env.ts'
+import type { ChangeEnv, EnvVar, ShownEnvVar } from '../../http/schemas/env.ts'
 import type { Service } from '../../http/schemas/service.ts'
 import { servicePath } from '../client.ts'
+import { withoutSecrets } from '../failure.ts'
 import { followUp, sayDone, sayNext, sayUndo } from '../follow-up.ts'
 import type { Cli } from '../session.ts'
 import { count } from '../terminal/quantities.ts'
@@ -19,8 +20,17 @@ export function withSaving(command: Command): Command {
     .option('--no-follow', 'do not wait for the restart')
 }
 
-export function readEnv({ client }: Cli, name: string): Promise<EnvVar[]> {
-  return client.call<EnvVar[]>('GET', `${servicePath(name)}/env`)
+/** The variables, without their values where the token may not read them. */
+export function readShownEnv({ client }: Cli, name: string): Promise<ShownEnvVar[]> {
+  return client.call<ShownEnvVar[]>('GET', `${servicePath(name)}/env`)
+}
+
+/** The variables with their values. Throws (refused) for a token that may not read them. */
+export async function readEnv(cli: Cli, name: string): Promise<EnvVar[]> {
+  return (await readShownEnv(cli, name)).map(({ key, value }) => {
+    if (value === null) throw withoutSecrets('the values of variables')
+    return { key, value }
+  })
 }
 
 /** Saves by key. `undo` is the command that takes it back, where there is one. Returns the exit code. */

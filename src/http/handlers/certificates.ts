@@ -1,5 +1,6 @@
 // Certificates: made by themselves for every public host; a person reads them, or asks for the next try.
 import type { ActorRecord, HistoryEntry } from '../../../storage/actors.ts'
+import { reachesService } from '../../account/rights.ts'
 import { Failure, TooSoon } from '../../errors.ts'
 import type { HttpContext, HttpStorage } from '../context.ts'
 import type { Call } from '../route.ts'
@@ -9,8 +10,10 @@ import type { Certificate, CertificateParams } from '../schemas/certificate.ts'
 const mostLookedAt = 500
 
 /** By host; of a host the newest one. */
-export function listCertificates({ context: { storage } }: Call): Certificate[] {
-  const owners = ['', ...storage.services.list().map(({ id }) => id)]
+export function listCertificates({ context: { storage }, caller }: Call): Certificate[] {
+  const owners = ['', ...storage.services.list().map(({ id }) => id)].filter((id) =>
+    reachesService(caller, id),
+  )
   const known = owners.flatMap((owner) => certificatesOf(storage, owner))
   return known.sort((a, b) => (a.host < b.host ? -1 : 1))
 }

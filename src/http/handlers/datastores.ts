@@ -5,7 +5,7 @@ import { newPassword } from '../../account/secrets.ts'
 import { Failure } from '../../errors.ts'
 import { awaitRecord } from '../awaited-record.ts'
 import type { HttpContext } from '../context.ts'
-import { findDatastore, toDatastore } from '../datastore-record.ts'
+import { findDatastore, shownTo, toDatastore } from '../datastore-record.ts'
 import { refuseReferred } from '../references.ts'
 import type { Call } from '../route.ts'
 import {
@@ -26,14 +26,16 @@ const backupsKept = 7
 const defaultVersions = { postgres: '17', redis: '8' } as const
 
 /** By name. */
-export function listDatastores({ context }: Call): Datastore[] {
+export function listDatastores({ context, caller }: Call): Datastore[] {
   const { datastores, actors } = context.storage
   const records = datastores.list().map(({ id }) => actors.record(id) as unknown as DatastoreRecord)
-  return records.filter((record) => record !== null).map((record) => toDatastore(context, record))
+  return records
+    .filter((record) => record !== null)
+    .map((record) => shownTo(caller, toDatastore(context, record)))
 }
 
-export function getDatastore({ context, params }: Call<DatastoreParams>): Datastore {
-  return toDatastore(context, findDatastore(context.storage, params.id))
+export function getDatastore({ context, params, caller }: Call<DatastoreParams>): Datastore {
+  return shownTo(caller, toDatastore(context, findDatastore(context.storage, params.id)))
 }
 
 export function datastoreHistory({ context, params }: Call<DatastoreParams>): HistoryEntry[] {

@@ -2,6 +2,7 @@
 // Mind: values go out only where a person asked for them; never into a log, a message or an event.
 import type { DatastoreRecord } from '../../../machines/datastore.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
+import { readsSecrets } from '../../account/rights.ts'
 import { codeOf, Failure, messageOf } from '../../errors.ts'
 import { urlOf } from '../../hosts.ts'
 import type { HttpContext } from '../context.ts'
@@ -9,12 +10,14 @@ import { queueRestart } from '../deploy-request.ts'
 import { checkTotal, compareVars, mergeVars } from '../env-changes.ts'
 import type { HasProperty } from '../references.ts'
 import type { Call } from '../route.ts'
-import type { ChangeEnv, EnvChanges, EnvQuery, EnvVar, ReplaceEnv } from '../schemas/env.ts'
+import type { ChangeEnv, EnvChanges, EnvQuery, EnvVar, ReplaceEnv, ShownEnvVar } from '../schemas/env.ts'
 import type { ServiceParams } from '../schemas/service.ts'
 import { decisiveDeploy, findService, publicationOf, refuseDeleting } from '../service-record.ts'
 
-export function getEnv({ context: { storage }, params }: Call<ServiceParams>): EnvVar[] {
-  return storage.env.get(findService(storage, params.id).id)
+/** Without the values for a caller that may not read secrets. */
+export function getEnv({ context: { storage }, params, caller }: Call<ServiceParams>): ShownEnvVar[] {
+  const vars = storage.env.get(findService(storage, params.id).id)
+  return readsSecrets(caller) ? vars : vars.map(({ key }) => ({ key, value: null }))
 }
 
 export function replaceEnv(call: Call<ServiceParams, EnvQuery, ReplaceEnv>): Promise<EnvVar[] | EnvChanges> {

@@ -1,6 +1,7 @@
 // Services: the desired state that a person sets. Handlers change the row; the live deploy watches it.
 // Mind: what a request shows of a repository never holds its credentials.
 import type { ServiceRow } from '../../../storage/services.ts'
+import { reachesService } from '../../account/rights.ts'
 import { Failure, messageOf } from '../../errors.ts'
 import { wantedInstances } from '../../service-types.ts'
 import type { HttpContext, HttpStorage } from '../context.ts'
@@ -20,8 +21,9 @@ import { findService, refuseDeleting, stateOf, toService } from '../service-reco
 import { changedRow, checkRow, newRow } from '../service-rules.ts'
 import { hintEvents, logEvents } from '../sse.ts'
 
-export function listServices({ context }: Call): Service[] {
-  return context.storage.services.list().map((row) => toService(context, row))
+export function listServices({ context, caller }: Call): Service[] {
+  const rows = context.storage.services.list().filter(({ id }) => reachesService(caller, id))
+  return rows.map((row) => toService(context, row))
 }
 
 export function getService({ context, params }: Call<ServiceParams>): Service {

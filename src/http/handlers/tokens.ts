@@ -3,20 +3,23 @@
 import type { TokenRow } from '../../../storage/tokens.ts'
 import { createToken as makeToken } from '../../account/api-tokens.ts'
 import { Failure } from '../../errors.ts'
+import type { HttpStorage } from '../context.ts'
 import type { Call } from '../route.ts'
 import type { CreatedToken, CreateToken, Token, TokenParams } from '../schemas/token.ts'
+import { toGrant } from '../token-grant.ts'
 
 /** The newest first; the server's own is not among them. */
 export function listTokens({ context: { storage } }: Pick<Call, 'context'>): Token[] {
-  return storage.tokens.list().map(toToken)
+  return storage.tokens.list().map((row) => toToken(storage, row))
 }
 
 export async function createToken(call: Call<unknown, unknown, CreateToken>): Promise<CreatedToken> {
   const { storage } = call.context
-  const { name, expires_in_days: expiresInDays = null } = call.body
+  const { name, ...asked } = call.body
+  const grant = toGrant(storage, asked)
   const at = new Date().toISOString()
-  const { row, token } = await makeToken(storage, { id: storage.ids.newId('tok'), name, at, expiresInDays })
-  return { api_token: toToken(row), token }
+  const { row, token } = await makeToken(storage, { id: storage.ids.newId('tok'), name, at, grant })
+  return { api_token: toToken(storage, row), token }
 }
 
 export async function deleteToken(
@@ -29,6 +32,8 @@ export async function deleteToken(
   streams.check()
 }
 
-function toToken({ id, name, hint, created_at, expires_at, last_used_at }: TokenRow): Token {
-  return { id, name, hint, created_at, expires_at, last_used_at }
+function toToken(storage: HttpStorage, row: TokenRow): Token {
+  const { id, name, hint, role, created_at, expires_at, last_used_at } = row
+  const services = row.services?.map((service) => storage.services.get(service)?.name ?? service) ?? null
+  return { id, name, hint, role, services, created_at, expires_at, last_used_at }
 }

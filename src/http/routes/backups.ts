@@ -18,6 +18,7 @@ export const backupRoutes = tagged('Backups', [
   route({
     method: 'GET',
     path: `${v1}/backups`,
+    role: 'read',
     summary: 'All backups, also of datastores that are gone, the newest first',
     query: BackupsQuery,
     answer: z.array(Backup),
@@ -26,6 +27,7 @@ export const backupRoutes = tagged('Backups', [
   route({
     method: 'GET',
     path: `${v1}/backups/{id}`,
+    role: 'read',
     summary: 'One backup',
     params: BackupParams,
     answer: Backup,
@@ -51,6 +53,7 @@ export const backupRoutes = tagged('Backups', [
   route({
     method: 'GET',
     path: `${v1}/backups/{id}/history`,
+    role: 'read',
     summary: 'The transitions of a backup',
     params: BackupParams,
     answer: z.array(HistoryEntry),
@@ -70,6 +73,7 @@ export const backupRoutes = tagged('Backups', [
   route({
     method: 'GET',
     path: `${v1}/datastores/{id}/restores`,
+    role: 'read',
     summary: 'The last 50 restores of a datastore, the newest first',
     params: DatastoreParams,
     answer: z.array(Restore),
@@ -102,6 +106,7 @@ export const backupRoutes = tagged('Backups', [
   route({
     method: 'GET',
     path: `${v1}/restores/{id}`,
+    role: 'read',
     summary: 'One restore',
     params: RestoreParams,
     answer: Restore,
@@ -121,6 +126,7 @@ export const backupRoutes = tagged('Backups', [
   route({
     method: 'GET',
     path: `${v1}/restores/{id}/history`,
+    role: 'read',
     summary: 'The transitions of a restore',
     params: RestoreParams,
     answer: z.array(HistoryEntry),

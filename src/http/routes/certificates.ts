@@ -9,6 +9,8 @@ export const certificateRoutes = tagged('Certificates', [
   route({
     method: 'GET',
     path: `${v1}/certificates`,
+    role: 'read',
+    scope: 'filtered',
     summary: 'The certificates of all hosts: how far each is, and why not further',
     answer: z.array(Certificate),
     handler: certificates.listCertificates,
@@ -16,6 +18,8 @@ export const certificateRoutes = tagged('Certificates', [
   route({
     method: 'GET',
     path: `${v1}/certificates/{id}/history`,
+    role: 'read',
+    scope: 'record',
     summary: 'The transitions of a certificate: the first 10 and the last 500',
     params: CertificateParams,
     answer: z.array(HistoryEntry),

@@ -15,6 +15,7 @@ export const datastoreRoutes = tagged('Datastores', [
   route({
     method: 'GET',
     path: `${v1}/datastores`,
+    role: 'read',
     summary: 'All datastores, by name',
     answer: z.array(Datastore),
     handler: datastores.listDatastores,
@@ -35,6 +36,7 @@ export const datastoreRoutes = tagged('Datastores', [
   route({
     method: 'GET',
     path: `${v1}/datastores/{id}`,
+    role: 'read',
     summary: 'One datastore',
     params: DatastoreParams,
     answer: Datastore,
@@ -73,6 +75,7 @@ export const datastoreRoutes = tagged('Datastores', [
   route({
     method: 'GET',
     path: `${v1}/datastores/{id}/history`,
+    role: 'read',
     summary: 'The transitions of a datastore: the first 10 and the last 500',
     params: DatastoreParams,
     answer: z.array(HistoryEntry),

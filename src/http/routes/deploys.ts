@@ -18,6 +18,8 @@ export const deployRoutes = tagged('Deploys', [
   route({
     method: 'GET',
     path: `${v1}/services/{id}/deploys`,
+    role: 'read',
+    scope: 'service',
     summary: 'The deploys of a service, the newest first',
     params: ServiceParams,
     query: ListQuery,
@@ -27,6 +29,8 @@ export const deployRoutes = tagged('Deploys', [
   route({
     method: 'POST',
     path: `${v1}/services/{id}/deploys`,
+    role: 'deploy',
+    scope: 'service',
     summary: 'Queues a deploy of the configured source',
     params: ServiceParams,
     body: CreateDeploy,
@@ -38,6 +42,8 @@ export const deployRoutes = tagged('Deploys', [
   route({
     method: 'POST',
     path: `${v1}/services/{id}/deploys/upload`,
+    role: 'deploy',
+    scope: 'service',
     summary: 'Queues a deploy of the uploaded source; it is kept for later deploys until the next upload',
     params: ServiceParams,
     query: UploadQuery,
@@ -50,6 +56,8 @@ export const deployRoutes = tagged('Deploys', [
   route({
     method: 'GET',
     path: `${v1}/deploys/{id}`,
+    role: 'read',
+    scope: 'record',
     summary: 'One deploy',
     params: DeployParams,
     answer: Deploy,
@@ -58,6 +66,8 @@ export const deployRoutes = tagged('Deploys', [
   route({
     method: 'POST',
     path: `${v1}/deploys/{id}/cancel`,
+    role: 'deploy',
+    scope: 'record',
     summary: 'Cancels a queued or running deploy; the live one keeps serving',
     params: DeployParams,
     answer: Deploy,
@@ -67,6 +77,8 @@ export const deployRoutes = tagged('Deploys', [
   route({
     method: 'GET',
     path: `${v1}/deploys/{id}/logs`,
+    role: 'read',
+    scope: 'record',
     summary: 'The log of a deploy: `log` for each line, `end` when the deploy has finished',
     params: DeployParams,
     query: DeployLogQuery,
@@ -76,6 +88,8 @@ export const deployRoutes = tagged('Deploys', [
   route({
     method: 'GET',
     path: `${v1}/deploys/{id}/history`,
+    role: 'read',
+    scope: 'record',
     summary: 'The transitions of a deploy: the first 10 and the last 500',
     params: DeployParams,
     answer: z.array(HistoryEntry),

@@ -8,6 +8,7 @@ export const diskRoutes = tagged('Disks', [
   route({
     method: 'GET',
     path: `${v1}/disks`,
+    role: 'read',
     summary: 'The disks of services, also those that were kept when their service was deleted',
     answer: z.array(Disk),
     handler: disks.listDisks,

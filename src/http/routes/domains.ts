@@ -9,6 +9,8 @@ export const domainRoutes = tagged('Domains', [
   route({
     method: 'GET',
     path: `${v1}/services/{id}/domains`,
+    role: 'read',
+    scope: 'service',
     summary: 'The hosts that lead to a service: its default one, then its own domains',
     params: ServiceParams,
     answer: z.array(ServiceDomain),

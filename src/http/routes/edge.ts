@@ -9,6 +9,7 @@ export const edgeRoutes = tagged('Edge', [
   route({
     method: 'GET',
     path: `${v1}/edge`,
+    role: 'read',
     summary: 'Whether the edge serves, and how much',
     answer: Edge,
     handler: edge.getEdge,
@@ -16,6 +17,7 @@ export const edgeRoutes = tagged('Edge', [
   route({
     method: 'GET',
     path: `${v1}/edge/history`,
+    role: 'read',
     summary: 'The transitions of the edge: the first 10 and the last 500',
     answer: z.array(HistoryEntry),
     handler: edge.edgeHistory,

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import * as env from '../handlers/env.ts'
 import { route, tagged, v1 } from '../route.ts'
-import { ChangeEnv, EnvChanges, EnvQuery, EnvVar, ReplaceEnv } from '../schemas/env.ts'
+import { ChangeEnv, EnvChanges, EnvQuery, EnvVar, ReplaceEnv, ShownEnvVar } from '../schemas/env.ts'
 import { ServiceParams } from '../schemas/service.ts'
 import { envBodyLimitBytes } from '../validation.ts'
 
@@ -10,9 +10,11 @@ export const envRoutes = tagged('Env', [
   route({
     method: 'GET',
     path: `${v1}/services/{id}/env`,
+    role: 'read',
+    scope: 'service',
     summary: 'The env variables, by key',
     params: ServiceParams,
-    answer: z.array(EnvVar),
+    answer: z.array(ShownEnvVar),
     handler: env.getEnv,
   }),
   route({

@@ -12,6 +12,8 @@ export const jobRoutes = tagged('Jobs', [
   route({
     method: 'GET',
     path: `${v1}/services/{id}/jobs`,
+    role: 'read',
+    scope: 'service',
     summary: 'The job runs of a service, the newest first: the last 1000 are kept',
     params: ServiceParams,
     query: ListQuery,
@@ -21,6 +23,8 @@ export const jobRoutes = tagged('Jobs', [
   route({
     method: 'POST',
     path: `${v1}/services/{id}/jobs`,
+    role: 'deploy',
+    scope: 'service',
     summary: 'Runs a command, or what a cron job runs, in a container of its own from what is live',
     params: ServiceParams,
     body: CreateJob,
@@ -32,6 +36,8 @@ export const jobRoutes = tagged('Jobs', [
   route({
     method: 'GET',
     path: `${v1}/services/{id}/schedule`,
+    role: 'read',
+    scope: 'service',
     summary: 'The schedule of a cron job: its next instants, its last run, and why one was skipped',
     params: ServiceParams,
     answer: Schedule,
@@ -40,6 +46,8 @@ export const jobRoutes = tagged('Jobs', [
   route({
     method: 'GET',
     path: `${v1}/services/{id}/schedule/history`,
+    role: 'read',
+    scope: 'service',
     summary: 'The transitions of a schedule: the first 10 and the last 500',
     params: ServiceParams,
     answer: z.array(HistoryEntry),
@@ -48,6 +56,8 @@ export const jobRoutes = tagged('Jobs', [
   route({
     method: 'GET',
     path: `${v1}/jobs/{id}`,
+    role: 'read',
+    scope: 'record',
     summary: 'One job run',
     params: JobParams,
     answer: JobRun,
@@ -56,6 +66,8 @@ export const jobRoutes = tagged('Jobs', [
   route({
     method: 'POST',
     path: `${v1}/jobs/{id}/cancel`,
+    role: 'deploy',
+    scope: 'record',
     summary: 'Cancels a pending or running job run: SIGTERM, ten seconds, SIGKILL',
     params: JobParams,
     answer: JobRun,
@@ -65,6 +77,8 @@ export const jobRoutes = tagged('Jobs', [
   route({
     method: 'GET',
     path: `${v1}/jobs/{id}/logs`,
+    role: 'read',
+    scope: 'record',
     summary: 'The log of a job run: `log` for each line, `end` when the run has finished',
     params: JobParams,
     query: JobLogQuery,
@@ -74,6 +88,8 @@ export const jobRoutes = tagged('Jobs', [
   route({
     method: 'GET',
     path: `${v1}/jobs/{id}/history`,
+    role: 'read',
+    scope: 'record',
     summary: 'The transitions of a job run: the first 10 and the last 500',
     params: JobParams,
     answer: z.array(HistoryEntry),

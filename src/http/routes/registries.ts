@@ -8,6 +8,7 @@ export const registryRoutes = tagged('Registries', [
   route({
     method: 'GET',
     path: `${v1}/registries`,
+    role: 'read',
     summary: 'The registries with credentials, by host',
     answer: z.array(Registry),
     handler: registries.listRegistries,
@@ -15,6 +16,7 @@ export const registryRoutes = tagged('Registries', [
   route({
     method: 'GET',
     path: `${v1}/registries/{host}`,
+    role: 'read',
     summary: 'One registry',
     params: RegistryParams,
     answer: Registry,

@@ -17,6 +17,7 @@ export const serverRoutes = (routes: () => readonly Route[]) =>
     route({
       method: 'GET',
       path: '/metrics',
+      role: 'read',
       summary: 'Requests, services and deploys in numbers, for Prometheus',
       answer: 'text',
       handler: server.metrics,
@@ -32,6 +33,8 @@ export const serverRoutes = (routes: () => readonly Route[]) =>
     route({
       method: 'GET',
       path: `${v1}/info`,
+      role: 'read',
+      scope: 'server',
       summary: 'Version, defaults and machine',
       answer: Info,
       handler: server.info,
@@ -39,6 +42,8 @@ export const serverRoutes = (routes: () => readonly Route[]) =>
     route({
       method: 'GET',
       path: `${v1}/events`,
+      role: 'read',
+      scope: 'filtered',
       summary:
         'The change feed: `ready`, then `change` after each commit; `reset` when Last-Event-ID is too old',
       answer: 'stream',

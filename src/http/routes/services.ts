@@ -13,6 +13,8 @@ export const serviceRoutes = tagged('Services', [
   route({
     method: 'GET',
     path: `${v1}/services`,
+    role: 'read',
+    scope: 'filtered',
     summary: 'All services, by name',
     answer: z.array(Service),
     handler: services.listServices,
@@ -31,6 +33,8 @@ export const serviceRoutes = tagged('Services', [
   route({
     method: 'GET',
     path: `${v1}/services/{id}`,
+    role: 'read',
+    scope: 'service',
     summary: 'One service',
     params: ServiceParams,
     answer: Service,
@@ -60,6 +64,8 @@ export const serviceRoutes = tagged('Services', [
   route({
     method: 'GET',
     path: `${v1}/services/{id}/status`,
+    role: 'read',
+    scope: 'service',
     summary: 'What runs of a service right now',
     params: ServiceParams,
     answer: ServiceStatus,
@@ -69,6 +75,8 @@ export const serviceRoutes = tagged('Services', [
   route({
     method: 'GET',
     path: `${v1}/services/{id}/logs`,
+    role: 'read',
+    scope: 'service',
     summary:
       'What its instances write, or with access the requests that came: `log` for each line, `end` after ' +
       'the last one unless it follows',
@@ -80,6 +88,8 @@ export const serviceRoutes = tagged('Services', [
   route({
     method: 'POST',
     path: `${v1}/services/{id}/restart`,
+    role: 'deploy',
+    scope: 'service',
     summary: 'Runs the live image again, with current settings and env',
     params: ServiceParams,
     answer: Deploy,
@@ -90,6 +100,8 @@ export const serviceRoutes = tagged('Services', [
   route({
     method: 'POST',
     path: `${v1}/services/{id}/rollback`,
+    role: 'deploy',
+    scope: 'service',
     summary: 'Runs image, settings and env of a former deploy again',
     params: ServiceParams,
     body: Rollback,
@@ -101,6 +113,8 @@ export const serviceRoutes = tagged('Services', [
   route({
     method: 'POST',
     path: `${v1}/services/{id}/suspend`,
+    role: 'deploy',
+    scope: 'service',
     summary: 'Stops all instances until it is resumed',
     params: ServiceParams,
     answer: Service,
@@ -110,6 +124,8 @@ export const serviceRoutes = tagged('Services', [
   route({
     method: 'POST',
     path: `${v1}/services/{id}/resume`,
+    role: 'deploy',
+    scope: 'service',
     summary: 'Starts the instances of a suspended service again',
     params: ServiceParams,
     answer: Service,
@@ -119,6 +135,8 @@ export const serviceRoutes = tagged('Services', [
   route({
     method: 'POST',
     path: `${v1}/services/{id}/scale`,
+    role: 'deploy',
+    scope: 'service',
     summary: 'Sets the number of instances, at once',
     params: ServiceParams,
     body: ScaleService,

@@ -76,6 +76,8 @@ export const UpdateDatastore = z.strictObject({ ...limits, ...backups }).meta({
 })
 export type UpdateDatastore = z.output<typeof UpdateDatastore>
 
+const masked = 'null for a token whose role is not `admin`.'
+
 export const Datastore = z
   .object({
     id: z.string(),
@@ -93,12 +95,14 @@ export const Datastore = z
     next_attempt_at: timestamp.nullable(),
     database: text,
     username: z.string(),
-    password: z.string(),
+    password: text.meta({ description: masked }),
     host_port: whole,
     internal_host: z.string().meta({ description: 'As services reach it.' }),
     internal_port: z.int(),
-    internal_url: z.string(),
-    external_url: text.meta({ description: 'As the host reaches it; null until it has a port.' }),
+    internal_url: text.meta({ description: masked }),
+    external_url: text.meta({
+      description: `As the host reaches it; null until it has a port, and ${masked}`,
+    }),
     memory_limit_mb: whole.meta({ description: 'MiB; null is the server default.' }),
     cpu_limit: z.number().nullable().meta({ description: 'CPUs; null is the server default.' }),
     backup_schedule: text.meta({ description: 'As cron writes it, in UTC; null for never.' }),

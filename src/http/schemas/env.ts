@@ -23,6 +23,14 @@ export const EnvVar = z.strictObject({ key: EnvKey, value }).meta({
 })
 export type EnvVar = z.output<typeof EnvVar>
 
+export const ShownEnvVar = z
+  .object({
+    key: z.string(),
+    value: z.string().nullable().meta({ description: 'null for a token whose role is not `admin`.' }),
+  })
+  .meta({ id: 'ShownEnvVar' })
+export type ShownEnvVar = z.output<typeof ShownEnvVar>
+
 export const EnvVars = z.array(EnvVar).max(4096).superRefine(refuseTwice)
 
 function refuseTwice(vars: EnvVar[], { addIssue }: z.core.$RefinementCtx<EnvVar[]>): void {

@@ -1,7 +1,8 @@
 // API tokens (section 2 of the API document, API token record).
 // Mind: the token itself is in the answer to its creation, and nowhere else.
 import { z } from 'zod'
-import { identifier, optional, timestamp } from './fields.ts'
+import { tokenRoles } from '../../account/rights.ts'
+import { identifier, optional, timestamp, withDefault } from './fields.ts'
 
 /** Of a token, and of a terminal login, whose token gets it. */
 export const tokenName = z
@@ -14,13 +15,25 @@ export const tokenName = z
 export const TokenParams = z.object({ id: identifier })
 export type TokenParams = z.output<typeof TokenParams>
 
+/** What the administrator decides about a token: when creating it, or when approving a terminal. */
+export const grantFields = {
+  role: withDefault(z.enum(tokenRoles), 'admin').meta({
+    description:
+      '`read`: reads everything but secret values. `deploy`: also deploys, restarts, scales, rolls back, ' +
+      'suspends and resumes services, runs and cancels jobs. `admin`: everything but the account.',
+  }),
+  services: optional(z.array(identifier).min(1).max(100)).meta({
+    description:
+      'Ids or names of the services that the token is limited to; without it all. Not for `admin`. Such a ' +
+      'token sees what belongs to these services only.',
+  }),
+  expires_in_days: optional(z.int().min(1).max(3650)).meta({
+    description: 'Without it the token never ends by itself.',
+  }),
+}
+
 export const CreateToken = z
-  .strictObject({
-    name: tokenName.min(1),
-    expires_in_days: optional(z.int().min(1).max(3650)).meta({
-      description: 'Without it the token never ends by itself.',
-    }),
-  })
+  .strictObject({ name: tokenName.min(1), ...grantFields })
   .meta({ id: 'CreateToken' })
 export type CreateToken = z.output<typeof CreateToken>
 
@@ -29,6 +42,10 @@ export const Token = z
     id: z.string(),
     name: z.string(),
     hint: z.string().meta({ description: 'The end of the token.' }),
+    role: z.enum(tokenRoles),
+    services: z.array(z.string()).nullable().meta({
+      description: 'Names of the services that it is limited to, ids of deleted ones; null without a limit.',
+    }),
     created_at: timestamp,
     expires_at: timestamp.nullable(),
     last_used_at: timestamp.nullable().meta({ description: 'To the minute; null until its first use.' }),

@@ -8,6 +8,7 @@ import type { Request } from '../../../src/http/server.ts'
 import { openStorage } from '../../../storage/index.ts'
 
 const looks = 100_000
+const route = { credential: 'any', role: 'read', answer: 'text' } as const
 const noQuery = new URLSearchParams()
 
 const storage = await openStorage(process.argv[2]!, { onPanic: (reason) => console.error(reason) })
@@ -15,7 +16,8 @@ const context = { ...openAccountPorts(storage), isTrustedProxy: () => false } as
 const at = new Date().toISOString()
 const row = { created_at: at, last_used_at: at }
 await storage.commit(() => {
-  storage.tokens.insert('bth_bench', { id: 'tok-1', name: 'bench', hint: 'ench', expires_at: null, ...row })
+  const token = { role: 'admin', services: null, expires_at: null, ...row } as const
+  storage.tokens.insert('bth_bench', { id: 'tok-1', name: 'bench', hint: 'ench', ...token })
   storage.sessions.insert('bths_bench', { id: 'ses-1', user_agent: null, ...row })
 })
 
@@ -31,7 +33,7 @@ const requestWith = (name: string, value: string) =>
 
 function microsecondsOf(request: Request): number {
   const startedAt = performance.now()
-  for (let look = 0; look < looks; look++) authenticate(context, request, noQuery, 'any')
+  for (let look = 0; look < looks; look++) authenticate(context, request, noQuery, route)
   return ((performance.now() - startedAt) * 1000) / looks
 }
 

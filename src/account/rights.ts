@@ -1,0 +1,24 @@
+// What a caller may do, and which services it reaches. Sessions and admin tokens are not limited.
+import type { TokenRole } from '../../storage/tokens.ts'
+import type { Caller } from './callers.ts'
+
+/** In order: each may do what the ones before it may. */
+export const tokenRoles = ['read', 'deploy', 'admin'] as const satisfies readonly TokenRole[]
+
+type Rights = Pick<Caller, 'role' | 'services'>
+
+/** A role that this version does not know has no rights. */
+export function hasRole({ role }: Pick<Caller, 'role'>, needed: TokenRole): boolean {
+  return tokenRoles.indexOf(role) >= tokenRoles.indexOf(needed)
+}
+
+/** Whether the caller may see and use what belongs to the service. */
+export function reachesService(caller: Rights | null, serviceId: string | null | undefined): boolean {
+  if (!caller) return false
+  return caller.services === null || (typeof serviceId === 'string' && caller.services.includes(serviceId))
+}
+
+/** Whether responses to the caller contain secret values: env values, passwords, URLs with passwords. */
+export function readsSecrets(caller: Rights | null): boolean {
+  return caller !== null && hasRole(caller, 'admin')
+}
