@@ -8,7 +8,7 @@ import { createAnswers, type Visit } from './answers.ts'
 import { authenticate, checkHost, guardSignIn, refuseEnded, requireService } from './auth.ts'
 import { announcedBytes } from './body.ts'
 import type { HttpContext } from './context.ts'
-import { checkHead, decodeParams, parseQuery } from './head.ts'
+import { checkHead, decodeParams, parseQuery, requireLength } from './head.ts'
 import { createIdempotency, type Idempotency, keyScopeOf, repeatable } from './idempotency.ts'
 import { type Call, isBelowApi, type Route, type Target, type Upload } from './route.ts'
 import type { Request, Response } from './server.ts'
@@ -58,9 +58,10 @@ function decide(parts: DispatchParts, visit: Visit): unknown {
   const { request, target, requestId } = visit
   checkHead(request)
   visit.isHeadChecked = true
+  const route = target?.routes.get(request.method)
+  if (!route?.upload) requireLength(request)
   checkHost(context, request)
   const query = parseQuery(request.query)
-  const route = target?.routes.get(request.method)
   if (!isPublic(request, target, route)) {
     visit.caller = authenticate(context, request, query, route)
   } else if (route?.isGuarded) guardSignIn(context, request)

@@ -5,6 +5,7 @@ import type * as Uws from 'uWebSockets.js'
 import { STATUS_CODES } from 'node:http'
 import { addressOf } from './address.ts'
 import { type BodySource, collectBody, type Sink, streamBody } from './body.ts'
+import { ChunkedBody } from './chunked-body.ts'
 import { createEventStream, type EventStream } from './event-stream.ts'
 import { createOutflow, type Outflow } from './outflow.ts'
 import type { HeaderList, Request, Response } from './server.ts'
@@ -41,6 +42,8 @@ export class Exchange implements Request, Response, BodySource {
   private readonly res: Uws.HttpResponse
   private readonly traffic: Traffic
   private readonly door: Door
+  /** null without `Transfer-Encoding`. */
+  private readonly chunks: ChunkedBody | null
 
   constructor(res: Uws.HttpResponse, req: Uws.HttpRequest, paramCount: number, traffic: Traffic, door: Door) {
     res.onAborted(() => this.abort())
@@ -59,6 +62,8 @@ export class Exchange implements Request, Response, BodySource {
       headers.set(name, former === undefined ? value : `${former}, ${value}`)
     })
     this.headers = headers
+    this.chunks = headers.has('transfer-encoding') ? new ChunkedBody() : null
+    if (this.chunks) res.onData((chunk, isLast) => this.chunks!.take(chunk, isLast))
     traffic.requests.add(this)
   }
 
@@ -75,7 +80,8 @@ export class Exchange implements Request, Response, BodySource {
   }
 
   onData(listener: (chunk: ArrayBuffer, isLast: boolean) => void): void {
-    this.res.onData(listener)
+    if (this.chunks) this.chunks.listener = listener
+    else this.res.onData(listener)
   }
 
   onAborted(listener: () => void): void {
@@ -91,8 +97,12 @@ export class Exchange implements Request, Response, BodySource {
   }
 
   send(status: number, headers: HeaderList, body: string | Uint8Array = '', close = false): void {
+    if (this.chunks) this.chunks.afterwards(() => this.finish(status, headers, body, true))
+    else this.finish(status, headers, body, close || this.traffic.stopping)
+  }
+
+  private finish(status: number, headers: HeaderList, body: string | Uint8Array, closing: boolean): void {
     if (this.isDone) return
-    const closing = close || this.traffic.stopping
     this.done()
     this.corked(() => {
       this.writeHead(status, headers)
@@ -157,6 +167,7 @@ export class Exchange implements Request, Response, BodySource {
 
   private abort(): void {
     this.done()
+    this.chunks?.abort()
     this.onAbort?.()
   }
 

@@ -27,6 +27,13 @@ export function checkHead({ headers, path, query }: Request): void {
   }
 }
 
+/** Throws `length_required` for a body whose length is not announced: only uploads are sent like that. */
+export function requireLength({ headers }: Pick<Request, 'headers'>): void {
+  if (!headers.has('transfer-encoding')) return
+  const hint = 'send Content-Length instead of Transfer-Encoding'
+  throw new Failure('length_required', 'only an upload may be sent in chunks', hint)
+}
+
 function sizeOf(headers: Request['headers']): number {
   let size = 0
   for (const [name, value] of headers) size += name.length + value.length

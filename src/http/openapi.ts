@@ -146,6 +146,7 @@ function problemsOf(one: Route, schemas: Record<string, Json>): Json {
   if (one.params) codes.push('not_found')
   // A POST that takes no fields still looks into the body that somebody sends along.
   const readsBody = one.body || one.upload || one.method === 'POST'
+  if (!one.upload) codes.push('length_required')
   if (readsBody) codes.push('payload_too_large', 'unsupported_media_type')
   if (one.method !== 'GET') codes.push('insufficient_storage')
   // Of a key that was used for another request.

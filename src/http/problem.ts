@@ -28,6 +28,7 @@ const kinds: Record<string, Kind> = {
   not_cancelable: { status: 409 },
   build_failed: { status: 409 },
   git_authorization_rejected: { status: 409 },
+  length_required: { status: 411 },
   payload_too_large: { status: 413 },
   unsupported_media_type: { status: 415 },
   too_many_attempts: { status: 429 },

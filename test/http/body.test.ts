@@ -207,7 +207,7 @@ test('who still sends when it is refused gets the answer all the same', async (t
       assert.equal((await fetch(url, { method: 'POST', body })).status, status)
       assert.equal(await postPiped(url, body), status)
       assert.equal((await fetch(`${url}/nothing`, { method: 'POST', body })).status, 404)
-      assert.equal(await postPiped(`${url}/nothing`, body), 404)
+      assert.equal(await postPiped(`${url}/nothing`, body), 411)
     }
   }
 })

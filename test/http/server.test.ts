@@ -1,7 +1,9 @@
 // The layer itself, over real sockets: headers of answers, bodies, the stop.
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { openApi } from '../../src/http/api.ts'
 import { type Route, route } from '../../src/http/route.ts'
 import { CreateService } from '../../src/http/schemas/service-settings.ts'
@@ -35,32 +37,30 @@ test('two requests never have the same id', async (t) => {
   assert.equal(new Set(ids).size, 20)
 })
 
-test('a body over the limit is 413 before it is sent, and while it is sent in chunks', async (t) => {
+test('a body over the limit is 413 before it is sent', async (t) => {
   const api = await startApi(t)
   const path = '/api/v1/services/x'
 
   const announced = await api.raw(
     head(`PATCH ${path}`, 'Host: localhost', credential, 'Content-Length: 99999999'),
   )
-  const chunk = `${(256 * 1024).toString(16)}\r\n${' '.repeat(256 * 1024)}\r\n`
-  const counted = await api.raw(
-    head(`PATCH ${path}`, 'Host: localhost', credential, 'Transfer-Encoding: chunked') + chunk.repeat(5),
-  )
 
   assert.match(announced.text, /^HTTP\/1\.1 413 .*payload_too_large/s)
-  assert.match(counted.text, /^HTTP\/1\.1 413 .*payload_too_large/s)
 })
 
 test('a body in many small pieces arrives whole', async (t) => {
   const api = await startApi(t)
-  const chunks = ['{"na', 'me":', '"web', '"}'].map((text) => `${text.length.toString(16)}\r\n${text}\r\n`)
+  const pieces = ['{"na', 'me":', '"web', '"}']
+  const length = `Content-Length: ${pieces.join('').length}`
+  const socket = connect({ port: api.server.port, host: '127.0.0.1', noDelay: true })
+  t.after(() => socket.destroy())
 
-  const answer = await api.raw(
-    head('POST /api/v1/services', 'Host: localhost', credential, 'Transfer-Encoding: chunked') +
-      `${chunks.join('')}0\r\n\r\n`,
-  )
+  for (const piece of [head('POST /api/v1/services', 'Host: localhost', credential, length), ...pieces]) {
+    socket.write(piece)
+    await sleep(10)
+  }
 
-  assert.match(answer.text, /^HTTP\/1\.1 201 .*"name":"web"/s)
+  assert.match(String((await once(socket, 'data'))[0]), /^HTTP\/1\.1 201 .*"name":"web"/s)
 })
 
 test('a body that is no JSON is told from one of another kind, and neither is repeated', async (t) => {

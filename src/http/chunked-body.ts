@@ -1,0 +1,50 @@
+// The body of a request with `Transfer-Encoding`, and when its response may be sent.
+// uWebSockets.js does not parse trailers: it drops two bytes after the last chunk and parses what follows as
+// another request. While a response is open it closes the connection instead. So the response is sent after
+// the read that had the end of the body has been parsed, and it closes the connection.
+
+type Listener = (chunk: ArrayBuffer, isLast: boolean) => void
+
+/** A refused body is dropped until it pauses for so long: the refusal of a client that waits comes then. */
+const pauseMs = 1000
+/** A refused body is dropped for so long at most; then the client may lose its response. */
+const patienceMs = 30_000
+
+export class ChunkedBody {
+  /** Receives the body; what comes before it is set is dropped. */
+  listener: Listener | null = null
+  private isComplete = false
+  private respond: (() => void) | null = null
+  private decidedAt = 0
+  private timer: NodeJS.Timeout | null = null
+
+  take(chunk: ArrayBuffer, isLast: boolean): void {
+    this.isComplete = isLast
+    this.listener?.(chunk, isLast)
+    if (!this.respond) return
+    if (isLast || Date.now() - this.decidedAt > patienceMs) this.sendSoon()
+    else this.timer?.refresh()
+  }
+
+  /** Calls `respond` once, when nothing of the connection can be parsed before it. Later calls do nothing. */
+  afterwards(respond: () => void): void {
+    if (this.respond) return
+    this.respond = respond
+    this.decidedAt = Date.now()
+    if (this.isComplete) this.sendSoon()
+    else this.timer = setTimeout(() => this.sendSoon(), pauseMs)
+  }
+
+  /** The client left. */
+  abort(): void {
+    if (this.timer) clearTimeout(this.timer)
+    this.respond ??= () => {}
+  }
+
+  /** Not now: uWS may be in the middle of what it has read. */
+  private sendSoon(): void {
+    if (this.timer) clearTimeout(this.timer)
+    this.timer = null
+    setImmediate(this.respond!)
+  }
+}
