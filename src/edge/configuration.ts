@@ -132,13 +132,18 @@ function defaultsSection(place: Place): string {
  option redispatch 1
 ${page(502, 'broken')}
 ${page(503, 'unready')}
-${page(504, 'slow')}`
+${page(504, 'slow')}
+.if version_atleast(3.1.0)
+ option http-drop-request-trailers
+.endif`
 }
 
 /** The API itself. What the edge says of the client is believed because of the secret. */
 function dashboardSection({ dashboard }: Frame): string {
   if (!dashboard) return `backend dashboard\n${answering('unknown', 404)}`
+  // A connection to it is never shared: a response that goes to another client would show it secrets.
   return `backend dashboard
+ http-reuse never
  http-request deny deny_status 404 unless { req.hdr(x-forwarded-proto) https }
  http-request set-header x-berth-edge ${dashboard.secret}
  server api ${dashboard.address}`

@@ -74,6 +74,7 @@ export function frontendRules(
   return [
     ...(trustedProxies.length > 0 ? [` acl from_proxy src ${trustedProxies.join(' ')}`] : []),
     ...rules.map((rule) => ` http-request ${rule}`),
+    unshared,
     ` http-after-response set-header content-type application/problem+json if ${isOwnAnswer} ${wantsJson}`,
     ` http-after-response del-header x-berth-answer if ${mayBeOwn}`,
     ' http-after-response set-header x-request-id %[var(txn.id)]',
@@ -94,6 +95,21 @@ function dropping(areProxiesTrusted: boolean): string[] {
   if (!areProxiesTrusted) return [drop(`${reserved}|${ofTheWay}`)]
   return [drop(reserved), `${drop(ofTheWay)} unless from_proxy`]
 }
+
+/**
+ * The connection to the server is not reused after a body without a length: it may end with trailers, which
+ * some servers take for another request, whose response would go to the next client. From 3.1 on HAProxy can
+ * drop them (see `defaults`). `Transfer-Encoding` is sent for such a body, also for one of HTTP/2; a request
+ * without a body ends with its headers. WebSockets of HTTP/2 have no end, and their headers must stay.
+ */
+const hasNoEnd = ['!{ internal.htx.has_eom }', '!{ internal.htx_blk.type(tail) HTX_BLK_EOH }']
+const mayHaveTrailers = [
+  ...hasNoEnd.map((it) => `${it} !{ req.hdr(content-length) -m found } !{ req.hdr(upgrade) -m found }`),
+  '{ req.hdr(transfer-encoding) -m found }',
+].join(' || ')
+const unshared = `.if !version_atleast(3.1.0)
+ http-request set-header connection close if ${mayHaveTrailers}
+.endif`
 
 /** Where the request came from, and to what. */
 function wayOf(scheme: 'http' | 'https'): string[] {

@@ -8,6 +8,7 @@ import { Driver } from '../../src/edge/driver.ts'
 import { type EdgeProcess, openHostProcess } from '../../src/edge/host-process.ts'
 import { openPlace, type Place } from '../../src/edge/place.ts'
 import { noMaps, type Routes } from '../../src/edge/routes.ts'
+import { openRuntime, type Runtime } from '../../src/edge/runtime.ts'
 import { temporaryDirectory } from './directory.ts'
 import { edgeArgs, portOf } from './edge.ts'
 
@@ -16,6 +17,8 @@ export interface RunningEdge {
   frame: Omit<Frame, 'slots'>
   driver: Driver
   process: EdgeProcess
+  /** Takes commands. */
+  admin: Runtime
   /** Asks by http, and for that host. */
   ask(host: string, path?: string, options?: AskOptions): Promise<EdgeAnswer>
 }
@@ -56,7 +59,7 @@ export async function startEdge(t: TestContext, changed: Partial<Frame> = {}): P
   end = () => process.stop()
   await driver.render(noRoutes)
   await process.ensure(new AbortController().signal)
-  return { place, frame, driver, process, ask: askAt(frame.httpPort) }
+  return { place, frame, driver, process, admin: openRuntime(place.adminSocket), ask: askAt(frame.httpPort) }
 }
 
 export function askAt(port: number) {
