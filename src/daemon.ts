@@ -82,7 +82,7 @@ export async function startDaemon({ config, logger, onFatal, onPanic }: DaemonOp
   edge.open(api.port)
   await configureEdge(storage, supervisor, config)
   const stopClaims = certificates.claims.start()
-  const forgetting = forgetHourly(storage, logger)
+  const forgetting = forgetHourly(storage, host.owner, logger)
   const url = `http://${name}:${api.port}`
   logger.info({ url, version, dataDir: storage.directory, ...restored }, 'berthd listens')
   for (const { listener, warning } of clearTextListeners(config)) logger.warn({ listener }, warning)

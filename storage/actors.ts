@@ -13,6 +13,8 @@ export type { ActiveActor, ActorRecord, ActorRow, HistoryEntry, ToRecord, Transi
 
 const firstKept = 10
 const lastKept = 500
+/** A transaction blocks everything else while it runs, and each actor has up to 510 entries of history. */
+const erasedAtOnce = 50
 const all = Number.MAX_SAFE_INTEGER
 
 export class Actors {
@@ -158,14 +160,28 @@ export class Actors {
     })
   }
 
-  /** Forgets the final actors of a kind and an owner but for the newest so many; answers their ids. */
-  async forgetOlder(kind: string, owner: string, kept: number): Promise<string[]> {
-    const over = this.#index.older(kind, owner, kept).filter((id) => this.#rows.peek(id)?.final)
-    if (over.length === 0) return []
-    await this.#store.commit(() => {
-      for (const id of over) this.#erase(kind, owner, id)
-    })
-    return over
+  /**
+   * Forgets the final actors of a kind and an owner but for the newest so many and those that `isKept` names;
+   * answers their ids.
+   */
+  async forgetOlder(
+    kind: string,
+    owner: string,
+    kept: number,
+    isKept: (id: string) => boolean = () => false,
+  ): Promise<string[]> {
+    const isOver = (id: string) => this.#rows.peek(id)?.final && !isKept(id)
+    const over = this.#index.older(kind, owner, kept).filter(isOver)
+    const gone: string[] = []
+    for (let start = 0; start < over.length; start += erasedAtOnce) {
+      await this.#store.commit(() => {
+        for (const id of over.slice(start, start + erasedAtOnce).filter(isOver)) {
+          this.#erase(kind, owner, id)
+          gone.push(id)
+        }
+      })
+    }
+    return gone
   }
 
   /** Finds actors that a damaged index hides, reading every row then. Answers whether there was damage. */

@@ -1,14 +1,17 @@
-// What is over and was kept for a while is forgotten, every hour: ids of requests, sessions, tokens, logins.
+// What is over and was kept for a while is forgotten, every hour: ids of requests, sessions, tokens, logins,
+// old deploys.
 import { eventLifetimeMs } from '../../storage/events.ts'
 import type { Storage } from '../../storage/index.ts'
 import { forgetOver } from '../account/ports.ts'
+import type { Owner } from '../docker/names.ts'
+import { forgetOldDeploys } from '../effects/deploy/forgetting.ts'
 import type { Logger } from '../logger.ts'
 
 const hourMs = 60 * 60 * 1000
 /** How long one may ask how a restore ended. */
 const restoreLifetimeMs = 30 * 24 * hourMs
 
-export function forgetHourly(storage: Storage, logger: Logger): { stop(): void } {
+export function forgetHourly(storage: Storage, owner: Owner, logger: Logger): { stop(): void } {
   const startedAt = Date.now()
   const forget = async () => {
     const expired = Date.now() - eventLifetimeMs
@@ -20,6 +23,7 @@ export function forgetHourly(storage: Storage, logger: Logger): { stop(): void }
     await storage.actors.forgetFinal('datastore', expired)
     await storage.actors.forgetFinal('backup', expired, null)
     await storage.actors.forgetFinal('restore', Date.now() - restoreLifetimeMs, null)
+    await forgetOldDeploys(storage, owner)
     await forgetOver(storage)
   }
   const forgetQuietly = () =>

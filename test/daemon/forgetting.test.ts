@@ -29,7 +29,7 @@ for (const [kind, prefix, status, owner, keptMs] of kinds) {
     const lives = await make(keptMs + 2 * minuteMs, false)
     const young = await make(keptMs - minuteMs, true)
 
-    const forgetting = forgetHourly(storage, silent)
+    const forgetting = forgetHourly(storage, { prefix: 'berth', serverId: 'srv' }, silent)
     t.after(() => forgetting.stop())
 
     await eventually('it to be forgotten', () => storage.actors.record(over) === null)
