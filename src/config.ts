@@ -29,15 +29,7 @@ export function readConfig(args: string[], env: NodeJS.ProcessEnv): Config {
       throw new Failure('invalid_option', `${from}: '${value}' ${(error as Error).message}`)
     }
   })
-  const config = Object.fromEntries(entries) as Config
-  refuseWhatHasNoEffect(config)
-  return config
-}
-
-function refuseWhatHasNoEffect({ builder, 'build-memory-limit': limit }: Config): void {
-  if (builder === 'classic' || limit === 0) return
-  const reason = 'has no effect on BuildKit, which honours no limit: it needs --builder classic'
-  throw new Failure('invalid_option', `--build-memory-limit: '${limit}' ${reason}`)
+  return Object.fromEntries(entries) as Config
 }
 
 /** Of `--listen`: the name as it stands in a URL, an IPv6 address in brackets. */

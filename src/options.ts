@@ -1,7 +1,7 @@
 // The options of `berthd`, in the order of its help: what each is for, what holds without it, what it takes.
 // Mind: a parser throws what the value is not; who reads them puts the option's name before it.
 import { isIP, isIPv4 } from 'node:net'
-import { homedir } from 'node:os'
+import { availableParallelism, homedir, totalmem } from 'node:os'
 import { join } from 'node:path'
 
 interface Option<T> {
@@ -21,10 +21,10 @@ const integer = (least: number, most: number) => (value: string) => {
   }
   return number
 }
-const integerOrZero = (least: number, most: number) => (value: string) => {
+const orZero = (parse: (value: string) => number) => (value: string) => {
   if (value === '0') return 0
   try {
-    return integer(least, most)(value)
+    return parse(value)
   } catch (error) {
     throw new Error(`${(error as Error).message}, or 0`)
   }
@@ -160,9 +160,19 @@ export const options = {
   'build-concurrency': option('builds at a time', '2', integer(1, 64)),
   'job-concurrency': option('job runs at a time', '8', integer(1, 1000)),
   'build-memory-limit': option(
-    'MiB of a step of a build, 0 for no limit; with --builder classic',
-    '0',
-    integerOrZero(16, 1024 * 1024),
+    'MiB that all builds together may use, 0 for no limit (of the host: half)',
+    String(Math.max(512, Math.floor(totalmem() / 2 / 1024 / 1024))),
+    orZero(integer(16, 16 * 1024 * 1024)),
+  ),
+  'build-cpu-limit': option(
+    'CPUs that all builds together may use, 0 for no limit (of the host: seven eighths)',
+    String(Math.round(availableParallelism() * 87.5) / 100),
+    orZero(cpus),
+  ),
+  'build-pids-limit': option(
+    'processes that all builds together may have, 0 for no limit',
+    '4096',
+    orZero(integer(16, 1_000_000)),
   ),
   'default-memory-limit': option(
     'MiB of an instance whose service sets none',

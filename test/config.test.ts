@@ -1,5 +1,6 @@
 // The options of the daemon: from a flag, else a variable, else the default; and a bad one is named.
 import assert from 'node:assert/strict'
+import { availableParallelism, totalmem } from 'node:os'
 import { test } from 'node:test'
 import { type Config, helpText, readConfig } from '../src/config.ts'
 
@@ -24,6 +25,8 @@ const values: { [Name in keyof Config]: [text: string, value: Config[Name]] } = 
   'build-concurrency': ['5', 5],
   'job-concurrency': ['20', 20],
   'build-memory-limit': ['2048', 2048],
+  'build-cpu-limit': ['0.5', 0.5],
+  'build-pids-limit': ['64', 64],
   'default-memory-limit': ['256', 256],
   'default-cpu-limit': ['0.5', 0.5],
   'pids-limit': ['64', 64],
@@ -43,8 +46,6 @@ const values: { [Name in keyof Config]: [text: string, value: Config[Name]] } = 
   'start-timeout': ['32', 32],
   'log-level': ['debug', 'debug'],
 }
-/** What an option needs to be of any use. */
-const companions: Partial<Record<keyof Config, string[]>> = { 'build-memory-limit': ['--builder=classic'] }
 const names = Object.keys(values) as (keyof Config)[]
 const variableOf = (name: string) => `BERTH_${name.toUpperCase().replaceAll('-', '_')}`
 
@@ -69,7 +70,9 @@ test('without flags and variables every option has its default', () => {
     builder: 'buildkit',
     'build-concurrency': 2,
     'job-concurrency': 8,
-    'build-memory-limit': 0,
+    'build-memory-limit': Math.max(512, Math.floor(totalmem() / 2 / 1024 / 1024)),
+    'build-cpu-limit': Math.round(availableParallelism() * 87.5) / 100,
+    'build-pids-limit': 4096,
     'default-memory-limit': 512,
     'default-cpu-limit': 1,
     'pids-limit': 1024,
@@ -93,15 +96,14 @@ test('without flags and variables every option has its default', () => {
 
 for (const name of names) {
   const [text, value] = values[name]
-  const others = companions[name] ?? []
 
   test(`--${name} comes from its flag, else from ${variableOf(name)}, and changes nothing else`, () => {
-    const without = readConfig(others, {})
+    const without = readConfig([], {})
     const variables = { [variableOf(name)]: String(without[name]) }
     const expected = { ...without, [name]: value }
-    assert.deepEqual(readConfig(others, { [variableOf(name)]: text }), expected)
-    assert.deepEqual(readConfig([...others, `--${name}=${text}`], {}), expected)
-    assert.deepEqual(readConfig([...others, `--${name}`, text], variables), expected)
+    assert.deepEqual(readConfig([], { [variableOf(name)]: text }), expected)
+    assert.deepEqual(readConfig([`--${name}=${text}`], {}), expected)
+    assert.deepEqual(readConfig([`--${name}`, text], variables), expected)
   })
 }
 
@@ -126,8 +128,10 @@ const bad: [name: keyof Config, text: string, says: string][] = [
   ['base-domain', 'http://example.com', 'is not a domain'],
   ['dashboard-host', 'a b', 'is not a host name'],
   ['builder', 'buildx', 'is not one of buildkit, classic'],
-  ['build-memory-limit', '15', 'is not a whole number from 16 to 1048576, or 0'],
-  ['build-memory-limit', '512m', 'is not a whole number from 16 to 1048576, or 0'],
+  ['build-memory-limit', '15', 'is not a whole number from 16 to 16777216, or 0'],
+  ['build-memory-limit', '512m', 'is not a whole number from 16 to 16777216, or 0'],
+  ['build-cpu-limit', '-1', 'is not a number from 0.01 to 512, or 0'],
+  ['build-pids-limit', '15', 'is not a whole number from 16 to 1000000, or 0'],
   ['build-concurrency', '0', 'is not a whole number from 1 to 64'],
   ['build-concurrency', '65', 'is not a whole number from 1 to 64'],
   ['build-concurrency', '1.5', 'is not a whole number from 1 to 64'],
@@ -172,14 +176,10 @@ for (const [name, text, says] of bad) {
   })
 }
 
-test('a memory limit of builds is refused where nothing would honour it', () => {
-  assert.throws(() => readConfig([], { BERTH_BUILD_MEMORY_LIMIT: '512' }), {
-    code: 'invalid_option',
-    message:
-      "--build-memory-limit: '512' has no effect on BuildKit, which honours no limit: " +
-      'it needs --builder classic',
-  })
-  assert.equal(readConfig(['--build-memory-limit=0'], {})['build-memory-limit'], 0)
+test('0 takes the limits of builds away', () => {
+  for (const limit of ['memory', 'cpu', 'pids'] as const) {
+    assert.equal(readConfig([`--build-${limit}-limit=0`], {})[`build-${limit}-limit`], 0)
+  }
 })
 
 test('what is no option is refused, and the hint says how to see them all', () => {

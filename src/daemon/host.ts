@@ -4,7 +4,8 @@ import type { Storage } from '../../storage/index.ts'
 import type { AccountPorts } from '../account/ports.ts'
 import type { Config } from '../config.ts'
 import type { Builder } from '../docker/build.ts'
-import { createClassic } from '../docker/build-classic.ts'
+import { type ClassicOptions, createClassic } from '../docker/build-classic.ts'
+import { type BuildGuard, openBuildGuard } from '../docker/build-guard.ts'
 import { createBuildKit } from '../docker/build-kit.ts'
 import { type Engine, openEngine } from '../docker/client.ts'
 import { openDatastores } from '../docker/datastores.ts'
@@ -61,6 +62,7 @@ export function openHost({ config, logger, onFatal }: Around, { storage, supervi
   })
   const certificates = () => storage.certificates.pems()
   const edge = openEdgeOf(config, parts, { certificates, accessLog: watch.accessLog })
+  const buildGuard = openGuard(config, owner, logger)
   const host: Host = {
     ...parts,
     ...watch,
@@ -68,7 +70,8 @@ export function openHost({ config, logger, onFatal }: Around, { storage, supervi
     tools: openTools(engine, owner),
     progress: new Map(),
     actors: supervisor,
-    builder: createBuilder(engine, owner, config),
+    builder: createBuilder(engine, config, { owner, guard: buildGuard }),
+    buildGuard,
     buildSlots: createBuildSlots(config['build-concurrency']),
     jobSlots: createJobSlots(config['job-concurrency']),
     edge: edge.edge,
@@ -81,6 +84,7 @@ export function openHost({ config, logger, onFatal }: Around, { storage, supervi
   }
   const close = async () => {
     await watch.close()
+    buildGuard.close()
     engine.close()
   }
   return { host, gate, edge, close }
@@ -136,9 +140,20 @@ function publicationOf(config: Config, hasCertificate: Publication['hasCertifica
   }
 }
 
-function createBuilder(engine: Engine, owner: Owner, config: Config): Builder {
-  if (config.builder === 'buildkit') return createBuildKit(engine, owner)
-  return createClassic(engine, { owner, memoryLimitMb: config['build-memory-limit'] || null })
+function createBuilder(engine: Engine, config: Config, options: ClassicOptions): Builder {
+  return (config.builder === 'buildkit' ? createBuildKit : createClassic)(engine, options)
+}
+
+function openGuard(config: Config, owner: Owner, logger: Logger): BuildGuard {
+  const guard = openBuildGuard(config.docker, owner, {
+    memoryMb: config['build-memory-limit'] || null,
+    cpus: config['build-cpu-limit'] || null,
+    pids: config['build-pids-limit'] || null,
+  })
+  const { limits, whyNot: reason } = guard
+  if (reason === null) logger.info({ ...limits }, 'builds are limited')
+  else logger.warn({ ...limits, reason }, 'the limits of builds are not in force')
+  return guard
 }
 
 function tellNetwork({ name, subnet }: Network, wanted: string, logger: Logger): void {

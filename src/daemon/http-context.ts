@@ -29,6 +29,11 @@ export function httpContext(config: Config, host: Host, parts: Parts): HttpConte
       minFreeDiskMb: config['min-free-disk'],
       keepImages: config['keep-images'],
       datastoreBind: config['datastore-bind'],
+      builds: {
+        builder: config.builder,
+        limits: host.buildGuard.limits,
+        whyNotLimited: host.buildGuard.whyNot,
+      },
       dataDir: host.settings.dataDir,
       backupDir: host.settings.backupDir,
       deployLimits: {

@@ -1,8 +1,9 @@
-// The engine's older builder. It honours a memory limit, which BuildKit does not; it knows no secrets and no
+// The engine's older builder. It limits memory and CPU of each step itself; it knows no secrets and no
 // sessions. Mind: it leaves containers and images of builds that did not end well, see build-leftovers.ts.
 import { codeOf, Failure, messageOf } from '../errors.ts'
 import { betweenBuilds } from './between-builds.ts'
 import { attempt, type BuildAttempt, type Builder, type BuildRequest, messagesOf } from './build.ts'
+import type { BuildLimits } from './build-cgroup.ts'
 import {
   type ClassicFacts,
   type ClassicLog,
@@ -10,6 +11,7 @@ import {
   createClassicLog,
 } from './build-classic-log.ts'
 import { describeBuildFailure } from './build-failure.ts'
+import type { BuildGuard, LimitWatch } from './build-guard.ts'
 import { type BuildLeftovers, createBuildLeftovers } from './build-leftovers.ts'
 import { killOrphans } from './build-orphans.ts'
 import { type Engine, hasStatus } from './client.ts'
@@ -18,11 +20,11 @@ import type { Owner } from './names.ts'
 import { toRegistryConfig } from './registry-credentials.ts'
 
 const mebibyte = 1024 * 1024
+const cpuperiod = 100_000
 
 export interface ClassicOptions {
   owner: Owner
-  /** Of each step; null for none. */
-  memoryLimitMb: number | null
+  guard: BuildGuard
 }
 
 export function createClassic(engine: Engine, options: ClassicOptions): Builder {
@@ -31,18 +33,26 @@ export function createClassic(engine: Engine, options: ClassicOptions): Builder 
     await killOrphans(options.owner)
     await leftovers.remove()
   })
-  return { build: (request) => run(() => build(engine, options, leftovers, request)) }
+  return {
+    build: (request) =>
+      run(() => options.guard.run((watch) => build({ engine, ...options, watch }, leftovers, request))),
+  }
+}
+
+interface Guarded extends ClassicOptions {
+  engine: Engine
+  watch: LimitWatch
 }
 
 async function build(
-  engine: Engine,
-  options: ClassicOptions,
+  options: Guarded,
   leftovers: BuildLeftovers,
   request: BuildRequest,
 ): Promise<{ imageId: string }> {
   const log = createClassicLog(request.onLine)
   try {
-    return { imageId: await attempt(engine, options.owner, request, (build) => follow(build, options, log)) }
+    const { engine, owner } = options
+    return { imageId: await attempt(engine, owner, request, (build) => follow(build, options, log)) }
   } catch (error) {
     leftovers.addBuild(log.facts())
     // The containers of what it calls failed the engine has removed.
@@ -51,9 +61,9 @@ async function build(
   }
 }
 
-async function follow(build: BuildAttempt, options: ClassicOptions, log: ClassicLog): Promise<string> {
+async function follow(build: BuildAttempt, options: Guarded, log: ClassicLog): Promise<string> {
   const headers = { 'X-Registry-Config': toRegistryConfig(build.request.registries) }
-  const messages = messagesOf<ClassicMessage>(build, toQuery(options), headers)
+  const messages = messagesOf<ClassicMessage>(build, toQuery(options.guard.limits), headers)
   try {
     for await (const message of messages) {
       log.push(message)
@@ -69,22 +79,26 @@ async function follow(build: BuildAttempt, options: ClassicOptions, log: Classic
   throw new Failure('docker_unavailable', 'Docker ended the build without a result')
 }
 
-function toQuery({ memoryLimitMb }: ClassicOptions): Record<string, unknown> {
-  const common = { rm: true, forcerm: true }
-  if (memoryLimitMb === null) return common
-  const memory = memoryLimitMb * mebibyte
-  return { ...common, memory, memswap: memory }
+/** Of each step; all of them together are limited by the guard, where it can. */
+function toQuery({ memoryMb, cpus }: BuildLimits): Record<string, unknown> {
+  const memory = memoryMb === null ? null : memoryMb * mebibyte
+  return {
+    ...{ rm: true, forcerm: true },
+    ...(memory === null ? {} : { memory, memswap: memory }),
+    ...(cpus === null ? {} : { cpuperiod, cpuquota: Math.round(cpus * cpuperiod) }),
+  }
 }
 
 async function toBuildFailure(
   error: string,
-  { memoryLimitMb }: ClassicOptions,
+  { watch }: Guarded,
   { step, containers }: ClassicFacts,
 ): Promise<Failure> {
   const failedStep = step === null ? null : { name: step, error }
-  if (memoryLimitMb === null) return new Failure('build_failed', describeBuildFailure(error, failedStep))
+  const reached = watch.reached()
   const container = containers.at(-1)
-  const isExceeded = container !== undefined && (await wasKilledForMemory(container))
-  const limit = { mib: memoryLimitMb, isExceeded }
-  return new Failure('build_failed', describeBuildFailure(error, failedStep, limit))
+  const hasLimit = reached.limits.memoryMb !== null
+  const isKilled = hasLimit && container !== undefined && (await wasKilledForMemory(container))
+  const all = { ...reached, memory: isKilled || reached.memory }
+  return new Failure('build_failed', describeBuildFailure(error, failedStep, all))
 }

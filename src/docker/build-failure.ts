@@ -1,6 +1,8 @@
 // Why a build failed, in one line for people. Pure. BuildKit's own texts carry the layers they came through,
 // and the paths of its mounts; the step that failed says more.
 
+import type { BuildLimits } from './build-cgroup.ts'
+import type { ReachedLimits } from './build-guard.ts'
 import { killedExitCode } from './exit.ts'
 
 export interface FailedStep {
@@ -9,27 +11,24 @@ export interface FailedStep {
   error: string
 }
 
-/** What a step was allowed to use. */
-export interface MemoryLimit {
-  mib: number
-  /** Whether a process of the step is known to have been killed at the limit. */
-  isExceeded: boolean
+const nothingReached: ReachedLimits = {
+  limits: { memoryMb: null, cpus: null, pids: null },
+  memory: null,
+  pids: false,
 }
-
 const maxStepLength = 120
 
-/** `limit` is null where builds have none. */
 export function describeBuildFailure(
   error: string,
   step: FailedStep | null,
-  limit: MemoryLimit | null = null,
+  reached: ReachedLimits = nothingReached,
 ): string {
   if (step === null) return cleanError(error)
   const baseImage = baseImageOf(step.name)
   if (baseImage !== null) return describeMissingBase(baseImage, cleanError(step.error))
   const code = exitCodeOf(step.error)
   const name = shorten(stepName(step.name))
-  return code === null ? `${name}: ${cleanError(step.error)}` : `${name} ${explainStepExit(code, limit)}`
+  return code === null ? `${name}: ${cleanError(step.error)}` : `${name} ${explainStepExit(code, reached)}`
 }
 
 function baseImageOf(step: string): string | null {
@@ -60,24 +59,22 @@ function exitCodeOf(error: string): number | null {
   return code === undefined ? null : Number(code)
 }
 
-function explainStepExit(code: number, limit: MemoryLimit | null): string {
-  if (limit?.isExceeded) return explainExceeded(code, limit)
+function explainStepExit(code: number, { limits, memory, pids }: ReachedLimits): string {
+  const memoryLimit = `the memory limit of builds, ${limits.memoryMb} MiB (--build-memory-limit)`
+  const isKilled = code === killedExitCode
+  if (memory === true && isKilled) return `was killed at ${memoryLimit}`
+  // What was killed or could not start need not be what the step ran: that then failed with its own code.
+  if (memory === true) return `exited with code ${code}, after a process was killed at ${memoryLimit}`
+  if (pids) return `exited with code ${code}, after ${processLimitReached(limits)}`
   if (code === 127) return 'exited with code 127: command not found'
-  if (code !== killedExitCode) return `exited with code ${code}`
-  const cause = limit ? `at ${nameOf(limit)}` : 'because the host ran out of memory'
+  if (!isKilled) return `exited with code ${code}`
+  const isAtLimit = memory === null && limits.memoryMb !== null
+  const cause = isAtLimit ? `at ${memoryLimit}` : 'because the host ran out of memory'
   return `was killed (exit code 137), most likely ${cause}`
 }
 
-/** What was killed need not be what the step ran: that then failed with a code of its own. */
-function explainExceeded(code: number, limit: MemoryLimit): string {
-  const exceeded = `exceeded ${nameOf(limit)}`
-  return code === killedExitCode
-    ? exceeded
-    : `exited with code ${code}, after one of its processes ${exceeded}`
-}
-
-function nameOf({ mib }: MemoryLimit): string {
-  return `its limit of ${mib} MiB (--build-memory-limit)`
+function processLimitReached({ pids }: BuildLimits): string {
+  return `builds reached their limit of ${pids} processes (--build-pids-limit)`
 }
 
 const wrappers = [

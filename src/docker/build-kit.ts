@@ -1,8 +1,9 @@
 // The builder by default: BuildKit, as part of the engine. It asks for secrets and credentials in a session.
 import { Failure } from '../errors.ts'
 import { betweenBuilds } from './between-builds.ts'
-import { attempt, type BuildAttempt, type Builder, messagesOf } from './build.ts'
+import { attempt, type BuildAttempt, type Builder, type BuildRequest, messagesOf } from './build.ts'
 import { describeBuildFailure } from './build-failure.ts'
+import type { BuildGuard, LimitWatch } from './build-guard.ts'
 import { type BuildLine, createBuildLog } from './build-log.ts'
 import { killOrphans } from './build-orphans.ts'
 import { openBuildSession } from './build-session.ts'
@@ -17,26 +18,36 @@ type Message = { error?: string } & (
   | { id?: undefined }
 )
 
-export function createBuildKit(engine: Engine, owner: Owner): Builder {
-  const run = betweenBuilds(() => killOrphans(owner))
-  return { build: (request) => run(() => attempt(engine, owner, request, buildInSession)) }
+export interface BuildKitOptions {
+  owner: Owner
+  guard: BuildGuard
 }
 
-async function buildInSession(build: BuildAttempt): Promise<{ imageId: string }> {
+export function createBuildKit(engine: Engine, { owner, guard }: BuildKitOptions): Builder {
+  const run = betweenBuilds(() => killOrphans(owner))
+  const build = (request: BuildRequest) =>
+    guard.run((watch) => attempt(engine, owner, request, (begun) => buildInSession(begun, watch)))
+  return { build: (request) => run(() => build(request)) }
+}
+
+async function buildInSession(build: BuildAttempt, watch: LimitWatch): Promise<{ imageId: string }> {
   const session = await openBuildSession(build.engine, build.request, build.request.signal)
   try {
-    return await Promise.race([follow(build, session.id), session.lost])
+    return await Promise.race([follow(build, session.id, watch), session.lost])
   } finally {
     session.close()
   }
 }
 
-async function follow(build: BuildAttempt, session: string): Promise<{ imageId: string }> {
+async function follow(build: BuildAttempt, session: string, watch: LimitWatch): Promise<{ imageId: string }> {
   const log = createBuildLog(withOwnNames(build))
   let imageId: string | null = null
   for await (const message of messagesOf<Message>(build, { version: '2', session })) {
     if (message.error !== undefined) {
-      throw new Failure('build_failed', describeBuildFailure(message.error, log.failedStep()))
+      throw new Failure(
+        'build_failed',
+        describeBuildFailure(message.error, log.failedStep(), watch.reached()),
+      )
     }
     if (message.id === 'moby.buildkit.trace') log.push(decodeBuildStatus(message.aux))
     if (message.id === 'moby.image.id') imageId = message.aux.ID

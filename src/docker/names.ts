@@ -122,6 +122,11 @@ export function buildHost(owner: Owner): string {
   return `${owner.prefix}-${owner.serverId}.invalid`
 }
 
+/** The control group of all steps of our builds. */
+export function buildCgroup(owner: Owner): string {
+  return `${owner.prefix}-${owner.serverId}-builds`
+}
+
 function ulidOf(id: string): string {
   return id.slice(id.indexOf('-') + 1)
 }

@@ -9,6 +9,7 @@ import type { JobRunInput } from '../../machines/job-run.ts'
 import type { Storage } from '../../storage/index.ts'
 import type { TerminalLogins } from '../account/terminal-logins.ts'
 import type { Builder } from '../docker/build.ts'
+import type { BuildGuard } from '../docker/build-guard.ts'
 import type { Engine } from '../docker/client.ts'
 import type { Datastores } from '../docker/datastores.ts'
 import type { Instances } from '../docker/instances.ts'
@@ -90,6 +91,7 @@ export interface Host {
   datastores: Datastores
   tools: Tools
   builder: Builder
+  buildGuard: BuildGuard
   edge: Edge
   /** How the hosts of services are opened. */
   publication: Publication

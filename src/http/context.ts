@@ -46,10 +46,19 @@ export interface HttpConfig {
   minFreeDiskMb: number
   keepImages: number
   datastoreBind: string
+  builds: BuildSettings
   dataDir: string
   backupDir: string
   /** How long the phases of a deploy may take. */
   deployLimits: { fetchMs: number; buildMs: number; startMs: number }
+}
+
+/** What builds are made by, and what all of them together may use; null for no limit. */
+export interface BuildSettings {
+  builder: 'buildkit' | 'classic'
+  limits: { memoryMb: number | null; cpus: number | null; pids: number | null }
+  /** Why the limits are not in force; null when they are. */
+  whyNotLimited: string | null
 }
 
 /** The part of the store that handlers read and write. */

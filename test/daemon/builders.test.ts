@@ -24,6 +24,10 @@ test('a build that needs more memory than --build-memory-limit fails the deploy 
 
   assert.deepEqual(
     [first.status, first.phase, first.error],
-    ['failed', 'building', 'RUN tail /dev/zero exceeded its limit of 32 MiB (--build-memory-limit)'],
+    [
+      'failed',
+      'building',
+      'RUN tail /dev/zero was killed at the memory limit of builds, 32 MiB (--build-memory-limit)',
+    ],
   )
 })

@@ -3,12 +3,11 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Builder } from '../../src/docker/build.ts'
 import { createClassic } from '../../src/docker/build-classic.ts'
+import { openBuildGuard } from '../../src/docker/build-guard.ts'
 import { acceptStatus, orNull } from '../../src/docker/client.ts'
 import { buildHost, type Owner } from '../../src/docker/names.ts'
 import { buildContainers, drivers, prepareBuild } from '../support/build-site.ts'
 import { type DockerSite, openDockerSite, testOwner, until } from '../support/docker-site.ts'
-
-const memoryLimitMb = 32
 
 /** Which process was killed at a limit the kernel tells root only. */
 const skip = process.getuid?.() === 0 ? false : 'needs root'
@@ -17,7 +16,7 @@ test('a step that needs more memory than the limit is named with it, one within 
   skip,
 }, async (t) => {
   const site = await openDockerSite(t)
-  const builder = createClassic(site.engine, { owner: site.owner, memoryLimitMb })
+  const builder = limited(site)
   const { request } = prepareBuild(t, site.owner, {
     Dockerfile: `FROM ${site.images.busybox}\nRUN echo small`,
   })
@@ -30,7 +29,7 @@ test('a step that needs more memory than the limit is named with it, one within 
 
   await assert.rejects(refusal, {
     code: 'build_failed',
-    message: 'RUN tail /dev/zero exceeded its limit of 32 MiB (--build-memory-limit)',
+    message: 'RUN tail /dev/zero was killed at the memory limit of builds, 32 MiB (--build-memory-limit)',
   })
 })
 
@@ -39,11 +38,11 @@ test('a step that fails because a process of it was killed at the limit says bot
   const Dockerfile = `FROM ${site.images.busybox}\nRUN tail /dev/zero; exit 5`
   const { request, lines } = prepareBuild(t, site.owner, { Dockerfile })
 
-  await assert.rejects(createClassic(site.engine, { owner: site.owner, memoryLimitMb }).build(request), {
+  await assert.rejects(limited(site).build(request), {
     code: 'build_failed',
     message:
       'RUN tail /dev/zero; exit 5 exited with code 5, ' +
-      'after one of its processes exceeded its limit of 32 MiB (--build-memory-limit)',
+      'after a process was killed at the memory limit of builds, 32 MiB (--build-memory-limit)',
   })
   assert.ok(lines.includes('stderr Killed'), lines.join('\n'))
 })
@@ -52,9 +51,8 @@ test('a step that ends as if it had been killed has most likely reached the limi
   const site = await openDockerSite(t)
   const { request } = prepareBuild(t, site.owner, { Dockerfile: `FROM ${site.images.busybox}\nRUN exit 137` })
 
-  await assert.rejects(createClassic(site.engine, { owner: site.owner, memoryLimitMb }).build(request), {
-    message:
-      'RUN exit 137 was killed (exit code 137), most likely at its limit of 32 MiB (--build-memory-limit)',
+  await assert.rejects(limited(site).build(request), {
+    message: /^RUN exit 137 was killed \(exit code 137\), most likely at the memory limit of builds, 32 MiB/,
   })
 })
 
@@ -206,6 +204,12 @@ test('whatever kind of step made an image, it goes when the build fails', async 
     assert.deepEqual(await existing(site, made), [])
   }
 })
+
+/** Without a guard: the engine alone limits each step, as it does for a daemon that is not root. */
+function limited({ engine, owner }: DockerSite): Builder {
+  const guard = openBuildGuard('tcp://elsewhere', owner, { memoryMb: 32, cpus: 0.5, pids: null })
+  return createClassic(engine, { owner, guard })
+}
 
 /** Two steps that make an image each, then `last`. */
 function prepareSteps(t: TestContext, { owner, images }: DockerSite, last: string) {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { describeBuildFailure, type MemoryLimit } from '../../src/docker/build-failure.ts'
+import { describeBuildFailure } from '../../src/docker/build-failure.ts'
+import type { ReachedLimits } from '../../src/docker/build-guard.ts'
 
 test('a command that failed is named with its exit code, in the words of old and new engines', () => {
   const old = 'executor failed running [/bin/sh -c npm run build]: exit code: 1'
@@ -14,26 +15,26 @@ test('a command that failed is named with its exit code, in the words of old and
 })
 
 test('exit codes that have a meaning are explained', () => {
-  const explain = (code: number, limit: MemoryLimit | null = null) =>
-    describeBuildFailure(
-      '',
-      { name: 'RUN x', error: `executor failed running [x]: exit code: ${code}` },
-      limit,
-    )
-  const limit = { mib: 64, isExceeded: false }
+  const explain = (code: number, reached?: Partial<ReachedLimits>) => {
+    const step = { name: 'RUN x', error: `executor failed running [x]: exit code: ${code}` }
+    const limits = { memoryMb: 64, cpus: 1, pids: 100 }
+    return describeBuildFailure('', step, reached && { limits, memory: false, pids: false, ...reached })
+  }
+  const memory = 'the memory limit of builds, 64 MiB (--build-memory-limit)'
+  const noMemory = 'RUN x was killed (exit code 137), most likely because the host ran out of memory'
 
   assert.equal(explain(127), 'RUN x exited with code 127: command not found')
+  assert.equal(explain(137), noMemory)
+  assert.equal(explain(137, { memory: false }), noMemory)
+  assert.equal(explain(137, { memory: null }), `RUN x was killed (exit code 137), most likely at ${memory}`)
+  assert.equal(explain(137, { memory: true }), `RUN x was killed at ${memory}`)
   assert.equal(
-    explain(137),
-    'RUN x was killed (exit code 137), most likely because the host ran out of memory',
+    explain(5, { memory: true }),
+    `RUN x exited with code 5, after a process was killed at ${memory}`,
   )
   assert.equal(
-    explain(137, limit),
-    'RUN x was killed (exit code 137), most likely at its limit of 64 MiB (--build-memory-limit)',
-  )
-  assert.equal(
-    explain(137, { ...limit, isExceeded: true }),
-    'RUN x exceeded its limit of 64 MiB (--build-memory-limit)',
+    explain(2, { pids: true }),
+    'RUN x exited with code 2, after builds reached their limit of 100 processes (--build-pids-limit)',
   )
 })
 

@@ -6,6 +6,7 @@ import { createBuildKit } from '../../src/docker/build-kit.ts'
 import { imageName, treeName } from '../../src/docker/names.ts'
 import { isMissing, type Site, siteDockerfile, siteIgnore } from '../../src/effects/deploy/site-dockerfile.ts'
 import { createIds } from '../../storage/ids.ts'
+import { unlimited } from '../support/build-site.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { type DockerSite, openDockerSite } from '../support/docker-site.ts'
 import { writeTree } from '../support/write-tree.ts'
@@ -77,10 +78,7 @@ for (const name of ['BuildKit', 'the classic builder']) {
 }
 
 function builderOf(t: TestContext, { engine, owner }: DockerSite, name: string) {
-  const builder =
-    name === 'BuildKit'
-      ? createBuildKit(engine, owner)
-      : createClassic(engine, { owner, memoryLimitMb: null })
+  const builder = (name === 'BuildKit' ? createBuildKit : createClassic)(engine, unlimited(owner))
   const contextDir = join(temporaryDirectory(t), 'context')
   return async (tag: string, Dockerfile: string) => {
     writeTree(contextDir, { Dockerfile })

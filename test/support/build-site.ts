@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { Builder, BuildRequest } from '../../src/docker/build.ts'
 import { createClassic } from '../../src/docker/build-classic.ts'
+import { openBuildGuard } from '../../src/docker/build-guard.ts'
 import { createBuildKit } from '../../src/docker/build-kit.ts'
 import { type Engine, orNull } from '../../src/docker/client.ts'
 import { buildHost, imageName, type Owner } from '../../src/docker/names.ts'
@@ -17,8 +18,15 @@ type EngineSite = Pick<DockerSite, 'engine' | 'owner'>
 
 /** Both, by their names as `--builder` takes them: what one promises the other does, too. */
 export const drivers: Record<'buildkit' | 'classic', Driver> = {
-  buildkit: ({ owner, engine }, other = engine) => createBuildKit(other, owner),
-  classic: ({ owner, engine }, other = engine) => createClassic(other, { owner, memoryLimitMb: null }),
+  buildkit: ({ owner, engine }, other = engine) => createBuildKit(other, unlimited(owner)),
+  classic: ({ owner, engine }, other = engine) => createClassic(other, unlimited(owner)),
+}
+
+export function unlimited(owner: Owner) {
+  return {
+    owner,
+    guard: openBuildGuard('tcp://elsewhere', owner, { memoryMb: null, cpus: null, pids: null }),
+  }
 }
 
 /** `#5 [2/4] RUN …`, `#5 0.123 output`, `Step 2/4 : RUN …`. */

@@ -17,6 +17,12 @@ import type { ActorRecord } from '../../storage/actors.ts'
 import type { Storage } from '../../storage/index.ts'
 import { silent, temporaryStorage } from './supervised.ts'
 
+const someBuilds = {
+  builder: 'buildkit' as const,
+  limits: { memoryMb: 4096, cpus: 1.75, pids: 4096 },
+  whyNotLimited: 'a test',
+}
+
 export const token = 'bth_test'
 
 export interface Answer {
@@ -68,6 +74,7 @@ export function createContext(storage: Storage): HttpContext {
       defaultCpuLimit: 1,
       minFreeDiskMb: 1024,
       datastoreBind: '127.0.0.1',
+      builds: someBuilds,
       keepImages: 5,
       dataDir: storage.directory,
       backupDir: `${storage.directory}/backups`,

@@ -1,4 +1,6 @@
 // What a daemon of the given prefix has in Docker: to prove that nothing is left, and to remove exactly that.
+import { existsSync, readdirSync, rmdirSync } from 'node:fs'
+import { join } from 'node:path'
 import Docker from 'dockerode'
 import { ensureEngine } from './engine.ts'
 
@@ -38,6 +40,17 @@ export async function removeLeftovers(prefix: string): Promise<void> {
   await Promise.all(volumes.map((name) => gone(docker.getVolume(name).remove())))
   await Promise.all(networks.map((name) => gone(docker.getNetwork(name).remove())))
   await Promise.all(images.map((name) => gone(docker.getImage(name).remove({ force: true }))))
+  removeCgroups(prefix)
+}
+
+/** The control groups of the builds of a daemon that was killed. */
+export function removeCgroups(prefix: string): void {
+  for (const controller of ['memory', 'cpu', 'pids', '.']) {
+    const root = join('/sys/fs/cgroup', controller)
+    for (const name of existsSync(root) ? readdirSync(root) : []) {
+      if (name.startsWith(`${prefix}-`) && name.endsWith('-builds')) rmdirSync(join(root, name))
+    }
+  }
 }
 
 async function connect(): Promise<Docker> {

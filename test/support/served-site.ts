@@ -11,6 +11,7 @@ import { type Engine, openEngine } from '../../src/docker/client.ts'
 import { imageName, ownerLabels } from '../../src/docker/names.ts'
 import { siteDockerfile } from '../../src/effects/deploy/site-dockerfile.ts'
 import { createIds } from '../../storage/ids.ts'
+import { unlimited } from './build-site.ts'
 import { removeAll, testOwner, until } from './docker-site.ts'
 import { ensureEngine } from './engine.ts'
 import { writeTree } from './write-tree.ts'
@@ -87,7 +88,7 @@ async function buildSite(engine: Engine, image: string, files: Record<string, st
     writeTree(directory, { Dockerfile })
     writeTree(join(directory, folder), files)
     for (const [path, target] of Object.entries(links)) symlinkSync(target, join(directory, folder, path))
-    await createBuildKit(engine, testOwner()).build({
+    await createBuildKit(engine, unlimited(testOwner())).build({
       contextDir: directory,
       dockerfile: 'Dockerfile',
       tag: image,

@@ -76,5 +76,17 @@ async function showInfo({ client, out, server }: Cli): Promise<void> {
       'limits',
       `${info.default_memory_limit_mb} MiB and ${info.default_cpu_limit} CPU, where a service sets none`,
     ],
+    ['builds', shownBuilds(info.builds)],
   ])
+}
+
+function shownBuilds({ builder, ...builds }: Info['builds']): string {
+  const limits = [
+    builds.memory_limit_mb === null ? [] : `${builds.memory_limit_mb} MiB`,
+    builds.cpu_limit === null ? [] : `${builds.cpu_limit} CPU`,
+    builds.pids_limit === null ? [] : `${builds.pids_limit} processes`,
+  ].flat()
+  if (limits.length === 0) return `by ${builder}, without limits`
+  const reason = builds.limits_in_force ? '' : `; not in force: ${builds.limits_reason}`
+  return `by ${builder}, with ${limits.join(', ')} for all of them${reason}`
 }

@@ -1,4 +1,5 @@
 // The server itself: whether it is up, what it is, and what its API looks like.
+import type { BuildSettings } from '../context.ts'
 import { metricsText } from '../metrics.ts'
 import { openApiDocument } from '../openapi.ts'
 import { type Call, Raw, type Route } from '../route.ts'
@@ -32,10 +33,22 @@ export async function info({ context }: Call): Promise<Info> {
     base_domain: context.config.baseDomain,
     default_memory_limit_mb: context.config.defaultMemoryLimitMb,
     default_cpu_limit: context.config.defaultCpuLimit,
+    builds: buildsOf(context.config.builds),
     docker_version: engine?.version ?? null,
     docker_cpus: engine?.cpus ?? null,
     docker_memory_bytes: engine?.memoryBytes ?? null,
     disk_free_bytes: diskFreeBytes,
     uptime_seconds: Math.floor(process.uptime()),
+  }
+}
+
+function buildsOf({ builder, limits, whyNotLimited }: BuildSettings): Info['builds'] {
+  return {
+    builder,
+    memory_limit_mb: limits.memoryMb,
+    cpu_limit: limits.cpus,
+    pids_limit: limits.pids,
+    limits_in_force: whyNotLimited === null,
+    limits_reason: whyNotLimited,
   }
 }

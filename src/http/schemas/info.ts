@@ -1,12 +1,26 @@
 // The server itself (decisions "Server"). What Docker would tell is null while it does not answer.
 import { z } from 'zod'
 
+/** What all builds of the server together may use; null for no limit. */
+const BuildInfo = z
+  .object({
+    builder: z.enum(['buildkit', 'classic']),
+    memory_limit_mb: z.int().nullable(),
+    cpu_limit: z.number().nullable(),
+    pids_limit: z.int().nullable(),
+    limits_in_force: z.boolean(),
+    /** Why the limits are not in force; null when they are. */
+    limits_reason: z.string().nullable(),
+  })
+  .meta({ id: 'BuildInfo' })
+
 export const Info = z
   .object({
     version: z.string(),
     base_domain: z.string(),
     default_memory_limit_mb: z.int(),
     default_cpu_limit: z.number(),
+    builds: BuildInfo,
     docker_version: z.string().nullable(),
     docker_cpus: z.int().nullable(),
     docker_memory_bytes: z.int().nullable(),

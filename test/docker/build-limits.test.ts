@@ -1,0 +1,133 @@
+// Bombs in a Dockerfile, with each builder. Each one waits until its limits are in force, and ends by itself.
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync } from 'node:fs'
+import { type TestContext, test } from 'node:test'
+import type { BuildLimits } from '../../src/docker/build-cgroup.ts'
+import { createClassic } from '../../src/docker/build-classic.ts'
+import { openBuildGuard } from '../../src/docker/build-guard.ts'
+import { createBuildKit } from '../../src/docker/build-kit.ts'
+import { buildCgroup } from '../../src/docker/names.ts'
+import { prepareBuild } from '../support/build-site.ts'
+import { type DockerSite, openDockerSite, until } from '../support/docker-site.ts'
+import { findProcesses } from '../support/processes.ts'
+
+const skip = process.getuid?.() === 0 ? false : 'needs root'
+const builders = { buildkit: createBuildKit, classic: createClassic }
+type Name = keyof typeof builders
+
+const someLimits = { memoryMb: 64, cpus: 0.5, pids: 64 }
+
+for (const name of Object.keys(builders) as Name[]) {
+  test(`${name}: a step that takes memory without end is killed, and the limit is named`, {
+    skip,
+  }, async (t) => {
+    const { fails } = await openLimited(t, name, someLimits)
+
+    const message = await fails('timeout 20 tail /dev/zero')
+
+    assert.match(message, / at the memory limit of builds, 64 MiB \(--build-memory-limit\)$/)
+  })
+
+  test(`${name}: a step that forks without end stays below the limit, which is named`, {
+    skip,
+  }, async (t) => {
+    const { fails, read } = await openLimited(t, name, someLimits)
+
+    const message = await fails('b() { b | b & }; b; sleep 5; exit 3')
+
+    assert.match(message, /builds reached their limit of 64 processes \(--build-pids-limit\)$/)
+    assert.ok(Number(read('pids', 'pids.peak')) <= 64, read('pids', 'pids.peak'))
+  })
+
+  test(`${name}: a step dies first without memory, and gets no more CPU than its share`, {
+    skip,
+  }, async (t) => {
+    const { build, read } = await openLimited(t, name, someLimits)
+
+    const spin = 'time -p timeout 3 sh -c "while :; do :; done" || true'
+    const lines = await build(`cat /proc/self/oom_score_adj; ${spin}`)
+
+    assert.ok(lines.includes('stdout 1000'), lines.join('\n'))
+    const seconds = (kind: string) =>
+      Number(
+        lines
+          .find((line) => line.includes(`${kind} `))
+          ?.split(' ')
+          .at(-1),
+      )
+    assert.ok(seconds('user') + seconds('sys') < seconds('real') * 0.65, lines.join('\n'))
+    assert.equal(read('cpu', 'cpu.shares').trim(), '256')
+  })
+}
+
+test('two builds at a time share the limits', { skip }, async (t) => {
+  const { builder, request, read } = await openLimited(t, 'buildkit', someLimits)
+  const seconds = `3.${Date.now()}`
+  const forty = `for i in $(seq 40); do sleep ${seconds} & done; wait`
+  const builds = ['one', 'two'].map((word) => builder.build(request(`echo ${word}; ${forty}`).request))
+
+  const outcomes = await Promise.allSettled(builds)
+
+  assert.ok(Number(read('pids', 'pids.peak')) <= 64)
+  assert.match(read('pids', 'pids.events'), /^max [1-9]/m)
+  assert.ok(outcomes.some(({ status }) => status === 'rejected'))
+})
+
+test('the control group goes with the guard, and not while a step runs', { skip }, async (t) => {
+  const { builder, guard, owner, request, read } = await openLimited(t, 'buildkit', someLimits)
+  const command = `sleep 600.${Date.now()}`
+  const abort = new AbortController()
+  const building = builder.build({ ...request(command).request, signal: abort.signal })
+  building.catch(() => {})
+  await until('it sleeps', async () => (await findProcesses(command)).length > 0)
+
+  guard.close()
+  const limit = read('pids', 'pids.max').trim()
+  abort.abort(new Error('canceled'))
+  await assert.rejects(building, /canceled/)
+  assert.equal(limit, '64')
+  await until('the end of the group', () => {
+    guard.close()
+    return !existsSync(`/sys/fs/cgroup/pids/${buildCgroup(owner)}`)
+  })
+})
+
+async function openLimited(t: TestContext, name: Name, limits: BuildLimits) {
+  const site = await openDockerSite(t)
+  const { engine, owner } = site
+  const guard = openBuildGuard('unix:///', owner, limits)
+  assert.equal(guard.whyNot, null)
+  t.after(() => guard.close())
+  const builder = builders[name](engine, { owner, guard })
+  const group = buildCgroup(owner)
+  const request = (command: string) => prepareStep(t, site, group, command)
+  return {
+    builder,
+    guard,
+    owner,
+    request,
+    read: (controller: string, file: string) =>
+      readFileSync(`/sys/fs/cgroup/${controller}/${group}/${file}`, 'utf8'),
+    async build(command: string): Promise<string[]> {
+      const prepared = request(command)
+      await builder.build(prepared.request)
+      return prepared.lines
+    },
+    async fails(command: string): Promise<string> {
+      const failure = await builder.build(request(command).request).then(
+        () => assert.fail('the build went well'),
+        (error: Error & { code: string }) => error,
+      )
+      assert.equal(failure.code, 'build_failed', failure.message)
+      return failure.message
+    },
+  }
+}
+
+/** The command, with a bound of its own on memory, once the step is in the control group. */
+function prepareStep(t: TestContext, { owner, images }: DockerSite, group: string, command: string) {
+  const isIn = `cat /proc/self/cgroup | grep memory | grep -q /${group}`
+  const wait = `n=0; until ${isIn}; do n=$((n+1)); [ $n -lt 100 ] || exit 99; sleep 0.1; done`
+  const Dockerfile = `FROM ${images.busybox}\nRUN : ${owner.serverId}; ulimit -v 1000000; ${wait}; ${command}`
+  return prepareBuild(t, owner, { Dockerfile })
+}
