@@ -9,6 +9,7 @@ import { type InstanceState, toInstanceState } from './instance-state.ts'
 import { labels } from './names.ts'
 import { noShell } from './shell.ts'
 import type { HostTraits, RestartPolicy } from './spec.ts'
+import { endStaleTask, hasTask, isTaskLeft } from './stale-task.ts'
 
 /** A container as it should be: its name, what it is made from, and the mark of that. */
 export interface WantedContainer {
@@ -23,7 +24,7 @@ export interface WantedContainer {
 
 const startTimeoutMs = 60_000
 /** A name stays taken for a moment while the engine removes its former holder. */
-const maxAttempts = 20
+const maxAttempts = 50
 const attemptEveryMs = 100
 
 export async function ensureContainer(
@@ -44,10 +45,39 @@ async function adopt(site: Site, wanted: WantedContainer): Promise<Container | n
   const found = await findToChange(site, wanted.name)
   if (found === null) return null
   const isSame = found.info.Config.Labels[labels.spec] === wanted.hash
-  if (isSame && toInstanceState(found.info).state !== 'dead') return found.container
+  if (isSame && toInstanceState(found.info).state !== 'dead') {
+    if (wanted.runsOnce) await requireNotBegun(site, found)
+    return found.container
+  }
   await removeContainer(site, found)
   return null
 }
+
+/**
+ * Refuses a container that Docker calls "created" although its command has begun: the engine was killed
+ * before it wrote that down, and would start the command a second time.
+ */
+async function requireNotBegun(site: Site, found: Found): Promise<void> {
+  if (found.info.State.Status !== 'created') return
+  if (!(await hasTask(found.info.Id)) && !wasRestored(found)) return
+  // Answered when no start is under way: a task that is left now belongs to none.
+  const again = await lookAgain(site, found.container)
+  if (again.info.State.Status !== 'created') return
+  const task = await endStaleTask(found.info.Id)
+  if (task === 'waiting' || (task === 'none' && !wasRestored(again))) return
+  await removeContainer(site, found)
+  throw new Failure('docker_error', begunUnseen)
+}
+
+/**
+ * Whether the engine found a task of it when it came back: it opened a log for what never started by its own
+ * account, and no start was refused. The task that is gone by now has run.
+ */
+function wasRestored({ info }: Found): boolean {
+  return info.LogPath !== '' && info.State.Error === ''
+}
+
+const begunUnseen = 'the Docker engine was killed while it started the command; it had begun, and was ended'
 
 /**
  * Null when the name was taken in between, by an earlier call of ours most likely. Who gives up meanwhile
@@ -75,13 +105,18 @@ async function bringUp(site: Site, container: Container, wanted: WantedContainer
   const { state, restart } = toInstanceState(found.info)
   if (restart !== wanted.restart) await applyRestart(site, found, wanted.restart)
   if (state === 'created' || (state === 'exited' && !wanted.runsOnce))
-    await startOrDiscard(site, found, signal)
+    await startOrDiscard(site, found, wanted, signal)
   return toInstanceState((await lookAgain(site, container)).info)
 }
 
-async function startOrDiscard(site: Site, found: Found, signal?: AbortSignal): Promise<void> {
+async function startOrDiscard(
+  site: Site,
+  found: Found,
+  { runsOnce }: WantedContainer,
+  signal?: AbortSignal,
+): Promise<void> {
   try {
-    await startContainer(site, found, signal)
+    await startContainer(site, found, { runsOnce, signal })
   } catch (error) {
     // A refusal leaves a container that never ran. No answer leaves it unknown: the next call looks and
     // adopts.
@@ -98,12 +133,31 @@ function notInImage(error: unknown): Failure | null {
   return new Failure('instance_failed', message)
 }
 
-export async function startContainer({ engine }: Site, { container, info }: Found, signal?: AbortSignal) {
-  const start = engine.call(`start ${info.Name}`, (abortSignal) => container.start({ abortSignal }), {
-    timeoutMs: startTimeoutMs,
-    signal,
-  })
-  await acceptStatus(304, start)
+export interface StartOptions {
+  /** Never started again when its command has begun. */
+  runsOnce?: boolean
+  signal?: AbortSignal | undefined
+}
+
+/** Also where a killed engine left a task of it behind, which is ended first. */
+export async function startContainer(site: Site, found: Found, options: StartOptions = {}): Promise<void> {
+  const { container, info } = found
+  const start = () =>
+    site.engine.call(`start ${info.Name}`, (abortSignal) => container.start({ abortSignal }), {
+      timeoutMs: startTimeoutMs,
+      signal: options.signal,
+    })
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await acceptStatus(304, start())
+    } catch (error) {
+      if (!isTaskLeft(error) || attempt === maxAttempts) throw error
+      const ended = await endStaleTask(info.Id)
+      if (ended === 'begun' && options.runsOnce) throw new Failure('docker_error', begunUnseen)
+      // containerd needs a moment to notice.
+      await sleep(attemptEveryMs, undefined, { signal: options.signal })
+    }
+  }
 }
 
 export async function applyRestart({ engine }: Site, { container, info }: Found, policy: RestartPolicy) {

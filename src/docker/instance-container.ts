@@ -4,6 +4,7 @@ import type { Container, ContainerInspectInfo } from 'dockerode'
 import { Failure } from '../errors.ts'
 import { acceptStatus, type Engine, orNull } from './client.ts'
 import { isOurs, type Owner } from './names.ts'
+import { endStaleTask } from './stale-task.ts'
 
 /** Where instances live and to whom they belong. */
 export interface Site {
@@ -36,6 +37,8 @@ export async function removeContainer({ engine }: Site, { container, info }: Fou
     container.remove({ force: true, v: true, abortSignal }),
   )
   await acceptStatus(409, acceptStatus(404, removal))
+  // Docker knows of no start. One that a killed engine left would run on, and nobody could find it.
+  if (info.State.Status === 'created') await endStaleTask(info.Id)
 }
 
 async function find({ engine }: Site, name: string): Promise<Found | null> {

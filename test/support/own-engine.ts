@@ -26,8 +26,8 @@ export const hasNoOwnEngine =
 const startMs = 60_000
 const pidFiles = ['docker.pid', 'exec/containerd/containerd.pid']
 
-/** Has the busybox base image; gone after the test, with what it runs. */
-export async function startOwnEngine(t: TestContext): Promise<OwnEngine> {
+/** Has the busybox base image; gone after the test, with what it runs. `more` are options of dockerd. */
+export async function startOwnEngine(t: TestContext, more: string[] = []): Promise<OwnEngine> {
   let running: ChildProcess | null = null
   t.after(async () => {
     // What a killed one left is ended by the next one.
@@ -42,7 +42,7 @@ export async function startOwnEngine(t: TestContext): Promise<OwnEngine> {
   async function start(): Promise<void> {
     // A new one would wait for the dead, for as long as nobody has buried them.
     for (const name of pidFiles) rmSync(join(directory, name), { force: true })
-    running = spawn('unshare', ['--net', '--mount', 'dockerd', ...options(directory, address)], {
+    running = spawn('unshare', ['--net', '--mount', 'dockerd', ...options(directory, address), ...more], {
       stdio: 'ignore',
       env: commandEnv,
     })
