@@ -8,6 +8,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { requireBuilder } from './support/builder.ts'
 import { compile, product } from './support/compile.ts'
 import { ensureEngine } from './support/engine.ts'
 import { baseImages } from './support/images.ts'
@@ -34,6 +35,7 @@ async function main(args: string[]): Promise<number> {
 
 async function prepareDocker(): Promise<string> {
   const engine = await ensureEngine()
+  await requireBuilder(engine)
   await baseImages()
   return engine
 }

@@ -1,0 +1,44 @@
+// The probe of the builder before a run of the tests.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { requireBuilder } from './builder.ts'
+import { temporaryDirectory } from './directory.ts'
+import { ensureEngine } from './engine.ts'
+import { askEngine } from './engine-request.ts'
+import { Unprepared } from './unprepared.ts'
+
+test('an engine that builds passes, and keeps no image of the probe', async () => {
+  const address = await ensureEngine()
+  await requireBuilder(address)
+  const { text } = await askEngine(address, '/images/json?filters={"label":["berth.test=probe"]}')
+  assert.deepEqual(JSON.parse(text), [])
+})
+
+/** An engine that begins each build and ends none: with an answer that goes on, or without one. */
+for (const answers of [true, false]) {
+  const how = answers ? 'goes on without an end' : 'is never answered'
+  test(`a build that ${how} is told in one line, with what to do`, async (t) => {
+    const path = join(temporaryDirectory(t), 'docker.sock')
+    const server = createServer((request, response) => {
+      request.resume()
+      if (answers) response.writeHead(200).write('{}\n')
+    })
+    await once(server.listen(path), 'listening')
+    t.after(() => {
+      server.closeAllConnections()
+      server.close()
+    })
+
+    await assert.rejects(requireBuilder(`unix://${path}`, 300), (error) => {
+      assert.ok(error instanceof Unprepared)
+      assert.match(
+        error.message,
+        /^The builder of the Docker engine at unix:\S+ hangs .*: restart that engine\.$/,
+      )
+      return true
+    })
+  })
+}
