@@ -53,6 +53,22 @@ for (const overlap of ['skip', 'queue'] as const) {
   }
 }
 
+test('a restart of the daemon that has to wait for the engine repeats no line of before', async (t) => {
+  const queue = await openJobQueue(t)
+  await queue.is('job-1', 'running')
+  await queue.is('job-2', 'pending')
+  const lines = [
+    'waiting for job-1 of this service to end',
+    'waiting for the Docker engine, which does not answer',
+  ]
+  for (const line of lines) queue.storage.logs.append('job-2', 'system', line)
+  const asked = queue.ask('job-2', 'queue')
+  assert.equal(await answerOf(asked), 'waits')
+  await queue.is('job-1', 'succeeded', { final: true })
+  await asked
+  assert.deepEqual(await queue.saidBy('job-2'), lines)
+})
+
 test('a run that has ended by itself holds nobody up, although its container is still to go', async (t) => {
   for (const status of ['succeeded', 'failed'] as const) {
     const queue = await openJobQueue(t)

@@ -3,14 +3,20 @@
 import { openActorLog } from '../actor-log.ts'
 import type { Host } from '../host.ts'
 
-/** Says it, unless it was the last thing that was said. It is written before the next step: a kill keeps it. */
+/** Says it, unless it was the last thing that was said. It is written then: a kill keeps it. */
 export async function sayOnce(host: Host, id: string, line: string): Promise<void> {
   if ((await lastSaid(host, id)) === line) return
   openActorLog(host, 'job', id).say(line)
   await host.storage.logs.flush(id)
 }
 
-export async function lastSaid({ storage: { logs } }: Host, id: string): Promise<string | null> {
+/** All that was said to a run that has not begun. */
+export async function saidSoFar({ storage: { logs } }: Host, id: string): Promise<Set<string>> {
+  await logs.flush(id)
+  return new Set((await logs.tail(id, 100)).map(({ line }) => line))
+}
+
+async function lastSaid({ storage: { logs } }: Host, id: string): Promise<string | null> {
   await logs.flush(id)
   const [last] = await logs.tail(id, 1)
   return last?.line ?? null

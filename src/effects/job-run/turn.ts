@@ -7,7 +7,7 @@ import { requireRelease } from '../deploy/instances.ts'
 import { type Host, isoNow } from '../host.ts'
 import { untilCommitted, waitForEngine } from '../waiting.ts'
 import { ownRuns } from './others.ts'
-import { lastSaid } from './saying.ts'
+import { saidSoFar } from './saying.ts'
 import { whileWanted } from './withdrawal.ts'
 
 type TurnInput = RunSlot & Pick<JobRunInput, 'command' | 'overlap'>
@@ -41,16 +41,16 @@ async function waitForOthers(
   if (overlap === 'replace') {
     for (const other of before()) await replace(host, other.id, id)
   }
-  let told = await lastSaid(host, id)
+  const said = await saidSoFar(host, id)
   await untilCommitted(changes, serviceId, signal, () => {
     const [ahead] = before()
     if (!ahead) return true
     const words = `waiting for ${ahead.id} of this service to end`
-    if (told !== words) log.say(words)
-    told = words
+    if (!said.has(words)) log.say(words)
+    said.add(words)
     return null
   })
-  return told !== null
+  return said.size > 0
 }
 
 async function replace(host: Host, otherId: string, id: string): Promise<void> {
