@@ -4,9 +4,16 @@
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import { type SlotFailure, type SlotInput, type SlotOutput, slot } from './slot.ts'
 
-export const version = 1
+export const version = 2
 
 export const cleanups = ['stopEdge'] as const
+
+/** Version 1 had no upgrades: its edge is the first generation. */
+export function migrate(snapshot: unknown, from: number): unknown {
+  if (from !== 1) throw new Error(`the edge of version ${from} is not known`)
+  const { context, ...rest } = snapshot as { context: object }
+  return { ...rest, context: { ...context, ...neverUpgraded, generation: 1 } }
+}
 
 export type EdgeMode = 'container' | 'host' | 'off'
 
@@ -29,9 +36,17 @@ export interface EdgeRoutes {
   ready: number
 }
 
+/** A version of HAProxy. `image` is null where it is a program of the host. */
+export interface EdgeSoftware {
+  version: string | null
+  image: string | null
+}
+
 export type EdgeEvent =
   | ({ type: 'configure'; at: string } & EdgeSettings)
   | { type: 'routes.applied'; at: string; routes: EdgeRoutes }
+  | { type: 'software.compared'; at: string; software: EdgeSoftware; available: EdgeSoftware | null }
+  | { type: 'upgrade'; at: string; force: boolean }
 
 interface EdgeContext extends EdgeInput {
   servingSince: string | null
@@ -40,16 +55,44 @@ interface EdgeContext extends EdgeInput {
   /** Starts in a row that failed. */
   failures: number
   retryAt: number | null
+  /** Each upgrade starts the next one. */
+  generation: number | null
+  /** What runs. */
+  software: EdgeSoftware | null
+  /** What an upgrade would start, where that differs. */
+  available: EdgeSoftware | null
+  /** Of the upgrade that runs: it replaces an edge with the same software too. */
+  force: boolean
+  upgradeError: { code: string; message: string } | null
+  upgradedAt: string | null
+}
+
+/** A new generation took over, or there was nothing newer. */
+type UpgradeOutput = SlotOutput & { generation: number; hasReplaced: boolean }
+
+const neverUpgraded = {
+  generation: null,
+  software: null,
+  available: null,
+  force: false,
+  upgradeError: null,
+  upgradedAt: null,
 }
 
 const firstPauseMs = 250
 const longestPauseMs = 15_000
 
+interface Compared {
+  software: EdgeSoftware
+  available: EdgeSoftware | null
+}
+
 const edge = setup({
   types: {} as { context: EdgeContext; input: EdgeInput; events: EdgeEvent },
   actors: {
-    startEdge: slot<SlotInput & EdgeSettings, SlotOutput>(),
+    startEdge: slot<SlotInput & EdgeSettings, SlotOutput & { generation: number }>(),
     keepRoutes: slot<SlotInput, SlotOutput>(),
+    upgradeEdge: slot<SlotInput & { generation: number; force: boolean }, UpgradeOutput>(),
     stopEdge: slot<SlotInput, SlotOutput>(),
     sleepUntil: slot<SlotInput & { wakeAt: number }, SlotOutput>(),
   },
@@ -62,6 +105,8 @@ const edge = setup({
   },
   actions: {
     keepSettings: assign((_, { mode, httpPort, httpsPort }: EdgeSettings) => ({ mode, httpPort, httpsPort })),
+    keepRoutesShown: assign((_, { routes }: { routes: EdgeRoutes }) => ({ routes })),
+    keepSoftware: assign((_, { software, available }: Compared) => ({ software, available })),
     keepFailure: assign(({ context }, { code, message, at }: SlotFailure) => ({
       error: { code, message },
       servingSince: null,
@@ -72,6 +117,10 @@ const edge = setup({
 })
 
 const settingsOf = { params: ({ event }: { event: EdgeEvent }) => event as never as EdgeSettings } as const
+const routesOf = {
+  params: ({ event }: { event: EdgeEvent }) => event as never as { routes: EdgeRoutes },
+} as const
+const comparedOf = { params: ({ event }: { event: EdgeEvent }) => event as never as Compared } as const
 const failureOf = {
   params: ({ event }: { event: { error: unknown } }) => event.error as SlotFailure,
 } as const
@@ -85,6 +134,7 @@ export const machine = edge.createMachine({
     error: null,
     failures: 0,
     retryAt: null,
+    ...neverUpgraded,
   }),
   initial: 'starting',
   on: {
@@ -111,6 +161,7 @@ export const machine = edge.createMachine({
           target: 'serving',
           actions: assign(({ event }) => ({
             servingSince: event.output.at,
+            generation: event.output.generation,
             error: null,
             failures: 0,
             retryAt: null,
@@ -120,13 +171,43 @@ export const machine = edge.createMachine({
       },
     },
     serving: {
-      on: { 'routes.applied': { actions: assign(({ event }) => ({ routes: event.routes })) } },
+      on: {
+        'routes.applied': { actions: { type: 'keepRoutesShown', ...routesOf } },
+        'software.compared': { actions: { type: 'keepSoftware', ...comparedOf } },
+        upgrade: {
+          target: 'upgrading',
+          actions: assign(({ event }) => ({ force: event.force, upgradeError: null })),
+        },
+      },
       invoke: {
         id: 'keepRoutes',
         src: 'keepRoutes',
         input: ({ context }) => ({ id: context.id }),
         onDone: 'starting',
         onError: { target: 'starting', actions: { type: 'keepFailure', ...failureOf } },
+      },
+    },
+    // Routes are kept while the image is fetched. After a failure the start finds the former edge.
+    upgrading: {
+      on: { 'routes.applied': { actions: { type: 'keepRoutesShown', ...routesOf } } },
+      invoke: {
+        id: 'upgradeEdge',
+        src: 'upgradeEdge',
+        input: ({ context: { id, generation, force } }) => ({ id, generation: generation ?? 1, force }),
+        onDone: {
+          target: 'serving',
+          actions: assign(({ context, event: { output } }) => ({
+            generation: output.generation,
+            upgradedAt: output.hasReplaced ? output.at : context.upgradedAt,
+          })),
+        },
+        onError: {
+          target: 'starting',
+          actions: assign(({ event }) => {
+            const { code, message } = event.error as SlotFailure
+            return { upgradeError: { code, message } }
+          }),
+        },
       },
     },
     waiting: {
@@ -144,7 +225,10 @@ export const machine = edge.createMachine({
         input: ({ context }) => ({ id: context.id }),
         onDone: {
           target: 'off',
-          actions: assign({ servingSince: null, routes: null, error: null, failures: 0, retryAt: null }),
+          actions: assign({
+            ...{ servingSince: null, routes: null, error: null, failures: 0, retryAt: null },
+            ...{ software: null, available: null, upgradeError: null },
+          }),
         },
         onError: { target: 'lingering', actions: { type: 'keepFailure', ...failureOf } },
       },
@@ -167,6 +251,7 @@ export type EdgeSnapshot = SnapshotFrom<typeof machine>
 const statuses = {
   starting: 'starting',
   serving: 'serving',
+  upgrading: 'upgrading',
   waiting: 'waiting',
   stopping: 'stopping',
   lingering: 'stopping',
@@ -175,6 +260,7 @@ const statuses = {
 
 export function toRecord(snapshot: EdgeSnapshot) {
   const { id, mode, httpPort, httpsPort, servingSince, routes, error, retryAt, at } = snapshot.context
+  const { software, available, upgradeError, upgradedAt } = snapshot.context
   return {
     id,
     status: statuses[snapshot.value as keyof typeof statuses],
@@ -183,6 +269,11 @@ export function toRecord(snapshot: EdgeSnapshot) {
     https_port: httpsPort,
     routes,
     error: error?.message ?? null,
+    version: software?.version ?? null,
+    image: software?.image ?? null,
+    available,
+    upgrade_error: upgradeError?.message ?? null,
+    upgraded_at: upgradedAt,
     serving_since: servingSince,
     next_attempt_at: retryAt === null ? null : new Date(retryAt).toISOString(),
     created_at: at,

@@ -73,5 +73,12 @@ async function cook(
   const root = createRootFilesystem()
   for (const file of files) await root.unpack(await readPackage(file, signal))
   await recipe.finish(root)
-  return createImageArchive(reference, await root.toTar(), recipe.settings)
+  const Labels = { ...recipe.settings.Labels, 'berth.version': versionIn(files, recipe.wish.packages[0]!) }
+  return createImageArchive(reference, await root.toTar(), { ...recipe.settings, Labels })
+}
+
+/** Of `haproxy_2.6.12-1+deb12u4_amd64.deb`, what stands between the name and the architecture. */
+function versionIn(files: string[], name: string): string {
+  const file = files.find((one) => one.startsWith(`${name}_`))
+  return decodeURIComponent(file?.split('_')[1] ?? '')
 }

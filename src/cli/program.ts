@@ -9,6 +9,7 @@ import { addCreateCommands } from './commands/create.ts'
 import { addDatastoreCommands } from './commands/datastores.ts'
 import { addDeployCommands } from './commands/deploys.ts'
 import { addDomainCommands } from './commands/domains.ts'
+import { addEdgeCommands } from './commands/edge.ts'
 import { addEnvCommands } from './commands/env.ts'
 import { addEnvFileCommands } from './commands/env-files.ts'
 import { addHistoryCommands } from './commands/history.ts'
@@ -35,7 +36,7 @@ const groups: Record<string, string[]> = {
   'What runs:': ['status', 'open', 'logs', 'restart', 'scale', 'suspend', 'resume'],
   'Jobs:': ['run', 'jobs', 'schedule'],
   'Data:': ['db'],
-  'Server:': ['login', 'logout', 'whoami', 'servers', 'info', 'registries'],
+  'Server:': ['login', 'logout', 'whoami', 'servers', 'info', 'edge', 'registries'],
   'More:': ['api', 'completion'],
 }
 
@@ -87,6 +88,7 @@ const additions = [
   addLoginCommands,
   addServerCommands,
   addRegistryCommands,
+  addEdgeCommands,
   addApiCommands,
   addCompletionCommands,
 ]

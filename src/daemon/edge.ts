@@ -6,9 +6,10 @@ import type { Frame } from '../edge/configuration.ts'
 import { Driver } from '../edge/driver.ts'
 import { hasIpv6, keepSecret, openPlace } from '../edge/place.ts'
 import type { AccessLog } from '../effects/access-log.ts'
-import { DrivenEdge, type Edge, noEdge } from '../effects/edge/edge.ts'
-import type { EdgeParts } from '../effects/edge.ts'
-import { socketOwner } from '../effects/edge.ts'
+import { DrivenEdge, type Edge } from '../effects/edge/edge.ts'
+import type { EdgeParts } from '../effects/edge/keeper.ts'
+import { socketOwner } from '../effects/edge/launcher.ts'
+import { noEdge } from '../effects/edge/no-edge.ts'
 import type { Host } from '../effects/host.ts'
 import { edgeId } from '../hosts.ts'
 
@@ -64,6 +65,7 @@ export function openEdgeOf(
   const trouble = () => String(host.storage.actors.record(edgeId)?.error ?? 'it does not answer')
   const driver = new Driver(place, frame)
   const edge = new DrivenEdge({ ...host, place, driver, surroundings, trouble, ...options })
-  const parts = { place, rounds: edge, image: config['edge-image'], docker: config.docker, opened }
+  const { docker, edge: mode, 'edge-image': image } = config
+  const parts = { place, rounds: edge, mode, image, docker, opened }
   return { edge, parts, open, secret }
 }

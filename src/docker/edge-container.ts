@@ -1,14 +1,17 @@
 // The container of the edge: HAProxy in the network of the host, with next to no rights.
-// Mind: a running one is never replaced because it was made otherwise: it has connections that are open.
+// A running one is never replaced in place: it has open connections. An upgrade starts another one beside it.
 import type { ContainerCreateOptions } from 'dockerode'
 import { Failure } from '../errors.ts'
-import { acceptStatus, type Engine } from './client.ts'
+import { acceptStatus, type Engine, orNull } from './client.ts'
 import { type Found, findToChange, removeContainer, type Site } from './instance-container.ts'
 import { readLines } from './instance-log.ts'
-import { edgeKind, labels, type Owner, ownerLabels } from './names.ts'
+import { edgeKind, labelFilter, labels, type Owner, ownerLabels } from './names.ts'
 
 export interface EdgeContainerSpec {
   image: string
+  /** An upgrade starts the next one beside the one that serves. */
+  generation: number
+  environment: Record<string, string>
   /** Mounted where it is on the host, so that its paths mean the same to both. */
   directory: string
   arguments: string[]
@@ -37,7 +40,7 @@ export async function ensureEdgeContainer(
   signal: AbortSignal,
 ): Promise<EdgeEnd | null> {
   const site = { engine, owner }
-  const name = edgeName(owner)
+  const name = edgeName(owner, spec.generation)
   const found = await findToChange(site, name)
   if (found?.info.State.Running && !found.info.State.Restarting) return null
   const hasRun = found !== null && found.info.State.Status !== 'created'
@@ -58,21 +61,65 @@ export async function ensureEdgeContainer(
 }
 
 /** Not there is fine. */
-export async function removeEdgeContainer(engine: Engine, owner: Owner): Promise<void> {
+export async function removeEdgeContainer(engine: Engine, owner: Owner, generation: number): Promise<void> {
   const site: Site = { engine, owner }
-  const found = await findToChange(site, edgeName(owner))
+  const found = await findToChange(site, edgeName(owner, generation))
   if (found) await removeContainer(site, found)
 }
 
+/** The generations that have a container, running or not. */
+export async function listEdgeContainers(engine: Engine, owner: Owner): Promise<number[]> {
+  const filters = { label: labelFilter({ ...ownerLabels(owner), [labels.kind]: edgeKind }) }
+  const found = await engine.call('list the containers of the edge', (abortSignal) =>
+    engine.docker.listContainers({ all: true, filters, abortSignal }),
+  )
+  return found.flatMap(({ Names }) => {
+    const [, generation = '1'] = /-edge(?:-(\d+))?$/.exec(Names[0] ?? '') ?? []
+    return [Number(generation)]
+  })
+}
+
+/** From now on neither its end nor a boot starts it again. Not there is fine. */
+export async function keepEdgeEnded(engine: Engine, owner: Owner, generation: number): Promise<void> {
+  const name = edgeName(owner, generation)
+  const found = await findToChange({ engine, owner }, name)
+  if (!found || found.info.HostConfig.RestartPolicy?.Name === 'no') return
+  await engine.call(`update ${name}`, (abortSignal) =>
+    found.container.update({ RestartPolicy: { Name: 'no' }, abortSignal }),
+  )
+}
+
+/** The image that a container was made from; null when it is not there. */
+export async function edgeImageOf(
+  engine: Engine,
+  owner: Owner,
+  generation: number,
+): Promise<{ name: string; id: string } | null> {
+  const found = await findToChange({ engine, owner }, edgeName(owner, generation))
+  return found && { name: found.info.Config.Image, id: found.info.Image }
+}
+
+/** An image on this engine, with the version of HAProxy where it says one; null when it is not there. */
+export async function readEdgeImage(
+  { call, docker }: Engine,
+  name: string,
+): Promise<{ id: string; version: string | null } | null> {
+  const info = await orNull(call(`inspect the image ${name}`, () => docker.getImage(name).inspect()))
+  if (!info) return null
+  const variables = info.Config.Env ?? []
+  const version = variables.find((one) => one.startsWith('HAPROXY_VERSION='))?.split('=')[1]
+  return { id: info.Id, version: version ?? info.Config.Labels?.[labels.version] ?? null }
+}
+
 /** What it wrote last, oldest first; nothing when it is gone. */
-export async function edgeOutput(engine: Engine, owner: Owner): Promise<string> {
-  const found = await findToChange({ engine, owner }, edgeName(owner))
+export async function edgeOutput(engine: Engine, owner: Owner, generation: number): Promise<string> {
+  const found = await findToChange({ engine, owner }, edgeName(owner, generation))
   return found ? outputOf(engine, found) : ''
 }
 
 /** How often Docker has started it again by itself, since it was made. */
-export async function edgeRestarts(engine: Engine, owner: Owner): Promise<number> {
-  return (await findToChange({ engine, owner }, edgeName(owner)))?.info.RestartCount ?? 0
+export async function edgeRestarts(engine: Engine, owner: Owner, generation: number): Promise<number> {
+  return (await findToChange({ engine, owner }, edgeName(owner, generation)))?.info.RestartCount ?? 0
 }
 
 async function endOf(engine: Engine, found: Found): Promise<EdgeEnd> {
@@ -90,19 +137,20 @@ async function outputOf(engine: Engine, found: Found): Promise<string> {
     .join('\n')
 }
 
-export function edgeName({ prefix }: Owner): string {
-  return `${prefix}-edge`
+export function edgeName({ prefix }: Owner, generation: number): string {
+  return generation === 1 ? `${prefix}-edge` : `${prefix}-edge-${generation}`
 }
 
 // Root without rights: its master needs none over a worker of the same user, and port 80 needs this one.
 export function containerOptions(owner: Owner, spec: EdgeContainerSpec): ContainerCreateOptions {
   const forSockets = spec.isForeignUser ? ['CHOWN', 'FOWNER', 'DAC_OVERRIDE'] : []
   return {
-    name: edgeName(owner),
+    name: edgeName(owner, spec.generation),
     Image: spec.image,
     User: '0:0',
     Entrypoint: ['haproxy'],
     Cmd: spec.arguments,
+    Env: Object.entries(spec.environment).map(([name, value]) => `${name}=${value}`),
     Labels: { ...ownerLabels(owner), [labels.kind]: edgeKind },
     StopSignal: 'SIGTERM',
     HostConfig: {

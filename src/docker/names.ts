@@ -16,6 +16,8 @@ export const labels = {
   serviceId: 'berth.service-id',
   spec: 'berth.spec',
   index: 'berth.index',
+  /** Of an image made here: the version of its program. */
+  version: 'berth.version',
 } as const
 
 /** The kind of every instance's container; datastores and the edge have others. */

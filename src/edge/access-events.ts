@@ -4,6 +4,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Place } from './place.ts'
 import { openRuntime, restMs } from './runtime.ts'
 
+/** The line that was read last. */
+export interface AccessMark {
+  id: string
+  /** When its request had ended, in milliseconds since 1970. */
+  at: number
+}
+
 /** A request as the log format tells it: pools and slots by their names. */
 export interface AccessEvent {
   /** Milliseconds since 1970, when the answer was complete. */
@@ -31,12 +38,12 @@ const lullMs = 4 * restMs
 
 /**
  * Every line after the one with the id `after`, many at a time, and on until HAProxy ends or `signal` does.
- * Where that line is not in the ring any more, all that is in it. Throws `edge_unavailable` when nobody
- * answers.
+ * Where that line is not in the ring, all that is in it and ended after it. Throws `edge_unavailable` when
+ * nobody answers.
  */
 export async function* readAccess(
   place: Place,
-  after: string | null,
+  after: AccessMark | null,
   signal: AbortSignal,
 ): AsyncGenerator<AccessEvent[]> {
   const startedAt = Date.now()
@@ -53,13 +60,18 @@ export async function* readAccess(
       continue
     }
     held.push(...events)
-    const known = held.findIndex(({ id }) => id === after)
+    const known = held.findIndex(({ id }) => id === after!.id)
     const isOver = found === null || known >= 0 || events.some(({ at }) => at > startedAt)
     if (!isOver) continue
-    yield held.slice(known + 1)
+    yield known >= 0 ? held.slice(known + 1) : endedAfter(held, after!)
     held = null
   }
-  if (held !== null) yield held
+  if (held !== null) yield endedAfter(held, after!)
+}
+
+/** For a line of another ring: while two edges run, each has its own. */
+function endedAfter(events: AccessEvent[], { at }: AccessMark): AccessEvent[] {
+  return events.filter((event) => event.at > at)
 }
 
 /** It keeps no process that ends. */

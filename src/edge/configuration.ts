@@ -59,7 +59,7 @@ ${frontendRules(place, frame, 'https')}
 ${hstsRules(place)}
 ${routing(place)}`,
     `frontend verify
- bind unix@${place.verifySocket} mode 600${ownerText(frame)}
+ bind "unix@\${BERTH_VERIFY_SOCKET}" mode 600${ownerText(frame)}
  no log
  http-request set-var(txn.id) uuid()
  http-request set-var(txn.host) req.hdr(host),field(1,:),lower
@@ -82,7 +82,9 @@ function binds({ hasIpv6 }: Frame, port: number, options = ''): string {
 function globalSection(place: Place, frame: Frame): string {
   return `global
  setenv BERTH_FRAME @FRAME@
- stats socket ${place.adminSocket} mode 600${ownerText(frame)} level admin expose-fd listeners
+ presetenv BERTH_ADMIN_SOCKET ${place.adminSocket}
+ presetenv BERTH_VERIFY_SOCKET ${place.verifySocket}
+ stats socket "\${BERTH_ADMIN_SOCKET}" mode 600${ownerText(frame)} level admin expose-fd listeners
  stats timeout 1h
  maxconn 8000
  no strict-limits

@@ -1,16 +1,13 @@
 // Drives one HAProxy: what should be served goes to its files first, then, command by command, into it.
 // Mind: what it was told is remembered, and forgotten at the first doubt: then everything is read anew.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { codeOf, Failure, messageOf } from '../errors.ts'
+import { codeOf, Failure } from '../errors.ts'
 import { type Frame, fingerprintOf, renderConfiguration } from './configuration.ts'
 import { ensureDefaultCertificate } from './default-certificate.ts'
-import { afterwards, type Command, certificateChanges, differences } from './differences.ts'
-import { type Found, fingerprintOfPem, readFound } from './found.ts'
+import { DrivenProcess } from './driven-process.ts'
 import { pagesText } from './pages.ts'
-import { fileNameOf, type Place, removeOtherCertificates, writeWhole } from './place.ts'
+import { type Place, removeOtherCertificates, writeWhole } from './place.ts'
 import { leastSlots, mapNames, type Pool, type Routes } from './routes.ts'
-import { openRuntime, type Runtime } from './runtime.ts'
-import { countOpen, readWorkers } from './workers.ts'
 
 const reloadMs = 10_000
 const lookAgainMs = 50
@@ -19,21 +16,30 @@ const lookAgainMs = 50
 export class Driver {
   readonly #place: Place
   readonly #given: Omit<Frame, 'slots'>
-  readonly #admin: Runtime
-  readonly #master: Runtime
+  /** The one that takes new connections. */
+  #current: DrivenProcess
+  /** Those that finish theirs. Their requests have to find what is there now, too. */
+  #retired: DrivenProcess[] = []
   /** What each file says, by its path. */
   readonly #written = new Map<string, string>()
   #pools: number
   readonly #slots = new Map<number, number>()
-  #known: Found | null = null
 
   /** `frame` may gain its dashboard before the first routes; it has at least so many pools. */
   constructor(place: Place, frame: Omit<Frame, 'slots'>) {
     this.#place = place
     this.#given = frame
     this.#pools = frame.pools
-    this.#admin = openRuntime(place.adminSocket)
-    this.#master = openRuntime(place.masterSocket)
+    this.#current = new DrivenProcess(place)
+  }
+
+  /** From now on `current` is driven. Changes reach the retired ones as well, as far as they take them. */
+  follow(current: Place, retired: readonly Place[]): void {
+    const known = [this.#current, ...this.#retired]
+    const processOf = (place: Place) =>
+      known.find(({ place: { generation } }) => generation === place.generation) ?? new DrivenProcess(place)
+    this.#current = processOf(current)
+    this.#retired = retired.map(processOf)
   }
 
   /** Writes everything that a start reads. */
@@ -62,7 +68,9 @@ export class Driver {
       if (codeOf(error) !== 'edge_refused') throw error
       await this.#change(routes)
     }
-    const refusals = await this.#changeCertificates(routes)
+    // One that has fewer slots, or has just ended, must not hold up what serves.
+    for (const one of this.#retired) await one.change(routes).catch(() => undefined)
+    const refusals = await this.#current.changeCertificates(routes)
     const hosts = routes.certificates.map(({ host }) => host)
     for (const path of removeOtherCertificates(this.#place, hosts)) this.#written.delete(path)
     return refusals
@@ -70,19 +78,21 @@ export class Driver {
 
   /** Which process serves now. Throws `edge_unavailable` when none does. */
   async identify(): Promise<number> {
-    const { current } = await readWorkers(this.#master)
-    if (current === null) throw new Failure('edge_unavailable', 'HAProxy has no worker')
-    return current
+    return this.#current.identify()
   }
 
   /** What was told is not believed any more: the next `apply` looks at everything. */
   doubt(): void {
-    this.#known = null
+    for (const one of [this.#current, ...this.#retired]) one.doubt()
   }
 
-  /** Open requests at each slot of a pool (`s1`), also of workers of before a reload. */
-  countOpen(pool: string): Promise<Map<string, number>> {
-    return countOpen(this.#admin, this.#master, pool)
+  /** Open requests at each slot of a pool (`s1`), of all workers of all generations. */
+  async countOpen(pool: string): Promise<Map<string, number>> {
+    const open = new Map<string, number>()
+    for (const one of [this.#current, ...this.#retired]) {
+      for (const [slot, count] of await one.countOpen(pool)) open.set(slot, (open.get(slot) ?? 0) + count)
+    }
+    return open
   }
 
   /** Only where it says something else than before. */
@@ -113,50 +123,15 @@ export class Driver {
   }
 
   async #change(routes: Routes): Promise<void> {
-    if (!this.#known) await this.#requireFrame()
-    const found = this.#known ?? (await readFound(this.#admin, this.#place))
-    this.doubt()
-    for (const { text, expected } of differences(found, routes, this.#place)) {
-      await this.#admin.change(text, expected)
-    }
-    this.#known = afterwards(routes, found)
-  }
-
-  async #changeCertificates({ certificates }: Routes): Promise<string[]> {
-    const known = this.#known!.certificates
-    const pems = new Map(certificates.map(({ host, pem }) => [host, pem]))
-    const refusals: string[] = []
-    for (const [host, commands] of certificateChanges(this.#known!, certificates, this.#place)) {
-      try {
-        await this.#transact(commands)
-        const pem = pems.get(host)
-        if (pem) known.set(fileNameOf(host), fingerprintOfPem(pem))
-        else known.delete(host)
-      } catch (error) {
-        if (codeOf(error) !== 'edge_refused') throw error
-        refusals.push(messageOf(error))
-      }
-    }
-    return refusals
-  }
-
-  /** Once more where a transaction was in the way that nobody will ever end, as after a crash. */
-  async #transact(commands: Command[]): Promise<void> {
-    try {
-      for (const { text, expected } of commands) await this.#admin.change(text, expected)
-    } catch (error) {
-      if (codeOf(error) !== 'edge_refused') throw error
-      const listed = await this.#admin.ask('show ssl cert')
-      for (const [, file] of listed.matchAll(/^\*(\S+)/gm)) await this.#admin.ask(`abort ssl cert ${file}`)
-      for (const { text, expected } of commands) await this.#admin.change(text, expected)
-    }
+    if (!this.#current.isKnown) await this.#requireFrame()
+    await this.#current.change(routes)
   }
 
   async #requireFrame(): Promise<void> {
     const wanted = fingerprintOf(this.#place, this.#frame())
     if (await this.#hasFrame(wanted)) return
     // The master hangs up on who asked.
-    await this.#master.ask('reload').catch(() => '')
+    await this.#current.master.ask('reload').catch(() => '')
     for (const until = Date.now() + reloadMs; Date.now() < until; await sleep(lookAgainMs)) {
       if (await this.#isUpWith(wanted).catch(() => false)) return
     }
@@ -170,7 +145,7 @@ export class Driver {
   }
 
   async #hasFrame(fingerprint: string): Promise<boolean> {
-    return (await this.#admin.ask('show env BERTH_FRAME')).includes(fingerprint)
+    return (await this.#current.admin.ask('show env BERTH_FRAME')).includes(fingerprint)
   }
 }
 

@@ -1,15 +1,20 @@
 // HAProxy as a process of this host, for `--edge host`: started by the daemon, and not ended with it.
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Failure } from '../errors.ts'
+import { promisify } from 'node:util'
+import { Failure, messageOf } from '../errors.ts'
+import { environmentOf } from './generations.ts'
 import type { Place } from './place.ts'
 import { openRuntime } from './runtime.ts'
 import { readWorkers } from './workers.ts'
 
 export interface EdgeProcess {
-  /** Resolves when it serves; one that serves already is left alone. Throws `edge_unavailable` with why. */
-  ensure(signal: AbortSignal): Promise<void>
+  /**
+   * Resolves when it serves; one that serves already is left alone. A new one takes the listening sockets of
+   * `former`. Throws `edge_unavailable` with why.
+   */
+  ensure(signal: AbortSignal, former?: Place | null): Promise<void>
   /** Ends it. Not there is fine. */
   stop(): Promise<void>
 }
@@ -21,14 +26,25 @@ const lookAgainMs = 25
 
 export function openHostProcess(place: Place): EdgeProcess {
   return {
-    async ensure(signal) {
+    async ensure(signal, former = null) {
       if (await servesWithin(place, isThere(place) ? patienceMs : 0, signal)) return
       await end(place)
-      const child = start(place)
+      const child = start(place, former)
       if (await servesWithin(place, startMs, signal, child.hasEnded)) return
       throw new Failure('edge_unavailable', `HAProxy does not start: ${child.reason() ?? lastWords(place)}`)
     },
     stop: () => end(place),
+  }
+}
+
+/** Of the program that a start would run. Throws `edge_unavailable` where there is none. */
+export async function hostVersion(signal: AbortSignal): Promise<string> {
+  try {
+    const { stdout } = await promisify(execFile)('haproxy', ['-v'], { signal })
+    return /version (\S+)/.exec(stdout)?.[1] ?? ''
+  } catch (error) {
+    signal.throwIfAborted()
+    throw new Failure('edge_unavailable', `this host has no haproxy that runs: ${messageOf(error)}`)
   }
 }
 
@@ -57,16 +73,18 @@ export async function serves(place: Place): Promise<boolean> {
   }
 }
 
-function start(place: Place) {
+function start(place: Place, former: Place | null) {
   const output = openSync(place.output, 'w', 0o600)
   const sockets = ['-S', `${place.masterSocket},mode,600`, '-p', place.pidFile]
+  const handover = former ? ['-x', former.adminSocket] : []
   let reason: string | null = null
   let isEnded = false
   // A group of its own: what ends the daemon's does not end this.
-  const child = spawn('haproxy', ['-W', ...sockets, '-f', place.configuration], {
+  const child = spawn('haproxy', ['-W', ...sockets, ...handover, '-f', place.configuration], {
     detached: true,
     stdio: ['ignore', output, output],
     cwd: '/',
+    env: { ...process.env, ...environmentOf(place) },
   })
   closeSync(output)
   child.once('error', (error: NodeJS.ErrnoException) => {

@@ -9,6 +9,8 @@ import type { MapName } from './routes.ts'
 
 export interface Place {
   directory: string
+  /** Whose sockets these are: each upgrade of HAProxy starts another one. All else is shared. */
+  generation: number
   configuration: string
   map(name: MapName): string
   /** The parts of the pages for what no instance answered. */
@@ -35,6 +37,7 @@ export function openPlace(dataDir: string): Place {
   const run = join(directory, 'run')
   const place: Place = {
     directory,
+    generation: 1,
     configuration: join(directory, 'haproxy.cfg'),
     map: (name) => join(directory, 'maps', `${name}.map`),
     pages: join(directory, 'maps', 'pages.map'),

@@ -1,6 +1,7 @@
 // What becomes of each request that the edge tells of: a line in the access log of its service, and a number.
 // Mind: thousands come in a second. Nothing here waits, and a service's row is read once, not for each line.
 import type { Storage } from '../../storage/index.ts'
+import type { AccessMark } from '../edge/access-events.ts'
 import type { AccessLine } from '../edge/access-line.ts'
 import type { TrafficNumbers } from './traffic-numbers.ts'
 
@@ -31,14 +32,14 @@ export class AccessLog {
   }
 
   /** The request that ended last of those that are stored: where a reader of the edge goes on. */
-  async newestId(): Promise<string | null> {
+  async newest(): Promise<AccessMark | null> {
     const { accessLogs } = this.#parts.storage
     const lines = await Promise.all((await accessLogs.ids()).map((id) => accessLogs.tail(id, 1)))
     const ends = lines.flat().flatMap(({ ts, about }) => {
       const access = about?.access as AccessRecord | undefined
-      return access ? [{ id: access.request_id, endedAt: Date.parse(ts) + access.duration_ms }] : []
+      return access ? [{ id: access.request_id, at: Date.parse(ts) + access.duration_ms }] : []
     })
-    return ends.sort((a, b) => b.endedAt - a.endedAt)[0]?.id ?? null
+    return ends.sort((a, b) => b.at - a.at)[0] ?? null
   }
 
   /** Removes what is stored, and counted, of a service. */

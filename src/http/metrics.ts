@@ -1,6 +1,8 @@
 // The numbers of the server as Prometheus reads them: what the edge counted, and how many there are of what.
 // Mind: gauges are read from the records when they are asked for; nothing is counted beside them.
+import { edgeId } from '../hosts.ts'
 import type { HttpContext } from './context.ts'
+import type { Edge } from './schemas/edge.ts'
 import { serviceStates } from './schemas/service.ts'
 import { stateOf } from './service-record.ts'
 
@@ -10,10 +12,24 @@ export async function metricsText(context: HttpContext): Promise<string> {
   const counted = await context.traffic?.metrics()
   const gauges = [
     gauge('berth_info', 'The version that runs.', 'version', [[context.version, 1]]),
+    ...edgeGauges(context),
     gauge('berth_services', 'Services by state.', 'state', countServices(context)),
     gauge('berth_deploys', 'Deploys that are not over, by status.', 'status', countDeploys(context)),
   ]
   return [...gauges, counted ?? ''].join('\n').trimEnd().concat('\n')
+}
+
+/** Nothing where no edge has run yet. */
+function edgeGauges({ storage }: HttpContext): string[] {
+  const edge = storage.actors.record(edgeId) as Edge | null
+  if (!edge?.version) return []
+  const isOutdated = edge.available === null ? 0 : 1
+  return [
+    gauge('berth_edge_info', 'The HAProxy that runs.', 'version', [[edge.version, 1]]),
+    gauge('berth_edge_outdated', 'Whether another HAProxy is available.', 'version', [
+      [edge.version, isOutdated],
+    ]),
+  ]
 }
 
 function countServices({ storage }: HttpContext): [string, number][] {
@@ -26,7 +42,7 @@ function countDeploys({ storage }: HttpContext): [string, number][] {
   return deployStates.map((status) => [status, statuses.filter((one) => one === status).length])
 }
 
-/** The values are words of ours: none needs escaping. */
+/** The values are words of ours or versions: none needs escaping. */
 function gauge(name: string, help: string, label: string, counts: [string, number][]): string {
   const lines = counts.map(([value, count]) => `${name}{${label}="${value}"} ${count}`)
   return [`# HELP ${name} ${help}`, `# TYPE ${name} gauge`, ...lines, ''].join('\n')

@@ -10,6 +10,8 @@ test('an edge that ended by itself says how, although its log goes with it', asy
   const signal = new AbortController().signal
   const spec = {
     image: await ensureEdgeImage(engine, { onMake: () => undefined, signal }),
+    generation: 1,
+    environment: {},
     directory: temporaryDirectory(t),
     arguments: ['-f', '/nowhere.cfg'],
     isForeignUser: false,

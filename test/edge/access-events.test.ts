@@ -28,9 +28,10 @@ async function ringOf(t: TestContext, pieces: string[], apartMs: number): Promis
 }
 
 /** The ids of what is told first. */
-async function readFirst(t: TestContext, place: Place, after: string | null): Promise<string[]> {
+async function readFirst(t: TestContext, place: Place, id: string | null, at = 0): Promise<string[]> {
   const reading = new AbortController()
   t.after(() => reading.abort())
+  const after = id === null ? null : { id, at }
   for await (const events of readAccess(place, after, reading.signal)) return events.map(({ id }) => id)
   return []
 }
@@ -43,6 +44,11 @@ test('old content that comes in pieces with pauses between is not told again', a
 test('all of a ring in which the last line is not any more is told once it has come', async (t) => {
   const place = await ringOf(t, [line('a'), line('b')], 10)
   assert.deepEqual(await readFirst(t, place, 'gone'), ['a', 'b'])
+})
+
+test('of a ring that never had the last line, what ended before it is not told again', async (t) => {
+  const place = await ringOf(t, [line('a', long) + line('b', long + 2)], 10)
+  assert.deepEqual(await readFirst(t, place, 'of another ring', long + 1), ['b'])
 })
 
 test('a line of now says that the old content is over', async (t) => {

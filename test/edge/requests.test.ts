@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { WebSocket, WebSocketServer } from 'ws'
-import { type AccessEvent, readAccess } from '../../src/edge/access-events.ts'
+import { type AccessEvent, type AccessMark, readAccess } from '../../src/edge/access-events.ts'
 import type { Routes } from '../../src/edge/routes.ts'
 import { askHttp2 } from '../support/ask-http2.ts'
 import { routesTo, upstream } from '../support/edge-routes.ts'
@@ -26,7 +26,7 @@ async function startWith(
 }
 
 /** The first requests that the edge tells of. */
-async function readEvents(t: TestContext, edge: RunningEdge, after: string | null, count: number) {
+async function readEvents(t: TestContext, edge: RunningEdge, after: AccessMark | null, count: number) {
   const reading = new AbortController()
   t.after(() => reading.abort())
   const events: AccessEvent[] = []
@@ -215,7 +215,7 @@ test('each request is told once, as it was but without its query, also to who re
   assert.deepEqual([two!.host, two!.status, two!.pool], ['nobody.test', 404, 'nohost'])
 
   await edge.ask('a.test', '/three')
-  const later = await readEvents(t, edge, id, 2)
+  const later = await readEvents(t, edge, { id, at }, 2)
   assert.deepEqual(
     later.map(({ path }) => path),
     ['/two', '/three'],

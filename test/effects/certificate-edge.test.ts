@@ -33,7 +33,7 @@ async function startEdge(storage: Storage) {
     ...{ storage, settings, place, driver, logger: silent },
     surroundings: { dashboardHost: null },
     certificates: () => storage.certificates.pems(),
-    accessLog: { recordAccess: () => undefined, newestId: async () => null },
+    accessLog: { recordAccess: () => undefined, newest: async () => null },
     trouble: () => 'it is away',
   })
   const haproxy = openHostProcess(place)

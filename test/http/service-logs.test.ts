@@ -167,14 +167,14 @@ test('both logs of a service are apart, and a request to one that is gone leaves
 test('the request that ended last, of all services, is where a reader of the edge goes on', async (t) => {
   const { id, call, accessLog, accessLogs } = await startService(t)
   const { body } = await call('POST', '/api/v1/services', { body: { name: 'other' } })
-  const none = await accessLog.newestId()
+  const none = await accessLog.newest()
 
   const at = (second: number) => `2026-01-02T03:04:0${second}.000Z`
   accessLog.recordAccess(accessLine({ serviceId: id, id: 'b-1', at: at(4), durationMs: 10 }))
   accessLog.recordAccess(accessLine({ serviceId: String(body.id), id: 'b-2', at: at(1), durationMs: 5000 }))
   await accessLogs.flush()
 
-  assert.deepEqual([none, await accessLog.newestId()], [null, 'b-2'])
+  assert.deepEqual([none, (await accessLog.newest())?.id], [null, 'b-2'])
 })
 
 test('the status of a public service tells its traffic, and that of others none', async (t) => {

@@ -2,18 +2,29 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { type EdgeInput, type EdgeSnapshot, machine, toRecord } from '../../machines/edge.ts'
+import { type EdgeInput, type EdgeSnapshot, machine, migrate, toRecord } from '../../machines/edge.ts'
 import { instant } from '../support/deploy-life.ts'
 import { forever, type Run, runMachine, type TestEffect } from '../support/machine-run.ts'
 import { toMermaid } from '../support/mermaid.ts'
 
 const input: EdgeInput = { id: 'edge', mode: 'container', httpPort: 80, httpsPort: 443, at: instant }
+const later = '2026-01-02T00:00:00.000Z'
+const upgrade = { type: 'upgrade', at: instant, force: true }
 const off = { type: 'configure', at: instant, mode: 'off', httpPort: 80, httpsPort: 443 }
 const waits: TestEffect = (_, signal) => forever(signal)
 const succeeds: TestEffect = async () => ({ at: instant })
 const lost = { code: 'edge_unavailable', message: 'HAProxy does not answer', at: instant }
 const fails: TestEffect = () => Promise.reject(lost)
-const serving = { startEdge: succeeds, keepRoutes: waits, stopEdge: succeeds, sleepUntil: waits }
+const starts: TestEffect = async () => ({ at: instant, generation: 1 })
+const replaces: TestEffect = async ({ generation }) => ({
+  at: later,
+  generation: (generation as number) + 1,
+  hasReplaced: true,
+})
+const serving = {
+  ...{ startEdge: starts, keepRoutes: waits, upgradeEdge: replaces },
+  ...{ stopEdge: succeeds, sleepUntil: waits },
+}
 
 const recordOf = ({ actor }: Run) => toRecord(actor.getSnapshot() as EdgeSnapshot)
 const failingTimes = (times: number, then: TestEffect): TestEffect => {
@@ -34,6 +45,11 @@ test('an edge is started and then kept at its routes', async () => {
     https_port: 443,
     routes: null,
     error: null,
+    version: null,
+    image: null,
+    available: null,
+    upgrade_error: null,
+    upgraded_at: null,
     serving_since: instant,
     next_attempt_at: null,
     created_at: instant,
@@ -65,10 +81,19 @@ test('one that is gone while it serves is started again at once, and the trouble
   run.actor.stop()
 })
 
-for (const state of ['starting', 'serving', 'waiting'] as const) {
+for (const state of ['starting', 'serving', 'upgrading', 'waiting'] as const) {
   test(`while ${state} it is stopped when there is to be none, and stays so`, async () => {
-    const blocked = { starting: { startEdge: waits }, serving: {}, waiting: { startEdge: fails } }[state]
+    const blocked = {
+      starting: { startEdge: waits },
+      serving: {},
+      upgrading: { upgradeEdge: waits },
+      waiting: { startEdge: fails },
+    }[state]
     const run = runMachine(machine, { ...serving, ...blocked }, { input })
+    if (state === 'upgrading') {
+      await run.reached('serving')
+      run.actor.send(upgrade)
+    }
     await run.reached(state)
     run.actor.send(off)
     await run.reached('off')
@@ -116,10 +141,72 @@ test('what it serves is shown as it was told, and only while it serves', async (
   run.actor.stop()
 })
 
+test('an upgrade begins with the generation that runs, and ends with the next one', async () => {
+  const inputs: unknown[] = []
+  const upgradeEdge: TestEffect = (effectInput, signal) => {
+    inputs.push(effectInput)
+    return replaces(effectInput, signal)
+  }
+  const run = runMachine(machine, { ...serving, upgradeEdge }, { input })
+  await run.reached('serving')
+  for (const _ of [1, 2]) {
+    run.actor.send(upgrade)
+    while (recordOf(run).status !== 'serving') await new Promise((resolve) => setImmediate(resolve))
+  }
+  assert.deepEqual(inputs, [
+    { id: 'edge', generation: 1, force: true },
+    { id: 'edge', generation: 2, force: true },
+  ])
+  const { upgraded_at, upgrade_error, serving_since } = recordOf(run)
+  assert.deepEqual([upgraded_at, upgrade_error, serving_since], [later, null, instant])
+  run.actor.stop()
+})
+
+test('an upgrade that fails says why, and the former edge is found and kept', async () => {
+  const run = runMachine(machine, { ...serving, upgradeEdge: fails }, { input })
+  await run.reached('serving')
+  run.actor.send(upgrade)
+  while (recordOf(run).status !== 'serving') await new Promise((resolve) => setImmediate(resolve))
+  assert.deepEqual(run.states, ['starting', 'serving', 'upgrading', 'starting', 'serving'])
+  const { upgrade_error, upgraded_at, error } = recordOf(run)
+  assert.deepEqual([upgrade_error, upgraded_at, error], ['HAProxy does not answer', null, null])
+  run.actor.send(upgrade)
+  assert.equal(recordOf(run).upgrade_error, null)
+  run.actor.stop()
+})
+
+test('what runs and what is available are shown as they were compared', async () => {
+  const run = runMachine(machine, serving, { input })
+  await run.reached('serving')
+  const [software, available] = [
+    { version: '2.6.12', image: 'old' },
+    { version: '3.2.24', image: 'new' },
+  ]
+  run.actor.send({ type: 'software.compared', at: instant, software, available })
+  const record = recordOf(run)
+  assert.deepEqual([record.version, record.image, record.available], ['2.6.12', 'old', available])
+  run.actor.stop()
+})
+
+test('an edge of before there were upgrades is the first generation', async () => {
+  const run = runMachine(machine, serving, { input })
+  await run.reached('serving')
+  const snapshot = run.snapshots.at(-1) as unknown as { context: Record<string, unknown> }
+  const names = ['generation', 'software', 'available', 'force', 'upgradeError', 'upgradedAt']
+  for (const name of names) delete snapshot.context[name]
+  const restored = runMachine(machine, serving, { snapshot: migrate(snapshot, 1) as never })
+  assert.deepEqual([recordOf(restored).status, recordOf(restored).available], ['serving', null])
+  restored.actor.send(upgrade)
+  while (recordOf(restored).upgraded_at === null) await new Promise((resolve) => setImmediate(resolve))
+  assert.equal(recordOf(restored).status, 'serving')
+  restored.actor.stop()
+  run.actor.stop()
+})
+
 test('from every snapshot a fresh actor serves again', async () => {
   const whole = runMachine(
     machine,
-    { ...serving, startEdge: failingTimes(1, succeeds), sleepUntil: succeeds },
+    { ...serving, startEdge: failingTimes(1, starts), sleepUntil: succeeds },
     { input },
   )
   await whole.reached('serving')

@@ -12,6 +12,8 @@ export interface EdgeSite {
   readonly daemon: TestDaemon
   /** The same server with other options, which win. */
   startWith(...options: string[]): Promise<void>
+  /** Of everything that it makes, in all its lives. */
+  prefix: string
   /** The options that it was started with. */
   args: string[]
   /** Of http. */
@@ -63,6 +65,7 @@ export async function openEdgeSite(
       await daemon.stop()
       daemon = await launchDaemon({ dataDir, args: [...args, '--prefix', prefix, ...options] })
     },
+    prefix,
     args,
     port,
     ask,

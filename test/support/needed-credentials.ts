@@ -108,6 +108,7 @@ const list: Record<Needed, string[]> = {
     'DELETE /api/v1/backups/{id}',
     'GET /api/v1/backups/{id}/content',
     'POST /api/v1/restores/{id}/cancel',
+    'POST /api/v1/edge/upgrade',
   ],
 }
 

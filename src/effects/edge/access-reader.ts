@@ -1,13 +1,15 @@
-// Reads the requests that the edge tells of, from each of its processes.
-// Mind: after a reload the old one still finishes requests, and only it tells of them.
+// Reads the requests that the edge reports, from each of its processes.
+// After a reload or an upgrade the old process still finishes requests, and only it reports them.
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { AccessMark } from '../../edge/access-events.ts'
+import type { Place } from '../../edge/place.ts'
 import { codeOf } from '../../errors.ts'
 import type { Logger } from '../../logger.ts'
 import type { EdgeRounds } from './edge.ts'
 
 export interface AccessReader {
-  /** This process serves now; the one before it is read until it ends. */
-  follow(process: number): void
+  /** This process serves now; the one before it is read until it ends, and so are the retired ones. */
+  follow(process: string, place: Place, retired: readonly Place[]): void
   /** Resolves when nothing is read any more. */
   close(): Promise<void>
 }
@@ -17,34 +19,45 @@ const pauseMs = 200
 export function createAccessReader(rounds: EdgeRounds, logger: Logger): AccessReader {
   const closing = new AbortController()
   const readings = new Set<Promise<void>>()
-  let current: number | null = null
+  const generations = new Set<number>()
+  let current: string | null = null
+  let newest: Promise<AccessMark | null> | null = null
 
-  /** Again after a break, as long as this is the process that serves. */
-  async function read(process: number, from: Promise<string | null>): Promise<void> {
+  /** Again after a break, as long as `isWanted`. */
+  async function read(place: Place, from: Promise<AccessMark | null>, isWanted: () => boolean) {
     const { signal } = closing
     let last = await from
     while (!signal.aborted) {
       try {
-        for await (const id of rounds.readAccess(last, signal)) last = id
+        for await (const mark of rounds.readAccess(place, last, signal)) last = mark
       } catch (error) {
         if (codeOf(error) !== 'edge_unavailable') logger.warn({ err: error }, 'requests could not be read')
       }
-      if (process !== current) return
+      if (!isWanted()) return
       await sleep(pauseMs, undefined, { signal }).catch(() => undefined)
     }
   }
 
+  function begin(place: Place, from: Promise<AccessMark | null>, isWanted: () => boolean): void {
+    generations.add(place.generation)
+    const reading = read(place, from, isWanted).catch((error: unknown) =>
+      logger.warn({ err: error }, 'requests are not read any more'),
+    )
+    readings.add(reading)
+    void reading.finally(() => readings.delete(reading))
+  }
+
   return {
-    follow(process) {
+    follow(process, place, retired) {
+      for (const one of retired.filter(({ generation }) => !generations.has(generation))) {
+        newest ??= rounds.newestRequest()
+        begin(one, newest, () => false)
+      }
       if (process === current) return
       const isFirst = current === null
       current = process
-      const from = isFirst ? rounds.newestRequest() : Promise.resolve(null)
-      const reading = read(process, from).catch((error: unknown) =>
-        logger.warn({ err: error }, 'requests are not read any more'),
-      )
-      readings.add(reading)
-      void reading.finally(() => readings.delete(reading))
+      newest ??= rounds.newestRequest()
+      begin(place, isFirst ? newest : Promise.resolve(null), () => process === current)
     },
     async close() {
       closing.abort()

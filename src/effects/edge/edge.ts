@@ -1,6 +1,6 @@
 // The edge as other effects use it: they commit what should be, and wait until it is so.
 // Mind: the edge may be away. Whoever waits says for how long; nothing here gives up by itself.
-import { readAccess } from '../../edge/access-events.ts'
+import { type AccessMark, readAccess } from '../../edge/access-events.ts'
 import type { Driver } from '../../edge/driver.ts'
 import type { Place } from '../../edge/place.ts'
 import { poolName, type Routes, slotName } from '../../edge/routes.ts'
@@ -38,22 +38,27 @@ export interface RoundOutcome {
   routes: { services: number; hosts: number; ready: number }
   /** Why certificates were not taken. */
   refusals: string[]
-  /** Which process serves: a reload makes another. */
-  process: number
+  /** Which process serves: a reload or an upgrade makes another. */
+  process: string
+  place: Place
+  /** Generations that only finish their connections. */
+  retired: readonly Place[]
 }
 
 /** What the effects of the edge's own actor do with it. */
 export interface EdgeRounds {
   /** Writes all that a start of HAProxy reads. */
   render(): Promise<void>
+  /** From now on rounds are about `current`, and as far as possible about the retired ones. */
+  follow(current: Place, retired: readonly Place[]): void
   /** Brings HAProxy to what is committed. */
   round(): Promise<RoundOutcome>
   /** Resolves when something changed, or after the time. */
   next(withinMs: number, signal: AbortSignal): Promise<void>
-  /** Records each request after the one with that id, until process or signal end; answers how far it is. */
-  readAccess(after: string | null, signal: AbortSignal): AsyncIterable<string>
+  /** Records each request after that one, until process or signal end; answers how far it is. */
+  readAccess(place: Place, after: AccessMark | null, signal: AbortSignal): AsyncIterable<AccessMark>
   /** The request that an earlier life of the daemon recorded last. */
-  newestRequest(): Promise<string | null>
+  newestRequest(): Promise<AccessMark | null>
 }
 
 interface Parts extends Pick<Host, 'storage' | 'settings'> {
@@ -61,7 +66,7 @@ interface Parts extends Pick<Host, 'storage' | 'settings'> {
   driver: Driver
   surroundings: Omit<Surroundings, 'challenges' | 'certificates'>
   certificates: () => ReadonlyMap<string, string>
-  accessLog: Pick<AccessLog, 'recordAccess' | 'newestId'>
+  accessLog: Pick<AccessLog, 'recordAccess' | 'newest'>
   /** Why it is away, in words. */
   trouble: () => string
 }
@@ -82,12 +87,15 @@ export class DrivenEdge implements Edge, EdgeRounds {
   /** Each request for a change has a number; what a round began with is applied by its end. */
   #asked = 0
   #applied = 0
-  #process: number | null = null
+  #process: string | null = null
+  #current: Place
+  #retired: readonly Place[] = []
   #doubtedAt = 0
-  #outcome: Omit<RoundOutcome, 'process'> | null = null
+  #outcome: Pick<RoundOutcome, 'routes' | 'refusals'> | null = null
 
   constructor(parts: Parts) {
     this.#parts = parts
+    this.#current = parts.place
     this.#services = new ServiceRoutes(parts)
     parts.storage.changes.subscribe(({ kind, id }) => {
       if (kind === 'service') this.#ask(id)
@@ -114,7 +122,7 @@ export class DrivenEdge implements Edge, EdgeRounds {
   }
 
   verify(wanted: Verification, signal: AbortSignal): Promise<void> {
-    return verifyUpstream(this.#parts.place, this.#parts.driver, wanted, signal)
+    return verifyUpstream(this.#current, this.#parts.driver, wanted, signal)
   }
 
   async putChallenge(token: string, answer: string, signal: AbortSignal): Promise<void> {
@@ -135,25 +143,33 @@ export class DrivenEdge implements Edge, EdgeRounds {
     await this.#parts.driver.render(await this.#routes())
   }
 
+  follow(current: Place, retired: readonly Place[]): void {
+    this.#current = current
+    this.#retired = retired
+    this.#parts.driver.follow(current, retired)
+  }
+
   async round(): Promise<RoundOutcome> {
     const { driver } = this.#parts
     const turn = this.#asked
-    const found = await driver.identify()
+    const about = { place: this.#current, retired: this.#retired }
+    const found = `${about.place.generation}:${await driver.identify()}`
     const isAnother = found !== this.#process
     // Somebody else may speak to it too.
     if (isAnother || Date.now() - this.#doubtedAt > doubtMs) {
       driver.doubt()
       this.#doubtedAt = Date.now()
-    } else if (turn === this.#applied && this.#outcome) return { ...this.#outcome, process: found }
+    } else if (turn === this.#applied && this.#outcome) return { ...this.#outcome, ...about, process: found }
     const routes = await this.#routes()
     const refusals = await driver.apply(routes)
     this.#process = found
     this.#settle(turn)
-    const upstreams = routes.pools.flatMap((pool) => pool.upstreams)
-    const ready = upstreams.filter((one) => one?.state === 'ready').length
+    const ready = routes.pools.flatMap((pool) =>
+      pool.upstreams.filter((one) => one?.state === 'ready'),
+    ).length
     const routed = { services: this.#services.all().length, hosts: routes.maps.hosts.size, ready }
     this.#outcome = { routes: routed, refusals }
-    return { ...this.#outcome, process: found }
+    return { ...this.#outcome, ...about, process: found }
   }
 
   async next(withinMs: number, signal: AbortSignal): Promise<void> {
@@ -163,19 +179,19 @@ export class DrivenEdge implements Edge, EdgeRounds {
     if (this.#asked === this.#applied) await untilNudged(listen, withinMs, signal)
   }
 
-  async *readAccess(after: string | null, signal: AbortSignal): AsyncGenerator<string> {
-    for await (const events of readAccess(this.#parts.place, after, signal)) {
+  async *readAccess(place: Place, after: AccessMark | null, signal: AbortSignal) {
+    for await (const events of readAccess(place, after, signal)) {
       for (const event of events) {
         const route = this.#services.byHost(event.host)
         if (route) this.#parts.accessLog.recordAccess(toAccessLine(event, route))
       }
       const last = events.at(-1)
-      if (last) yield last.id
+      if (last) yield { id: last.id, at: last.at }
     }
   }
 
-  newestRequest(): Promise<string | null> {
-    return this.#parts.accessLog.newestId()
+  newestRequest(): Promise<AccessMark | null> {
+    return this.#parts.accessLog.newest()
   }
 
   async #routes(): Promise<Routes> {
@@ -211,24 +227,6 @@ export class DrivenEdge implements Edge, EdgeRounds {
       }
       await untilNudged(listen, until - Date.now(), signal).finally(() => this.#waiting.delete(listener))
     }
-  }
-}
-
-/** For those who bring their own: nothing is served by us, so nothing is waited for. */
-export function noEdge(): Edge {
-  const nothing = async () => undefined
-  const refused = async () => {
-    throw new Failure('edge_off', 'there is no edge: --edge is off')
-  }
-  return {
-    isOff: true,
-    apply: nothing,
-    tell: nothing,
-    openRequests: async () => 0,
-    verify: nothing,
-    putChallenge: refused,
-    dropChallenge: () => undefined,
-    changeCertificates: nothing,
   }
 }
 

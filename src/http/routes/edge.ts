@@ -3,16 +3,25 @@ import { z } from 'zod'
 import * as edge from '../handlers/edge.ts'
 import { route, tagged, v1 } from '../route.ts'
 import { HistoryEntry } from '../schemas/deploy.ts'
-import { Edge } from '../schemas/edge.ts'
+import { Edge, EdgeUpgrade } from '../schemas/edge.ts'
 
 export const edgeRoutes = tagged('Edge', [
   route({
     method: 'GET',
     path: `${v1}/edge`,
     role: 'read',
-    summary: 'Whether the edge serves, and how much',
+    summary: 'Whether the edge serves, how much, and which HAProxy it is',
     answer: Edge,
     handler: edge.getEdge,
+  }),
+  route({
+    method: 'POST',
+    path: `${v1}/edge/upgrade`,
+    summary: 'Replaces the edge by the newest HAProxy without a failed request',
+    body: EdgeUpgrade,
+    status: 202,
+    answer: Edge,
+    handler: edge.upgradeEdge,
   }),
   route({
     method: 'GET',

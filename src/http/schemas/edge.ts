@@ -2,12 +2,25 @@
 import { z } from 'zod'
 import { timestamp } from './fields.ts'
 
+const Software = z.object({ version: z.string().nullable(), image: z.string().nullable() })
+
+export const EdgeUpgrade = z
+  .strictObject({
+    force: z
+      .boolean()
+      .default(false)
+      .meta({ description: 'Replaces the edge even where nothing newer is available.' }),
+  })
+  .meta({ id: 'EdgeUpgrade' })
+export type EdgeUpgrade = z.output<typeof EdgeUpgrade>
+
 export const Edge = z
   .object({
     id: z.string(),
-    status: z.enum(['starting', 'serving', 'waiting', 'stopping', 'off']).meta({
+    status: z.enum(['starting', 'serving', 'upgrading', 'waiting', 'stopping', 'off']).meta({
       description:
-        'waiting: it could not be started and is tried again; what was served before may still be.',
+        'waiting: it could not be started and is tried again; what was served before may still be. ' +
+        'upgrading: a newer HAProxy takes over; requests are served all the time.',
     }),
     mode: z.enum(['container', 'host', 'off']),
     http_port: z.int(),
@@ -17,6 +30,13 @@ export const Edge = z
       .nullable()
       .meta({ description: 'What it serves; ready: how many instances get requests.' }),
     error: z.string().nullable(),
+    version: z.string().nullable().meta({ description: 'Of the HAProxy that runs.' }),
+    image: z.string().nullable().meta({ description: 'That it runs from; null with --edge host.' }),
+    available: Software.nullable().meta({
+      description: 'What an upgrade would start; null when that is what runs.',
+    }),
+    upgrade_error: z.string().nullable().meta({ description: 'Why the last upgrade failed.' }),
+    upgraded_at: timestamp.nullable(),
     serving_since: timestamp.nullable(),
     next_attempt_at: timestamp.nullable(),
     created_at: timestamp.nullable().meta({ description: 'Null where there never was one.' }),

@@ -1,0 +1,132 @@
+// Which generation of the edge takes requests, how the next one replaces it, and when an old one is removed.
+// Everything is read from the processes themselves: after a crash at any moment the newest one that accepts
+// connections is the edge, and all others are retired.
+import {
+  closeListeners,
+  findAccepting,
+  generationOf,
+  hasConnections,
+  isAccepting,
+  listGenerations,
+  retiredAt,
+} from '../../edge/generations.ts'
+import { serves, servesWithin } from '../../edge/host-process.ts'
+import type { Place } from '../../edge/place.ts'
+import { Failure, messageOf } from '../../errors.ts'
+import type { Logger } from '../../logger.ts'
+import type { EdgeRounds } from './edge.ts'
+import type { Launcher } from './launcher.ts'
+
+export interface GenerationParts {
+  place: Place
+  rounds: Pick<EdgeRounds, 'follow' | 'round'>
+  launcher: Launcher
+  logger: Logger
+}
+
+/** As long as HAProxy lets connections live after a reload (`hard-stop-after`). */
+const drainMs = 60 * 60 * 1000
+/** How long one that was being started when the daemon ended may still come up. */
+const patienceMs = 10_000
+const hangMs = 5_000
+const idleMs = 2_000
+
+/** Follows the one that accepts connections. Throws `edge_unavailable` when none does. */
+export async function followAccepting({ place, rounds }: GenerationParts): Promise<Place> {
+  const current = await findAccepting(place)
+  if (current === null) throw new Failure('edge_unavailable', 'HAProxy does not answer')
+  rounds.follow(current, othersThan(current))
+  return current
+}
+
+/** Makes exactly one generation accept connections, and follows it. */
+export async function ensureGeneration(parts: GenerationParts, signal: AbortSignal): Promise<Place> {
+  const { place, launcher, rounds } = parts
+  const accepting = await findAccepting(place)
+  const newest = listGenerations(place).at(-1)!
+  if (accepting === null) {
+    // A retired one never accepts connections again.
+    const next = (await serves(newest)) ? generationOf(place, newest.generation + 1) : newest
+    rounds.follow(next, [])
+    await launcher.start(next, null, null, signal)
+    return followAccepting(parts)
+  }
+  if (newest.generation > accepting.generation && retiredAt(newest) === null) {
+    // An upgrade was interrupted. Its process may be about to take connections.
+    await servesWithin(newest, patienceMs, signal, async () => isAccepting(newest))
+    if (!(await serves(newest))) await launcher.remove(newest)
+  }
+  return followAccepting(parts)
+}
+
+/**
+ * Starts the next generation, which takes the listening sockets, and retires the one before. When anything
+ * fails the former one goes on serving. Throws `upgrade_failed` with the reason.
+ */
+export async function replaceGeneration(parts: GenerationParts, image: string | null, signal: AbortSignal) {
+  const { place, launcher, rounds } = parts
+  const former = await followAccepting(parts)
+  const next = generationOf(place, listGenerations(place).at(-1)!.generation + 1)
+  try {
+    await launcher.start(next, former, image, signal)
+  } catch (error) {
+    signal.throwIfAborted()
+    throw new Failure('upgrade_failed', `the new edge does not start: ${messageOf(error)}`)
+  }
+  try {
+    rounds.follow(next, othersThan(next))
+    await rounds.round()
+  } catch (error) {
+    signal.throwIfAborted()
+    await retire(parts, next)
+    rounds.follow(former, othersThan(former))
+    throw new Failure('upgrade_failed', `the new edge does not take the routes: ${messageOf(error)}`)
+  }
+  await retire(parts, former)
+  return next
+}
+
+/**
+ * Retires what should not accept connections any more, and removes what has none. Returns false when another
+ * generation than `current` has become the newest that accepts connections.
+ */
+export async function tendGenerations(
+  parts: GenerationParts,
+  current: Place,
+  idle: IdleSince,
+): Promise<boolean> {
+  const others = listGenerations(parts.place).filter(({ generation }) => generation !== current.generation)
+  for (const one of others) {
+    if (one.generation > current.generation && (await isAccepting(one))) return false
+    if (await isOver(parts, one, idle)) {
+      await parts.launcher.remove(one)
+      parts.logger.info({ generation: one.generation }, 'a retired edge has ended')
+    }
+  }
+  parts.rounds.follow(current, othersThan(current))
+  return true
+}
+
+/** Since when a generation has no connection, by its number. */
+export type IdleSince = Map<number, number>
+
+async function isOver(parts: GenerationParts, place: Place, idle: IdleSince): Promise<boolean> {
+  const { generation } = place
+  if (!(await servesWithin(place, hangMs, AbortSignal.timeout(2 * hangMs)).catch(() => false))) return true
+  const since = retiredAt(place)
+  if (since === null || (await isAccepting(place))) await retire(parts, place)
+  if (since !== null && Date.now() - since > drainMs) return true
+  if (await hasConnections(place)) idle.delete(generation)
+  else if (!idle.has(generation)) idle.set(generation, Date.now())
+  // Its last access lines are still to be read.
+  return Date.now() - (idle.get(generation) ?? Date.now()) > idleMs
+}
+
+async function retire({ launcher }: GenerationParts, place: Place): Promise<void> {
+  await launcher.keepEnded(place)
+  await closeListeners(place)
+}
+
+function othersThan(place: Place): Place[] {
+  return listGenerations(place).filter(({ generation }) => generation !== place.generation)
+}

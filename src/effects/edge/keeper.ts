@@ -1,0 +1,158 @@
+// Keeps the running edge at what is committed, and has a newer HAProxy take over from it.
+import type { EdgeSoftware } from '../../../machines/edge.ts'
+import type { Place } from '../../edge/place.ts'
+import { Failure, messageOf } from '../../errors.ts'
+import { type Host, isoNow } from '../host.ts'
+import { sleep } from '../waiting.ts'
+import { createAccessReader } from './access-reader.ts'
+import type { EdgeRounds } from './edge.ts'
+import {
+  ensureGeneration,
+  followAccepting,
+  type GenerationParts,
+  type IdleSince,
+  replaceGeneration,
+  tendGenerations,
+} from './generations.ts'
+import { containerLauncher, hostLauncher } from './launcher.ts'
+import { findWanted, readRunning, type Software, type SoftwareParts, wantedImage } from './software.ts'
+
+export interface EdgeParts {
+  place: Place
+  rounds: EdgeRounds
+  mode: 'container' | 'host'
+  /** Empty for our own. */
+  image: string
+  docker: string
+  /** Resolves when the API is open: what the edge leads to has an address then. */
+  opened: Promise<void>
+}
+
+/** A change is applied at once; this is for what nobody told. */
+const roundMs = 2_000
+const compareMs = 24 * 60 * 60 * 1000
+
+export class EdgeKeeper {
+  readonly #host: Host
+  readonly #rounds: EdgeRounds
+  readonly #software: SoftwareParts
+  readonly #generations: GenerationParts
+  /** A difference leads to an upgrade once in the life of a daemon; later ones are only reported. */
+  #mayUpgrade = true
+
+  constructor(host: Host, { place, rounds, mode, image, docker }: EdgeParts) {
+    this.#host = host
+    this.#rounds = rounds
+    this.#software = { host, mode, image }
+    const ownImage = (signal: AbortSignal) => wantedImage(this.#software, signal)
+    const launcher = mode === 'host' ? hostLauncher : containerLauncher({ host, docker, image: ownImage })
+    this.#generations = { place, rounds, launcher, logger: host.logger }
+  }
+
+  /** Resolves with the number of the generation that accepts connections and has all routes. */
+  async start(signal: AbortSignal): Promise<number> {
+    const { generation } = await ensureGeneration(this.#generations, signal)
+    await this.#rounds.round()
+    return generation
+  }
+
+  /** Resolves when another generation has taken over. Throws `edge_unavailable` when none serves. */
+  async keep(id: string, signal: AbortSignal): Promise<void> {
+    const { actors, logger } = this.#host
+    const current = await followAccepting(this.#generations)
+    const reader = createAccessReader(this.#rounds, logger)
+    const told = { routes: '', refusals: '' }
+    const idle: IdleSince = new Map()
+    try {
+      for (;;) {
+        signal.throwIfAborted()
+        const { routes, refusals, process, place, retired } = await this.#rounds.round()
+        reader.follow(process, place, retired)
+        if (refusals.join() !== told.refusals) {
+          told.refusals = refusals.join()
+          if (refusals.length > 0) logger.error({ refusals }, 'certificates cannot be served')
+        }
+        if (JSON.stringify(routes) !== told.routes) {
+          told.routes = JSON.stringify(routes)
+          await actors.send(id, { type: 'routes.applied', at: isoNow(), routes })
+        }
+        if (!(await this.#tend(current, idle))) return
+        await this.#rounds.next(roundMs, signal)
+      }
+    } finally {
+      await reader.close()
+    }
+  }
+
+  /** Compares now and then daily what runs with what is available. The first difference is upgraded to. */
+  async compare(id: string, signal: AbortSignal): Promise<void> {
+    for (;;) {
+      try {
+        await this.#compareOnce(id, signal)
+      } catch (error) {
+        if (signal.aborted) return
+        this.#host.logger.warn({ reason: messageOf(error) }, 'no newer HAProxy can be looked for')
+      }
+      await sleep(compareMs, signal).catch(() => undefined)
+      if (signal.aborted) return
+    }
+  }
+
+  /** Replaces the edge where a newer one is available, or in any case. */
+  async upgrade(request: { id: string; generation: number; force: boolean }, signal: AbortSignal) {
+    const { id, generation, force } = request
+    const current = await ensureGeneration(this.#generations, signal)
+    // The daemon ended after the new one had taken over: that one is kept, and the rest is retired.
+    if (current.generation > generation) return { generation: current.generation, hasReplaced: true }
+    const wanted = await this.#whileKeeping(id, signal, (ending) => findWanted(this.#software, ending))
+    const running = await readRunning(current, this.#generations.launcher)
+    if (!force && running.identity === wanted.identity) return { generation, hasReplaced: false }
+    this.#host.logger.info({ running: shown(running), wanted: shown(wanted) }, 'replacing the edge')
+    const next = await replaceGeneration(this.#generations, wanted.image, signal)
+    return { generation: next.generation, hasReplaced: true }
+  }
+
+  async #tend(current: Place, idle: IdleSince): Promise<boolean> {
+    try {
+      return await tendGenerations(this.#generations, current, idle)
+    } catch (error) {
+      this.#host.logger.warn({ reason: messageOf(error) }, 'a retired edge cannot be looked after')
+      return true
+    }
+  }
+
+  async #compareOnce(id: string, signal: AbortSignal): Promise<void> {
+    const { actors, logger } = this.#host
+    const current = await followAccepting(this.#generations)
+    const wanted = await findWanted(this.#software, signal)
+    const running = await readRunning(current, this.#generations.launcher)
+    const available = running.identity === wanted.identity ? null : shown(wanted)
+    const mayUpgrade = this.#mayUpgrade
+    this.#mayUpgrade = false
+    signal.throwIfAborted()
+    const event = { software: shown(running), available }
+    await actors.send(id, { type: 'software.compared', at: isoNow(), ...event })
+    if (!available) return
+    logger.warn(event, 'another HAProxy is available than the one that runs')
+    if (mayUpgrade) await actors.send(id, { type: 'upgrade', at: isoNow(), force: false })
+  }
+
+  /** The work, during which the edge is kept at its routes. Rejects when either does. */
+  async #whileKeeping<T>(id: string, outer: AbortSignal, work: (signal: AbortSignal) => Promise<T>) {
+    const over = new AbortController()
+    const signal = AbortSignal.any([outer, over.signal])
+    const keeping = this.keep(id, signal).then((): never => {
+      throw new Failure('upgrade_failed', 'another edge has taken over')
+    })
+    try {
+      return await Promise.race([work(signal), keeping])
+    } finally {
+      over.abort()
+      await keeping.catch(() => undefined)
+    }
+  }
+}
+
+function shown({ version, image }: Software): EdgeSoftware {
+  return { version, image }
+}

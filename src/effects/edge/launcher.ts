@@ -1,0 +1,132 @@
+// Starts and removes the HAProxy of one generation: as a container, or as a process of the host.
+import {
+  edgeImageOf,
+  edgeOutput,
+  edgeRestarts,
+  ensureEdgeContainer,
+  keepEdgeEnded,
+  listEdgeContainers,
+  removeEdgeContainer,
+  requireLocalEngine,
+} from '../../docker/edge-container.ts'
+import { environmentOf, listGenerations, removeFiles } from '../../edge/generations.ts'
+import { alertsIn, openHostProcess, servesWithin } from '../../edge/host-process.ts'
+import type { Place } from '../../edge/place.ts'
+import { Failure } from '../../errors.ts'
+import type { Host } from '../host.ts'
+
+export interface Launcher {
+  /**
+   * Resolves when it serves. It takes the listening sockets of `former`. One that failed is removed again.
+   * Throws `edge_unavailable` with the reason.
+   */
+  start(place: Place, former: Place | null, image: string | null, signal: AbortSignal): Promise<void>
+  /** A boot does not start it any more. */
+  keepEnded(place: Place): Promise<void>
+  /** Ends it, with its files. Not there is fine. */
+  remove(place: Place): Promise<void>
+  /** The image that it runs from; null for a process of the host. */
+  imageOf(place: Place): Promise<{ name: string; id: string } | null>
+}
+
+export interface LauncherParts {
+  host: Host
+  docker: string
+  /** The image of a first start. */
+  image: (signal: AbortSignal) => Promise<string>
+}
+
+const startMs = 20_000
+/** It ends at once where a port is taken. Once more may be chance. */
+const mostRestarts = 2
+
+export const hostLauncher: Launcher = {
+  async start(place, former, _image, signal) {
+    try {
+      await openHostProcess(place).ensure(signal, former)
+    } catch (error) {
+      if (former) await hostLauncher.remove(place)
+      throw error
+    }
+  },
+  keepEnded: async () => undefined,
+  async remove(place) {
+    await openHostProcess(place).stop()
+    removeFiles(place)
+  },
+  imageOf: async () => null,
+}
+
+export function containerLauncher({ host, docker, image }: LauncherParts): Launcher {
+  const { engine, owner } = host
+  return {
+    async start(place, former, wanted, signal) {
+      requireLocalEngine(docker)
+      await host.ready(signal)
+      const { generation } = place
+      const spec = {
+        image: wanted ?? (await image(signal)),
+        generation,
+        directory: place.directory,
+        environment: environmentOf(place),
+        arguments: [
+          ...['-W', '-S', `${place.masterSocket},mode,600${ownerText()}`],
+          ...(former ? ['-x', former.adminSocket] : []),
+          ...['-f', place.configuration],
+        ],
+        isForeignUser: process.getuid?.() !== 0,
+      }
+      const remove = () => removeEdgeContainer(engine, owner, generation)
+      try {
+        const end = await ensureEdgeContainer(engine, owner, spec, signal)
+        if (end) host.logger.error(end, 'the container of the edge had ended, and was made anew')
+        await requireServing(host, place, signal)
+      } catch (error) {
+        // One that hangs would be taken for one that runs; an aborted start is looked at by the next one.
+        if (!signal.aborted) await remove().then(() => former && removeFiles(place))
+        throw error
+      }
+    },
+    keepEnded: ({ generation }) => keepEdgeEnded(engine, owner, generation),
+    async remove(place) {
+      await removeEdgeContainer(engine, owner, place.generation)
+      removeFiles(place)
+    },
+    imageOf: ({ generation }) => edgeImageOf(engine, owner, generation),
+  }
+}
+
+async function requireServing(host: Host, place: Place, signal: AbortSignal): Promise<void> {
+  const { engine, owner } = host
+  // One that runs may have been started again long ago; what cannot be looked at is not failing.
+  const restarts = () => edgeRestarts(engine, owner, place.generation)
+  const before = await restarts()
+  const isFailing = async () => (await restarts().catch(() => before)) - before >= mostRestarts
+  if (await servesWithin(place, startMs, signal, isFailing)) return
+  const output = await edgeOutput(engine, owner, place.generation).catch(() => '')
+  throw new Failure('edge_unavailable', `HAProxy does not start: ${alertsIn(output) || 'it says nothing'}`)
+}
+
+/** All containers of the edge, of whichever generation. */
+export async function removeEdgeContainers(host: Host): Promise<void> {
+  const { engine, owner } = host
+  for (const generation of await listEdgeContainers(engine, owner)) {
+    await removeEdgeContainer(engine, owner, generation)
+  }
+}
+
+/** All processes of the host that are an edge of ours. */
+export async function stopHostProcesses(place: Place): Promise<void> {
+  for (const one of listGenerations(place)) await openHostProcess(one).stop()
+}
+
+/** Sockets made by root in the container belong to who runs the daemon. */
+export function socketOwner(): { uid: number; gid: number } | null {
+  const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0]
+  return uid === 0 ? null : { uid, gid }
+}
+
+function ownerText(): string {
+  const owner = socketOwner()
+  return owner ? `,uid,${owner.uid},gid,${owner.gid}` : ''
+}

@@ -1,0 +1,21 @@
+// What effects use where there is no edge (`--edge off`).
+import { Failure } from '../../errors.ts'
+import type { Edge } from './edge.ts'
+
+/** For those who bring their own: nothing is served by us, so nothing is waited for. */
+export function noEdge(): Edge {
+  const nothing = async () => undefined
+  const refused = async () => {
+    throw new Failure('edge_off', 'there is no edge: --edge is off')
+  }
+  return {
+    isOff: true,
+    apply: nothing,
+    tell: nothing,
+    openRequests: async () => 0,
+    verify: nothing,
+    putChallenge: refused,
+    dropChallenge: () => undefined,
+    changeCertificates: nothing,
+  }
+}

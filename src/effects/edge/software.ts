@@ -1,0 +1,63 @@
+// Which HAProxy runs, and which one an upgrade would start.
+import { ensureEdgeImage } from '../../base-images/edge-image.ts'
+import { readEdgeImage } from '../../docker/edge-container.ts'
+import { pullImage } from '../../docker/pull.ts'
+import { hostVersion } from '../../edge/host-process.ts'
+import type { Place } from '../../edge/place.ts'
+import { openRuntime } from '../../edge/runtime.ts'
+import type { Host } from '../host.ts'
+import { within } from '../within.ts'
+import type { Launcher } from './launcher.ts'
+
+/** By `identity` two are the same: the id of an image, or the version of a program. */
+export interface Software {
+  version: string | null
+  image: string | null
+  identity: string
+}
+
+export interface SoftwareParts {
+  host: Host
+  mode: 'container' | 'host'
+  /** --edge-image; empty for the default. */
+  image: string
+}
+
+const pullMs = 10 * 60_000
+
+/** What runs. Throws `edge_unavailable`, and what a call of the engine throws. */
+export async function readRunning(place: Place, launcher: Pick<Launcher, 'imageOf'>): Promise<Software> {
+  const shown = await openRuntime(place.adminSocket).ask('show info')
+  const version = /^Version: ([\w.+~-]+)/m.exec(shown)?.[1] ?? null
+  const image = await launcher.imageOf(place)
+  return { version, image: image?.name ?? null, identity: image?.id ?? version ?? '' }
+}
+
+/**
+ * What a start would use now; an image is on the engine when this resolves. Throws `edge_image_missing`, and
+ * why an image cannot be pulled.
+ */
+export async function findWanted(parts: SoftwareParts, signal: AbortSignal): Promise<Software> {
+  if (parts.mode === 'host') {
+    const version = await hostVersion(signal)
+    return { version, image: null, identity: version }
+  }
+  await parts.host.ready(signal)
+  const image = await wantedImage(parts, signal)
+  const found = await readEdgeImage(parts.host.engine, image)
+  return { version: found?.version ?? null, image, identity: found?.id ?? image }
+}
+
+/** The name of an image that is on the engine when this resolves. */
+export async function wantedImage({ host, image }: SoftwareParts, signal: AbortSignal): Promise<string> {
+  const { engine, logger } = host
+  if (image === '') {
+    const onMake = () => logger.info('making the image of the edge from Debian packages')
+    return ensureEdgeImage(engine, { onMake, signal })
+  }
+  if ((await readEdgeImage(engine, image)) !== null) return image
+  const pull = (bound: AbortSignal) =>
+    pullImage(engine, { reference: image, credentials: null, signal: bound, onLine: () => undefined })
+  await within(pullMs, signal, pull)
+  return image
+}

@@ -1,0 +1,156 @@
+// A newer HAProxy takes over from the one that runs: no request fails, what is open goes on, and whatever
+// goes wrong leaves exactly one edge that serves.
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ensureEdgeImage } from '../../src/base-images/edge-image.ts'
+import { openEngine } from '../../src/docker/client.ts'
+import type { Body } from '../support/api.ts'
+import { edgeApp } from '../support/edge-app.ts'
+import { startLoad } from '../support/edge-load.ts'
+import { type EdgeSite, openDocker, openEdgeSite } from '../support/edge-site.ts'
+import { followEvents, followSocket } from '../support/edge-streams.ts'
+import { ensureEngine } from '../support/engine.ts'
+import { baseImages } from '../support/images.ts'
+import { fileScope } from '../support/scope.ts'
+import { finishedDeploy, until } from '../support/service.ts'
+import { createService } from '../support/suite.ts'
+
+const times = Number(process.env.BERTH_TEST_UPGRADES ?? 3)
+const kills = Number(process.env.BERTH_TEST_UPGRADE_KILLS ?? 4)
+const scope = fileScope()
+
+/** The same HAProxy as an image with another id. */
+async function otherImage(t: TestContext, name: string): Promise<string> {
+  const engine = openEngine(await ensureEngine())
+  const image = await ensureEdgeImage(engine, { onMake: () => undefined })
+  engine.close()
+  const docker = await openDocker()
+  const container = await docker.createContainer({ Image: image, Cmd: ['-v'] })
+  const repo = `localhost/${name}`
+  await container.commit({ repo, tag: 'patched', changes: 'LABEL test=patched' })
+  await container.remove()
+  t.after(() => docker.getImage(`${repo}:patched`).remove({ force: true }))
+  return `${repo}:patched`
+}
+
+async function upgrade({ daemon }: EdgeSite): Promise<Body> {
+  const before = await daemon.api.get('/edge')
+  await daemon.api.post('/edge/upgrade', { force: true })
+  return until('the upgrade to end', async () => {
+    const edge = await daemon.api.get('/edge')
+    return edge.status === 'serving' && edge.upgraded_at !== before.upgraded_at && edge
+  })
+}
+
+async function edgeContainers({ prefix }: EdgeSite): Promise<string[]> {
+  const filters = { label: [`berth.instance=${prefix}`, 'berth.kind=edge'] }
+  const found = await (await openDocker()).listContainers({ all: true, filters })
+  return found.map(({ Names }) => Names[0]!.slice(1)).sort()
+}
+
+const untilOneEdge = (site: EdgeSite) =>
+  until('one edge', async () => {
+    const { status, error } = await site.daemon.api.get('/edge')
+    return status === 'serving' && error === null && (await edgeContainers(site)).length === 1
+  })
+
+for (const kind of ['container', 'host'] as const) {
+  test(`upgrades under load fail no request and cut no connection (${kind})`, async (t) => {
+    const site = await openEdgeSite(scope, kind)
+    const service = await createService(scope, site.daemon.api, await edgeApp('one'), { drain_seconds: 2 })
+    const place = site.placeOf(service)
+    await site.untilAnswers(service, 'one')
+    const [events, socket] = [await followEvents(t, place), await followSocket(t, place)]
+    const load = startLoad(t, { ...place, inFlight: 10 })
+    for (let count = 0; count < times; count++) {
+      await load.round()
+      await upgrade(site)
+    }
+    await load.round()
+    await events.more(2)
+    const isOpen = [events.ending, socket.ending]
+    // Clients whose connections an older edge has are served by the new version, too.
+    service.repository.commit('two', await edgeApp('two'))
+    const { id } = await site.daemon.api.post(`/services/${service.name}/deploys`)
+    const deploy = await finishedDeploy(site.daemon.api, id)
+    await site.untilDeactivated(service.first.id)
+    const since = Date.now()
+    await load.round()
+    await load.stop()
+    t.diagnostic(`${times} upgrades, ${load.answers.length} requests, ${load.failures.length} failed`)
+
+    assert.deepEqual(load.failures, [])
+    assert.deepEqual([isOpen, deploy.status, load.versionsSince(since)], [[null, null], 'live', ['two']])
+    await Promise.all([events.ended(), socket.ended()])
+    assert.deepEqual([events.ending, socket.ending], ['goodbye', 'goodbye'])
+    if (kind === 'container') await untilOneEdge(site)
+  })
+}
+
+test('a daemon that is killed during an upgrade leaves one edge, and no request fails', async (t) => {
+  const site = await openEdgeSite(scope)
+  const service = await createService(scope, site.daemon.api, await edgeApp('one'), { drain_seconds: 2 })
+  await site.untilAnswers(service, 'one')
+  const load = startLoad(t, { ...site.placeOf(service), inFlight: 10 })
+  for (let count = 0; count < kills; count++) {
+    await load.round()
+    await site.daemon.api.post('/edge/upgrade', { force: true })
+    await sleep((count * 1500) / kills)
+    await site.daemon.kill()
+    await load.round()
+    await site.daemon.start()
+    await untilOneEdge(site)
+  }
+  service.repository.commit('two', await edgeApp('two'))
+  const { id } = await site.daemon.api.post(`/services/${service.name}/deploys`)
+  assert.equal((await finishedDeploy(site.daemon.api, id)).status, 'live')
+  await site.untilDeactivated(service.first.id)
+  const since = Date.now()
+  await load.round()
+  await load.stop()
+  t.diagnostic(`${kills} kills, ${load.answers.length} requests, ${load.failures.length} failed`)
+  assert.deepEqual([load.failures, load.versionsSince(since)], [[], ['two']])
+})
+
+test('a start with another image upgrades to it, and one that does not start changes nothing', async (t) => {
+  const site = await openEdgeSite(scope)
+  const service = await createService(scope, site.daemon.api, await edgeApp('one'))
+  await site.untilAnswers(service, 'one')
+  const load = startLoad(t, { ...site.placeOf(service), inFlight: 5 })
+  const first = await until('its software', async () => {
+    const edge = await site.daemon.api.get('/edge')
+    return edge.version && edge
+  })
+  assert.match(first.version, /^\d+\.\d+\.\d+/)
+  assert.deepEqual([first.available, first.upgrade_error, first.upgraded_at], [null, null, null])
+
+  const image = await otherImage(t, site.prefix)
+  await site.startWith(`--edge-image=${image}`)
+  const patched = await until('the patched image', async () => {
+    const edge = await site.daemon.api.get('/edge')
+    return edge.image === image && edge.status === 'serving' && edge
+  })
+  assert.deepEqual([patched.available, patched.upgrade_error], [null, null])
+  assert.ok(patched.upgraded_at)
+  await untilOneEdge(site)
+
+  const { node } = await baseImages()
+  await site.startWith(`--edge-image=${node}`)
+  const broken = await until('the failure', async () => {
+    const edge = await site.daemon.api.get('/edge')
+    return edge.upgrade_error && edge.status === 'serving' && edge.available && edge
+  })
+  assert.match(broken.upgrade_error, /the new edge does not start.*haproxy/)
+  assert.deepEqual([broken.image, broken.available.image, broken.error], [image, node, null])
+  await untilOneEdge(site)
+  const token = readFileSync(join(site.daemon.dataDir, 'api_token'), 'utf8').trim()
+  const headers = { authorization: `Bearer ${token}` }
+  const metrics = await fetch(`${new URL(site.daemon.api.url).origin}/metrics`, { headers })
+  assert.match(await metrics.text(), /^berth_edge_outdated\{version="\d[^"]*"\} 1$/m)
+  await load.round()
+  await load.stop()
+  assert.deepEqual(load.failures, [])
+})
