@@ -1,10 +1,17 @@
 // A terminal that asks to be connected: pending until the administrator answers, and not for long (section 3
 // of the API document, Terminal login request).
 // Mind: no secret is in here. The terminal's own is a hash; the token waits in memory, by this actor's id.
-import { type SnapshotFrom, setup } from 'xstate'
+import { assign, type SnapshotFrom, setup } from 'xstate'
 import { type SlotInput, type SlotOutput, slot } from './slot.ts'
 
-export const version = 1
+export const version = 2
+
+/** In version 1 every token that was approved had all rights. */
+export function migrate(snapshot: unknown, _from: number): unknown {
+  const old = snapshot as { context: object }
+  const grant: TokenGrant = { role: 'admin', services: null, expiresInDays: null }
+  return { ...old, context: { ...old.context, grant } }
+}
 
 export const cleanups = ['revokeToken'] as const
 
@@ -23,13 +30,29 @@ export interface TerminalLoginInput {
   expiresAt: string
 }
 
+/** What the administrator grants the token. */
+export interface TokenGrant {
+  role: 'read' | 'deploy' | 'admin'
+  /** Ids of services; null for all of them. */
+  services: string[] | null
+  /** null when it never ends by itself. */
+  expiresInDays: number | null
+}
+
+interface Context extends TerminalLoginInput {
+  /** null until it is approved. */
+  grant: TokenGrant | null
+}
+
 export type TerminalLoginEvent =
-  | { type: 'approve'; at: string; by: string }
+  | { type: 'approve'; at: string; by: string; grant: TokenGrant }
   | { type: 'deny'; at: string; by: string }
   /** The terminal gets its token. */
   | { type: 'collect'; at: string; by: string }
   /** The terminal is told that it was denied. */
   | { type: 'tell'; at: string; by: string }
+  /** Its place is needed for a newer request. */
+  | { type: 'evict'; at: string; by: string }
 
 interface ExpiryInput extends SlotInput {
   bootId: string
@@ -37,15 +60,18 @@ interface ExpiryInput extends SlotInput {
 }
 
 const login = setup({
-  types: {} as { context: TerminalLoginInput; input: TerminalLoginInput; events: TerminalLoginEvent },
+  types: {} as { context: Context; input: TerminalLoginInput; events: TerminalLoginEvent },
   actors: {
     awaitExpiry: slot<ExpiryInput, SlotOutput>(),
-    issueToken: slot<SlotInput & { name: string }, SlotOutput>(),
+    issueToken: slot<SlotInput & { name: string; grant: TokenGrant }, SlotOutput>(),
     revokeToken: slot<SlotInput, SlotOutput>(),
+  },
+  actions: {
+    keepGrant: assign((_, grant: TokenGrant) => ({ grant })),
   },
 })
 
-const expiryOf = ({ context: { id, bootId, expiresAt } }: { context: TerminalLoginInput }) => ({
+const expiryOf = ({ context: { id, bootId, expiresAt } }: { context: Context }) => ({
   id,
   bootId,
   expiresAt,
@@ -53,12 +79,19 @@ const expiryOf = ({ context: { id, bootId, expiresAt } }: { context: TerminalLog
 
 export const machine = login.createMachine({
   id: 'terminal-login',
-  context: ({ input }) => input,
+  context: ({ input }) => ({ ...input, grant: null }),
   initial: 'pending',
   states: {
     pending: {
       invoke: { id: 'awaitExpiry', src: 'awaitExpiry', input: expiryOf, onDone: 'expired' },
-      on: { approve: 'approved', deny: 'denied' },
+      on: {
+        approve: {
+          target: 'approved',
+          actions: { type: 'keepGrant', params: ({ event }) => event.grant },
+        },
+        deny: 'denied',
+        evict: 'expired',
+      },
     },
     approved: {
       initial: 'issuing',
@@ -67,7 +100,7 @@ export const machine = login.createMachine({
           invoke: {
             id: 'issueToken',
             src: 'issueToken',
-            input: ({ context: { id, name } }) => ({ id, name }),
+            input: ({ context: { id, name, grant } }) => ({ id, name, grant: grant! }),
             onDone: 'waiting',
           },
         },
@@ -79,7 +112,7 @@ export const machine = login.createMachine({
     },
     denied: {
       invoke: { id: 'awaitExpiry', src: 'awaitExpiry', input: expiryOf, onDone: 'expired' },
-      on: { tell: 'told' },
+      on: { tell: 'told', evict: 'expired' },
     },
     revoking: {
       id: 'revoking',

@@ -48,7 +48,7 @@ export function helpText(): string {
     'berthd: the Berth deployment server',
     '',
     'usage: berthd [options]',
-    '       berthd reset-password [--data-dir DIR]',
+    '       berthd reset-password [--data-dir DIR] [--revoke-tokens]',
     '',
     ...lines,
     `  ${'--help, --version'.padEnd(24)}say this, or the version, and exit`,
@@ -82,7 +82,7 @@ function standards(env: NodeJS.ProcessEnv): Record<string, { from: string; value
 }
 
 /** The help of `berthd reset-password`. */
-export const resetHelp = `usage: berthd reset-password [--data-dir DIR]
+export const resetHelp = `usage: berthd reset-password [--data-dir DIR] [--revoke-tokens]
 
 Sets a new password for the account of this server, also while it runs. It is
 asked for twice, without echo; or it is one line of standard input:
@@ -90,5 +90,6 @@ asked for twice, without echo; or it is one line of standard input:
   berthd reset-password --data-dir /var/lib/berth
   berthd reset-password < new-password.txt
 
-All sessions end; API tokens stay.
+All sessions end. API tokens stay, unless --revoke-tokens is given: then all are
+revoked but the server's own, which is the file api_token of the data directory.
 `

@@ -1,5 +1,6 @@
 // `berthd reset-password`: a new password for who is at the server itself, and lost the old one (section 5 of
-// the API document). It ends all sessions and the wait after failed attempts; tokens stay.
+// the API document). It ends all sessions and the wait after failed attempts. Tokens stay, unless
+// --revoke-tokens is given.
 import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
@@ -9,9 +10,15 @@ import { createPasswords } from './account/passwords.ts'
 import { readConfig } from './config.ts'
 import { Failure } from './errors.ts'
 
+const revokeFlag = '--revoke-tokens'
+
 /** Resolves with what was done, for people. Throws `invalid_request`, `not_found`, `interrupted`. */
 export async function resetPassword(args: string[], stdin: NodeJS.ReadStream): Promise<string> {
-  const { 'data-dir': directory } = readConfig(args, process.env)
+  const revokesTokens = args.includes(revokeFlag)
+  const { 'data-dir': directory } = readConfig(
+    args.filter((one) => one !== revokeFlag),
+    process.env,
+  )
   const access = openAccountAccess(directory, {
     onPanic: (reason) => void process.stderr.write(`${reason}\n`),
   })
@@ -24,15 +31,19 @@ export async function resetPassword(args: string[], stdin: NodeJS.ReadStream): P
     const password = stdin.isTTY ? await askTwice(stdin) : firstLine(await text(stdin))
     if (!isPassword(password)) throw new Failure('invalid_request', `the password ${passwordRule}`)
     const passwordHash = await createPasswords().hash(password)
-    const sessions = await access.commit(() => {
+    const { sessions, tokens } = await access.commit(() => {
       const open = access.sessions.list()
+      const revoked = revokesTokens ? access.tokens.list() : []
       access.account.setPassword(passwordHash)
       access.attempts.clear()
       for (const { id } of open) access.sessions.drop(id)
-      return open
+      for (const { id } of revoked) access.tokens.drop(id)
+      return { sessions: open.length, tokens: revoked.length }
     })
-    const ended = sessions.length === 1 ? '1 session has' : `${sessions.length} sessions have`
-    return `The password of ${account.email} is set; ${ended} ended.`
+    const ended = sessions === 1 ? '1 session has' : `${sessions} sessions have`
+    const done = `The password of ${account.email} is set; ${ended} ended`
+    if (!revokesTokens) return `${done}.`
+    return `${done}, and ${tokens === 1 ? '1 token is' : `${tokens} tokens are`} revoked.`
   } finally {
     await access.close()
   }

@@ -8,6 +8,7 @@ import { StorageError } from './errors.ts'
 import { requireCurrentSchema } from './migrations.ts'
 import { openSessions } from './sessions.ts'
 import { openStore } from './store.ts'
+import { openTokens } from './tokens.ts'
 
 /** Throws `not_found` for a folder that is no data directory, `store_other_version` for another Berth's. */
 export function openAccountAccess(directory: string, options: { onPanic: (reason: string) => void }) {
@@ -20,6 +21,7 @@ export function openAccountAccess(directory: string, options: { onPanic: (reason
     account: openAccount(store),
     attempts: openAttempts(store),
     sessions: openSessions(store),
+    tokens: openTokens(store),
     commit: store.commit,
     close: store.close,
   }

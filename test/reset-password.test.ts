@@ -15,8 +15,8 @@ const home = fileURLToPath(new URL('..', import.meta.url))
 const newPassword = 'another horse, écrit à la main'
 
 /** Runs it with this on its standard input. */
-async function reset(dataDir: string, input: string) {
-  const args = [...programArgs('src/main'), 'reset-password', '--data-dir', dataDir]
+async function reset(dataDir: string, input: string, ...flags: string[]) {
+  const args = [...programArgs('src/main'), 'reset-password', '--data-dir', dataDir, ...flags]
   const child = spawn(process.execPath, args, { cwd: home })
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
   child.stdin.end(input)
@@ -52,8 +52,15 @@ test('beside a running daemon it acts at once: password, sessions, the wait; tok
   assert.equal(await statusOf(url, browser), 401)
   assert.equal(await loginStatus(url, newPassword), 200)
   assert.equal(await loginStatus(url, owner.password), 401)
-  const info = await fetch(`${url}/api/v1/info`, { headers: { authorization: `Bearer ${token}` } })
-  assert.equal(info.status, 200)
+  const askWithToken = async () =>
+    (await fetch(`${url}/api/v1/info`, { headers: { authorization: `Bearer ${token}` } })).status
+  assert.equal(await askWithToken(), 200)
+
+  const again = await reset(daemon.dataDir, newPassword, '--revoke-tokens')
+
+  assert.match(again.out, /; 1 session has ended, and 1 token is revoked\.\n$/)
+  assert.equal(await askWithToken(), 401)
+  await daemon.api.get('/info')
 })
 
 test('an open stream of a session that it ended is ended too', async (t) => {

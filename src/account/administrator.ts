@@ -22,8 +22,14 @@ export interface SignedIn {
   secret: string
 }
 
+export interface PasswordChange {
+  current: string
+  next: string
+  revokeTokens: boolean
+}
+
 export interface AdministratorParts {
-  storage: Pick<Storage, 'account' | 'commit' | 'ids' | 'sessions' | 'setupCode'>
+  storage: Pick<Storage, 'account' | 'commit' | 'ids' | 'sessions' | 'setupCode' | 'tokens'>
   attempts: Attempts
   passwords: Passwords
   now?: () => number
@@ -95,14 +101,22 @@ export class Administrator {
     })
   }
 
-  /** Ends all sessions but this one. Throws `too_many_attempts`, `invalid_credentials`, `unauthorized`. */
-  async changePassword(sessionId: string, current: string, next: string): Promise<void> {
-    const { account, sessions, commit } = this.#storage
+  /** Throws `too_many_attempts`, `invalid_credentials`. */
+  async checkPassword(password: string): Promise<void> {
+    const { password_hash } = this.get()!
+    const isRight = () => this.#passwords.fits(password_hash, password)
+    if (await this.#attempts.guess('current_password', isRight)) return
+    throw new Failure('invalid_credentials', 'the current password is wrong')
+  }
+
+  /**
+   * Ends all sessions but this one, and revokes all tokens where that is asked for. Throws
+   * `too_many_attempts`, `invalid_credentials`, `unauthorized`.
+   */
+  async changePassword(sessionId: string, { current, next, revokeTokens }: PasswordChange): Promise<void> {
+    const { account, sessions, tokens, commit } = this.#storage
     const former = account.get()!
-    const isRight = () => this.#passwords.fits(former.password_hash, current)
-    if (!(await this.#attempts.guess('current_password', isRight))) {
-      throw new Failure('invalid_credentials', 'the current password is wrong')
-    }
+    await this.checkPassword(current)
     const passwordHash = await this.#passwords.hash(next)
     await commit(() => {
       this.#refuseReplaced(former)
@@ -110,6 +124,7 @@ export class Administrator {
       if (!sessions.byId(sessionId)) throw new Failure('unauthorized', 'this session has ended')
       account.setPassword(passwordHash)
       for (const { id } of sessions.list()) if (id !== sessionId) sessions.drop(id)
+      if (revokeTokens) for (const { id } of tokens.list()) tokens.drop(id)
     })
   }
 

@@ -1,15 +1,16 @@
 // The effects of a terminal login: it expires, its token is made, and revoked when nobody collects it.
 import type { Effects } from '../../machines/slot.ts'
 import type { machine } from '../../machines/terminal-login.ts'
-import { createToken } from '../account/api-tokens.ts'
+import { createToken, type Grant } from '../account/api-tokens.ts'
 import { type Host, isoNow } from './host.ts'
 import { sleep } from './waiting.ts'
-
-const everything = { role: 'admin', services: null, expiresInDays: null } as const
 
 export type LoginHost = Pick<Host, 'terminalLogins'> & {
   storage: Pick<Host['storage'], 'commit' | 'tokens'>
 }
+
+/** For a login that an earlier version approved before it crashed: its token cannot be collected any more. */
+const noRights: Grant = { role: 'read', services: [], expiresInDays: 1 }
 
 export function terminalLoginEffects(host: LoginHost): Effects<typeof machine> {
   const { storage } = host
@@ -22,9 +23,9 @@ export function terminalLoginEffects(host: LoginHost): Effects<typeof machine> {
       return { at: isoNow() }
     },
 
-    async issueToken({ id, name }) {
+    async issueToken({ id, name, grant = noRights }) {
       const at = isoNow()
-      const { token } = await createToken(storage, { id: tokenIdOf(id), name, at, grant: everything })
+      const { token } = await createToken(storage, { id: tokenIdOf(id), name, at, grant })
       uncollected.set(id, token)
       return { at }
     },

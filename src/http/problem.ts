@@ -16,6 +16,7 @@ const kinds: Record<string, Kind> = {
   invalid_setup_code: { status: 403 },
   session_required: { status: 403 },
   insufficient_role: { status: 403 },
+  password_required: { status: 403 },
   cross_site_request: { status: 403 },
   invalid_secret: { status: 403 },
   not_found: { status: 404 },

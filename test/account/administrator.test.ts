@@ -156,12 +156,14 @@ test('after ten failures the right password is refused too, and is not even hash
   deepEqual([hasher.verified.length, failures()], [10, 10])
 })
 
+const renewal = { current: ada.password, next: 'another battery', revokeTokens: false }
+
 test('a new password ends every session but the one that asked', async (t) => {
   const { administrator, setUp, storage } = await start(t)
   const mine = await setUp()
   for (let count = 0; count < 3; count++) await administrator.signIn(ada, undefined)
 
-  await administrator.changePassword(mine.session.id, ada.password, 'another battery')
+  await administrator.changePassword(mine.session.id, renewal)
 
   deepEqual(storage.sessions.list(), [mine.session])
   await rejects(administrator.signIn(ada, undefined), { code: 'invalid_credentials' })
@@ -171,7 +173,7 @@ test('a new password ends every session but the one that asked', async (t) => {
 test('a wrong current password changes nothing and has a limit of its own', async (t) => {
   const { administrator, setUp, storage, failures } = await start(t)
   const { session } = await setUp()
-  const change = () => administrator.changePassword(session.id, 'a wild guess', 'another battery')
+  const change = () => administrator.changePassword(session.id, { ...renewal, current: 'a wild guess' })
 
   const came = await outcomes(Array.from({ length: 20 }, change))
 
@@ -196,7 +198,7 @@ test('a sign-in with a password that is replaced meanwhile opens nothing', async
 
   const signingIn = outcomes([administrator.signIn(ada, undefined)])
   while (hashing < 2) await new Promise((resolve) => setImmediate(resolve))
-  await administrator.changePassword(session.id, ada.password, 'another battery')
+  await administrator.changePassword(session.id, renewal)
   release()
 
   deepEqual(await signingIn, ['invalid_credentials'])
@@ -208,7 +210,7 @@ test('a session that is ended while its new password is hashed sets none', async
   const { session } = await setUp()
   const { session: other } = await administrator.signIn(ada, undefined)
 
-  const changing = outcomes([administrator.changePassword(other.id, ada.password, 'another battery')])
+  const changing = outcomes([administrator.changePassword(other.id, renewal)])
   while (!hasher.hashed.includes('another battery')) await new Promise((resolve) => setImmediate(resolve))
   await storage.sessions.remove(other.id)
 
@@ -220,7 +222,7 @@ test('a session that is ended while its new password is hashed sets none', async
 test('of two new passwords at once one is set', async (t) => {
   const { administrator, setUp } = await start(t)
   const { session } = await setUp()
-  const change = (next: string) => administrator.changePassword(session.id, ada.password, next)
+  const change = (next: string) => administrator.changePassword(session.id, { ...renewal, next })
 
   const came = await outcomes(['one of them', 'the other'].map(change))
 

@@ -14,6 +14,7 @@ import { eventually, silent, temporaryStorage } from '../support/supervised.ts'
 
 type Effects = ReturnType<typeof terminalLoginEffects>
 const minuteMs = 60_000
+const grant = { role: 'deploy', services: ['svc-1'], expiresInDays: 7 }
 
 /** A life of the daemon, as far as terminal logins see it. */
 function boot(t: TestContext, storage: Storage, change: (real: Effects) => Partial<Effects> = () => ({})) {
@@ -34,7 +35,7 @@ function boot(t: TestContext, storage: Storage, change: (real: Effects) => Parti
     return id
   }
   async function send(id: string, type: string): Promise<void> {
-    const { applied } = await supervisor.send(id, { type, at: new Date().toISOString(), by: 'Ada' })
+    const { applied } = await supervisor.send(id, { type, at: new Date().toISOString(), by: 'Ada', grant })
     equal(applied, true, type)
   }
   const hasBeen = (id: string, wanted: string) =>
@@ -62,7 +63,9 @@ test('an approved one has its token in memory until it is collected, and the tok
 
   equal(isGood(storage, token), true)
   const [row] = storage.tokens.list()
-  deepEqual([row?.name, row?.expires_at, row?.hint], ['laptop', null, token.slice(-4)])
+  deepEqual([row?.name, row?.hint], ['laptop', token.slice(-4)])
+  deepEqual([row?.role, row?.services], ['deploy', ['svc-1']])
+  equal(Date.parse(row!.expires_at!) - Date.parse(row!.created_at), 7 * 24 * 60 * minuteMs)
   equal(storage.actors.get(id)?.final, true)
 })
 

@@ -30,10 +30,8 @@ test('the page says who asks, since when and for what, and shows the code to com
   const { status, html, text } = await pages.get(path, session)
 
   assert.equal(status, 200)
-  assert.match(
-    text,
-    /^Connect a terminal\? berth on laptop asked just now to be connected to 127\.0\.0\.1:\d+/,
-  )
+  assert.match(text, /^Connect a terminal\? berth on laptop asked just now , from 127\.0\.0\.1 ,/)
+  assert.match(text, / , to be connected to 127\.0\.0\.1:\d+/)
   assert.ok(text.includes(`Code ${code} Approve only when the code here is the one in your terminal.`))
   assert.match(text, /The request ends in 10 minutes\s?\./)
   assert.doesNotMatch(html, /autofocus/)

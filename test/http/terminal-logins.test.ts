@@ -86,7 +86,7 @@ test('the page tells who asks, the code and until when, and no secret in any sta
 
   const { body } = await page(api, id)
 
-  assert.deepEqual(Object.keys(body), ['id', 'code', 'name', 'status', 'created_at', 'expires_at'])
+  assert.deepEqual(Object.keys(body), ['id', 'code', 'name', 'address', 'status', 'created_at', 'expires_at'])
   assert.deepEqual([body.id, body.code, body.name, body.status], [id, code, 'laptop', 'pending'])
   assert.equal(Date.parse(body.expires_at) - Date.parse(body.created_at), 600_000)
   assert.deepEqual((await approve(api, id)).body, { ...body, status: 'approved' })

@@ -26,11 +26,11 @@ const input: TerminalLoginInput = {
 
 const waits: TestEffect = (_, signal) => forever(signal)
 const succeeds: TestEffect = async () => ({ at: instant })
-const issues: TestEffect = async () => ({ at: instant })
 /** Time stands still, and the token is made at once. */
-const still = { awaitExpiry: waits, issueToken: issues, revokeToken: succeeds }
+const still = { awaitExpiry: waits, issueToken: succeeds, revokeToken: succeeds }
 
-const send = ({ actor }: Run, type: string) => actor.send({ type, at: instant, by: 'Ada' })
+const grant = { role: 'deploy', services: ['svc-1'], expiresInDays: 7 }
+const send = ({ actor }: Run, type: string) => actor.send({ type, at: instant, by: 'Ada', grant })
 const stateOf = ({ actor }: Run) => pathOf(actor.getSnapshot().value)
 const recordOf = ({ actor }: Run) => toRecord(actor.getSnapshot() as TerminalLoginSnapshot)
 const turn = () => new Promise((resolve) => setImmediate(resolve))
@@ -54,7 +54,7 @@ const states: Record<string, State> = {
     status: 'pending',
     isCollectable: false,
     invoked: 'awaitExpiry',
-    next: { approve: 'approved.issuing', deny: 'denied' },
+    next: { approve: 'approved.issuing', deny: 'denied', evict: 'expired' },
   },
   'approved.issuing': {
     events: ['approve'],
@@ -76,7 +76,7 @@ const states: Record<string, State> = {
     status: 'denied',
     isCollectable: false,
     invoked: 'awaitExpiry',
-    next: { tell: 'told' },
+    next: { tell: 'told', evict: 'expired' },
   },
   revoking: {
     events: ['approve', 'expire'],
@@ -91,7 +91,7 @@ const states: Record<string, State> = {
   expired: { events: ['expire'], status: 'expired', ...gone },
 }
 
-const events = ['approve', 'deny', 'collect', 'tell']
+const events = ['approve', 'deny', 'collect', 'tell', 'evict']
 
 /** Time that passes when the test says so. */
 function openClock() {
@@ -217,7 +217,7 @@ test('each effect gets what it needs and no more, and the token is none of it', 
   const expiry = { id: 'cli-1', bootId: 'boot-1', expiresAt: input.expiresAt }
   assert.deepEqual(given, [
     ['awaitExpiry', expiry],
-    ['issueToken', { id: 'cli-1', name: 'laptop' }],
+    ['issueToken', { id: 'cli-1', name: 'laptop', grant }],
     ['awaitExpiry', expiry],
   ])
   assert.doesNotMatch(JSON.stringify(snapshots), /bth_/)

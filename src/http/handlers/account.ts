@@ -51,8 +51,9 @@ export async function logout(call: Asking & Pick<Call, 'streams'>): Promise<With
 export async function changePassword(
   call: Pick<Call<unknown, unknown, ChangePassword>, 'body' | 'caller' | 'context' | 'streams'>,
 ): Promise<undefined> {
-  const { current_password, new_password } = call.body
-  await call.context.administrator.changePassword(call.caller!.id, current_password, new_password)
+  const { current_password: current, new_password: next, revoke_tokens: revokeTokens = false } = call.body
+  const change = { current, next, revokeTokens }
+  await call.context.administrator.changePassword(call.caller!.id, change)
   call.streams.check()
 }
 

@@ -3,12 +3,16 @@
 // Mind: to whoever asks, one that is over is as unknown as one that never was.
 import { randomInt } from 'node:crypto'
 import type { TerminalLoginInput, TerminalLoginRecord } from '../../../machines/terminal-login.ts'
+import type { Grant } from '../../account/api-tokens.ts'
+import type { Caller } from '../../account/callers.ts'
 import { fitsHash, hashOf, newSecret } from '../../account/secrets.ts'
 import { Failure, TooSoon } from '../../errors.ts'
+import { refuseEnded } from '../auth.ts'
 import type { HttpContext } from '../context.ts'
 import { clientAddressOf } from '../origin.ts'
 import type { Call } from '../route.ts'
 import type {
+  ApproveTerminalLogin,
   PolledTerminalLogin,
   PollTerminalLogin,
   StartedTerminalLogin,
@@ -16,9 +20,11 @@ import type {
   TerminalLogin,
   TerminalLoginParams,
 } from '../schemas/terminal-login.ts'
+import { toGrant } from '../token-grant.ts'
 
 const lifetimeSeconds = 600
 const intervalSeconds = 2
+const freshSessionMs = 10 * 60_000
 const openAtMost = { all: 100, perAddress: 10 }
 const generalName = 'berth in a terminal'
 /** Of what looks alike at most one: 0 O Q D, 1 I L, 2 Z, 5 S, 8 B, G 6, U V. */
@@ -58,8 +64,38 @@ export function getTerminalLogin({
   return toTerminalLogin(find(context, params.id))
 }
 
-export const approveTerminalLogin = answerWith('approve')
-export const denyTerminalLogin = answerWith('deny')
+type Approval = Pick<
+  Call<TerminalLoginParams, unknown, ApproveTerminalLogin>,
+  'body' | 'caller' | 'context' | 'params'
+>
+
+/** Throws `password_required` for a session that began a while ago: its browser may stand unattended. */
+export async function approveTerminalLogin(call: Approval): Promise<TerminalLogin> {
+  const { body, caller, context, params } = call
+  const { password, ...asked } = body
+  find(context, params.id)
+  const grant = toGrant(context.storage, asked)
+  if (password !== undefined) await context.administrator.checkPassword(password)
+  else if (needsPassword(context, caller!)) {
+    const hint = 'send it as `password`'
+    throw new Failure('password_required', 'this session began a while ago: the password is needed', hint)
+  }
+  refuseEnded(context, caller)
+  return toTerminalLogin(await settle(context, params.id, { type: 'approve', grant }))
+}
+
+export function needsPassword({ storage }: HttpContext, { id }: Pick<Caller, 'id'>): boolean {
+  const session = storage.sessions.byId(id)
+  return !session || Math.abs(Date.now() - Date.parse(session.created_at)) > freshSessionMs
+}
+
+export async function denyTerminalLogin({
+  context,
+  params,
+}: Pick<Call<TerminalLoginParams>, 'context' | 'params'>): Promise<TerminalLogin> {
+  find(context, params.id)
+  return toTerminalLogin(await settle(context, params.id, { type: 'deny' }))
+}
 
 /** The token is handed over once; being denied is told once. */
 export async function pollTerminalLogin(
@@ -72,30 +108,24 @@ export async function pollTerminalLogin(
   }
   context.terminalLogins.notePoll(record.id)
   if (record.status === 'denied') {
-    await settle(context, record.id, 'tell')
+    await settle(context, record.id, { type: 'tell' })
     return { status: 'denied' }
   }
   if (!record.is_collectable) return { status: 'pending' }
-  await settle(context, record.id, 'collect')
+  await settle(context, record.id, { type: 'collect' })
   const token = context.terminalLogins.uncollected.get(record.id)
   context.terminalLogins.uncollected.delete(record.id)
   if (token === undefined) throw unknownLogin()
   return { status: 'approved', token }
 }
 
-function answerWith(type: 'approve' | 'deny') {
-  return async ({
-    context,
-    params,
-  }: Pick<Call<TerminalLoginParams>, 'context' | 'params'>): Promise<TerminalLogin> => {
-    find(context, params.id)
-    return toTerminalLogin(await settle(context, params.id, type))
-  }
-}
-
 /** Throws `not_found` when somebody else was quicker. */
-async function settle(context: HttpContext, id: string, type: string): Promise<TerminalLoginRecord> {
-  const event = { type, at: new Date().toISOString(), by: 'the administrator' }
+async function settle(
+  context: HttpContext,
+  id: string,
+  answer: { type: string; grant?: Grant },
+): Promise<TerminalLoginRecord> {
+  const event = { ...answer, at: new Date().toISOString(), by: 'the administrator' }
   const { applied, record } = await context.actors.send(id, event)
   if (!applied) throw unknownLogin()
   return record as unknown as TerminalLoginRecord
@@ -134,8 +164,8 @@ function refuseCrowd({ storage: { actors }, terminalLogins }: HttpContext, addre
 }
 
 function toTerminalLogin(record: TerminalLoginRecord): TerminalLogin {
-  const { id, code, name, status, created_at, expires_at } = record
-  return { id, code, name, status: status as TerminalLogin['status'], created_at, expires_at }
+  const { id, code, name, address, status, created_at, expires_at } = record
+  return { id, code, name, address, status: status as TerminalLogin['status'], created_at, expires_at }
 }
 
 function newCode(): string {

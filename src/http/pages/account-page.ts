@@ -3,7 +3,8 @@ import type { Page } from '../route.ts'
 import type { Session } from '../schemas/session.ts'
 import type { CreatedToken, Token } from '../schemas/token.ts'
 import { browserOf } from './browser.ts'
-import { type Field, fieldsOf, newPasswordField, passwordField } from './fields.ts'
+import { roleChoice, tickBox } from './choices.ts'
+import { type Field, fieldsOf, newPasswordField, passwordField, usernameOf } from './fields.ts'
 import { type Html, html } from './html.ts'
 import type { Form } from './input.ts'
 import { pageOf } from './layout.ts'
@@ -54,6 +55,14 @@ function tokenSection(tokens: Token[], typed: Form, refusal: Refusal | null): Ht
   const fields: Field[] = [
     { name: 'name', label: 'Name', autocomplete: 'off', value: typed.name },
     {
+      name: 'services',
+      label: 'Services',
+      autocomplete: 'off',
+      value: typed.services,
+      hint: 'Names with commas between them: a deploy or read token for these alone. Leave it empty for all.',
+      isOptional: true,
+    },
+    {
       name: 'expires_in_days',
       label: 'Days until it ends',
       type: 'number',
@@ -62,20 +71,24 @@ function tokenSection(tokens: Token[], typed: Form, refusal: Refusal | null): Ht
       isOptional: true,
     },
   ]
+  const [name = null, ...limits] = fieldsOf(fields, refusal, false)
+  const form = html`${name}${roleChoice(typed.role)}${limits}<button>Create a token</button>`
   return html`<section aria-labelledby="tokens">
 <h2 id="tokens">API tokens</h2>
-<p>For scripts, CI and terminals. A token can do everything but manage this account.</p>
+<p>For scripts, CI and terminals. No token can manage this account.</p>
 ${tokens.length > 0 ? html`<ul>${tokens.map(tokenRow)}</ul>` : null}
-${formFor('create-token', html`${fieldsOf(fields, refusal, false)}<button>Create a token</button>`)}
+${formFor('create-token', form)}
 </section>`
 }
 
 /** It asks once more: what is revoked does not come back. */
-function tokenRow({ id, name, hint, created_at, expires_at, last_used_at }: Token): Html {
+function tokenRow({ id, name, hint, role, services, created_at, expires_at, last_used_at }: Token): Html {
   const revoke = html`<input type="hidden" name="id" value="${id}">
 <p>Whoever uses it is refused at once.</p><button class="danger">Revoke it</button>`
   return html`<li>
-<p><strong><bdi>${name}</bdi></strong> <span class="quiet">…${hint}</span></p>
+<p><strong><bdi>${name}</bdi></strong> <span class="quiet">…${hint}</span>
+<span class="tag">${role}</span></p>
+${services ? html`<p class="quiet">Only for ${services.join(', ')}</p>` : null}
 <p class="quiet">Made ${timeOf(created_at)},
 ${last_used_at ? html`last used ${timeOf(last_used_at)}` : 'never used'},
 ${expires_at ? html`ends ${timeOf(expires_at)}` : 'never ends'}</p>
@@ -111,12 +124,17 @@ function passwordSection(email: string, refusal: Refusal | null): Html {
     },
     { ...newPasswordField, name: 'new_password', label: 'New password' },
   ]
-  // Tells password managers whose it is; it has no name and is not sent.
-  const username = html`<input type="text" autocomplete="username" value="${email}" hidden readonly>`
-  const content = html`${username}${fieldsOf(fields, refusal, false)}<button>Change the password</button>`
+  const revoking = tickBox({
+    name: 'revoke_tokens',
+    value: 'true',
+    label: 'Revoke all API tokens',
+    note: 'Scripts and terminals have to be connected again.',
+  })
+  const content = html`${usernameOf(email)}${fieldsOf(fields, refusal, false)}${revoking}
+<button>Change the password</button>`
   return html`<section aria-labelledby="password">
 <h2 id="password">Password</h2>
-<p>Another one ends all other sessions. Tokens stay.</p>
+<p>A new password ends all other sessions.</p>
 ${formFor('change-password', content)}
 </section>`
 }

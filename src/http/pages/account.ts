@@ -59,8 +59,10 @@ async function endSession(call: FormCall): Promise<Page> {
 }
 
 async function createToken(call: FormCall): Promise<Page> {
-  const { name, expires_in_days: days } = call.body
-  const asked = { name, expires_in_days: days ? Number(days) : null }
+  const { name, role, services, expires_in_days: days } = call.body
+  const names = services?.split(/[\s,]+/).filter((one) => one !== '') ?? []
+  const limits = { services: names.length > 0 ? names : null, expires_in_days: days ? Number(days) : null }
+  const asked = { name, role, ...limits }
   const body = validate(CreateToken, asked) as CreateToken
   return pageFor(call, { created: await tokens.createToken({ ...call, body }) })
 }
@@ -74,9 +76,12 @@ async function revokeToken(call: FormCall): Promise<Page> {
 
 async function changePassword(call: FormCall): Promise<Page> {
   const { current_password, new_password } = call.body
-  const body = validate(ChangePassword, { current_password, new_password }) as ChangePassword
+  const revoke_tokens = call.body.revoke_tokens === 'true'
+  const asked = { current_password, new_password, revoke_tokens }
+  const body = validate(ChangePassword, asked) as ChangePassword
   await account.changePassword({ ...call, body })
-  return pageFor(call, { done: 'The password is changed, and every other session has ended.' })
+  const revoked = revoke_tokens ? ' All API tokens are revoked.' : ''
+  return pageFor(call, { done: `The password is changed, and every other session has ended.${revoked}` })
 }
 
 function pageFor(call: SignedInCall, outcome: Outcome): Page {

@@ -80,7 +80,7 @@ code { font: 0.92em/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberati
 form { margin-top: 1.5rem; }
 .field { margin-bottom: 1.1rem; }
 label { display: block; margin-bottom: 0.35rem; font-weight: 600; }
-input {
+input, select {
   width: 100%;
   min-height: 3rem;
   padding: 0.6rem 0.8rem;
@@ -90,6 +90,48 @@ input {
   color: inherit;
   font: inherit;
 }
+fieldset { min-width: 0; padding: 0; border: 0; }
+legend { margin-bottom: 0.35rem; padding: 0; font-weight: 600; }
+.option { position: relative; margin: 0; padding: 0.75rem 1rem 0.75rem 3rem; font-weight: 400; }
+.option + .option { margin-top: 0.6rem; }
+.option input {
+  position: absolute;
+  inset: 0;
+  height: 100%;
+  padding: 0;
+  background: transparent;
+  cursor: pointer;
+  -webkit-appearance: none;
+  appearance: none;
+}
+.option input::before {
+  content: "";
+  position: absolute;
+  top: 0.95rem;
+  left: 1rem;
+  box-sizing: border-box;
+  width: 1.25rem;
+  height: 1.25rem;
+  border: 2px solid var(--edge);
+  border-radius: 0.25rem;
+}
+.option input[type="radio"]::before { border-radius: 50%; }
+.option input:checked { border-color: var(--accent); box-shadow: inset 0 0 0 1px var(--accent); }
+.option input:checked::before { border: 0.4rem solid var(--accent); }
+.option input[type="checkbox"]:checked::before { background: var(--accent); }
+.option input[type="checkbox"]:checked::after {
+  content: "";
+  position: absolute;
+  top: 1.12rem;
+  left: 1.43rem;
+  width: 0.4rem;
+  height: 0.7rem;
+  border: solid var(--on-accent);
+  border-width: 0 2px 2px 0;
+  transform: rotate(45deg);
+}
+.option > span { position: relative; pointer-events: none; }
+.option .quiet { display: block; }
 input[aria-invalid] { border-color: var(--bad); }
 .hint, .problem { margin-top: 0.35rem; }
 .problem { color: var(--bad); font-weight: 600; }

@@ -1,24 +1,26 @@
 // `/cli-login?id=…`: a terminal asks to be connected, the administrator compares its code with the one here.
 // Mind: nothing here is ready to be pressed by a stray Enter, and a name is anybody's text.
 
-import { approveTerminalLogin, denyTerminalLogin, getTerminalLogin } from '../handlers/terminal-logins.ts'
+import {
+  approveTerminalLogin,
+  denyTerminalLogin,
+  getTerminalLogin,
+  needsPassword,
+} from '../handlers/terminal-logins.ts'
 import { originOf } from '../origin.ts'
 import type { Page } from '../route.ts'
-import { type TerminalLogin, TerminalLoginParams } from '../schemas/terminal-login.ts'
+import { ApproveTerminalLogin, type TerminalLogin, TerminalLoginParams } from '../schemas/terminal-login.ts'
 import { validate } from '../validation.ts'
+import { endChoice, roleChoice } from './choices.ts'
+import { type Field, fieldsOf, passwordField, usernameOf } from './fields.ts'
 import { type Html, html } from './html.ts'
 import type { Form, TerminalLoginQuery } from './input.ts'
 import { pageOf } from './layout.ts'
-import { type Refusal, refusalOf } from './refusal.ts'
+import { alertOf, atField, type Refusal, refusalOf } from './refusal.ts'
 import type { SignedInCall } from './signed-in.ts'
 import { timeOf } from './words.ts'
 
 type Asking = SignedInCall<TerminalLoginQuery>
-
-const answers = new Map([
-  ['approve', approveTerminalLogin],
-  ['deny', denyTerminalLogin],
-])
 
 export function showTerminalLogin(call: Asking): Page {
   try {
@@ -28,14 +30,25 @@ export function showTerminalLogin(call: Asking): Page {
   }
 }
 
-/** Says at once what became of it: asked again, it may be over already. */
+/** The response says what became of it: a later request may find it over already. */
 export async function answerTerminalLogin(call: SignedInCall<TerminalLoginQuery, Form>): Promise<Page> {
-  const answer = answers.get(call.body.answer ?? '') ?? getTerminalLogin
   try {
-    return pageFor(call, await answer(withParams(call)))
+    return pageFor(call, await answer(call))
   } catch (error) {
-    return overPage(refusalOf(error, call))
+    const refusal = refusalOf(error, call)
+    if (refusal.code === 'not_found') return overPage(refusal)
+    return questionPage(call, getTerminalLogin(withParams(call)), refusal, call.body)
   }
+}
+
+async function answer(call: SignedInCall<TerminalLoginQuery, Form>): Promise<TerminalLogin> {
+  const asked = withParams(call)
+  if (call.body.answer === 'deny') return denyTerminalLogin(asked)
+  if (call.body.answer !== 'approve') return getTerminalLogin(asked)
+  const { role, expires_in_days: days, password } = call.body
+  const given = { role, expires_in_days: days ? Number(days) : null, password: password || null }
+  const body = validate(ApproveTerminalLogin, given) as ApproveTerminalLogin
+  return approveTerminalLogin({ ...asked, caller: call.caller, body })
 }
 
 function withParams({ context, query: { id = '' } }: Asking) {
@@ -47,20 +60,40 @@ function pageFor(call: Asking, login: TerminalLogin): Page {
   return login.status === 'denied' ? deniedPage(login) : questionPage(call, login)
 }
 
-function questionPage({ context, request }: Asking, login: TerminalLogin): Page {
-  const { code, created_at, expires_at } = login
+function questionPage(
+  call: Asking,
+  login: TerminalLogin,
+  refusal: Refusal | null = null,
+  typed: Form = {},
+): Page {
+  const { code, address, created_at, expires_at } = login
+  const isAtPassword = refusal?.code === 'invalid_credentials' || refusal?.code === 'password_required'
+  const shown = refusal && isAtPassword ? atField(refusal, 'password') : refusal
   const body = html`<h1>Connect a terminal?</h1>
-<p class="lead">${nameOf(login)} asked ${timeOf(created_at)} to be connected
-to <strong>${originOf(context, request).host}</strong>.</p>
+<p class="lead">${nameOf(login)} asked ${timeOf(created_at)}, from <strong>${address}</strong>,
+to be connected to <strong>${originOf(call.context, call.request).host}</strong>.</p>
+${alertOf(shown)}
 <p class="code"><span class="quiet">Code</span> <strong>${code}</strong></p>
 <p><strong>Approve only when the code here is the one in your terminal.</strong></p>
-<form method="post" class="choice">
+<form method="post">
+${roleChoice(typed.role)}
+${endChoice(typed.expires_in_days)}
+${needsPassword(call.context, call.caller) ? passwordQuestion(call, shown) : null}
+<div class="choice">
 <button name="answer" value="approve">Approve</button>
-<button name="answer" value="deny" class="second">Deny</button>
+<button name="answer" value="deny" class="second" formnovalidate>Deny</button>
+</div>
 </form>
-<p class="quiet">It gets an API token of this name, which can do everything but manage this account.
-The request ends ${timeOf(expires_at)}.</p>`
-  return pageOf({ title: 'Connect a terminal?', body })
+<p class="quiet">The terminal gets an API token of this name. The request ends ${timeOf(expires_at)}.</p>`
+  return pageOf({ title: 'Connect a terminal?', body, refusal })
+}
+
+/** A browser that was signed in a while ago may be unattended. */
+function passwordQuestion({ context }: Asking, refusal: Refusal | null): Html {
+  const hint = 'Approving needs it, because you signed in more than 10 minutes ago.'
+  const field: Field = { ...passwordField, autocomplete: 'current-password', hint }
+  const { email } = context.administrator.get()!
+  return html`${usernameOf(email)}${fieldsOf([field], refusal, false)}`
 }
 
 function approvedPage(login: TerminalLogin): Page {

@@ -57,7 +57,7 @@ export const accountRoutes = tagged('Account', [
     path: `${v1}/auth/password`,
     credential: 'session',
     isRepeatable: false,
-    summary: 'Sets another password and ends all other sessions',
+    summary: 'Sets another password, ends all other sessions, and revokes all tokens where that is asked for',
     body: ChangePassword,
     problems: ['invalid_credentials', 'too_many_attempts'],
     handler: account.changePassword,

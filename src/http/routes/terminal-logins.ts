@@ -2,6 +2,7 @@
 import * as logins from '../handlers/terminal-logins.ts'
 import { route, tagged, v1 } from '../route.ts'
 import {
+  ApproveTerminalLogin,
   PolledTerminalLogin,
   PollTerminalLogin,
   StartedTerminalLogin,
@@ -41,7 +42,9 @@ export const terminalLoginRoutes = tagged('Terminal login', [
     isRepeatable: false,
     summary: 'Gives the terminal a token; only when its code is the one shown here',
     params: TerminalLoginParams,
+    body: ApproveTerminalLogin,
     answer: TerminalLogin,
+    problems: ['invalid_credentials', 'password_required', 'too_many_attempts'],
     handler: logins.approveTerminalLogin,
   }),
   route({

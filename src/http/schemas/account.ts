@@ -3,7 +3,7 @@
 // takes any text for them, and says what is wrong with it when the code is right.
 import { z } from 'zod'
 import { isPassword, passwordRule } from '../../account/password-rule.ts'
-import { timestamp } from './fields.ts'
+import { optional, timestamp } from './fields.ts'
 
 const emailLimitChars = 254
 
@@ -18,7 +18,7 @@ export const Email = z
 export const NewPassword = z.string().refine(isPassword, { error: passwordRule })
 
 /** Whatever somebody types: it is compared, not kept. */
-const typed = z.string().max(8192)
+export const typed = z.string().max(8192)
 
 export const Setup = z
   .strictObject({
@@ -46,6 +46,7 @@ export const ChangePassword = z
     new_password: NewPassword.meta({
       description: `It ${passwordRule}.`,
     }),
+    revoke_tokens: optional(z.boolean()).meta({ description: 'Revokes all API tokens too.' }),
   })
   .meta({ id: 'ChangePassword' })
 export type ChangePassword = z.output<typeof ChangePassword>

@@ -1,7 +1,8 @@
 // Terminal logins (section 2 of the API document, Terminal login request).
 import { z } from 'zod'
+import { typed } from './account.ts'
 import { identifier, optional, timestamp } from './fields.ts'
-import { tokenName } from './token.ts'
+import { grantFields, tokenName } from './token.ts'
 
 export const TerminalLoginParams = z.object({ id: identifier })
 export type TerminalLoginParams = z.output<typeof TerminalLoginParams>
@@ -31,12 +32,23 @@ export const TerminalLogin = z
     id: z.string(),
     code: z.string(),
     name: z.string(),
+    address: z.string().meta({ description: 'Where the terminal asked from.' }),
     status: z.enum(['pending', 'approved', 'denied']),
     created_at: timestamp,
     expires_at: timestamp,
   })
   .meta({ id: 'TerminalLogin', description: 'Who asks, as the page that approves shows it.' })
 export type TerminalLogin = z.output<typeof TerminalLogin>
+
+export const ApproveTerminalLogin = z
+  .strictObject({
+    ...grantFields,
+    password: optional(typed).meta({
+      description: 'Of the account; needed when the session began more than 10 minutes ago.',
+    }),
+  })
+  .meta({ id: 'ApproveTerminalLogin' })
+export type ApproveTerminalLogin = z.output<typeof ApproveTerminalLogin>
 
 export const PollTerminalLogin = z
   .strictObject({ secret: z.string().max(200) })

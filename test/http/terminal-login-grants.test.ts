@@ -1,0 +1,194 @@
+// What the administrator grants a terminal: the role and the end of its token. A session that began a while
+// ago also needs the password.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type OwnedApi, outcomeOf, startOwned } from '../support/account.ts'
+import type { Browser } from '../support/browser.ts'
+import { startPages } from '../support/pages.ts'
+import { until } from '../support/service.ts'
+import { owner } from '../support/session.ts'
+
+const dayMs = 24 * 60 * 60_000
+const minuteMs = 60_000
+
+async function begin({ stranger }: OwnedApi): Promise<string> {
+  return (await stranger().call('POST', '/auth/cli', { name: 'laptop' })).body.id
+}
+
+const approve = (browser: Browser, id: string, body: object = {}) =>
+  browser.call('POST', `/auth/cli/${id}/approve`, body)
+
+/** The record of the token, once it was made. */
+const tokenOf = ({ storage }: Pick<OwnedApi, 'storage'>, id: string) =>
+  until('the token', async () => storage.tokens.byId(id.replace('cli-', 'tok-')))
+
+/** Makes the session of the browser that old. */
+async function age({ storage }: OwnedApi, browser: Browser, ageMs: number): Promise<void> {
+  const secret = [...browser.jar.values()].find((value) => value.startsWith('bths_'))!
+  const row = storage.sessions.bySecret(secret)!
+  const created_at = new Date(Date.now() - ageMs).toISOString()
+  await storage.commit(() => storage.sessions.insert(secret, { ...row, created_at }))
+}
+
+test('an approval grants the role, the services and the end that it names', async (t) => {
+  const api = await startOwned(t)
+  await api.call('POST', '/api/v1/services', { body: { name: 'shop' } })
+  const id = await begin(api)
+
+  const answer = await approve(api.browser, id, { role: 'deploy', services: ['shop'], expires_in_days: 7 })
+
+  assert.equal(outcomeOf(answer), '200')
+  const row = await tokenOf(api, id)
+  assert.deepEqual([row.role, row.services], ['deploy', [api.storage.services.get('shop')!.id]])
+  assert.equal(Date.parse(row.expires_at!) - Date.parse(row.created_at), 7 * dayMs)
+})
+
+test('an approval that names nothing grants all rights without an end', async (t) => {
+  const api = await startOwned(t)
+  const id = await begin(api)
+
+  assert.equal(outcomeOf(await approve(api.browser, id)), '200')
+
+  const { role, services, expires_at } = await tokenOf(api, id)
+  assert.deepEqual([role, services, expires_at], ['admin', null, null])
+})
+
+test('a grant that cannot be is refused, and the request stays open', async (t) => {
+  const api = await startOwned(t)
+  const id = await begin(api)
+
+  for (const body of [
+    { role: 'owner' },
+    { expires_in_days: 0 },
+    { services: ['none'], role: 'read' },
+    { x: 1 },
+  ]) {
+    assert.equal(outcomeOf(await approve(api.browser, id, body)), '400 invalid_request', JSON.stringify(body))
+  }
+
+  assert.equal((await api.browser.call('GET', `/auth/cli/${id}`)).body.status, 'pending')
+})
+
+test('a session that began more than ten minutes ago needs the password', async (t) => {
+  const api = await startOwned(t)
+  const id = await begin(api)
+  await age(api, api.browser, 11 * minuteMs)
+
+  assert.equal(outcomeOf(await approve(api.browser, id)), '403 password_required')
+  const wrong = await approve(api.browser, id, { password: 'a wild guess' })
+  assert.equal(outcomeOf(wrong), '401 invalid_credentials')
+  assert.deepEqual(api.storage.tokens.list(), [])
+
+  assert.equal(outcomeOf(await approve(api.browser, id, { password: owner.password })), '200')
+  assert.equal((await tokenOf(api, id)).role, 'admin')
+})
+
+test('a fresh session needs no password, but a wrong one is refused', async (t) => {
+  const api = await startOwned(t)
+  await age(api, api.browser, 9 * minuteMs)
+
+  const wrong = await approve(api.browser, await begin(api), { password: 'a wild guess' })
+  assert.equal(outcomeOf(wrong), '401 invalid_credentials')
+  assert.equal(outcomeOf(await approve(api.browser, await begin(api))), '200')
+})
+
+test('approvals and password changes share a limit, and denying needs no password', async (t) => {
+  const api = await startOwned(t)
+  const id = await begin(api)
+  await age(api, api.browser, 11 * minuteMs)
+  for (let count = 0; count < 10; count++) await approve(api.browser, id, { password: `guess ${count}` })
+
+  const refused = await approve(api.browser, id, { password: owner.password })
+  assert.equal(outcomeOf(refused), '429 too_many_attempts')
+  assert.equal(outcomeOf(await api.browser.call('POST', `/auth/cli/${id}/deny`)), '200')
+})
+
+test('the page grants what was chosen on it, and asks again for a password that is wrong', async (t) => {
+  const pages = await startPages(t)
+  const session = await pages.signUp()
+  const { body } = await pages.call('POST', '/api/v1/auth/cli', { body: {}, token: null })
+  const path = `/cli-login?id=${body.id}`
+  const [row] = pages.storage.sessions.list()
+  const fresh = await pages.get(path, session)
+  const secret = session.cookie.split('=')[1]!
+  const old = { ...row!, created_at: '2026-01-01T00:00:00.000Z' }
+  await pages.storage.commit(() => pages.storage.sessions.insert(secret, old))
+
+  const shown = await pages.get(path, session)
+  const chosen = { answer: 'approve', role: 'read', expires_in_days: '30' }
+  const missing = await pages.post(path, { ...chosen, password: '' }, session)
+  const wrong = await pages.post(path, { ...chosen, password: 'a wild guess' }, session)
+  const approved = await pages.post(path, { ...chosen, password: owner.password }, session)
+
+  assert.doesNotMatch(fresh.html, /type="password"/)
+  assert.match(shown.html, /type="password"/)
+  assert.match(shown.html, /value="admin" checked/)
+  assert.deepEqual([missing.status, wrong.status, approved.status], [403, 401, 200])
+  for (const page of [missing, wrong]) {
+    assert.match(page.html, /id="password-note"/)
+    assert.match(page.html, /value="read" checked/)
+    assert.match(page.html, /<option value="30" selected>/)
+  }
+  const token = await tokenOf(pages, String(body.id))
+  assert.equal(token.role, 'read')
+  assert.equal(Date.parse(token.expires_at!) - Date.parse(token.created_at), 30 * dayMs)
+})
+
+test('the account page creates a token with a role, services and an end, and lists them', async (t) => {
+  const pages = await startPages(t)
+  const session = await pages.signUp()
+  for (const name of ['shop', 'blog']) await pages.call('POST', '/api/v1/services', { body: { name } })
+  const fields = {
+    act: 'create-token',
+    name: 'ci',
+    role: 'deploy',
+    services: 'shop, blog',
+    expires_in_days: '30',
+  }
+
+  const created = await pages.post('/account', fields, session)
+  const refused = await pages.post('/account', { ...fields, role: 'admin' }, session)
+
+  assert.match(
+    created.text,
+    /ci …\S{4} deploy Only for shop, blog Made just now , never used, ends in 30 days/,
+  )
+  assert.equal(refused.status, 400)
+  assert.match(refused.html, /id="services-note">An admin token cannot be limited to services\.</)
+  assert.equal(pages.storage.tokens.list().length, 1)
+})
+
+test('a password change on the page revokes the tokens where its box is ticked', async (t) => {
+  const pages = await startPages(t)
+  const session = await pages.signUp()
+  await pages.post('/account', { act: 'create-token', name: 'ci' }, session)
+  const renewal = {
+    act: 'change-password',
+    current_password: owner.password,
+    new_password: 'another battery',
+  }
+
+  const kept = await pages.post('/account', renewal, session)
+  assert.doesNotMatch(kept.text, /tokens are revoked/)
+  assert.equal(pages.storage.tokens.list().length, 1)
+  const back = { ...renewal, current_password: 'another battery', new_password: owner.password }
+  const revoked = await pages.post('/account', { ...back, revoke_tokens: 'true' }, session)
+
+  assert.match(revoked.text, /All API tokens are revoked\./)
+  assert.deepEqual(pages.storage.tokens.list(), [])
+})
+
+test('the API revokes the tokens with a password change, and their streams end', async (t) => {
+  const api = await startOwned(t)
+  const { token } = (await api.browser.call('POST', '/auth/tokens', { name: 'ci' })).body
+  const stream = await fetch(`${api.url}/api/v1/events`, { headers: { authorization: `Bearer ${token}` } })
+  const change = { current_password: owner.password, new_password: 'another battery', revoke_tokens: true }
+
+  const wrong = { ...change, current_password: 'a wild guess' }
+  assert.equal(outcomeOf(await api.browser.call('POST', '/auth/password', wrong)), '401 invalid_credentials')
+  assert.equal((await api.call('GET', '/api/v1/info', { token })).status, 200)
+  assert.equal(outcomeOf(await api.browser.call('POST', '/auth/password', change)), '204')
+
+  await stream.text()
+  assert.equal((await api.call('GET', '/api/v1/info', { token })).status, 401)
+})
