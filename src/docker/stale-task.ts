@@ -46,7 +46,7 @@ export async function endStaleTask(containerId: string): Promise<StaleTask> {
 }
 
 async function allPids(): Promise<number[]> {
-  return (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number)
+  return (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name)).map(Number)
 }
 
 async function shimsOf(containerId: string, pids: number[]): Promise<number[]> {

@@ -119,6 +119,7 @@ test('replace: those before it are canceled, and it waits until they are gone', 
   const asked = queue.ask('job-4', 'replace')
   assert.equal(await answerOf(asked), 'waits')
   const by = 'job-4, which replaces it'
+  await eventually('three cancels', () => queue.sent.length >= 3)
   assert.deepEqual(
     queue.sent,
     ['job-1', 'job-2', 'job-3'].map((id) => [id, 'cancel', by]),
