@@ -41,6 +41,7 @@ for (const overlap of ['skip', 'queue'] as const) {
       await queue.is('job-2', 'pending')
       const asked = queue.ask('job-2', overlap)
       assert.equal(await answerOf(asked), 'waits')
+      await queue.untilSaid('job-2')
       await queue.is('job-1', status)
       assert.equal(await answerOf(asked), 'waits')
 
@@ -174,6 +175,7 @@ test('a run for which there is no place says so, and has its turn when one is gi
   await queue.ask('job-1', null)
   const asked = queue.ask('job-2', null)
   assert.equal(await answerOf(asked), 'waits')
+  await queue.untilSaid('job-2')
   assert.deepEqual(await queue.saidBy('job-2'), [
     'waiting for a free place: 1 job runs are running (--job-concurrency)',
   ])

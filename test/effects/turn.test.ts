@@ -53,6 +53,7 @@ for (const status of ['running', 'failed', 'canceled']) {
     await queue.is('dep-2', 'queued')
     const asked = queue.ask('dep-2')
     assert.equal(await answerOf(asked), 'waits')
+    await queue.untilSaid('dep-2')
     await queue.is('dep-1', status)
     assert.equal(await answerOf(asked), 'waits')
 

@@ -12,6 +12,7 @@ import type { Logger } from '../../src/logger.ts'
 import type { Storage } from '../../storage/index.ts'
 import type { ServiceRow } from '../../storage/services.ts'
 import { asAsked } from './job-life.ts'
+import { until } from './service.ts'
 import { serviceRow, transitionOf } from './stored.ts'
 import { silent, temporaryStorage } from './supervised.ts'
 
@@ -54,11 +55,15 @@ export async function openJobQueue(t: TestContext, options: JobQueueOptions = {}
     },
     change: (fields: Partial<ServiceRow>) =>
       storage.services.update('svc-1', (row) => ({ ...row, ...fields })),
-    async saidBy(id: string) {
-      await storage.logs.flush()
-      return (await storage.logs.tail(id, 10)).map(({ line }) => line)
-    },
+    saidBy: (id: string) => saidBy(storage, id),
+    /** Once its log has a line. */
+    untilSaid: (id: string) => until(`a line of ${id}`, async () => (await saidBy(storage, id)).length > 0),
   }
+}
+
+async function saidBy(storage: Storage, id: string): Promise<string[]> {
+  await storage.logs.flush()
+  return (await storage.logs.tail(id, 10)).map(({ line }) => line)
 }
 
 /** Makes a run, or moves it on. */

@@ -4,9 +4,11 @@ import type { DeploySource } from '../../machines/deploy-context.ts'
 import { openEngine } from '../../src/docker/client.ts'
 import { awaitTurn } from '../../src/effects/deploy/turn.ts'
 import type { Host } from '../../src/effects/host.ts'
+import type { Storage } from '../../storage/index.ts'
 import type { ServiceRow } from '../../storage/services.ts'
 import { deployInput } from './deploy-life.ts'
 import { ensureEngine } from './engine.ts'
+import { until } from './service.ts'
 import { serviceRow, transitionOf } from './stored.ts'
 import { temporaryStorage } from './supervised.ts'
 
@@ -33,11 +35,15 @@ export async function openQueue(t: TestContext, { service = {}, minFreeDiskMb = 
       const transition = transitionOf({ id, revision, final, service_id }, { status })
       await (revision === 1 ? storage.actors.create(transition) : storage.actors.advance(transition))
     },
-    async saidBy(id: string) {
-      await storage.logs.flush()
-      return (await storage.logs.tail(id, 10)).map(({ line }) => line)
-    },
+    saidBy: (id: string) => saidBy(storage, id),
+    /** Once its log has a line. */
+    untilSaid: (id: string) => until(`a line of ${id}`, async () => (await saidBy(storage, id)).length > 0),
   }
+}
+
+async function saidBy(storage: Storage, id: string): Promise<string[]> {
+  await storage.logs.flush()
+  return (await storage.logs.tail(id, 10)).map(({ line }) => line)
 }
 
 interface QueueOptions {
