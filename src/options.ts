@@ -205,7 +205,7 @@ export const options = {
     text(/^(\/|$)/, 'an absolute path'),
   ),
   'min-free-disk': option(
-    'MiB that must be free for a deploy to begin',
+    'MiB that must stay free: a deploy needs it to begin, and what writes is canceled below it',
     '1024',
     integer(0, 1024 * 1024 * 1024),
   ),

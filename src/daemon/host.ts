@@ -17,6 +17,7 @@ import { formatSubnet, parseSubnet } from '../docker/subnet.ts'
 import { openTools } from '../docker/tools.ts'
 import { AccessLog } from '../effects/access-log.ts'
 import { createBuildSlots } from '../effects/build-slots.ts'
+import { DiskWatch } from '../effects/disk-watch.ts'
 import { createGate } from '../effects/gate.ts'
 import type { Host } from '../effects/host.ts'
 import { createInstanceEvents } from '../effects/instance-events.ts'
@@ -74,6 +75,7 @@ export function openHost({ config, logger, onFatal }: Around, { storage, supervi
     buildGuard,
     buildSlots: createBuildSlots(config['build-concurrency']),
     jobSlots: createJobSlots(config['job-concurrency']),
+    diskWatch: new DiskWatch(config['min-free-disk']),
     edge: edge.edge,
     publication: publicationOf(config, (name) => storage.certificates.isValid(name)),
     troubles: new Map(),

@@ -3,6 +3,7 @@ import type { AccountPorts } from '../account/ports.ts'
 import { type Config, parseListen } from '../config.ts'
 import { parseImageReference, parseRegistryHost } from '../docker/image-reference.ts'
 import { openClients } from '../effects/datastore/clients.ts'
+import { whileRoomIn } from '../effects/disk.ts'
 import type { Host } from '../effects/host.ts'
 import { createObserver } from '../effects/observer.ts'
 import { typed } from '../git/typed.ts'
@@ -58,5 +59,9 @@ export function httpContext(config: Config, host: Host, parts: Parts): HttpConte
     },
     traffic: config.edge === 'off' ? null : host.traffic,
     hasCertificate: host.publication.hasCertificate,
+    whileRoom: (what, work) => {
+      const place = { what, directory: host.settings.dataDir }
+      return whileRoomIn(host, place, new AbortController().signal, work)
+    },
   }
 }

@@ -28,6 +28,8 @@ export interface EngineInfo {
   cpus: number
   memoryBytes: number
   loggingDriver: string
+  /** Where it keeps everything; null for an engine that is reached over the network. */
+  rootDir: string | null
 }
 
 const defaultTimeoutMs = 30_000
@@ -67,7 +69,10 @@ export function openEngine(host: string): Engine {
     call,
     ping: () =>
       call('ping', (signal) => withSignal(docker, docker.ping, signal), { timeoutMs: pingTimeoutMs }),
-    info: async () => toEngineInfo(await call('info', (signal) => withSignal(docker, docker.info, signal))),
+    info: async () => {
+      const info = await call('info', (signal) => withSignal(docker, docker.info, signal))
+      return toEngineInfo(info, host.startsWith('unix:'))
+    },
     fork: () => openEngine(host),
     close: () => sockets.forEach((socket) => void socket.destroy()),
   }
@@ -144,8 +149,12 @@ async function negotiateVersion(docker: Docker, signal: AbortSignal): Promise<vo
   setVersion(`v1.${Math.min(minor, newestApiMinor)}`)
 }
 
-// These methods of dockerode take a signal like all others; only their types do not say so.
-function withSignal<T>(docker: Docker, method: () => Promise<T>, abortSignal: AbortSignal): Promise<T> {
+/** These methods of dockerode take a signal like all others; only their types do not say so. */
+export function withSignal<T>(
+  docker: Docker,
+  method: () => Promise<T>,
+  abortSignal: AbortSignal,
+): Promise<T> {
   const ask: (options: { abortSignal: AbortSignal }) => Promise<T> = method.bind(docker)
   return ask({ abortSignal })
 }
@@ -185,12 +194,13 @@ function trackingAgent(sockets: Set<Socket>): Agent {
   })
 }
 
-function toEngineInfo(info: Record<string, unknown>): EngineInfo {
+function toEngineInfo(info: Record<string, unknown>, isLocal: boolean): EngineInfo {
   return {
     version: String(info.ServerVersion),
     cpus: Number(info.NCPU),
     memoryBytes: Number(info.MemTotal),
     loggingDriver: String(info.LoggingDriver),
+    rootDir: isLocal && typeof info.DockerRootDir === 'string' ? info.DockerRootDir : null,
   }
 }
 

@@ -1,7 +1,7 @@
-// The check of the free disk before anything big is fetched or built.
+// The check of the free disk before anything big is fetched or built, and while it is.
 import { statfs } from 'node:fs/promises'
 import { Failure } from '../errors.ts'
-import type { HostSettings } from './host.ts'
+import type { Host, HostSettings } from './host.ts'
 
 const mebibyte = 1024 * 1024
 
@@ -27,4 +27,25 @@ export async function roomBytes({ dataDir, minFreeDiskMb }: HostSettings): Promi
 export async function freeBytes(path: string): Promise<number> {
   const { bavail, bsize } = await statfs(path)
   return bavail * bsize
+}
+
+/** The work ends with `insufficient_storage` when it leaves too little space in that directory. */
+export function whileRoomIn<T>(
+  host: Pick<Host, 'diskWatch'>,
+  { what, directory }: { what: string; directory: string },
+  signal: AbortSignal,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  return host.diskWatch.guard({ what, directories: [directory] }, signal, work)
+}
+
+/** The same for what the engine writes. Throws `docker_unavailable`. */
+export async function whileRoomInDocker<T>(
+  host: Pick<Host, 'diskWatch' | 'engine'>,
+  what: string,
+  signal: AbortSignal,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const { rootDir } = await host.engine.info()
+  return host.diskWatch.guard({ what, directories: rootDir === null ? [] : [rootDir] }, signal, work)
 }

@@ -19,6 +19,7 @@ import type { Publication } from '../hosts.ts'
 import type { Logger } from '../logger.ts'
 import type { AccessLog } from './access-log.ts'
 import type { BuildSlots } from './build-slots.ts'
+import type { DiskWatch } from './disk-watch.ts'
 import type { Edge } from './edge/edge.ts'
 import type { InstanceEvents } from './instance-events.ts'
 import type { JobSlots } from './job-slots.ts'
@@ -97,6 +98,8 @@ export interface Host {
   publication: Publication
   buildSlots: BuildSlots
   jobSlots: JobSlots
+  /** Cancels what writes to a disk that becomes too full. */
+  diskWatch: DiskWatch
   instanceEvents: InstanceEvents
   logCollector: LogCollector
   accessLog: AccessLog

@@ -5,11 +5,20 @@ import type { InstanceState } from '../docker/instances.ts'
 import { datastoreName, diskKind, labels } from '../docker/names.ts'
 import { hasVolume, listVolumes, type Volume, volumeExists } from '../docker/volumes.ts'
 import { freeBytes } from './disk.ts'
+import { createDiskUsage } from './disk-usage.ts'
 import type { Host } from './host.ts'
 
 type Parts = Pick<
   Host,
-  'instances' | 'engine' | 'owner' | 'settings' | 'storage' | 'instanceEvents' | 'progress' | 'troubles'
+  | 'instances'
+  | 'engine'
+  | 'logger'
+  | 'owner'
+  | 'settings'
+  | 'storage'
+  | 'instanceEvents'
+  | 'progress'
+  | 'troubles'
 >
 
 export function createObserver(host: Parts) {
@@ -22,6 +31,7 @@ export function createObserver(host: Parts) {
     trouble: (deployId: string) => host.troubles.get(deployId) ?? null,
     engine: () => host.engine.info().catch(() => null),
     diskFreeBytes: () => freeBytes(host.settings.dataDir),
+    diskUsage: createDiskUsage(host),
     /** The disks of services, also of services that are gone, by name. Throws `docker_unavailable`. */
     async disks() {
       const volumes = await listVolumes(host.engine, host.owner)

@@ -6,6 +6,7 @@ import type { Effects } from '../../machines/slot.ts'
 import { codeOf, Failure, messageOf } from '../errors.ts'
 import { proveFile, untilServing } from './backup/dump.ts'
 import { type Datastore, findDatastore } from './datastore/access.ts'
+import { whileRoomInDocker } from './disk.ts'
 import { type Host, isoNow } from './host.ts'
 import { postgresRestorer } from './restore/postgres.ts'
 import { redisRestorer } from './restore/redis.ts'
@@ -28,7 +29,9 @@ export function restoreEffects(host: Host): Effects<typeof machine> {
 
     async loadData(input, signal) {
       const load = (datastore: Datastore) =>
-        restorerOf(datastore).load(host, datastore, workOf(host, input), signal)
+        whileRoomInDocker(host, 'a restore', signal, (bound) =>
+          restorerOf(datastore).load(host, datastore, workOf(host, input), bound),
+        )
       await severalTimes(host, input, signal, load, isPassing)
       return { at: isoNow() }
     },

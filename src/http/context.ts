@@ -9,6 +9,7 @@ import type { Administrator } from '../account/administrator.ts'
 import type { Callers } from '../account/callers.ts'
 import type { TerminalLogins } from '../account/terminal-logins.ts'
 import type { Clients } from '../effects/datastore/clients.ts'
+import type { DiskUsage } from '../effects/disk-usage.ts'
 import type { EdgeSettings } from '../hosts.ts'
 import type { ServiceStatus, Traffic } from './schemas/status.ts'
 
@@ -36,6 +37,8 @@ export interface HttpContext {
   parse: Parser
   /** Whether there is a valid certificate for the host: from memory, it is asked for every record. */
   hasCertificate(host: string): boolean
+  /** The signal of the work ends with `insufficient_storage` when the data directory's disk is too full. */
+  whileRoom<T>(what: string, work: (signal: AbortSignal) => Promise<T>): Promise<T>
 }
 
 export interface HttpConfig {
@@ -129,6 +132,8 @@ export interface Observer {
   /** null when the engine does not answer. */
   engine(): Promise<{ version: string; cpus: number; memoryBytes: number } | null>
   diskFreeBytes(): Promise<number>
+  /** As it was counted a while ago; null until then. */
+  diskUsage(): DiskUsage | null
   /** The volumes of services, by name. Throws `docker_unavailable`. */
   disks(): Promise<{ name: string; serviceId: string; serviceName: string }[]>
   /** Throws `conflict` where a datastore of that name would meet a volume that is there already. */

@@ -13,6 +13,7 @@ import {
   writePullNote,
 } from '../../src/effects/deploy/pulled-name.ts'
 import { removeWork } from '../../src/effects/deploy/source.ts'
+import { DiskWatch } from '../../src/effects/disk-watch.ts'
 import type { Host } from '../../src/effects/host.ts'
 import { createIds } from '../../storage/ids.ts'
 import { deployInput } from '../support/deploy-life.ts'
@@ -37,7 +38,8 @@ async function openPull(t: TestContext, dataDir?: string) {
   const id = createIds().newId('dep')
   const ready = async () => ({ name: 'berth', range: { first: '10.201.0.2', last: '10.201.0.9' } })
   const settings = { dataDir: dataDir ?? storage.directory }
-  const host = { storage, engine, owner, settings, ready, startedAt: '' } as unknown as Host
+  const diskWatch = new DiskWatch(0)
+  const host = { storage, engine, owner, settings, ready, diskWatch, startedAt: '' } as unknown as Host
   const image = `${registry.host}/app:v1`
   const source: DeploySource = { ...deployInput().source, kind: 'image', image }
   return {

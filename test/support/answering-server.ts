@@ -90,5 +90,21 @@ export const someInfo = {
   docker_cpus: 2,
   docker_memory_bytes: 8e9,
   disk_free_bytes: 1e9,
+  disk_usage: {
+    at: '2026-01-01T00:00:00.000Z',
+    data: {
+      store_bytes: 1e6,
+      logs_bytes: 3e6,
+      backups_bytes: 0,
+      uploads_bytes: 2e6,
+      checkouts_bytes: 0,
+    },
+    docker: {
+      images_bytes: 5e9,
+      containers_bytes: 6e6,
+      volumes_bytes: 7e9,
+      build_cache_bytes: 8e9,
+    },
+  },
   uptime_seconds: 60,
 }

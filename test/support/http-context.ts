@@ -92,6 +92,7 @@ export function createContext(storage: Storage): HttpContext {
       trouble: () => null,
       engine: async () => ({ version: '20.10.0', cpus: 2, memoryBytes: 1024 }),
       diskFreeBytes: async () => 2 ** 40,
+      diskUsage: () => null,
       disks: async () => [],
       refuseVolume: async () => undefined,
       progress: () => null,
@@ -110,6 +111,7 @@ export function createContext(storage: Storage): HttpContext {
       registryHost: parseRegistryHost,
     },
     hasCertificate: () => false,
+    whileRoom: (_, work) => work(new AbortController().signal),
   }
 }
 

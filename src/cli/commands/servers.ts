@@ -72,6 +72,8 @@ async function showInfo({ client, out, server }: Cli): Promise<void> {
     ['cpus', cpus === null ? null : String(cpus)],
     ['memory', memoryBytes === null ? null : size(memoryBytes)],
     ['free disk', size(info.disk_free_bytes)],
+    ['data', info.disk_usage ? sizes(info.disk_usage.data) : null],
+    ['docker disk', info.disk_usage?.docker ? sizes(info.disk_usage.docker) : null],
     [
       'limits',
       `${info.default_memory_limit_mb} MiB and ${info.default_cpu_limit} CPU, where a service sets none`,
@@ -89,4 +91,12 @@ function shownBuilds({ builder, ...builds }: Info['builds']): string {
   if (limits.length === 0) return `by ${builder}, without limits`
   const reason = builds.limits_in_force ? '' : `; not in force: ${builds.limits_reason}`
   return `by ${builder}, with ${limits.join(', ')} for all of them${reason}`
+}
+
+/** `store 1 MB, build cache 2 GB`, without what takes nothing. */
+function sizes(counted: Record<string, number>): string {
+  const used = Object.entries(counted).filter(([, bytes]) => bytes > 0)
+  return used
+    .map(([name, bytes]) => `${name.replace(/_bytes$/, '').replace('_', ' ')} ${size(bytes)}`)
+    .join(', ')
 }

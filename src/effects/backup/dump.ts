@@ -4,6 +4,7 @@ import { stat } from 'node:fs/promises'
 import type { BackupSlot, DumpFacts, DumpOutput } from '../../../machines/backup.ts'
 import { Failure } from '../../errors.ts'
 import { type Datastore, findDatastore } from '../datastore/access.ts'
+import { whileRoomIn } from '../disk.ts'
 import { type Host, isoNow } from '../host.ts'
 import { sleep, whileEngineReturns } from '../waiting.ts'
 import { createDraft, findFile, keepFile, readPieces } from './file.ts'
@@ -19,7 +20,8 @@ export function dumpDatastore(host: Host) {
     whileEngineReturns(host, signal, async () => {
       const datastore = await untilServing(host, input.datastoreId, signal)
       try {
-        return await dump(host, datastore, input, signal)
+        const place = { what: 'a backup', directory: host.settings.backupDir }
+        return await whileRoomIn(host, place, signal, (bound) => dump(host, datastore, input, bound))
       } finally {
         host.progress.delete(input.id)
       }

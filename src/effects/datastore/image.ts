@@ -4,7 +4,7 @@ import { parseImageReference } from '../../docker/image-reference.ts'
 import { inspectImage } from '../../docker/images.ts'
 import { pullImage } from '../../docker/pull.ts'
 import { codeOf, Failure } from '../../errors.ts'
-import { checkFreeDisk } from '../disk.ts'
+import { checkFreeDisk, whileRoomInDocker } from '../disk.ts'
 import { type Host, isoNow } from '../host.ts'
 import { within } from '../within.ts'
 
@@ -21,8 +21,10 @@ export function obtainImage(host: Host) {
     const credentials = host.storage.registries.get(registry)
     const onLine = (line: string) => host.logger.debug({ image: reference, line }, 'pulling')
     host.logger.info({ image: reference }, 'pulling the image of a datastore')
-    await within(pullMs, signal, (bound) =>
-      pullImage(host.engine, { reference, credentials, onLine, signal: bound }),
+    await within(pullMs, signal, (patient) =>
+      whileRoomInDocker(host, 'a pull', patient, (bound) =>
+        pullImage(host.engine, { reference, credentials, onLine, signal: bound }),
+      ),
     )
     return { at: isoNow() }
   }

@@ -3,6 +3,7 @@
 import { inspectImage } from '../../docker/images.ts'
 import { imageName, labels, ownerLabels } from '../../docker/names.ts'
 import { Failure } from '../../errors.ts'
+import { whileRoomInDocker } from '../disk.ts'
 import { type Host, isoNow } from '../host.ts'
 import { whileEngineReturns } from '../waiting.ts'
 import { buildInputs, findDockerfile } from './dockerfile.ts'
@@ -55,7 +56,10 @@ async function buildInSlot(
     const make = isSite ? buildSite : buildFromDockerfile
     // An engine that went away at the very end may have finished it all the same.
     const isBuilt = () => inspectImage(host.engine, image)
-    const build = async () => void ((await isBuilt()) ?? (await make(host, input, image, log, either)))
+    const build = () =>
+      whileRoomInDocker(host, 'a build', either, async (bound) => {
+        if (!(await isBuilt())) await make(host, input, image, log, bound)
+      })
     await whileEngineReturns(host, either, build, () =>
       log.say('the Docker engine went away: building again'),
     )

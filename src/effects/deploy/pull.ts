@@ -11,6 +11,7 @@ import { inspectImage, tagImage } from '../../docker/images.ts'
 import { imageName } from '../../docker/names.ts'
 import { pullImage as pullFromRegistry, resolveDigest } from '../../docker/pull.ts'
 import { codeOf, messageOf } from '../../errors.ts'
+import { whileRoomInDocker } from '../disk.ts'
 import { type Host, isoNow } from '../host.ts'
 import { whileEngineReturns } from '../waiting.ts'
 import { type DeployLog, isBegunAgain, openDeployLog } from './log.ts'
@@ -42,11 +43,11 @@ export function pullImage(host: Host) {
     if (isBegunAgain(host, id)) log.say('pulling starts again: the daemon was restarted')
     const service = host.storage.services.get(serviceId)!
     const image = imageName(host.owner, service.name, id)
-    const pull = { host, id, serviceId, wanted: parseImageReference(source.image!), image, log, signal }
+    const pull = { host, id, serviceId, wanted: parseImageReference(source.image!), image, log }
     const reference = await whileEngineReturns(
       host,
       signal,
-      () => ensureImage(pull),
+      () => whileRoomInDocker(host, 'a pull', signal, (bound) => ensureImage({ ...pull, signal: bound })),
       () => log.say('the Docker engine went away: pulling again'),
     )
     return { at: isoNow(), image, source: { ...source, image: reference } }

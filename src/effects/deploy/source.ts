@@ -9,38 +9,43 @@ import { checkoutSource } from '../../git/checkout.ts'
 import type { Credentials } from '../../git/credentials.ts'
 import { reapGit } from '../../git/reaper.ts'
 import { parseRepositoryUrl, type RepositoryUrl } from '../../git/repository.ts'
+import { whileRoomIn } from '../disk.ts'
 import { type Host, isoNow } from '../host.ts'
 import { unpackSource } from './archive.ts'
-import { isBegunAgain, openDeployLog } from './log.ts'
+import { type DeployLog, isBegunAgain, openDeployLog } from './log.ts'
+
+type FetchInput = { id: string; serviceId: string; source: DeploySource }
 
 export function fetchSource(host: Host) {
-  return async (input: { id: string; serviceId: string; source: DeploySource }, signal: AbortSignal) => {
-    const { id, serviceId, source } = input
-    const log = openDeployLog(host, id)
-    if (isBegunAgain(host, id)) log.say('fetching starts again: the daemon was restarted')
-    await reapGit(id) // of a daemon that was killed: two gits in one directory would meet
-    const directory = checkoutDirectory(host, id)
-    if (source.kind === 'archive') {
-      return {
-        ...(await unpackSource(host, { id, serviceId, source, directory }, log, signal)),
-        at: isoNow(),
-      }
-    }
-    await mkdir(directory, { recursive: true })
-    const repository = parseRepositoryUrl(source.repo_url!)
-    const found = await checkoutSource({
-      repository: { ...repository, credentials: null },
-      credentials: credentialsFor(host, serviceId, repository),
-      branch: source.branch ?? 'main',
-      commit: source.commit,
-      directory,
-      localRepositories: host.settings.localRepositories,
-      marker: id,
-      onLine: log.say,
-      signal,
-    })
+  return async (input: FetchInput, signal: AbortSignal) => {
+    const log = openDeployLog(host, input.id)
+    if (isBegunAgain(host, input.id)) log.say('fetching starts again: the daemon was restarted')
+    await reapGit(input.id) // of a daemon that was killed: two gits in one directory would meet
+    const place = { what: 'a fetch', directory: host.settings.dataDir }
+    const found = await whileRoomIn(host, place, signal, (bound) => fetchInto(host, input, log, bound))
     return { ...found, at: isoNow() }
   }
+}
+
+async function fetchInto(host: Host, input: FetchInput, log: DeployLog, signal: AbortSignal) {
+  const { id, serviceId, source } = input
+  const directory = checkoutDirectory(host, id)
+  if (source.kind === 'archive') {
+    return unpackSource(host, { id, serviceId, source, directory }, log, signal)
+  }
+  await mkdir(directory, { recursive: true })
+  const repository = parseRepositoryUrl(source.repo_url!)
+  return checkoutSource({
+    repository: { ...repository, credentials: null },
+    credentials: credentialsFor(host, serviceId, repository),
+    branch: source.branch ?? 'main',
+    commit: source.commit,
+    directory,
+    localRepositories: host.settings.localRepositories,
+    marker: id,
+    onLine: log.say,
+    signal,
+  })
 }
 
 /**

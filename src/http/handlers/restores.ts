@@ -17,7 +17,6 @@ import type { DatastoreParams } from '../schemas/datastore.ts'
 import type { HistoryEntry } from '../schemas/deploy.ts'
 
 const listed = 50
-const testEveryBytes = 64 * 1024 * 1024
 
 export const restoreUpload = {
   mediaTypes: ['application/octet-stream'],
@@ -67,7 +66,9 @@ export async function uploadRestore(call: Call<DatastoreParams, unknown, Upload>
   refuseSecond(context, datastore.id)
   const draft = context.storage.restoreFiles.create()
   try {
-    const sizeBytes = await body.receive(gatedSink(context, body, datastore, draft))
+    const sizeBytes = await context.whileRoom('an upload', (signal) =>
+      body.receive(gatedSink(context, body, datastore, draft, signal)),
+    )
     if (sizeBytes < backupFormats[datastore.kind].magic.length) throw wrongFile(datastore, 'is too short')
     const id = context.storage.ids.newId('rst')
     await draft.keep(id)
@@ -88,23 +89,18 @@ function gatedSink(
   { announcedBytes }: Upload,
   datastore: DatastoreRecord,
   draft: ArchiveDraft,
+  signal: AbortSignal,
 ): Sink {
   const magic = Buffer.from(backupFormats[datastore.kind].magic)
   let seen = 0
-  let untestedBytes = 0
   return {
     open: () => refuseFullDisk(context, announcedBytes ?? 0),
     async write(pieces) {
+      signal.throwIfAborted()
       for (const piece of pieces) {
         for (const byte of piece.subarray(0, magic.length - seen)) {
           if (byte !== magic[seen++]) throw wrongFile(datastore, 'is something else')
         }
-      }
-      untestedBytes += pieces.reduce((sum, { length }) => sum + length, 0)
-      // A body in chunks does not say how much is to come.
-      if (untestedBytes > testEveryBytes) {
-        untestedBytes = 0
-        await refuseFullDisk(context, 0)
       }
       await draft.write(pieces)
     },

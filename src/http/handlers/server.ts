@@ -1,5 +1,5 @@
 // The server itself: whether it is up, what it is, and what its API looks like.
-import type { BuildSettings } from '../context.ts'
+import type { BuildSettings, Observer } from '../context.ts'
 import { metricsText } from '../metrics.ts'
 import { openApiDocument } from '../openapi.ts'
 import { type Call, Raw, type Route } from '../route.ts'
@@ -38,6 +38,7 @@ export async function info({ context }: Call): Promise<Info> {
     docker_cpus: engine?.cpus ?? null,
     docker_memory_bytes: engine?.memoryBytes ?? null,
     disk_free_bytes: diskFreeBytes,
+    disk_usage: diskUsageOf(context.observe.diskUsage()),
     uptime_seconds: Math.floor(process.uptime()),
   }
 }
@@ -50,5 +51,26 @@ function buildsOf({ builder, limits, whyNotLimited }: BuildSettings): Info['buil
     pids_limit: limits.pids,
     limits_in_force: whyNotLimited === null,
     limits_reason: whyNotLimited,
+  }
+}
+
+function diskUsageOf(usage: ReturnType<Observer['diskUsage']>): Info['disk_usage'] {
+  if (usage === null) return null
+  const { at, data, docker } = usage
+  return {
+    at,
+    data: {
+      store_bytes: data.storeBytes,
+      logs_bytes: data.logsBytes,
+      backups_bytes: data.backupsBytes,
+      uploads_bytes: data.uploadsBytes,
+      checkouts_bytes: data.checkoutsBytes,
+    },
+    docker: docker && {
+      images_bytes: docker.imagesBytes,
+      containers_bytes: docker.containersBytes,
+      volumes_bytes: docker.volumesBytes,
+      build_cache_bytes: docker.buildCacheBytes,
+    },
   }
 }

@@ -30,7 +30,9 @@ export async function uploadDeploy(call: Call<ServiceParams, UploadQuery, Upload
   refuseUpload(row)
   const draft = context.storage.archives.create()
   try {
-    const sizeBytes = await body.receive(gatedSink(context, body, draft))
+    const sizeBytes = await context.whileRoom('an upload', (signal) =>
+      body.receive(gatedSink(context, body, draft, signal)),
+    )
     if (sizeBytes < gzipMagic.length) throw noArchive(sizeBytes === 0 ? 'is empty' : 'is no gzip archive')
     return await deployDraft(call, row, draft)
   } finally {
@@ -52,11 +54,17 @@ function refuseUpload(row: ServiceRow): void {
 }
 
 /** Lets nothing to the disk that has no room there or is no gzip. */
-function gatedSink(context: HttpContext, { announcedBytes }: Upload, draft: ArchiveDraft): Sink {
+function gatedSink(
+  context: HttpContext,
+  { announcedBytes }: Upload,
+  draft: ArchiveDraft,
+  signal: AbortSignal,
+): Sink {
   let seen = 0
   return {
     open: () => refuseFullDisk(context, announcedBytes ?? 0),
     async write(pieces) {
+      signal.throwIfAborted()
       for (const piece of pieces) {
         for (const byte of piece.subarray(0, gzipMagic.length - seen)) {
           if (byte !== gzipMagic[seen++]) throw noArchive('is no gzip archive')

@@ -14,6 +14,33 @@ const BuildInfo = z
   })
   .meta({ id: 'BuildInfo' })
 
+const bytes = z.int().min(0)
+
+/** By what fills the disk. */
+const DiskUsage = z
+  .object({
+    at: z.string(),
+    data: z
+      .object({
+        store_bytes: bytes,
+        logs_bytes: bytes,
+        backups_bytes: bytes,
+        uploads_bytes: bytes,
+        checkouts_bytes: bytes,
+      })
+      .meta({ description: 'The data directory, and --backup-dir.' }),
+    docker: z
+      .object({
+        images_bytes: bytes,
+        containers_bytes: bytes,
+        volumes_bytes: bytes,
+        build_cache_bytes: bytes,
+      })
+      .nullable()
+      .meta({ description: 'The whole engine, whoever made it; null while it does not answer.' }),
+  })
+  .meta({ id: 'DiskUsage' })
+
 export const Info = z
   .object({
     version: z.string(),
@@ -25,6 +52,10 @@ export const Info = z
     docker_cpus: z.int().nullable(),
     docker_memory_bytes: z.int().nullable(),
     disk_free_bytes: z.int(),
+    disk_usage: DiskUsage.nullable().meta({
+      description:
+        'Counted in the background when somebody asks, at most every five minutes; null until then.',
+    }),
     uptime_seconds: z.int(),
   })
   .meta({ id: 'Info' })

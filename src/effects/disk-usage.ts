@@ -1,0 +1,77 @@
+// How much of the disk is used, and by what. Counting can take minutes on a large host: it runs in the
+// background, when somebody asks and the last answer is too old, and nobody waits for it.
+import { readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type DockerUsage, dockerUsage } from '../docker/disk-usage.ts'
+import { messageOf } from '../errors.ts'
+import type { Host } from './host.ts'
+
+export interface DiskUsage {
+  at: string
+  data: DataUsage
+  /** Of the whole engine; null while it does not answer. */
+  docker: DockerUsage | null
+}
+
+export interface DataUsage {
+  storeBytes: number
+  logsBytes: number
+  backupsBytes: number
+  uploadsBytes: number
+  checkoutsBytes: number
+}
+
+type Parts = Pick<Host, 'engine' | 'settings' | 'logger'>
+
+const freshMs = 5 * 60_000
+
+/** Answers the last figures at once; null until there are some. */
+export function createDiskUsage(host: Parts): () => DiskUsage | null {
+  let known: DiskUsage | null = null
+  let isCounting = false
+
+  async function count(): Promise<void> {
+    isCounting = true
+    try {
+      const docker = await dockerUsage(host.engine).catch(() => null)
+      known = { at: new Date().toISOString(), data: await dataUsage(host.settings), docker }
+    } catch (error) {
+      host.logger.warn({ reason: messageOf(error) }, 'the disk usage cannot be counted')
+    } finally {
+      isCounting = false
+    }
+  }
+
+  return () => {
+    const isOld = known === null || Date.now() - Date.parse(known.at) > freshMs
+    if (isOld && !isCounting) void count()
+    return known
+  }
+}
+
+async function dataUsage({ dataDir, backupDir }: Parts['settings']): Promise<DataUsage> {
+  const sizeOf = async (...names: string[]) => {
+    let bytes = 0
+    for (const name of names) bytes += await usedBytes(join(dataDir, name))
+    return bytes
+  }
+  return {
+    storeBytes: await sizeOf('store'),
+    logsBytes: await sizeOf('logs', 'runtime-logs', 'access-logs'),
+    backupsBytes: await usedBytes(backupDir),
+    uploadsBytes: await sizeOf('archives', 'restores'),
+    checkoutsBytes: await sizeOf('work'),
+  }
+}
+
+/** Blocks and not lengths, as `du` counts them. What disappears while it is counted counts as nothing. */
+async function usedBytes(path: string): Promise<number> {
+  const found = await stat(path).catch(() => null)
+  if (found === null) return 0
+  let bytes = found.blocks * 512
+  if (!found.isDirectory()) return bytes
+  for (const entry of await readdir(path, { withFileTypes: true }).catch(() => [])) {
+    if (entry.isDirectory() || entry.isFile()) bytes += await usedBytes(join(path, entry.name))
+  }
+  return bytes
+}

@@ -1,0 +1,118 @@
+// The free disk while something big is written. One timer looks once a second for all operations, and only
+// while there are some. Below the threshold the youngest operation that writes there is canceled, and the
+// next one only when its end has not helped for a few seconds; below half of the threshold all of them are.
+import { stat, statfs } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Failure } from '../errors.ts'
+import { withLinkedSignal } from './linked-signal.ts'
+
+export interface Writing {
+  /** As it stands in the message: `a build`. */
+  what: string
+  directories: string[]
+}
+
+interface Operation extends Writing {
+  /** Null once it was canceled; it then still ends and cleans up. */
+  cancel: ((reason: Failure) => void) | null
+}
+
+interface Space {
+  /** The file system. */
+  id: string
+  directory: string
+  freeMb: number
+}
+
+const lookEveryMs = 1000
+/** What a canceled operation leaves is removed by its actor, a moment after it ended. */
+const helpMs = 5000
+const mebibyte = 1024 * 1024
+
+export class DiskWatch {
+  readonly #minFreeMb: number
+  /** In the order of their beginning. */
+  readonly #operations = new Set<Operation>()
+  /** By file system: not before this time another operation is canceled for it. */
+  readonly #patience = new Map<string, number>()
+  #isLooking = false
+
+  constructor(minFreeMb: number) {
+    this.#minFreeMb = minFreeMb
+  }
+
+  /**
+   * The work gets a signal that ends with the outer one, or with `insufficient_storage` when there is too
+   * little space left in one of the directories. One that does not exist here is not watched.
+   */
+  async guard<T>(
+    { what, directories }: Writing,
+    outer: AbortSignal,
+    work: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    if (this.#minFreeMb === 0) return work(outer)
+    const watch = (end: (reason: unknown) => void) => {
+      const operation: Operation = { what, directories, cancel: end }
+      this.#operations.add(operation)
+      void this.#lookWhileNeeded()
+      return () => void this.#operations.delete(operation)
+    }
+    return withLinkedSignal(outer, watch, work)
+  }
+
+  /** The next look comes after the last one is over: a file system may take its time. */
+  async #lookWhileNeeded(): Promise<void> {
+    if (this.#isLooking) return
+    this.#isLooking = true
+    while (this.#operations.size > 0) {
+      await sleep(lookEveryMs, undefined, { ref: false })
+      await this.#look()
+    }
+    this.#isLooking = false
+  }
+
+  async #look(): Promise<void> {
+    const operations = [...this.#operations]
+    const directories = new Set(operations.flatMap((operation) => operation.directories))
+    const found = await Promise.all([...directories].map(spaceOf))
+    const spaces = found.filter((space) => space !== null && space.freeMb < this.#minFreeMb) as Space[]
+    for (const id of new Set(spaces.map((space) => space.id))) {
+      const full = spaces.filter((space) => space.id === id)
+      this.#cancelSome(
+        operations.flatMap((operation) => {
+          const space = full.find(({ directory }) => operation.directories.includes(directory))
+          return space ? [{ operation, space }] : []
+        }),
+      )
+    }
+  }
+
+  #cancelSome(writers: { operation: Operation; space: Space }[]): void {
+    const { id, freeMb } = writers[0]!.space
+    const isUrgent = freeMb < this.#minFreeMb / 2
+    const isEnding = writers.some(({ operation }) => operation.cancel === null)
+    if (!isUrgent && (isEnding || performance.now() < (this.#patience.get(id) ?? 0))) return
+    const running = writers.filter(({ operation }) => operation.cancel !== null)
+    for (const { operation, space } of isUrgent ? running : running.slice(-1)) {
+      operation.cancel?.(tooFull(operation, space, this.#minFreeMb))
+      operation.cancel = null
+      this.#patience.set(id, performance.now() + helpMs)
+    }
+  }
+}
+
+function tooFull({ what }: Writing, { directory, freeMb }: Space, minFreeDiskMb: number): Failure {
+  return new Failure(
+    'insufficient_storage',
+    `canceled: ${directory} has ${freeMb} MiB free, ${what} needs ${minFreeDiskMb} MiB (--min-free-disk)`,
+  )
+}
+
+async function spaceOf(directory: string): Promise<Space | null> {
+  try {
+    const [{ bavail, bsize }, { dev }] = await Promise.all([statfs(directory), stat(directory)])
+    return { id: String(dev), directory, freeMb: Math.floor((bavail * bsize) / mebibyte) }
+  } catch {
+    return null
+  }
+}

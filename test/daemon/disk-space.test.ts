@@ -1,0 +1,177 @@
+// A disk that becomes too full while something is written to it: what writes is canceled and says why, what
+// it wrote is gone, and the services go on. The data directory and a Docker engine of the test's own are on
+// small file systems, in a namespace.
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync, statfsSync, symlinkSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { afterEach, test } from 'node:test'
+import { launchDaemon, type TestDaemon } from '../support/daemon.ts'
+import { temporaryDirectory } from '../support/directory.ts'
+import { ensureEngine } from '../support/engine.ts'
+import { createGitServer } from '../support/git-server.ts'
+import { baseImages } from '../support/images.ts'
+import { createWorker } from '../support/jobs.ts'
+import { isInside, openNetwork, runInside, whyNoNamespace } from '../support/namespace.ts'
+import { loadImage, saveImage, startPrivateEngine } from '../support/private-engine.ts'
+import { createRepository } from '../support/repository.ts'
+import { fileScope } from '../support/scope.ts'
+import { dockerfile, finishedDeploy, until } from '../support/service.ts'
+import { fillDisk, smallBlockDisk } from '../support/small-disk.ts'
+import type { TestService } from '../support/suite.ts'
+
+const scope = fileScope()
+const neededMb = 128
+const mebibyte = 1024 * 1024
+
+function outside(impossible: string | null): void {
+  test('what fills a disk is canceled, or says why it cannot be tried', {
+    skip: impossible ?? false,
+  }, async (t) => {
+    const directory = temporaryDirectory(scope)
+    const { busybox } = await baseImages()
+    await saveImage(await ensureEngine(), busybox, join(directory, 'busybox.tar'))
+    const { code, lines } = await runInside(import.meta.url, { PREPARED: directory })
+    for (const line of lines.filter((line) => /^ *(not )?ok |^ *# /.test(line))) t.diagnostic(line)
+    assert.equal(code, 0, lines.join('\n'))
+  })
+}
+
+interface Site {
+  daemon: TestDaemon
+  worker: TestService
+  /** Where the engine keeps everything. */
+  engineDisk: string
+  dataDisk: string
+}
+
+async function open(prepared: string): Promise<Site> {
+  await openNetwork('10.99.0.1')
+  const [engineDisk, dataDisk] = [smallBlockDisk(scope, 512), smallBlockDisk(scope, 320)]
+  const directory = temporaryDirectory(scope)
+  // Its log stays open in this process: on the disk it would keep it from being unmounted.
+  symlinkSync(engineDisk, join(directory, 'data'))
+  const engine = await startPrivateEngine(directory)
+  scope.after(() => engine.stop())
+  process.env.DOCKER_HOST = engine.address
+  await loadImage(engine.address, join(prepared, 'busybox.tar'))
+  const dataDir = join(dataDisk, 'data')
+  const daemon = await launchDaemon({ dataDir, args: [`--min-free-disk=${neededMb}`] })
+  scope.after(() => daemon.remove())
+  return { daemon, engineDisk, dataDisk, worker: await createWorker(scope, daemon.api) }
+}
+
+const freeMb = (directory: string) => {
+  const { bavail, bsize } = statfsSync(directory)
+  return (bavail * bsize) / mebibyte
+}
+
+const canceled = (directory: string, what: string) =>
+  new RegExp(
+    `^canceled: ${directory}\\S* has \\d+ MiB free, ${what} needs ${neededMb} MiB \\(--min-free-disk\\)$`,
+  )
+
+const createIn = ({ daemon }: Site, name: string, settings: object) =>
+  daemon.api.post('/services', { name, type: 'background_worker', ...settings })
+
+const untilPhase = ({ daemon }: Site, id: string, phase: string) =>
+  until(`the phase ${phase}`, async () => (await daemon.api.get(`/deploys/${id}`)).phase === phase)
+
+/** The live version of another service is the same process as before. */
+async function servingOf({ daemon, worker }: Site) {
+  const { state, instances } = await daemon.api.get(`/services/${worker.name}/status`)
+  return { state, running: instances.map((one: { started_at: string }) => one.started_at) }
+}
+
+async function inside(): Promise<void> {
+  const site = await open(process.env.PREPARED!)
+  const before = await servingOf(site)
+  assert.equal(before.state, 'live')
+  afterEach(async () => assert.deepEqual(await servingOf(site), before))
+  tryDocker(site)
+  tryData(site)
+}
+
+function tryDocker(site: Site): void {
+  const { engineDisk, daemon } = site
+  const { api } = daemon
+
+  test('a build that writes too much is canceled, and its space is free again', async () => {
+    const freeBefore = freeMb(engineDisk)
+    const repository = createRepository(scope)
+    const step = 'RUN for n in $(seq 1000); do dd if=/dev/zero of=/big.$n bs=1M count=8; sleep 0.2; done'
+    repository.commit('Grows', { Dockerfile: await dockerfile(step) })
+    const { latest_deploy } = await createIn(site, 'grows', { repo_url: repository.directory })
+
+    const deploy = await finishedDeploy(api, latest_deploy.id)
+
+    assert.deepEqual([deploy.status, deploy.phase], ['failed', 'building'])
+    assert.match(deploy.error, canceled(engineDisk, 'a build'))
+    await until('its space', async () => freeMb(engineDisk) > freeBefore - 16)
+  })
+
+  test('a pull is canceled when there is too little space', async () => {
+    const silent = createServer()
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
+    scope.after(() => silent.close())
+    const { port } = silent.address() as { port: number }
+    const { latest_deploy } = await createIn(site, 'pulls', { image: `127.0.0.1:${port}/app:v1` })
+    await untilPhase(site, latest_deploy.id, 'pulling')
+    const empty = fillDisk(engineDisk, neededMb - 16)
+
+    const deploy = await finishedDeploy(api, latest_deploy.id)
+    empty()
+
+    assert.deepEqual([deploy.status, deploy.phase], ['failed', 'pulling'])
+    assert.match(deploy.error, canceled(engineDisk, 'a pull'))
+  })
+}
+
+function tryData(site: Site): void {
+  const { dataDisk, daemon } = site
+  const { api } = daemon
+
+  test('a fetch is canceled when there is too little space, and nothing of it stays', async () => {
+    const server = await createGitServer(scope, { ...createRepository(scope), answer: () => 'hang' })
+    const { latest_deploy } = await createIn(site, 'fetches', { repo_url: `${server.url}/app` })
+    await untilPhase(site, latest_deploy.id, 'fetching')
+    const empty = fillDisk(dataDisk, neededMb - 16)
+
+    const deploy = await finishedDeploy(api, latest_deploy.id)
+    empty()
+
+    assert.deepEqual([deploy.status, deploy.phase], ['failed', 'fetching'])
+    assert.match(deploy.error, canceled(dataDisk, 'a fetch'))
+    await until('its cleanup', async () => !readdirSync(join(daemon.dataDir, 'work')).includes(deploy.id))
+  })
+
+  test('an upload is canceled when there is too little space, and nothing of it stays', async () => {
+    await createIn(site, 'uploads', {})
+    const token = readFileSync(join(daemon.dataDir, 'api_token'), 'utf8').trim()
+    const freeBefore = freeMb(dataDisk)
+    const answer = await fetch(`${api.url}/api/v1/services/uploads/deploys/upload`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/gzip' },
+      body: ReadableStream.from(slowGzip()),
+      duplex: 'half',
+    } as RequestInit)
+
+    const problem = (await answer.json()) as { code: string; detail: string }
+    assert.deepEqual([answer.status, problem.code], [507, 'insufficient_storage'])
+    assert.match(problem.detail, canceled(dataDisk, 'an upload'))
+    assert.deepEqual(readdirSync(join(daemon.dataDir, 'archives')), [])
+    assert.ok(freeMb(dataDisk) > freeBefore - 16)
+  })
+}
+
+/** Goes on until nobody takes it any more; the upload has a limit of its own. */
+async function* slowGzip() {
+  yield Buffer.from([0x1f, 0x8b])
+  for (let count = 0; count < 250; count++) {
+    yield Buffer.alloc(2 * mebibyte)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}
+
+if (isInside) await inside()
+else outside(await whyNoNamespace())
