@@ -1,5 +1,7 @@
-// Debian's package tool. Lists may be absent (container images ship without them) or out of date (a mirror
-// drops old versions): whatever fails is tried again after one update, which only root can make.
+// Debian's package tool, on the lists of this host or on lists of our own. Those of the host may be absent
+// (container images ship without them) or old, and only root can renew them.
+import { mkdir, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
 import { type CommandOptions, hasCommand, run } from './command.ts'
 
 const patience = ['-o', 'DPkg::Lock::Timeout=300', '-o', 'Acquire::Retries=2']
@@ -16,6 +18,41 @@ export function apt(args: string[], options: CommandOptions = {}): Promise<strin
   return run('apt-get', ['-q', '-y', ...patience, ...args], options)
 }
 
+/** Package lists in a folder of ours, which needs no root: from the sources of this host. */
+export interface OwnLists {
+  /** Renews them. Rejects when no source answers. */
+  update(signal?: AbortSignal): Promise<void>
+  /** Like `apt`, on these lists; on those of the host as long as there are none. */
+  apt(args: string[], options?: CommandOptions): Promise<string>
+}
+
+const bounded = ['-o', 'Acquire::http::Timeout=10', '-o', 'Acquire::https::Timeout=10']
+
+export function openOwnLists(directory: string): OwnLists {
+  const lists = join(directory, 'lists')
+  const own = [
+    ...['-o', `Dir::State::lists=${lists}`, '-o', `Dir::Cache=${join(directory, 'cache')}`],
+    // As root apt would drop to a user who may not write here.
+    ...['-o', 'APT::Sandbox::User=root'],
+  ]
+  const prepare = async () => {
+    await mkdir(join(lists, 'partial'), { recursive: true })
+    await mkdir(join(directory, 'cache', 'archives', 'partial'), { recursive: true })
+  }
+  const isFilled = async () => (await readdir(lists).catch(() => [])).some((name) => /Packages/.test(name))
+  return {
+    async update(signal) {
+      await prepare()
+      await apt([...own, ...bounded, 'update'], { signal })
+      if (!(await isFilled())) throw new Error('apt-get update found no package lists')
+    },
+    async apt(args, options) {
+      return apt((await isFilled()) ? [...own, ...args] : args, options)
+    },
+  }
+}
+
+/** For programs that are installed on this host. */
 export async function withFreshLists<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
   try {
     return await work()

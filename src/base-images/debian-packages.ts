@@ -2,10 +2,10 @@
 // A file name (`libc6_2.36-9+deb12u14_amd64.deb`) says all about a package and is its identity here.
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { apt, hasApt, withFreshLists } from './apt.ts'
+import { hasApt, openOwnLists } from './apt.ts'
 import { runForBytes } from './command.ts'
 import { withFileLock } from './file-lock.ts'
 
@@ -23,26 +23,77 @@ export class PackagesMissing extends Error {}
 
 export const cacheDirectory = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'berth')
 const packageDirectory = join(cacheDirectory, 'packages')
+const lists = openOwnLists(join(cacheDirectory, 'apt'))
 const unfetchedChoiceMs = 60 * 60_000
+const fetchedChoiceMs = 24 * 60 * 60_000
+/** After a refresh that failed the former choice holds for so long. */
+const againMs = 60 * 60_000
+/** A refresh that takes longer is given up for the former choice. */
+const refreshMs = 45_000
 
 /**
- * The file names that fulfil a wish. What was fetched once is chosen again for ever, without asking apt; what
- * was only chosen, for an hour: after that a mirror may have it no more.
+ * The file names that fulfil a wish, chosen anew at most daily. When no source answers, the former choice is
+ * kept for another hour. One that was not fetched holds for an hour: after that a mirror may have it no more.
  */
 export async function choosePackages(wish: PackageWish, signal?: AbortSignal): Promise<string[]> {
-  const remembered = await recall(wish)
-  if (remembered !== null) return remembered
-  const files = await askApt(() => resolve(wish, signal), signal)
+  await mkdir(packageDirectory, { recursive: true })
+  const known = await recall(wish)
+  if (known?.isCurrent) return known.files
+  // Two that renew the lists at once would be refused, one of them.
+  const chooseOnce = async () => {
+    const other = await recall(wish)
+    return other?.isCurrent ? other.files : await choose(wish, other?.isFetched ? other.files : null, signal)
+  }
+  if (!hasApt() && known?.isFetched) return known.files
+  return askApt(chooseOnce, signal)
+}
+
+async function choose(wish: PackageWish, former: string[] | null, signal: AbortSignal | undefined) {
   const path = choiceFile(wish)
-  await writeFile(`${path}.${process.pid}`, `${JSON.stringify(files, null, 2)}\n`)
-  await rename(`${path}.${process.pid}`, path)
+  try {
+    const files = await resolveFresh(wish, former !== null, signal)
+    await writeFile(`${path}.${process.pid}`, `${JSON.stringify(files, null, 2)}\n`)
+    await rename(`${path}.${process.pid}`, path)
+    return files
+  } catch (error) {
+    signal?.throwIfAborted()
+    if (former === null) throw error
+    const askedAt = new Date(Date.now() - fetchedChoiceMs + againMs)
+    await utimes(path, askedAt, askedAt)
+    return former
+  }
+}
+
+/** `isBounded` where something else is there. Without it old lists are better than nothing. */
+async function resolveFresh(wish: PackageWish, isBounded: boolean, signal: AbortSignal | undefined) {
+  const ends = [signal, isBounded ? AbortSignal.timeout(refreshMs) : undefined]
+  const bound = AbortSignal.any(ends.filter((end) => end !== undefined))
+  const trouble = await lists.update(bound).then(
+    () => null,
+    (error: unknown) => error,
+  )
+  if (trouble !== null && isBounded) throw trouble
+  bound.throwIfAborted()
+  const files = await resolve(wish, bound)
+  if (files.length === 0) throw trouble ?? new Error(`no package is ${wish.packages.join(', ')}`)
   return files
 }
 
 /** Fetches what the cache lacks. */
 export async function fetchPackages(files: string[], signal?: AbortSignal): Promise<void> {
   const missing = files.filter((file) => !existsSync(join(packageDirectory, file)))
-  if (missing.length > 0) await askApt(() => download(missing, signal), signal)
+  if (missing.length > 0) await askApt(() => downloadFresh(missing, signal), signal)
+}
+
+/** A mirror may have dropped what the lists still name: they are renewed once. */
+async function downloadFresh(files: string[], signal: AbortSignal | undefined): Promise<void> {
+  try {
+    await download(files, signal)
+  } catch {
+    signal?.throwIfAborted()
+    await lists.update(signal)
+    await download(files, signal)
+  }
 }
 
 /** What a package would put on the disk, as a tar archive. */
@@ -53,9 +104,7 @@ export function readPackage(file: string, signal?: AbortSignal): Promise<Buffer>
 async function askApt<T>(question: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!hasApt()) throw new PackagesMissing('there is no apt here')
   try {
-    // Two that renew the lists at once would be refused, one of them.
-    const ask = () => withFreshLists(question, signal)
-    return await withFileLock(join(cacheDirectory, 'apt.lock'), ask, signal)
+    return await withFileLock(join(cacheDirectory, 'apt.lock'), question, signal)
   } catch (error) {
     signal?.throwIfAborted()
     throw new PackagesMissing(error instanceof Error ? error.message : String(error))
@@ -67,12 +116,19 @@ function choiceFile(wish: PackageWish): string {
   return join(packageDirectory, `choice-${hash}.json`)
 }
 
-async function recall(wish: PackageWish): Promise<string[] | null> {
+interface KnownChoice {
+  files: string[]
+  isFetched: boolean
+  isCurrent: boolean
+}
+
+async function recall(wish: PackageWish): Promise<KnownChoice | null> {
   const path = choiceFile(wish)
   const files = await readChoice(path)
   if (files === null) return null
   const isFetched = files.every((file) => existsSync(join(packageDirectory, file)))
-  return isFetched || (await ageMs(path)) < unfetchedChoiceMs ? files : null
+  const isCurrent = (await ageMs(path)) < (isFetched ? fetchedChoiceMs : unfetchedChoiceMs)
+  return { files, isFetched, isCurrent }
 }
 
 async function ageMs(path: string): Promise<number> {
@@ -96,7 +152,7 @@ async function resolve(wish: PackageWish, signal: AbortSignal | undefined): Prom
   await writeFile(join(state, 'status'), '')
   const nothingInstalled = ['-o', `Dir::State::status=${state}/status`, '-o', `Dir::Cache::archives=${state}`]
   const plan = ['install', '--print-uris', '-qq', '--no-install-recommends', ...wish.packages]
-  const answer = await apt([...nothingInstalled, ...plan], { signal })
+  const answer = await lists.apt([...nothingInstalled, ...plan], { signal })
   const lines = answer.split('\n').filter((line) => line.startsWith("'"))
   const files = lines.map((line) => line.split(' ')[1] ?? '')
   return files.filter((file) => isWanted(wish, nameOf(file))).sort()
@@ -111,7 +167,7 @@ async function download(files: string[], signal: AbortSignal | undefined): Promi
   const arrival = await mkdtemp(join(packageDirectory, 'arriving-'))
   try {
     const args = ['download', '-o', 'APT::Sandbox::User=root', ...files.map(versionedName)]
-    await apt(args, { cwd: arrival, signal })
+    await lists.apt(args, { cwd: arrival, signal })
     for (const file of await readdir(arrival)) await rename(join(arrival, file), join(packageDirectory, file))
   } finally {
     await rm(arrival, { recursive: true })

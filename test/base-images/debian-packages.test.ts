@@ -1,38 +1,104 @@
-// What is remembered of a choice of packages, in a cache of the test's own.
+// Which packages an image is made from: chosen anew once a day, and kept while no mirror answers. apt is a
+// program of the test's own, which answers what a file says and records what it was asked.
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { beforeEach, test } from 'node:test'
 import { temporaryDirectory } from '../support/directory.ts'
+import { fileScope } from '../support/scope.ts'
 
-const wish = { packages: ['busybox-static'], only: ['busybox-static'] }
+const directory = temporaryDirectory(fileScope())
+const file = (name: string) => join(directory, name)
+const hourMs = 60 * 60_000
 
-test('a choice of packages is remembered while it holds, and apt is asked again after that', async (t) => {
-  process.env.XDG_CACHE_HOME = temporaryDirectory(t)
-  const { cacheDirectory, choosePackages, fetchPackages } = await import(
-    '../../src/base-images/debian-packages.ts'
-  )
-  const chosen = await choosePackages(wish)
-  assert.match(chosen.join(), /^busybox-static_\S+\.deb$/)
-  const directory = join(cacheDirectory, 'packages')
-  const choice = join(directory, readdirSync(directory).find((name) => name.startsWith('choice-'))!)
-  const age = (hours: number) => utimesSync(choice, new Date(), Date.now() / 1000 - hours * 3600)
+const program = `#!${process.execPath}
+const { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } = require('node:fs')
+const args = process.argv.slice(2)
+const own = args.find((one) => one.startsWith('Dir::State::lists='))?.split('=')[1]
+const action = ['update', 'install', 'download'].find((one) => args.includes(one))
+appendFileSync(${JSON.stringify(file('asked'))}, action + (own ? ' own' : ' host') + '\\n')
+if (action === 'update') {
+  if (existsSync(${JSON.stringify(file('offline'))})) process.exit(100)
+  writeFileSync(own + '/deb.test_Packages', '')
+}
+if (action === 'install') {
+  const name = 'haproxy_' + readFileSync(${JSON.stringify(file('version'))}, 'utf8') + '_amd64.deb'
+  console.log("'http://deb.test/" + name + "' " + name + ' 1 SHA256:0')
+}
+if (action === 'download') {
+  for (const one of args.filter((arg) => arg.startsWith('haproxy=')))
+    writeFileSync(one.replace('=', '_') + '_amd64.deb', '')
+}
+`
+mkdirSync(file('bin'))
+writeFileSync(file('bin/apt-get'), program)
+chmodSync(file('bin/apt-get'), 0o755)
+process.env.XDG_CACHE_HOME = file('cache')
+process.env.PATH = `${file('bin')}:${process.env.PATH}`
+const { choosePackages, fetchPackages } = await import('../../src/base-images/debian-packages.ts')
 
-  for (const text of ['', '["busybox-st', 'null', '{}']) {
-    writeFileSync(choice, text)
-    assert.deepEqual(await choosePackages(wish), chosen, text)
-  }
+const wish = { packages: ['haproxy'] }
+const packages = file('cache/berth/packages')
 
-  const other = ['busybox-static_0_all.deb']
-  writeFileSync(choice, JSON.stringify(other))
-  assert.deepEqual(await choosePackages(wish), other, 'for an hour without its packages')
-  age(2)
-  assert.deepEqual(await choosePackages(wish), chosen, 'no longer than that')
+function offer(version: string): void {
+  writeFileSync(file('version'), version)
+}
 
-  await fetchPackages(chosen)
-  const byHand = `${JSON.stringify(chosen)} `
-  writeFileSync(choice, byHand)
-  age(1000)
-  assert.deepEqual(await choosePackages(wish), chosen)
-  assert.equal(readFileSync(choice, 'utf8'), byHand, 'with its packages for ever')
+/** As if it had been made that long ago. */
+function age(ms: number): void {
+  const at = new Date(Date.now() - ms)
+  for (const name of readdirSync(packages).filter((one) => one.startsWith('choice-')))
+    utimesSync(join(packages, name), at, at)
+}
+
+function asked(): string[] {
+  const path = file('asked')
+  const lines = existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n').filter(Boolean) : []
+  writeFileSync(path, '')
+  return lines
+}
+
+beforeEach(async () => {
+  rmSync(file('cache'), { recursive: true, force: true })
+  rmSync(file('offline'), { force: true })
+  offer('1')
+  assert.deepEqual(await choosePackages(wish), ['haproxy_1_amd64.deb'])
+  await fetchPackages(['haproxy_1_amd64.deb'])
+  assert.deepEqual(asked(), ['update own', 'install own', 'download own'])
+})
+
+test('a choice holds for a day, and is then made anew', async () => {
+  offer('2')
+  age(23 * hourMs)
+  assert.deepEqual([await choosePackages(wish), asked()], [['haproxy_1_amd64.deb'], []])
+  age(25 * hourMs)
+  assert.deepEqual(await choosePackages(wish), ['haproxy_2_amd64.deb'])
+  assert.deepEqual(asked(), ['update own', 'install own'])
+})
+
+test('while no mirror answers the former choice is kept, and apt is not asked again at once', async () => {
+  offer('2')
+  age(25 * hourMs)
+  writeFileSync(file('offline'), '')
+  assert.deepEqual([await choosePackages(wish), asked()], [['haproxy_1_amd64.deb'], ['update own']])
+  assert.deepEqual([await choosePackages(wish), asked()], [['haproxy_1_amd64.deb'], []])
+  age(25 * hourMs)
+  assert.deepEqual([await choosePackages(wish), asked()], [['haproxy_1_amd64.deb'], ['update own']])
+})
+
+test('two at once ask for one choice once', async () => {
+  offer('2')
+  age(25 * hourMs)
+  const both = await Promise.all([choosePackages(wish), choosePackages(wish)])
+  assert.deepEqual(both, [['haproxy_2_amd64.deb'], ['haproxy_2_amd64.deb']])
+  assert.deepEqual(asked(), ['update own', 'install own'])
 })
