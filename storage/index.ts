@@ -8,6 +8,7 @@ import { Actors, type ToRecord } from './actors.ts'
 import { Addresses } from './addresses.ts'
 import { openArchives } from './archives.ts'
 import { openAttempts } from './attempts.ts'
+import { openBuildCaches } from './build-caches.ts'
 import { openCertificates } from './certificates.ts'
 import { openCredentials } from './credentials.ts'
 import { Datastores } from './datastores.ts'
@@ -55,7 +56,8 @@ export async function openStorage(directory: string, options: StorageOptions) {
     store = openStore(directory, options)
     await migrate(store)
     const sealer = await openProvenSealer(directory, store)
-    return { directory, ...(await openTables(directory, store, sealer, lock, options)) }
+    const buildCaches = openBuildCaches(store)
+    return { directory, buildCaches, ...(await openTables(directory, store, sealer, lock, options)) }
   } catch (error) {
     await store?.close()
     lock.release()

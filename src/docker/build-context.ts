@@ -5,8 +5,8 @@ import { join, relative, sep } from 'node:path'
 import { Readable } from 'node:stream'
 import { type Pack, pack } from 'tar-stream'
 import { Failure, messageOf } from '../errors.ts'
-import { packFile, packTree, type Tree } from './context-archive.ts'
-import { readIgnoreFile } from './ignore-file.ts'
+import { packContent, packTree, type Tree } from './context-archive.ts'
+import { readBounded, readIgnoreFile } from './ignore-file.ts'
 import { type IgnoreRules, ignoreRules } from './ignore-rules.ts'
 
 export interface ContextRequest {
@@ -17,6 +17,8 @@ export interface ContextRequest {
   sourceDir?: string | undefined
   /** Lines as of a .dockerignore, instead of those of the source. */
   ignore?: string[] | undefined
+  /** Makes the Dockerfile that the builder gets; throws what is wrong with it. Each character is a byte. */
+  editDockerfile?: ((text: string) => Promise<string>) | undefined
   signal: AbortSignal
 }
 
@@ -31,6 +33,7 @@ export interface BuildContext {
 
 /** A Dockerfile that is no plain file of the context goes in as a copy of this name. */
 const copiedDockerfile = '.berth.Dockerfile'
+const maxDockerfileBytes = 512 * 1024
 
 /**
  * Throws `build_failed` when there is no Dockerfile, or it or the context lies outside of the source, or
@@ -43,10 +46,11 @@ export async function openBuildContext(request: ContextRequest): Promise<BuildCo
   const isPlain = isInside(root, file) && file === join(root, request.dockerfile)
   const dockerfile = isPlain ? toArchivePath(root, file) : copiedDockerfile
   const rules = request.ignore ? ignoreRules(request.ignore) : await readRules(root, request.dockerfile)
-  const tree = openTree(root, dockerfile, rules)
+  const edited = await readDockerfile(file, request)
+  const tree = openTree(root, { path: dockerfile, content: edited }, rules)
   const archive = pack().on('error', () => {})
   const packAll = async () => {
-    if (!isPlain) await packFile(archive, file, dockerfile, request.signal)
+    if (!isPlain) await packContent(archive, file, dockerfile, edited)
     await packTree(archive, tree, request.signal)
   }
   const packed = packAll().catch((error: unknown) => {
@@ -63,6 +67,11 @@ async function locateDockerfile(source: string, root: string, dockerfile: string
   throw new Failure('build_failed', `'${dockerfile}' is not a file`)
 }
 
+async function readDockerfile(file: string, { editDockerfile }: ContextRequest): Promise<Buffer> {
+  const bytes = await readBounded(file, { name: 'the Dockerfile', maxBytes: maxDockerfileBytes })
+  return editDockerfile ? Buffer.from(await editDockerfile(bytes.toString('latin1')), 'latin1') : bytes
+}
+
 /** The place that a path leads to, which must lie inside of the source. */
 async function locate(source: string, path: string, name: string): Promise<string> {
   const place = await realpath(path).catch(() => null)
@@ -72,11 +81,12 @@ async function locate(source: string, path: string, name: string): Promise<strin
 }
 
 /** The Dockerfile is always kept, as other builders do: it is read even if the image shall not hold it. */
-function openTree(root: string, keptFile: string, rules: IgnoreRules): Tree {
+function openTree(root: string, dockerfile: Tree['replaced'], rules: IgnoreRules): Tree {
   return {
     root,
-    keeps: async (path) => path === keptFile || !(await rules.ignores(path)),
-    mayKeepBelow: (path) => rules.hasExceptions || keptFile.startsWith(`${path}/`),
+    replaced: dockerfile,
+    keeps: async (path) => path === dockerfile.path || !(await rules.ignores(path)),
+    mayKeepBelow: (path) => rules.hasExceptions || dockerfile.path.startsWith(`${path}/`),
   }
 }
 

@@ -7,8 +7,9 @@ import type { BuildGuard, LimitWatch } from './build-guard.ts'
 import { type BuildLine, createBuildLog } from './build-log.ts'
 import { killOrphans } from './build-orphans.ts'
 import { openBuildSession } from './build-session.ts'
-import { decodeBuildStatus } from './build-status.ts'
+import { type BuildStatus, decodeBuildStatus } from './build-status.ts'
 import type { Engine } from './client.ts'
+import { withCacheIds, withoutCacheIds } from './dockerfile-mounts.ts'
 import type { Owner } from './names.ts'
 
 /** One line of the answer: progress, the result, or the error. */
@@ -26,7 +27,15 @@ export interface BuildKitOptions {
 export function createBuildKit(engine: Engine, { owner, guard }: BuildKitOptions): Builder {
   const run = betweenBuilds(() => killOrphans(owner))
   const build = (request: BuildRequest) =>
-    guard.run((watch) => attempt(engine, owner, request, (begun) => buildInSession(begun, watch)))
+    guard.run((watch) =>
+      attempt(
+        engine,
+        owner,
+        request,
+        (begun) => buildInSession(begun, watch),
+        (dockerfile) => withCacheIds(dockerfile, request.cachePrefix),
+      ),
+    )
   return { build: (request) => run(() => build(request)) }
 }
 
@@ -40,20 +49,29 @@ async function buildInSession(build: BuildAttempt, watch: LimitWatch): Promise<{
 }
 
 async function follow(build: BuildAttempt, session: string, watch: LimitWatch): Promise<{ imageId: string }> {
+  const shown = (text: string) => withoutCacheIds(text, build.request.cachePrefix)
   const log = createBuildLog(withOwnNames(build))
   let imageId: string | null = null
   for await (const message of messagesOf<Message>(build, { version: '2', session })) {
     if (message.error !== undefined) {
       throw new Failure(
         'build_failed',
-        describeBuildFailure(message.error, log.failedStep(), watch.reached()),
+        describeBuildFailure(shown(message.error), log.failedStep(), watch.reached()),
       )
     }
-    if (message.id === 'moby.buildkit.trace') log.push(decodeBuildStatus(message.aux))
+    if (message.id === 'moby.buildkit.trace') log.push(withShownNames(decodeBuildStatus(message.aux), shown))
     if (message.id === 'moby.image.id') imageId = message.aux.ID
   }
   if (imageId !== null) return { imageId }
   throw new Failure('docker_unavailable', 'Docker ended the build without a result')
+}
+
+/** The steps as the Dockerfile has them. */
+function withShownNames(status: BuildStatus, shown: (text: string) => string): BuildStatus {
+  const vertexes = status.vertexes.map((vertex) => {
+    return { ...vertex, name: shown(vertex.name), error: shown(vertex.error) }
+  })
+  return { ...status, vertexes }
 }
 
 /** BuildKit tells names as if they were of Docker Hub; ours are on this host only. */

@@ -5,6 +5,7 @@ import type { BuildLine } from './build-log.ts'
 import type { BuildSecret } from './build-session.ts'
 import { type Engine, toFailure } from './client.ts'
 import { upload } from './dial.ts'
+import { refuseHostOnlySources } from './dockerfile-sources.ts'
 import { buildHost, type Owner } from './names.ts'
 import type { RegistryCredentials } from './registry-credentials.ts'
 import { streamLines } from './stream-lines.ts'
@@ -28,6 +29,8 @@ export interface BuildRequest {
   tag: string
   labels: Record<string, string>
   noCache: boolean
+  /** What the ids of its cache mounts begin with: builds with another one do not share their folders. */
+  cachePrefix: string
   /** For `ARG`. Mind: the image's history shows what a command was run with. */
   buildArgs: Record<string, string>
   /** For `RUN --mount=type=secret`, byte for byte; they are in no layer and no history. */
@@ -62,12 +65,17 @@ export async function attempt<T>(
   owner: Owner,
   request: BuildRequest,
   run: (build: BuildAttempt) => Promise<T>,
+  edit = (dockerfile: string) => dockerfile,
 ): Promise<T> {
   const connections = engine.fork()
   const packing = new AbortController()
   try {
     request.signal.throwIfAborted()
-    const context = await openBuildContext({ ...request, signal: packing.signal })
+    const editDockerfile = async (text: string) => {
+      await refuseHostOnlySources(text, request.buildArgs)
+      return edit(text)
+    }
+    const context = await openBuildContext({ ...request, editDockerfile, signal: packing.signal })
     const unreadable = new Promise<never>((_, reject) => context.packed.catch(reject))
     return await Promise.race([run({ engine: connections, owner, request, context }), unreadable])
   } catch (error) {

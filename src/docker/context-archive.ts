@@ -10,6 +10,8 @@ type EntryHeader = Partial<Header> & Pick<Header, 'name'>
 
 export interface Tree {
   root: string
+  /** A file with other content. */
+  replaced: { path: string; content: Buffer }
   keeps(path: string): Promise<boolean>
   /** Whether something inside a directory that is not kept may be kept all the same. */
   mayKeepBelow(path: string): boolean
@@ -18,7 +20,9 @@ export interface Tree {
 /** Packs what the tree keeps and closes the archive. */
 export async function packTree(archive: Pack, tree: Tree, signal: AbortSignal): Promise<void> {
   for await (const path of walk(tree, '', signal)) {
-    await packEntry(archive, join(tree.root, path), path, signal)
+    const { replaced } = tree
+    if (path === replaced.path) await packContent(archive, join(tree.root, path), path, replaced.content)
+    else await packEntry(archive, join(tree.root, path), path, signal)
   }
   archive.finalize()
 }
@@ -41,6 +45,13 @@ export async function packFile(
   } finally {
     await handle.close()
   }
+}
+
+/** The file's name, mode and time with other content. */
+export async function packContent(archive: Pack, file: string, path: string, content: Buffer): Promise<void> {
+  const header = { ...headersOf(await lstat(file), path), type: 'file' as const, size: content.length }
+  if (content.length === 0) return packEmpty(archive, header)
+  await pipeline([content], archive.entry(header))
 }
 
 async function* walk(tree: Tree, directory: string, signal: AbortSignal): AsyncGenerator<string> {

@@ -18,19 +18,23 @@ export async function readIgnoreFile(root: string, path: string): Promise<Ignore
   const base = await realpath(root)
   const place = await realpath(join(base, path)).catch(() => null)
   if (place === null || !place.startsWith(base + sep)) return null
-  const text = (await readBounded(place, path)).toString('utf8')
+  const text = (await readBounded(place, { name: path, maxBytes: maxIgnoreBytes })).toString('utf8')
   return { text, rules: parseIgnore(text, path) }
 }
 
-async function readBounded(place: string, path: string): Promise<Buffer> {
+/** Throws `build_failed` for what is no file, or too large. */
+export async function readBounded(
+  place: string,
+  { name, maxBytes }: { name: string; maxBytes: number },
+): Promise<Buffer> {
   // A pipe would be waited for, and what is looked at by its path may be another thing when it is opened.
   const handle = await open(place, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   try {
-    if (!(await handle.stat()).isFile()) throw new Failure('build_failed', `${path} is not a file`)
-    const bytes = Buffer.alloc(maxIgnoreBytes + 1)
+    if (!(await handle.stat()).isFile()) throw new Failure('build_failed', `${name} is not a file`)
+    const bytes = Buffer.alloc(maxBytes + 1)
     const { bytesRead } = await handle.read(bytes, 0, bytes.length)
-    if (bytesRead <= maxIgnoreBytes) return bytes.subarray(0, bytesRead)
-    throw new Failure('build_failed', `${path} is larger than ${maxIgnoreBytes / 1024} KiB`)
+    if (bytesRead <= maxBytes) return bytes.subarray(0, bytesRead)
+    throw new Failure('build_failed', `${name} is larger than ${maxBytes / 1024} KiB`)
   } finally {
     await handle.close()
   }

@@ -28,7 +28,8 @@ export function serviceRemovalEffects(host: Host): Effects<typeof machine> {
     },
 
     async removeBelongings({ serviceId, deleteDisk }, signal) {
-      const { services, actors, archives, logs, releases, env, credentials, upstreams } = host.storage
+      const { services, actors, archives, logs, releases, env, credentials, upstreams, buildCaches } =
+        host.storage
       const service = services.get(serviceId)
       if (!service) return { at: isoNow() }
       await untilDone(host, serviceId, signal, async () => {
@@ -51,6 +52,7 @@ export function serviceRemovalEffects(host: Host): Effects<typeof machine> {
       await host.accessLog.remove(serviceId)
       await services.remove(serviceId, () => {
         env.remove(serviceId)
+        buildCaches.remove(serviceId)
         credentials.put(serviceId, null)
       })
       return { at: isoNow() }

@@ -88,6 +88,7 @@ function builderOf(t: TestContext, { engine, owner }: DockerSite, name: string) 
       tag,
       labels: {},
       noCache: false,
+      cachePrefix: '',
       buildArgs: {},
       secrets: [],
       registries: [],

@@ -94,6 +94,7 @@ async function buildSite(engine: Engine, image: string, files: Record<string, st
       tag: image,
       labels: {},
       noCache: false,
+      cachePrefix: '',
       buildArgs: {},
       secrets: [],
       registries: [],

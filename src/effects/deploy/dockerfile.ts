@@ -44,6 +44,15 @@ export function buildInputs(
   return { buildArgs: Object.fromEntries(args), secrets, registries: host.storage.registries.list() }
 }
 
+/** Which layers and cache mounts of former builds it may use. */
+export async function cacheOf(
+  { storage: { buildCaches } }: Host,
+  { serviceId, clearCache }: { serviceId: string; clearCache: boolean },
+): Promise<Pick<BuildRequest, 'noCache' | 'cachePrefix'>> {
+  const cachePrefix = await (clearCache ? buildCaches.renew(serviceId) : buildCaches.prefixOf(serviceId))
+  return { noCache: clearCache, cachePrefix }
+}
+
 /** A build may not need what cannot be resolved; the start of the instances says so if they do. */
 function resolvable(host: Host, one: EnvVar): EnvVar[] {
   try {

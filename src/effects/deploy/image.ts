@@ -6,7 +6,7 @@ import { Failure } from '../../errors.ts'
 import { whileRoomInDocker } from '../disk.ts'
 import { type Host, isoNow } from '../host.ts'
 import { whileEngineReturns } from '../waiting.ts'
-import { buildInputs, findDockerfile } from './dockerfile.ts'
+import { buildInputs, cacheOf, findDockerfile } from './dockerfile.ts'
 import { requireRelease } from './instances.ts'
 import { type DeployLog, isBegunAgain, openDeployLog } from './log.ts'
 import { removeWork } from './source.ts'
@@ -86,7 +86,7 @@ async function buildFromDockerfile(
     ...buildInputs(host, input.id, log),
     tag: image,
     labels: { ...ownerLabels(host.owner), [labels.kind]: 'image', [labels.id]: input.id },
-    noCache: input.clearCache,
+    ...(await cacheOf(host, input)),
     onLine: log.write,
     signal,
   })

@@ -9,7 +9,7 @@ import { inspectImage, removeImage } from '../../docker/images.ts'
 import { labels, ownerLabels, treeName } from '../../docker/names.ts'
 import { Failure, messageOf } from '../../errors.ts'
 import type { Host } from '../host.ts'
-import { buildInputs, findDockerfile } from './dockerfile.ts'
+import { buildInputs, cacheOf, findDockerfile } from './dockerfile.ts'
 import { requireRelease } from './instances.ts'
 import type { DeployLog } from './log.ts'
 import { isMissing, type Site, siteDockerfile, siteIgnore } from './site-dockerfile.ts'
@@ -106,7 +106,7 @@ async function buildFromDockerfile(build: SiteBuild): Promise<void> {
       ...buildInputs(host, input.id, log),
       tag: tree,
       labels: imageLabels(build, 'tree'),
-      noCache: input.clearCache,
+      ...(await cacheOf(host, input)),
       onLine: log.write,
       signal,
     })
@@ -158,6 +158,7 @@ async function buildServer(
     tag: image,
     labels: imageLabels(build, 'image'),
     noCache: false,
+    cachePrefix: '',
     buildArgs: {},
     secrets: [],
     registries: host.storage.registries.list(),

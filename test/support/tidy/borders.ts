@@ -49,7 +49,7 @@ export const borders: Border[] = [
   { of: 'storage/', packages: ['lmdb', 'ulid'], node: true, values: ['storage/'], types: [] },
   {
     of: 'src/docker/',
-    packages: ['dockerode', 'tar-stream', 'protobufjs', '@grpc/grpc-js'],
+    packages: ['dockerode', 'tar-stream', 'protobufjs', '@grpc/grpc-js', 'dockerfile-ast'],
     node: true,
     values: ['src/docker/', 'src/errors.ts'],
     types: [],

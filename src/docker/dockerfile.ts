@@ -1,0 +1,57 @@
+// The instructions of a Dockerfile with their places in its text, as the frontend will read them.
+// Mind: bytes that are not ASCII may be anything; the text is decoded so that each byte is one character.
+import { DockerfileParser, type Instruction, type JSONInstruction, type Onbuild } from 'dockerfile-ast'
+import { Failure, messageOf } from '../errors.ts'
+
+export type { Instruction }
+
+/** The instruction that will run: of `ONBUILD RUN` the `RUN`. */
+export interface Step {
+  instruction: Instruction
+  isTrigger: boolean
+}
+
+/** Throws `build_failed` for a text that cannot be parsed at all. */
+export function stepsOf(text: string): Step[] {
+  try {
+    return DockerfileParser.parse(text.replace(/^\xEF\xBB\xBF/, '   '))
+      .getInstructions()
+      .flatMap((instruction) => {
+        const isTrigger = instruction.getKeyword() === 'ONBUILD'
+        const trigger = isTrigger ? (instruction as Onbuild).getTriggerInstruction() : null
+        return [{ instruction: trigger ?? instruction, isTrigger }]
+      })
+  } catch (error) {
+    throw new Failure('build_failed', `the Dockerfile cannot be read: ${messageOf(error)}`)
+  }
+}
+
+/** Where the values of its flags of that name begin in the text. */
+export function flagValues(instruction: Instruction, name: string, text: string): number[] {
+  const lines = lineStarts(text)
+  const flags = 'getFlags' in instruction ? (instruction as JSONInstruction).getFlags() : []
+  return flags.flatMap((flag) => {
+    const start = flag.getValueRange()?.start
+    return start && flag.getName().toLowerCase() === name ? [lines[start.line]! + start.character] : []
+  })
+}
+
+/** Its words without flags, as they are written; those of the JSON form without their quotes. */
+export function wordsOf(instruction: Instruction): string[] {
+  const words = instruction.getArguments().map((argument) => argument.getValue())
+  try {
+    const list: unknown = JSON.parse(words.join(' '))
+    if (Array.isArray(list)) return list.map(String)
+  } catch {
+    // It is not the JSON form.
+  }
+  return words
+}
+
+function lineStarts(text: string): number[] {
+  const starts = [0]
+  for (let index = 0; index < text.length; index++) {
+    if (text[index] === '\n') starts.push(index + 1)
+  }
+  return starts
+}

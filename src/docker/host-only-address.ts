@@ -1,0 +1,56 @@
+// Addresses that lead to the host itself or to the services of its cloud: loopback, link-local and metadata.
+import { BlockList, isIP, isIPv4 } from 'node:net'
+
+const list = new BlockList()
+const subnets = ['0.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '::/128', '::1/128', 'fe80::/10']
+// Metadata services: AWS and Google by IPv6, Alibaba, Azure, Oracle.
+const metadata = ['fd00:ec2::/32', 'fd20:ce::/32', '100.100.100.200/32', '168.63.129.16/32', '192.0.0.192/32']
+for (const subnet of [...subnets, ...metadata]) {
+  const [address = '', bits] = subnet.split('/')
+  list.addSubnet(address, Number(bits), isIPv4(address) ? 'ipv4' : 'ipv6')
+}
+
+/** Of an IPv4 or IPv6 address, also of an IPv4 address inside an IPv6 one. */
+export function isHostOnly(address: string): boolean {
+  const inner = innerAddress(address)
+  if (inner !== null && isHostOnly(inner)) return true
+  return list.check(address.replace(/%.*$/, ''), isIPv4(address) ? 'ipv4' : 'ipv6')
+}
+
+/** The address that a URL's host is, in normal form; null for a name. */
+export function plainAddress(host: string): string | null {
+  const bare = host.replace(/^\[|\]$/g, '')
+  return isIP(bare) === 0 ? null : bare
+}
+
+/** Prefixes of IPv6 addresses in which an IPv4 address follows, and where. */
+const carriers: { prefix: number[]; at: number }[] = [
+  { prefix: [0, 0, 0, 0, 0, 0xffff], at: 6 },
+  { prefix: [0, 0, 0, 0, 0, 0], at: 6 },
+  { prefix: [0x64, 0xff9b], at: 6 },
+  { prefix: [0x2002], at: 1 },
+]
+
+/** IPv4-mapped, IPv4-compatible, NAT64 and 6to4. */
+function innerAddress(address: string): string | null {
+  const words = isIPv4(address) ? null : wordsOf(address)
+  const carrier = carriers.find(({ prefix }) => words && prefix.every((word, index) => word === words[index]))
+  if (!words || !carrier) return null
+  return words
+    .slice(carrier.at, carrier.at + 2)
+    .flatMap((word) => [word >> 8, word & 255])
+    .join('.')
+}
+
+function wordsOf(address: string): number[] | null {
+  try {
+    const normal = new URL(`http://[${address.replace(/%.*$/, '')}]/`).hostname.slice(1, -1)
+    const [head = '', tail] = normal.split('::')
+    const numbers = (part: string) =>
+      part === '' ? [] : part.split(':').map((word) => Number.parseInt(word, 16))
+    const [first, last] = [numbers(head), numbers(tail ?? '')]
+    return [...first, ...new Array<number>(8 - first.length - last.length).fill(0), ...last]
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,19 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { temporaryStorage } from '../support/supervised.ts'
+
+test('a service keeps what its cache mounts are called until it is renewed or removed', async (t) => {
+  const { buildCaches, commit } = await temporaryStorage(t)
+
+  const first = await buildCaches.prefixOf('svc-1')
+  assert.match(first, /^[0-9a-f]{32}-$/)
+  assert.equal(await buildCaches.prefixOf('svc-1'), first)
+  assert.notEqual(await buildCaches.prefixOf('svc-2'), first)
+
+  const second = await buildCaches.renew('svc-1')
+  assert.notEqual(second, first)
+  assert.equal(await buildCaches.prefixOf('svc-1'), second)
+
+  await commit(() => buildCaches.remove('svc-1'))
+  assert.notEqual(await buildCaches.prefixOf('svc-1'), second)
+})
