@@ -32,6 +32,10 @@ export async function startOwnEngine(t: TestContext, more: string[] = []): Promi
   t.after(async () => {
     // What a killed one left is ended by the next one.
     if (running === null) await start()
+    // An engine that is told to end does not wait for the shims of its containers.
+    for (const { Id } of await engine.docker.listContainers({ all: true })) {
+      await engine.docker.getContainer(Id).remove({ force: true })
+    }
     await end('SIGTERM')
     engine.close()
   })
