@@ -16,7 +16,8 @@ export interface BackupInput {
   kind: DatastoreKind
   /** Of the server. */
   version: string
-  trigger: 'manual' | 'schedule'
+  /** `final` before its datastore was deleted. */
+  trigger: 'manual' | 'schedule' | 'final'
   at: string
 }
 

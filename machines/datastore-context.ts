@@ -34,7 +34,29 @@ export type DatastoreEvent =
   | ({ type: 'limits.set'; at: string; by: string } & Partial<DatastoreLimits>)
   | ({ type: 'backups.set'; at: string; by: string } & Partial<BackupPlan>)
   | { type: 'restart'; at: string; by: string }
-  | { type: 'delete'; at: string; by: string }
+  | { type: 'delete'; at: string; by: string; keep: TrashPlan | null }
+  | { type: 'reclaim'; at: string; by: string; name: string }
+
+/** What a deletion keeps; null for nothing. */
+export interface TrashPlan {
+  expiresAt: string
+  /** Of the final backup. */
+  backupId: string
+}
+
+/** A deleted datastore: its volume stays until `expiresAt`. */
+export interface Trash {
+  deletedAt: string
+  expiresAt: string
+  /** Of the final backup; null for one that was not made. */
+  backupId: string | null
+  /** Of the volume; null when it is not known. */
+  sizeBytes: number | null
+  /** The name that it is to be restored under. */
+  wantedName: string | null
+  /** Why it was not restored. */
+  trouble: Trouble | null
+}
 
 /** What starting brings: the port of the host, chosen once and kept, and what differs from what was asked. */
 export interface StartOutput extends SlotOutput {
@@ -52,6 +74,16 @@ export interface LossOutput extends SlotOutput {
 /** The time has come, for a backup of this id. */
 export interface DueOutput extends SlotOutput {
   backupId: string
+}
+
+export interface SaveOutput extends SlotOutput {
+  isGood: boolean
+}
+
+export interface TrashOutput extends SlotOutput {
+  /** Whether there is a volume. */
+  hasVolume: boolean
+  sizeBytes: number | null
 }
 
 export interface Trouble {
@@ -73,6 +105,8 @@ export interface DatastoreContext extends DatastoreInput {
   /** The next backup is the first one that was due after this. */
   backupsSince: string
   dueBackupId: string | null
+  /** null for one that is not deleted. */
+  trash: Trash | null
   phase: Phase | null
   error: Trouble | null
   /** Attempts in a row that failed. */
@@ -81,7 +115,7 @@ export interface DatastoreContext extends DatastoreInput {
   updatedAt: string
 }
 
-export type Phase = 'pulling' | 'stopping' | 'starting' | 'probing'
+export type Phase = 'pulling' | 'stopping' | 'starting' | 'probing' | 'saving'
 
 export interface DatastoreSlot extends SlotInput {
   kind: DatastoreKind
@@ -97,7 +131,14 @@ export const slots = {
   applyLimits: slot<DatastoreSlot & DatastoreLimits, SlotOutput & { notice: string | null }>(),
   awaitBackupTime: slot<SlotInput & { schedule: string; since: string }, DueOutput>(),
   beginBackup: slot<DatastoreSlot & { backupId: string }, SlotOutput>(),
-  removeDatastore: slot<SlotInput, SlotOutput>(),
+  /** Makes a final backup, if that is possible. */
+  saveDatastore: slot<DatastoreSlot & { backupId: string }, SaveOutput>(),
+  /** Removes its container and frees its name. The volume stays. */
+  trashDatastore: slot<SlotInput, TrashOutput>(),
+  awaitExpiry: slot<SlotInput & { wakeAt: number }, SlotOutput>(),
+  /** Takes its name again. */
+  reclaimDatastore: slot<SlotInput & { name: string }, SlotOutput>(),
+  removeDatastore: slot<SlotInput & { backupId: string | null }, SlotOutput>(),
   /** Not so long for one that only waits for Docker. */
   awaitRetry: slot<SlotInput & { wakeAt: number; code: string }, SlotOutput>(),
 }
@@ -121,6 +162,7 @@ export function initialContext(input: DatastoreInput): DatastoreContext {
     hasServed: false,
     backupsSince: input.at,
     dueBackupId: null,
+    trash: null,
     phase: null,
     error: null,
     failures: 0,
@@ -128,3 +170,16 @@ export function initialContext(input: DatastoreInput): DatastoreContext {
     updatedAt: input.at,
   }
 }
+
+/** Out of the trash it is started again on its volume, as if it had only been stopped. */
+export const reclaimed = ({ trash, limitsRevision, name }: DatastoreContext, at: string) => ({
+  name: trash?.wantedName ?? name,
+  trash: null,
+  limitsSettled: limitsRevision,
+  limitsTrouble: null,
+  error: null,
+  failures: 0,
+  retryAt: null,
+  backupsSince: at,
+  updatedAt: at,
+})

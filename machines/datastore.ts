@@ -1,7 +1,7 @@
 // A managed datastore: made, supervised for as long as it is wanted, and removed with its data only when
 // somebody says so. Its limits are a region of their own: they change whatever else is going on.
-// Mind: what takes a datastore's data away is one event, `delete`. No failure and no restart does.
-import { assign, type SnapshotFrom, setup } from 'xstate'
+// Mind: what takes a datastore's data away is one event, `delete`, directly or by way of the trash.
+import { assign, setup } from 'xstate'
 import { backups } from './datastore-backups.ts'
 import {
   type BackupPlan,
@@ -13,18 +13,29 @@ import {
   initialContext,
   type LossOutput,
   own,
+  type Phase,
+  reclaimed,
   slots,
+  type Trash,
 } from './datastore-context.ts'
+import { planTrash, planTrashOnly, trashStates } from './datastore-trash.ts'
 import type { SlotFailure } from './slot.ts'
 
-export const version = 1
+export const version = 2
 
-export const cleanups = ['removeDatastore'] as const
+/** Version 1 knew no trash. */
+export function migrate(snapshot: unknown, _from: number): unknown {
+  const old = snapshot as { context: object }
+  return { ...old, context: { trash: null, ...old.context } }
+}
+
+export const cleanups = ['trashDatastore', 'removeDatastore'] as const
 
 const firstPauseMs = 1000
 /** Who served that long has not failed by what made it fail before. */
 const settledMs = 60_000
 const longestPauseMs = 300_000
+const noTrash = { backupId: null, sizeBytes: null, wantedName: null, trouble: null } as Trash
 
 const datastore = setup({
   types: {} as { context: DatastoreContext; input: DatastoreInput; events: DatastoreEvent },
@@ -33,6 +44,11 @@ const datastore = setup({
     isDue: ({ context }) => context.dueBackupId !== null,
     hasPlan: ({ context }) => context.backups.schedule !== null,
     servedLong: (_, { servedMs }: LossOutput) => servedMs >= settledMs,
+    /** One that never served has no data. */
+    isKept: ({ context, event }) => event.type === 'delete' && Boolean(event.keep) && context.hasServed,
+    isDiscarded: ({ event }) => event.type === 'delete' && !event.keep,
+    isGood: (_, { isGood }: { isGood: boolean }) => isGood,
+    hasVolume: (_, { hasVolume }: { hasVolume: boolean }) => hasVolume,
   },
   actions: {
     keepFailure: assign(({ context }, { code, message, at }: SlotFailure) => ({
@@ -58,6 +74,11 @@ const datastore = setup({
     })),
     keepDue: assign((_, { backupId, at }: DueOutput) => ({ dueBackupId: backupId, backupsSince: at })),
     forgetDue: assign({ dueBackupId: null }),
+    keepTrash: assign(({ context }, change: Partial<Trash>) => ({
+      trash: { ...noTrash, ...context.trash, ...change },
+    })),
+    leaveTrash: assign(({ context }, { at }: { at: string }) => reclaimed(context, at)),
+    enterPhase: assign((_, { phase }: { phase: Phase | null }) => ({ phase })),
     /** Asked for by a person: what went wrong before counts no more. */
     forgetFailures: assign({ error: null, failures: 0, retryAt: null }),
   },
@@ -80,7 +101,7 @@ export const machine = datastore.createMachine({
   initial: 'wanted',
   states: {
     wanted: {
-      on: { delete: 'deleting' },
+      on: { delete: [{ guard: 'isKept', target: 'trashing', actions: planTrashOnly }, 'deleting'] },
       type: 'parallel',
       states: {
         life: {
@@ -149,7 +170,10 @@ export const machine = datastore.createMachine({
               },
             },
             available: {
-              on: { restart },
+              on: {
+                restart,
+                delete: { guard: 'isKept', target: '#datastore.saving', actions: planTrash },
+              },
               invoke: {
                 id: 'keepDatastore',
                 src: 'keepDatastore',
@@ -224,11 +248,12 @@ export const machine = datastore.createMachine({
         backups,
       },
     },
+    ...trashStates,
     deleting: {
       invoke: {
         id: 'removeDatastore',
         src: 'removeDatastore',
-        input: ({ context: { id } }) => ({ id }),
+        input: ({ context: { id, trash } }) => ({ id, backupId: trash?.backupId ?? null }),
         onDone: 'deleted',
       },
     },
@@ -236,47 +261,5 @@ export const machine = datastore.createMachine({
   },
 })
 
-export type DatastoreSnapshot = SnapshotFrom<typeof machine>
-
-export function toRecord(snapshot: DatastoreSnapshot) {
-  const { context } = snapshot
-  return {
-    id: context.id,
-    name: context.name,
-    kind: context.kind,
-    version: context.version,
-    status: statusOf(snapshot),
-    phase: context.phase,
-    error: context.error?.message ?? null,
-    notice: context.notice,
-    database: context.database,
-    username: context.username,
-    host_port: context.hostPort,
-    memory_limit_mb: context.memoryMb,
-    cpu_limit: context.cpus,
-    limits: {
-      revision: context.limitsRevision,
-      settled: context.limitsSettled,
-      trouble: context.limitsTrouble,
-    },
-    backup_schedule: context.backups.schedule,
-    backup_keep: context.backups.keep,
-    /** The next backup is the first one that was due after this. */
-    backups_since: context.backupsSince,
-    failures: context.failures,
-    next_attempt_at: context.retryAt === null ? null : new Date(context.retryAt).toISOString(),
-    created_at: context.at,
-    updated_at: context.updatedAt,
-  }
-}
-
-export type DatastoreRecord = ReturnType<typeof toRecord>
-
-/** One that failed stays so while it is tried again, until it serves. */
-function statusOf(snapshot: DatastoreSnapshot) {
-  if (snapshot.matches('deleting')) return 'deleting'
-  if (snapshot.matches('deleted')) return 'deleted'
-  if (snapshot.matches({ wanted: { life: 'available' } })) return 'available'
-  if (snapshot.context.error) return 'failed'
-  return snapshot.context.hasServed ? 'restarting' : 'creating'
-}
+export type { DatastoreRecord, DatastoreSnapshot } from './datastore-record.ts'
+export { toRecord } from './datastore-record.ts'

@@ -5,6 +5,7 @@ import * as certificate from './certificate.ts'
 import * as cronSchedule from './cron-schedule.ts'
 import * as datastore from './datastore.ts'
 import * as deploy from './deploy.ts'
+import * as diskRemoval from './disk-removal.ts'
 import * as edge from './edge.ts'
 import * as jobRun from './job-run.ts'
 import * as restore from './restore.ts'
@@ -38,6 +39,7 @@ export const catalogue = {
   'cron-schedule': cronSchedule,
   datastore,
   deploy,
+  'disk-removal': diskRemoval,
   edge,
   'job-run': jobRun,
   restore,

@@ -3,7 +3,13 @@
 import { type SnapshotFrom, setup } from 'xstate'
 import { type SlotInput, type SlotOutput, slot } from './slot.ts'
 
-export const version = 1
+export const version = 2
+
+/** Version 1 knew no trash: a disk went at once. */
+export function migrate(snapshot: unknown, _from: number): unknown {
+  const old = snapshot as { context: object }
+  return { ...old, context: { trash: null, ...old.context } }
+}
 
 export const cleanups = ['removeBelongings'] as const
 
@@ -11,7 +17,16 @@ export interface ServiceRemovalInput {
   id: string
   serviceId: string
   deleteDisk: boolean
+  /** How its disk is kept in the trash; null when it stays where it is, or goes at once. */
+  trash: DiskTrash | null
   at: string
+}
+
+export interface DiskTrash {
+  /** Of the removal of the disk. */
+  id: string
+  serviceName: string
+  expiresAt: string
 }
 
 interface RemovalSlotInput extends SlotInput {
@@ -23,7 +38,9 @@ const removal = setup({
   actors: {
     endDeploys: slot<RemovalSlotInput, SlotOutput>(),
     removeBelongings: slot<RemovalSlotInput & { deleteDisk: boolean }, SlotOutput>(),
+    trashDisk: slot<RemovalSlotInput & { trash: DiskTrash }, SlotOutput>(),
   },
+  guards: { isTrashed: ({ context }) => context.trash !== null },
 })
 
 export const machine = removal.createMachine({
@@ -43,7 +60,20 @@ export const machine = removal.createMachine({
       invoke: {
         id: 'removeBelongings',
         src: 'removeBelongings',
-        input: ({ context: { id, serviceId, deleteDisk } }) => ({ id, serviceId, deleteDisk }),
+        input: ({ context: { id, serviceId, deleteDisk, trash } }) => ({
+          id,
+          serviceId,
+          deleteDisk: deleteDisk && trash === null,
+        }),
+        onDone: [{ guard: 'isTrashed', target: 'trashing' }, { target: 'removed' }],
+      },
+    },
+    // Nothing can begin for a service that is being deleted: its row is gone before this.
+    trashing: {
+      invoke: {
+        id: 'trashDisk',
+        src: 'trashDisk',
+        input: ({ context: { id, serviceId, trash } }) => ({ id, serviceId, trash: trash! }),
         onDone: 'removed',
       },
     },

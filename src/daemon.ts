@@ -16,6 +16,7 @@ import { certificateEffects } from './effects/certificate.ts'
 import { cronScheduleEffects } from './effects/cron-schedule.ts'
 import { datastoreEffects } from './effects/datastore.ts'
 import { deployEffects } from './effects/deploy.ts'
+import { diskRemovalEffects } from './effects/disk-removal.ts'
 import { edgeEffects } from './effects/edge.ts'
 import type { Gate } from './effects/gate.ts'
 import type { Host } from './effects/host.ts'
@@ -112,6 +113,7 @@ function effectsOf(host: Host) {
     'cron-schedule': cronScheduleEffects(host),
     datastore: datastoreEffects(host),
     deploy: deployEffects(host),
+    'disk-removal': diskRemovalEffects(host),
     'job-run': jobRunEffects(host),
     restore: restoreEffects(host),
     'service-removal': serviceRemovalEffects(host),

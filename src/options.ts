@@ -204,6 +204,11 @@ export const options = {
     '',
     text(/^(\/|$)/, 'an absolute path'),
   ),
+  'trash-days': option(
+    'days that deleted datastores and disks can be restored; 0 deletes them at once',
+    '7',
+    integer(0, 3650),
+  ),
   'min-free-disk': option(
     'MiB that must stay free: a deploy needs it to begin, and what writes is canceled below it',
     '1024',

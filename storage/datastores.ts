@@ -10,6 +10,10 @@ interface DatastoreRow {
   name: string
   /** On the host; null until the container is made. */
   port: number | null
+  /** What its volume is named after; without it the name. It never changes. */
+  volume?: string
+  /** It is in the trash: others may take its name and its port. */
+  trashed?: true
 }
 
 export class Datastores {
@@ -37,13 +41,14 @@ export class Datastores {
   /** Only inside a commit: a new one, with its name. Throws `name_taken`. */
   insert(id: string, name: string, password: string): void {
     this.#names.claim(name, { kind: 'datastore', id })
-    this.#rows.put(id, { id, name, port: null })
+    // The volume of an earlier datastore of that name may be in the trash.
+    this.#rows.put(id, { id, name, port: null, ...(this.hasVolume(name) ? { volume: id } : {}) })
     this.#passwords.put(id, this.#sealer.seal(password, rowOf(id)))
   }
 
   /** An exact id wins over a name; null when there is none. */
   idOf(idOrName: string): string | null {
-    if (this.#rows.has(idOrName)) return idOrName
+    if (this.#rows.has(idOrName)) return this.#rows.peek(idOrName)?.trashed ? null : idOrName
     const holder = this.#names.holderOf(idOrName)
     return holder?.kind === 'datastore' ? holder.id : null
   }
@@ -53,10 +58,30 @@ export class Datastores {
     return this.#names.holderOf(name) === null
   }
 
-  /** By name. */
+  /** By name, without those in the trash. */
   list(): DatastoreRow[] {
+    return this.listAll().filter(({ trashed }) => !trashed)
+  }
+
+  /** By name. */
+  listAll(): DatastoreRow[] {
     const rows = [...this.#rows.sound()].map(({ value }) => value)
     return rows.sort((a, b) => (a.name < b.name ? -1 : 1))
+  }
+
+  /** Whether the volume of a datastore is named after this. */
+  hasVolume(volume: string): boolean {
+    return this.listAll().some((row) => (row.volume ?? row.name) === volume)
+  }
+
+  isTrashed(id: string): boolean {
+    return this.#rows.get(id)?.trashed ?? false
+  }
+
+  /** What its volume is named after; null for a datastore that is gone. */
+  volume(id: string): string | null {
+    const row = this.#rows.get(id)
+    return row && (row.volume ?? row.name)
   }
 
   /** Throws `not_found` for one that is gone. */
@@ -87,16 +112,46 @@ export class Datastores {
     })
   }
 
+  /** Frees its name and port; its password stays. In the trash already is fine. */
+  trash(id: string): Promise<void> {
+    return this.#store.commit(() => {
+      const row = this.#rows.get(id)
+      if (!row || row.trashed) return
+      this.#free(row)
+      this.#rows.put(id, { ...row, trashed: true })
+    })
+  }
+
+  /**
+   * Takes it out of the trash under a name, with its former port where that is free. Out already is fine.
+   * Throws `name_taken` and `not_found`.
+   */
+  reclaim(id: string, name: string): Promise<void> {
+    return this.#store.commit(() => {
+      const row = this.#rows.get(id)
+      if (!row) throw new StorageError('not_found', `there is no datastore ${id}`)
+      if (!row.trashed) return
+      this.#names.claim(name, { kind: 'datastore', id })
+      const port = row.port !== null && !this.#ports.has(row.port) ? row.port : null
+      if (port !== null) this.#ports.put(port, id)
+      this.#rows.put(id, { id, name, port, volume: row.volume ?? row.name })
+    })
+  }
+
   /** Frees its name and port, and forgets its password. Gone already is fine. */
   remove(id: string): Promise<void> {
     return this.#store.commit(() => {
       const row = this.#rows.get(id)
       if (!row) return
-      if (row.port !== null) this.#ports.remove(row.port)
-      this.#names.release(row.name)
+      if (!row.trashed) this.#free(row)
       this.#passwords.remove(id)
       this.#rows.remove(id)
     })
+  }
+
+  #free({ name, port }: DatastoreRow): void {
+    if (port !== null) this.#ports.remove(port)
+    this.#names.release(name)
   }
 }
 

@@ -16,6 +16,7 @@ export type IdPrefix =
   | 'bak'
   | 'rst'
   | 'crt'
+  | 'dsk'
 
 export interface Ids {
   newId(prefix: IdPrefix): string

@@ -163,6 +163,7 @@ function newestId(store: Store): string | undefined {
     [
       ['actors', 'dep'],
       ['actors', 'crt'],
+      ['actors', 'dsk'],
       ['actors', 'dst'],
       ['actors', 'bak'],
       ['actors', 'rst'],

@@ -8,6 +8,7 @@ import { addCompletionCommands } from './commands/completion.ts'
 import { addCreateCommands } from './commands/create.ts'
 import { addDatastoreCommands } from './commands/datastores.ts'
 import { addDeployCommands } from './commands/deploys.ts'
+import { addDiskCommands } from './commands/disks.ts'
 import { addDomainCommands } from './commands/domains.ts'
 import { addEdgeCommands } from './commands/edge.ts'
 import { addEnvCommands } from './commands/env.ts'
@@ -24,6 +25,7 @@ import { addScheduleCommands } from './commands/schedule.ts'
 import { addServerCommands } from './commands/servers.ts'
 import { addServiceCommands } from './commands/services.ts'
 import { addStatusCommands } from './commands/status.ts'
+import { addTrashCommands } from './commands/trash.ts'
 import { addUpCommands } from './commands/up.ts'
 import { addWhyCommands } from './commands/why.ts'
 import { examples } from './examples.ts'
@@ -35,7 +37,7 @@ const groups: Record<string, string[]> = {
   'Services:': ['services', 'create', 'show', 'update', 'delete', 'env', 'domains', 'certs'],
   'What runs:': ['status', 'open', 'logs', 'restart', 'scale', 'suspend', 'resume'],
   'Jobs:': ['run', 'jobs', 'schedule'],
-  'Data:': ['db'],
+  'Data:': ['db', 'disks', 'trash'],
   'Server:': ['login', 'logout', 'whoami', 'servers', 'info', 'edge', 'registries'],
   'More:': ['api', 'completion'],
 }
@@ -85,6 +87,8 @@ const additions = [
   addJobCommands,
   addScheduleCommands,
   addDatastoreCommands,
+  addDiskCommands,
+  addTrashCommands,
   addLoginCommands,
   addServerCommands,
   addRegistryCommands,

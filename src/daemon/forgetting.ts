@@ -22,6 +22,7 @@ export function forgetHourly(storage: Storage, owner: Owner, logger: Logger): { 
     await storage.actors.forgetFinal('certificate', expired)
     await storage.actors.forgetFinal('datastore', expired)
     await storage.actors.forgetFinal('backup', expired, null)
+    await storage.actors.forgetFinal('disk-removal', expired, null)
     await storage.actors.forgetFinal('restore', Date.now() - restoreLifetimeMs, null)
     await forgetOldDeploys(storage, owner)
     await forgetOver(storage)

@@ -36,6 +36,7 @@ export function httpContext(config: Config, host: Host, parts: Parts): HttpConte
         whyNotLimited: host.buildGuard.whyNot,
       },
       dataDir: host.settings.dataDir,
+      trashDays: config['trash-days'],
       backupDir: host.settings.backupDir,
       deployLimits: {
         fetchMs: config['fetch-timeout'] * 1000,

@@ -18,6 +18,8 @@ export interface DatastoreSpec extends Limits {
   id: string
   /** The datastore's, which is also its host name in the network. */
   name: string
+  /** The name of its Docker volume; as fixed as the id. */
+  volume: string
   image: string
   network: string
   /** A fixed IPv4 address inside `network`. */
@@ -70,7 +72,7 @@ function datastoreOptions(owner: Owner, spec: DatastoreSpec, host: HostTraits): 
       NetworkMode: spec.network,
       RestartPolicy: { Name: spec.restart },
       ...confinement,
-      Mounts: [toMount({ name, mountPath: spec.mountPath })],
+      Mounts: [toMount({ name: spec.volume, mountPath: spec.mountPath })],
       PortBindings: { [inside]: [{ HostIp: spec.port.bind, HostPort: String(spec.port.host) }] },
       ShmSize: sharedMemoryBytes,
       OomScoreAdj: oomScore,

@@ -77,7 +77,7 @@ export function volumeName(owner: Owner, serviceId: string): string {
   return `${owner.prefix}-${serviceId}`
 }
 
-/** Of a datastore's container and of its volume: its name never changes, and is nobody else's. */
+/** Of a datastore's container, and of its volume, which may carry its id in place of its name. */
 export function datastoreName(owner: Owner, name: string): string {
   return `${owner.prefix}-datastore-${name}`
 }

@@ -36,6 +36,16 @@ export async function claimVolume(
   throw volumeExists('volume_exists', name)
 }
 
+/** Where our volume of that name has its files on the engine's host; null when there is none. */
+export async function findVolume(
+  engine: Engine,
+  owner: Owner,
+  name: string,
+): Promise<{ directory: string } | null> {
+  const found = await inspect(engine, name)
+  return found && isOurs(owner, found.Labels) ? { directory: found.Mountpoint } : null
+}
+
 /** Whether there is a volume of that name, whoever it belongs to. */
 export async function hasVolume(engine: Engine, name: string): Promise<boolean> {
   return (await inspect(engine, name)) !== null

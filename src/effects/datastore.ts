@@ -7,8 +7,10 @@ import { awaitAnswer } from './datastore/probe.ts'
 import { removeDatastore } from './datastore/removal.ts'
 import { awaitBackupTime, beginBackup } from './datastore/schedule.ts'
 import { startDatastore, stopDatastore } from './datastore/start.ts'
+import { reclaimDatastore, saveDatastore, trashDatastore } from './datastore/trash.ts'
 import { keepDatastore } from './datastore/upkeep.ts'
 import { type Host, isoNow } from './host.ts'
+import { awaitExpiry } from './trash.ts'
 import { sleep } from './waiting.ts'
 
 export function datastoreEffects(host: Host): Effects<typeof machine> {
@@ -21,6 +23,10 @@ export function datastoreEffects(host: Host): Effects<typeof machine> {
     applyLimits: applyLimits(host),
     awaitBackupTime: awaitBackupTime(host),
     beginBackup: beginBackup(host),
+    saveDatastore: saveDatastore(host),
+    trashDatastore: trashDatastore(host),
+    awaitExpiry,
+    reclaimDatastore: reclaimDatastore(host),
     removeDatastore: removeDatastore(host),
     async awaitRetry({ wakeAt, code }, signal) {
       // What only lacks Docker goes on as soon as that is back.

@@ -5,6 +5,7 @@
 
 import type { BackupInput } from '../../machines/backup.ts'
 import type { CronScheduleInput } from '../../machines/cron-schedule.ts'
+import type { DiskRemovalInput } from '../../machines/disk-removal.ts'
 import type { JobRunInput } from '../../machines/job-run.ts'
 import type { Storage } from '../../storage/index.ts'
 import type { TerminalLogins } from '../account/terminal-logins.ts'
@@ -73,6 +74,7 @@ export interface ActorPort {
 interface SpawnInputs {
   backup: BackupInput
   'cron-schedule': CronScheduleInput
+  'disk-removal': DiskRemovalInput
   'job-run': JobRunInput
 }
 

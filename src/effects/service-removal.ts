@@ -57,5 +57,19 @@ export function serviceRemovalEffects(host: Host): Effects<typeof machine> {
       })
       return { at: isoNow() }
     },
+
+    trashDisk: trashDisk(host),
+  }
+}
+
+function trashDisk(host: Host): Effects<typeof machine>['trashDisk'] {
+  return async ({ serviceId, trash: { id, serviceName, expiresAt } }) => {
+    const [known] = host.storage.actors.active('disk-removal', serviceId)
+    if (!known) {
+      const disk = volumeName(host.owner, serviceId)
+      const input = { id, disk, serviceId, serviceName, expiresAt, at: isoNow() }
+      await host.actors.spawn('disk-removal', id, input)
+    }
+    return { at: isoNow() }
   }
 }

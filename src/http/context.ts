@@ -52,6 +52,8 @@ export interface HttpConfig {
   builds: BuildSettings
   dataDir: string
   backupDir: string
+  /** How long what is deleted can be restored; 0 for not at all. */
+  trashDays: number
   /** How long the phases of a deploy may take. */
   deployLimits: { fetchMs: number; buildMs: number; startMs: number }
 }
@@ -75,7 +77,10 @@ export interface HttpStorage {
   restoreFiles: Pick<Storage['archives'], 'create' | 'remove'>
   env: Pick<Storage['env'], 'get' | 'peek' | 'put' | 'change' | 'replace'>
   credentials: Pick<Storage['credentials'], 'put'>
-  datastores: Pick<Storage['datastores'], 'idOf' | 'insert' | 'isFree' | 'list' | 'password'>
+  datastores: Pick<
+    Storage['datastores'],
+    'hasVolume' | 'idOf' | 'insert' | 'isFree' | 'list' | 'listAll' | 'password'
+  >
   registries: Storage['registries']
   actors: Pick<Storage['actors'], 'active' | 'record' | 'list' | 'latest' | 'history'>
   events: Pick<Storage['events'], 'get' | 'record'>
@@ -107,6 +112,7 @@ export interface ActorPort {
       | 'certificate'
       | 'datastore'
       | 'deploy'
+      | 'disk-removal'
       | 'job-run'
       | 'restore'
       | 'service-removal'

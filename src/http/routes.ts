@@ -16,6 +16,7 @@ import { registryRoutes } from './routes/registries.ts'
 import { serverRoutes } from './routes/server.ts'
 import { serviceRoutes } from './routes/services.ts'
 import { terminalLoginRoutes } from './routes/terminal-logins.ts'
+import { trashRoutes } from './routes/trash.ts'
 
 export const routes: readonly Route[] = [
   ...serverRoutes(() => routes),
@@ -33,5 +34,6 @@ export const routes: readonly Route[] = [
   ...backupRoutes,
   ...registryRoutes,
   ...diskRoutes,
+  ...trashRoutes,
   ...pageRoutes,
 ]

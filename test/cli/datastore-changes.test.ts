@@ -116,7 +116,7 @@ test('db rm wants the name typed at a terminal, and --yes elsewhere', async (t) 
 
   const silent = await berth('db', 'rm', 'shop-db')
   assert.equal(silent.code, 2)
-  assert.match(silent.stderr, /This deletes the postgres shop-db with all its data.*\n +say it with --yes/)
+  assert.match(silent.stderr, /This deletes the postgres shop-db\. Type.*\n +say it with --yes/)
   const wrong = openTerminal(t, ['db', 'rm', 'shop-db'], { env })
   await wrong.shows('Type its name:')
   wrong.type('shop\r')
@@ -127,14 +127,26 @@ test('db rm wants the name typed at a terminal, and --yes elsewhere', async (t) 
   await right.shows('Type its name:')
   right.type('shop-db\r')
   assert.equal(await right.ended(), 0)
-  assert.deepEqual(asked().at(-1), ['DELETE', '/datastores/dst-shop-db', undefined])
+  assert.deepEqual(asked().at(-2), ['DELETE', '/datastores/dst-shop-db', undefined])
+  await right.shows(/its data stay in the trash for 2d?.*, until 20/)
+  await right.shows('undo: berth trash restore dst-shop-db')
 })
 
 test('db rm --yes asks nobody, and --force goes with the request', async (t) => {
   const { berth, asked } = await startDb(t)
   const { code, stderr } = await berth('db', 'rm', 'cache', '--yes', '--force')
-  assert.deepEqual([code, stderr], [0, ' ✔ cache is being deleted, with its data\n'])
-  assert.deepEqual(asked().at(-1), ['DELETE', '/datastores/dst-cache?force=true', undefined])
+  const lines = [' ✔ cache is being deleted\n', '   its data are deleted: they are not in the trash\n']
+  assert.deepEqual([code, stderr], [0, lines.join('')])
+  assert.deepEqual(asked().at(-2), ['DELETE', '/datastores/dst-cache?force=true', undefined])
+})
+
+test('db rm --purge says that all data go, and asks nothing of the trash', async (t) => {
+  const { berth, asked } = await startDb(t)
+  const { stderr: question } = await berth('db', 'rm', 'shop-db', '--purge')
+  assert.match(question, /This deletes the postgres shop-db with all its data\. Type/)
+  const { code, stderr } = await berth('db', 'rm', 'shop-db', '--yes', '--purge')
+  assert.deepEqual([code, stderr], [0, ' ✔ shop-db is being deleted, with its data\n'])
+  assert.deepEqual(asked().at(-1), ['DELETE', '/datastores/dst-shop-db?purge=true', undefined])
 })
 
 test('one that services refer to is not deleted: who does is said, and how to do it anyway', async (t) => {

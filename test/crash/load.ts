@@ -163,7 +163,7 @@ async function setSuspended(
 export async function deleteService(load: Load, service: ServiceEntry, chance: Chance): Promise<void> {
   const { client, ledger } = load
   const path = `/services/${service.id}`
-  const request: AskedRequest = { method: 'DELETE', path: `${path}?delete_disk=true` }
+  const request: AskedRequest = { method: 'DELETE', path: `${path}?delete_disk=true&purge=true` }
   const answer = await client.ask(request)
   // A repetition of one that was done but not answered finds nothing.
   const isDone = answer.status < 300 || (answer.status === 404 && answer.attempts > 1)

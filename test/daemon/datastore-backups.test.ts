@@ -159,7 +159,7 @@ test('a backup outlives its datastore, and another one takes its data', async ()
   const { external_url: url } = await create({ kind: 'postgres', name: 'former' })
   await psql(url, 'create table kept as select 1 as one')
   const { id, file } = await backUp('former')
-  await site.api.call('DELETE', '/datastores/former')
+  await site.api.call('DELETE', '/datastores/former?purge=true')
   await until('it to be gone', async () => (await site.api.call('GET', '/datastores/former')).status === 404)
   const found = await site.api.get('/backups?datastore=former')
   assert.deepEqual(
@@ -203,7 +203,7 @@ test('a schedule makes backups by itself, and keeps as many as it says', async (
 
 test('nothing of all this is left in Docker', async () => {
   for (const { name } of await site.api.get('/datastores')) {
-    await site.api.call('DELETE', `/datastores/${name}?force=true`)
+    await site.api.call('DELETE', `/datastores/${name}?force=true&purge=true`)
   }
   await until('all to be gone', async () => (await site.api.get('/datastores')).length === 0)
   const { containers } = await findLeftovers(site.daemon.prefix)

@@ -76,7 +76,7 @@ test('a service reaches both by references in its env, and they are resolved at 
     refused.body.errors.map(({ path }: { path: string }) => path),
     ['app.DATABASE_URL', 'app.PARTS', 'app.OUTSIDE'].sort(),
   )
-  assert.equal((await api.call('DELETE', '/datastores/orders?force=true')).status, 204)
+  assert.equal((await api.call('DELETE', '/datastores/orders?force=true&purge=true')).status, 204)
   await until('its end', async () => (await api.call('GET', '/datastores/orders')).status === 404)
   const restart = await finishedDeploy(api, (await api.post('/services/app/restart')).id)
   assert.equal(restart.status, 'failed')
@@ -144,7 +144,7 @@ test('a volume that is there already is neither taken over nor removed', async (
 test('one that is deleted leaves neither container nor volume, nor its name', async () => {
   await create({ kind: 'redis', name: 'gone' })
   await create({ kind: 'redis', name: 'stays' })
-  assert.equal((await api.call('DELETE', '/datastores/gone')).status, 204)
+  assert.equal((await api.call('DELETE', '/datastores/gone?purge=true')).status, 204)
   await until('its end', async () => (await api.call('GET', '/datastores/gone')).status === 404)
   const { containers, volumes } = await findLeftovers(prefix)
   assert.deepEqual(

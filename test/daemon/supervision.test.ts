@@ -134,7 +134,10 @@ test('a deleted service takes everything with it; one that is referred to is ref
   const refused = await api.call('DELETE', `/services/${name}`)
   assert.deepEqual([refused.status, refused.body.code], [409, 'in_use'])
   assert.equal(refused.body.errors[0].path, `${other.name}.A`)
-  assert.equal((await api.call('DELETE', `/services/${name}?force=true&delete_disk=true`)).status, 204)
+  assert.equal(
+    (await api.call('DELETE', `/services/${name}?force=true&delete_disk=true&purge=true`)).status,
+    204,
+  )
   await until('its end', async () => (await api.call('GET', `/services/${id}`)).status === 404)
   assert.equal((await api.call('GET', `/deploys/${first.id}`)).status, 404)
   const left = Object.values(await findLeftovers(daemon.prefix)).flat() as string[]

@@ -118,6 +118,7 @@ test('Postgres and Redis start as root, take over their volume and serve as thei
     const { network, address } = await site.spec()
     const spec = {
       ...{ id: `dst-${kind}`, name: kind, network, address, mountPath, script: null },
+      volume: `${site.owner.prefix}-datastore-${kind}`,
       image: images[kind as keyof typeof kinds].replace('{version}', version),
       env: { POSTGRES_PASSWORD: 'secret' },
       port: { inside, host: 0, bind: '127.0.0.1' },

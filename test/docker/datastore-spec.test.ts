@@ -8,6 +8,7 @@ const host = { cpus: 2, loggingDriver: 'json-file' }
 const spec: DatastoreSpec = {
   id: 'dst-01',
   name: 'shop-db',
+  volume: 'berth-datastore-shop-db',
   image: 'postgres:17-alpine',
   network: 'berth',
   address: '10.201.0.2',

@@ -25,6 +25,7 @@ async function start(t: TestContext) {
   const spec: DatastoreSpec = {
     id: 'dst-1',
     name: 'cache',
+    volume: name,
     image: (await datastoreImages()).redis.replace('{version}', '7'),
     network,
     address,

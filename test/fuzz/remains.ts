@@ -69,11 +69,14 @@ export async function removeServices({ daemon, keptDisks }: World): Promise<stri
   const { api, prefix } = daemon
   for (const { host } of await api.get('/registries')) await api.call('DELETE', `/registries/${host}`)
   for (const { id } of await api.get('/services')) {
-    await api.call('DELETE', `/services/${id}?force=true&delete_disk=true`)
+    await api.call('DELETE', `/services/${id}?force=true&delete_disk=true&purge=true`)
   }
-  for (const { id } of await api.get('/datastores')) await api.call('DELETE', `/datastores/${id}?force=true`)
+  for (const { id } of await api.get('/datastores'))
+    await api.call('DELETE', `/datastores/${id}?force=true&purge=true`)
   await until('all services to be gone', async () => (await api.get('/services')).length === 0)
   await until('all datastores to be gone', async () => (await api.get('/datastores')).length === 0)
+  for (const { id } of await api.get('/trash')) await api.call('DELETE', `/trash/${id}`)
+  await until('the trash to be empty', async () => (await api.get('/trash')).length === 0)
   const { containers, images, volumes } = await findLeftovers(prefix)
   const lost = volumes.filter((name) => !keptDisks.has(name.slice(prefix.length + 1)))
   return [...containers, ...images, ...lost]

@@ -48,10 +48,10 @@ async function removeMade(
   { daemon }: World,
 ): Promise<void> {
   for (const id of datastores.filter((one) => one.startsWith('dst-'))) {
-    await daemon.api.call('DELETE', `/datastores/${id}?force=true`)
+    await daemon.api.call('DELETE', `/datastores/${id}?force=true&purge=true`)
   }
   for (const id of services.filter((one) => one.startsWith('svc-'))) {
-    await daemon.api.call('DELETE', `/services/${id}?force=true&delete_disk=true`)
+    await daemon.api.call('DELETE', `/services/${id}?force=true&delete_disk=true&purge=true`)
   }
 }
 

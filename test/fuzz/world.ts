@@ -115,7 +115,7 @@ function createSteady({ api }: TestDaemon, repoUrl: string) {
   let count = 0
 
   async function create(): Promise<void> {
-    if (name !== '') await api.call('DELETE', `/services/${name}?force=true&delete_disk=true`)
+    if (name !== '') await api.call('DELETE', `/services/${name}?force=true&delete_disk=true&purge=true`)
     name = `steady-${++count}`
     await api.post('/services', { name, repo_url: repoUrl, drain_seconds: 0 })
     age = 0

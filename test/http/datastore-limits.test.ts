@@ -175,7 +175,7 @@ test('two changes at once both count, and each answers with what holds then', as
 })
 
 test('limits of one that is being deleted are 409, and change nothing', async (t) => {
-  const { patch, limits, call } = await start(t, { removeDatastore: waits })
+  const { patch, limits, call } = await start(t, { trashDatastore: waits })
   await call('DELETE', path)
 
   for (const body of [{ memory_limit_mb: 128 }, {}]) {
@@ -189,7 +189,7 @@ test('limits of one that is being deleted are 409, and change nothing', async (t
 })
 
 test('limits that are being applied when it is deleted are answered 409, too', async (t) => {
-  const { patch, call, storage, made } = await start(t, { applyLimits: waits, removeDatastore: waits })
+  const { patch, call, storage, made } = await start(t, { applyLimits: waits, trashDatastore: waits })
 
   const waiting = patch({ memory_limit_mb: 128 })
   await eventually('the limits to be saved', () => storage.actors.record(made.id)?.memory_limit_mb === 128)

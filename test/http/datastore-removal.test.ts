@@ -60,7 +60,7 @@ test('it is deleted all the same by force, and when nobody refers to it any more
 })
 
 test('one that is being deleted is shown as that, takes no restart, and may be deleted again', async (t) => {
-  const { call, create, make, refused } = await startDatastores(t, { removeDatastore: waits })
+  const { call, create, make, refused } = await startDatastores(t, { trashDatastore: waits })
   await make({ name: 'shop-db' })
 
   assert.equal((await call('DELETE', path)).status, 204)
@@ -136,7 +136,7 @@ test('a dry run tells the references to datastores that lead nowhere', async (t)
       input.version === '99'
         ? fails('image_missing', 'there is none')(input, signal)
         : Promise.resolve({ at: new Date().toISOString() }),
-    removeDatastore: waits,
+    trashDatastore: waits,
   })
   await make({ name: 'shop-db' })
   await make({ name: 'cache', kind: 'redis' })

@@ -135,7 +135,7 @@ test('a name is free again for both when its datastore is gone', async (t) => {
   const { call, create, make, storage } = await startDatastores(t)
   const former = await make(postgres)
   const gone = new Promise<void>((resolve) => {
-    storage.changes.subscribe(({ id, status }) => id === former.id && status === 'deleted' && resolve())
+    storage.changes.subscribe(({ id, status }) => id === former.id && status === 'trashed' && resolve())
   })
   await call('DELETE', '/datastores/shop-db')
   await gone

@@ -122,7 +122,7 @@ test('what is no datastore is 404 on every route, a service of that name too', a
 test('the list is by name, and has those that failed and those that are being deleted', async (t) => {
   const { call, make } = await startDatastores(t, {
     obtainImage: (input, signal) => (input.version === '99' ? noImage(input, signal) : succeeds()),
-    removeDatastore: waits,
+    trashDatastore: waits,
   })
   assert.deepEqual((await call('GET', '/datastores')).body, [])
 

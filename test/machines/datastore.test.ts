@@ -46,6 +46,7 @@ test('one is pulled, started, asked, and then kept', async () => {
     backup_schedule: null,
     backup_keep: 7,
     backups_since: instant,
+    trash: null,
     failures: 0,
     next_attempt_at: null,
     created_at: instant,

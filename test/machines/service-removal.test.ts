@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import {
   machine,
+  migrate,
   type ServiceRemovalInput,
   type ServiceRemovalSnapshot,
   toRecord,
@@ -13,7 +14,13 @@ import { failure, instant } from '../support/deploy-life.ts'
 import { forever, runMachine, type TestEffect } from '../support/machine-run.ts'
 import { toMermaid } from '../support/mermaid.ts'
 
-const input: ServiceRemovalInput = { id: 'svc-1', serviceId: 'svc-1', deleteDisk: true, at: instant }
+const input: ServiceRemovalInput = {
+  id: 'svc-1',
+  serviceId: 'svc-1',
+  deleteDisk: true,
+  trash: null,
+  at: instant,
+}
 const path = ['ending', 'clearing', 'removed']
 const slotOf: Record<string, string> = { ending: 'endDeploys', clearing: 'removeBelongings' }
 const waits: TestEffect = (_, signal) => forever(signal)
@@ -95,6 +102,42 @@ test('from every snapshot a fresh actor reaches the same end and repeats no fini
     assert.deepEqual(recordOf(run), end)
     assert.deepEqual(run.started, whole.started.slice(index))
   }
+})
+
+test('a disk that is kept goes to the trash after all else, from every snapshot', async () => {
+  const trash = { id: 'dsk-1', serviceName: 'shop', expiresAt: '2026-01-08T00:00:00.000Z' }
+  const given: [string, unknown][] = []
+  const noting = (name: string): [string, TestEffect] => [
+    name,
+    async (effectInput) => {
+      given.push([name, effectInput])
+      return { at: instant }
+    },
+  ]
+  const effects = Object.fromEntries(['endDeploys', 'removeBelongings', 'trashDisk'].map(noting))
+  const whole = runMachine(machine, effects, { input: { ...input, trash } })
+  await whole.reached('removed')
+  assert.deepEqual(whole.states, ['ending', 'clearing', 'trashing', 'removed'])
+  assert.deepEqual(given.slice(1), [
+    ['removeBelongings', { id: 'svc-1', serviceId: 'svc-1', deleteDisk: false }],
+    ['trashDisk', { id: 'svc-1', serviceId: 'svc-1', trash }],
+  ])
+  const last = whole.snapshots.findLast(({ status }) => status === 'active')!
+  const again = runMachine(machine, effects, { snapshot: last })
+  await again.reached('removed')
+  assert.deepEqual(again.started, ['trashDisk'])
+})
+
+test('a removal that began before there was a trash removes the disk at once', async () => {
+  const first = runMachine(machine, happyEffects({ endDeploys: waits }), { input })
+  first.actor.stop()
+  const snapshot = first.snapshots[0] as unknown as { context: Record<string, unknown> }
+  const { trash: _, ...context } = snapshot.context
+  const run = runMachine(machine, happyEffects(), {
+    snapshot: migrate({ ...snapshot, context }, 1) as never,
+  })
+  await run.reached('removed')
+  assert.deepEqual(run.started, ['endDeploys', 'removeBelongings'])
 })
 
 test('the service is told that it is being deleted when the actor is made, and no more', async () => {

@@ -51,6 +51,16 @@ export async function startDatastores(t: TestContext, effects: Record<string, Te
       awaitRetry: waits,
       awaitBackupTime: waits,
       beginBackup: succeeds,
+      saveDatastore: async () => ({ at: at(), isGood: true }),
+      trashDatastore: async ({ id }: { id: string }) => {
+        await storage.datastores.trash(id)
+        return { at: at(), hasVolume: true, sizeBytes: 4096 }
+      },
+      awaitExpiry: waits,
+      reclaimDatastore: async ({ id, name }: { id: string; name: string }) => {
+        await storage.datastores.reclaim(id, name)
+        return { at: at() }
+      },
       removeDatastore: async ({ id }: { id: string }) => {
         await storage.datastores.remove(id)
         return { at: at() }

@@ -136,6 +136,7 @@ function recordOf(kind: 'postgres' | 'redis'): DatastoreRecord {
     backup_schedule: null,
     backup_keep: 7,
     backups_since: '2026-01-01T00:00:00.000Z',
+    trash: null,
     failures: 0,
     next_attempt_at: null,
     created_at: instant,

@@ -2,8 +2,7 @@
 import { rmSync } from 'node:fs'
 import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
-import type { TestContext } from 'node:test'
-import { temporaryDirectory } from './directory.ts'
+import { type Scope, temporaryDirectory } from './directory.ts'
 import { ensureEngine } from './engine.ts'
 
 export interface EngineDoor {
@@ -15,7 +14,7 @@ export interface EngineDoor {
 }
 
 /** Closed at first. */
-export async function createEngineDoor(t: TestContext): Promise<EngineDoor> {
+export async function createEngineDoor(t: Scope): Promise<EngineDoor> {
   const engine = new URL(await ensureEngine())
   const path = join(temporaryDirectory(t), 'docker.sock')
   const sockets = new Set<Socket>()

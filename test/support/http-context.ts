@@ -64,6 +64,12 @@ export async function startApi(
 
 export type Api = Awaited<ReturnType<typeof startApi>>
 
+const parse: HttpContext['parse'] = {
+  ...typed,
+  image: (text) => parseImageReference(text).reference,
+  registryHost: parseRegistryHost,
+}
+
 export function createContext(storage: Storage): HttpContext {
   return {
     version: '0.0.0-test',
@@ -77,6 +83,7 @@ export function createContext(storage: Storage): HttpContext {
       builds: someBuilds,
       keepImages: 5,
       dataDir: storage.directory,
+      trashDays: 7,
       backupDir: `${storage.directory}/backups`,
       deployLimits: { fetchMs: 1000, buildMs: 1000, startMs: 1000 },
     },
@@ -105,11 +112,7 @@ export function createContext(storage: Storage): HttpContext {
       },
     },
     traffic: null,
-    parse: {
-      ...typed,
-      image: (text) => parseImageReference(text).reference,
-      registryHost: parseRegistryHost,
-    },
+    parse,
     hasCertificate: () => false,
     whileRoom: (_, work) => work(new AbortController().signal),
   }

@@ -72,6 +72,7 @@ const list: Record<Needed, string[]> = {
     'GET /api/v1/restores/{id}',
     'GET /api/v1/restores/{id}/history',
     'GET /api/v1/disks',
+    'GET /api/v1/trash',
     'GET /api/v1/edge',
     'GET /api/v1/edge/history',
   ],
@@ -109,6 +110,9 @@ const list: Record<Needed, string[]> = {
     'GET /api/v1/backups/{id}/content',
     'POST /api/v1/restores/{id}/cancel',
     'POST /api/v1/edge/upgrade',
+    'DELETE /api/v1/disks/{name}',
+    'POST /api/v1/trash/{id}/restore',
+    'DELETE /api/v1/trash/{id}',
   ],
 }
 

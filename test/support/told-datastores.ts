@@ -2,6 +2,7 @@
 // Mind: all hold one password, to be looked for in what is printed.
 import type { TestContext } from 'node:test'
 import type { Datastore } from '../../src/http/schemas/datastore.ts'
+import type { TrashEntry } from '../../src/http/schemas/trash.ts'
 import { type Answered, type Asked, answeringServer, problem } from './answering-server.ts'
 import { runBerth } from './berth.ts'
 import { temporaryDirectory } from './directory.ts'
@@ -62,8 +63,27 @@ export const lost = datastore('lost', {
 export const starting = datastore('starting', { status: 'creating', phase: 'pulling', host_port: null })
 export const all = [cache, lost, shop, starting]
 
+/** It was deleted two hours ago, and stays for two days. */
+export function trashEntry(name: string, changes: Partial<TrashEntry> = {}): TrashEntry {
+  return {
+    id: `dst-${name}`,
+    kind: 'datastore',
+    name,
+    status: 'kept',
+    datastore_kind: 'postgres',
+    version: '17',
+    service_name: null,
+    backup_id: null,
+    size_bytes: 48_000_000,
+    deleted_at: ago(120),
+    expires_at: new Date(Date.now() + 2 * 86_400_000 + 60_000).toISOString(),
+    ...changes,
+  }
+}
+
 /** Answers for what it is asked, as the API does. */
 export function answerOf(asked: Asked): Answered {
+  if (asked.path.endsWith('/trash')) return { body: [trashEntry('shop-db')] }
   const [, name] = /\/datastores\/([^/?]+)/.exec(asked.path) ?? []
   if (name === undefined) return { body: all }
   const found = all.find((one) => one.name === name || one.id === name)

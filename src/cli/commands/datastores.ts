@@ -19,6 +19,7 @@ import type { Cli } from '../session.ts'
 import { plain } from '../terminal/output.ts'
 import { askText } from '../terminal/prompts.ts'
 import { printTable } from '../terminal/table.ts'
+import { sayKept } from '../trash-entry.ts'
 import { addBackupCommands } from './datastore-backups.ts'
 import { addClientCommands } from './datastore-client.ts'
 
@@ -63,8 +64,9 @@ export function addDatastoreCommands(program: Command, run: Runner): void {
     .action(run(restart))
   db.command('rm')
     .argument('<name>', 'the datastore')
-    .description('delete it with all its data; asks for its name')
+    .description('delete it; its data stay in the trash for a while; asks for its name')
     .option('--yes', 'do not ask')
+    .option('--purge', 'at once, with all its data: not to the trash')
     .option('--force', 'even if services refer to it')
     .addHelpText('after', examples('berth db rm shop-db', 'berth db rm cache --yes --force'))
     .action(run(remove))
@@ -177,19 +179,22 @@ function restart(cli: Cli, name: string): Promise<number> {
 
 interface RemoveOptions {
   yes?: boolean
+  purge?: boolean
   force?: boolean
 }
 
-async function remove(cli: Cli, name: string, { yes, force }: RemoveOptions): Promise<void> {
+async function remove(cli: Cli, name: string, { yes, force, purge }: RemoveOptions): Promise<void> {
   const { client } = cli
   const datastore = await client.call<Datastore>('GET', datastorePath(name))
-  if (!yes) await agreeToRemove(cli, datastore)
-  await client.call('DELETE', datastorePath(datastore.id), { query: { force } })
-  sayDone(cli, `${datastore.name} is being deleted, with its data`)
+  if (!yes) await agreeToRemove(cli, datastore, purge)
+  await client.call('DELETE', datastorePath(datastore.id), { query: { force, purge } })
+  sayDone(cli, `${datastore.name} is being deleted${purge ? ', with its data' : ''}`)
+  if (!purge) await sayKept(cli, ({ id }) => id === datastore.id)
 }
 
-async function agreeToRemove(cli: Cli, { name, kind }: Datastore): Promise<void> {
-  const message = `This deletes the ${kind} ${plain(name)} with all its data. Type its name:`
+async function agreeToRemove(cli: Cli, { name, kind }: Datastore, isPurged?: boolean): Promise<void> {
+  const data = isPurged ? ' with all its data' : ''
+  const message = `This deletes the ${kind} ${plain(name)}${data}. Type its name:`
   const typed = await askText(cli, { message, instead: 'say it with --yes' })
   if (typed.trim() !== name) throw new CliFailure('that is not its name: nothing is deleted')
 }

@@ -1,5 +1,6 @@
 // The services: list, create, show, update, delete.
 import type { Command } from 'commander'
+import type { Info } from '../../http/schemas/info.ts'
 import type { Service } from '../../http/schemas/service.ts'
 import { servicePath } from '../client.ts'
 import type { Runner } from '../command.ts'
@@ -44,7 +45,8 @@ export function addServiceCommands(program: Command, run: Runner): void {
     .argument('[name]', 'the service')
     .description('delete a service; asks for its name')
     .option('--yes', 'do not ask')
-    .option('--delete-disk', 'delete its disk as well, with its data')
+    .option('--delete-disk', 'delete its disk as well; it goes to the trash')
+    .option('--purge', 'with --delete-disk: at once, with its data')
     .option('--force', 'even if other services refer to it')
     .addHelpText('after', examples('berth delete shop', 'berth delete shop --yes --delete-disk'))
     .action(run(deleteService))
@@ -92,6 +94,7 @@ async function updateService(cli: Cli, name: string | undefined, options: object
 interface DeleteOptions {
   yes?: boolean
   deleteDisk?: boolean
+  purge?: boolean
   force?: boolean
 }
 
@@ -99,19 +102,26 @@ interface DeleteOptions {
 async function deleteService(cli: Cli, name: string | undefined, options: DeleteOptions): Promise<void> {
   if (!name) throw usageFailure('which service?', 'name what is to be deleted')
   const { client } = cli
+  const { deleteDisk, force, purge } = options
+  if (purge && !deleteDisk) throw usageFailure('--purge is for a disk', 'add --delete-disk')
   const path = servicePath(name)
   const service = await client.call<Service>('GET', path)
   if (!options.yes) await agreeToDelete(cli, service, options)
-  const query = { force: options.force, delete_disk: options.deleteDisk }
-  await client.call('DELETE', path, { query })
+  await client.call('DELETE', path, { query: { force, delete_disk: deleteDisk, purge } })
   sayDone(cli, `${service.name} is being deleted`)
-  if (service.disk_mount_path && !options.deleteDisk) {
-    cli.out.say('   its disk is kept: berth api GET /disks')
-  }
+  if (service.disk_mount_path) cli.out.say(`   ${await fateOfDisk(cli, options)}`)
 }
 
-async function agreeToDelete(cli: Cli, service: Service, { deleteDisk }: DeleteOptions): Promise<void> {
-  const disk = service.disk_mount_path && deleteDisk ? ', and its disk with all data' : ''
+async function fateOfDisk({ client }: Cli, { deleteDisk, purge }: DeleteOptions): Promise<string> {
+  if (!deleteDisk) return 'its disk is kept: berth disks'
+  const { trash_days: days } = await client.call<Info>('GET', '/info')
+  if (purge || days === 0) return 'its disk is deleted too, with its data'
+  return `its disk stays in the trash for ${days} ${days === 1 ? 'day' : 'days'}: berth trash`
+}
+
+async function agreeToDelete(cli: Cli, service: Service, options: DeleteOptions): Promise<void> {
+  const { deleteDisk, purge } = options
+  const disk = service.disk_mount_path && deleteDisk ? `, and its disk${purge ? ' with all data' : ''}` : ''
   const question = {
     message: `This deletes ${plain(service.name)} with its deploys and logs${disk}. Type its name:`,
     instead: 'say it with --yes',

@@ -55,7 +55,12 @@ async function wordsFor(command: Command, places: number, cli: Cli): Promise<str
   if (command.parent?.name() === 'servers' || command.name() === 'logout') return serverNames(cli)
   const takesName = command.registeredArguments[places]?.name() === 'name' && command.name() !== 'create'
   if (!takesName) return below
-  return [...below, ...(await namesOf(isBelow(command, 'db') ? 'datastores' : 'services', cli))]
+  return [...below, ...(await namesOf(nounOf(command), cli))]
+}
+
+function nounOf(command: Command): Noun {
+  if (isBelow(command, 'db')) return 'datastores'
+  return nouns.find((noun) => isBelow(command, noun)) ?? 'services'
 }
 
 function isBelow({ parent }: Command, name: string): boolean {
@@ -74,12 +79,16 @@ function serverNames({ env }: Cli): string[] {
   }
 }
 
+/** Whose commands are called as they are. */
+const nouns = ['disks', 'trash'] as const
+type Noun = 'services' | 'datastores' | (typeof nouns)[number]
+
 interface Kept {
   at: number
   names: string[]
 }
 
-async function namesOf(noun: 'services' | 'datastores', cli: Cli): Promise<string[]> {
+async function namesOf(noun: Noun, cli: Cli): Promise<string[]> {
   try {
     const path = join(cacheFolder(cli.env), `${noun}-${fingerprint(cli.server.url)}.json`)
     const kept = readJsonFile(path) as Kept | undefined

@@ -51,9 +51,10 @@ async function dump(host: Host, datastore: Datastore, input: BackupSlot, signal:
 export async function untilServing(host: Host, id: string, signal: AbortSignal): Promise<Datastore> {
   for (const endAt = Date.now() + serveMs; ; await sleep(lookEveryMs, signal)) {
     const datastore = findDatastore(host, id)
-    const { status, error, name } = datastore.record
-    if (status === 'available') return datastore
-    const isOver = Date.now() > endAt || status === 'deleting'
+    const { status, phase, error, name } = datastore.record
+    // While its final backup is made it serves, if it has not died since.
+    if (status === 'available' || phase === 'saving') return datastore
+    const isOver = Date.now() > endAt || status === 'deleting' || status === 'trashed'
     if (isOver) throw new Failure('datastore_failed', `${name} is ${status}${error ? `: ${error}` : ''}`)
   }
 }

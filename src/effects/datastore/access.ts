@@ -11,7 +11,7 @@ export interface Datastore {
   record: DatastoreRecord
   credentials: Credentials
   kind: StoreKind
-  /** Of its container and its volume. */
+  /** Of its container. */
   name: string
 }
 

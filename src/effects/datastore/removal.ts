@@ -6,14 +6,28 @@ import { type Host, isoNow } from '../host.ts'
 import { untilDone } from '../waiting.ts'
 
 export function removeDatastore(host: Host) {
-  return async ({ id }: { id: string }, signal: AbortSignal) => {
-    const name = datastoreName(host.owner, String(host.storage.actors.record(id)!.name))
+  return async ({ id, backupId }: { id: string; backupId: string | null }, signal: AbortSignal) => {
+    const { actors, addresses, datastores } = host.storage
+    const volume = datastores.volume(id)
+    // Removed before, or out of the trash, it has no container, and another datastore may have its name.
+    const hasContainer = volume !== null && !datastores.isTrashed(id)
+    const nameOf = (text: string) => datastoreName(host.owner, text)
     await untilDone(host, id, signal, async () => {
-      await host.instances.remove(name)
-      await removeVolume(host.engine, host.owner, name, id)
+      if (hasContainer) await host.instances.remove(nameOf(String(actors.record(id)!.name)))
+      if (volume !== null) await removeVolume(host.engine, host.owner, nameOf(volume), id)
     })
-    await host.storage.addresses.release(id)
-    await host.storage.datastores.remove(id)
+    if (backupId !== null) await removeFinalBackup(host, backupId)
+    await addresses.release(id)
+    await datastores.remove(id)
     return { at: isoNow() }
   }
+}
+
+/** One that is being restored from stays, as any other backup does. */
+async function removeFinalBackup(host: Host, backupId: string): Promise<void> {
+  const { actors } = host.storage
+  const restores = [...actors.active('restore')].map(({ id }) => actors.record(id))
+  const isInUse = restores.some((restore) => restore?.backup_id === backupId)
+  if (isInUse || !actors.record(backupId)) return
+  await host.actors.send(backupId, { type: 'delete', at: isoNow(), by: 'the trash' })
 }

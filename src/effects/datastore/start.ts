@@ -3,7 +3,7 @@
 import type { DatastoreKind } from '../../../machines/datastore-context.ts'
 import { datastorePorts } from '../../connections.ts'
 import type { DatastoreSpec } from '../../docker/datastores.ts'
-import { datastoreKind, labels } from '../../docker/names.ts'
+import { datastoreKind, datastoreName, labels } from '../../docker/names.ts'
 import { claimVolume, removeVolume } from '../../docker/volumes.ts'
 import { codeOf, messageOf } from '../../errors.ts'
 import { checkFreeDisk } from '../disk.ts'
@@ -22,7 +22,7 @@ interface StartInput {
   isAfresh: boolean
 }
 
-const stopSeconds = 60
+export const stopSeconds = 60
 
 export function startDatastore(host: Host) {
   return async ({ id, kind, version, isNew, isAfresh }: StartInput, signal: AbortSignal) => {
@@ -31,7 +31,8 @@ export function startDatastore(host: Host) {
     // What is on the disk already is started, however full that is.
     if (isNew) await checkFreeDisk(host.settings, 'a datastore')
     if (isAfresh) await removeHalfMade(host, datastore)
-    await claimVolume(host.engine, host.owner, datastore.name, volumeLabels(datastore))
+    const volume = volumeOf(host, datastore)
+    await claimVolume(host.engine, host.owner, volume, volumeLabels(datastore))
     const address = await host.storage.addresses.take(id, 0, network.range)
     const limits = limitsOf(host, {
       memoryMb: datastore.record.memory_limit_mb,
@@ -41,6 +42,7 @@ export function startDatastore(host: Host) {
       ...limits,
       id,
       name: datastore.record.name,
+      volume,
       image: imageOf(host, kind, version),
       network: network.name,
       address,
@@ -88,9 +90,13 @@ function isPortTaken(reason: string): boolean {
 }
 
 /** A server that was killed while it made its files would take them for whole. */
-async function removeHalfMade(host: Host, { name, record }: Datastore): Promise<void> {
-  await host.instances.remove(name)
-  await removeVolume(host.engine, host.owner, name, record.id)
+async function removeHalfMade(host: Host, datastore: Datastore): Promise<void> {
+  await host.instances.remove(datastore.name)
+  await removeVolume(host.engine, host.owner, volumeOf(host, datastore), datastore.record.id)
+}
+
+function volumeOf({ owner, storage }: Host, { record: { id, name } }: Datastore): string {
+  return datastoreName(owner, storage.datastores.volume(id) ?? name)
 }
 
 function volumeLabels({ record: { id, name } }: Datastore): Record<string, string> {

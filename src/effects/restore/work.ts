@@ -81,9 +81,11 @@ export async function untilReached(
   }
 }
 
+/** One that is, or will be, in the trash may come back: whoever changes its data waits for that. */
 export function isGone({ storage }: Pick<Host, 'storage'>, datastoreId: string): boolean {
-  const status = storage.actors.record(datastoreId)?.status
-  return status === undefined || status === 'deleting' || status === 'deleted'
+  const record = storage.actors.record(datastoreId)
+  const isDeleted = record?.status === 'deleting' || record?.status === 'deleted'
+  return record === null || (isDeleted && !record.trash)
 }
 
 /** Whether the datastore was away just then, and the same may succeed when it is back. */

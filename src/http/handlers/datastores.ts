@@ -18,6 +18,7 @@ import {
   type UpdateDatastore,
 } from '../schemas/datastore.ts'
 import type { HistoryEntry } from '../schemas/deploy.ts'
+import { planOf } from '../trash-record.ts'
 
 /** How long a creation waits for it to serve, or to fail. */
 const provisionMs = 60_000
@@ -46,7 +47,9 @@ export async function createDatastore(call: Call<unknown, unknown, CreateDatasto
   const { context, body, eventId } = call
   const { storage } = context
   const input = inputOf(context, body)
-  if (storage.datastores.isFree(body.name)) await context.observe.refuseVolume(body.name)
+  // A volume in the trash may have this name: the datastore gets another one.
+  const meetsNoOther = storage.datastores.isFree(body.name) && !storage.datastores.hasVolume(body.name)
+  if (meetsNoOther) await context.observe.refuseVolume(body.name)
   const also = () => storage.datastores.insert(input.id, input.name, newPassword())
   const options = { also, ...(eventId ? { eventId } : {}) }
   await context.actors.spawn('datastore', input.id, input, options)
@@ -177,7 +180,8 @@ export async function deleteDatastore(call: Call<DatastoreParams, DeleteDatastor
       `berth db rm ${name} --force deletes it anyway`,
     )
   }
-  await tell(context, found, { type: 'delete', at: new Date().toISOString(), by: 'the API' })
+  const keep = planOf(context, query.purge)
+  await tell(context, found, { type: 'delete', at: new Date().toISOString(), by: 'the API', keep })
 }
 
 type Send = Parameters<HttpContext['actors']['send']>

@@ -1,14 +1,52 @@
 // The disks of this server, as Docker has them: the only way to find those that outlived their services.
+import { Failure } from '../../errors.ts'
+import type { HttpStorage } from '../context.ts'
 import type { Call } from '../route.ts'
-import type { Disk } from '../schemas/disk.ts'
+import type { DeleteDiskQuery, Disk, DiskParams } from '../schemas/disk.ts'
+import { expiryOf } from '../trash-record.ts'
 
-/** Throws `docker_unavailable`. */
+/** Without those in the trash. Throws `docker_unavailable`. */
 export async function listDisks({ context: { observe, storage } }: Call): Promise<Disk[]> {
   const disks = await observe.disks()
-  return disks.map(({ name, serviceId, serviceName }) => ({
-    name,
-    service_id: serviceId,
-    service_name: serviceName,
-    kept: storage.services.get(serviceId) === null,
-  }))
+  return disks
+    .filter(({ serviceId }) => removalOf(storage, serviceId) === null)
+    .map(({ name, serviceId, serviceName }) => ({
+      name,
+      service_id: serviceId,
+      service_name: serviceName,
+      kept: storage.services.get(serviceId) === null,
+    }))
+}
+
+/** Throws `not_found`, `in_use`, `docker_unavailable`. */
+export async function deleteDisk(call: Call<DiskParams, DeleteDiskQuery>): Promise<undefined> {
+  const { context, params, query } = call
+  const { actors, observe, storage } = context
+  const disk = (await observe.disks()).find(({ name }) => name === params.name)
+  if (!disk) throw new Failure('not_found', 'there is no such disk')
+  const { serviceId, serviceName } = disk
+  const service = storage.services.get(serviceId)
+  if (service) {
+    const hint = `berth delete ${service.name} --delete-disk deletes both`
+    throw new Failure('in_use', `it is the disk of the service ${service.name}`, hint)
+  }
+  const at = new Date().toISOString()
+  const known = removalOf(storage, serviceId)
+  if (known !== null) {
+    if (query.purge) await actors.send(known, { type: 'purge', at, by: 'the API' })
+    return
+  }
+  const id = storage.ids.newId('dsk')
+  const expiresAt = expiryOf(context, query.purge)
+  const input = { id, disk: disk.name, serviceId, serviceName, expiresAt, at }
+  const also = () => {
+    if (removalOf(storage, serviceId) !== null) throw new Failure('conflict', 'it is being deleted already')
+  }
+  await actors.spawn('disk-removal', id, input, { also })
+}
+
+/** The removal that its disk waits for in the trash, or that is under way. */
+function removalOf({ actors }: HttpStorage, serviceId: string): string | null {
+  const [removal] = actors.active('disk-removal', serviceId)
+  return removal?.id ?? null
 }

@@ -39,6 +39,7 @@ export async function info({ context }: Call): Promise<Info> {
     docker_memory_bytes: engine?.memoryBytes ?? null,
     disk_free_bytes: diskFreeBytes,
     disk_usage: diskUsageOf(context.observe.diskUsage()),
+    trash_days: context.config.trashDays,
     uptime_seconds: Math.floor(process.uptime()),
   }
 }

@@ -20,6 +20,7 @@ import { changeService } from '../service-change.ts'
 import { findService, refuseDeleting, stateOf, toService } from '../service-record.ts'
 import { changedRow, checkRow, newRow } from '../service-rules.ts'
 import { hintEvents, logEvents } from '../sse.ts'
+import { expiryOf } from '../trash-record.ts'
 
 export function listServices({ context, caller }: Call): Service[] {
   const rows = context.storage.services.list().filter(({ id }) => reachesService(caller, id))
@@ -129,7 +130,9 @@ export async function deleteService({
   }
   const { id } = row
   const at = new Date().toISOString()
-  const asked = { id, serviceId: id, deleteDisk: query.delete_disk, at }
+  const expiresAt = query.delete_disk ? expiryOf(context, query.purge) : null
+  const trash = expiresAt && { id: context.storage.ids.newId('dsk'), serviceName: row.name, expiresAt }
+  const asked = { id, serviceId: id, deleteDisk: query.delete_disk, trash, at }
   const { record } = await context.actors.spawn('service-removal', id, asked)
   await awaitRunsGivenUp(context.storage, id)
   if (query.delete_disk && record.delete_disk === false) {

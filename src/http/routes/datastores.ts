@@ -55,7 +55,7 @@ export const datastoreRoutes = tagged('Datastores', [
   route({
     method: 'DELETE',
     path: `${v1}/datastores/{id}`,
-    summary: 'Deletes a datastore with its container and its data',
+    summary: 'Deletes a datastore; its data stay in the trash for a while, with a final backup',
     params: DatastoreParams,
     query: DeleteDatastoreQuery,
     problems: ['in_use'],

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import * as disks from '../handlers/disks.ts'
 import { route, tagged, v1 } from '../route.ts'
-import { Disk } from '../schemas/disk.ts'
+import { DeleteDiskQuery, Disk, DiskParams } from '../schemas/disk.ts'
 
 export const diskRoutes = tagged('Disks', [
   route({
@@ -12,5 +12,14 @@ export const diskRoutes = tagged('Disks', [
     summary: 'The disks of services, also those that were kept when their service was deleted',
     answer: z.array(Disk),
     handler: disks.listDisks,
+  }),
+  route({
+    method: 'DELETE',
+    path: `${v1}/disks/{name}`,
+    summary: 'Deletes the disk of a service that was deleted; it goes to the trash first',
+    params: DiskParams,
+    query: DeleteDiskQuery,
+    problems: ['conflict', 'in_use', 'docker_unavailable'],
+    handler: disks.deleteDisk,
   }),
 ])

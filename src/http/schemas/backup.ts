@@ -41,7 +41,7 @@ export const Backup = z
   .object({
     ...shared,
     version: z.string().meta({ description: 'Of the server.' }),
-    trigger: z.enum(['manual', 'schedule']),
+    trigger: z.enum(['manual', 'schedule', 'final']),
     status: z
       .enum(['running', 'good', 'failed', 'deleting'])
       .meta({ description: 'good: it was read back from the disk and checked.' }),

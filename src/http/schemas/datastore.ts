@@ -1,7 +1,7 @@
 // A managed datastore as the API shows it (API document, part 2), and what a client may set of it.
 // Mind: answers hold the password, because a person asked for them; nothing else of Berth's may.
 import { z } from 'zod'
-import { flag, identifier, optional, timestamp } from './fields.ts'
+import { flag, identifier, optional, purge, timestamp } from './fields.ts'
 import { cpuLimit, memoryLimit } from './limits.ts'
 import { Name } from './name.ts'
 import { scheduleText } from './schedule.ts'
@@ -19,6 +19,7 @@ export type DatastoreParams = z.output<typeof DatastoreParams>
 
 export const DeleteDatastoreQuery = z.strictObject({
   force: flag('Delete although services refer to it: they fail to deploy or restart then.'),
+  purge,
 })
 export type DeleteDatastoreQuery = z.output<typeof DeleteDatastoreQuery>
 
@@ -87,8 +88,8 @@ export const Datastore = z
     status: z.enum(datastoreStatuses).meta({
       description: 'One that failed is tried again, later each time, and stays `failed` until it serves.',
     }),
-    phase: z.enum(['pulling', 'stopping', 'starting', 'probing']).nullable().meta({
-      description: 'What is done just now to make it serve.',
+    phase: z.enum(['pulling', 'stopping', 'starting', 'probing', 'saving']).nullable().meta({
+      description: 'What is done just now to make it serve, or to delete it (`saving` is its final backup).',
     }),
     error: text.meta({ description: 'Why it does not serve.' }),
     notice: text.meta({ description: 'What of its limits the host cannot give.' }),

@@ -1,5 +1,14 @@
 // Disks: the volumes of services, also of services that are gone (decisions "Service").
 import { z } from 'zod'
+import { identifier, purge } from './fields.ts'
+
+export const DiskParams = z.object({
+  name: identifier.meta({ description: 'Name of the Docker volume of a disk.' }),
+})
+export type DiskParams = z.output<typeof DiskParams>
+
+export const DeleteDiskQuery = z.strictObject({ purge })
+export type DeleteDiskQuery = z.output<typeof DeleteDiskQuery>
 
 export const Disk = z
   .object({
@@ -7,7 +16,7 @@ export const Disk = z
     service_id: z.string(),
     service_name: z.string().meta({ description: 'What the service was called when the disk was made.' }),
     kept: z.boolean().meta({
-      description: 'Whether its service was deleted; `docker volume rm` removes the disk, with its data.',
+      description: 'Whether its service was deleted; only then DELETE /disks/{name} deletes the disk.',
     }),
   })
   .meta({ id: 'Disk' })

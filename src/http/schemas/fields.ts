@@ -76,3 +76,6 @@ export function clamped(fallback: number, minimum: number, maximum: number, desc
     .transform((text) => Math.min(maximum, Math.max(minimum, text === undefined ? fallback : Number(text))))
     .meta({ description: `${description} Without it ${fallback}.`, type: 'integer', pattern: undefined })
 }
+
+/** Of each deletion that the trash would catch. */
+export const purge = flag('Delete it at once, with its data: nothing goes to the trash.')

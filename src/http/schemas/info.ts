@@ -56,6 +56,7 @@ export const Info = z
       description:
         'Counted in the background when somebody asks, at most every five minutes; null until then.',
     }),
+    trash_days: z.int().meta({ description: 'How long deleted datastores and disks can be restored.' }),
     uptime_seconds: z.int(),
   })
   .meta({ id: 'Info' })

@@ -17,7 +17,8 @@ export type ServiceParams = z.output<typeof ServiceParams>
 
 export const DeleteQuery = z.strictObject({
   force: flag('Delete although other services refer to it.'),
-  delete_disk: flag('Delete the disk as well, with its data; else it is kept, and GET /disks lists it.'),
+  delete_disk: flag('Delete the disk as well; else it is kept, and GET /disks lists it.'),
+  purge: flag('With `delete_disk`: delete the disk at once, with its data; nothing goes to the trash.'),
 })
 export type DeleteQuery = z.output<typeof DeleteQuery>
 

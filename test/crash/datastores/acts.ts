@@ -66,7 +66,7 @@ export async function repeat(book: Book, { path, key, body, entry }: DatastoreRe
 /** Deletes, and waits until the name is free again. */
 export async function remove(book: Book, entry: DatastoreEntry): Promise<void> {
   const path = `/datastores/${entry.id}`
-  const answer = await book.client.ask({ method: 'DELETE', path })
+  const answer = await book.client.ask({ method: 'DELETE', path: `${path}?purge=true` })
   // A repetition of one that was done but not answered finds nothing.
   const isDone = answer.status < 300 || (answer.status === 404 && answer.attempts > 1)
   if (!isDone) return unexpected(book, `DELETE ${path}`, answer)

@@ -112,7 +112,7 @@ export async function stopSchedule(book: Book, { id }: JobService): Promise<void
 /** Deletes with the disk, and waits until it is gone. */
 export async function removeService(book: Book, { id }: JobService): Promise<void> {
   const path = `/services/${id}`
-  const answer = await book.client.ask({ method: 'DELETE', path: `${path}?delete_disk=true` })
+  const answer = await book.client.ask({ method: 'DELETE', path: `${path}?delete_disk=true&purge=true` })
   if (answer.status >= 300) return unexpected(book, `DELETE ${path}`, answer)
   for (const deadline = Date.now() + patienceMs; ; await sleep(50)) {
     if ((await book.client.ask({ method: 'GET', path })).status === 404) return

@@ -39,6 +39,8 @@ export const borders: Border[] = [
       'slot',
       'datastore-backups',
       'datastore-context',
+      'datastore-record',
+      'datastore-trash',
       'deploy-context',
       'deploy-record',
       'deploy-slots',

@@ -1,0 +1,109 @@
+// The removal of a disk: it waits in the trash first, unless it is to go at once.
+// A disk that is restored stays as it is, without a service.
+import { assign, type SnapshotFrom, setup } from 'xstate'
+import { type SlotInput, type SlotOutput, slot } from './slot.ts'
+
+export const version = 1
+
+export const cleanups = ['removeDisk'] as const
+
+export interface DiskRemovalInput {
+  id: string
+  /** The name of the Docker volume. */
+  disk: string
+  serviceId: string
+  /** Its service is gone: this is what it was called. */
+  serviceName: string
+  /** null for a disk that goes at once. */
+  expiresAt: string | null
+  at: string
+}
+
+export type DiskRemovalEvent =
+  | { type: 'purge'; at: string; by: string }
+  | { type: 'restore'; at: string; by: string }
+
+export interface DiskFacts extends SlotOutput {
+  isThere: boolean
+  /** null when it is not known. */
+  sizeBytes: number | null
+}
+
+interface DiskRemovalContext extends DiskRemovalInput {
+  sizeBytes: number | null
+}
+
+const removal = setup({
+  types: {} as { context: DiskRemovalContext; input: DiskRemovalInput; events: DiskRemovalEvent },
+  actors: {
+    measureDisk: slot<SlotInput & { disk: string }, DiskFacts>(),
+    awaitExpiry: slot<SlotInput & { wakeAt: number }, SlotOutput>(),
+    removeDisk: slot<SlotInput & { disk: string }, SlotOutput>(),
+  },
+  guards: {
+    isKept: ({ context }) => context.expiresAt !== null,
+    isThere: (_, { isThere }: { isThere: boolean }) => isThere,
+  },
+})
+
+export const machine = removal.createMachine({
+  id: 'disk-removal',
+  context: ({ input }) => ({ ...input, sizeBytes: null }),
+  initial: 'deciding',
+  states: {
+    deciding: { always: [{ guard: 'isKept', target: 'measuring' }, { target: 'removing' }] },
+    measuring: {
+      on: { purge: 'removing' },
+      invoke: {
+        id: 'measureDisk',
+        src: 'measureDisk',
+        input: ({ context: { id, disk } }) => ({ id, disk }),
+        onDone: [
+          {
+            guard: { type: 'isThere', params: ({ event }) => event.output },
+            target: 'trashed',
+            actions: assign(({ event: { output } }) => ({ sizeBytes: output.sizeBytes })),
+          },
+          { target: 'removed' },
+        ],
+      },
+    },
+    trashed: {
+      on: { purge: 'removing', restore: 'restored' },
+      invoke: {
+        id: 'awaitExpiry',
+        src: 'awaitExpiry',
+        input: ({ context: { id, expiresAt } }) => ({ id, wakeAt: Date.parse(expiresAt!) }),
+        onDone: 'removing',
+      },
+    },
+    removing: {
+      invoke: {
+        id: 'removeDisk',
+        src: 'removeDisk',
+        input: ({ context: { id, disk } }) => ({ id, disk }),
+        onDone: 'removed',
+      },
+    },
+    restored: { type: 'final' },
+    removed: { type: 'final' },
+  },
+})
+
+export type DiskRemovalSnapshot = SnapshotFrom<typeof machine>
+
+export function toRecord({ context, value }: DiskRemovalSnapshot) {
+  return {
+    id: context.id,
+    /** Which disk it is: a service has one. */
+    service_id: context.serviceId,
+    service_name: context.serviceName,
+    disk: context.disk,
+    status: value as Exclude<typeof value, 'deciding'>,
+    size_bytes: context.sizeBytes,
+    created_at: context.at,
+    expires_at: context.expiresAt,
+  }
+}
+
+export type DiskRemovalRecord = ReturnType<typeof toRecord>

@@ -1,0 +1,57 @@
+// A datastore on its way into the trash and out of it: its final backup, its name, its volume.
+import type { DatastoreSlot } from '../../../machines/datastore-context.ts'
+import { datastoreName } from '../../docker/names.ts'
+import { type Host, isoNow } from '../host.ts'
+import { measureVolume } from '../trash.ts'
+import { untilCommitted, untilDone } from '../waiting.ts'
+import { findDatastore } from './access.ts'
+import { stopSeconds } from './start.ts'
+
+/** A backup that fails keeps nobody from deleting: the volume stays in any case. */
+export function saveDatastore(host: Host) {
+  return async (
+    { id, kind, version, backupId }: DatastoreSlot & { backupId: string },
+    signal: AbortSignal,
+  ) => {
+    const { name } = findDatastore(host, id).record
+    const { actors, changes } = host.storage
+    const input = { id: backupId, datastoreId: id, datastoreName: name, kind, version, at: isoNow() }
+    await host.actors.spawn('backup', backupId, { ...input, trigger: 'final' })
+    const status = await untilCommitted(changes, id, signal, () => {
+      const found = actors.record(backupId)?.status
+      return found === 'running' ? null : String(found)
+    })
+    if (status !== 'good') {
+      const error = actors.record(backupId)?.error
+      host.logger.warn({ datastore: name, backup: backupId, status, error }, 'there is no final backup')
+    }
+    return { at: isoNow(), isGood: status === 'good' }
+  }
+}
+
+export function trashDatastore(host: Host) {
+  return async ({ id }: { id: string }, signal: AbortSignal) => {
+    const { datastores, addresses } = host.storage
+    const name = String(host.storage.actors.record(id)!.name)
+    const container = datastoreName(host.owner, name)
+    await untilDone(host, id, signal, async () => {
+      if ((await host.instances.inspect(container))?.state === 'running') {
+        await host.instances.stop(container, stopSeconds)
+      }
+      await host.instances.remove(container)
+    })
+    const volume = datastoreName(host.owner, datastores.volume(id) ?? name)
+    const { isThere, sizeBytes } = await measureVolume(host, id, volume, signal)
+    if (!isThere) host.logger.warn({ datastore: name, volume }, 'its volume is gone: nothing can be kept')
+    await addresses.release(id)
+    await datastores.trash(id)
+    return { at: isoNow(), hasVolume: isThere, sizeBytes }
+  }
+}
+
+export function reclaimDatastore(host: Host) {
+  return async ({ id, name }: { id: string; name: string }) => {
+    await host.storage.datastores.reclaim(id, name)
+    return { at: isoNow() }
+  }
+}

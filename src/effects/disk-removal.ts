@@ -1,0 +1,21 @@
+// The effects of removing a disk: its size for those who look into the trash, the wait, the removal itself.
+import type { machine } from '../../machines/disk-removal.ts'
+import type { Effects } from '../../machines/slot.ts'
+import { removeVolume } from '../docker/volumes.ts'
+import { type Host, isoNow } from './host.ts'
+import { awaitExpiry, measureVolume } from './trash.ts'
+import { untilDone } from './waiting.ts'
+
+export function diskRemovalEffects(host: Host): Effects<typeof machine> {
+  return {
+    async measureDisk({ id, disk }, signal) {
+      const { isThere, sizeBytes } = await measureVolume(host, id, disk, signal)
+      return { at: isoNow(), isThere, sizeBytes }
+    },
+    awaitExpiry,
+    async removeDisk({ id, disk }, signal) {
+      await untilDone(host, id, signal, () => removeVolume(host.engine, host.owner, disk))
+      return { at: isoNow() }
+    },
+  }
+}

@@ -1,0 +1,100 @@
+// The trash: what was deleted is listed, restored, or removed before its time.
+import type { DatastoreRecord } from '../../../machines/datastore.ts'
+import { Failure } from '../../errors.ts'
+import { awaitRecord } from '../awaited-record.ts'
+import type { HttpContext } from '../context.ts'
+import type { Call } from '../route.ts'
+import type { RestoredTrash, RestoreTrash, TrashEntry, TrashParams } from '../schemas/trash.ts'
+import { findTrashed, listTrashed, type Trashed, toTrashEntry } from '../trash-record.ts'
+
+const reclaimMs = 30_000
+
+type Restoring = Call<TrashParams, unknown, RestoreTrash>
+
+export function listTrash({ context }: Call): TrashEntry[] {
+  return listTrashed(context.storage).map(toTrashEntry)
+}
+
+export async function restoreTrash(call: Restoring): Promise<RestoredTrash> {
+  const { context, params, body, eventId } = call
+  const trashed = await findAwake(context, params.id)
+  const { id, status } = trashed.record
+  if (status !== 'trashed' && status !== 'failed') {
+    throw new Failure('conflict', `${nameOf(trashed)} is ${wordsFor(status)}`, 'try again in a moment')
+  }
+  if (trashed.kind === 'datastore') return restoreDatastore(call, trashed.record)
+  if (body.name !== undefined) {
+    throw new Failure('invalid_request', 'name: a disk keeps its name', undefined, [
+      { path: 'name', code: 'invalid', message: 'a disk keeps its name' },
+    ])
+  }
+  const event = { type: 'restore', at: now(), by: 'the API' }
+  const { applied } = await context.actors.send(id, event, eventId ? { eventId } : {})
+  if (!applied) throw new Failure('conflict', `${nameOf(trashed)} is being removed`)
+  return { id, kind: 'disk', name: nameOf(trashed) }
+}
+
+async function restoreDatastore({ context, body, eventId }: Restoring, record: DatastoreRecord) {
+  const { id } = record
+  const name = body.name ?? record.name
+  if (!context.storage.datastores.isFree(name)) throw nameTaken(id, name)
+  const event = { type: 'reclaim', at: now(), by: 'the API', name }
+  const { applied } = await context.actors.send(id, event, eventId ? { eventId } : {})
+  if (!applied) throw new Failure('conflict', `${record.name} is being restored or removed already`)
+  const settled = await awaitRecord<DatastoreRecord>(
+    context.storage,
+    id,
+    reclaimMs,
+    ({ trash, status }) => trash === null || status === 'trashed',
+  )
+  return restoredDatastore(settled, name)
+}
+
+/** One that was parked after a bug goes on first; its record says `failed` until then. */
+async function findAwake({ actors, storage }: HttpContext, id: string): Promise<Trashed> {
+  const found = findTrashed(storage, id)
+  if (found.record.status === 'failed') await actors.spawn('datastore', id, {})
+  return found
+}
+
+/** Throws `name_taken`: somebody took the name in the meantime. */
+function restoredDatastore({ id, name, trash }: DatastoreRecord, wanted: string): RestoredTrash {
+  if (trash?.trouble?.code === 'name_taken') throw nameTaken(id, wanted)
+  if (trash?.trouble) throw new Failure('internal_error', trash.trouble.message)
+  return { id, kind: 'datastore', name: trash === null ? name : wanted }
+}
+
+function nameTaken(id: string, name: string): Failure {
+  const hint = `berth trash restore ${id} --name NEW restores it under another name`
+  return new Failure('name_taken', `the name ${name} is taken`, hint)
+}
+
+/** What a repetition gets: how it is called now. */
+export function repeatRestoreTrash({ storage }: HttpContext, { id }: { id: string }): RestoredTrash {
+  const record = storage.actors.record(id)
+  if (!record) throw new Failure('not_found', 'there is no such entry in the trash')
+  if (id.startsWith('dsk-')) return { id, kind: 'disk', name: String(record.disk) }
+  const datastore = record as unknown as DatastoreRecord
+  return restoredDatastore(datastore, datastore.name)
+}
+
+export async function purgeTrash({ context, params }: Call<TrashParams>): Promise<undefined> {
+  const { kind, record } = await findAwake(context, params.id)
+  const event = { at: now(), by: 'the API' }
+  const purge = kind === 'disk' ? { type: 'purge' } : { type: 'delete', keep: null }
+  const { applied } = await context.actors.send(record.id, { ...event, ...purge })
+  if (applied || kind === 'disk') return
+  // Only its restoring takes no deletion; what is being removed already is as wanted.
+  const after = context.storage.actors.record(record.id)
+  if (after?.status === 'restarting') throw new Failure('conflict', `${record.name} is being restored`)
+}
+
+function nameOf(trashed: Trashed): string {
+  return trashed.kind === 'disk' ? trashed.record.disk : trashed.record.name
+}
+
+function wordsFor(status: string): string {
+  return status === 'restarting' ? 'being restored already' : 'still being deleted'
+}
+
+const now = () => new Date().toISOString()

@@ -1,0 +1,35 @@
+// The trash: deleted datastores and disks until their time is over.
+import { z } from 'zod'
+import * as trash from '../handlers/trash.ts'
+import { route, tagged, v1 } from '../route.ts'
+import { RestoredTrash, RestoreTrash, TrashEntry, TrashParams } from '../schemas/trash.ts'
+
+export const trashRoutes = tagged('Trash', [
+  route({
+    method: 'GET',
+    path: `${v1}/trash`,
+    role: 'read',
+    summary: 'Deleted datastores and disks that can be restored, the newest first',
+    answer: z.array(TrashEntry),
+    handler: trash.listTrash,
+  }),
+  route({
+    method: 'POST',
+    path: `${v1}/trash/{id}/restore`,
+    summary: 'Restores a datastore with its id, settings, password and data, or a disk without a service',
+    params: TrashParams,
+    body: RestoreTrash,
+    answer: RestoredTrash,
+    problems: ['conflict', 'name_taken'],
+    repeat: trash.repeatRestoreTrash,
+    handler: trash.restoreTrash,
+  }),
+  route({
+    method: 'DELETE',
+    path: `${v1}/trash/{id}`,
+    summary: 'Removes an entry at once, with its data and its final backup',
+    params: TrashParams,
+    problems: ['conflict'],
+    handler: trash.purgeTrash,
+  }),
+])

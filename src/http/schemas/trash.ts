@@ -1,0 +1,51 @@
+// What was deleted and can be restored: datastores and disks.
+import { z } from 'zod'
+import { datastoreKinds } from './datastore.ts'
+import { identifier, optional, timestamp } from './fields.ts'
+import { Name } from './name.ts'
+
+const text = z.string().nullable()
+
+export const TrashParams = z.object({
+  id: identifier.meta({ description: 'Id of an entry of the trash.' }),
+})
+export type TrashParams = z.output<typeof TrashParams>
+
+const kinds = ['datastore', 'disk'] as const
+
+export const TrashEntry = z
+  .object({
+    id: z.string().meta({ description: 'Of a datastore its own id, which it keeps.' }),
+    kind: z.enum(kinds),
+    name: z.string().meta({ description: 'Of the datastore, or of the Docker volume of the disk.' }),
+    status: z.enum(['deleting', 'kept']).meta({
+      description: '`deleting` until its container is gone; only then it can be restored.',
+    }),
+    datastore_kind: z.enum(datastoreKinds).nullable(),
+    version: text.meta({ description: 'Of the server of the datastore.' }),
+    service_name: text.meta({ description: 'Of the service that the disk belonged to.' }),
+    backup_id: text.meta({
+      description: 'The final backup of a datastore that was available; it goes with the entry.',
+    }),
+    size_bytes: z.int().nullable().meta({ description: 'Of the volume; null when it is not known.' }),
+    deleted_at: timestamp,
+    expires_at: timestamp.meta({ description: 'When its data are removed.' }),
+  })
+  .meta({ id: 'TrashEntry' })
+export type TrashEntry = z.output<typeof TrashEntry>
+
+export const RestoreTrash = z
+  .strictObject({
+    name: optional(Name).meta({ description: 'Another name for the datastore; without it the former one.' }),
+  })
+  .meta({ id: 'RestoreTrash' })
+export type RestoreTrash = z.output<typeof RestoreTrash>
+
+export const RestoredTrash = z
+  .object({
+    id: z.string(),
+    kind: z.enum(kinds),
+    name: z.string().meta({ description: 'What it is called from now on.' }),
+  })
+  .meta({ id: 'RestoredTrash' })
+export type RestoredTrash = z.output<typeof RestoredTrash>

@@ -1,0 +1,78 @@
+// What the trash holds, from committed records: deleted datastores, and removals of disks that wait.
+import type { DatastoreRecord } from '../../machines/datastore.ts'
+import type { TrashPlan } from '../../machines/datastore-context.ts'
+import type { DiskRemovalRecord } from '../../machines/disk-removal.ts'
+import { Failure } from '../errors.ts'
+import type { HttpContext, HttpStorage } from './context.ts'
+import type { TrashEntry } from './schemas/trash.ts'
+
+const dayMs = 24 * 60 * 60 * 1000
+
+export type Trashed =
+  | { kind: 'datastore'; record: DatastoreRecord & { trash: NonNullable<DatastoreRecord['trash']> } }
+  | { kind: 'disk'; record: DiskRemovalRecord & { expires_at: string } }
+
+/** When what is deleted now is removed; null for at once. */
+export function expiryOf({ config }: HttpContext, isPurged: boolean): string | null {
+  if (isPurged || config.trashDays === 0) return null
+  return new Date(Date.now() + config.trashDays * dayMs).toISOString()
+}
+
+/** What the deletion of a datastore keeps. */
+export function planOf(context: HttpContext, isPurged: boolean): TrashPlan | null {
+  const expiresAt = expiryOf(context, isPurged)
+  return expiresAt === null ? null : { expiresAt, backupId: context.storage.ids.newId('bak') }
+}
+
+/** The newest first. */
+export function listTrashed(storage: HttpStorage): Trashed[] {
+  const datastores = storage.datastores.listAll().map(({ id }) => id)
+  const disks = [...storage.actors.active('disk-removal')].map(({ id }) => id)
+  return [...datastores, ...disks]
+    .map((id) => trashedOf(storage, id))
+    .filter((trashed) => trashed !== null)
+    .sort((a, b) => (deletedAt(a) < deletedAt(b) ? 1 : -1))
+}
+
+/** Throws `not_found`. */
+export function findTrashed(storage: HttpStorage, id: string): Trashed {
+  const found = trashedOf(storage, id)
+  if (found === null) throw new Failure('not_found', 'there is no such entry in the trash')
+  return found
+}
+
+/** null for what is not in the trash, or is being removed already. */
+function trashedOf({ actors }: HttpStorage, id: string): Trashed | null {
+  if (!/^(dst|dsk)-/.test(id)) return null
+  const found = actors.record(id)
+  if (found === null) return null
+  if (id.startsWith('dsk-')) {
+    const record = found as unknown as DiskRemovalRecord
+    const { expires_at, status } = record
+    if (expires_at === null || (status !== 'trashed' && status !== 'measuring')) return null
+    return { kind: 'disk', record: { ...record, expires_at } }
+  }
+  const record = found as unknown as DatastoreRecord
+  return record.trash ? { kind: 'datastore', record: { ...record, trash: record.trash } } : null
+}
+
+function deletedAt(trashed: Trashed): string {
+  return trashed.kind === 'disk' ? trashed.record.created_at : trashed.record.trash.deleted_at
+}
+
+export function toTrashEntry(trashed: Trashed): TrashEntry {
+  const shared = {
+    id: trashed.record.id,
+    status: trashed.record.status === 'trashed' ? ('kept' as const) : ('deleting' as const),
+    deleted_at: deletedAt(trashed),
+  }
+  if (trashed.kind === 'disk') {
+    const { disk, service_name, size_bytes, expires_at } = trashed.record
+    const nothing = { datastore_kind: null, version: null, backup_id: null }
+    return { ...shared, kind: 'disk', name: disk, ...nothing, service_name, size_bytes, expires_at }
+  }
+  const { name, kind, version, trash } = trashed.record
+  const { backup_id, size_bytes, expires_at } = trash
+  const was = { datastore_kind: kind, version, service_name: null }
+  return { ...shared, kind: 'datastore', name, ...was, backup_id, size_bytes, expires_at }
+}
