@@ -38,11 +38,14 @@ export function parseListen(listen: string): { name: string; port: number } {
   return { name: listen.slice(0, split), port: Number(listen.slice(split + 1)) }
 }
 
+/** Where the help of an option begins; a longer name moves its own. */
+const helpColumn = 24
+
 /** The help text: every option with its variable and default. */
 export function helpText(): string {
   const lines = Object.entries(options).map(([name, { help, fallback }]) => {
     const shown = fallback === '' ? '' : ` (${fallback})`
-    return `  ${`--${name}`.padEnd(24)}${help}${shown}`
+    return `  ${`--${name} `.padEnd(helpColumn)}${help}${shown}`
   })
   return [
     'berthd: the Berth deployment server',
@@ -51,7 +54,7 @@ export function helpText(): string {
     '       berthd reset-password [--data-dir DIR] [--revoke-tokens]',
     '',
     ...lines,
-    `  ${'--help, --version'.padEnd(24)}say this, or the version, and exit`,
+    `  ${'--help, --version'.padEnd(helpColumn)}say this, or the version, and exit`,
     '',
     'Each option has a variable: --build-concurrency is BERTH_BUILD_CONCURRENCY.',
     '',

@@ -131,6 +131,16 @@ export const options = {
     '',
     text(/^[\w.:/@-]*$/, 'an image'),
   ),
+  'edge-connections-per-address': option(
+    'connections to the edge that one address may have open (of IPv6 a /64), 0 for no limit',
+    '1000',
+    orZero(integer(1, 1_000_000)),
+  ),
+  'edge-requests-per-address': option(
+    'requests a second that one address may send to the edge, over 10 s, 0 for no limit',
+    '500',
+    orZero(integer(1, 1_000_000)),
+  ),
   'acme-email': option(
     'address of the account that asks for certificates; without it there are none',
     '',

@@ -1,9 +1,10 @@
 // Wires the edge: its files, its driver, and what it is told of the daemon around it.
 // Mind: where the API answers is known only once it is open; until then nothing of the edge is started.
-
+import { totalmem } from 'node:os'
 import { type Config, parseListen } from '../config.ts'
 import type { Frame } from '../edge/configuration.ts'
 import { Driver } from '../edge/driver.ts'
+import { limitsFor } from '../edge/limits.ts'
 import { hasIpv6, keepSecret, openPlace } from '../edge/place.ts'
 import type { AccessLog } from '../effects/access-log.ts'
 import { DrivenEdge, type Edge } from '../effects/edge/edge.ts'
@@ -51,13 +52,17 @@ export function openEdgeOf(
     socketOwner: config.edge === 'container' ? socketOwner() : null,
     trustedProxies: config['trusted-proxy'],
     dashboard: null,
+    limits: limitsFor(totalmem(), {
+      connectionsPerAddress: config['edge-connections-per-address'],
+      requestsPerAddress: config['edge-requests-per-address'],
+    }),
     pools: leastPools,
   }
   let open: (apiPort: number) => void = () => undefined
   const opened = new Promise<void>((resolve) => {
     open = (apiPort) => {
       const address = `${reachableName(parseListen(config.listen).name)}:${apiPort}`
-      frame.dashboard = dashboardHost ? { address, secret } : null
+      frame.dashboard = dashboardHost ? { address, host: dashboardHost, secret } : null
       resolve()
     }
   })

@@ -3,6 +3,7 @@
 // Mind: what differs between two services is in pools and maps, which change at run time; all else is the
 // frame, and only a change of that needs a reload.
 import { createHash } from 'node:crypto'
+import { addressTable, type Limits, rateRouting } from './limits.ts'
 import { type AnswerName, pagesText } from './pages.ts'
 import type { Place } from './place.ts'
 import { leastSlots, type Pool, slotName, type Upstream } from './routes.ts'
@@ -17,8 +18,9 @@ export interface Frame {
   socketOwner: { uid: number; gid: number } | null
   /** Addresses and networks whose X-Forwarded-* are kept. */
   trustedProxies: readonly string[]
-  /** Where the API answers, and what tells it that the edge asks. */
-  dashboard: { address: string; secret: string } | null
+  /** Where the API answers, by which host, and what tells it that the edge asks. */
+  dashboard: { address: string; host: string; secret: string } | null
+  limits: Limits
   /** How many pools there are. */
   pools: number
   /** Slots of those that have more than the least, by number. */
@@ -28,6 +30,11 @@ export interface Frame {
 const defaultTimeoutMs = 75_000
 /** Path, agent and host are cut; escaped they may be six times as long. Beyond it a line would be cut. */
 const longestLine = 12_000
+
+/** To the sockets of the daemon. */
+const ownConnections = 100
+/** A head must fit, also one with the cookies that other sites of the domain have set. */
+const bufferBytes = 32 * 1024
 
 /** What is the same for every service; two with one fingerprint need no reload between them. */
 export function fingerprintOf(place: Place, frame: Frame): string {
@@ -52,12 +59,12 @@ function frameText(place: Place, frame: Frame): string {
     `frontend http
 ${binds(frame, httpPort)}
 ${frontendRules(place, frame, 'http')}
-${httpRouting(place)}`,
+${httpRouting(place, frame.limits)}`,
     `frontend https
 ${binds(frame, httpsPort, ` ssl crt-list ${place.certificateList} alpn h2,http/1.1`)}
 ${frontendRules(place, frame, 'https')}
 ${hstsRules(place)}
-${routing(place)}`,
+${[...rateRouting(frame.limits), routing(place)].join('\n')}`,
     `frontend verify
  bind "unix@\${BERTH_VERIFY_SOCKET}" mode 600${ownerText(frame)}
  no log
@@ -69,6 +76,7 @@ ${routing(place)}`,
  http-request set-header x-forwarded-proto http
  http-after-response set-header x-berth-upstream %s
 ${routing(place)}`,
+    addressTable,
     answeringBackends(place, httpsPort),
     dashboardSection(frame),
   ].join('\n\n')
@@ -86,7 +94,8 @@ function globalSection(place: Place, frame: Frame): string {
  presetenv BERTH_VERIFY_SOCKET ${place.verifySocket}
  stats socket "\${BERTH_ADMIN_SOCKET}" mode 600${ownerText(frame)} level admin expose-fd listeners
  stats timeout 1h
- maxconn 8000
+ maxconn ${2 * frame.limits.connections + ownConnections}
+ tune.bufsize ${bufferBytes}
  no strict-limits
  hard-stop-after 1h
  log ring@access len ${longestLine} format raw local0
@@ -127,7 +136,7 @@ function defaultsSection(place: Place): string {
  timeout client-fin 10s
  timeout tunnel 1h
  timeout http-request 10s
- timeout http-keep-alive 60s
+ timeout http-keep-alive 15s
  timeout queue 10s
  retries 3
  retry-on conn-failure empty-response

@@ -24,6 +24,11 @@ export const answers = {
     title: 'Suspended',
     words: 'This service is suspended: its owner has paused it.',
   },
+  hasty: {
+    code: 'too_many_requests',
+    title: 'Too many requests',
+    words: 'Your address has sent too many requests. Try again in a few seconds.',
+  },
   broken: {
     code: 'bad_gateway',
     title: 'No answer',

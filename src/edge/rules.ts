@@ -1,15 +1,22 @@
 // The rules of the frontends: what is made of a request before it is known whose it is, what is answered
 // here, and what is told of it.
 // Mind: order counts. What a client claims is dropped before what is known is set.
+
+import type { Frame } from './configuration.ts'
+import { type Limits, limitRules, rateRouting } from './limits.ts'
 import { type AnswerName, htmlOf, jsonOf } from './pages.ts'
 import type { Place } from './place.ts'
 
+/** With its head it fits into a buffer of HAProxy. */
+const smallBodyBytes = 16 * 1024
+const bodyMs = 10_000
 const defaultBodyBytes = 512 * 1024 * 1024
 
 /** Where a request goes that came by http: HAProxy answers the CA itself, and leads to https. */
-export function httpRouting(place: Place): string {
+export function httpRouting(place: Place, limits: Limits): string {
   const hasCertificate = `{ var(txn.host),map_str(${place.map('https')}) -m found }`
   return [
+    ...rateRouting(limits),
     ` use_backend challenge if { path_beg ${challengePath} } { ${challengeAnswer(place)} -m found }`,
     ` use_backend tohttps if ${hasCertificate} !{ req.hdr(x-forwarded-proto) https }`,
     routing(place),
@@ -39,6 +46,9 @@ ${answering('large', 413)}
 backend nohost
 ${answering('unknown', 404)}
 
+backend hasty
+${answering('hasty', 429)}
+
 backend suspended
 ${answering('suspended', 503)}`
 }
@@ -55,24 +65,29 @@ export function hstsRules(place: Place): string {
 /** What holds for each request before it is known whose it is. Each rule costs every request. */
 export function frontendRules(
   place: Place,
-  { trustedProxies }: { trustedProxies: readonly string[] },
+  { trustedProxies, limits, dashboard }: Pick<Frame, 'trustedProxies' | 'limits' | 'dashboard'>,
   scheme: 'http' | 'https',
 ): string {
+  const areProxiesTrusted = trustedProxies.length > 0
+  const reservedFor = scheme === 'https' ? (dashboard?.host ?? null) : null
   const rules = [
     'set-var(txn.id) uuid()',
     'set-var(txn.host) req.hdr(host),field(1,:),lower,rtrim(.)',
     'set-var(txn.agent) req.hdr(user-agent),bytes(0,300)',
     `set-var(txn.kind) str(json) if ${accepts('application/json')} !${accepts('text/html')}`,
-    ...dropping(trustedProxies.length > 0),
+    ...dropping(areProxiesTrusted),
     // Inside such a tunnel no rule of these would hold.
     'del-header upgrade if { req.hdr(upgrade) -m sub -i h2c }',
     'set-header x-request-id %[var(txn.id)]',
-    ...(trustedProxies.length > 0 ? wayByProxies(scheme) : wayOf(scheme)),
+    ...(areProxiesTrusted ? wayByProxies(scheme) : wayOf(scheme)),
     'disable-l7-retry unless { method GET HEAD OPTIONS }',
     `set-var(txn.most) ${mostBytes(place)} if ${hasLength}`,
+    // A client that sends slowly occupies no instance until a small body is complete.
+    `wait-for-body time ${bodyMs} if ${hasLength} { req.hdr_val(content-length) le ${smallBodyBytes} }`,
   ]
   return [
-    ...(trustedProxies.length > 0 ? [` acl from_proxy src ${trustedProxies.join(' ')}`] : []),
+    ...(areProxiesTrusted ? [` acl from_proxy src ${trustedProxies.join(' ')}`] : []),
+    limitRules(limits, { areProxiesTrusted, reservedFor }),
     ...rules.map((rule) => ` http-request ${rule}`),
     unshared,
     ` http-after-response set-header content-type application/problem+json if ${isOwnAnswer} ${wantsJson}`,
@@ -168,9 +183,13 @@ function logFormat(scheme: 'http' | 'https'): string {
   return `{${fields.map(([name, value]) => `"${name}":${value}`).join(',')}}`
 }
 
+/** In seconds. */
+const retryAfter: Record<number, number> = { 429: 10, 503: 60 }
+
 /** An answer of the edge's own. */
 export function answering(name: AnswerName, status: number): string {
-  const more = `hdr cache-control no-store${status === 503 ? ' hdr retry-after 60' : ''}`
+  const wait = retryAfter[status]
+  const more = `hdr cache-control no-store${wait ? ` hdr retry-after ${wait}` : ''}`
   const json = `content-type application/problem+json lf-string ${quoted(jsonOf(name, status))}`
   const html = `content-type "text/html; charset=utf-8" lf-string ${quoted(htmlOf(name))}`
   return [

@@ -26,7 +26,8 @@ const ask = askAt(80)
 /** HAProxy at ports 80 and 443, kept at what the storage has. */
 async function startEdge(storage: Storage) {
   const place = openPlace(storage.directory)
-  const frame = { hasIpv6: false, socketOwner: null, trustedProxies: [], dashboard: null, pools: 4 }
+  const limits = { connections: 1000, connectionsPerAddress: 0, requestsPerAddress: 0 }
+  const frame = { hasIpv6: false, socketOwner: null, trustedProxies: [], dashboard: null, limits, pools: 4 }
   const driver = new Driver(place, { httpPort: 80, httpsPort: 443, ...frame })
   const settings = { baseDomain: 'localhost' } as HostSettings
   const edge = new DrivenEdge({

@@ -17,7 +17,9 @@ export async function edgeArgs(kind: 'container' | 'host' = 'container'): Promis
   const servers = [await listen(), await listen()]
   const [http, https] = servers.map(({ port }) => String(port))
   await Promise.all(servers.map(({ server }) => new Promise((resolve) => server.close(resolve))))
-  return ['--edge', kind, '--http-port', http!, '--https-port', https!]
+  // All clients of a test share one address.
+  const limit = ['--edge-requests-per-address', '1000000']
+  return ['--edge', kind, '--http-port', http!, '--https-port', https!, ...limit]
 }
 
 /** Of what `edgeArgs` gave. */

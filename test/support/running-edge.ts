@@ -51,6 +51,7 @@ export async function startEdge(t: TestContext, changed: Partial<Frame> = {}): P
     socketOwner: null,
     trustedProxies: [],
     dashboard: null,
+    limits: { connections: 20_000, connectionsPerAddress: 10_000, requestsPerAddress: 100_000 },
     pools: 4,
     ...changed,
   }

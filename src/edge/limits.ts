@@ -1,0 +1,72 @@
+// How much of the edge one client may take, and what is done when the edge gets full.
+// The counters are kept by HAProxy. After a reload they begin at zero in the new worker; the old one keeps
+// its own until its connections have ended.
+
+export interface Limits {
+  /** Connections of each of the two frontends. */
+  connections: number
+  /** Of one source address, of IPv6 a /64; 0 for no limit. */
+  connectionsPerAddress: number
+  /** Of one source address per second, over `rateSeconds`; 0 for no limit. */
+  requestsPerAddress: number
+}
+
+const rateSeconds = 10
+/** Shares of a frontend's connections. From the first on a connection ends with its response. */
+const pressure = 0.75
+/** From this on only connections for the dashboard's host name are accepted by https. */
+const reserve = 0.9
+/** One with TLS and buffers, in the middle of a request. */
+const bytesPerConnection = 64 * 1024
+const memoryShare = 1 / 4
+const bounds = { least: 1000, most: 50_000 }
+
+/** What is derived from the memory of the host, and what the options say. */
+export function limitsFor(
+  memoryBytes: number,
+  { connectionsPerAddress, requestsPerAddress }: Omit<Limits, 'connections'>,
+): Limits {
+  const affordable = Math.floor((memoryBytes * memoryShare) / bytesPerConnection / 2)
+  const connections = Math.min(bounds.most, Math.max(bounds.least, affordable))
+  // One address alone never causes pressure.
+  const most = Math.floor(connections / 4)
+  return { connections, connectionsPerAddress: Math.min(connectionsPerAddress, most), requestsPerAddress }
+}
+
+/** In a frontend, before all rules that look at requests. */
+export function limitRules(
+  { connections, connectionsPerAddress, requestsPerAddress }: Limits,
+  { areProxiesTrusted, reservedFor }: { areProxiesTrusted: boolean; reservedFor: string | null },
+): string {
+  const isCounted = connectionsPerAddress > 0 || requestsPerAddress > 0
+  const unlessProxy = areProxiesTrusted ? ' unless from_proxy' : ''
+  return [
+    ` maxconn ${connections}`,
+    ...(isCounted
+      ? [` tcp-request connection track-sc0 src,ipmask(32,64) table addresses${unlessProxy}`]
+      : []),
+    ...(connectionsPerAddress > 0
+      ? [` tcp-request connection reject if { sc0_conn_cur gt ${connectionsPerAddress} }`]
+      : []),
+    ...(reservedFor === null
+      ? []
+      : [
+          ` tcp-request session reject if ${isAbove(connections * reserve)} !{ ssl_fc_sni -i ${reservedFor} }`,
+        ]),
+    ` http-after-response set-header connection close if ${isAbove(connections * pressure)} !{ status 101 }`,
+  ].join('\n')
+}
+
+/** Where a request goes whose address has sent too many. */
+export function rateRouting({ requestsPerAddress }: Limits): string[] {
+  if (requestsPerAddress === 0) return []
+  return [` use_backend hasty if { sc0_http_req_rate gt ${requestsPerAddress * rateSeconds} }`]
+}
+
+/** The counters of all addresses; those of open connections are never dropped. */
+export const addressTable = `backend addresses
+ stick-table type ipv6 size 200k expire 1m store conn_cur,http_req_rate(${rateSeconds}s)`
+
+function isAbove(connections: number): string {
+  return `{ fe_conn gt ${Math.floor(connections)} }`
+}
