@@ -50,9 +50,7 @@ export function limitRules(
       : []),
     ...(reservedFor === null
       ? []
-      : [
-          ` tcp-request session reject if ${isAbove(connections * reserve)} !{ ssl_fc_sni -i ${reservedFor} }`,
-        ]),
+      : [` tcp-request session reject if ${isAbove(connections * reserve)} !${isFor(reservedFor)}`]),
     ` http-after-response set-header connection close if ${isAbove(connections * pressure)} !{ status 101 }`,
   ].join('\n')
 }
@@ -66,6 +64,10 @@ export function rateRouting({ requestsPerAddress }: Limits): string[] {
 /** The counters of all addresses; those of open connections are never dropped. */
 export const addressTable = `backend addresses
  stick-table type ipv6 size 200k expire 1m store conn_cur,http_req_rate(${rateSeconds}s)`
+
+function isFor(host: string): string {
+  return `{ ssl_fc_sni -i ${host} }`
+}
 
 function isAbove(connections: number): string {
   return `{ fe_conn gt ${Math.floor(connections)} }`

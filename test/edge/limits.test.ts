@@ -147,7 +147,7 @@ function openTls(t: TestContext, edge: RunningEdge): Promise<void> {
   })
 }
 
-test('a small body is complete before it takes an instance, a large one is passed on as it comes', async (t) => {
+test('a small body takes an instance when it is complete, a large one at once', async (t) => {
   const edge = await startEdge(t)
   let heads = 0
   const port = await serveUpstream(t, (asked, answer) => {

@@ -1,0 +1,120 @@
+// Thousands of connections that do little: other clients are served as before. Latencies are compared with
+// those of an edge without them, request by request: what else the machine does slows down both.
+import assert from 'node:assert/strict'
+import { Agent, request } from 'node:http'
+import { type TestContext, test } from 'node:test'
+import { percentile } from '../bench/percentiles.ts'
+import { type Client, openClient, untilSettled } from '../support/crowd.ts'
+import { routesTo, upstream } from '../support/edge-routes.ts'
+import { type RunningEdge, serveUpstream, startEdge } from '../support/running-edge.ts'
+import { eventually } from '../support/supervised.ts'
+
+const limits = { connections: 10_500, connectionsPerAddress: 1000, requestsPerAddress: 100_000 }
+const requests = 1500
+const large = Buffer.alloc(4 * 1024 * 1024)
+
+interface Crowd {
+  /** From how many addresses, and how many connections of each. */
+  addresses: number
+  each: number
+  text: string
+  /** What of it holds: the rest was refused. */
+  held: number
+  /** They read nothing of what they are sent. */
+  isDeaf?: true
+}
+
+const post = 'POST / HTTP/1.1\r\nHost: a.test\r\n'
+const crowds: Record<string, Crowd> = {
+  '8,200 idle connections of one address': {
+    ...{ addresses: 1, each: 8200, held: 1000, text: 'GET /nope HTTP/1.1\r\nHost: nobody.test\r\n\r\n' },
+  },
+  '10,000 idle connections': {
+    ...{ addresses: 10, each: 1000, held: 10_000, text: 'GET / HTTP/1.1\r\nHost: a.test\r\n\r\n' },
+  },
+  'slow heads': { addresses: 4, each: 1000, held: 4000, text: `${post}X-Slow: ` },
+  'slow small bodies': { addresses: 4, each: 1000, held: 4000, text: `${post}Content-Length: 100\r\n\r\nx` },
+  'slow large bodies': { addresses: 4, each: 100, held: 400, text: `${post}Content-Length: 100000\r\n\r\nx` },
+  'slow readers': {
+    ...{
+      addresses: 4,
+      each: 50,
+      held: 200,
+      text: 'GET /large HTTP/1.1\r\nHost: a.test\r\n\r\n',
+      isDeaf: true,
+    },
+  },
+}
+
+/** Resolves when the edge has dealt with all of them. */
+async function gather(t: TestContext, edge: RunningEdge, crowd: Crowd): Promise<Client[]> {
+  const { addresses, each, text } = crowd
+  const clients: Client[] = []
+  for (let at = 0; at < addresses; at++) {
+    for (let count = 0; count < each; count++) {
+      const client = openClient(t, edge.frame.httpPort, `127.0.0.${at + 10}`, text)
+      if (crowd.isDeaf) client.pause()
+      clients.push(client)
+      if (clients.length % 500 === 0) await new Promise((resolve) => setImmediate(resolve))
+    }
+  }
+  await eventually('all connections', async () => (await countOpen(edge)) >= crowd.held)
+  if (crowd.held < addresses * each) await untilSettled(clients)
+  return clients
+}
+
+/** Connections of the frontend. */
+async function countOpen(edge: RunningEdge): Promise<number> {
+  const [, row = ''] = (await edge.admin.ask('show stat http 1 -1')).split('\n')
+  return Number(row.split(',')[4])
+}
+
+type Ask = () => Promise<number>
+
+/** Asks on a kept connection, and answers how long it took. */
+function asking(t: TestContext, edge: RunningEdge): Ask {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  t.after(() => agent.destroy())
+  const options = { port: edge.frame.httpPort, agent, headers: { host: 'a.test' } }
+  return async () => {
+    const startedAt = performance.now()
+    const body = await new Promise<string>((resolve, reject) => {
+      const asked = request(options, (response) => {
+        let text = ''
+        response.on('data', (chunk) => (text += chunk)).on('end', () => resolve(text))
+      })
+      asked.once('error', reject).end()
+    })
+    assert.equal(body, 'served')
+    return performance.now() - startedAt
+  }
+}
+
+async function start(t: TestContext): Promise<RunningEdge> {
+  const edge = await startEdge(t, { limits })
+  const port = await serveUpstream(t, (asked, answer) => {
+    asked.resume().once('end', () => answer.end(asked.url === '/large' ? large : 'served'))
+  })
+  await edge.driver.apply(routesTo({ 'a.test': [upstream(port)] }))
+  return edge
+}
+
+for (const [name, crowd] of Object.entries(crowds)) {
+  test(`${name} do not slow down other clients`, async (t) => {
+    const [edge, empty] = [await start(t), await start(t)]
+    await gather(t, edge, crowd)
+    assert.ok((await countOpen(edge)) <= crowd.held, 'more connections are open than should be')
+    const [ask, askEmpty] = [asking(t, edge), asking(t, empty)]
+    for (let warm = 0; warm < 200; warm++) await Promise.all([await ask(), await askEmpty()])
+    const crowded: number[] = []
+    const normal: number[] = []
+    while (crowded.length < requests) {
+      crowded.push(await ask())
+      normal.push(await askEmpty())
+    }
+
+    const ratio = percentile(crowded, 99) / percentile(normal, 99)
+    t.diagnostic(`p99 of other clients: ${ratio.toFixed(2)} of normal`)
+    assert.ok(ratio < 2, `p99 of other clients: ${ratio.toFixed(2)} of normal`)
+  })
+}
