@@ -1,8 +1,9 @@
 // The options of `berthd`, in the order of its help: what each is for, what holds without it, what it takes.
 // Mind: a parser throws what the value is not; who reads them puts the option's name before it.
 import { isIP, isIPv4 } from 'node:net'
-import { availableParallelism, homedir, totalmem } from 'node:os'
+import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { buildCacheMb, buildCpus, buildMemoryMb } from './build-defaults.ts'
 
 interface Option<T> {
   help: string
@@ -171,18 +172,23 @@ export const options = {
   'job-concurrency': option('job runs at a time', '8', integer(1, 1000)),
   'build-memory-limit': option(
     'MiB that all builds together may use, 0 for no limit (of the host: half)',
-    String(Math.max(512, Math.floor(totalmem() / 2 / 1024 / 1024))),
+    String(buildMemoryMb()),
     orZero(integer(16, 16 * 1024 * 1024)),
   ),
   'build-cpu-limit': option(
     'CPUs that all builds together may use, 0 for no limit (of the host: seven eighths)',
-    String(Math.round(availableParallelism() * 87.5) / 100),
+    String(buildCpus()),
     orZero(cpus),
   ),
   'build-pids-limit': option(
     'processes that all builds together may have, 0 for no limit',
     '4096',
     orZero(integer(16, 1_000_000)),
+  ),
+  'build-cache-size': option(
+    "MiB of the engine's build cache, whoever filled it, to which builds prune it; 0 to never prune",
+    String(buildCacheMb()),
+    orZero(integer(64, 1024 * 1024 * 1024)),
   ),
   'default-memory-limit': option(
     'MiB of an instance whose service sets none',

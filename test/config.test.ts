@@ -29,6 +29,7 @@ const values: { [Name in keyof Config]: [text: string, value: Config[Name]] } = 
   'build-memory-limit': ['2048', 2048],
   'build-cpu-limit': ['0.5', 0.5],
   'build-pids-limit': ['64', 64],
+  'build-cache-size': ['5000', 5000],
   'default-memory-limit': ['256', 256],
   'default-cpu-limit': ['0.5', 0.5],
   'pids-limit': ['64', 64],
@@ -53,8 +54,9 @@ const names = Object.keys(values) as (keyof Config)[]
 const variableOf = (name: string) => `BERTH_${name.toUpperCase().replaceAll('-', '_')}`
 
 test('without flags and variables every option has its default', () => {
-  const { 'data-dir': dataDir, ...rest } = readConfig([], {})
+  const { 'data-dir': dataDir, 'build-cache-size': cacheMb, ...rest } = readConfig([], {})
   assert.match(dataDir, /^\//)
+  assert.ok(cacheMb >= 64 && cacheMb <= 10 * 1024, String(cacheMb))
   assert.deepEqual(rest, {
     listen: '127.0.0.1:7878',
     docker: 'unix:///var/run/docker.sock',
@@ -137,6 +139,7 @@ const bad: [name: keyof Config, text: string, says: string][] = [
   ['build-memory-limit', '15', 'is not a whole number from 16 to 16777216, or 0'],
   ['build-memory-limit', '512m', 'is not a whole number from 16 to 16777216, or 0'],
   ['build-cpu-limit', '-1', 'is not a number from 0.01 to 512, or 0'],
+  ['build-cache-size', '1', 'is not a whole number from 64 to 1073741824, or 0'],
   ['build-pids-limit', '15', 'is not a whole number from 16 to 1000000, or 0'],
   ['build-concurrency', '0', 'is not a whole number from 1 to 64'],
   ['build-concurrency', '65', 'is not a whole number from 1 to 64'],

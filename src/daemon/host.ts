@@ -4,6 +4,7 @@ import type { Storage } from '../../storage/index.ts'
 import type { AccountPorts } from '../account/ports.ts'
 import type { Config } from '../config.ts'
 import type { Builder } from '../docker/build.ts'
+import { openBuildCache } from '../docker/build-cache.ts'
 import { type ClassicOptions, createClassic } from '../docker/build-classic.ts'
 import { type BuildGuard, openBuildGuard } from '../docker/build-guard.ts'
 import { createBuildKit } from '../docker/build-kit.ts'
@@ -64,6 +65,7 @@ export function openHost({ config, logger, onFatal }: Around, { storage, supervi
   const certificates = () => storage.certificates.pems()
   const edge = openEdgeOf(config, parts, { certificates, accessLog: watch.accessLog })
   const buildGuard = openGuard(config, owner, logger)
+  const cache = openCache(config, engine, logger)
   const host: Host = {
     ...parts,
     ...watch,
@@ -71,7 +73,7 @@ export function openHost({ config, logger, onFatal }: Around, { storage, supervi
     tools: openTools(engine, owner),
     progress: new Map(),
     actors: supervisor,
-    builder: createBuilder(engine, config, { owner, guard: buildGuard }),
+    builder: createBuilder(engine, config, { owner, guard: buildGuard, cache }),
     buildGuard,
     buildSlots: createBuildSlots(config['build-concurrency']),
     jobSlots: createJobSlots(config['job-concurrency']),
@@ -86,6 +88,7 @@ export function openHost({ config, logger, onFatal }: Around, { storage, supervi
   }
   const close = async () => {
     await watch.close()
+    cache.close()
     buildGuard.close()
     engine.close()
   }
@@ -144,6 +147,14 @@ function publicationOf(config: Config, hasCertificate: Publication['hasCertifica
 
 function createBuilder(engine: Engine, config: Config, options: ClassicOptions): Builder {
   return (config.builder === 'buildkit' ? createBuildKit : createClassic)(engine, options)
+}
+
+function openCache(config: Config, engine: Engine, logger: Logger) {
+  return openBuildCache(engine, {
+    sizeMb: config['build-cache-size'] || null,
+    onPruned: (bytes) => bytes > 0 && logger.info({ bytes }, 'the build cache was pruned'),
+    onTrouble: (reason) => logger.warn({ reason }, 'the build cache cannot be pruned'),
+  })
 }
 
 function openGuard(config: Config, owner: Owner, logger: Logger): BuildGuard {

@@ -34,6 +34,7 @@ export function httpContext(config: Config, host: Host, parts: Parts): HttpConte
         builder: config.builder,
         limits: host.buildGuard.limits,
         whyNotLimited: host.buildGuard.whyNot,
+        cacheSizeMb: config['build-cache-size'] || null,
       },
       dataDir: host.settings.dataDir,
       trashDays: config['trash-days'],

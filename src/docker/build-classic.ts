@@ -3,6 +3,7 @@
 import { codeOf, Failure, messageOf } from '../errors.ts'
 import { betweenBuilds } from './between-builds.ts'
 import { attempt, type BuildAttempt, type Builder, type BuildRequest, messagesOf } from './build.ts'
+import type { BuildCache } from './build-cache.ts'
 import type { BuildLimits } from './build-cgroup.ts'
 import {
   type ClassicFacts,
@@ -25,6 +26,7 @@ const cpuperiod = 100_000
 export interface ClassicOptions {
   owner: Owner
   guard: BuildGuard
+  cache: BuildCache
 }
 
 export function createClassic(engine: Engine, options: ClassicOptions): Builder {
@@ -33,10 +35,10 @@ export function createClassic(engine: Engine, options: ClassicOptions): Builder 
     await killOrphans(options.owner)
     await leftovers.remove()
   })
-  return {
-    build: (request) =>
-      run(() => options.guard.run((watch) => build({ engine, ...options, watch }, leftovers, request))),
-  }
+  const { guard, cache } = options
+  const buildOne = (request: BuildRequest) =>
+    guard.run((watch) => build({ engine, ...options, watch }, leftovers, request))
+  return { build: (request) => cache.during(() => run(() => buildOne(request))) }
 }
 
 interface Guarded extends ClassicOptions {

@@ -2,6 +2,7 @@
 import { Failure } from '../errors.ts'
 import { betweenBuilds } from './between-builds.ts'
 import { attempt, type BuildAttempt, type Builder, type BuildRequest, messagesOf } from './build.ts'
+import type { BuildCache } from './build-cache.ts'
 import { describeBuildFailure } from './build-failure.ts'
 import type { BuildGuard, LimitWatch } from './build-guard.ts'
 import { type BuildLine, createBuildLog } from './build-log.ts'
@@ -22,9 +23,10 @@ type Message = { error?: string } & (
 export interface BuildKitOptions {
   owner: Owner
   guard: BuildGuard
+  cache: BuildCache
 }
 
-export function createBuildKit(engine: Engine, { owner, guard }: BuildKitOptions): Builder {
+export function createBuildKit(engine: Engine, { owner, guard, cache }: BuildKitOptions): Builder {
   const run = betweenBuilds(() => killOrphans(owner))
   const build = (request: BuildRequest) =>
     guard.run((watch) =>
@@ -36,7 +38,7 @@ export function createBuildKit(engine: Engine, { owner, guard }: BuildKitOptions
         (dockerfile) => withCacheIds(dockerfile, request.cachePrefix),
       ),
     )
-  return { build: (request) => run(() => build(request)) }
+  return { build: (request) => cache.during(() => run(() => build(request))) }
 }
 
 async function buildInSession(build: BuildAttempt, watch: LimitWatch): Promise<{ imageId: string }> {

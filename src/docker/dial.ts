@@ -36,6 +36,20 @@ export function upload(engine: Engine, { path, query, headers, body, signal }: U
   })
 }
 
+/** Without a body; resolves to the JSON of the answer. */
+export function post(
+  engine: Engine,
+  { path, query, signal }: Pick<UploadRequest, 'path' | 'query' | 'signal'>,
+): Promise<Record<string, unknown>> {
+  return dial(engine, {
+    method: 'POST',
+    path: `${path}?`,
+    options: query,
+    abortSignal: signal,
+    statusCodes: { 200: true, ...refusals },
+  })
+}
+
 /** Takes a connection over from HTTP. It belongs to the caller, who also closes it. */
 export function hijack(engine: Engine, { path, protocol, headers, signal }: HijackRequest): Promise<Socket> {
   return dial<Socket>(engine, {

@@ -64,6 +64,8 @@ export interface BuildSettings {
   limits: { memoryMb: number | null; cpus: number | null; pids: number | null }
   /** Why the limits are not in force; null when they are. */
   whyNotLimited: string | null
+  /** Of the engine's build cache; null when it is never pruned. */
+  cacheSizeMb: number | null
 }
 
 /** The part of the store that handlers read and write. */

@@ -5,7 +5,9 @@ import type { Body } from '../support/api.ts'
 import { dockerfile, finishedDeploy, pageApp, until } from '../support/service.ts'
 import { createService, daemonSuite } from '../support/suite.ts'
 
-const args = ['--build-memory-limit=128', '--build-cpu-limit=0.5', '--build-pids-limit=100']
+const limits = ['--build-memory-limit=128', '--build-cpu-limit=0.5', '--build-pids-limit=100']
+/** Larger than what the tests of this machine leave in the engine's cache: no other test may lose its own. */
+const args = [...limits, '--build-cache-size=20000']
 const suite = daemonSuite({ args })
 const skip = process.getuid?.() === 0 ? false : 'needs root'
 
@@ -25,6 +27,7 @@ test('the limits of builds and whether they are in force are shown', { skip }, a
     pids_limit: 100,
     limits_in_force: true,
     limits_reason: null,
+    cache_size_mb: 20_000,
   })
   assert.ok(suite.daemon.log.some((line) => line.includes('builds are limited')))
 })

@@ -6,7 +6,7 @@ import { createClassic } from '../../src/docker/build-classic.ts'
 import { openBuildGuard } from '../../src/docker/build-guard.ts'
 import { acceptStatus, orNull } from '../../src/docker/client.ts'
 import { buildHost, type Owner } from '../../src/docker/names.ts'
-import { buildContainers, drivers, prepareBuild } from '../support/build-site.ts'
+import { buildContainers, drivers, prepareBuild, unlimited } from '../support/build-site.ts'
 import { type DockerSite, openDockerSite, testOwner, until } from '../support/docker-site.ts'
 
 /** Which process was killed at a limit the kernel tells root only. */
@@ -208,7 +208,7 @@ test('whatever kind of step made an image, it goes when the build fails', async 
 /** Without a guard: the engine alone limits each step, as it does for a daemon that is not root. */
 function limited({ engine, owner }: DockerSite): Builder {
   const guard = openBuildGuard('tcp://elsewhere', owner, { memoryMb: 32, cpus: 0.5, pids: null })
-  return createClassic(engine, { owner, guard })
+  return createClassic(engine, { ...unlimited(owner), guard })
 }
 
 /** Two steps that make an image each, then `last`. */

@@ -7,7 +7,7 @@ import { createClassic } from '../../src/docker/build-classic.ts'
 import { openBuildGuard } from '../../src/docker/build-guard.ts'
 import { createBuildKit } from '../../src/docker/build-kit.ts'
 import { buildCgroup } from '../../src/docker/names.ts'
-import { prepareBuild } from '../support/build-site.ts'
+import { prepareBuild, unlimited } from '../support/build-site.ts'
 import { type DockerSite, openDockerSite, until } from '../support/docker-site.ts'
 import { findProcesses } from '../support/processes.ts'
 
@@ -98,7 +98,7 @@ async function openLimited(t: TestContext, name: Name, limits: BuildLimits) {
   const guard = openBuildGuard('unix:///', owner, limits)
   assert.equal(guard.whyNot, null)
   t.after(() => guard.close())
-  const builder = builders[name](engine, { owner, guard })
+  const builder = builders[name](engine, { ...unlimited(owner), guard })
   const group = buildCgroup(owner)
   const request = (command: string) => prepareStep(t, site, group, command)
   return {

@@ -85,6 +85,7 @@ export const someInfo = {
     pids_limit: 4096,
     limits_in_force: true,
     limits_reason: null,
+    cache_size_mb: 10_240,
   },
   docker_version: '27.0.0',
   docker_cpus: 2,

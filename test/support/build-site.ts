@@ -3,6 +3,7 @@
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { Builder, BuildRequest } from '../../src/docker/build.ts'
+import type { BuildCache } from '../../src/docker/build-cache.ts'
 import { createClassic } from '../../src/docker/build-classic.ts'
 import { openBuildGuard } from '../../src/docker/build-guard.ts'
 import { createBuildKit } from '../../src/docker/build-kit.ts'
@@ -22,9 +23,14 @@ export const drivers: Record<'buildkit' | 'classic', Driver> = {
   classic: ({ owner, engine }, other = engine) => createClassic(other, unlimited(owner)),
 }
 
+/** What other tests have in the engine's cache stays. */
+const keptCache: BuildCache = { during: (build) => build(), close: () => {} }
+
 export function unlimited(owner: Owner) {
+  const cache = keptCache
   return {
     owner,
+    cache,
     guard: openBuildGuard('tcp://elsewhere', owner, { memoryMb: null, cpus: null, pids: null }),
   }
 }

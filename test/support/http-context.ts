@@ -21,6 +21,7 @@ const someBuilds = {
   builder: 'buildkit' as const,
   limits: { memoryMb: 4096, cpus: 1.75, pids: 4096 },
   whyNotLimited: 'a test',
+  cacheSizeMb: 10_240,
 }
 
 export const token = 'bth_test'

@@ -44,7 +44,7 @@ export async function info({ context }: Call): Promise<Info> {
   }
 }
 
-function buildsOf({ builder, limits, whyNotLimited }: BuildSettings): Info['builds'] {
+function buildsOf({ builder, limits, whyNotLimited, cacheSizeMb }: BuildSettings): Info['builds'] {
   return {
     builder,
     memory_limit_mb: limits.memoryMb,
@@ -52,6 +52,7 @@ function buildsOf({ builder, limits, whyNotLimited }: BuildSettings): Info['buil
     pids_limit: limits.pids,
     limits_in_force: whyNotLimited === null,
     limits_reason: whyNotLimited,
+    cache_size_mb: cacheSizeMb,
   }
 }
 

@@ -11,6 +11,8 @@ const BuildInfo = z
     limits_in_force: z.boolean(),
     /** Why the limits are not in force; null when they are. */
     limits_reason: z.string().nullable(),
+    /** What the engine's build cache is pruned to; null when it never is. */
+    cache_size_mb: z.int().nullable(),
   })
   .meta({ id: 'BuildInfo' })
 

@@ -1,0 +1,21 @@
+// What builds may use of this host unless the options say otherwise.
+import { existsSync, statfsSync } from 'node:fs'
+import { availableParallelism, totalmem } from 'node:os'
+
+const mebibyte = 1024 * 1024
+
+/** Half of the memory: services keep the other half. */
+export function buildMemoryMb(): number {
+  return Math.max(512, Math.floor(totalmem() / 2 / mebibyte))
+}
+
+/** All CPUs but an eighth: the daemon and the edge always find one. */
+export function buildCpus(): number {
+  return Math.round(availableParallelism() * 87.5) / 100
+}
+
+/** 10 GiB, or a tenth of the disk if that is less. */
+export function buildCacheMb(): number {
+  const { blocks, bsize } = statfsSync(existsSync('/var/lib/docker') ? '/var/lib/docker' : '/')
+  return Math.max(64, Math.floor(Math.min(10 * 1024, (blocks * bsize) / 10 / mebibyte)))
+}
