@@ -35,6 +35,8 @@ export function trashDatastore(host: Host) {
     const name = String(host.storage.actors.record(id)!.name)
     const container = datastoreName(host.owner, name)
     await untilDone(host, id, signal, async () => {
+      // Run once more after an effect that ended late, it may find another datastore of that name.
+      if (isRestored(host, id) || ![id, null].includes(datastores.idOf(name))) return
       if ((await host.instances.inspect(container))?.state === 'running') {
         await host.instances.stop(container, stopSeconds)
       }
@@ -43,10 +45,17 @@ export function trashDatastore(host: Host) {
     const volume = datastoreName(host.owner, datastores.volume(id) ?? name)
     const { isThere, sizeBytes } = await measureVolume(host, id, volume, signal)
     if (!isThere) host.logger.warn({ datastore: name, volume }, 'its volume is gone: nothing can be kept')
-    await addresses.release(id)
-    await datastores.trash(id)
+    if (!isRestored(host, id)) {
+      await addresses.release(id)
+      await datastores.trash(id)
+    }
     return { at: isoNow(), hasVolume: isThere, sizeBytes }
   }
+}
+
+function isRestored({ storage }: Host, id: string): boolean {
+  const status = storage.actors.record(id)?.status
+  return status !== 'deleting' && status !== 'trashed'
 }
 
 export function reclaimDatastore(host: Host) {
