@@ -128,7 +128,7 @@ export const options = {
   'http-port': option('where the edge takes http', '80', integer(1, 65_535)),
   'https-port': option('where the edge takes https', '443', integer(1, 65_535)),
   'edge-image': option(
-    'image with HAProxy for --edge container; else one is made of Debian packages',
+    'image with HAProxy for --edge container; else the official one, or one of Debian packages',
     '',
     text(/^[\w.:/@-]*$/, 'an image'),
   ),

@@ -1,5 +1,6 @@
-// The image that the edge runs in: Debian's HAProxy and what it loads. Another one with a `haproxy` that has
-// TLS and a runtime socket may stand in for it (--edge-image).
+// The image that the edge runs in: the official one, or where its registry does not answer Debian's HAProxy
+// and what it loads. Another one with a `haproxy` that has TLS and a runtime socket may replace it
+// (--edge-image).
 import type { Engine } from '../docker/client.ts'
 import { loadImage } from '../docker/image-load.ts'
 import { inspectImage } from '../docker/images.ts'
@@ -7,6 +8,10 @@ import { Failure, messageOf } from '../errors.ts'
 import { PackagesMissing } from './debian-packages.ts'
 import { type EnsureOptions, ensureImage, type Recipe } from './recipe.ts'
 import type { RootFilesystem } from './root-filesystem.ts'
+
+/** HAProxy 3.2.24 LTS on Alpine, all architectures: as the maintainers of official images list it. */
+export const officialEdgeImage =
+  'haproxy@sha256:686211da34aba401814bb109c813db6a579491bc8753bfd81b78cce7d1e02f7c'
 
 const settings = {
   Env: ['PATH=/usr/sbin:/usr/bin'],

@@ -1,5 +1,6 @@
 // Which HAProxy runs, and which one an upgrade would start.
-import { ensureEdgeImage } from '../../base-images/edge-image.ts'
+import { ensureEdgeImage, officialEdgeImage } from '../../base-images/edge-image.ts'
+import { hasOfficialImage } from '../../base-images/official-image.ts'
 import { readEdgeImage } from '../../docker/edge-container.ts'
 import { pullImage } from '../../docker/pull.ts'
 import { hostVersion } from '../../edge/host-process.ts'
@@ -52,6 +53,7 @@ export async function findWanted(parts: SoftwareParts, signal: AbortSignal): Pro
 export async function wantedImage({ host, image }: SoftwareParts, signal: AbortSignal): Promise<string> {
   const { engine, logger } = host
   if (image === '') {
+    if (await hasOfficialImage(engine, officialEdgeImage, signal)) return officialEdgeImage
     const onMake = () => logger.info('making the image of the edge from Debian packages')
     return ensureEdgeImage(engine, { onMake, signal })
   }

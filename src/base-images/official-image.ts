@@ -1,0 +1,51 @@
+// Official images, by the digest that a release names: the engine verifies what it pulls against it. Where
+// their registry does not answer, images made from Debian packages stand in.
+import { createHash } from 'node:crypto'
+import { mkdir, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Engine } from '../docker/client.ts'
+import { inspectImage } from '../docker/images.ts'
+import { pullImage, resolveDigest } from '../docker/pull.ts'
+import { codeOf } from '../errors.ts'
+import { cacheDirectory } from './debian-packages.ts'
+
+/** A name that looks like one of a public registry costs seconds where there is no network. */
+const answerMs = 10_000
+const pullMs = 5 * 60_000
+const silenceMs = 6 * 60 * 60_000
+
+/**
+ * Whether the image is on the engine when this resolves. A registry that did not answer is not asked again
+ * for six hours, by any daemon of this user. Throws when the engine is away, and the signal's reason.
+ */
+export async function hasOfficialImage(
+  engine: Engine,
+  reference: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if ((await inspectImage(engine, reference)) !== null) return true
+  const marker = join(cacheDirectory, `unanswered-${hashOf(reference)}`)
+  if (await isRecent(marker)) return false
+  const request = { reference, credentials: null, signal }
+  try {
+    await resolveDigest(engine, request, answerMs)
+    const bound = AbortSignal.any([signal, AbortSignal.timeout(pullMs)])
+    await pullImage(engine, { ...request, signal: bound, onLine: () => undefined })
+    return true
+  } catch (error) {
+    signal.throwIfAborted()
+    if (codeOf(error) === 'docker_unavailable') throw error
+    await mkdir(cacheDirectory, { recursive: true })
+    await writeFile(marker, '')
+    return false
+  }
+}
+
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 12)
+}
+
+async function isRecent(path: string): Promise<boolean> {
+  const found = await stat(path).catch(() => null)
+  return found !== null && Date.now() - found.mtimeMs < silenceMs
+}
