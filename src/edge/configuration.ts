@@ -149,6 +149,9 @@ ${page(504, 'slow')}
 .endif`
 }
 
+/** A cookie that is not the API's: sites below the same domain can set some for its host, 4 KiB each. */
+const foreignCookie = '(?<![^; ])(?!svc_)[^; ][^;]*'
+
 /** The API itself. What the edge says of the client is believed because of the secret. */
 function dashboardSection({ dashboard }: Frame): string {
   if (!dashboard) return `backend dashboard\n${answering('unknown', 404)}`
@@ -157,6 +160,7 @@ function dashboardSection({ dashboard }: Frame): string {
  http-reuse never
  http-request deny deny_status 404 unless { req.hdr(x-forwarded-proto) https }
  http-request set-header x-berth-edge ${dashboard.secret}
+ http-request set-header cookie '%[req.fhdr(cookie),regsub("${foreignCookie}","",g)]' if { req.cook_cnt gt 0 }
  server api ${dashboard.address}`
 }
 

@@ -102,7 +102,16 @@ export function frontendRules(
  * are the same as with a dash; nginx drops them too.
  */
 const reserved = 'x-berth-.*|proxy|http2-settings|.*_.*'
-const ofTheWay = 'x-forwarded-.*|x-real-ip|forwarded'
+const ofTheWay = [
+  ...[
+    'x-forwarded-.*',
+    'forwarded',
+    'x-real-ip',
+    '(x-|true-|x-cluster-|fastly-)?client-ip',
+    'cf-connecting-ip',
+  ],
+  ...['x-original-(url|host|forwarded-for)', 'x-rewrite-url'],
+].join('|')
 
 /** By one expression where that does: it costs less than a rule for each. */
 function dropping(areProxiesTrusted: boolean): string[] {

@@ -10,7 +10,8 @@ export function createHostCheck(own: readonly string[]): (host: string) => boole
   return (host) => {
     // Nearly every request names the same one.
     if (host === last) return true
-    const isAllowed = allowed.has(host.replace(/:\d+$/, '').toLowerCase())
+    // `dash.example.` is the same name as without its dot.
+    const isAllowed = allowed.has(host.replace(/\.?(:\d+)?$/, '').toLowerCase())
     if (isAllowed) last = host
     return isAllowed
   }

@@ -113,6 +113,7 @@ export function toRoutes(
   if (dashboardHost) {
     maps.hosts.set(dashboardHost, 'dashboard')
     maps.https.set(dashboardHost, '1')
+    maps.hsts.set(dashboardHost, hstsHeader)
   }
   for (const [token, answer] of challenges) maps.challenges.set(token, answer)
   return {

@@ -1,0 +1,74 @@
+// The API behind the edge, at the dashboard's host name.
+import assert from 'node:assert/strict'
+import type { IncomingHttpHeaders } from 'node:http'
+import { request } from 'node:https'
+import { type TestContext, test } from 'node:test'
+import { toRoutes } from '../../src/effects/edge/service-routes.ts'
+import { createHostCheck } from '../../src/http/trust.ts'
+import { startApi, token } from '../support/http-context.ts'
+import { serveUpstream, startEdge } from '../support/running-edge.ts'
+
+const host = 'dash.test'
+const secret = 'secret'
+const surroundings = { dashboardHost: host, certificates: new Map(), challenges: new Map() }
+
+/** An edge whose dashboard is at that port; asks it by https. */
+async function startDashboard(t: TestContext, port: number) {
+  const edge = await startEdge(t, { dashboard: { address: `127.0.0.1:${port}`, host, secret } })
+  await edge.driver.apply(toRoutes([], surroundings))
+  return (path: string, headers: Record<string, string> = {}) =>
+    new Promise<{ status: number; headers: IncomingHttpHeaders; body: string }>((resolve, reject) => {
+      const options = { port: edge.frame.httpsPort, path, agent: false as const, rejectUnauthorized: false }
+      const asking = request({ ...options, headers: { host, ...headers } }, (response) => {
+        let body = ''
+        response.on('data', (chunk) => (body += chunk))
+        response.on('end', () => resolve({ status: response.statusCode!, headers: response.headers, body }))
+      })
+      asking.once('error', reject).end()
+    })
+}
+
+const startReal = async (t: TestContext) => {
+  const api = await startApi(t, { edgeSecret: secret, allowedHosts: createHostCheck([host]) })
+  return startDashboard(t, api.server.port)
+}
+
+test('the dashboard is served at its name with a dot at the end, too', async (t) => {
+  const ask = await startReal(t)
+  for (const name of [host, `${host}.`, `${host}.:443`, 'DASH.test.']) {
+    assert.equal((await ask('/healthz', { host: name })).status, 200, name)
+  }
+  assert.notEqual((await ask('/healthz', { host: 'evil.test.' })).status, 200)
+})
+
+test('every response of the dashboard has HSTS', async (t) => {
+  const ask = await startReal(t)
+  for (const path of ['/healthz', '/nothing']) {
+    assert.match(String((await ask(path)).headers['strict-transport-security']), /^max-age=\d+/)
+  }
+})
+
+test('cookies of other sites do not make the dashboard unreachable', async (t) => {
+  const ask = await startReal(t)
+  const cookie = Array.from({ length: 4 }, (_, at) => `c${at}=${'x'.repeat(4090)}`).join('; ')
+  const headers = { cookie: `${cookie}; svc_session_443=none`, authorization: `Bearer ${token}` }
+  const { status, body } = await ask('/api/v1/services', headers)
+  assert.deepEqual([status, body], [200, '[]'])
+})
+
+test('the dashboard gets its own cookies, all of them, and no others', async (t) => {
+  const port = await serveUpstream(t, ({ headers }, answer) => answer.end(headers.cookie ?? 'none'))
+  const ask = await startDashboard(t, port)
+  const seen = async (cookie: string) => {
+    const pieces = (await ask('/', { cookie })).body.split(';').map((piece) => piece.trim())
+    return pieces.filter((piece) => piece !== '').join('; ')
+  }
+  assert.equal(await seen('svc_session_443=a'), 'svc_session_443=a')
+  assert.equal(await seen('a=1; svc_session_443=a; b=2'), 'svc_session_443=a')
+  assert.equal(
+    await seen('svc_session_443=bad; a=svc_session_443=c; svc_session_443=good;x'),
+    'svc_session_443=bad; svc_session_443=good',
+  )
+  assert.equal(await seen('a=1; b=2'), '')
+  assert.equal((await ask('/')).body, 'none')
+})
