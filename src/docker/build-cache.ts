@@ -47,6 +47,11 @@ export function openBuildCache(engine: Engine, options: CacheOptions): BuildCach
   }
 }
 
+/** Removes what no running build uses; answers how many bytes. Throws what an engine call throws. */
+export function emptyBuildCache(engine: Engine): Promise<number> {
+  return prune(engine, 0)
+}
+
 /** Removes what was not used for longest, down to the size. Answers how many bytes that were. */
 async function prune(engine: Engine, sizeMb: number): Promise<number> {
   const query = { all: true, 'keep-storage': sizeMb * mebibyte }

@@ -100,7 +100,9 @@ function tryDocker(site: Site): void {
     const freeBefore = freeMb(engineDisk)
     const repository = createRepository(scope)
     const step = 'RUN for n in $(seq 1000); do dd if=/dev/zero of=/big.$n bs=1M count=8; sleep 0.2; done'
-    repository.commit('Grows', { Dockerfile: await dockerfile(step) })
+    // What the first step wrote is in the build cache when the second one is canceled.
+    const first = 'RUN dd if=/dev/zero of=/first bs=1M count=64'
+    repository.commit('Grows', { Dockerfile: await dockerfile(first, step) })
     const { latest_deploy } = await createIn(site, 'grows', { repo_url: repository.directory })
 
     const deploy = await finishedDeploy(api, latest_deploy.id)
@@ -108,6 +110,11 @@ function tryDocker(site: Site): void {
     assert.deepEqual([deploy.status, deploy.phase], ['failed', 'building'])
     assert.match(deploy.error, canceled(engineDisk, 'a build'))
     await until('its space', async () => freeMb(engineDisk) > freeBefore - 16)
+    const { disk_usage: usage } = await until('the disk usage', async () => {
+      const info = await api.get('/info')
+      return info.disk_usage?.docker && info
+    })
+    assert.ok(usage.docker.images_bytes > 0 && usage.data.store_bytes > 0, JSON.stringify(usage))
   })
 
   test('a pull is canceled when there is too little space', async () => {

@@ -1,11 +1,12 @@
 // Building the image of a deploy. Its name is a function of the deploy's id: one that is there is not built
 // twice.
+import { emptyBuildCache } from '../../docker/build-cache.ts'
 import { inspectImage } from '../../docker/images.ts'
 import { imageName, labels, ownerLabels } from '../../docker/names.ts'
-import { Failure } from '../../errors.ts'
+import { codeOf, Failure, messageOf } from '../../errors.ts'
 import { whileRoomInDocker } from '../disk.ts'
 import { type Host, isoNow } from '../host.ts'
-import { whileEngineReturns } from '../waiting.ts'
+import { sleep, whileEngineReturns } from '../waiting.ts'
 import { buildInputs, cacheOf, findDockerfile } from './dockerfile.ts'
 import { requireRelease } from './instances.ts'
 import { type DeployLog, isBegunAgain, openDeployLog } from './log.ts'
@@ -18,6 +19,9 @@ interface BuildInput {
   clearCache: boolean
   timeoutMs: number
 }
+
+const mebibyte = 1024 * 1024
+const emptyAttempts = 10
 
 export function buildImage(host: Host) {
   return async (input: BuildInput, signal: AbortSignal) => {
@@ -70,7 +74,26 @@ async function buildInSlot(
         `the build took longer than its limit of ${input.timeoutMs / 1000} s (--build-timeout)`,
       )
     }
+    if (codeOf(error) === 'insufficient_storage') await emptyCache(host, log, signal)
     throw error
+  }
+}
+
+/**
+ * The steps that a canceled build finished are in the cache: without this the disk would stay full. The
+ * engine holds them for about a second after the end of the build.
+ */
+async function emptyCache(host: Host, log: DeployLog, signal: AbortSignal): Promise<void> {
+  try {
+    let freedBytes = 0
+    for (let attempt = 0; freedBytes === 0 && attempt < emptyAttempts; attempt++) {
+      await sleep(1000, signal)
+      freedBytes = await emptyBuildCache(host.engine)
+    }
+    const freedMb = Math.floor(freedBytes / mebibyte)
+    log.say(`the build cache was emptied, because the disk is too full: ${freedMb} MiB`)
+  } catch (error) {
+    host.logger.warn({ reason: messageOf(error) }, 'the build cache cannot be emptied')
   }
 }
 
