@@ -62,6 +62,13 @@ const address = (value: string) => {
   if (isIP(value) === 0) throw new Error('is not an IP address')
   return value
 }
+const ports = (value: string) => {
+  const list = value.split(',').map((part) => part.trim())
+  const known = list.filter((part) => part !== '')
+  const isPort = (part: string) => /^\d{1,5}$/.test(part) && Number(part) >= 1 && Number(part) <= 65_535
+  if (!known.every(isPort)) throw new Error('is not a list of ports')
+  return known.map(Number)
+}
 const portRange = (value: string) => {
   const [, first, last] = /^(\d{1,5})(?:-(\d{1,5}))?$/.exec(value) ?? []
   const range = { first: Number(first), last: Number(last ?? first) }
@@ -119,6 +126,11 @@ export const options = {
     text(/^[a-z][a-z0-9-]{0,30}$/, 'lower-case letters, digits and dashes, beginning with a letter'),
   ),
   subnet: option('private network of the instances', '10.201.0.0/16', network),
+  'host-ports': option(
+    'TCP ports of this host, with commas, that services may reach besides those of the edge',
+    '',
+    ports,
+  ),
   'base-domain': option('services get names below it', 'localhost', text(hostName, 'a domain')),
   edge: option(
     'what requests to services come by: container, host (its haproxy) or off',

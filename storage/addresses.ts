@@ -8,6 +8,10 @@ interface Holder {
   index: number
 }
 
+export interface HeldAddress extends Holder {
+  address: string
+}
+
 export interface AddressRange {
   /** First and last address that may be given out, dotted. */
   first: string
@@ -59,6 +63,11 @@ export class Addresses {
         if (address !== null) this.#holders.remove(address)
       }
     })
+  }
+
+  /** Every address that is held. */
+  list(): HeldAddress[] {
+    return [...this.#holders.sound()].map(({ key, value }) => ({ ...value, address: toText(key as number) }))
   }
 
   /** Deploys that hold any address. */

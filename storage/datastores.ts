@@ -14,6 +14,8 @@ interface DatastoreRow {
   volume?: string
   /** It is in the trash: others may take its name and its port. */
   trashed?: true
+  /** Whether every service may connect to it; missing from rows that are older than the setting. */
+  shared_network?: boolean
 }
 
 export class Datastores {
@@ -39,10 +41,11 @@ export class Datastores {
   }
 
   /** Only inside a commit: a new one, with its name. Throws `name_taken`. */
-  insert(id: string, name: string, password: string): void {
+  insert(id: string, name: string, password: string, isShared = false): void {
     this.#names.claim(name, { kind: 'datastore', id })
     // The volume of an earlier datastore of that name may be in the trash.
-    this.#rows.put(id, { id, name, port: null, ...(this.hasVolume(name) ? { volume: id } : {}) })
+    const volume = this.hasVolume(name) ? { volume: id } : {}
+    this.#rows.put(id, { id, name, port: null, shared_network: isShared, ...volume })
     this.#passwords.put(id, this.#sealer.seal(password, rowOf(id)))
   }
 
@@ -82,6 +85,23 @@ export class Datastores {
   volume(id: string): string | null {
     const row = this.#rows.get(id)
     return row && (row.volume ?? row.name)
+  }
+
+  has(id: string): boolean {
+    return this.#rows.has(id)
+  }
+
+  /** Whether every service may connect to it. One of before there was such a setting stays as it was. */
+  isShared(id: string): boolean {
+    return this.#rows.get(id)?.shared_network ?? true
+  }
+
+  /** Gone already is fine. */
+  share(id: string, isShared: boolean): Promise<void> {
+    return this.#store.commit(() => {
+      const row = this.#rows.get(id)
+      if (row) this.#rows.put(id, { ...row, shared_network: isShared })
+    })
   }
 
   /** Throws `not_found` for one that is gone. */

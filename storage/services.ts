@@ -59,6 +59,8 @@ export interface ServiceRow extends ServiceSettings {
   name: string
   live_deploy_id: string | null
   desired_deploy_id: string | null
+  /** Whether every service may connect to it; missing from rows that are older than the setting. */
+  shared_network?: boolean
   /** The deploy that brought the archive which is kept; null when there is none that could be deployed. */
   archive_deploy_id: string | null
   /** That of the archive to go back to should it turn out broken; null once it has been unpacked. */

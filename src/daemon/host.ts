@@ -22,11 +22,13 @@ import { DiskWatch } from '../effects/disk-watch.ts'
 import { createGate } from '../effects/gate.ts'
 import type { Host } from '../effects/host.ts'
 import { createInstanceEvents } from '../effects/instance-events.ts'
+import { Isolation } from '../effects/isolation.ts'
 import { createJobSlots } from '../effects/job-slots.ts'
 import { LogCollector } from '../effects/log-collector.ts'
 import { reconcile } from '../effects/reconcile.ts'
 import { TrafficNumbers } from '../effects/traffic-numbers.ts'
 import type { Failure } from '../errors.ts'
+import { openFirewall } from '../firewall/firewall.ts'
 import type { Publication } from '../hosts.ts'
 import type { Logger } from '../logger.ts'
 import type { Supervisor } from '../supervisor/supervisor.ts'
@@ -50,7 +52,7 @@ export function openHost({ config, logger, onFatal }: Around, { storage, supervi
   const instances = openInstances(engine, owner)
   const settings = settingsOf(config, storage.directory)
   const parts = { storage, instances, engine, owner, settings, logger }
-  const watch = openWatch(parts)
+  const watch = openWatch(config, parts)
   const gate = createGate({
     engine,
     owner,
@@ -58,6 +60,7 @@ export function openHost({ config, logger, onFatal }: Around, { storage, supervi
     reconcile: () => reconcile(parts),
     onOpen: (network) => {
       tellNetwork(network, config.subnet, logger)
+      watch.isolation.open(network.bridge)
       watch.logCollector.start()
     },
     onForeign: (failure: Failure) => onFatal(`${failure.message} (${failure.hint})`),
@@ -95,8 +98,16 @@ export function openHost({ config, logger, onFatal }: Around, { storage, supervi
   return { host, gate, edge, close }
 }
 
+function isolationOf(config: Config, { storage, logger, owner }: Pick<Host, 'storage' | 'logger' | 'owner'>) {
+  const hostPorts = [config['http-port'], config['https-port'], ...config['host-ports']]
+  return new Isolation({ storage, logger, firewall: openFirewall(), prefix: owner.prefix, hostPorts })
+}
+
+type WatchParts = Pick<Host, 'engine' | 'instances' | 'logger' | 'owner' | 'settings' | 'storage'>
+
 /** What is seen of instances and of their requests. */
-function openWatch(parts: Pick<Host, 'engine' | 'instances' | 'logger' | 'owner' | 'settings' | 'storage'>) {
+function openWatch(config: Config, parts: WatchParts) {
+  const isolation = isolationOf(config, parts)
   const { storage, engine, owner } = parts
   const instanceEvents = createInstanceEvents()
   const logCollector = new LogCollector({ ...parts, instanceEvents })
@@ -105,11 +116,12 @@ function openWatch(parts: Pick<Host, 'engine' | 'instances' | 'logger' | 'owner'
   const watching = new AbortController()
   void watchEvents(engine.fork(), owner, instanceEvents.publish, watching.signal)
   const close = async () => {
+    await isolation.close()
     await logCollector.stop()
     accessLog.close()
     watching.abort()
   }
-  return { instanceEvents, logCollector, traffic, accessLog, close }
+  return { instanceEvents, isolation, logCollector, traffic, accessLog, close }
 }
 
 function settingsOf(config: Config, dataDir: string): Host['settings'] {

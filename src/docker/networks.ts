@@ -19,6 +19,8 @@ export interface Network {
   name: string
   subnet: string
   gateway: string
+  /** The interface of the host that its containers are connected to. */
+  bridge: string
 }
 
 const maxCandidates = 64
@@ -90,7 +92,8 @@ function isOverlap(error: unknown): boolean {
 
 function toNetwork(found: NetworkInspectInfo): Network {
   const [config] = found.IPAM?.Config ?? []
-  return { name: found.Name, subnet: config?.Subnet ?? '', gateway: config?.Gateway ?? '' }
+  const bridge = found.Options?.['com.docker.network.bridge.name'] ?? `br-${found.Id.slice(0, 12)}`
+  return { name: found.Name, subnet: config?.Subnet ?? '', gateway: config?.Gateway ?? '', bridge }
 }
 
 function* freeSubnets(wanted: string, taken: Subnet[]): Generator<Subnet> {

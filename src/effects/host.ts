@@ -23,6 +23,7 @@ import type { BuildSlots } from './build-slots.ts'
 import type { DiskWatch } from './disk-watch.ts'
 import type { Edge } from './edge/edge.ts'
 import type { InstanceEvents } from './instance-events.ts'
+import type { Isolation } from './isolation.ts'
 import type { JobSlots } from './job-slots.ts'
 import type { LogCollector } from './log-collector.ts'
 import type { TrafficNumbers } from './traffic-numbers.ts'
@@ -103,6 +104,7 @@ export interface Host {
   /** Cancels what writes to a disk that becomes too full. */
   diskWatch: DiskWatch
   instanceEvents: InstanceEvents
+  isolation: Isolation
   logCollector: LogCollector
   accessLog: AccessLog
   traffic: TrafficNumbers

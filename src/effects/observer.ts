@@ -13,6 +13,7 @@ type Parts = Pick<
   | 'instances'
   | 'engine'
   | 'logger'
+  | 'isolation'
   | 'owner'
   | 'settings'
   | 'storage'
@@ -30,6 +31,7 @@ export function createObserver(host: Parts) {
     },
     trouble: (deployId: string) => host.troubles.get(deployId) ?? null,
     engine: () => host.engine.info().catch(() => null),
+    isolation: () => host.isolation.state(),
     diskFreeBytes: () => freeBytes(host.settings.dataDir),
     diskUsage: createDiskUsage(host),
     /** The disks of services, also of services that are gone, by name. Throws `docker_unavailable`. */

@@ -11,6 +11,7 @@ import type { TerminalLogins } from '../account/terminal-logins.ts'
 import type { Clients } from '../effects/datastore/clients.ts'
 import type { DiskUsage } from '../effects/disk-usage.ts'
 import type { EdgeSettings } from '../hosts.ts'
+import type { Info } from './schemas/info.ts'
 import type { ServiceStatus, Traffic } from './schemas/status.ts'
 
 export interface HttpContext {
@@ -81,7 +82,7 @@ export interface HttpStorage {
   credentials: Pick<Storage['credentials'], 'put'>
   datastores: Pick<
     Storage['datastores'],
-    'hasVolume' | 'idOf' | 'insert' | 'isFree' | 'list' | 'listAll' | 'password'
+    'hasVolume' | 'idOf' | 'insert' | 'isFree' | 'isShared' | 'list' | 'listAll' | 'password' | 'share'
   >
   registries: Storage['registries']
   actors: Pick<Storage['actors'], 'active' | 'record' | 'list' | 'latest' | 'history'>
@@ -142,6 +143,8 @@ export interface Observer {
   diskFreeBytes(): Promise<number>
   /** As it was counted a while ago; null until then. */
   diskUsage(): DiskUsage | null
+  /** Whether the rules are in force that keep services from reaching each other. */
+  isolation(): Info['network_isolation']
   /** The volumes of services, by name. Throws `docker_unavailable`. */
   disks(): Promise<{ name: string; serviceId: string; serviceName: string }[]>
   /** Throws `conflict` where a datastore of that name would meet a volume that is there already. */

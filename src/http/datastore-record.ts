@@ -55,6 +55,7 @@ export function toDatastore(
     backup_schedule: record.backup_schedule,
     backup_keep: record.backup_keep,
     next_backup_at: nextBackupAt(record),
+    shared_network: storage.datastores.isShared(id),
     created_at: record.created_at,
     updated_at: record.updated_at,
   }

@@ -10,9 +10,13 @@ const deployStates = ['queued', 'running'] as const
 
 export async function metricsText(context: HttpContext): Promise<string> {
   const counted = await context.traffic?.metrics()
+  const { enforced } = context.observe.isolation()
   const gauges = [
     gauge('berth_info', 'The version that runs.', 'version', [[context.version, 1]]),
     ...edgeGauges(context),
+    gauge('berth_network_isolation', 'Whether services are kept from each other.', 'state', [
+      ['enforced', enforced ? 1 : 0],
+    ]),
     gauge('berth_services', 'Services by state.', 'state', countServices(context)),
     gauge('berth_deploys', 'Deploys that are not over, by status.', 'status', countDeploys(context)),
   ]

@@ -82,6 +82,7 @@ export function toService(
     live_deploy_id: row.live_deploy_id,
     state: planned ? 'deploying' : stateOf(storage, row, latest),
     ...publicSideOf(row, publicationOf(context)),
+    shared_network: row.shared_network ?? true,
     internal_host: listens(row) ? row.name : null,
     internal_port: listens(row) ? (row.port ?? livePort(storage, row)) : null,
     latest_deploy: latest,

@@ -55,6 +55,7 @@ export function newRow(body: CreateService, made: ParsedSource & { id: string; a
     hsts: body.hsts ?? atEdge.hsts,
     request_timeout_seconds: body.request_timeout_seconds ?? atEdge.request_timeout_seconds,
     max_body_mb: body.max_body_mb ?? atEdge.max_body_mb,
+    shared_network: body.shared_network ?? false,
     live_deploy_id: null,
     desired_deploy_id: null,
     archive_deploy_id: null,

@@ -142,7 +142,7 @@ test('a run has the limit of its service, and is killed when it ignores SIGTERM'
 
 test('a run has the image, the env, the limits and the disk of what is live, and no more', async (t) => {
   const { api, daemon } = suite
-  const neighbor = await createService(t, api, await pageApp('from the neighbor'))
+  const neighbor = await createService(t, api, await pageApp('from the neighbor'), { shared_network: true })
   const own = await createWorker(t, api, {
     disk_mount_path: '/data',
     memory_limit_mb: 48,

@@ -37,6 +37,7 @@ test('a new Postgres has every field, with the defaults', async (t) => {
     cpu_limit: null,
     backup_schedule: null,
     backup_keep: 7,
+    shared_network: false,
     next_backup_at: null,
   })
 })
@@ -66,6 +67,7 @@ test('a new Redis has neither a database nor a user of its own', async (t) => {
     cpu_limit: null,
     backup_schedule: null,
     backup_keep: 7,
+    shared_network: false,
     next_backup_at: null,
   })
 })

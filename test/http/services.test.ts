@@ -48,6 +48,7 @@ test('a new service has every field, with the defaults', async (t) => {
     hsts: false,
     request_timeout_seconds: 75,
     max_body_mb: 512,
+    shared_network: false,
     live_deploy_id: null,
     state: 'not_deployed',
     url: 'http://web.localhost',

@@ -28,7 +28,7 @@ test('one is found by its id and by its name, also after a restart', async (t) =
     ['dst-1', 'dst-1', null],
   )
   deepEqual([datastores.isFree('shop-db'), datastores.isFree('other')], [false, true])
-  deepEqual(datastores.list(), [{ id: 'dst-1', name: 'shop-db', port: null }])
+  deepEqual(datastores.list(), [{ id: 'dst-1', name: 'shop-db', port: null, shared_network: false }])
 })
 
 test('services and datastores share one namespace, in both directions', async (t) => {

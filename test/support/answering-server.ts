@@ -108,4 +108,5 @@ export const someInfo = {
     },
   },
   uptime_seconds: 60,
+  network_isolation: { enforced: true, reason: null },
 }

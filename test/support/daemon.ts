@@ -11,6 +11,7 @@ import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { type Api, createApi } from './api.ts'
 import { ensureEngine } from './engine.ts'
+import { ensureFirewall } from './firewall.ts'
 import { removeLeftovers } from './leftovers.ts'
 import { programArgs } from './program.ts'
 
@@ -51,6 +52,7 @@ const home = fileURLToPath(new URL('../..', import.meta.url))
 /** Starts a daemon and waits until it answers. */
 export async function launchDaemon(options: DaemonOptions = {}): Promise<TestDaemon> {
   const engine = await ensureEngine()
+  await ensureFirewall()
   const prefix = `berth-${randomBytes(4).toString('hex')}`
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), `${prefix}-`))
   const own = ['--data-dir', dataDir, '--listen', '127.0.0.1:0', '--docker', engine, '--prefix', prefix]

@@ -21,6 +21,8 @@ export interface EngineSite {
 
 /** Where containers reach the test. */
 const testAddress = '10.99.0.1'
+/** Nobody else is in the namespace. */
+const gatePort = 7999
 
 /** Outside: everything that the namespace cannot get by itself, because there is no way out of it. */
 export async function prepareSite(t: Scope, directory: string): Promise<void> {
@@ -41,7 +43,9 @@ export async function openSite(t: Scope, prepared: string): Promise<EngineSite> 
     await loadImage(engine.address, join(prepared, file))
   const path = join(temporaryDirectory(t), 'docker.sock')
   const door = await openHoldingDoor(t, { path }, { path: engine.path })
-  const daemon = await launchDaemon({ args: [`--docker=unix://${path}`, '--build-concurrency=8'] })
+  const daemon = await launchDaemon({
+    args: [`--docker=unix://${path}`, '--build-concurrency=8', `--host-ports=${gatePort}`],
+  })
   t.after(() => daemon.remove())
   return { engine, daemon, holds: { ...(await openHolds(t)), engine: door, api: daemon.api } }
 }
@@ -53,5 +57,5 @@ async function openHolds(t: Scope): Promise<Omit<Holds, 'engine' | 'api'>> {
   const registry = await startRegistry(t)
   const target = { port: Number(registry.host.split(':')[1]) }
   const images = { registry, door: await openHoldingDoor(t, { port: 0 }, target) }
-  return { root, git, images, gate: await openGateServer(t, testAddress) }
+  return { root, git, images, gate: await openGateServer(t, { address: testAddress, port: gatePort }) }
 }

@@ -96,6 +96,7 @@ export function createContext(storage: Storage): HttpContext {
     storage,
     actors: createActors(storage),
     observe: {
+      isolation: () => ({ enforced: true, reason: null }),
       instances: async () => [],
       trouble: () => null,
       engine: async () => ({ version: '20.10.0', cpus: 2, memoryBytes: 1024 }),

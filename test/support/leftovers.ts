@@ -3,6 +3,7 @@ import { existsSync, readdirSync, rmdirSync } from 'node:fs'
 import { join } from 'node:path'
 import Docker from 'dockerode'
 import { ensureEngine } from './engine.ts'
+import { removeRules } from './firewall.ts'
 
 export interface Leftovers {
   containers: string[]
@@ -39,6 +40,7 @@ export async function removeLeftovers(prefix: string): Promise<void> {
   )
   await Promise.all(volumes.map((name) => gone(docker.getVolume(name).remove())))
   await Promise.all(networks.map((name) => gone(docker.getNetwork(name).remove())))
+  await removeRules(prefix)
   await Promise.all(images.map((name) => gone(docker.getImage(name).remove({ force: true }))))
   removeCgroups(prefix)
 }

@@ -34,6 +34,7 @@ export function datastore(name: string, changes: Partial<Datastore> = {}): Datas
     backup_schedule: null,
     backup_keep: 7,
     next_backup_at: null,
+    shared_network: false,
     created_at: ago(180),
     updated_at: ago(180),
     ...changes,

@@ -14,7 +14,7 @@ import {
 import { examples } from '../examples.ts'
 import { CliFailure, usageFailure, withoutSecrets } from '../failure.ts'
 import { sayDone } from '../follow-up.ts'
-import { amount, whole } from '../service/setting-flags.ts'
+import { amount, onOrOff, whole } from '../service/setting-flags.ts'
 import type { Cli } from '../session.ts'
 import { plain } from '../terminal/output.ts'
 import { askText } from '../terminal/prompts.ts'
@@ -100,6 +100,7 @@ function addFlags(command: Command): Command {
     .option('--cpu <CPUs>', 'from 0.01; 0 is the default of the server', amount)
     .option('--backup-schedule <cron>', 'when it is backed up, in UTC; an empty one for never')
     .option('--backup-keep <number>', 'how many of these backups are kept (7)', whole)
+    .option('--shared-network <on|off>', 'every service may connect to it (off)', onOrOff)
 }
 
 interface SettingOptions {
@@ -107,13 +108,15 @@ interface SettingOptions {
   cpu?: number
   backupSchedule?: string
   backupKeep?: number
+  sharedNetwork?: boolean
 }
 
-const settingsOf = ({ memory, cpu, backupSchedule, backupKeep }: SettingOptions) => ({
+const settingsOf = ({ memory, cpu, backupSchedule, backupKeep, sharedNetwork }: SettingOptions) => ({
   ...(memory === undefined ? {} : { memory_limit_mb: memory }),
   ...(cpu === undefined ? {} : { cpu_limit: cpu }),
   ...(backupSchedule === undefined ? {} : { backup_schedule: backupSchedule }),
   ...(backupKeep === undefined ? {} : { backup_keep: backupKeep }),
+  ...(sharedNetwork === undefined ? {} : { shared_network: sharedNetwork }),
 })
 
 async function list({ client, out }: Cli): Promise<void> {
@@ -163,7 +166,10 @@ async function printUrl({ client, out }: Cli, name: string, options: { internal?
 async function update(cli: Cli, name: string, options: SettingOptions): Promise<void> {
   const body = settingsOf(options)
   if (Object.keys(body).length === 0) {
-    throw usageFailure('nothing to change', 'name --memory, --cpu, --backup-schedule or --backup-keep')
+    throw usageFailure(
+      'nothing to change',
+      'name --memory, --cpu, --backup-schedule, --backup-keep or --shared-network',
+    )
   }
   const datastore = await cli.client.call<Datastore>('PATCH', datastorePath(name), { body })
   if (cli.out.isJson) return cli.out.json(datastore)

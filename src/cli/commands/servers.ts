@@ -62,6 +62,7 @@ async function showInfo({ client, out, server }: Cli): Promise<void> {
   const info = await client.call<Info>('GET', '/info')
   if (out.isJson) return out.json(info)
   const { docker_version: docker, docker_cpus: cpus, docker_memory_bytes: memoryBytes } = info
+  const { network_isolation: isolation } = info
   printFacts(out, [
     ['server', server.name, 'bold'],
     ['address', server.name === server.url ? null : server.url],
@@ -71,6 +72,7 @@ async function showInfo({ client, out, server }: Cli): Promise<void> {
     ['docker', docker ?? 'does not answer', docker ? null : 'red'],
     ['cpus', cpus === null ? null : String(cpus)],
     ['memory', memoryBytes === null ? null : size(memoryBytes)],
+    ['isolation', isolation.enforced ? null : `off: ${isolation.reason}`, 'red'],
     ['free disk', size(info.disk_free_bytes)],
     ['data', info.disk_usage ? sizes(info.disk_usage.data) : null],
     ['docker disk', info.disk_usage?.docker ? sizes(info.disk_usage.docker) : null],

@@ -52,6 +52,7 @@ export function showDatastore(out: Output, datastore: Datastore): void {
     ['for services', `${datastore.internal_host}:${datastore.internal_port}`],
     ['in their env', `\${{datastore.${name}.connectionString}}`],
     ['on this host', datastore.host_port === null ? null : `port ${datastore.host_port}`],
+    ['shared network', datastore.shared_network ? 'on: every service may connect to it' : null],
     ['with password', `berth db url ${name}`],
     ['memory', sizeOf(datastore)],
     ['cpu', String(datastore.cpu_limit ?? 'default')],

@@ -18,6 +18,7 @@ export function showService(out: Output, service: Service): void {
     ...(service.type === 'cron_job' ? scheduleFacts(service) : instanceFacts(service)),
     ...runFacts(service),
     ...edgeFacts(service),
+    ['shared network', service.shared_network ? 'on: every service may connect to it' : null],
     ['created', age(service.created_at)],
     ['updated', age(service.updated_at)],
   ])

@@ -66,6 +66,12 @@ const settingFlags: SettingFlag[] = [
     help: 'how long an answer may stay silent (75)',
     parse: whole,
   },
+  {
+    flags: '--shared-network <on|off>',
+    field: 'shared_network',
+    help: 'every service may connect to it (off)',
+    parse: onOrOff,
+  },
   { flags: '--schedule <cron>', field: 'schedule', help: "when a cron job runs: '0 3 * * *', @daily" },
   { flags: '--timezone <zone>', field: 'timezone', help: 'of its schedule, as Europe/Berlin (UTC)' },
   {
@@ -88,6 +94,7 @@ const atOnce = [
   'hsts',
   'request_timeout_seconds',
   'max_body_mb',
+  'shared_network',
   'schedule',
   'timezone',
   'overlap',
@@ -124,7 +131,7 @@ export function collect(text: string, former: unknown): string[] {
   return [...(Array.isArray(former) ? former : []), text]
 }
 
-function onOrOff(text: string): boolean {
+export function onOrOff(text: string): boolean {
   if (text !== 'on' && text !== 'off') throw new InvalidArgumentError('It must be on or off.')
   return text === 'on'
 }

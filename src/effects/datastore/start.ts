@@ -8,6 +8,7 @@ import { claimVolume, removeVolume } from '../../docker/volumes.ts'
 import { codeOf, messageOf } from '../../errors.ts'
 import { checkFreeDisk } from '../disk.ts'
 import { type Host, isoNow } from '../host.ts'
+import { takeAddress } from '../isolation.ts'
 import { type Datastore, findDatastore, limitsOf, noticeOf } from './access.ts'
 import { engineWithin, imageOf } from './image.ts'
 import { choosePort, noPort, portsTried } from './ports.ts'
@@ -33,7 +34,7 @@ export function startDatastore(host: Host) {
     if (isAfresh) await removeHalfMade(host, datastore)
     const volume = volumeOf(host, datastore)
     await claimVolume(host.engine, host.owner, volume, volumeLabels(datastore))
-    const address = await host.storage.addresses.take(id, 0, network.range)
+    const address = await takeAddress(host, id, 0, network)
     const limits = limitsOf(host, {
       memoryMb: datastore.record.memory_limit_mb,
       cpus: datastore.record.cpu_limit,

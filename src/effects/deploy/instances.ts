@@ -16,6 +16,7 @@ import type { ServiceProperty } from '../../references.ts'
 import { wantedInstances } from '../../service-types.ts'
 import { lookUpDatastore } from '../datastore/lookup.ts'
 import { type Host, isoNow } from '../host.ts'
+import { takeAddress } from '../isolation.ts'
 import { whileEngineReturns } from '../waiting.ts'
 import { whileDiskIsBusy, withDisk } from './disk-claim.ts'
 import { removePreDeploy, stopInstances } from './drain.ts'
@@ -131,7 +132,7 @@ export async function ensureInstance(
 ) {
   const network = await host.ready(signal)
   const release = requireRelease(host, wanted.id)
-  const address = await host.storage.addresses.take(wanted.id, wanted.index, network.range)
+  const address = await takeAddress(host, wanted.id, wanted.index, network)
   const spec = instanceSpec(host, service, release, { ...wanted, address, network: network.name })
   if (!spec.volume) return host.instances.ensure(spec, signal)
   return withDisk(host, service.id, wanted.id, () => ensureWithVolume(host, service, spec, signal))

@@ -5,6 +5,7 @@ import { explainExit } from '../../docker/exit.ts'
 import { preDeployIndex, preDeployKind, preDeployName } from '../../docker/names.ts'
 import { codeOf, Failure, messageOf } from '../../errors.ts'
 import { type Host, isoNow } from '../host.ts'
+import { takeAddress } from '../isolation.ts'
 import { sleep, whileEngineReturns } from '../waiting.ts'
 import { instanceSpec, requireRelease, resolveEnvironment, type StartInput } from './instances.ts'
 import { type DeployLog, isBegunAgain, openDeployLog } from './log.ts'
@@ -35,7 +36,7 @@ async function begin(host: Host, input: StartInput, service: ServiceRow, name: s
   if (found && found.state !== 'created') return
   await resolveEnvironment(host, input, service)
   const network = await host.ready(signal)
-  const address = await host.storage.addresses.take(input.id, preDeployIndex, network.range)
+  const address = await takeAddress(host, input.id, preDeployIndex, network)
   const release = requireRelease(host, input.id)
   const place = { ...input, index: preDeployIndex, restart: 'no', address, network: network.name } as const
   const spec = instanceSpec(host, service, release, place)

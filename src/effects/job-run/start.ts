@@ -9,6 +9,7 @@ import { Failure } from '../../errors.ts'
 import { withDefaults } from '../deploy/environment.ts'
 import { ensureDisk, instanceSpec, requireRelease } from '../deploy/instances.ts'
 import { type Host, isoNow } from '../host.ts'
+import { takeAddress } from '../isolation.ts'
 import { whileEngineReturns } from '../waiting.ts'
 import { sayOnce } from './saying.ts'
 import { whileWanted } from './withdrawal.ts'
@@ -55,7 +56,7 @@ async function specOf(
   signal: AbortSignal,
 ): Promise<InstanceSpec> {
   const network = await host.ready(signal)
-  const address = await host.storage.addresses.take(id, 0, network.range)
+  const address = await takeAddress(host, id, 0, network)
   const release = requireRelease(host, deployId)
   const place = { id, image, index: 0, restart: 'no', address, network: network.name } as const
   const spec = instanceSpec(host, service, release, place)

@@ -50,7 +50,7 @@ export async function createDatastore(call: Call<unknown, unknown, CreateDatasto
   // A volume in the trash may have this name: the datastore gets another one.
   const meetsNoOther = storage.datastores.isFree(body.name) && !storage.datastores.hasVolume(body.name)
   if (meetsNoOther) await context.observe.refuseVolume(body.name)
-  const also = () => storage.datastores.insert(input.id, input.name, newPassword())
+  const also = () => storage.datastores.insert(input.id, input.name, newPassword(), body.shared_network)
   const options = { also, ...(eventId ? { eventId } : {}) }
   await context.actors.spawn('datastore', input.id, input, options)
   const record = await awaitRecord<DatastoreRecord>(storage, input.id, provisionMs, isProvisioned)
@@ -108,9 +108,12 @@ export async function updateDatastore(
 ): Promise<Datastore> {
   const { context, params, body } = call
   const datastore = findDatastore(context.storage, params.id)
+  const { shared_network: isShared } = body
   const isPlanned = await planBackups(context, datastore, body)
+  if (isShared !== undefined) await context.storage.datastores.share(datastore.id, isShared)
   const isLimited = body.memory_limit_mb !== undefined || body.cpu_limit !== undefined
-  if (isPlanned && !isLimited) return toDatastore(context, findDatastore(context.storage, datastore.id))
+  if ((isPlanned || isShared !== undefined) && !isLimited)
+    return toDatastore(context, findDatastore(context.storage, datastore.id))
   return limitDatastore(context, datastore, body)
 }
 

@@ -40,6 +40,7 @@ export async function info({ context }: Call): Promise<Info> {
     disk_free_bytes: diskFreeBytes,
     disk_usage: diskUsageOf(context.observe.diskUsage()),
     trash_days: context.config.trashDays,
+    network_isolation: context.observe.isolation(),
     uptime_seconds: Math.floor(process.uptime()),
   }
 }

@@ -44,6 +44,10 @@ const limits = {
   }),
 }
 
+const shared_network = optional(z.boolean()).meta({
+  description:
+    'Every service may connect to it; else only those whose env refers to it. At once. Without it false.',
+})
 const backups = {
   backup_schedule: scheduleText.meta({
     description: 'When it is backed up by itself, as cron writes it, in UTC; empty for never.',
@@ -67,11 +71,12 @@ export const CreateDatastore = z
     username: optional(username).meta({ description: 'Postgres only; without it the database.' }),
     ...limits,
     ...backups,
+    shared_network,
   })
   .meta({ id: 'CreateDatastore' })
 export type CreateDatastore = z.output<typeof CreateDatastore>
 
-export const UpdateDatastore = z.strictObject({ ...limits, ...backups }).meta({
+export const UpdateDatastore = z.strictObject({ ...limits, ...backups, shared_network }).meta({
   id: 'UpdateDatastore',
   description: 'Limits are applied at once and in place. An empty one applies the stored ones again.',
 })
@@ -108,6 +113,7 @@ export const Datastore = z
     cpu_limit: z.number().nullable().meta({ description: 'CPUs; null is the server default.' }),
     backup_schedule: text.meta({ description: 'As cron writes it, in UTC; null for never.' }),
     backup_keep: z.int(),
+    shared_network: z.boolean(),
     next_backup_at: timestamp.nullable(),
     created_at: timestamp,
     updated_at: timestamp,

@@ -60,6 +60,12 @@ export const Info = z
     }),
     trash_days: z.int().meta({ description: 'How long deleted datastores and disks can be restored.' }),
     uptime_seconds: z.int(),
+    network_isolation: z
+      .object({
+        enforced: z.boolean(),
+        reason: z.string().nullable().meta({ description: 'Why not; null when it is.' }),
+      })
+      .meta({ description: 'Whether the rules are in force that keep services from reaching each other.' }),
   })
   .meta({ id: 'Info' })
 export type Info = z.output<typeof Info>

@@ -98,6 +98,8 @@ const meanings: Record<string, string> = {
   request_timeout_seconds:
     'How long an answer may stay silent before it is given up. At once. Without it 75.',
   max_body_mb: "MiB of a request's body, by its Content-Length. At once. Without it 512.",
+  shared_network:
+    'Every service may connect to it; else only those whose env refers to it. At once. Without it false.',
   schedule: 'When a cron job runs: five fields of cron, or a word such as @daily. At once.',
   timezone: 'Of the schedule, as Europe/Berlin. At once. Without it UTC.',
   overlap:
@@ -130,6 +132,7 @@ const settings = explained({
   hsts: optional(z.boolean()),
   request_timeout_seconds: optional(z.int().min(1).max(3600)),
   max_body_mb: optional(z.int().min(1).max(10_240)),
+  shared_network: optional(z.boolean()),
   build_command: later,
   watch_paths: later,
   schedule: scheduleText,

@@ -70,6 +70,7 @@ export const Service = z
     hsts: z.boolean(),
     request_timeout_seconds: z.int(),
     max_body_mb: z.int(),
+    shared_network: z.boolean(),
     live_deploy_id: text,
     state: z.enum(serviceStates),
     url: text.meta({ description: 'Where people open it; null when it is not public, or without an edge.' }),

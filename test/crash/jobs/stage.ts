@@ -39,7 +39,7 @@ export async function playDrill(
   const ledger = createLedger()
   const marks = await listenForMarks(scope)
   const onDeath = (words: string) => ledger.breach('the daemon ends only when it is killed', words)
-  const victim = await openVictim({ args: ['--min-free-disk=16'], onDeath })
+  const victim = await openVictim({ args: ['--min-free-disk=16', `--host-ports=${marks.port}`], onDeath })
   const leave = () => void victim.remove({ keepFiles: false }).finally(() => process.exit(130))
   process.once('SIGINT', leave).once('SIGTERM', leave)
   let kept = true

@@ -63,6 +63,7 @@ export const borders: Border[] = [
     values: ['src/base-images/', 'src/docker/', 'src/errors.ts'],
     types: [],
   },
+  { of: 'src/firewall/', packages: [], node: true, values: ['src/firewall/', 'src/errors.ts'], types: [] },
   { of: 'src/git/', packages: ['simple-git'], node: true, values: ['src/git/', 'src/errors.ts'], types: [] },
   { of: 'src/archive/', packages: [], node: true, values: ['src/archive/', 'src/errors.ts'], types: [] },
   {
@@ -82,6 +83,7 @@ export const borders: Border[] = [
       'src/archive/',
       'src/base-images/',
       'src/docker/',
+      'src/firewall/',
       'src/git/',
       'src/edge/',
       'storage/',

@@ -1,0 +1,157 @@
+// Keeps the packet filter of the private network equal to what is stored: an application reaches itself, what
+// its env refers to, shared services, and the internet.
+// The rules are computed from committed records only, so a restart computes the same ones.
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Storage } from '../../storage/index.ts'
+import { messageOf } from '../errors.ts'
+import type { Firewall } from '../firewall/firewall.ts'
+import { type Access, tableOf } from '../firewall/rules.ts'
+import type { Logger } from '../logger.ts'
+import type { Host, PrivateNetwork } from './host.ts'
+import { createAccess, isSharedService } from './isolation/access.ts'
+
+export interface IsolationState {
+  enforced: boolean
+  /** Why not; null when it is. */
+  reason: string | null
+}
+
+export interface IsolationOptions {
+  storage: Storage
+  firewall: Firewall
+  prefix: string
+  hostPorts: readonly number[]
+  logger: Logger
+}
+
+const lookEveryMs = 5000
+/** Changes that are committed together are applied together. */
+const gatherMs = 50
+
+export class Isolation {
+  readonly #options: IsolationOptions
+  readonly #accessOf: () => Access
+  readonly #closing = new AbortController()
+  readonly #watching: Promise<void>
+  readonly #unsubscribe: () => void
+  #bridge: string | null = null
+  /** What the kernel has; null when that is not known. */
+  #applied: string | null = null
+  #reason: string | null = 'the Docker engine has not answered yet'
+  #running: Promise<void> = Promise.resolve()
+  #waiting: Promise<void> | null = null
+  #gathering: NodeJS.Timeout | null = null
+
+  constructor(options: IsolationOptions) {
+    this.#options = options
+    this.#accessOf = createAccess(options.storage)
+    this.#unsubscribe = options.storage.changes.subscribe(({ kind }) => {
+      // What a deploy or a run changes is applied when it takes its addresses.
+      if (kind === 'service') this.#gather()
+    })
+    this.#watching = this.#watch()
+  }
+
+  /** Containers are on this bridge from now on. */
+  open(bridge: string): void {
+    this.#bridge = bridge
+    this.#applied = null
+    void this.apply()
+  }
+
+  /**
+   * Resolves when the kernel has the rules of what is stored now. Where it refuses them, `state` says why,
+   * and they are tried again. Whoever asks while one runs waits for the next: that one has read before.
+   */
+  apply(): Promise<void> {
+    this.#waiting ??= this.#running.then(() => {
+      this.#waiting = null
+      this.#running = this.#applyOnce()
+      return this.#running
+    })
+    return this.#waiting
+  }
+
+  state(): IsolationState {
+    return { enforced: this.#reason === null, reason: this.#reason }
+  }
+
+  /** Stops looking. The rules stay: containers run on. */
+  async close(): Promise<void> {
+    this.#closing.abort()
+    this.#unsubscribe()
+    if (this.#gathering) clearTimeout(this.#gathering)
+    await this.#watching
+    await this.#running
+  }
+
+  #gather(): void {
+    this.#gathering ??= setTimeout(() => {
+      this.#gathering = null
+      void this.apply()
+    }, gatherMs).unref()
+  }
+
+  async #applyOnce(): Promise<void> {
+    if (this.#bridge === null) return
+    const { firewall, prefix, hostPorts } = this.#options
+    try {
+      const rules = { ...this.#accessOf(), table: tableOf(prefix), bridge: this.#bridge, hostPorts }
+      const text = JSON.stringify(rules)
+      if (text === this.#applied) return
+      this.#applied = null
+      await firewall.apply(rules)
+      this.#applied = text
+      this.#report(null)
+    } catch (error) {
+      this.#report(messageOf(error))
+    }
+  }
+
+  #report(reason: string | null): void {
+    if (reason === this.#reason) return
+    this.#reason = reason
+    const { logger } = this.#options
+    if (reason === null) logger.info({ shared: this.#shared() }, inForce)
+    else logger.warn({ reason }, notIsolated)
+  }
+
+  /** Names, for an operator who wants to close what an older version left open. */
+  #shared(): string[] {
+    const { services, datastores } = this.#options.storage
+    const found = [
+      ...services.list().filter(isSharedService),
+      ...datastores.list().filter(({ id }) => datastores.isShared(id)),
+    ]
+    return found.map(({ name }) => name)
+  }
+
+  async #watch(): Promise<void> {
+    const { signal } = this.#closing
+    while (!signal.aborted) {
+      await pause(lookEveryMs, undefined, { signal, ref: false }).catch(() => undefined)
+      if (this.#bridge === null || signal.aborted) continue
+      if (this.#applied !== null && !(await this.#options.firewall.isInForce())) {
+        this.#applied = null
+        this.#options.logger.warn('the rules that isolate services were changed; applying them again')
+      }
+      await this.apply()
+    }
+  }
+}
+
+const inForce = 'services are isolated from each other; every service may connect to those that are shared'
+const notIsolated =
+  'services are NOT isolated from each other, and reach metadata addresses and ports of this host'
+
+/** The fixed address of a container that is about to start. What it may reach is in force before it does. */
+export async function takeAddress(
+  { storage, isolation }: Pick<Host, 'storage' | 'isolation'>,
+  actorId: string,
+  index: number,
+  { range }: PrivateNetwork,
+): Promise<string> {
+  const address = await storage.addresses.take(actorId, index, range)
+  await isolation.apply()
+  return address
+}

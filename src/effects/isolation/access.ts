@@ -1,0 +1,97 @@
+// Who may connect to whom, from the addresses that containers hold and the references in their env.
+import type { HeldAddress } from '../../../storage/addresses.ts'
+import type { Storage } from '../../../storage/index.ts'
+import { preDeployIndex } from '../../docker/names.ts'
+import type { Access } from '../../firewall/rules.ts'
+import { type Reference, referencesIn } from '../../references.ts'
+
+/** A container, or one that is about to be. */
+interface Holder {
+  address: string
+  /** The service or datastore that it belongs to. */
+  ownerId: string
+  /** Whether it answers to the name of its owner. A command that runs does not. */
+  isNamed: boolean
+  /** The deploy whose env it has; null for a datastore. */
+  deployId: string | null
+}
+
+/** Answers the access that follows from what is stored at each call. Remembers the references of releases. */
+export function createAccess(storage: Storage): () => Access {
+  const known = new Map<string, Reference[]>()
+
+  /** A release never changes, and opening one is expensive. */
+  function referencesOf(deployId: string): Reference[] {
+    const found = known.get(deployId) ?? readReferences(storage, deployId)
+    if (found !== null) known.set(deployId, found)
+    return found ?? []
+  }
+
+  return () => {
+    const holders = storage.addresses.list().flatMap((row) => holderOf(storage, row) ?? [])
+    const deployIds = new Set(holders.map(({ deployId }) => deployId))
+    for (const id of known.keys()) if (!deployIds.has(id)) known.delete(id)
+    return accessOf(storage, holders, referencesOf)
+  }
+}
+
+function accessOf(
+  storage: Storage,
+  holders: Holder[],
+  referencesOf: (deployId: string) => Reference[],
+): Access {
+  const byOwner = new Map<string, Holder[]>()
+  for (const holder of holders) byOwner.set(holder.ownerId, [...(byOwner.get(holder.ownerId) ?? []), holder])
+  const access: Access = { pairs: [], shared: [], hostPairs: [] }
+  for (const { address, ownerId, isNamed, deployId } of holders) {
+    if (isNamed && isShared(storage, ownerId)) access.shared.push(address)
+    if (deployId === null) continue
+    for (const own of byOwner.get(ownerId)!) {
+      if (own.address !== address) access.pairs.push([address, own.address])
+    }
+    for (const reference of referencesOf(deployId)) {
+      const targetId = targetOf(storage, reference)
+      if (targetId === null || targetId === ownerId) continue
+      for (const target of byOwner.get(targetId) ?? []) {
+        if (target.isNamed) access.pairs.push([address, target.address])
+      }
+      const port = reference.noun === 'datastore' ? storage.datastores.port(targetId) : null
+      if (port !== null) access.hostPairs.push([address, port])
+    }
+  }
+  return access
+}
+
+/** Null for one whose record is gone: its container is about to be. */
+function holderOf(storage: Storage, { deploy_id: actorId, index, address }: HeldAddress): Holder | null {
+  if (storage.datastores.has(actorId)) return { address, ownerId: actorId, isNamed: true, deployId: null }
+  const record = storage.actors.record(actorId)
+  if (typeof record?.service_id !== 'string') return null
+  const { service_id: ownerId } = record
+  // The record of a job run names its deploy; that of a deploy does not.
+  if (typeof record.deploy_id === 'string') {
+    return { address, ownerId, isNamed: false, deployId: record.deploy_id }
+  }
+  return { address, ownerId, isNamed: index < preDeployIndex, deployId: actorId }
+}
+
+/** Null when it cannot be read now. */
+function readReferences(storage: Storage, deployId: string): Reference[] | null {
+  const release = storage.releases.get(deployId)
+  if (release === null) return null
+  const found = release.env.flatMap(({ value }) => referencesIn(value))
+  return found.filter((reference) => reference !== null)
+}
+
+function targetOf({ services, datastores }: Storage, { noun, name }: Reference): string | null {
+  return noun === 'datastore' ? datastores.idOf(name) : (services.get(name)?.id ?? null)
+}
+
+function isShared({ services, datastores }: Storage, ownerId: string): boolean {
+  return datastores.has(ownerId) ? datastores.isShared(ownerId) : isSharedService(services.get(ownerId))
+}
+
+/** A service of before there was such a setting is reachable by all, as it was then. */
+export function isSharedService(row: { shared_network?: boolean } | null): boolean {
+  return row !== null && (row.shared_network ?? true)
+}

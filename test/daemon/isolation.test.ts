@@ -1,0 +1,198 @@
+// What an application reaches on the private network: itself, what its env refers to, shared services.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { test } from 'node:test'
+import { run } from '../../src/base-images/command.ts'
+import { tableOf } from '../../src/firewall/rules.ts'
+import { openDatastoreSite } from '../support/datastores.ts'
+import { listRules, whyNoFirewall } from '../support/firewall.ts'
+import { askJob, finishedJob, openDocker, output, runIn } from '../support/jobs.ts'
+import { fileScope } from '../support/scope.ts'
+import { finishedDeploy, pageApp, until } from '../support/service.ts'
+import { createService } from '../support/suite.ts'
+
+const skip = (await whyNoFirewall()) ?? false
+const scope = fileScope()
+const docker = await openDocker()
+const hostServer = createServer((_, response) => void response.end('of the host'))
+hostServer.listen(0, '0.0.0.0')
+await once(hostServer, 'listening')
+scope.after(() => void hostServer.close())
+const closedServer = createServer((_, response) => void response.end('of the host'))
+closedServer.listen(0, '0.0.0.0')
+await once(closedServer, 'listening')
+scope.after(() => void closedServer.close())
+const portOf = (server: typeof hostServer) => (server.address() as AddressInfo).port
+const site = skip ? null! : await openDatastoreSite(scope, { args: [`--host-ports=${portOf(hostServer)}`] })
+
+/** A page at port 3000, and `wget` to look at others. */
+const aPage = async (text: string, settings: object = {}) =>
+  createService(scope, site.api, await pageApp(text), { type: 'private_service', ...settings })
+
+/** The first container of what is live; a former version may still be draining. */
+async function liveInstance(name: string): Promise<string> {
+  const { live_deploy_id } = await site.api.get(`/services/${name}`)
+  const { instances } = await site.api.get(`/services/${name}/status`)
+  type Shown = { deploy_id: string; container_id: string }
+  return instances.find(({ deploy_id }: Shown) => deploy_id === live_deploy_id).container_id
+}
+
+/** What the live instance of a service gets from there; null when it does not get through. */
+async function ask(from: string, address: string): Promise<string | null> {
+  const script = `wget -q -O - http://${address} 2>/dev/null || echo refused`
+  const answer = (await runIn(docker, await liveInstance(from), 'sh', '-c', script)).trim()
+  return answer === 'refused' ? null : answer
+}
+
+/** Whether a TCP connection comes about. */
+async function connects(from: string, host: string, port: number): Promise<boolean> {
+  const script = `nc -w 5 ${host} ${port} </dev/null >/dev/null 2>&1 && echo yes || echo no`
+  return (await runIn(docker, await liveInstance(from), 'sh', '-c', script)).trim() === 'yes'
+}
+
+async function refer(from: string, env: { key: string; value: string }[]): Promise<void> {
+  await site.api.call('PUT', `/services/${from}/env`, { vars: env })
+  const { id } = await site.api.post(`/services/${from}/restart`)
+  assert.equal((await finishedDeploy(site.api, id)).status, 'live')
+}
+
+test('a service reaches another one by its name once its env refers to it', { skip }, async () => {
+  const [client, server] = [await aPage('client'), await aPage('server')]
+  const address = `${server.name}:3000`
+
+  const before = await ask(client.name, address)
+  await refer(client.name, [{ key: 'SERVER', value: `\${{service.${server.name}.internalUrl}}` }])
+  const after = await ask(client.name, address)
+  const back = await ask(server.name, `${client.name}:3000`)
+  await refer(client.name, [])
+  const removed = await ask(client.name, address)
+
+  assert.deepEqual([before, after, back, removed], [null, 'server', null, null])
+})
+
+test('two instances of a service reach each other', { skip }, async () => {
+  const { name } = await aPage('pair', { instances: 2 })
+  const { instances } = await site.api.get(`/services/${name}/status`)
+  const [first, second] = instances.map(({ address }: { address: string }) => address)
+
+  const look = `wget -q -O - http://${second}`
+  const answer = await runIn(docker, instances[0].container_id, 'sh', '-c', look)
+
+  assert.notEqual(first, second)
+  assert.equal(answer.trim(), 'pair')
+})
+
+test('a shared service is reachable by all, from one moment to the next', { skip }, async () => {
+  const [client, server] = [await aPage('client'), await aPage('shared', { shared_network: true })]
+  const address = `${server.name}:3000`
+  const share = (shared_network: boolean) => site.api.patch(`/services/${server.name}`, { shared_network })
+
+  assert.equal(await ask(client.name, address), 'shared')
+  assert.equal((await share(false)).shared_network, false)
+  await until('it to be closed', async () => (await ask(client.name, address)) === null)
+  await share(true)
+  await until('it to be open', async () => (await ask(client.name, address)) === 'shared')
+})
+
+test('a datastore is reachable by those that refer to it, and by all when it is shared', {
+  skip,
+}, async () => {
+  const cache = await site.create({ kind: 'redis', name: 'cache' })
+  const [client, stranger] = [await aPage('client'), await aPage('stranger')]
+  const reaches = ({ name }: { name: string }) => connects(name, cache.name, 6379)
+
+  assert.deepEqual([await reaches(client), await reaches(stranger)], [false, false])
+  assert.equal(await site.redis(cache.external_url, 'PING'), 'PONG')
+  const value = '${{datastore.cache.connectionString}}'
+  await refer(client.name, [{ key: 'CACHE', value }])
+  assert.deepEqual([await reaches(client), await reaches(stranger)], [true, false])
+  const shared = await site.api.patch(`/datastores/${cache.name}`, { shared_network: true })
+  assert.equal(shared.shared_network, true)
+  await until('it to be open', () => reaches(stranger))
+})
+
+test('a job run and a pre-deploy command reach what their service does, and nothing else', {
+  skip,
+}, async () => {
+  const [server, other] = [await aPage('server'), await aPage('other')]
+  const look = ({ name }: { name: string }) =>
+    `wget -q -O - http://${name}:3000 2>/dev/null || echo refused; echo`
+  const command = [look(server), look(other)].join('\n')
+  const client = await aPage('client', {
+    env: [{ key: 'HOST', value: `\${{service.${server.name}.host}}` }],
+    pre_deploy_command: command,
+  })
+
+  const { id } = await askJob(site.api, client.name, { command: `${command}\n${look(client)}` })
+  await finishedJob(site.api, id)
+
+  const said = (await output(site.api, id)).filter((line) => line !== '')
+  assert.deepEqual(said, ['server', 'refused', 'client'])
+  const log = (await site.api.get(`/deploys/${client.first.id}/logs`)) as unknown
+  assert.ok(JSON.stringify(log).includes('server'), JSON.stringify(log))
+})
+
+test('a command that connects at once finds its access there', { skip }, async () => {
+  const server = await aPage('server')
+  const files = await pageApp('eager')
+  files.Dockerfile = files.Dockerfile!.replace(
+    'trap ',
+    `wget -q -O /dev/null http://${server.name}:3000 || exit 9; trap `,
+  )
+  const env = [{ key: 'HOST', value: `\${{service.${server.name}.host}}` }]
+  const eager = await createService(scope, site.api, files, { type: 'private_service', env, instances: 3 })
+
+  assert.deepEqual([eager.first.status, eager.first.error], ['live', null])
+  const { instances } = await site.api.get(`/services/${eager.name}/status`)
+  assert.deepEqual(
+    instances.map(({ restart_count }: { restart_count: number }) => restart_count),
+    [0, 0, 0],
+  )
+})
+
+test('of the host only the allowed ports are reachable', { skip }, async () => {
+  const { name } = await aPage('client')
+  const { IPAM } = await docker.getNetwork(site.daemon.prefix).inspect()
+  const gateway = IPAM!.Config![0]!.Gateway
+
+  assert.equal(await ask(name, `${gateway}:${portOf(hostServer)}`), 'of the host')
+  assert.equal(await ask(name, `${gateway}:${portOf(closedServer)}`), null)
+})
+
+test('rules that somebody removes are there again, and a restart keeps them', { skip }, async () => {
+  const [client, server] = [await aPage('client'), await aPage('server')]
+  const { prefix } = site.daemon
+  const isClosed = async () => (await ask(client.name, `${server.name}:3000`)) === null
+  assert.ok(await isClosed())
+
+  await run('nft', ['delete', 'table', 'inet', tableOf(prefix)])
+  await until('the rules to be there again', async () => (await listRules(prefix)) !== null)
+  assert.ok(await isClosed())
+  await run('nft', ['flush', 'chain', 'inet', tableOf(prefix), 'between_containers'])
+  await until('the rules to be whole again', isClosed)
+  await site.daemon.kill()
+  assert.ok((await listRules(prefix))!.includes('between_containers'))
+  await site.daemon.start()
+  await until('the API to know', async () => (await site.api.get('/info')).network_isolation.enforced)
+  assert.ok(await isClosed())
+})
+
+test('connections stay open while rules are replaced', { skip }, async () => {
+  const server = await aPage('server')
+  const client = await aPage('client', {
+    env: [{ key: 'HOST', value: `\${{service.${server.name}.host}}` }],
+  })
+  const [from, to] = [await liveInstance(client.name), await liveInstance(server.name)]
+  const serve = 'i=0; while [ $i -lt 40 ]; do i=$((i+1)); echo $i; sleep 0.25; done | nc -l -p 7000'
+  const served = runIn(docker, to, 'sh', '-c', serve)
+  const read = runIn(docker, from, 'sh', '-c', `sleep 1; sleep 30 | nc ${server.name} 7000 | tail -n 1`)
+  for (let round = 0; round < 8; round++) {
+    await site.api.patch(`/services/${server.name}`, { shared_network: round % 2 === 0 })
+    await new Promise((resolve) => setTimeout(resolve, 1000))
+  }
+
+  assert.equal((await read).trim(), '40')
+  await served
+})
