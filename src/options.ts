@@ -62,13 +62,12 @@ const address = (value: string) => {
   if (isIP(value) === 0) throw new Error('is not an IP address')
   return value
 }
-const ports = (value: string) => {
-  const list = value.split(',').map((part) => part.trim())
-  const known = list.filter((part) => part !== '')
-  const isPort = (part: string) => /^\d{1,5}$/.test(part) && Number(part) >= 1 && Number(part) <= 65_535
-  if (!known.every(isPort)) throw new Error('is not a list of ports')
-  return known.map(Number)
-}
+const parts = (value: string) =>
+  value
+    .trim()
+    .split(/\s*,\s*/)
+    .filter((part) => part !== '')
+const ports = (value: string) => parts(value).map(integer(1, 65_535))
 const portRange = (value: string) => {
   const [, first, last] = /^(\d{1,5})(?:-(\d{1,5}))?$/.exec(value) ?? []
   const range = { first: Number(first), last: Number(last ?? first) }
@@ -79,18 +78,13 @@ const portRange = (value: string) => {
 }
 
 const addresses = (value: string) => {
-  const list = value.split(',').map((part) => part.trim())
-  const known = list.filter((part) => part !== '')
-  const stranger = known.find((part) => !isAddressOrNetwork(part))
-  if (stranger !== undefined) throw new Error('is not a list of addresses or networks')
-  return known
+  const list = parts(value)
+  if (!list.every(isAddressOrNetwork)) throw new Error('is not a list of addresses or networks')
+  return list
 }
 
 const directories = (value: string) => {
-  const list = value
-    .split(',')
-    .map((part) => part.trim())
-    .filter((part) => part !== '')
+  const list = parts(value)
   if (!list.every((part) => part.startsWith('/'))) throw new Error('is not a list of absolute paths')
   return list
 }
@@ -126,11 +120,7 @@ export const options = {
     text(/^[a-z][a-z0-9-]{0,30}$/, 'lower-case letters, digits and dashes, beginning with a letter'),
   ),
   subnet: option('private network of the instances', '10.201.0.0/16', network),
-  'host-ports': option(
-    'TCP ports of this host, with commas, that services may reach besides those of the edge',
-    '',
-    ports,
-  ),
+  'host-ports': option('TCP ports of this host, with commas, that services may reach', '', ports),
   'base-domain': option('services get names below it', 'localhost', text(hostName, 'a domain')),
   edge: option(
     'what requests to services come by: container, host (its haproxy) or off',

@@ -60,8 +60,7 @@ export function openHost({ config, logger, onFatal }: Around, { storage, supervi
     reconcile: () => reconcile(parts),
     onOpen: (network) => {
       tellNetwork(network, config.subnet, logger)
-      watch.isolation.open(network.bridge)
-      watch.logCollector.start()
+      watch.open(network)
     },
     onForeign: (failure: Failure) => onFatal(`${failure.message} (${failure.hint})`),
   })
@@ -115,13 +114,17 @@ function openWatch(config: Config, parts: WatchParts) {
   const accessLog = new AccessLog({ storage, traffic })
   const watching = new AbortController()
   void watchEvents(engine.fork(), owner, instanceEvents.publish, watching.signal)
+  const open = ({ bridge }: Network) => {
+    isolation.open(bridge)
+    logCollector.start()
+  }
   const close = async () => {
     await isolation.close()
     await logCollector.stop()
     accessLog.close()
     watching.abort()
   }
-  return { instanceEvents, isolation, logCollector, traffic, accessLog, close }
+  return { instanceEvents, isolation, logCollector, traffic, accessLog, open, close }
 }
 
 function settingsOf(config: Config, dataDir: string): Host['settings'] {

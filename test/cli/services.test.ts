@@ -67,12 +67,14 @@ describe('services without a deploy', { concurrency: 4 }, () => {
   test('show leaves out what is not set; update changes what is given', async (t) => {
     const name = await emptyService()
     const updated = await berth(t, 'update', name, '--start-command', 'serve', '--drain', '5')
+    await berth(t, 'update', name, '--shared-network', 'on')
     const nothing = await berth(t, 'update', name)
     const shown = await berth(t, 'show', name)
 
     assert.equal(updated.stderr, ` ✔ ${name}: start command, drain seconds saved\n`)
     assert.equal(nothing.code, 2)
     assert.match(shown.stdout, /^start command +serve$/m)
+    assert.match(shown.stdout, /^shared network +on: every service may connect to it$/m)
     assert.doesNotMatch(shown.stdout, /disk|dockerfile/)
   })
 

@@ -71,6 +71,21 @@ const parse: HttpContext['parse'] = {
   registryHost: parseRegistryHost,
 }
 
+/** An engine and a host on which nothing happens. */
+const calm: HttpContext['observe'] = {
+  isolation: () => ({ enforced: true, reason: null }),
+  instances: async () => [],
+  trouble: () => null,
+  engine: async () => ({ version: '20.10.0', cpus: 2, memoryBytes: 1024 }),
+  diskFreeBytes: async () => 2 ** 40,
+  diskUsage: () => null,
+  disks: async () => [],
+  refuseVolume: async () => undefined,
+  progress: () => null,
+  // The engine of these tests has every image but this one.
+  hasImage: async (name) => !name.endsWith('-gone'),
+}
+
 export function createContext(storage: Storage): HttpContext {
   return {
     version: '0.0.0-test',
@@ -95,19 +110,7 @@ export function createContext(storage: Storage): HttpContext {
     ready: () => true,
     storage,
     actors: createActors(storage),
-    observe: {
-      isolation: () => ({ enforced: true, reason: null }),
-      instances: async () => [],
-      trouble: () => null,
-      engine: async () => ({ version: '20.10.0', cpus: 2, memoryBytes: 1024 }),
-      diskFreeBytes: async () => 2 ** 40,
-      diskUsage: () => null,
-      disks: async () => [],
-      refuseVolume: async () => undefined,
-      progress: () => null,
-      // The engine of these tests has every image but this one.
-      hasImage: async (name) => !name.endsWith('-gone'),
-    },
+    observe: calm,
     clients: {
       open() {
         throw new Error('nothing runs here')
