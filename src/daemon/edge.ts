@@ -4,6 +4,7 @@ import { totalmem } from 'node:os'
 import { type Config, parseListen } from '../config.ts'
 import type { Frame } from '../edge/configuration.ts'
 import { Driver } from '../edge/driver.ts'
+import { workerUser } from '../edge/host-process.ts'
 import { limitsFor } from '../edge/limits.ts'
 import { hasIpv6, keepSecret, openPlace } from '../edge/place.ts'
 import type { AccessLog } from '../effects/access-log.ts'
@@ -50,6 +51,7 @@ export function openEdgeOf(
     httpsPort: config['https-port'],
     hasIpv6: hasIpv6(),
     socketOwner: config.edge === 'container' ? socketOwner() : null,
+    worker: config.edge === 'host' ? workerUser() : null,
     trustedProxies: config['trusted-proxy'],
     dashboard: null,
     limits: limitsFor(totalmem(), {

@@ -16,6 +16,8 @@ export interface Frame {
   hasIpv6: boolean
   /** Who owns the sockets where the edge runs as root and the daemon does not. */
   socketOwner: { uid: number; gid: number } | null
+  /** As whom the worker serves, in an empty root directory; null for the user that starts HAProxy. */
+  worker: { uid: number; gid: number } | null
   /** Addresses and networks whose X-Forwarded-* are kept. */
   trustedProxies: readonly string[]
   /** Where the API answers, by which host, and what tells it that the edge asks. */
@@ -94,7 +96,7 @@ function globalSection(place: Place, frame: Frame): string {
  presetenv BERTH_VERIFY_SOCKET ${place.verifySocket}
  stats socket "\${BERTH_ADMIN_SOCKET}" mode 600${ownerText(frame)} level admin expose-fd listeners
  stats timeout 1h
- maxconn ${2 * frame.limits.connections + ownConnections}
+${workerText(place, frame)} maxconn ${2 * frame.limits.connections + ownConnections}
  tune.bufsize ${bufferBytes}
  no strict-limits
  hard-stop-after 1h
@@ -105,6 +107,11 @@ ring access
  format raw
  maxlen ${longestLine}
  size 8388608`
+}
+
+/** What it needs of files and ports, it has read and opened before. */
+function workerText({ emptyDirectory }: Place, { worker }: Frame): string {
+  return worker ? ` uid ${worker.uid}\n gid ${worker.gid}\n chroot ${emptyDirectory}\n` : ''
 }
 
 function ownerText({ socketOwner }: Frame): string {

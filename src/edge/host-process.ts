@@ -19,6 +19,16 @@ export interface EdgeProcess {
   stop(): Promise<void>
 }
 
+/** Of Debian and others: `nobody`. */
+const nobody = { uid: 65_534, gid: 65_534 }
+
+/** As whom the worker serves: the user `haproxy`, where root starts it. */
+export function workerUser(passwd = readFileSync('/etc/passwd', 'utf8')) {
+  if (process.getuid?.() !== 0) return null
+  const [, uid, gid] = /^haproxy:[^:]*:(\d+):(\d+):/m.exec(passwd) ?? []
+  return uid && gid ? { uid: Number(uid), gid: Number(gid) } : nobody
+}
+
 const startMs = 10_000
 /** One that is there may be busy with a reload, or hang. */
 const patienceMs = 5_000

@@ -22,6 +22,8 @@ export interface Place {
   adminSocket: string
   masterSocket: string
   verifySocket: string
+  /** The root directory of a worker that has given up its rights. */
+  emptyDirectory: string
   pidFile: string
   output: string
 }
@@ -47,6 +49,7 @@ export function openPlace(dataDir: string): Place {
     adminSocket: join(run, 'admin.sock'),
     masterSocket: join(run, 'master.sock'),
     verifySocket: join(run, 'verify.sock'),
+    emptyDirectory: join(directory, 'empty'),
     pidFile: join(run, 'haproxy.pid'),
     output: join(run, 'haproxy.log'),
   }
@@ -59,7 +62,8 @@ export function openPlace(dataDir: string): Place {
     const reason = `${directory} has characters that HAProxy would take for its own`
     throw new Failure('edge_unusable', reason, 'choose a --data-dir of letters, digits and ./@+-_')
   }
-  for (const folder of [run, join(directory, 'maps'), join(directory, 'certificates')]) {
+  const folders = [run, place.emptyDirectory, join(directory, 'maps'), join(directory, 'certificates')]
+  for (const folder of folders) {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
   }
   return place

@@ -3,7 +3,7 @@ import { equal, match, notEqual } from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { hasCommand } from '../../src/base-images/command.ts'
 import { Driver } from '../../src/edge/driver.ts'
-import { openHostProcess } from '../../src/edge/host-process.ts'
+import { openHostProcess, workerUser } from '../../src/edge/host-process.ts'
 import { openPlace } from '../../src/edge/place.ts'
 import { DrivenEdge } from '../../src/effects/edge/edge.ts'
 import type { HostSettings } from '../../src/effects/host.ts'
@@ -27,7 +27,8 @@ const ask = askAt(80)
 async function startEdge(storage: Storage) {
   const place = openPlace(storage.directory)
   const limits = { connections: 1000, connectionsPerAddress: 0, requestsPerAddress: 0 }
-  const frame = { hasIpv6: false, socketOwner: null, trustedProxies: [], dashboard: null, limits, pools: 4 }
+  const common = { hasIpv6: false, socketOwner: null, worker: workerUser() }
+  const frame = { ...common, trustedProxies: [], dashboard: null, limits, pools: 4 }
   const driver = new Driver(place, { httpPort: 80, httpsPort: 443, ...frame })
   const settings = { baseDomain: 'localhost' } as HostSettings
   const edge = new DrivenEdge({

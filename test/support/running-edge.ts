@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
 import type { Frame } from '../../src/edge/configuration.ts'
 import { Driver } from '../../src/edge/driver.ts'
-import { type EdgeProcess, openHostProcess } from '../../src/edge/host-process.ts'
+import { type EdgeProcess, openHostProcess, workerUser } from '../../src/edge/host-process.ts'
 import { openPlace, type Place } from '../../src/edge/place.ts'
 import { noMaps, type Routes } from '../../src/edge/routes.ts'
 import { openRuntime, type Runtime } from '../../src/edge/runtime.ts'
@@ -49,6 +49,7 @@ export async function startEdge(t: TestContext, changed: Partial<Frame> = {}): P
     httpsPort: portOf(args, '--https-port'),
     hasIpv6: false,
     socketOwner: null,
+    worker: workerUser(),
     trustedProxies: [],
     dashboard: null,
     limits: { connections: 20_000, connectionsPerAddress: 10_000, requestsPerAddress: 100_000 },
