@@ -2,8 +2,8 @@
 import { randomBytes } from 'node:crypto'
 import type { Store } from './store.ts'
 
-/** What is guessed at; each has a limit of its own. */
-export type Guessed = 'sign_in' | 'setup_code' | 'current_password'
+/** What is guessed at; each has a limit of its own, as has each known source of sign-ins. */
+export type Guessed = 'sign_in' | `sign_in/${string}` | 'setup_code' | 'current_password'
 
 export interface AttemptRow {
   guessed: Guessed
@@ -29,7 +29,7 @@ export function openAttempts(store: Store) {
     /** Keeps one and forgets those that no longer count. */
     keep: (attempt: AttemptRow, isForgotten: (attempt: AttemptRow) => boolean): Promise<void> =>
       store.commit(() => {
-        for (const old of list(attempt.guessed).filter(isForgotten)) rows.remove(toKey(old))
+        for (const old of [...rows.keys()].map(toRow).filter(isForgotten)) rows.remove(toKey(old))
         rows.put(toKey(attempt), 1)
       }),
     takeBack: (attempt: AttemptRow): Promise<void> => store.commit(() => rows.remove(toKey(attempt))),

@@ -12,6 +12,7 @@ import { openBuildCaches } from './build-caches.ts'
 import { openCertificates } from './certificates.ts'
 import { openCredentials } from './credentials.ts'
 import { Datastores } from './datastores.ts'
+import { openDevices } from './devices.ts'
 import { openEnv } from './env.ts'
 import { StorageError } from './errors.ts'
 import { openEvents } from './events.ts'
@@ -129,6 +130,7 @@ async function openTables(
     certificates: openCertificates(join(directory, 'certificates')),
     credentials: openCredentials(store, sealer),
     datastores: new Datastores(store, sealer, names),
+    devices: openDevices(sealer),
     env: openEnv(store, sealer),
     registries: openRegistries(store, sealer),
     releases: openReleases(store, sealer),

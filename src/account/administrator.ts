@@ -20,7 +20,19 @@ export interface SignedIn {
   session: SessionRow
   /** Goes into the cookie, and is kept nowhere else. */
   secret: string
+  /** Goes into the device cookie. */
+  device: string
 }
+
+/** Where a sign-in comes from, as far as that decides which limit it has. */
+export interface SignInSource {
+  /** The device cookies that came along. */
+  devices: readonly string[]
+  /** It comes from the host itself, and not through a proxy. */
+  isLocal: boolean
+}
+
+const unknownSource: SignInSource = { devices: [], isLocal: false }
 
 export interface PasswordChange {
   current: string
@@ -29,7 +41,7 @@ export interface PasswordChange {
 }
 
 export interface AdministratorParts {
-  storage: Pick<Storage, 'account' | 'commit' | 'ids' | 'sessions' | 'setupCode' | 'tokens'>
+  storage: Pick<Storage, 'account' | 'commit' | 'devices' | 'ids' | 'sessions' | 'setupCode' | 'tokens'>
   attempts: Attempts
   passwords: Passwords
   now?: () => number
@@ -88,16 +100,26 @@ export class Administrator {
     throw new Failure('conflict', 'this server has no account yet', hint)
   }
 
-  /** Throws `too_many_attempts`, `invalid_credentials`, and `conflict` while there is no account. */
-  async signIn({ email, password }: Credentials, userAgent: string | undefined): Promise<SignedIn> {
+  /**
+   * An unknown client shares its limit with all others; a browser that has signed in before and the host itself
+   * have limits of their own. Throws `too_many_attempts`, `invalid_credentials`, and `conflict` while there is no
+   * account.
+   */
+  async signIn(
+    { email, password }: Credentials,
+    userAgent: string | undefined,
+    { devices, isLocal }: SignInSource = unknownSource,
+  ): Promise<SignedIn> {
     const account = this.require()
+    const device = devices.map((one) => this.#storage.devices.open(one, account)).find((id) => id !== null)
     const known = account.email === email ? account.password_hash : null
-    if (!(await this.#attempts.guess('sign_in', () => this.#passwords.fits(known, password)))) {
+    const guessed = device ? (`sign_in/${device}` as const) : isLocal ? 'sign_in/host' : 'sign_in'
+    if (!(await this.#attempts.guess(guessed, () => this.#passwords.fits(known, password)))) {
       throw new Failure('invalid_credentials', 'the e-mail or the password is wrong')
     }
     return this.#storage.commit(() => {
       this.#refuseReplaced(account)
-      return this.#openSession(account, userAgent)
+      return this.#openSession(account, userAgent, device)
     })
   }
 
@@ -110,21 +132,22 @@ export class Administrator {
   }
 
   /**
-   * Ends all sessions but this one, and revokes all tokens where that is asked for. Throws
-   * `too_many_attempts`, `invalid_credentials`, `unauthorized`.
+   * Ends all sessions but this one, and revokes all tokens where that is asked for. Resolves with a new device
+   * cookie: those for the former password are invalid. Throws `too_many_attempts`, `invalid_credentials`, `unauthorized`.
    */
-  async changePassword(sessionId: string, { current, next, revokeTokens }: PasswordChange): Promise<void> {
+  async changePassword(sessionId: string, { current, next, revokeTokens }: PasswordChange): Promise<string> {
     const { account, sessions, tokens, commit } = this.#storage
     const former = account.get()!
     await this.checkPassword(current)
     const passwordHash = await this.#passwords.hash(next)
-    await commit(() => {
+    return commit(() => {
       this.#refuseReplaced(former)
       // Hashing takes its time: somebody may have ended this session meanwhile, because it is not theirs.
       if (!sessions.byId(sessionId)) throw new Failure('unauthorized', 'this session has ended')
       account.setPassword(passwordHash)
       for (const { id } of sessions.list()) if (id !== sessionId) sessions.drop(id)
       if (revokeTokens) for (const { id } of tokens.list()) tokens.drop(id)
+      return this.#sealDevice(account.get()!)
     })
   }
 
@@ -142,13 +165,18 @@ export class Administrator {
   }
 
   /** Only inside a commit. */
-  #openSession(account: AccountRow, userAgent: string | undefined): SignedIn {
+  #openSession(account: AccountRow, userAgent: string | undefined, device?: string): SignedIn {
     const at = this.#isoNow()
     const user_agent = userAgent ? [...userAgent].slice(0, userAgentChars).join('') : null
     const session = { id: this.#storage.ids.newId('ses'), created_at: at, last_used_at: at, user_agent }
     const secret = newSecret('bths_')
     this.#storage.sessions.insert(secret, session)
-    return { account, session, secret }
+    return { account, session, secret, device: this.#sealDevice(account, device) }
+  }
+
+  /** A browser keeps its id, so that signing in again gives it no other limit. */
+  #sealDevice(account: AccountRow, id: string = newSecret()): string {
+    return this.#storage.devices.seal(id, account)
   }
 
   #refuseSecond(): void {

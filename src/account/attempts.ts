@@ -51,14 +51,20 @@ function oldest(attempts: readonly AttemptRow[]): number {
   return Math.min(...attempts.map(({ atMs }) => atMs))
 }
 
-const words: Record<Guessed, string> = {
+type Kind = 'sign_in' | 'setup_code' | 'current_password'
+
+function kindOf(guessed: Guessed): Kind {
+  return guessed.split('/')[0] as Kind
+}
+
+const words: Record<Kind, string> = {
   sign_in: 'sign-ins',
   setup_code: 'setup codes',
   current_password: 'password changes',
 }
 
 const resetHint = 'on the server, berthd reset-password sets a new password and ends the wait'
-const hints: Record<Guessed, string> = {
+const hints: Record<Kind, string> = {
   sign_in: resetHint,
   setup_code: 'the right one is on the server, in its data directory, in setup_code',
   current_password: resetHint,
@@ -66,11 +72,16 @@ const hints: Record<Guessed, string> = {
 
 function tooMany(guessed: Guessed, waitMs: number): TooSoon {
   const seconds = Math.max(1, Math.ceil(waitMs / 1000))
-  const message = `too many failed attempts: ${words[guessed]} are refused for another ${seconds} s`
-  return new TooSoon('too_many_attempts', message, seconds, hints[guessed])
+  const message = `too many failed attempts: ${words[kindOf(guessed)]} are refused for another ${seconds} s`
+  return new TooSoon('too_many_attempts', message, seconds, hints[kindOf(guessed)])
 }
 
 /** What is under way may turn out to be right, and then counts no more. */
 function tooManyAtOnce(guessed: Guessed): TooSoon {
-  return new TooSoon('too_many_attempts', `too many ${words[guessed]} at once`, 1, 'try again in a moment')
+  return new TooSoon(
+    'too_many_attempts',
+    `too many ${words[kindOf(guessed)]} at once`,
+    1,
+    'try again in a moment',
+  )
 }

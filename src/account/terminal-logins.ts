@@ -1,5 +1,6 @@
 // What terminal logins keep in memory alone: a restart is meant to forget it.
 import { randomBytes } from 'node:crypto'
+import pLimit from 'p-limit'
 import { TooSoon } from '../errors.ts'
 
 const leastBetweenPollsMs = 1000
@@ -12,6 +13,8 @@ export interface TerminalLogins {
   readonly uncollected: Map<string, string>
   /** Addresses of those that are being made and are in no index yet, by id. */
   readonly starting: Map<string, string>
+  /** Runs what ends old requests, one call after the other: two would end the same one. */
+  oneAtATime(work: () => Promise<void>): Promise<void>
   /** Throws `slow_down` for whoever polls without a pause. */
   notePoll(id: string): void
 }
@@ -22,6 +25,7 @@ export function createTerminalLogins(now: () => number = () => performance.now()
     bootId: randomBytes(8).toString('hex'),
     uncollected: new Map(),
     starting: new Map(),
+    oneAtATime: pLimit(1),
     notePoll(id) {
       const last = polls.get(id) ?? Number.NEGATIVE_INFINITY
       if (now() - last < leastBetweenPollsMs) {

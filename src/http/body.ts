@@ -156,5 +156,6 @@ function clientLeft(): Failure {
 }
 
 function tooLarge(limitBytes: number): Failure {
-  return new Failure('payload_too_large', `the body may have at most ${limitBytes / bytesPerMib} MiB`)
+  const limit = limitBytes < bytesPerMib ? `${limitBytes / 1024} KiB` : `${limitBytes / bytesPerMib} MiB`
+  return new Failure('payload_too_large', `the body may have at most ${limit}`)
 }

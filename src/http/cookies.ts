@@ -6,30 +6,47 @@ import type { Request } from './server.ts'
 
 const maxAgeSeconds = 400 * 24 * 60 * 60
 
+type Kind = 'session' | 'device'
+
 /**
  * The secrets of sessions that the request carries. Another server of the same host name can set a cookie of
  * our name beside ours, and before it: none of them is to keep the right one from being found.
  */
-export function sessionSecretsOf({ headers }: Pick<Request, 'headers'>, origin: Origin): string[] {
-  const start = `${nameFor(origin)}=`
-  const cookies = headers.get('cookie')?.split(';') ?? []
-  const own = cookies.map((cookie) => cookie.trim()).filter((cookie) => cookie.startsWith(start))
-  return own.map((cookie) => cookie.slice(start.length)).filter((secret) => secret !== '')
+export function sessionSecretsOf(request: Pick<Request, 'headers'>, origin: Origin): string[] {
+  return valuesOf('session', request, origin)
+}
+
+/** The device cookies of the request. They open nothing: they choose the limit of a sign-in. */
+export function devicesOf(request: Pick<Request, 'headers'>, origin: Origin): string[] {
+  return valuesOf('device', request, origin)
 }
 
 export function sessionCookie(origin: Origin, secret: string): [string, string] {
-  return ['Set-Cookie', cookieFor(origin, secret, maxAgeSeconds)]
+  return ['Set-Cookie', cookieFor('session', origin, secret, maxAgeSeconds)]
 }
 
+export function deviceCookie(origin: Origin, device: string): [string, string] {
+  return ['Set-Cookie', cookieFor('device', origin, device, maxAgeSeconds)]
+}
+
+/** The device cookie stays: a browser that signs out is known when it comes back. */
 export function clearedCookie(origin: Origin): [string, string] {
-  return ['Set-Cookie', cookieFor(origin, '', 0)]
+  return ['Set-Cookie', cookieFor('session', origin, '', 0)]
 }
 
-function cookieFor(origin: Origin, value: string, ageSeconds: number): string {
+function valuesOf(kind: Kind, { headers }: Pick<Request, 'headers'>, origin: Origin): string[] {
+  const start = `${nameFor(kind, origin)}=`
+  const cookies = headers.get('cookie')?.split(';') ?? []
+  const own = cookies.map((cookie) => cookie.trim()).filter((cookie) => cookie.startsWith(start))
+  return own.map((cookie) => cookie.slice(start.length)).filter((value) => value !== '')
+}
+
+function cookieFor(kind: Kind, origin: Origin, value: string, ageSeconds: number): string {
   const secure = origin.scheme === 'https' ? '; Secure' : ''
-  return `${nameFor(origin)}=${value}; Path=/; Max-Age=${ageSeconds}; HttpOnly; SameSite=Strict${secure}`
+  const flags = `HttpOnly; SameSite=Strict${secure}`
+  return `${nameFor(kind, origin)}=${value}; Path=/; Max-Age=${ageSeconds}; ${flags}`
 }
 
-function nameFor(origin: Origin): string {
-  return `svc_session_${portOf(origin)}`
+function nameFor(kind: Kind, origin: Origin): string {
+  return `svc_${kind}_${portOf(origin)}`
 }

@@ -4,6 +4,7 @@ import { timingSafeEqual } from 'node:crypto'
 import { Failure } from '../errors.ts'
 import type { HttpContext } from './context.ts'
 import type { Request } from './server.ts'
+import { createProxyTrust } from './trust.ts'
 
 export interface Origin {
   scheme: 'http' | 'https'
@@ -34,6 +35,17 @@ export function portOf({ scheme, host }: Origin): string {
 export function clientAddressOf(context: Trust, request: Asked): string {
   const hops = forwardedAll(context, request, 'x-forwarded-for')
   return hops.reverse().find((hop) => !context.isTrustedProxy(hop)) ?? request.address()
+}
+
+const isLoopback = createProxyTrust(['127.0.0.0/8', '::1'])
+/** A proxy on this host adds at least one of these. */
+const proxyHeaders = ['forwarded', 'via', 'x-berth-edge', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip']
+
+/** Whether the request comes from this host itself: over loopback, and not through a proxy. */
+export function isFromHost(context: Trust, request: Asked): boolean {
+  const address = request.address()
+  if (!isLoopback(address) || context.isTrustedProxy(address)) return false
+  return proxyHeaders.every((name) => !request.headers.has(name))
 }
 
 /** Whether a browser made it: scripts send neither of these. */

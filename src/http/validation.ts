@@ -1,23 +1,46 @@
 // Turns what a client sent into what a handler may rely on, and a schema's complaint into words.
 // Mind: messages name keys and rules, never the value: it may be a secret.
-import type { z } from 'zod'
+import { z } from 'zod'
 import { Failure, type FailureDetail } from '../errors.ts'
 import { fixed, notOffered } from './schemas/fields.ts'
 import type { Request } from './server.ts'
 
+/** Of a sign-in and of all else that is about the account. */
+export const accountBodyLimitBytes = 16 * 1024
 export const defaultBodyLimitBytes = 1024 * 1024
 /** All variables of a service together may have 512 KiB, which JSON can make several times as long. */
 export const envBodyLimitBytes = 4 * 1024 * 1024
 
+const shownIssues = 100
+
 /** Checks a value. Throws `invalid_request` with one entry of `errors` for each complaint. */
 export function validate(schema: z.ZodType, value: unknown): unknown {
-  const result = schema.safeParse(value, { error: wordsFor })
+  const result = schema.safeParse(withoutSurplus(schema, value), { error: wordsFor })
   if (result.success) return result.data
-  const details = result.error.issues.flatMap(toDetails)
+  const details = result.error.issues.slice(0, shownIssues).map(toDetail)
   const [first] = details
-  const more = details.length > 1 ? ` (and ${details.length - 1} more)` : ''
+  const others = result.error.issues.length - 1
+  const more = others > 0 ? ` (and ${others} more)` : ''
   const hint = hintFor(schema, result.error.issues)
   throw new Failure('invalid_request', `${sentence(first!)}${more}`, hint, details)
+}
+
+/** Each unknown key is costly for zod, and one is enough to refuse the body: it gets the first one only. */
+function withoutSurplus(schema: z.ZodType, value: unknown): unknown {
+  if (!(schema instanceof z.ZodObject) || !(schema.def.catchall instanceof z.ZodNever)) return value
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  let first: string | undefined
+  for (const key in value) {
+    if (Object.hasOwn(schema.shape, key)) continue
+    if (first !== undefined) return pick(value, [...Object.keys(schema.shape), first])
+    first = key
+  }
+  return value
+}
+
+function pick(value: object, keys: readonly string[]): object {
+  const given = keys.filter((key) => Object.hasOwn(value, key))
+  return Object.fromEntries(given.map((key) => [key, value[key as keyof typeof value]]))
 }
 
 /** Whoever sends another shape altogether is shown one that is right, where the schema has an example. */
@@ -51,16 +74,14 @@ function unitOf(origin: string): string {
   return origin === 'array' ? ' entries long' : ''
 }
 
-function toDetails(issue: z.core.$ZodIssue): FailureDetail[] {
+/** Of unknown keys the first one: a body can hold a hundred thousand of them. */
+function toDetail(issue: z.core.$ZodIssue): FailureDetail {
   const path = issue.path.map(String)
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => ({
-      path: [...path, key].join('.'),
-      code: 'unknown_key',
-      message: 'is not a known key',
-    }))
+    const message = 'is not a known key'
+    return { path: [...path, issue.keys[0]!].join('.'), code: 'unknown_key', message }
   }
-  return [{ path: path.join('.'), code: codeFor(issue), message: issue.message }]
+  return { path: path.join('.'), code: codeFor(issue), message: issue.message }
 }
 
 function codeFor({ code, message }: z.core.$ZodIssue): string {

@@ -83,7 +83,7 @@ test('a body of 2 MB is refused with its limit, or read where variables may be m
     }),
   )
 
-  const words = ['the body may have at most 1 MiB', 'is not a known key']
+  const words = ['the body may have at most 1 MiB', 'the body may have at most 16 KiB', 'is not a known key']
   assert.deepEqual([...new Set(answers)].sort(), words.sort())
 })
 

@@ -9,7 +9,10 @@ import { owner } from '../support/session.ts'
 
 const wrong = { ...owner, password: 'a wild guess' }
 
-const guess = (browser: Browser, headers: SentHeaders = {}) =>
+/** What a proxy on this host adds: without it a request over loopback is the host's own. */
+const unknown = { 'x-forwarded-for': '198.51.100.7' }
+
+const guess = (browser: Browser, headers: SentHeaders = unknown) =>
   browser.call('POST', '/auth/login', wrong, headers)
 
 test('an unknown e-mail and a wrong password are told in the same words', async (t) => {
@@ -51,14 +54,14 @@ test('a key that repeats a request signs in anew and gives nobody the cookie of 
   assert.equal(storage.sessions.list().length, 3)
 })
 
-test('after ten failures every sign-in is refused, a right one and one through a proxy too', async (t) => {
+test('after ten failures every sign-in of an unknown client is refused, a right one too', async (t) => {
   const { browser, stranger } = await startOwned(t)
   const claims = Array.from({ length: 10 }, (_, index) => ({ 'x-forwarded-for': `192.0.2.${index}` }))
 
   for (const claim of claims) {
     assert.equal(outcomeOf(await guess(stranger(), claim)), '401 invalid_credentials')
   }
-  for (const headers of [{}, { 'x-forwarded-for': '198.51.100.1' }, { forwarded: 'for=198.51.100.1' }]) {
+  for (const headers of [unknown, { via: '1.1 proxy' }, { forwarded: 'for=198.51.100.1' }]) {
     const refused = await stranger().signIn(headers)
     assert.equal(outcomeOf(refused), '429 too_many_attempts')
     const seconds = Number(refused.headers['retry-after'])
@@ -72,10 +75,10 @@ test('nine failures refuse nobody, and a success is none', async (t) => {
   const { stranger } = await startOwned(t)
   for (let count = 0; count < 9; count++) await guess(stranger())
 
-  for (let count = 0; count < 3; count++) assert.equal(outcomeOf(await stranger().signIn()), '200')
+  for (let count = 0; count < 3; count++) assert.equal(outcomeOf(await stranger().signIn(unknown)), '200')
   assert.equal(outcomeOf(await guess(stranger())), '401 invalid_credentials')
 
-  assert.equal(outcomeOf(await stranger().signIn()), '429 too_many_attempts')
+  assert.equal(outcomeOf(await stranger().signIn(unknown)), '429 too_many_attempts')
 })
 
 test('the limit ends when the oldest failure is five minutes old', async (t) => {
@@ -85,12 +88,12 @@ test('the limit ends when the oldest failure is five minutes old', async (t) => 
     await storage.attempts.keep(storage.attempts.make('sign_in', Date.now() - age), () => false)
   }
 
-  const refused = await stranger().signIn()
+  const refused = await stranger().signIn(unknown)
   assert.match(String(refused.headers['retry-after']), /^[1-5]$/)
-  await until('the end of the wait', async () => (await stranger().signIn()).status === 200)
+  await until('the end of the wait', async () => (await stranger().signIn(unknown)).status === 200)
 
   assert.equal(outcomeOf(await guess(stranger())), '401 invalid_credentials')
-  const again = await stranger().signIn()
+  const again = await stranger().signIn(unknown)
   assert.equal(outcomeOf(again), '429 too_many_attempts')
   assert.ok(Number(again.headers['retry-after']) > 60)
 })
@@ -139,7 +142,7 @@ test('signing out ends the session of the cookie, and that one alone', async (t)
 
   assert.equal((await browser.call('POST', '/auth/logout')).status, 204)
 
-  assert.equal(browser.jar.size, 0)
+  assert.ok([...browser.jar.keys()].every((name) => name.startsWith('svc_device_')))
   assert.equal(
     outcomeOf(await browser.call('GET', '/auth/sessions', undefined, { cookie })),
     '401 unauthorized',

@@ -2,7 +2,7 @@
 import type { SignedIn } from '../../account/administrator.ts'
 import { callerOf } from '../auth.ts'
 import type { HttpContext } from '../context.ts'
-import { clearedCookie, sessionCookie, sessionSecretsOf } from '../cookies.ts'
+import { clearedCookie, deviceCookie, sessionSecretsOf } from '../cookies.ts'
 import { originOf } from '../origin.ts'
 import { type Call, WithHeaders } from '../route.ts'
 import {
@@ -12,6 +12,7 @@ import {
   NewAccount,
   type Setup,
 } from '../schemas/account.ts'
+import { cookiesFor, signIn } from '../sign-in.ts'
 import { validate } from '../validation.ts'
 
 type Asking = Pick<Call, 'context' | 'request'>
@@ -33,8 +34,7 @@ export async function signUp({ context, request }: Asking, { code, ...given }: S
 }
 
 export async function login(call: Call<unknown, unknown, Login>): Promise<WithHeaders<AuthStatus>> {
-  const { context, request, body } = call
-  return signedIn(call, await context.administrator.signIn(body, request.headers.get('user-agent')))
+  return signedIn(call, await signIn(call, call.body))
 }
 
 export async function logout(call: Asking & Pick<Call, 'streams'>): Promise<WithHeaders<undefined>> {
@@ -49,16 +49,17 @@ export async function logout(call: Asking & Pick<Call, 'streams'>): Promise<With
 }
 
 export async function changePassword(
-  call: Pick<Call<unknown, unknown, ChangePassword>, 'body' | 'caller' | 'context' | 'streams'>,
-): Promise<undefined> {
+  call: Pick<Call<unknown, unknown, ChangePassword>, 'body' | 'caller' | 'context' | 'request' | 'streams'>,
+): Promise<WithHeaders<undefined>> {
   const { current_password: current, new_password: next, revoke_tokens: revokeTokens = false } = call.body
   const change = { current, next, revokeTokens }
-  await call.context.administrator.changePassword(call.caller!.id, change)
+  const device = await call.context.administrator.changePassword(call.caller!.id, change)
   call.streams.check()
+  return new WithHeaders(undefined, [deviceCookie(originOf(call.context, call.request), device)])
 }
 
-function signedIn({ context, request }: Asking, { secret }: SignedIn): WithHeaders<AuthStatus> {
-  return new WithHeaders(statusFor(context, 'session'), [sessionCookie(originOf(context, request), secret)])
+function signedIn(call: Asking, made: SignedIn): WithHeaders<AuthStatus> {
+  return new WithHeaders(statusFor(call.context, 'session'), cookiesFor(call, made))
 }
 
 /** Only a session is told whose it is: the e-mail is nobody else's business. */

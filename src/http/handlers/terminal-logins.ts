@@ -6,7 +6,7 @@ import type { TerminalLoginInput, TerminalLoginRecord } from '../../../machines/
 import type { Grant } from '../../account/api-tokens.ts'
 import type { Caller } from '../../account/callers.ts'
 import { fitsHash, hashOf, newSecret } from '../../account/secrets.ts'
-import { Failure, TooSoon } from '../../errors.ts'
+import { Failure } from '../../errors.ts'
 import { refuseEnded } from '../auth.ts'
 import type { HttpContext } from '../context.ts'
 import { clientAddressOf } from '../origin.ts'
@@ -20,12 +20,12 @@ import type {
   TerminalLogin,
   TerminalLoginParams,
 } from '../schemas/terminal-login.ts'
+import { makeRoom, refuseCrowd } from '../terminal-login-crowd.ts'
 import { toGrant } from '../token-grant.ts'
 
 const lifetimeSeconds = 600
 const intervalSeconds = 2
 const freshSessionMs = 10 * 60_000
-const openAtMost = { all: 100, perAddress: 10 }
 const generalName = 'berth in a terminal'
 /** Of what looks alike at most one: 0 O Q D, 1 I L, 2 Z, 5 S, 8 B, G 6, U V. */
 const codeLetters = 'ACEFHJKMNPRTWXY34679'
@@ -54,6 +54,7 @@ export async function startTerminalLogin(
   await context.actors.spawn('terminal-login', id, input).finally(() => {
     context.terminalLogins.starting.delete(id)
   })
+  await makeRoom(context, id)
   return { id, code, secret, expires_in: lifetimeSeconds, interval: intervalSeconds }
 }
 
@@ -141,26 +142,6 @@ function find(context: HttpContext, id: string): TerminalLoginRecord {
 function isOpen({ terminalLogins }: HttpContext, record: TerminalLoginRecord): boolean {
   const isWaiting = ['pending', 'approved', 'denied'].includes(record.status)
   return isWaiting && record.boot_id === terminalLogins.bootId && Date.parse(record.expires_at) > Date.now()
-}
-
-/** Nobody has shown anything yet: whoever asks without end must not fill the disk. */
-function refuseCrowd({ storage: { actors }, terminalLogins }: HttpContext, address: string): void {
-  const records = [...actors.active('terminal-login')].map(({ id }) => actors.record(id))
-  const open = records.filter((record) => record !== null) as unknown as TerminalLoginRecord[]
-  const own = open.filter((record) => record.address === address)
-  // By id: for a moment one is both being made and in the index.
-  const addresses = new Map([
-    ...terminalLogins.starting,
-    ...open.map((one) => [one.id, one.address] as const),
-  ])
-  const isCrowded = addresses.size >= openAtMost.all
-  const isOwnCrowd = [...addresses.values()].filter((one) => one === address).length >= openAtMost.perAddress
-  if (!isCrowded && !isOwnCrowd) return
-  const ends = (isCrowded ? open : own).map(({ expires_at }) => Date.parse(expires_at))
-  const waitMs = Math.min(lifetimeSeconds * 1000, ...ends.map((end) => end - Date.now()))
-  const message = 'too many terminals wait to be connected'
-  const hint = 'wait until one of them is over: each lasts ten minutes at most'
-  throw new TooSoon('too_many_attempts', message, Math.max(1, Math.ceil(waitMs / 1000)), hint)
 }
 
 function toTerminalLogin(record: TerminalLoginRecord): TerminalLogin {

@@ -5,7 +5,7 @@ import { Failure } from '../../errors.ts'
 import * as account from '../handlers/account.ts'
 import * as sessions from '../handlers/sessions.ts'
 import * as tokens from '../handlers/tokens.ts'
-import type { Page } from '../route.ts'
+import { Page } from '../route.ts'
 import { ChangePassword } from '../schemas/account.ts'
 import { SessionParams } from '../schemas/session.ts'
 import { CreateToken, TokenParams } from '../schemas/token.ts'
@@ -79,9 +79,11 @@ async function changePassword(call: FormCall): Promise<Page> {
   const revoke_tokens = call.body.revoke_tokens === 'true'
   const asked = { current_password, new_password, revoke_tokens }
   const body = validate(ChangePassword, asked) as ChangePassword
-  await account.changePassword({ ...call, body })
+  const { headers } = await account.changePassword({ ...call, body })
   const revoked = revoke_tokens ? ' All API tokens are revoked.' : ''
-  return pageFor(call, { done: `The password is changed, and every other session has ended.${revoked}` })
+  const done = `The password is changed, and every other session has ended.${revoked}`
+  const page = pageFor(call, { done })
+  return new Page(page.status, page.html, [...page.headers, ...headers])
 }
 
 function pageFor(call: SignedInCall, outcome: Outcome): Page {

@@ -1,9 +1,9 @@
 // `/login`: signs a browser in, and leads on to where it wanted to go.
 import { sessionOf } from '../auth.ts'
-import { sessionCookie } from '../cookies.ts'
 import { originOf } from '../origin.ts'
 import type { Call, Page } from '../route.ts'
 import { Login } from '../schemas/account.ts'
+import { cookiesFor, signIn } from '../sign-in.ts'
 import { validate } from '../validation.ts'
 import { emailField, fieldsOf, passwordField } from './fields.ts'
 import { html } from './html.ts'
@@ -21,12 +21,11 @@ export function showLogin(call: Asking): Page {
 }
 
 export async function submitLogin(call: Call<unknown, LoginQuery, Form>): Promise<Page> {
-  const { context, request, query, body } = call
+  const { context, query, body } = call
   const { email, password } = body
   try {
     const login = validate(Login, { email, password }) as Login
-    const { secret } = await context.administrator.signIn(login, request.headers.get('user-agent'))
-    return redirect(ownPath(query.next), [sessionCookie(originOf(context, request), secret)])
+    return redirect(ownPath(query.next), cookiesFor(call, await signIn(call, login)))
   } catch (error) {
     const refusal = refusalOf(error, call)
     if (!context.administrator.get()) return noAccount(query, refusal)

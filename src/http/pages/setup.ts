@@ -1,9 +1,8 @@
 // `/setup`: makes the account of a server that has none, with the code that the server printed.
-import { sessionCookie } from '../cookies.ts'
 import { signUp } from '../handlers/account.ts'
-import { originOf } from '../origin.ts'
 import type { Call, Page } from '../route.ts'
 import { Setup } from '../schemas/account.ts'
+import { cookiesFor } from '../sign-in.ts'
 import { validate } from '../validation.ts'
 import { emailField, type Field, fieldsOf, newPasswordField } from './fields.ts'
 import { html } from './html.ts'
@@ -16,11 +15,11 @@ export function showSetup({ context, query }: Call<unknown, SetupQuery>): Page {
 }
 
 export async function submitSetup(call: Call<unknown, SetupQuery, Form>): Promise<Page> {
-  const { context, request, query, body } = call
+  const { query, body } = call
   const { code, email, password } = body
   try {
-    const { secret } = await signUp(call, validate(Setup, { code, email, password }) as Setup)
-    return redirect(ownPath(query.next), [sessionCookie(originOf(context, request), secret)])
+    const made = await signUp(call, validate(Setup, { code, email, password }) as Setup)
+    return redirect(ownPath(query.next), cookiesFor(call, made))
   } catch (error) {
     const refusal = refusalOf(error, call)
     if (refusal.code === 'already_set_up') return alreadySetUp(query, refusal)

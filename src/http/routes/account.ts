@@ -8,6 +8,7 @@ import { route, tagged, v1 } from '../route.ts'
 import { AuthStatus, ChangePassword, Login, Setup } from '../schemas/account.ts'
 import { Session, SessionParams } from '../schemas/session.ts'
 import { CreatedToken, CreateToken, Token, TokenParams } from '../schemas/token.ts'
+import { accountBodyLimitBytes } from '../validation.ts'
 
 export const accountRoutes = tagged('Account', [
   route({
@@ -26,6 +27,7 @@ export const accountRoutes = tagged('Account', [
     isRepeatable: false,
     summary: 'Makes the account, once, and signs the browser in',
     body: Setup,
+    bodyLimitBytes: accountBodyLimitBytes,
     answer: AuthStatus,
     status: 201,
     problems: ['already_set_up', 'invalid_setup_code', 'too_many_attempts'],
@@ -39,6 +41,7 @@ export const accountRoutes = tagged('Account', [
     isRepeatable: false,
     summary: 'Signs the browser in; after 10 failed attempts in 5 minutes it is refused for a while',
     body: Login,
+    bodyLimitBytes: accountBodyLimitBytes,
     answer: AuthStatus,
     problems: ['conflict', 'invalid_credentials', 'too_many_attempts'],
     handler: account.login,
@@ -46,6 +49,7 @@ export const accountRoutes = tagged('Account', [
   route({
     method: 'POST',
     path: `${v1}/auth/logout`,
+    bodyLimitBytes: accountBodyLimitBytes,
     credential: 'public',
     isGuarded: true,
     isRepeatable: false,
@@ -59,6 +63,7 @@ export const accountRoutes = tagged('Account', [
     isRepeatable: false,
     summary: 'Sets another password, ends all other sessions, and revokes all tokens where that is asked for',
     body: ChangePassword,
+    bodyLimitBytes: accountBodyLimitBytes,
     problems: ['invalid_credentials', 'too_many_attempts'],
     handler: account.changePassword,
   }),
@@ -93,6 +98,7 @@ export const accountRoutes = tagged('Account', [
     isRepeatable: false,
     summary: 'Makes an API token; it is shown only here',
     body: CreateToken,
+    bodyLimitBytes: accountBodyLimitBytes,
     answer: CreatedToken,
     status: 201,
     handler: tokens.createToken,

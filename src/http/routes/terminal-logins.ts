@@ -10,6 +10,7 @@ import {
   TerminalLogin,
   TerminalLoginParams,
 } from '../schemas/terminal-login.ts'
+import { accountBodyLimitBytes } from '../validation.ts'
 
 export const terminalLoginRoutes = tagged('Terminal login', [
   route({
@@ -21,6 +22,7 @@ export const terminalLoginRoutes = tagged('Terminal login', [
     isRepeatable: false,
     summary: 'Asks for a token: the administrator answers at /cli-login?id=…, within ten minutes',
     body: StartTerminalLogin,
+    bodyLimitBytes: accountBodyLimitBytes,
     answer: StartedTerminalLogin,
     status: 201,
     problems: ['conflict', 'too_many_attempts'],
@@ -43,6 +45,7 @@ export const terminalLoginRoutes = tagged('Terminal login', [
     summary: 'Gives the terminal a token; only when its code is the one shown here',
     params: TerminalLoginParams,
     body: ApproveTerminalLogin,
+    bodyLimitBytes: accountBodyLimitBytes,
     answer: TerminalLogin,
     problems: ['invalid_credentials', 'password_required', 'too_many_attempts'],
     handler: logins.approveTerminalLogin,
@@ -50,6 +53,7 @@ export const terminalLoginRoutes = tagged('Terminal login', [
   route({
     method: 'POST',
     path: `${v1}/auth/cli/{id}/deny`,
+    bodyLimitBytes: accountBodyLimitBytes,
     credential: 'session',
     isRepeatable: false,
     summary: 'Refuses the terminal',
@@ -65,6 +69,7 @@ export const terminalLoginRoutes = tagged('Terminal login', [
     summary: 'What became of it; the token comes with `approved`, once, and the request is gone then',
     params: TerminalLoginParams,
     body: PollTerminalLogin,
+    bodyLimitBytes: accountBodyLimitBytes,
     answer: PolledTerminalLogin,
     problems: ['invalid_secret', 'slow_down'],
     handler: logins.pollTerminalLogin,

@@ -1,0 +1,58 @@
+// How many terminal logins are open at a time. Anyone can ask for one, so their number has a limit: too many of
+// one source are refused, too many of all make room by ending the oldest of the source that has the most.
+import type { TerminalLoginRecord } from '../../machines/terminal-login.ts'
+import { TooSoon } from '../errors.ts'
+import { addressBlock } from './address-block.ts'
+import type { HttpContext } from './context.ts'
+
+const openAtMost = { all: 100, perSource: 10 }
+
+/** Throws `too_many_attempts` when the source of the address has too many open. */
+export function refuseCrowd(context: HttpContext, address: string): void {
+  const source = addressBlock(address)
+  const own = openLogins(context).filter((one) => addressBlock(one.address) === source)
+  // By id: for a moment one is both being made and in the index.
+  const starting = [...context.terminalLogins.starting].filter(([, one]) => addressBlock(one) === source)
+  const ids = new Set([...starting.map(([id]) => id), ...own.map(({ id }) => id)])
+  if (ids.size < openAtMost.perSource) return
+  const ends = own.map(({ expires_at }) => Date.parse(expires_at) - Date.now())
+  const waitSeconds = Math.ceil(Math.min(600_000, ...ends) / 1000)
+  const message = 'too many terminals of this address wait to be connected'
+  const hint = 'wait until one of them is over: each lasts ten minutes at most'
+  throw new TooSoon('too_many_attempts', message, Math.max(1, waitSeconds), hint)
+}
+
+/** After one was made. An approved one waits for its terminal and stays. */
+export function makeRoom(context: HttpContext, madeId: string): Promise<void> {
+  return context.terminalLogins.oneAtATime(() => evictSurplus(context, madeId))
+}
+
+async function evictSurplus(context: HttpContext, madeId: string): Promise<void> {
+  const asked = new Set([madeId])
+  for (;;) {
+    const open = openLogins(context)
+    const next = evictionOrder(open).find(({ id }) => !asked.has(id))
+    const ids = new Set([...context.terminalLogins.starting.keys(), ...open.map(({ id }) => id)])
+    if (ids.size <= openAtMost.all || !next) return
+    asked.add(next.id)
+    const event = { type: 'evict', at: new Date().toISOString(), by: 'the limit of open terminal logins' }
+    // It may be ending just now, by its answer or its time.
+    await context.actors.send(next.id, event).catch(() => undefined)
+  }
+}
+
+/** The oldest first; of several sources the one with the most open ones first. */
+function evictionOrder(open: readonly TerminalLoginRecord[]): TerminalLoginRecord[] {
+  const counts = new Map<string, number>()
+  for (const { address } of open) {
+    counts.set(addressBlock(address), (counts.get(addressBlock(address)) ?? 0) + 1)
+  }
+  const countOf = ({ address }: TerminalLoginRecord) => counts.get(addressBlock(address))!
+  const evictable = open.filter(({ status }) => status !== 'approved')
+  return evictable.sort((a, b) => countOf(b) - countOf(a) || (a.created_at < b.created_at ? -1 : 1))
+}
+
+function openLogins({ storage: { actors } }: HttpContext): TerminalLoginRecord[] {
+  const records = [...actors.active('terminal-login')].map(({ id }) => actors.record(id))
+  return records.filter((record) => record !== null) as unknown as TerminalLoginRecord[]
+}

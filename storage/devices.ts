@@ -1,0 +1,35 @@
+// Device cookies: sealed proof that a browser has signed in before. They open nothing; they give their browser
+// a sign-in limit of its own. A new password makes all of them invalid.
+import type { AccountRow } from './account.ts'
+import { hashSecret } from './bearers.ts'
+import type { Sealer } from './secrets.ts'
+
+type Owner = Pick<AccountRow, 'id' | 'password_hash'>
+
+const row = 'device'
+
+export function openDevices(sealer: Sealer) {
+  return {
+    /** The value of the cookie for the device with this id. */
+    seal: (id: string, owner: Owner): string => sealer.seal(`${id} ${markOf(owner)}`, row),
+    /** The id of the device; null for a value that this server did not seal for this account and password. */
+    open(value: string, owner: Owner): string | null {
+      const [id = '', mark] = openSealed(sealer, value).split(' ')
+      return mark === markOf(owner) ? id : null
+    },
+  }
+}
+
+function openSealed(sealer: Sealer, value: string): string {
+  try {
+    return sealer.open(value, row)
+  } catch {
+    return ''
+  }
+}
+
+function markOf({ id, password_hash }: Owner): string {
+  return hashSecret(`${id} ${password_hash}`)
+}
+
+export type Devices = ReturnType<typeof openDevices>
