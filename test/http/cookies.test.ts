@@ -10,9 +10,11 @@ const maxAge = 400 * 24 * 60 * 60
 async function cookieFor({ stranger }: OwnedApi, headers: SentHeaders): Promise<[string, string[]]> {
   const answer = await stranger().signIn(headers)
   assert.equal(answer.status, 200, JSON.stringify(answer.body))
-  const [line, ...others] = answer.headers['set-cookie'] ?? []
+  const [line, device, ...others] = answer.headers['set-cookie'] ?? []
   assert.deepEqual(others, [])
   const [, name, attributes] = /^(\w+)=bths_[\w-]{43}; (.*)$/.exec(line!)!
+  assert.ok(device!.startsWith(`${name!.replace('session', 'device')}=v1.`))
+  assert.ok(device!.endsWith(`; ${attributes}`))
   return [name!, attributes!.split('; ')]
 }
 
@@ -92,7 +94,7 @@ test('two servers on one host name keep a session each', async (t) => {
 
   await atOne.signIn()
   await atOther.signIn()
-  assert.equal(jar.size, 2)
+  assert.equal([...jar.keys()].filter((name) => name.startsWith('svc_session_')).length, 2)
   const isIn = async (at: typeof atOne) => (await at.call('GET', '/auth/status')).body.auth === 'session'
   assert.deepEqual([await isIn(atOne), await isIn(atOther)], [true, true])
   await atOne.call('POST', '/auth/logout')
