@@ -58,7 +58,12 @@ export async function openStorage(directory: string, options: StorageOptions) {
     await migrate(store)
     const sealer = await openProvenSealer(directory, store)
     const buildCaches = openBuildCaches(store)
-    return { directory, buildCaches, ...(await openTables(directory, store, sealer, lock, options)) }
+    return {
+      directory,
+      devices: openDevices(sealer),
+      buildCaches,
+      ...(await openTables(directory, store, sealer, lock, options)),
+    }
   } catch (error) {
     await store?.close()
     lock.release()
@@ -130,7 +135,6 @@ async function openTables(
     certificates: openCertificates(join(directory, 'certificates')),
     credentials: openCredentials(store, sealer),
     datastores: new Datastores(store, sealer, names),
-    devices: openDevices(sealer),
     env: openEnv(store, sealer),
     registries: openRegistries(store, sealer),
     releases: openReleases(store, sealer),

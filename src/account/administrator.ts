@@ -101,9 +101,9 @@ export class Administrator {
   }
 
   /**
-   * An unknown client shares its limit with all others; a browser that has signed in before and the host itself
-   * have limits of their own. Throws `too_many_attempts`, `invalid_credentials`, and `conflict` while there is no
-   * account.
+   * An unknown client shares its limit with all others; a browser that has signed in before and the host
+   * itself have limits of their own. Throws `too_many_attempts`, `invalid_credentials`, and `conflict` while
+   * there is no account.
    */
   async signIn(
     { email, password }: Credentials,
@@ -132,8 +132,9 @@ export class Administrator {
   }
 
   /**
-   * Ends all sessions but this one, and revokes all tokens where that is asked for. Resolves with a new device
-   * cookie: those for the former password are invalid. Throws `too_many_attempts`, `invalid_credentials`, `unauthorized`.
+   * Ends all sessions but this one, and revokes all tokens where that is asked for. Resolves with a new
+   * device cookie: those for the former password are invalid. Throws `too_many_attempts`,
+   * `invalid_credentials`, `unauthorized`.
    */
   async changePassword(sessionId: string, { current, next, revokeTokens }: PasswordChange): Promise<string> {
     const { account, sessions, tokens, commit } = this.#storage

@@ -1,5 +1,5 @@
-// How many terminal logins are open at a time. Anyone can ask for one, so their number has a limit: too many of
-// one source are refused, too many of all make room by ending the oldest of the source that has the most.
+// How many terminal logins are open at a time. Anyone can ask for one, so their number has a limit: too many
+// of one source are refused; too many of all end the oldest one of the source that has the most.
 import type { TerminalLoginRecord } from '../../machines/terminal-login.ts'
 import { TooSoon } from '../errors.ts'
 import { addressBlock } from './address-block.ts'

@@ -42,7 +42,7 @@ test('a browser that has signed in before signs in while unknown clients are ref
   assert.equal(outcomeOf(await api.browser.signIn(far)), '200')
 })
 
-test('a known browser has ten attempts of its own, and keeps its limit when it signs in again', async (t) => {
+test('a known browser has ten attempts of its own, also after it signed in again', async (t) => {
   const api = await startOwned(t)
   const known = knownBrowser(api)
   await known.signIn(far)
@@ -54,7 +54,7 @@ test('a known browser has ten attempts of its own, and keeps its limit when it s
   assert.equal(outcomeOf(await api.stranger().signIn(far)), '200')
 })
 
-test('the host itself signs in while unknown clients are refused, with ten attempts of its own', async (t) => {
+test('the host itself signs in while unknown clients are refused, and has its own limit', async (t) => {
   const api = await startLocked(t)
 
   assert.equal(outcomeOf(await api.stranger().signIn()), '200')
