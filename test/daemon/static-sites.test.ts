@@ -211,7 +211,7 @@ test('a daemon that is killed while it builds a site builds it again and leaves 
 /** A daemon on a host that has hardly any program, and where nothing was fetched before. */
 function withoutPackages(t: TestContext, ...args: string[]) {
   const directory = temporaryDirectory(t)
-  for (const program of ['git', 'flock']) {
+  for (const program of ['git', 'flock', 'setpriv']) {
     const places = (process.env.PATH ?? '').split(delimiter).map((place) => join(place, program))
     symlinkSync(places.find(existsSync)!, join(directory, program))
   }

@@ -1,5 +1,4 @@
 // `berth api`: any call of the API, for what has no command, and for scripts.
-import type { Readable } from 'node:stream'
 import type { Command } from 'commander'
 import { brokenOff, type Query, readAnswer } from '../client.ts'
 import type { Runner } from '../command.ts'
@@ -8,7 +7,7 @@ import { CliFailure, usageFailure } from '../failure.ts'
 import { collect } from '../service/setting-flags.ts'
 import type { Cli } from '../session.ts'
 import { plain } from '../terminal/output.ts'
-import { openFileOrInput } from '../terminal/standard-input.ts'
+import { openFile, readFileOrInput } from '../terminal/standard-input.ts'
 
 /** As much of a stream is held until its line is whole. */
 const longestLineChars = 1024 * 1024
@@ -91,13 +90,15 @@ function toQuery(fields: Record<string, unknown>): Query {
   return Object.fromEntries(texts)
 }
 
-async function inputOf(path: string): Promise<{ body: Readable; headers: Record<string, string> }> {
-  const { stream, sizeBytes } = openFileOrInput(path)
-  const isArchive = /\.(tgz|gz)$/.test(path)
-  const length = sizeBytes === undefined ? {} : { 'content-length': String(sizeBytes) }
+/** JSON is sent whole: the server takes a body without a length for uploads only. An archive is streamed. */
+async function inputOf(path: string) {
+  if (!/\.(tgz|gz)$/.test(path)) {
+    return { body: await readFileOrInput(path), headers: { 'content-type': 'application/json' } }
+  }
+  const { stream, sizeBytes } = openFile(path)
   return {
     body: stream,
-    headers: { 'content-type': isArchive ? 'application/gzip' : 'application/json', ...length },
+    headers: { 'content-type': 'application/gzip', 'content-length': String(sizeBytes) },
   }
 }
 

@@ -22,9 +22,8 @@ export async function readFileOrInput(path: string): Promise<string> {
   }
 }
 
-/** A file with its size, or stdin for `-`, as a stream. */
-export function openFileOrInput(path: string): { stream: Readable; sizeBytes: number | undefined } {
-  if (path === '-') return { stream: process.stdin, sizeBytes: undefined }
+/** A file as a stream, with its size. */
+export function openFile(path: string): { stream: Readable; sizeBytes: number } {
   try {
     const file = openSync(path, 'r')
     return { stream: createReadStream('', { fd: file }), sizeBytes: fstatSync(file).size }
