@@ -8,8 +8,8 @@ const addition = (prefix: string) => `,id=${prefix}`
 /** The Dockerfile in which the id of each `RUN --mount=type=cache` begins with the prefix. */
 export function withCacheIds(text: string, prefix: string): string {
   const additions = stepsOf(text)
-    .filter(({ instruction }) => instruction.getKeyword() === 'RUN')
-    .flatMap(({ instruction }) => flagValues(instruction, 'mount', text))
+    .filter((instruction) => instruction.getKeyword() === 'RUN')
+    .flatMap((instruction) => flagValues(instruction, 'mount', text))
     .flatMap((start) => {
       const { end, value } = readFlag(text, start)
       const id = cacheIdOf(value)

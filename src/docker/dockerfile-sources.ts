@@ -3,8 +3,8 @@
 import { lookup } from 'node:dns/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Failure } from '../errors.ts'
-import { stepsOf, wordsOf } from './dockerfile.ts'
-import { expand, withVariables } from './dockerfile-variables.ts'
+import { type Escape, linesOf } from './dockerfile-lines.ts'
+import { anything, expansions, unknown, variablesOf } from './dockerfile-variables.ts'
 import { isHostOnly, plainAddress } from './host-only-address.ts'
 
 /** The engine resolves a name again; one that takes longer here is left to it. */
@@ -14,39 +14,55 @@ const lookupMs = 5000
 type Resolve = (host: string) => Promise<string[]>
 const resolveAll: Resolve = async (host) => (await lookup(host, { all: true })).map(({ address }) => address)
 
-/** Throws `build_failed` when an `ADD` names such an address. */
+/** Throws `build_failed` when an `ADD` names such an address. Each character of the text is a byte. */
 export async function refuseHostOnlySources(
   text: string,
   buildArgs: Record<string, string>,
   resolve: Resolve = resolveAll,
 ): Promise<void> {
-  // An engine that knows no heredocs takes their lines for instructions.
-  const withoutHeredocs = text.replaceAll('<<', '__')
-  const sources = [...remoteSources(text, buildArgs), ...remoteSources(withoutHeredocs, buildArgs)]
-  for (const source of new Set(sources)) {
-    const reason = await whyHostOnly(source, resolve)
-    if (reason !== null) {
-      throw new Failure('build_failed', `ADD ${source}: ${reason}, which a build may not read`)
-    }
+  const decoded = Buffer.from(text, 'latin1').toString('utf8')
+  const sources = [...sourcesOf(decoded, buildArgs, '\\'), ...sourcesOf(decoded, buildArgs, '`')]
+  const byHost = new Map(sources.map((source) => [hostOf(source), source]))
+  for (const [host, source] of byHost) {
+    const reason = host === null ? null : await whyHostOnly(host, resolve)
+    if (reason !== null) throw new Failure('build_failed', `ADD ${shown(source)}: ${reason}, ${notAllowed}`)
   }
 }
 
-function remoteSources(text: string, buildArgs: Record<string, string>): string[] {
-  const sources: string[] = []
-  for (const { instruction, variables } of withVariables(stepsOf(text), buildArgs)) {
-    if (instruction.getKeyword() !== 'ADD') continue
-    const words = wordsOf(instruction).map((word) => expand(word, variables))
-    sources.push(...words.filter((word) => hostOf(word) !== null))
-  }
-  return sources
+const notAllowed = 'which a build may not read'
+
+/** All that an `ADD` may name. */
+function sourcesOf(text: string, buildArgs: Record<string, string>, escapeChar: Escape): string[] {
+  const variables = variablesOf(text, buildArgs, escapeChar)
+  const words = [...linesOf(text, ['ADD'], escapeChar)].flatMap(({ rest }) => wordsOf(rest))
+  return [...new Set(words)].flatMap((word) => expansions(word, variables, escapeChar))
 }
 
-/** The host of a URL or of `user@host:path`; null for a file, an empty text for a URL that cannot be read. */
+/** By whitespace, and of the JSON form, after which anything may follow. */
+function wordsOf(rest: string): string[] {
+  const words = rest.split(/[\t\v\f\r ]+/)
+  const [list] = /\[\s*"(?:[^"\\]|\\.)*"(?:\s*,\s*"(?:[^"\\]|\\.)*")*\s*\]/s.exec(rest) ?? []
+  if (list === undefined) return words
+  try {
+    return [...words, ...(JSON.parse(list) as string[])]
+  } catch {
+    return words
+  }
+}
+
+/**
+ * The host of a URL or of `user@host:path`; null for a file, an empty text for a URL that cannot be read,
+ * and `anything` where a text that is not known may be a host.
+ */
 function hostOf(source: string): string | null {
+  const known = source.split(anything, 1)[0]!
+  if (known.length < source.length && mayLeadToHost(known)) return anything
   const [, scheme, rest] = /^([a-z][a-z0-9+.-]*):\/\/(.*)$/is.exec(source) ?? []
   if (scheme === undefined) return /^[^/\s]+@([^:/\s]+):/.exec(source)?.[1] ?? null
   const authority = /^[^/?#\\]*/.exec(rest!)![0]
   const host = authority.slice(authority.lastIndexOf('@') + 1).replace(/:[^:\]]*$/, '')
+  // A variable that is not known here: the engine's frontend decides. Without a host it fetches nothing.
+  if (host === '' || host.includes(unknown)) return null
   try {
     return new URL(`http://${host}`).hostname
   } catch {
@@ -54,10 +70,22 @@ function hostOf(source: string): string | null {
   }
 }
 
-async function whyHostOnly(source: string, resolve: Resolve): Promise<string | null> {
-  const host = hostOf(source)!.replace(/\.$/, '').toLowerCase()
-  // A variable that is not known here: the engine's frontend decides.
-  if (host.includes('$')) return null
+const schemes = ['http://', 'https://', 'git://', 'ssh://', 'git@']
+
+function mayLeadToHost(beginning: string): boolean {
+  const isScheme = schemes.some((scheme) => scheme.startsWith(beginning.toLowerCase()))
+  return isScheme || /^(?:[a-z][a-z0-9+.-]*:\/\/[^/?#]*|[^/\s]+@[^:/\s]*)$/i.test(beginning)
+}
+
+/** As far as it is known, on one line. */
+function shown(source: string): string {
+  const text = source.replaceAll(unknown, '$…').replaceAll(anything, '…')
+  return text.length > 200 ? `${text.slice(0, 200)}…` : text
+}
+
+async function whyHostOnly(name: string, resolve: Resolve): Promise<string | null> {
+  const host = name.replace(/\.$/, '').toLowerCase()
+  if (host === anything) return 'its host depends on what cannot be followed'
   if (host === '') return 'its host cannot be read'
   if (host === 'localhost' || host.endsWith('.localhost')) return `${host} is the host itself`
   const literal = plainAddress(host)

@@ -1,76 +1,145 @@
-// What the variables of a Dockerfile stand for, as far as it and the build's arguments tell. The env of a
-// base image is not known here.
-import type { Arg, Env, From } from 'dockerfile-ast'
-import type { Step } from './dockerfile.ts'
+// What a word of a Dockerfile may stand for, by the rules of BuildKit's `shlex`. What sets a variable may not
+// be known here (the base image, the builder itself), so that one word can stand for several texts.
+import { type Escape, linesOf } from './dockerfile-lines.ts'
 
-export type Variables = ReadonlyMap<string, string>
+/** All values that a variable may have. */
+export type Variables = ReadonlyMap<string, readonly string[]>
 
-/** Each step with the variables that hold where it stands. */
-export function* withVariables(steps: Step[], buildArgs: Record<string, string>) {
-  const globals = new Map<string, string>()
-  const stages = new Map<string, Scope>()
-  let scope: Scope | null = null
-  for (const step of steps) {
-    const { instruction } = step
-    const keyword = instruction.getKeyword()
-    if (keyword === 'FROM') {
-      const from = instruction as From
-      const base: Scope | undefined = stages.get((from.getImage() ?? '').toLowerCase())
-      scope = { args: new Map(), env: new Map(base?.env) }
-      stages.set((from.getBuildStage() ?? '').toLowerCase(), scope)
-    }
-    const variables = merged(scope, globals)
-    yield { ...step, variables }
-    if (keyword === 'ARG') declare(instruction as Arg, { scope, globals, variables, buildArgs })
-    if (keyword === 'ENV' && scope) {
-      for (const property of (instruction as Env).getProperties()) {
-        const value = expand(property.getUnescapedValue() ?? '', variables)
-        scope.env.set(property.getName(), value)
+/** Stands for a value that is not known here. */
+export const unknown = '\0'
+/** Stands for what may be any text: an operator that is not followed, or too many texts. */
+export const anything = '\x01'
+
+const maxTexts = 256
+const maxChars = 8192
+
+/**
+ * The values that instructions and the arguments of the build give to variables, in whichever stage: one that
+ * holds elsewhere only is taken for possible.
+ */
+export function variablesOf(text: string, buildArgs: Record<string, string>, escapeChar: Escape): Variables {
+  const variables = new Map<string, string[]>()
+  for (const { keyword, rest } of linesOf(text, ['ARG', 'ENV'], escapeChar)) {
+    for (const [key, value] of assignmentsIn(rest, escapeChar)) {
+      for (const name of expansions(key, variables, escapeChar)) {
+        const isGiven = keyword === 'ARG' && Object.hasOwn(buildArgs, name)
+        const values = isGiven ? [buildArgs[name]!] : expansions(value, variables, escapeChar)
+        variables.set(name, bounded([...(variables.get(name) ?? []), ...values]))
       }
     }
   }
+  for (const [name, value] of Object.entries(buildArgs)) {
+    variables.set(name, bounded([...(variables.get(name) ?? []), value]))
+  }
+  return variables
 }
 
-interface Scope {
-  args: Map<string, string>
-  env: Map<string, string>
+/** `NAME=VALUE …`, or `NAME VALUE`: by either rule of splitting into words. */
+function assignmentsIn(rest: string, escapeChar: Escape): [string, string][] {
+  const escaped = `\\${escapeChar}[^]`
+  const word = new RegExp(`(?:'[^']*'|"(?:${escaped}|[^"\\${escapeChar}])*"|${escaped}|\\S)+`, 'g')
+  const words = new Set([...(rest.match(word) ?? []), ...rest.split(/\s+/)])
+  const [, name, value] = /^([^\s=]+)\s+([\s\S]*)$/.exec(rest) ?? []
+  const spaced: [string, string][] = name === undefined ? [] : [[name, value!.trim()]]
+  const equal = [...words].flatMap((one): [string, string][] => {
+    const at = one.indexOf('=')
+    return at > 0 ? [[one.slice(0, at), one.slice(at + 1)]] : []
+  })
+  return [...spaced, ...equal]
 }
 
-interface Declaration {
-  scope: Scope | null
-  globals: Map<string, string>
-  variables: Variables
-  buildArgs: Record<string, string>
+/** All texts that a word may stand for. */
+export function expansions(word: string, variables: Variables, escapeChar: Escape): string[] {
+  if (word.length > maxChars) return [anything]
+  return new Expansion(word, variables, escapeChar).readTo(null)
 }
 
-// An argument before the first stage is no variable of a stage until the stage declares it.
-function merged(scope: Scope | null, globals: Variables): Variables {
-  return scope === null ? globals : new Map([...scope.args, ...scope.env])
-}
+class Expansion {
+  #index = 0
+  readonly #word: string
+  readonly #variables: Variables
+  readonly #escape: Escape
 
-function declare(instruction: Arg, { scope, globals, variables, buildArgs }: Declaration): void {
-  for (const property of instruction.getProperties()) {
-    const name = property.getName()
-    const given = Object.hasOwn(buildArgs, name) ? buildArgs[name] : undefined
-    const written = property.getUnescapedValue()
-    const value = given ?? (written === null ? globals.get(name) : expand(written, variables))
-    if (value !== undefined) (scope?.args ?? globals).set(name, value)
+  constructor(word: string, variables: Variables, escapeChar: Escape) {
+    this.#word = word
+    this.#variables = variables
+    this.#escape = escapeChar
+  }
+
+  /** Up to that character, which is taken; inside of `"` quotes and escapes count less. */
+  readTo(stop: '}' | '"' | null): string[] {
+    const isQuoted = stop === '"'
+    let texts = ['']
+    let tail = ''
+    while (this.#index < this.#word.length) {
+      const char = this.#word[this.#index++]!
+      if (char === stop) break
+      const next = this.#read(char, isQuoted)
+      if (typeof next === 'string') tail += next
+      else {
+        texts = product(product(texts, [tail]), next)
+        tail = ''
+      }
+    }
+    return product(texts, [tail])
+  }
+
+  /** What begins with that character: one text, or all that it may stand for. */
+  #read(char: string, isQuoted: boolean): string | string[] {
+    if (char === '$') return this.#readVariable()
+    if (char === this.#escape) return this.#readEscaped(isQuoted)
+    if (char === '"') return this.readTo('"')
+    return char === "'" && !isQuoted ? this.#readLiteral() : char
+  }
+
+  #readEscaped(isQuoted: boolean): string {
+    const char = this.#word[this.#index++] ?? ''
+    return isQuoted && !['"', '$', this.#escape].includes(char) ? this.#escape + char : char
+  }
+
+  #readLiteral(): string {
+    const end = this.#word.indexOf("'", this.#index)
+    const literal = this.#word.slice(this.#index, end < 0 ? undefined : end)
+    this.#index = end < 0 ? this.#word.length : end + 1
+    return literal
+  }
+
+  #readVariable(): string[] {
+    if (this.#word[this.#index] !== '{') {
+      const name = this.#take(/\w+|[@*#?$!-]/y)
+      return name === '' ? ['$'] : this.#valuesOf(name)
+    }
+    this.#index++
+    const values = this.#valuesOf(this.#take(/\w+|[@*#?$!-]/y))
+    if (this.#take(/\}/y)) return values
+    const operator = this.#take(/:?./sy)
+    const other = this.readTo('}')
+    // Whether it is set is not followed: both may be.
+    if (/^:?[-+]$/.test(operator)) return bounded([...values, ...other, ''])
+    return /^:?\?$/.test(operator) ? values : [anything]
+  }
+
+  /** Also nothing, where it may have no value. */
+  #valuesOf(name: string): string[] {
+    return [...(this.#variables.get(name) ?? ['', unknown])]
+  }
+
+  #take(pattern: RegExp): string {
+    pattern.lastIndex = this.#index
+    const found = pattern.exec(this.#word)?.[0] ?? ''
+    this.#index += found.length
+    return found
   }
 }
 
-const pattern = /'([^']*)'|\\(.)|\$(\w+)|\$\{(\w+)(?:(:?[-+])([^}]*))?\}|["']/gs
+function product(texts: string[], others: string[]): string[] {
+  if (texts.length * others.length > maxTexts) return [anything]
+  return bounded(texts.flatMap((text) => others.map((other) => text + other)))
+}
 
-/** A word as the frontend expands it, without quotes and escapes. An unknown variable stays as written. */
-export function expand(word: string, variables: Variables): string {
-  return word.replace(pattern, (all, literal, escaped, plain, braced, operator, other) => {
-    if (literal !== undefined) return literal
-    if (escaped !== undefined) return escaped
-    const name = plain ?? braced
-    if (name === undefined) return ''
-    const value = variables.get(name)
-    const isSet = value !== undefined && (value !== '' || !operator?.startsWith(':'))
-    if (operator?.endsWith('-')) return isSet ? value : expand(other, variables)
-    if (operator?.endsWith('+')) return isSet ? expand(other, variables) : ''
-    return value ?? all
-  })
+/** Variables that hold each other several times would fill the memory. */
+function bounded(texts: string[]): string[] {
+  const distinct = [...new Set(texts)]
+  const isTooMuch = distinct.length > maxTexts || distinct.some((text) => text.length > maxChars)
+  return isTooMuch ? [anything] : distinct
 }

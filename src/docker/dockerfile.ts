@@ -5,21 +5,14 @@ import { Failure, messageOf } from '../errors.ts'
 
 export type { Instruction }
 
-/** The instruction that will run: of `ONBUILD RUN` the `RUN`. */
-export interface Step {
-  instruction: Instruction
-  isTrigger: boolean
-}
-
-/** Throws `build_failed` for a text that cannot be parsed at all. */
-export function stepsOf(text: string): Step[] {
+/** Those that will run: of `ONBUILD RUN` the `RUN`. Throws `build_failed` for what cannot be parsed. */
+export function stepsOf(text: string): Instruction[] {
   try {
     return DockerfileParser.parse(text.replace(/^\xEF\xBB\xBF/, '   '))
       .getInstructions()
-      .flatMap((instruction) => {
+      .map((instruction) => {
         const isTrigger = instruction.getKeyword() === 'ONBUILD'
-        const trigger = isTrigger ? (instruction as Onbuild).getTriggerInstruction() : null
-        return [{ instruction: trigger ?? instruction, isTrigger }]
+        return (isTrigger ? (instruction as Onbuild).getTriggerInstruction() : null) ?? instruction
       })
   } catch (error) {
     throw new Failure('build_failed', `the Dockerfile cannot be read: ${messageOf(error)}`)
@@ -34,18 +27,6 @@ export function flagValues(instruction: Instruction, name: string, text: string)
     const start = flag.getValueRange()?.start
     return start && flag.getName().toLowerCase() === name ? [lines[start.line]! + start.character] : []
   })
-}
-
-/** Its words without flags, as they are written; those of the JSON form without their quotes. */
-export function wordsOf(instruction: Instruction): string[] {
-  const words = instruction.getArguments().map((argument) => argument.getValue())
-  try {
-    const list: unknown = JSON.parse(words.join(' '))
-    if (Array.isArray(list)) return list.map(String)
-  } catch {
-    // It is not the JSON form.
-  }
-  return words
 }
 
 function lineStarts(text: string): number[] {

@@ -63,11 +63,51 @@ const hidden: Record<string, string> = {
     'FROM a\nRUN true <<RUN\nADD http://127.0.0.1/ /x\nRUN',
   'a byte order mark': '\xEF\xBB\xBFFROM a\nADD http://127.0.0.1/ /x',
 }
-for (const [name, lines] of Object.entries(hidden)) {
+/** As the check gets it: each character is a byte. */
+const bytesOf = (text: string) => Buffer.from(text, 'utf8').toString('latin1')
+
+// The builders of Docker fetch all of these; the builder of newer versions the ones with newer operators.
+const builderRules: Record<string, string> = {
+  'a variable that is not set, before the scheme': `ADD \${NO}http://127.0.0.1/ /x`,
+  'a variable that is not set, as a special one': 'ADD http://$@127.0.0.1/ /x',
+  'an alternative for what the builder sets': `ADD \${PATH:+http://127.0.0.1/} /x`,
+  'an alternative for an argument': `ARG TARGETARCH\nADD \${TARGETARCH:+http://127.0.0.1/} /x`,
+  'a default inside a default': `ADD \${A:-\${B:-http://127.0.0.1/}} /x`,
+  'a variable that must be set': `ENV U=http://127.0.0.1/\nADD \${U:?no} /x`,
+  'an operator that is not followed': `ENV U=xhttp://127.0.0.1/\nADD \${U#x} /x`,
+  'quotes inside of quotes': `ENV H=127.0.0.1\nADD http://x"'"@$H/"'" /x`,
+  'a text after the JSON form': 'ADD ["http://127.0.0.1/", "/x"] y',
+  'escapes in the JSON form': 'ADD ["\\u0068ttp://127.0.0.1/", "/x"]',
+  'a form feed as a space': 'ADD\fhttp://127.0.0.1/\f/x',
+  'a vertical tab as a space': 'ADD\vhttp://127.0.0.1/ /x',
+  'a space of Unicode before it': '\u00a0ADD http://127.0.0.1/ /x',
+  'another space of Unicode before it': '\u0085ADD http://127.0.0.1/ /x',
+  'a carriage return that ends no line': 'LABEL a=b \\\r\r\nADD http://127.0.0.1/ /x',
+  'dots of another script': 'ADD http://127｡0。0｡1/ /x',
+  'digits that become others': 'ADD http://1²7.0.0.1/ /x',
+  'a variable in the name of a stage': 'ARG N=b\nFROM a AS b\nENV U=http://127.0.0.1/\nFROM $N\nADD $U /x',
+  'a variable in the name of a variable': `ENV N=U\nENV $N=http://127.0.0.1/\nADD $U /x`,
+  'a keyword in pieces': 'FROM a\nA\\\nDD http://127.0.0.1/ /x',
+  'a doubled escape at the end of a line': 'RUN a \\\\\nADD http://127.0.0.1/ /x',
+  'more texts than can be followed': `ADD \${A:+a}\${B:+b}\${C:+c}\${D:+d}\${E:+e}\${F:+f}\${G:+g} /x`,
+}
+for (const [name, lines] of Object.entries({ ...hidden, ...builderRules })) {
   test(`ADD of a loopback address is refused: ${name}`, async () => {
-    await assert.rejects(check(lines), refused)
+    await assert.rejects(check(name in hidden ? lines : bytesOf(`FROM a\n${lines}`)), refused)
   })
 }
+
+test('variables that hold each other many times are not followed to the end', async () => {
+  const doubled = Array.from({ length: 28 }, (_, index) => `ENV V${index + 1}=$V${index}$V${index}`)
+  const lines = ['FROM a', 'ENV V0=http://192.0.2.1/', ...doubled, 'ADD $V28 /x']
+
+  await assert.rejects(check(lines.join('\n')), refused)
+})
+
+test('lines that are continued without end are refused', async () => {
+  const message = 'the Dockerfile has too long continued lines'
+  await assert.rejects(check('ADD a \\\n'.repeat(60_000)), { code: 'build_failed', message })
+})
 
 test('the arguments of the build count before defaults', async () => {
   const dockerfile = 'FROM a\nARG U=http://192.0.2.1/\nADD $U /x'
@@ -84,6 +124,7 @@ const allowed: Record<string, string> = {
   'other instructions':
     'FROM a\nRUN curl http://127.0.0.1/\nCOPY --from=b http://127.0.0.1 /x\nENV A=http://localhost',
   'a variable that only the base image knows': `FROM a\nADD http://\${HOST}/x /x\nADD $HOST /y`,
+  'an operator in the name of a file': `FROM a\nARG V=v1\nADD https://192.0.2.1/x-\${V#v}.tar.gz /x`,
   'nothing that is no instruction': '# ADD http://127.0.0.1/ /x\nFROM a',
 }
 for (const [name, dockerfile] of Object.entries(allowed)) {
