@@ -154,7 +154,8 @@ export class Datastores {
       this.#names.claim(name, { kind: 'datastore', id })
       const port = row.port !== null && !this.#ports.has(row.port) ? row.port : null
       if (port !== null) this.#ports.put(port, id)
-      this.#rows.put(id, { id, name, port, volume: row.volume ?? row.name })
+      const { trashed, ...kept } = row
+      this.#rows.put(id, { ...kept, name, port, volume: row.volume ?? row.name })
     })
   }
 

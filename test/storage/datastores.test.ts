@@ -101,3 +101,17 @@ test('a name whose row is damaged is known from who has it', async (t) => {
   equal(storage.services.get('web')?.id, 'svc-1')
   await rejects(insert('dst-2', 'web'), { code: 'name_taken' })
 })
+
+test('one that is restored from the trash is as open to other services as before', async (t) => {
+  const { storage, datastores, insert } = await open(t)
+  await insert('dst-1', 'closed-db')
+  await storage.commit(() => datastores.insert('dst-2', 'open-db', password, true))
+
+  for (const [id, name] of Object.entries({ 'dst-1': 'closed-db', 'dst-2': 'open-db' })) {
+    await datastores.trash(id)
+    await datastores.reclaim(id, name)
+  }
+
+  deepEqual([datastores.isShared('dst-1'), datastores.isShared('dst-2')], [false, true])
+  deepEqual(datastores.isTrashed('dst-1'), false)
+})
