@@ -6,6 +6,7 @@ import { buildHost, type Owner } from './names.ts'
 
 /** A hosts file of ours is shorter. */
 const hostsBytes = 64 * 1024
+const descriptionBytes = 1024 * 1024
 
 export interface StepSearch {
   /** The process ids of the first process of each step that runs now. Never rejects. */
@@ -31,24 +32,46 @@ export function createStepSearch(owner: Owner): StepSearch {
   }
 }
 
-// A container that is being started has no hosts file yet: it is looked at again.
+// A container that is being started has no hosts file yet: it is looked at again. What a step finds at its
+// /etc/hosts is up to the step, which may change its root directory; what its runtime was given is not.
 async function kindOf(pid: number, host: string): Promise<'step' | 'container' | 'other'> {
-  if (!(await isFirstOfContainer(pid))) return 'other'
-  const hosts = await readHosts(pid).catch(() => '')
-  return hosts.includes(host) ? 'step' : 'container'
+  const status = await readFile(`/proc/${pid}/status`, 'utf8')
+  if (!isFirstOfContainer(status)) return 'other'
+  const found = await readHosts(`/proc/${pid}/root/etc/hosts`).catch(() => '')
+  if (found.includes(host)) return 'step'
+  const given = await readGivenHosts(status).catch(() => null)
+  if (given === null) return 'container'
+  return given.includes(host) ? 'step' : 'other'
 }
 
-async function isFirstOfContainer(pid: number): Promise<boolean> {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8')
+function isFirstOfContainer(status: string): boolean {
   return /^NSpid:\t\d+\t(\d+\t)*1$/m.test(status)
 }
 
-// What is at that path is up to the container: nothing of it may be followed, waited for, or fill the memory.
-async function readHosts(pid: number): Promise<string> {
+/**
+ * The hosts file that the container was made with: its runtime, or the shim, is the parent of its first
+ * process and works in the folder of its description. Throws when there is none.
+ */
+async function readGivenHosts(status: string): Promise<string> {
+  const parent = /^PPid:\t(\d+)$/m.exec(status)?.[1]
+  const text = await readStart(`/proc/${parent}/cwd/config.json`, descriptionBytes)
+  const { mounts } = JSON.parse(text) as { mounts: { destination: string; source?: string }[] }
+  const source = mounts.find(({ destination }) => destination === '/etc/hosts')?.source
+  if (!source?.startsWith('/')) throw new Error('it has no hosts file')
+  return readHosts(`/proc/${parent}/root${source}`)
+}
+
+function readHosts(path: string): Promise<string> {
+  return readStart(path, hostsBytes)
+}
+
+// What is there may be up to a container: nothing may be followed, waited for, or fill the memory.
+async function readStart(path: string, bytes: number): Promise<string> {
   const flags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW
-  const file = await open(`/proc/${pid}/root/etc/hosts`, flags)
+  const file = await open(path, flags)
   try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(hostsBytes), 0, hostsBytes, 0)
+    const length = Math.min((await file.stat()).size, bytes)
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, 0)
     return buffer.toString('utf8', 0, bytesRead)
   } finally {
     await file.close()

@@ -9,6 +9,7 @@ import { createBuildKit } from '../../src/docker/build-kit.ts'
 import { buildCgroup } from '../../src/docker/names.ts'
 import { prepareBuild, unlimited } from '../support/build-site.ts'
 import { type DockerSite, openDockerSite, until } from '../support/docker-site.ts'
+import { baseImages } from '../support/images.ts'
 import { findProcesses } from '../support/processes.ts'
 
 const skip = process.getuid?.() === 0 ? false : 'needs root'
@@ -90,6 +91,39 @@ test('the control group goes with the guard, and not while a step runs', { skip 
     guard.close()
     return !existsSync(`/sys/fs/cgroup/pids/${buildCgroup(owner)}`)
   })
+})
+
+test('steps that change their root directory at once are limited all the same', { skip }, async (t) => {
+  const { builder, owner } = await openLimited(t, 'buildkit', someLimits)
+  const { busybox } = await baseImages()
+  const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
+  const commandOf = (name: string) => ['/bin/busybox', 'sleep', `600.${Date.now()}`, '1', name.charCodeAt(0)]
+  const commands = new Map(names.map((name) => [name, commandOf(name).map(String)]))
+  const Dockerfile = [
+    `FROM ${busybox} AS jail`,
+    `RUN : ${owner.serverId}; mkdir -p /jail/bin && cp /bin/busybox /jail/bin/`,
+    ...names.flatMap((name) => [
+      `FROM jail AS ${name}`,
+      `RUN ${JSON.stringify(['/bin/busybox', 'chroot', '/jail', ...commands.get(name)!])}`,
+    ]),
+    'FROM jail',
+    ...names.map((name) => `COPY --from=${name} /jail/bin/busybox /${name}`),
+  ]
+  const abort = new AbortController()
+  const { request } = prepareBuild(t, owner, { Dockerfile: Dockerfile.join('\n') })
+  const building = builder.build({ ...request, signal: abort.signal })
+  building.catch(() => {})
+  try {
+    for (const name of names) {
+      await until(`${name} is in the group`, async () => {
+        const [pid] = await findProcesses(commands.get(name)!.join(' '))
+        return pid !== undefined && readFileSync(`/proc/${pid}/cgroup`, 'utf8').includes(buildCgroup(owner))
+      })
+    }
+  } finally {
+    abort.abort(new Error('canceled'))
+    await assert.rejects(building)
+  }
 })
 
 async function openLimited(t: TestContext, name: Name, limits: BuildLimits) {
