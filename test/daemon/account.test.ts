@@ -21,10 +21,10 @@ async function setUp(daemon: TestDaemon): Promise<Browser> {
   return browser
 }
 
-/** The same cookie at the port that the daemon has now. */
+/** The same cookies at the port that the daemon has now. */
 function again({ jar }: Browser, { api }: TestDaemon): Browser {
-  const name = `svc_session_${new URL(api.url).port}`
-  return openBrowser(api.url, new Map([...jar.values()].map((secret) => [name, secret])))
+  const { port } = new URL(api.url)
+  return openBrowser(api.url, new Map([...jar].map(([name, value]) => [name.replace(/\d+$/, port), value])))
 }
 
 test('without an account the link is printed, and its code is for who is on the server', async (t) => {
