@@ -126,6 +126,36 @@ test('steps that change their root directory at once are limited all the same', 
   }
 })
 
+/** Each leaves the step without a hosts file at `/etc/hosts`, as seen from outside. */
+const hiddenSteps: Record<string, (files: string, sleep: string) => string> = {
+  'changes its root directory': (files, sleep) => `${files}\nRUN ["chroot", "/r", ${sleep}]`,
+  'has a link as its /etc': (files, sleep) => `${files}\nFROM scratch\nCOPY --from=0 /r /\nRUN [${sleep}]`,
+}
+
+for (const name of Object.keys(builders) as Name[]) {
+  for (const [what, dockerfile] of Object.entries(hiddenSteps)) {
+    test(`${name}: a step that ${what} is limited, too`, { skip }, async (t) => {
+      const { builder, owner } = await openLimited(t, name, someLimits)
+      const { busybox } = await baseImages()
+      const time = `20.${Date.now()}`
+      const copy = 'mkdir -p /r/bin /r/etc-two && cp /bin/busybox /r/bin/sleep && ln -s /etc-two /r/etc'
+      const files = `FROM ${busybox}\nRUN ${copy} && : ${owner.serverId}`
+      const Dockerfile = dockerfile(files, `"/bin/sleep", "${time}"`)
+      const { request } = prepareBuild(t, owner, { Dockerfile })
+      const abort = new AbortController()
+      const building = builder.build({ ...request, signal: abort.signal })
+      building.catch(() => {})
+
+      await until('it sleeps in the group', async () => {
+        const [pid] = await findProcesses(`/bin/sleep ${time}`)
+        return pid !== undefined && readFileSync(`/proc/${pid}/cgroup`, 'utf8').includes(buildCgroup(owner))
+      })
+      abort.abort(new Error('canceled'))
+      await assert.rejects(building, /canceled/)
+    })
+  }
+}
+
 async function openLimited(t: TestContext, name: Name, limits: BuildLimits) {
   const site = await openDockerSite(t)
   const { engine, owner } = site
