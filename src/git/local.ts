@@ -1,8 +1,8 @@
 // A repository of this host, given by its path. A path grants no more than every user of the host may read,
 // or what lies below a directory that the operator named. As root, git opens it as another user, so that
 // the kernel enforces this also for links, alternates and a path that changes between the check and its use.
-import type { Stats } from 'node:fs'
-import { readdir, readFile, realpath, stat } from 'node:fs/promises'
+import { constants, type Stats } from 'node:fs'
+import { open, readdir, realpath, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { Failure } from '../errors.ts'
@@ -24,6 +24,9 @@ const nobody: User = { uid: 65_534, gid: 65_534 }
 
 /** What upload-pack reads of a repository. */
 const readByGit = ['HEAD', 'config', 'commondir', 'packed-refs', 'shallow', 'refs', 'objects']
+
+/** Of a file that names directories. */
+const linksBytes = 64 * 1024
 
 /**
  * Call it right before git runs. Throws `repository_private` with the directory or file that others may not
@@ -163,8 +166,20 @@ async function linkedDirectory(url: string, file: string, found: Stats): Promise
 
 /** Null bytes, comments and odd quoting do not occur in what git itself writes there. */
 async function readLines(file: string): Promise<string[]> {
-  const text = await readFile(file, 'utf8').catch(() => '')
+  const text = await readStart(file).catch(() => '')
   return text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+}
+
+/** Whoever owns the repository may have put a pipe there, whose reading never ends, or a file without end. */
+async function readStart(path: string): Promise<string> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  try {
+    if (!(await file.stat()).isFile()) return ''
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(linksBytes), 0, linksBytes, 0)
+    return buffer.toString('utf8', 0, bytesRead)
+  } finally {
+    await file.close()
+  }
 }
 
 function missing(url: string): never {

@@ -119,6 +119,16 @@ test('a bundle that only root may read is not read by the client of git either',
   await assert.rejects(startCheckout(t, { url: bundle }).done, { code: 'git_remote_unreachable' })
 })
 
+test('a pipe in place of a file of the repository is not waited for', async (t) => {
+  const root = openDirectory(t)
+  const { directory } = createRepository(t, { root, name: 'pipes' })
+  for (const name of ['commondir', 'objects/info/alternates']) {
+    assert.equal(spawnSync('mkfifo', ['-m', '644', join(directory, '.git', name)]).status, 0)
+  }
+
+  await openLocal(directory, [])
+})
+
 test('what changes between the check and its use is refused by the kernel', async (t) => {
   const priv = createPrivate(t)
   const open = createRepository(t, { root: priv.root, name: 'open' })
