@@ -33,13 +33,14 @@ export function createStepSearch(owner: Owner): StepSearch {
 }
 
 // A container that is being started has no hosts file yet: it is looked at again. What a step finds at its
-// /etc/hosts is up to the step, which may change its root directory; what its runtime was given is not.
+// /etc/hosts is up to the step, which may change its root directory; what its runtime was given is not. An
+// image that reads the Dockerfile (`# syntax=`) gets our name as an option only.
 async function kindOf(pid: number, host: string): Promise<'step' | 'container' | 'other'> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8')
   if (!isFirstOfContainer(status)) return 'other'
   const found = await readHosts(`/proc/${pid}/root/etc/hosts`).catch(() => '')
   if (found.includes(host)) return 'step'
-  const given = await readGivenHosts(status).catch(() => null)
+  const given = await readGiven(status).catch(() => null)
   if (given === null) return 'container'
   return given.includes(host) ? 'step' : 'other'
 }
@@ -48,17 +49,25 @@ function isFirstOfContainer(status: string): boolean {
   return /^NSpid:\t\d+\t(\d+\t)*1$/m.test(status)
 }
 
+interface Description {
+  mounts: { destination: string; source?: string }[]
+  process: { env?: string[] }
+}
+
+const hostsOption = /^BUILDKIT_FRONTEND_OPT_\d+=add-hosts=/
+
 /**
- * The hosts file that the container was made with: its runtime, or the shim, is the parent of its first
- * process and works in the folder of its description. Throws when there is none.
+ * The hosts that the container was made with: its runtime, or the shim, is the parent of its first process
+ * and works in the folder of its description. Throws when there is none.
  */
-async function readGivenHosts(status: string): Promise<string> {
+async function readGiven(status: string): Promise<string> {
   const parent = /^PPid:\t(\d+)$/m.exec(status)?.[1]
   const text = await readStart(`/proc/${parent}/cwd/config.json`, descriptionBytes)
-  const { mounts } = JSON.parse(text) as { mounts: { destination: string; source?: string }[] }
+  const { mounts, process } = JSON.parse(text) as Description
+  const options = (process.env ?? []).filter((variable) => hostsOption.test(variable))
   const source = mounts.find(({ destination }) => destination === '/etc/hosts')?.source
   if (!source?.startsWith('/')) throw new Error('it has no hosts file')
-  return readHosts(`/proc/${parent}/root${source}`)
+  return [await readHosts(`/proc/${parent}/root${source}`), ...options].join('\n')
 }
 
 function readHosts(path: string): Promise<string> {

@@ -75,7 +75,7 @@ test('two builds at a time share the limits', { skip }, async (t) => {
 })
 
 test('the control group goes with the guard, and not while a step runs', { skip }, async (t) => {
-  const { builder, guard, owner, request, read } = await openLimited(t, 'buildkit', someLimits)
+  const { builder, closed, guard, request, read } = await openLimited(t, 'buildkit', someLimits)
   const command = `sleep 600.${Date.now()}`
   const abort = new AbortController()
   const building = builder.build({ ...request(command).request, signal: abort.signal })
@@ -87,14 +87,11 @@ test('the control group goes with the guard, and not while a step runs', { skip 
   abort.abort(new Error('canceled'))
   await assert.rejects(building, /canceled/)
   assert.equal(limit, '64')
-  await until('the end of the group', () => {
-    guard.close()
-    return !existsSync(`/sys/fs/cgroup/pids/${buildCgroup(owner)}`)
-  })
+  await closed()
 })
 
 test('steps that change their root directory at once are limited all the same', { skip }, async (t) => {
-  const { builder, owner } = await openLimited(t, 'buildkit', someLimits)
+  const { builder, closed, owner } = await openLimited(t, 'buildkit', someLimits)
   const { busybox } = await baseImages()
   const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
   const commandOf = (name: string) => ['/bin/busybox', 'sleep', `600.${Date.now()}`, '1', name.charCodeAt(0)]
@@ -123,6 +120,30 @@ test('steps that change their root directory at once are limited all the same', 
   } finally {
     abort.abort(new Error('canceled'))
     await assert.rejects(building)
+    await closed()
+  }
+})
+
+test('an image that reads the Dockerfile is limited as a step', { skip }, async (t) => {
+  const { builder, closed, owner } = await openLimited(t, 'buildkit', someLimits)
+  const { busybox } = await baseImages()
+  const command = ['/bin/busybox', 'sleep', `600.${Date.now()}`]
+  const Dockerfile = `FROM ${busybox}\nENTRYPOINT ${JSON.stringify(command)}`
+  const frontend = prepareBuild(t, owner, { Dockerfile }).request
+  await builder.build(frontend)
+  const abort = new AbortController()
+  const { request } = prepareBuild(t, owner, { Dockerfile: `# syntax=${frontend.tag}\nFROM scratch` })
+  const building = builder.build({ ...request, signal: abort.signal })
+  building.catch(() => {})
+  try {
+    await until('it is in the group', async () => {
+      const [pid] = await findProcesses(command.join(' '))
+      return pid !== undefined && readFileSync(`/proc/${pid}/cgroup`, 'utf8').includes(buildCgroup(owner))
+    })
+  } finally {
+    abort.abort(new Error('canceled'))
+    await assert.rejects(building)
+    await closed()
   }
 })
 
@@ -170,6 +191,12 @@ async function openLimited(t: TestContext, name: Name, limits: BuildLimits) {
     guard,
     owner,
     request,
+    /** Resolves when the group is gone: steps end a moment after their build. */
+    closed: () =>
+      until('the end of the group', () => {
+        guard.close()
+        return !existsSync(`/sys/fs/cgroup/pids/${group}`)
+      }),
     read: (controller: string, file: string) =>
       readFileSync(`/sys/fs/cgroup/${controller}/${group}/${file}`, 'utf8'),
     async build(command: string): Promise<string[]> {
