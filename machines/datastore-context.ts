@@ -52,7 +52,7 @@ export interface Trash {
   backupId: string | null
   /** Of the volume; null when it is not known. */
   sizeBytes: number | null
-  /** The name that it is to be restored under. */
+  /** The name that the restore gives it. */
   wantedName: string | null
   /** Why it was not restored. */
   trouble: Trouble | null
@@ -105,7 +105,7 @@ export interface DatastoreContext extends DatastoreInput {
   /** The next backup is the first one that was due after this. */
   backupsSince: string
   dueBackupId: string | null
-  /** null for one that is not deleted. */
+  /** null unless the datastore is deleted. */
   trash: Trash | null
   phase: Phase | null
   error: Trouble | null
@@ -131,7 +131,7 @@ export const slots = {
   applyLimits: slot<DatastoreSlot & DatastoreLimits, SlotOutput & { notice: string | null }>(),
   awaitBackupTime: slot<SlotInput & { schedule: string; since: string }, DueOutput>(),
   beginBackup: slot<DatastoreSlot & { backupId: string }, SlotOutput>(),
-  /** Makes a final backup, if that is possible. */
+  /** Makes a final backup if possible. */
   saveDatastore: slot<DatastoreSlot & { backupId: string }, SaveOutput>(),
   /** Removes its container and frees its name. The volume stays. */
   trashDatastore: slot<SlotInput, TrashOutput>(),
@@ -171,7 +171,7 @@ export function initialContext(input: DatastoreInput): DatastoreContext {
   }
 }
 
-/** Out of the trash it is started again on its volume, as if it had only been stopped. */
+/** A restored datastore starts on its volume, as after a stop. */
 export const reclaimed = ({ trash, limitsRevision, name }: DatastoreContext, at: string) => ({
   name: trash?.wantedName ?? name,
   trash: null,

@@ -31,7 +31,7 @@ export function toRecord(snapshot: DatastoreSnapshot) {
     backup_keep: context.backups.keep,
     /** The next backup is the first one that was due after this. */
     backups_since: context.backupsSince,
-    /** null also for one that cannot be restored any more. */
+    /** null as well when it can no longer be restored. */
     trash: isRecoverable(snapshot) &&
       context.trash && {
         deleted_at: context.trash.deletedAt,

@@ -1,5 +1,5 @@
 // A deleted datastore: a final backup is made, its container goes, its volume waits in the trash.
-// The volume is removed when its time is over, or when somebody says so; until then it can be restored.
+// The volume is removed when its time is over or on request. Until then it can be restored.
 import {
   type DatastoreContext,
   type DatastoreEvent,
@@ -19,7 +19,7 @@ export const planTrash = {
   params: ({ event }: { event: Deletion }) => ({ deletedAt: event.at, ...event.keep }),
 } as const
 
-/** Of one that does not serve: no final backup can be made. */
+/** For a datastore that does not serve: no final backup is possible. */
 export const planTrashOnly = {
   type: 'keepTrash',
   params: ({ event }: { event: Deletion }) => ({ deletedAt: event.at, ...event.keep, backupId: null }),

@@ -1,6 +1,6 @@
 // A managed datastore: made, supervised for as long as it is wanted, and removed with its data only when
 // somebody says so. Its limits are a region of their own: they change whatever else is going on.
-// Mind: what takes a datastore's data away is one event, `delete`, directly or by way of the trash.
+// Only the event `delete` removes a datastore's data, at once or by way of the trash.
 import { assign, setup } from 'xstate'
 import { backups } from './datastore-backups.ts'
 import {
@@ -23,7 +23,7 @@ import type { SlotFailure } from './slot.ts'
 
 export const version = 2
 
-/** Version 1 knew no trash. */
+/** Version 1 had no trash. */
 export function migrate(snapshot: unknown, _from: number): unknown {
   const old = snapshot as { context: object }
   return { ...old, context: { trash: null, ...old.context } }
@@ -44,7 +44,7 @@ const datastore = setup({
     isDue: ({ context }) => context.dueBackupId !== null,
     hasPlan: ({ context }) => context.backups.schedule !== null,
     servedLong: (_, { servedMs }: LossOutput) => servedMs >= settledMs,
-    /** One that never served has no data. */
+    /** A datastore that never served has no data. */
     isKept: ({ context, event }) => event.type === 'delete' && Boolean(event.keep) && context.hasServed,
     isDiscarded: ({ event }) => event.type === 'delete' && !event.keep,
     isGood: (_, { isGood }: { isGood: boolean }) => isGood,

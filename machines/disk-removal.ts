@@ -1,4 +1,4 @@
-// The removal of a disk: it waits in the trash first, unless it is to go at once.
+// The removal of a disk: it waits in the trash first, unless it is removed at once.
 // A disk that is restored stays as it is, without a service.
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import { type SlotInput, type SlotOutput, slot } from './slot.ts'
@@ -12,9 +12,9 @@ export interface DiskRemovalInput {
   /** The name of the Docker volume. */
   disk: string
   serviceId: string
-  /** Its service is gone: this is what it was called. */
+  /** The name of its deleted service. */
   serviceName: string
-  /** null for a disk that goes at once. */
+  /** null for a disk that is removed at once. */
   expiresAt: string | null
   at: string
 }
@@ -95,7 +95,7 @@ export type DiskRemovalSnapshot = SnapshotFrom<typeof machine>
 export function toRecord({ context, value }: DiskRemovalSnapshot) {
   return {
     id: context.id,
-    /** Which disk it is: a service has one. */
+    /** Identifies the disk: a service has one. */
     service_id: context.serviceId,
     service_name: context.serviceName,
     disk: context.disk,

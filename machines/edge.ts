@@ -61,7 +61,7 @@ interface EdgeContext extends EdgeInput {
   software: EdgeSoftware | null
   /** What an upgrade would start, where that differs. */
   available: EdgeSoftware | null
-  /** Of the upgrade that runs: it replaces an edge with the same software too. */
+  /** Of the current upgrade: it also replaces an edge that has the same software. */
   force: boolean
   upgradeError: { code: string; message: string } | null
   upgradedAt: string | null

@@ -5,7 +5,7 @@ import { type SlotInput, type SlotOutput, slot } from './slot.ts'
 
 export const version = 2
 
-/** Version 1 knew no trash: a disk went at once. */
+/** Version 1 had no trash: a disk was removed at once. */
 export function migrate(snapshot: unknown, _from: number): unknown {
   const old = snapshot as { context: object }
   return { ...old, context: { trash: null, ...old.context } }
@@ -17,7 +17,7 @@ export interface ServiceRemovalInput {
   id: string
   serviceId: string
   deleteDisk: boolean
-  /** How its disk is kept in the trash; null when it stays where it is, or goes at once. */
+  /** How its disk is kept in the trash; null when it is kept outside the trash, or removed at once. */
   trash: DiskTrash | null
   at: string
 }

@@ -51,7 +51,7 @@ export type TerminalLoginEvent =
   | { type: 'collect'; at: string; by: string }
   /** The terminal is told that it was denied. */
   | { type: 'tell'; at: string; by: string }
-  /** Its place is needed for a newer request. */
+  /** A newer request needs its place. */
   | { type: 'evict'; at: string; by: string }
 
 interface ExpiryInput extends SlotInput {

@@ -1,10 +1,10 @@
-// What other machines can reach and nothing encrypts: the daemon warns of each such listener at its start.
+// Unencrypted listeners that other machines can reach: the daemon logs a warning for each at its start.
 import { BlockList, isIP } from 'node:net'
 import { type Config, parseListen } from './config.ts'
 
 export interface ClearTextListener {
   listener: string
-  /** What may be read or changed on the way, and what to do about it. */
+  /** What can be read or changed on the way, and what to do. */
   warning: string
 }
 
@@ -35,7 +35,7 @@ export function clearTextListeners(config: Config): ClearTextListener[] {
   return found
 }
 
-/** A name other than `localhost` may be of any address. */
+/** A name other than `localhost` may resolve to any address. */
 function isLoopback(host: string): boolean {
   const version = isIP(host)
   if (version === 0) return host === 'localhost'

@@ -120,7 +120,7 @@ export const options = {
     text(/^[a-z][a-z0-9-]{0,30}$/, 'lower-case letters, digits and dashes, beginning with a letter'),
   ),
   subnet: option('private network of the instances', '10.201.0.0/16', network),
-  'host-ports': option('TCP ports of this host, with commas, that services may reach', '', ports),
+  'host-ports': option('TCP ports of this host that services may reach, with commas', '', ports),
   'base-domain': option('services get names below it', 'localhost', text(hostName, 'a domain')),
   edge: option(
     'what requests to services come by: container, host (its haproxy) or off',
@@ -130,17 +130,17 @@ export const options = {
   'http-port': option('where the edge takes http', '80', integer(1, 65_535)),
   'https-port': option('where the edge takes https', '443', integer(1, 65_535)),
   'edge-image': option(
-    'image with HAProxy for --edge container; else the official one, or one of Debian packages',
+    'image with HAProxy for --edge container; by default the official one',
     '',
     text(/^[\w.:/@-]*$/, 'an image'),
   ),
   'edge-connections-per-address': option(
-    'connections to the edge that one address may have open (of IPv6 a /64), 0 for no limit',
+    'open connections to the edge per address (IPv6: per /64); 0 for no limit',
     '1000',
     orZero(integer(1, 1_000_000)),
   ),
   'edge-requests-per-address': option(
-    'requests a second that one address may send to the edge, over 10 s, 0 for no limit',
+    'requests per second to the edge per address, over 10 s; 0 for no limit',
     '500',
     orZero(integer(1, 1_000_000)),
   ),
@@ -165,7 +165,7 @@ export const options = {
     addresses,
   ),
   'local-repositories': option(
-    'directories, with commas, whose repositories may be deployed by path although others may not read them',
+    'directories, with commas, whose repositories may be private and still be deployed by path',
     '',
     directories,
   ),
@@ -173,22 +173,22 @@ export const options = {
   'build-concurrency': option('builds at a time', '2', integer(1, 64)),
   'job-concurrency': option('job runs at a time', '8', integer(1, 1000)),
   'build-memory-limit': option(
-    'MiB that all builds together may use, 0 for no limit (of the host: half)',
+    'MiB that all builds together may use; 0 for no limit; by default half of the memory',
     String(buildMemoryMb()),
     orZero(integer(16, 16 * 1024 * 1024)),
   ),
   'build-cpu-limit': option(
-    'CPUs that all builds together may use, 0 for no limit (of the host: seven eighths)',
+    'CPUs that all builds together may use; 0 for no limit; by default 7/8 of them',
     String(buildCpus()),
     orZero(cpus),
   ),
   'build-pids-limit': option(
-    'processes that all builds together may have, 0 for no limit',
+    'processes that all builds together may have; 0 for no limit',
     '4096',
     orZero(integer(16, 1_000_000)),
   ),
   'build-cache-size': option(
-    "MiB of the engine's build cache, whoever filled it, to which builds prune it; 0 to never prune",
+    "MiB to which the engine's whole build cache is pruned; 0 never prunes",
     String(buildCacheMb()),
     orZero(integer(64, 1024 * 1024 * 1024)),
   ),
@@ -228,7 +228,7 @@ export const options = {
     integer(0, 3650),
   ),
   'min-free-disk': option(
-    'MiB that must stay free: a deploy needs it to begin, and what writes is canceled below it',
+    'MiB that must stay free: below it no deploy begins, and large writes are canceled',
     '1024',
     integer(0, 1024 * 1024 * 1024),
   ),

@@ -1,6 +1,6 @@
-// Ends a daemon whose event loop hangs, so that whoever supervises it (systemd, Docker) starts it again. A
-// thread of its own looks at a counter that the event loop increments once a second. It counts its own looks
-// and not the time, so that a process that was stopped or a host that slept is not taken for a hang.
+// Kills a daemon whose event loop hangs, so that its supervisor (systemd, Docker) starts it again. A separate
+// thread checks a counter that the event loop increments once a second. It counts its own checks and not the
+// time, so that a stopped process or a suspended host does not count as a hang.
 import { Worker } from 'node:worker_threads'
 
 const beatMs = 1000
@@ -19,7 +19,7 @@ const thread = `
     misses = now === seen ? misses + 1 : 0
     seen = now
     if (misses * beatMs < limitSeconds * 1000) return
-    const msg = 'the event loop has not run for ' + limitSeconds + ' s: berthd ends, to be started again'
+    const msg = 'the event loop has not run for ' + limitSeconds + ' s: berthd kills itself to be restarted'
     try {
       writeSync(2, JSON.stringify({ level: 'fatal', ts: new Date().toISOString(), msg }) + '\\n')
     } finally {

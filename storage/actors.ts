@@ -161,8 +161,8 @@ export class Actors {
   }
 
   /**
-   * Forgets the final actors of a kind and an owner but for the newest so many and those that `isKept` names;
-   * answers their ids.
+   * Deletes the final actors of a kind and an owner, except the newest ones and those that `isKept` selects.
+   * Returns their ids.
    */
   async forgetOlder(
     kind: string,

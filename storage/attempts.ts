@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Store } from './store.ts'
 
-/** What is guessed at; each has a limit of its own, as has each known source of sign-ins. */
+/** What is guessed at. Each has its own limit, and so has each known source of sign-ins. */
 export type Guessed = 'sign_in' | `sign_in/${string}` | 'setup_code' | 'current_password'
 
 export interface AttemptRow {

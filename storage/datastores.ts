@@ -12,7 +12,7 @@ interface DatastoreRow {
   port: number | null
   /** What its volume is named after; without it the name. It never changes. */
   volume?: string
-  /** It is in the trash: others may take its name and its port. */
+  /** It is in the trash: another one may take its name and its port. */
   trashed?: true
   /** Whether every service may connect to it; missing from rows that are older than the setting. */
   shared_network?: boolean
@@ -91,12 +91,12 @@ export class Datastores {
     return this.#rows.has(id)
   }
 
-  /** Whether every service may connect to it. One of before there was such a setting stays as it was. */
+  /** Whether every service may connect to it. One from before this setting counts as shared. */
   isShared(id: string): boolean {
     return this.#rows.get(id)?.shared_network ?? true
   }
 
-  /** Gone already is fine. */
+  /** A missing one is fine. */
   share(id: string, isShared: boolean): Promise<void> {
     return this.#store.commit(() => {
       const row = this.#rows.get(id)
@@ -132,7 +132,7 @@ export class Datastores {
     })
   }
 
-  /** Frees its name and port; its password stays. In the trash already is fine. */
+  /** Frees its name and port; its password stays. No effect when it is in the trash already. */
   trash(id: string): Promise<void> {
     return this.#store.commit(() => {
       const row = this.#rows.get(id)
@@ -143,7 +143,7 @@ export class Datastores {
   }
 
   /**
-   * Takes it out of the trash under a name, with its former port where that is free. Out already is fine.
+   * Takes it out of the trash under a name, with its former port if that is free. No effect when it is out.
    * Throws `name_taken` and `not_found`.
    */
   reclaim(id: string, name: string): Promise<void> {

@@ -1,5 +1,5 @@
-// Device cookies: sealed proof that a browser has signed in before. They open nothing; they give their
-// browser a sign-in limit of its own. A new password makes all of them invalid.
+// Device cookies: sealed proof that a browser has signed in before. They grant no access; they give their
+// browser its own sign-in limit. A new password makes all of them invalid.
 import type { AccountRow } from './account.ts'
 import { hashSecret } from './bearers.ts'
 import type { Sealer } from './secrets.ts'

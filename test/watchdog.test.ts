@@ -36,7 +36,7 @@ test('a process whose event loop hangs is killed and says why', async (t) => {
   const { child, said } = launch(t, 'block(120_000)')
   assert.deepEqual(await ended(child), [null, 'SIGKILL'])
   await once(child.stderr!, 'close')
-  assert.match(said(), /"msg":"the event loop has not run for 2 s: berthd ends, to be started again"/)
+  assert.match(said(), /"msg":"the event loop has not run for 2 s: berthd kills itself to be restarted"/)
 })
 
 test('a process that is slow but gets round is left alone, and ends by itself', async (t) => {

@@ -26,7 +26,7 @@ export interface SignedIn {
 
 /** Where a sign-in comes from, as far as that decides which limit it has. */
 export interface SignInSource {
-  /** The device cookies that came along. */
+  /** The device cookies of the request. */
   devices: readonly string[]
   /** It comes from the host itself, and not through a proxy. */
   isLocal: boolean
@@ -175,7 +175,7 @@ export class Administrator {
     return { account, session, secret, device: this.#sealDevice(account, device) }
   }
 
-  /** A browser keeps its id, so that signing in again gives it no other limit. */
+  /** A browser keeps its id, so that a new sign-in does not reset its limit. */
   #sealDevice(account: AccountRow, id: string = newSecret()): string {
     return this.#storage.devices.seal(id, account)
   }

@@ -16,7 +16,7 @@ export interface Caller {
   services: readonly string[] | null
 }
 
-/** Who it is, without what it may do. */
+/** The identity of the caller, without its rights. */
 export type CallerId = Pick<Caller, 'id' | 'kind'>
 
 export interface Callers {

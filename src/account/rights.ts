@@ -2,7 +2,7 @@
 import type { TokenRole } from '../../storage/tokens.ts'
 import type { Caller } from './callers.ts'
 
-/** In order: each may do what the ones before it may. */
+/** In ascending order: each has the rights of the ones before it. */
 export const tokenRoles = ['read', 'deploy', 'admin'] as const satisfies readonly TokenRole[]
 
 type Rights = Pick<Caller, 'role' | 'services'>

@@ -13,7 +13,7 @@ export interface TerminalLogins {
   readonly uncollected: Map<string, string>
   /** Addresses of those that are being made and are in no index yet, by id. */
   readonly starting: Map<string, string>
-  /** Runs what ends old requests, one call after the other: two would end the same one. */
+  /** Runs evictions one at a time: two at once would end the same request. */
   oneAtATime(work: () => Promise<void>): Promise<void>
   /** Throws `slow_down` for whoever polls without a pause. */
   notePoll(id: string): void

@@ -22,7 +22,7 @@ export function apt(args: string[], options: CommandOptions = {}): Promise<strin
 export interface OwnLists {
   /** Renews them. Rejects when no source answers. */
   update(signal?: AbortSignal): Promise<void>
-  /** Like `apt`, on these lists; on those of the host as long as there are none. */
+  /** Like `apt`, with these lists, or with those of the host as long as there are none. */
   apt(args: string[], options?: CommandOptions): Promise<string>
 }
 
@@ -32,7 +32,7 @@ export function openOwnLists(directory: string): OwnLists {
   const lists = join(directory, 'lists')
   const own = [
     ...['-o', `Dir::State::lists=${lists}`, '-o', `Dir::Cache=${join(directory, 'cache')}`],
-    // As root apt would drop to a user who may not write here.
+    // As root, apt would drop to a user who cannot write here.
     ...['-o', 'APT::Sandbox::User=root'],
   ]
   const prepare = async () => {

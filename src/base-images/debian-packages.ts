@@ -26,20 +26,20 @@ const packageDirectory = join(cacheDirectory, 'packages')
 const lists = openOwnLists(join(cacheDirectory, 'apt'))
 const unfetchedChoiceMs = 60 * 60_000
 const fetchedChoiceMs = 24 * 60 * 60_000
-/** After a refresh that failed the former choice holds for so long. */
+/** How long the former choice is valid after a failed refresh. */
 const againMs = 60 * 60_000
-/** A refresh that takes longer is given up for the former choice. */
+/** A refresh that takes longer is aborted, and the former choice is used. */
 const refreshMs = 45_000
 
 /**
- * The file names that fulfil a wish, chosen anew at most daily. When no source answers, the former choice is
- * kept for another hour. One that was not fetched holds for an hour: after that a mirror may have it no more.
+ * The file names that fulfil a wish, refreshed at most daily. When no source answers, the former choice is
+ * kept for another hour. A choice that was not fetched is valid for an hour: a mirror may drop its files.
  */
 export async function choosePackages(wish: PackageWish, signal?: AbortSignal): Promise<string[]> {
   await mkdir(packageDirectory, { recursive: true })
   const known = await recall(wish)
   if (known?.isCurrent) return known.files
-  // Two that renew the lists at once would be refused, one of them.
+  // apt refuses one of two simultaneous updates of the lists.
   const chooseOnce = async () => {
     const other = await recall(wish)
     return other?.isCurrent ? other.files : await choose(wish, other?.isFetched ? other.files : null, signal)
@@ -64,7 +64,7 @@ async function choose(wish: PackageWish, former: string[] | null, signal: AbortS
   }
 }
 
-/** `isBounded` where something else is there. Without it old lists are better than nothing. */
+/** `isBounded` when there is a former choice. Without one, old lists are better than none. */
 async function resolveFresh(wish: PackageWish, isBounded: boolean, signal: AbortSignal | undefined) {
   const ends = [signal, isBounded ? AbortSignal.timeout(refreshMs) : undefined]
   const bound = AbortSignal.any(ends.filter((end) => end !== undefined))
@@ -75,7 +75,7 @@ async function resolveFresh(wish: PackageWish, isBounded: boolean, signal: Abort
   if (trouble !== null && isBounded) throw trouble
   bound.throwIfAborted()
   const files = await resolve(wish, bound)
-  if (files.length === 0) throw trouble ?? new Error(`no package is ${wish.packages.join(', ')}`)
+  if (files.length === 0) throw trouble ?? new Error(`apt has no package ${wish.packages.join(', ')}`)
   return files
 }
 
@@ -85,7 +85,7 @@ export async function fetchPackages(files: string[], signal?: AbortSignal): Prom
   if (missing.length > 0) await askApt(() => downloadFresh(missing, signal), signal)
 }
 
-/** A mirror may have dropped what the lists still name: they are renewed once. */
+/** A mirror may have dropped files that the lists still name: the lists are updated once. */
 async function downloadFresh(files: string[], signal: AbortSignal | undefined): Promise<void> {
   try {
     await download(files, signal)

@@ -1,6 +1,6 @@
-// The image that the edge runs in: the official one, or where its registry does not answer Debian's HAProxy
-// and what it loads. Another one with a `haproxy` that has TLS and a runtime socket may replace it
-// (--edge-image).
+// The image of the edge: the official one, or, when its registry does not answer, one with Debian's HAProxy
+// and the libraries that it loads. --edge-image names another one; its `haproxy` needs TLS and a runtime
+// socket.
 import type { Engine } from '../docker/client.ts'
 import { loadImage } from '../docker/image-load.ts'
 import { inspectImage } from '../docker/images.ts'

@@ -77,7 +77,7 @@ async function cook(
   return createImageArchive(reference, await root.toTar(), { ...recipe.settings, Labels })
 }
 
-/** Of `haproxy_2.6.12-1+deb12u4_amd64.deb`, what stands between the name and the architecture. */
+/** The version in `haproxy_2.6.12-1+deb12u4_amd64.deb`: the part between name and architecture. */
 function versionIn(files: string[], name: string): string {
   const file = files.find((one) => one.startsWith(`${name}_`))
   return decodeURIComponent(file?.split('_')[1] ?? '')

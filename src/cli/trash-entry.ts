@@ -1,10 +1,10 @@
-// What a deletion says of the trash: until when the data are kept, and how to restore them.
+// What a deletion prints about the trash: until when the data are kept, and how to restore them.
 import type { TrashEntry } from '../http/schemas/trash.ts'
 import { sayUndo } from './follow-up.ts'
 import type { Cli } from './session.ts'
 import { span } from './terminal/ages.ts'
 
-/** Says nothing of what is not in the trash. */
+/** Prints that the data are deleted when they are not in the trash. */
 export async function sayKept(cli: Cli, isMeant: (entry: TrashEntry) => boolean): Promise<void> {
   const entry = (await cli.client.call<TrashEntry[]>('GET', '/trash')).find(isMeant)
   if (!entry) return cli.out.say('   its data are deleted: they are not in the trash')

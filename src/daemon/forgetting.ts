@@ -1,4 +1,4 @@
-// What is over and was kept for a while is forgotten, every hour: ids of requests, sessions, tokens, logins,
+// Deletes old records of what is over, every hour: ids of requests, sessions, tokens, logins,
 // old deploys.
 import { eventLifetimeMs } from '../../storage/events.ts'
 import type { Storage } from '../../storage/index.ts'

@@ -1,5 +1,5 @@
-// The build cache of the engine, held to a size. It belongs to all who build on that engine. Only the cache
-// is ever pruned, never containers, images or volumes.
+// Keeps the build cache of the engine within a size. All users of the engine share that cache. Only the cache
+// is pruned, never containers, images or volumes.
 import { messageOf } from '../errors.ts'
 import type { Engine } from './client.ts'
 import { post } from './dial.ts'
@@ -47,12 +47,12 @@ export function openBuildCache(engine: Engine, options: CacheOptions): BuildCach
   }
 }
 
-/** Removes what no running build uses; answers how many bytes. Throws what an engine call throws. */
+/** Removes all that no running build uses; returns the bytes freed. Throws what an engine call throws. */
 export function emptyBuildCache(engine: Engine): Promise<number> {
   return prune(engine, 0)
 }
 
-/** Removes what was not used for longest, down to the size. Answers how many bytes that were. */
+/** Removes the least recently used entries, down to the size. Returns the bytes freed. */
 async function prune(engine: Engine, sizeMb: number): Promise<number> {
   const query = { all: true, 'keep-storage': sizeMb * mebibyte }
   const ask = (signal: AbortSignal) => post(engine, { path: '/build/prune', query, signal })

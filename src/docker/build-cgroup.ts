@@ -12,10 +12,10 @@ export interface BuildLimits {
 }
 
 export interface BuildCgroup {
-  /** Moves all processes of the container that `pid` is the first process of. Never rejects. */
+  /** Moves all processes of the container whose first process is `pid`. Never rejects. */
   adopt(pid: number): Promise<void>
   counts(): LimitCounts
-  /** Leaves a group that still has processes. */
+  /** Does not remove a group that still has processes. */
   remove(): void
 }
 
@@ -47,7 +47,7 @@ interface Setting {
 }
 
 const periodMicroseconds = 100_000
-/** The kernel kills a step first when the host has no memory left. */
+/** When the host is out of memory, the kernel kills a step first. */
 const stepOomScore = '1000'
 /** A process that forks while it is moved needs another round; a group at its process limit gains none. */
 const maxRounds = 100
@@ -111,7 +111,7 @@ function settings({ memoryMb, cpus, pids }: BuildLimits): Setting[] {
     { file: 'pids.max', value: pids === null ? 'max' : String(pids) },
     { file: 'cpu.cfs_period_us', value: String(periodMicroseconds) },
     { file: 'cpu.cfs_quota_us', value: String(quota) },
-    // A quarter of what other groups get of a CPU that several want.
+    // A quarter of the CPU time of other groups, when several compete.
     { file: 'cpu.shares', value: '256' },
   ]
 }
@@ -127,7 +127,7 @@ function unifiedSettings({ memoryMb, cpus, pids }: BuildLimits): Setting[] {
   ]
 }
 
-/** Answers how many forks were refused at the limit meanwhile. */
+/** Returns the number of forks that the limit refused during the move. */
 async function adopt(
   trees: Tree[],
   name: string,
@@ -176,7 +176,7 @@ async function move(members: number[], trees: Tree[], name: string, { proc }: Pl
   const groups = await Promise.all(trees.map(({ root }) => open(join(root, name, 'cgroup.procs'), 'w')))
   try {
     for (const pid of members) {
-      // A process that has ended cannot be moved, and need not be.
+      // Moving a process that has ended fails; that is fine.
       await writeFile(join(proc, String(pid), 'oom_score_adj'), stepOomScore).catch(() => {})
       for (const group of groups) await group.write(`${pid}\n`, null).catch(() => {})
     }

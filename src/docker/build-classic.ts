@@ -81,7 +81,7 @@ async function follow(build: BuildAttempt, options: Guarded, log: ClassicLog): P
   throw new Failure('docker_unavailable', 'Docker ended the build without a result')
 }
 
-/** Of each step; all of them together are limited by the guard, where it can. */
+/** Of each step. The guard limits all steps together where it can. */
 function toQuery({ memoryMb, cpus }: BuildLimits): Record<string, unknown> {
   const memory = memoryMb === null ? null : memoryMb * mebibyte
   return {

@@ -17,7 +17,7 @@ export interface ContextRequest {
   sourceDir?: string | undefined
   /** Lines as of a .dockerignore, instead of those of the source. */
   ignore?: string[] | undefined
-  /** Makes the Dockerfile that the builder gets; throws what is wrong with it. Each character is a byte. */
+  /** Returns the Dockerfile for the builder; throws when it is invalid. Each character is a byte. */
   editDockerfile?: ((text: string) => Promise<string>) | undefined
   signal: AbortSignal
 }

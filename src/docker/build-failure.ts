@@ -63,7 +63,7 @@ function explainStepExit(code: number, { limits, memory, pids }: ReachedLimits):
   const memoryLimit = `the memory limit of builds, ${limits.memoryMb} MiB (--build-memory-limit)`
   const isKilled = code === killedExitCode
   if (memory === true && isKilled) return `was killed at ${memoryLimit}`
-  // What was killed or could not start need not be what the step ran: that then failed with its own code.
+  // The process that was killed or refused may be a child: the step then failed with its own code.
   if (memory === true) return `exited with code ${code}, after a process was killed at ${memoryLimit}`
   if (pids) return `exited with code ${code}, after ${processLimitReached(limits)}`
   if (code === 127) return 'exited with code 127: command not found'

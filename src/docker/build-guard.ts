@@ -1,5 +1,5 @@
-// Holds the steps of builds within the limits of builds: it moves each step into their control group as soon
-// as it runs, and knows afterwards which limit was reached.
+// Applies the limits of builds: moves each step into their control group as soon as it runs, and reports
+// which limit was reached.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { messageOf } from '../errors.ts'
 import { type BuildCgroup, type BuildLimits, openBuildCgroup } from './build-cgroup.ts'
@@ -17,13 +17,13 @@ export interface BuildGuard {
 }
 
 export interface LimitWatch {
-  /** What was reached since the build began, by whichever build. */
+  /** The limits that any build has reached since this build began. */
   reached(): ReachedLimits
 }
 
 export interface ReachedLimits {
   limits: BuildLimits
-  /** Null when nobody can know. */
+  /** Null when this is unknown. */
   memory: boolean | null
   pids: boolean
 }

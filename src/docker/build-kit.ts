@@ -68,7 +68,7 @@ async function follow(build: BuildAttempt, session: string, watch: LimitWatch): 
   throw new Failure('docker_unavailable', 'Docker ended the build without a result')
 }
 
-/** The steps as the Dockerfile has them. */
+/** Shows the steps as they are in the Dockerfile. */
 function withShownNames(status: BuildStatus, shown: (text: string) => string): BuildStatus {
   const vertexes = status.vertexes.map((vertex) => {
     return { ...vertex, name: shown(vertex.name), error: shown(vertex.error) }

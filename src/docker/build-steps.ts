@@ -1,5 +1,5 @@
 // The steps of our builds, by their first processes. A step carries no label; a name in its /etc/hosts marks
-// it. Only root on the engine's own machine can see them; for everybody else there are none.
+// it. Only root on the engine's own machine can see them; for others the list is empty.
 import { constants } from 'node:fs'
 import { open, readdir, readFile } from 'node:fs/promises'
 import { buildHost, type Owner } from './names.ts'
@@ -32,8 +32,8 @@ export function createStepSearch(owner: Owner): StepSearch {
   }
 }
 
-// A container that is being started has no hosts file yet: it is looked at again. What a step finds at its
-// /etc/hosts is up to the step, which may change its root directory; what its runtime was given is not. An
+// A container that is starting has no hosts file yet: it is checked again. A step controls its own
+// /etc/hosts, because it may change its root directory, but not the file that its runtime was given. An
 // image that reads the Dockerfile (`# syntax=`) gets our name as an option only.
 async function kindOf(pid: number, host: string): Promise<'step' | 'container' | 'other'> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8')
@@ -74,7 +74,7 @@ function readHosts(path: string): Promise<string> {
   return readStart(path, hostsBytes)
 }
 
-// What is there may be up to a container: nothing may be followed, waited for, or fill the memory.
+// A container may control this path: follow no link, do not block, and read a bounded number of bytes.
 async function readStart(path: string, bytes: number): Promise<string> {
   const flags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW
   const file = await open(path, flags)

@@ -29,7 +29,7 @@ export interface BuildRequest {
   tag: string
   labels: Record<string, string>
   noCache: boolean
-  /** What the ids of its cache mounts begin with: builds with another one do not share their folders. */
+  /** Prefix of the ids of its cache mounts: builds with different prefixes share no folders. */
   cachePrefix: string
   /** For `ARG`. Mind: the image's history shows what a command was run with. */
   buildArgs: Record<string, string>

@@ -28,7 +28,7 @@ export interface EngineInfo {
   cpus: number
   memoryBytes: number
   loggingDriver: string
-  /** Where it keeps everything; null for an engine that is reached over the network. */
+  /** Its data directory; null for an engine that is reached over the network. */
   rootDir: string | null
 }
 

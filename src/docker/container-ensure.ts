@@ -55,12 +55,12 @@ async function adopt(site: Site, wanted: WantedContainer): Promise<Container | n
 
 /**
  * Refuses a container that Docker calls "created" although its command has begun: the engine was killed
- * before it wrote that down, and would start the command a second time.
+ * before it recorded the start, and would run the command a second time.
  */
 async function requireNotBegun(site: Site, found: Found): Promise<void> {
   if (found.info.State.Status !== 'created') return
   if (!(await hasTask(found.info.Id)) && !wasRestored(found)) return
-  // Answered when no start is under way: a task that is left now belongs to none.
+  // The engine answers when no start is in progress: a task that still exists belongs to no start.
   const again = await lookAgain(site, found.container)
   if (again.info.State.Status !== 'created') return
   const task = await endStaleTask(found.info.Id)
@@ -70,14 +70,15 @@ async function requireNotBegun(site: Site, found: Found): Promise<void> {
 }
 
 /**
- * Whether the engine found a task of it when it came back: it opened a log for what never started by its own
- * account, and no start was refused. The task that is gone by now has run.
+ * Whether the restarted engine found a task of the container: it has opened a log although it recorded no
+ * start, and it has refused no start. If the task is gone by now, it has run.
  */
 function wasRestored({ info }: Found): boolean {
   return info.LogPath !== '' && info.State.Error === ''
 }
 
-const begunUnseen = 'the Docker engine was killed while it started the command; it had begun, and was ended'
+const begunUnseen =
+  'the Docker engine was killed while it started the command; the command had begun, and was ended'
 
 /**
  * Null when the name was taken in between, by an earlier call of ours most likely. Who gives up meanwhile
@@ -134,12 +135,12 @@ function notInImage(error: unknown): Failure | null {
 }
 
 export interface StartOptions {
-  /** Never started again when its command has begun. */
+  /** Not started again when its command has begun. */
   runsOnce?: boolean
   signal?: AbortSignal | undefined
 }
 
-/** Also where a killed engine left a task of it behind, which is ended first. */
+/** Ends a task that a killed engine left behind first. */
 export async function startContainer(site: Site, found: Found, options: StartOptions = {}): Promise<void> {
   const { container, info } = found
   const start = () =>

@@ -10,7 +10,7 @@ type EntryHeader = Partial<Header> & Pick<Header, 'name'>
 
 export interface Tree {
   root: string
-  /** A file with other content. */
+  /** A file whose content is replaced. */
   replaced: { path: string; content: Buffer }
   keeps(path: string): Promise<boolean>
   /** Whether something inside a directory that is not kept may be kept all the same. */

@@ -18,7 +18,7 @@ export interface DatastoreSpec extends Limits {
   id: string
   /** The datastore's, which is also its host name in the network. */
   name: string
-  /** The name of its Docker volume; as fixed as the id. */
+  /** The name of its Docker volume; never changes. */
   volume: string
   image: string
   network: string
@@ -35,7 +35,7 @@ export interface DatastoreSpec extends Limits {
 
 /** Memory that processes share lies in the container's own limit: this is only no further one. */
 const sharedMemoryBytes = 1024 ** 3
-/** Of the kernel, -1000 to 1000: on a host without memory, builds and instances (300) die first. */
+/** For the kernel (-1000 to 1000): without free memory it kills builds (1000) and instances (300) first. */
 const oomScore = 100
 /** What Docker waits for it when it stops by itself. */
 const stopSeconds = 60

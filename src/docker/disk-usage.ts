@@ -1,9 +1,9 @@
-// What an engine keeps on its disk, by kind: all of it, whoever made it.
+// What an engine keeps on its disk, by kind, including what other users of the engine made.
 import { type Engine, withSignal } from './client.ts'
 
 export interface DockerUsage {
   imagesBytes: number
-  /** What containers wrote beside their images and volumes. */
+  /** What containers wrote outside their volumes. */
   containersBytes: number
   volumesBytes: number
   buildCacheBytes: number
@@ -26,9 +26,9 @@ export async function dockerUsage({ call, docker }: Engine): Promise<DockerUsage
   return {
     imagesBytes: found.LayersSize ?? 0,
     containersBytes: sum((found.Containers ?? []).map(({ SizeRw }) => SizeRw ?? 0)),
-    // A driver that cannot tell says -1.
+    // -1 when the driver does not know.
     volumesBytes: sum((found.Volumes ?? []).map(({ UsageData }) => Math.max(0, UsageData?.Size ?? 0))),
-    // What images hold too counts there.
+    // Shared entries are counted with the images.
     buildCacheBytes: sum((found.BuildCache ?? []).map(({ Size, Shared }) => (Shared ? 0 : Size))),
   }
 }

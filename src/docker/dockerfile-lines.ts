@@ -1,6 +1,6 @@
 // The instructions that a builder may read in a Dockerfile, for a check that must miss none. Builders differ:
 // in their escape character, in `\\` at the end of a line, in heredocs. So every line may begin an
-// instruction, also inside of another one. Whitespace and line ends are those of BuildKit's parser.
+// instruction, even inside another one. Whitespace and line ends are those of BuildKit's parser.
 import { Failure } from '../errors.ts'
 
 export interface Line {
@@ -13,10 +13,10 @@ export type Escape = '\\' | '`'
 
 /** A line that is continued is read again from each of its continuations: this bounds the work. */
 const maxChars = 4 * 1024 * 1024
-/** Longer than each keyword with a trigger's. */
+/** Longer than any keyword with its trigger. */
 const keywordChars = 16
 
-/** The instructions with one of the keywords, also as triggers. Throws `build_failed` for too long ones. */
+/** The instructions with one of the keywords, also as triggers. Throws `build_failed` for overlong ones. */
 export function* linesOf(text: string, keywords: readonly string[], escapeChar: Escape): Generator<Line> {
   const lines = text.split('\n').map((line) => line.replace(/\r$/, ''))
   let read = 0
@@ -24,7 +24,7 @@ export function* linesOf(text: string, keywords: readonly string[], escapeChar: 
     for (let index = 0; index < lines.length; index++) {
       const joined = join(lines, index, { escapeChar, isDoubleContinued }, keywords)
       read += joined?.length ?? 0
-      if (read > maxChars) throw new Failure('build_failed', 'the Dockerfile has too long continued lines')
+      if (read > maxChars) throw new Failure('build_failed', 'the continued lines of the Dockerfile are too long')
       const line = joined === null ? null : parse(joined)
       if (line && keywords.includes(line.keyword)) yield line
     }

@@ -22,7 +22,7 @@ export function withCacheIds(text: string, prefix: string): string {
   return result
 }
 
-/** What BuildKit says of a step, without the additions. */
+/** BuildKit's text of a step, without the additions. */
 export function withoutCacheIds(text: string, prefix: string): string {
   if (prefix === '') return text
   return text
@@ -63,6 +63,6 @@ function cacheIdOf(value: string): string | null {
   )
   if (fields.get('type')?.toLowerCase() !== 'cache') return null
   const id = fields.get('id') ?? fields.get('target') ?? fields.get('dst') ?? fields.get('destination') ?? ''
-  // What would need quotes is no part of it.
+  // Characters that would need quotes are replaced.
   return id.replace(/[^\w./:@${}-]/g, '_')
 }

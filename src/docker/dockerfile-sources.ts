@@ -1,5 +1,5 @@
 // Refuses an `ADD` of an address that only the host should reach: the engine fetches it from the host's
-// network. Mind: the engine resolves names again and follows redirects, which is not seen here.
+// network. The engine resolves names again and follows redirects; this check does not cover that.
 import { lookup } from 'node:dns/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Failure } from '../errors.ts'
@@ -7,7 +7,7 @@ import { type Escape, linesOf } from './dockerfile-lines.ts'
 import { anything, expansions, unknown, variablesOf } from './dockerfile-variables.ts'
 import { isHostOnly, plainAddress } from './host-only-address.ts'
 
-/** The engine resolves a name again; one that takes longer here is left to it. */
+/** A name that takes longer to resolve is not checked here. */
 const lookupMs = 5000
 
 /** The addresses of a name. */
@@ -38,7 +38,7 @@ function sourcesOf(text: string, buildArgs: Record<string, string>, escapeChar: 
   return [...new Set(words)].flatMap((word) => expansions(word, variables, escapeChar))
 }
 
-/** By whitespace, and of the JSON form, after which anything may follow. */
+/** Split by whitespace, and those of the JSON form, which any text may follow. */
 function wordsOf(rest: string): string[] {
   const words = rest.split(/[\t\v\f\r ]+/)
   const [list] = /\[\s*"(?:[^"\\]|\\.)*"(?:\s*,\s*"(?:[^"\\]|\\.)*")*\s*\]/s.exec(rest) ?? []
@@ -52,7 +52,7 @@ function wordsOf(rest: string): string[] {
 
 /**
  * The host of a URL or of `user@host:path`; null for a file, an empty text for a URL that cannot be read,
- * and `anything` where a text that is not known may be a host.
+ * and `anything` where an unknown text may be a host.
  */
 function hostOf(source: string): string | null {
   const known = source.split(anything, 1)[0]!
@@ -61,7 +61,7 @@ function hostOf(source: string): string | null {
   if (scheme === undefined) return /^[^/\s]+@([^:/\s]+):/.exec(source)?.[1] ?? null
   const authority = /^[^/?#\\]*/.exec(rest!)![0]
   const host = authority.slice(authority.lastIndexOf('@') + 1).replace(/:[^:\]]*$/, '')
-  // A variable that is not known here: the engine's frontend decides. Without a host it fetches nothing.
+  // An unknown variable: the engine's frontend decides. Without a host it fetches nothing.
   if (host === '' || host.includes(unknown)) return null
   try {
     return new URL(`http://${host}`).hostname
@@ -85,7 +85,7 @@ function shown(source: string): string {
 
 async function whyHostOnly(name: string, resolve: Resolve): Promise<string | null> {
   const host = name.replace(/\.$/, '').toLowerCase()
-  if (host === anything) return 'its host depends on what cannot be followed'
+  if (host === anything) return 'its host cannot be determined'
   if (host === '') return 'its host cannot be read'
   if (host === 'localhost' || host.endsWith('.localhost')) return `${host} is the host itself`
   const literal = plainAddress(host)

@@ -1,21 +1,21 @@
-// What a word of a Dockerfile may stand for, by the rules of BuildKit's `shlex`. What sets a variable may not
-// be known here (the base image, the builder itself), so that one word can stand for several texts.
+// The texts that a word of a Dockerfile may expand to, by the rules of BuildKit's `shlex`. The base image and
+// the builder set variables that are unknown here, so that one word can have several expansions.
 import { type Escape, linesOf } from './dockerfile-lines.ts'
 
 /** All values that a variable may have. */
 export type Variables = ReadonlyMap<string, readonly string[]>
 
-/** Stands for a value that is not known here. */
+/** Marks a value that is unknown here. */
 export const unknown = '\0'
-/** Stands for what may be any text: an operator that is not followed, or too many texts. */
+/** Marks a text that may be anything: an unsupported operator, or too many expansions. */
 export const anything = '\x01'
 
 const maxTexts = 256
 const maxChars = 8192
 
 /**
- * The values that instructions and the arguments of the build give to variables, in whichever stage: one that
- * holds elsewhere only is taken for possible.
+ * The values that instructions and the arguments of the build give to variables, in any stage: a value that
+ * applies to another stage only counts as possible.
  */
 export function variablesOf(text: string, buildArgs: Record<string, string>, escapeChar: Escape): Variables {
   const variables = new Map<string, string[]>()
@@ -48,7 +48,7 @@ function assignmentsIn(rest: string, escapeChar: Escape): [string, string][] {
   return [...spaced, ...equal]
 }
 
-/** All texts that a word may stand for. */
+/** All expansions of a word. */
 export function expansions(word: string, variables: Variables, escapeChar: Escape): string[] {
   if (word.length > maxChars) return [anything]
   return new Expansion(word, variables, escapeChar).readTo(null)
@@ -114,7 +114,7 @@ class Expansion {
     if (this.#take(/\}/y)) return values
     const operator = this.#take(/:?./sy)
     const other = this.readTo('}')
-    // Whether it is set is not followed: both may be.
+    // Whether the variable is set is unknown: both cases count.
     if (/^:?[-+]$/.test(operator)) return bounded([...values, ...other, ''])
     return /^:?\?$/.test(operator) ? values : [anything]
   }
@@ -137,7 +137,7 @@ function product(texts: string[], others: string[]): string[] {
   return bounded(texts.flatMap((text) => others.map((other) => text + other)))
 }
 
-/** Variables that hold each other several times would fill the memory. */
+/** Variables that contain each other several times would fill the memory. */
 function bounded(texts: string[]): string[] {
   const distinct = [...new Set(texts)]
   const isTooMuch = distinct.length > maxTexts || distinct.some((text) => text.length > maxChars)

@@ -1,11 +1,11 @@
 // The instructions of a Dockerfile with their places in its text, as the frontend will read them.
-// Mind: bytes that are not ASCII may be anything; the text is decoded so that each byte is one character.
+// Bytes that are not ASCII may have any encoding: the text is decoded so that each byte is one character.
 import { DockerfileParser, type Instruction, type JSONInstruction, type Onbuild } from 'dockerfile-ast'
 import { Failure, messageOf } from '../errors.ts'
 
 export type { Instruction }
 
-/** Those that will run: of `ONBUILD RUN` the `RUN`. Throws `build_failed` for what cannot be parsed. */
+/** Those that will run: of `ONBUILD RUN` the `RUN`. Throws `build_failed` when the text cannot be parsed. */
 export function stepsOf(text: string): Instruction[] {
   try {
     return DockerfileParser.parse(text.replace(/^\xEF\xBB\xBF/, '   '))

@@ -79,7 +79,7 @@ export async function listEdgeContainers(engine: Engine, owner: Owner): Promise<
   })
 }
 
-/** From now on neither its end nor a boot starts it again. Not there is fine. */
+/** Prevents restarts after its exit or a boot. A missing container is fine. */
 export async function keepEdgeEnded(engine: Engine, owner: Owner, generation: number): Promise<void> {
   const name = edgeName(owner, generation)
   const found = await findToChange({ engine, owner }, name)
@@ -89,7 +89,7 @@ export async function keepEdgeEnded(engine: Engine, owner: Owner, generation: nu
   )
 }
 
-/** The image that a container was made from; null when it is not there. */
+/** The image of a container; null when the container is missing. */
 export async function edgeImageOf(
   engine: Engine,
   owner: Owner,
@@ -99,7 +99,7 @@ export async function edgeImageOf(
   return found && { name: found.info.Config.Image, id: found.info.Image }
 }
 
-/** An image on this engine, with the version of HAProxy where it says one; null when it is not there. */
+/** An image on this engine, with the version of HAProxy if it has the label; null when it is missing. */
 export async function readEdgeImage(
   { call, docker }: Engine,
   name: string,

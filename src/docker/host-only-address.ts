@@ -17,7 +17,7 @@ export function isHostOnly(address: string): boolean {
   return list.check(address.replace(/%.*$/, ''), isIPv4(address) ? 'ipv4' : 'ipv6')
 }
 
-/** The address that a URL's host is, in normal form; null for a name. */
+/** The address in a URL's host, without brackets; null for a name. */
 export function plainAddress(host: string): string | null {
   const bare = host.replace(/^\[|\]$/g, '')
   return isIP(bare) === 0 ? null : bare

@@ -22,7 +22,7 @@ export async function readIgnoreFile(root: string, path: string): Promise<Ignore
   return { text, rules: parseIgnore(text, path) }
 }
 
-/** Throws `build_failed` for what is no file, or too large. */
+/** Throws `build_failed` when it is not a file, or too large. */
 export async function readBounded(
   place: string,
   { name, maxBytes }: { name: string; maxBytes: number },

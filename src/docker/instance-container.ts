@@ -37,7 +37,7 @@ export async function removeContainer({ engine }: Site, { container, info }: Fou
     container.remove({ force: true, v: true, abortSignal }),
   )
   await acceptStatus(409, acceptStatus(404, removal))
-  // Docker knows of no start. One that a killed engine left would run on, and nobody could find it.
+  // Docker has recorded no start. A task that a killed engine left would keep running unnoticed.
   if (info.State.Status === 'created') await endStaleTask(info.Id)
 }
 

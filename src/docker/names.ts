@@ -16,7 +16,7 @@ export const labels = {
   serviceId: 'berth.service-id',
   spec: 'berth.spec',
   index: 'berth.index',
-  /** Of an image made here: the version of its program. */
+  /** Label of an image made here: the version of its program. */
   version: 'berth.version',
 } as const
 

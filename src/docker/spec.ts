@@ -36,8 +36,8 @@ export interface HostTraits {
   loggingDriver: string
 }
 
-// Raised, not lowered for what matters more: an engine without CAP_SYS_RESOURCE cannot lower one.
-/** On a host without memory, instances die before the edge, the daemon (0 or less) and datastores. */
+// Scores are only raised: an engine without CAP_SYS_RESOURCE cannot lower a score.
+/** Without free memory the kernel kills instances before datastores, the edge and the daemon. */
 const oomScore = 300
 const bytesPerMb = 1024 * 1024
 
@@ -137,8 +137,8 @@ export function logging(host: HostTraits) {
 }
 
 /**
- * The rights of every container but the edge, which has fewer: what an image needs that starts as root and
- * drops to a user. Without NET_RAW no container can forge the addresses of another.
+ * The capabilities of every container except the edge, which has fewer: an image needs them that starts as
+ * root and drops to a user. Without NET_RAW no container can forge the addresses of another.
  */
 export const confinement = {
   CapDrop: ['ALL'],

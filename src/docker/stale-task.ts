@@ -1,6 +1,6 @@
 // The task that a killed engine leaves when it dies while it starts a container: containerd has made the
 // process, Docker calls the container "created", and each further start is refused. The shim that holds the
-// task is found in /proc. An engine of another machine shows no shim: then nothing is known, nothing ended.
+// task is found in /proc. With an engine on another machine no shim is found, and nothing is ended.
 import { readdir, readFile, readlink } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -31,8 +31,8 @@ export async function hasTask(containerId: string): Promise<boolean> {
 }
 
 /**
- * Ends the task of a container that Docker says does not run, and the shim that holds it. What Docker knows
- * to run the engine ends by itself when it comes back.
+ * Ends the task of a container that is not running according to Docker, and the shim that holds the task.
+ * The restarted engine itself ends the tasks that it has recorded as running.
  */
 export async function endStaleTask(containerId: string): Promise<StaleTask> {
   const pids = await allPids()
@@ -58,12 +58,12 @@ async function shimsOf(containerId: string, pids: number[]): Promise<number[]> {
 async function isShimOf(pid: number, containerId: string): Promise<boolean> {
   const argv = (await readOrNull(`/proc/${pid}/cmdline`))?.split('\0') ?? []
   if (!basename(argv[0] ?? '').startsWith('containerd-shim')) return false
-  // The same program starts a shim and clears away after one.
+  // The same program starts a shim and cleans up after one.
   if (argv.includes('start') || argv.includes('delete')) return false
   return argv[argv.indexOf('-id') + 1] === containerId
 }
 
-/** Answers whether the command of the task has begun. One that is not there any more may have. */
+/** Returns whether the command of the task has begun: also true when the process is gone. */
 async function endChildren(shim: number, pids: number[]): Promise<boolean> {
   const init = await initOf(shim)
   let hasBegun = init !== null
@@ -76,7 +76,7 @@ async function endChildren(shim: number, pids: number[]): Promise<boolean> {
   return hasBegun
 }
 
-/** The first process of the task, as its runtime wrote it down; null when none was made. */
+/** The first process of the task, as its runtime recorded it; null when there is none. */
 async function initOf(shim: number): Promise<number | null> {
   const bundle = await readlink(`/proc/${shim}/cwd`).catch(() => null)
   const text = bundle && (await readOrNull(join(bundle, 'init.pid')))
@@ -88,7 +88,7 @@ function cannotBegin({ name, state }: Process): boolean {
   return name.startsWith('runc') && stoppedStates.includes(state)
 }
 
-/** What is stopped begins nothing between a look and its end. Null when it is gone. */
+/** Stops it, so that it begins nothing between the check and its end. Null when it is gone. */
 async function stop(pid: number): Promise<Process | null> {
   kill(pid, 'SIGSTOP')
   for (let tries = 1; ; tries++) {
@@ -104,7 +104,7 @@ async function look(pid: number): Promise<Process | null> {
   return fields ? { name: fields[1]!, state: fields[2]!, parent: Number(fields[3]) } : null
 }
 
-/** It may be gone. A daemon that is not root ends nothing: then the engine refuses the start once more. */
+/** A missing process is fine. Without root nothing is ended, and the engine refuses the start again. */
 function kill(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal)
@@ -117,7 +117,7 @@ function hasCode(error: unknown, code: string): boolean {
   return error instanceof Error && 'code' in error && error.code === code
 }
 
-/** A process may end while it is looked at. */
+/** Null when the process has ended. */
 function readOrNull(path: string): Promise<string | null> {
   return readFile(path, 'utf8').catch(() => null)
 }

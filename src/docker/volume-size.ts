@@ -1,4 +1,4 @@
-// How much of the disk the files of a volume take. The engine has no quick answer, so the files are counted.
+// The disk space of the files of a volume. The engine has no fast call for it, so the files are counted.
 import { lstat, opendir } from 'node:fs/promises'
 import { join } from 'node:path'
 

@@ -36,7 +36,7 @@ export async function claimVolume(
   throw volumeExists('volume_exists', name)
 }
 
-/** Where our volume of that name has its files on the engine's host; null when there is none. */
+/** The directory of our volume of that name on the engine's host; null when there is none. */
 export async function findVolume(
   engine: Engine,
   owner: Owner,

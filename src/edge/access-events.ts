@@ -38,8 +38,8 @@ const lullMs = 4 * restMs
 
 /**
  * Every line after the one with the id `after`, many at a time, and on until HAProxy ends or `signal` does.
- * Where that line is not in the ring, all that is in it and ended after it. Throws `edge_unavailable` when
- * nobody answers.
+ * If that line is not in the ring, every line whose request ended after it. Throws `edge_unavailable` when
+ * HAProxy does not answer.
  */
 export async function* readAccess(
   place: Place,

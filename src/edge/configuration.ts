@@ -16,7 +16,7 @@ export interface Frame {
   hasIpv6: boolean
   /** Who owns the sockets where the edge runs as root and the daemon does not. */
   socketOwner: { uid: number; gid: number } | null
-  /** As whom the worker serves, in an empty root directory; null for the user that starts HAProxy. */
+  /** The user of the worker, which has an empty root directory; null for the user that starts HAProxy. */
   worker: { uid: number; gid: number } | null
   /** Addresses and networks whose X-Forwarded-* are kept. */
   trustedProxies: readonly string[]
@@ -35,7 +35,7 @@ const longestLine = 12_000
 
 /** To the sockets of the daemon. */
 const ownConnections = 100
-/** A head must fit, also one with the cookies that other sites of the domain have set. */
+/** A head must fit, including cookies that other sites of the domain have set. */
 const bufferBytes = 32 * 1024
 
 /** What is the same for every service; two with one fingerprint need no reload between them. */
@@ -109,7 +109,7 @@ ring access
  size 8388608`
 }
 
-/** What it needs of files and ports, it has read and opened before. */
+/** The worker has read its files and opened its ports before. */
 function workerText({ emptyDirectory }: Place, { worker }: Frame): string {
   return worker ? ` uid ${worker.uid}\n gid ${worker.gid}\n chroot ${emptyDirectory}\n` : ''
 }

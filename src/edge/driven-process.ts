@@ -1,4 +1,4 @@
-// One running HAProxy under the driver: its sockets, and what it is known to have.
+// One running HAProxy under the driver: its sockets and its known state.
 import { codeOf, Failure, messageOf } from '../errors.ts'
 import { afterwards, type Command, certificateChanges, differences } from './differences.ts'
 import { type Found, fingerprintOfPem, readFound } from './found.ts'
@@ -69,7 +69,7 @@ export class DrivenProcess {
     return refusals
   }
 
-  /** Once more where a transaction was in the way that nobody will ever end, as after a crash. */
+  /** Retries once after aborting a transaction that a crash left open. */
   async #transact(commands: Command[]): Promise<void> {
     try {
       for (const { text, expected } of commands) await this.admin.change(text, expected)

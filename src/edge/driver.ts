@@ -18,7 +18,7 @@ export class Driver {
   readonly #given: Omit<Frame, 'slots'>
   /** The one that takes new connections. */
   #current: DrivenProcess
-  /** Those that finish theirs. Their requests have to find what is there now, too. */
+  /** Those that finish their connections. Their requests need the current upstreams too. */
   #retired: DrivenProcess[] = []
   /** What each file says, by its path. */
   readonly #written = new Map<string, string>()
@@ -33,7 +33,7 @@ export class Driver {
     this.#current = new DrivenProcess(place)
   }
 
-  /** From now on `current` is driven. Changes reach the retired ones as well, as far as they take them. */
+  /** Drives `current` from now on. The retired ones get changes too, as far as they accept them. */
   follow(current: Place, retired: readonly Place[]): void {
     const known = [this.#current, ...this.#retired]
     const processOf = (place: Place) =>
@@ -68,7 +68,7 @@ export class Driver {
       if (codeOf(error) !== 'edge_refused') throw error
       await this.#change(routes)
     }
-    // One that has fewer slots, or has just ended, must not hold up what serves.
+    // A retired one that has fewer slots, or has just ended, must not delay the current one.
     for (const one of this.#retired) await one.change(routes).catch(() => undefined)
     const refusals = await this.#current.changeCertificates(routes)
     const hosts = routes.certificates.map(({ host }) => host)

@@ -62,7 +62,7 @@ export async function isAccepting(place: Place): Promise<boolean> {
   }
 }
 
-/** From now on it takes no new connection. Its open ones go on, and it still takes commands. */
+/** Ends new connections. Open ones continue, and HAProxy still accepts commands. */
 export async function closeListeners(place: Place): Promise<void> {
   const runtime = openRuntime(place.adminSocket)
   for (const name of frontends) await runtime.change(`shutdown frontend ${name}`, /already shut down/)
@@ -86,7 +86,7 @@ export async function hasConnections(place: Place): Promise<boolean> {
   return old.length > 0
 }
 
-/** For one that has ended. */
+/** Of a generation that has ended. */
 export function removeFiles(place: Place): void {
   const run = dirname(place.adminSocket)
   if (place.generation > 1) rmSync(run, { recursive: true, force: true })

@@ -22,7 +22,7 @@ export interface EdgeProcess {
 /** Of Debian and others: `nobody`. */
 const nobody = { uid: 65_534, gid: 65_534 }
 
-/** As whom the worker serves: the user `haproxy`, where root starts it. */
+/** The user of the worker when root starts HAProxy: `haproxy`, or `nobody`. */
 export function workerUser(passwd = readFileSync('/etc/passwd', 'utf8')) {
   if (process.getuid?.() !== 0) return null
   const [, uid, gid] = /^haproxy:[^:]*:(\d+):(\d+):/m.exec(passwd) ?? []
@@ -47,7 +47,7 @@ export function openHostProcess(place: Place): EdgeProcess {
   }
 }
 
-/** Of the program that a start would run. Throws `edge_unavailable` where there is none. */
+/** The version of the program that a start would run. Throws `edge_unavailable` when there is none. */
 export async function hostVersion(signal: AbortSignal): Promise<string> {
   try {
     const { stdout } = await promisify(execFile)('haproxy', ['-v'], { signal })

@@ -1,4 +1,4 @@
-// How much of the edge one client may take, and what is done when the edge gets full.
+// How much of the edge one client may use, and what happens when the edge is nearly full.
 // The counters are kept by HAProxy. After a reload they begin at zero in the new worker; the old one keeps
 // its own until its connections have ended.
 

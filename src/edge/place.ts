@@ -9,7 +9,7 @@ import type { MapName } from './routes.ts'
 
 export interface Place {
   directory: string
-  /** Whose sockets these are: each upgrade of HAProxy starts another one. All else is shared. */
+  /** The owner of the sockets: each upgrade of HAProxy starts the next one. All other files are shared. */
   generation: number
   configuration: string
   map(name: MapName): string

@@ -1,4 +1,4 @@
-// The effects of removing a disk: its size for those who look into the trash, the wait, the removal itself.
+// The effects of removing a disk: measuring its size for the trash, waiting, removing.
 import type { machine } from '../../machines/disk-removal.ts'
 import type { Effects } from '../../machines/slot.ts'
 import { removeVolume } from '../docker/volumes.ts'

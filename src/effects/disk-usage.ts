@@ -1,5 +1,5 @@
-// How much of the disk is used, and by what. Counting can take minutes on a large host: it runs in the
-// background, when somebody asks and the last answer is too old, and nobody waits for it.
+// How much of the disk is used, and by what. Counting can take minutes on a large host: a query with outdated
+// figures starts it in the background and does not wait for it.
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type DockerUsage, dockerUsage } from '../docker/disk-usage.ts'
@@ -25,7 +25,7 @@ type Parts = Pick<Host, 'engine' | 'settings' | 'logger'>
 
 const freshMs = 5 * 60_000
 
-/** Answers the last figures at once; null until there are some. */
+/** Returns the last figures at once; null until there are some. */
 export function createDiskUsage(host: Parts): () => DiskUsage | null {
   let known: DiskUsage | null = null
   let isCounting = false
@@ -64,7 +64,7 @@ async function dataUsage({ dataDir, backupDir }: Parts['settings']): Promise<Dat
   }
 }
 
-/** Blocks and not lengths, as `du` counts them. What disappears while it is counted counts as nothing. */
+/** Blocks and not lengths, as `du` counts. Files that disappear meanwhile are not counted. */
 async function usedBytes(path: string): Promise<number> {
   const found = await stat(path).catch(() => null)
   if (found === null) return 0

@@ -1,4 +1,4 @@
-// The free disk while something big is written. One timer looks once a second for all operations, and only
+// Watches the free disk during large writes. One timer checks once a second for all operations, and only
 // while there are some. Below the threshold the youngest operation that writes there is canceled, and the
 // next one only when its end has not helped for a few seconds; below half of the threshold all of them are.
 import { stat, statfs } from 'node:fs/promises'
@@ -7,13 +7,13 @@ import { Failure } from '../errors.ts'
 import { withLinkedSignal } from './linked-signal.ts'
 
 export interface Writing {
-  /** As it stands in the message: `a build`. */
+  /** As shown in the message: `a build`. */
   what: string
   directories: string[]
 }
 
 interface Operation extends Writing {
-  /** Null once it was canceled; it then still ends and cleans up. */
+  /** Null after it was canceled; the operation is then still cleaning up. */
   cancel: ((reason: Failure) => void) | null
 }
 
@@ -33,7 +33,7 @@ export class DiskWatch {
   readonly #minFreeMb: number
   /** In the order of their beginning. */
   readonly #operations = new Set<Operation>()
-  /** By file system: not before this time another operation is canceled for it. */
+  /** By file system: the earliest time to cancel another operation. */
   readonly #patience = new Map<string, number>()
   #isLooking = false
 
@@ -60,7 +60,7 @@ export class DiskWatch {
     return withLinkedSignal(outer, watch, work)
   }
 
-  /** The next look comes after the last one is over: a file system may take its time. */
+  /** The next check starts after the last one has ended: a file system may be slow. */
   async #lookWhileNeeded(): Promise<void> {
     if (this.#isLooking) return
     this.#isLooking = true

@@ -29,7 +29,7 @@ export async function freeBytes(path: string): Promise<number> {
   return bavail * bsize
 }
 
-/** The work ends with `insufficient_storage` when it leaves too little space in that directory. */
+/** Ends the work with `insufficient_storage` when that directory has too little space left. */
 export function whileRoomIn<T>(
   host: Pick<Host, 'diskWatch'>,
   { what, directory }: { what: string; directory: string },

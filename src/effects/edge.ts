@@ -1,5 +1,5 @@
-// The effects of the edge: HAProxy is there, has what is committed, is looked after, and is replaced by a
-// newer one without a failed request.
+// The effects of the edge: start HAProxy, apply committed changes, supervise it, and replace it with a newer
+// one without a failed request.
 import type { machine } from '../../machines/edge.ts'
 import type { Effects } from '../../machines/slot.ts'
 import { openPlace } from '../edge/place.ts'

@@ -60,8 +60,8 @@ export class Isolation {
   }
 
   /**
-   * Resolves when the kernel has the rules of what is stored now. Where it refuses them, `state` says why,
-   * and they are tried again. Whoever asks while one runs waits for the next: that one has read before.
+   * Resolves when the kernel has the rules for the current records. If it refuses them, `state` has the
+   * reason, and they are tried again. A call during a run waits for the next run, which reads the records.
    */
   apply(): Promise<void> {
     this.#waiting ??= this.#running.then(() => {
@@ -76,7 +76,7 @@ export class Isolation {
     return { enforced: this.#reason === null, reason: this.#reason }
   }
 
-  /** Stops looking. The rules stay: containers run on. */
+  /** Stops the checks. The rules stay, because containers keep running. */
   async close(): Promise<void> {
     this.#closing.abort()
     this.#unsubscribe()
@@ -116,7 +116,7 @@ export class Isolation {
     else logger.warn({ reason }, notIsolated)
   }
 
-  /** Names, for an operator who wants to close what an older version left open. */
+  /** Names of shared services, for an operator who wants to close what an older version left open. */
   #shared(): string[] {
     const { services, datastores } = this.#options.storage
     const found = [

@@ -9,7 +9,7 @@ export type LoginHost = Pick<Host, 'terminalLogins'> & {
   storage: Pick<Host['storage'], 'commit' | 'tokens'>
 }
 
-/** For a login that an earlier version approved before it crashed: its token cannot be collected any more. */
+/** For a login that an earlier version approved before a crash: its token can no longer be collected. */
 const noRights: Grant = { role: 'read', services: [], expiresInDays: 1 }
 
 export function terminalLoginEffects(host: LoginHost): Effects<typeof machine> {

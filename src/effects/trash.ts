@@ -1,13 +1,13 @@
-// What waits in the trash: how large it is, and when its time is over.
+// Entries of the trash: their size, and when their time is over.
 
 import { volumeBytes } from '../docker/volume-size.ts'
 import { findVolume } from '../docker/volumes.ts'
 import { type Host, isoNow } from './host.ts'
 import { sleep, untilDone } from './waiting.ts'
 
-/** The clock may be set meanwhile. */
+/** The clock may be changed during the wait. */
 const lookEveryMs = 30_000
-/** Nobody needs the size so much that a deletion waits longer for it. */
+/** A deletion waits no longer than this for the size. */
 const measureMs = 10_000
 
 export async function awaitExpiry({ wakeAt }: { wakeAt: number }, signal: AbortSignal) {
@@ -17,7 +17,7 @@ export async function awaitExpiry({ wakeAt }: { wakeAt: number }, signal: AbortS
   return { at: isoNow() }
 }
 
-/** Whether that volume is there, and its size where that can be measured soon. */
+/** Whether that volume exists, and its size if it can be measured in time. */
 export async function measureVolume(host: Host, actorId: string, name: string, signal: AbortSignal) {
   let found: { directory: string } | null = null
   await untilDone(host, actorId, signal, async () => {

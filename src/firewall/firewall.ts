@@ -1,4 +1,4 @@
-// Putting the rules of the private network into the kernel, and proving that they are still there.
+// Applies the rules of the private network to the kernel, and checks that they are still there.
 // Needs CAP_NET_ADMIN, nft and ip in the network namespace of the Docker engine.
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -6,9 +6,9 @@ import { delimiter } from 'node:path'
 import { type RuleSet, rulesText } from './rules.ts'
 
 export interface Firewall {
-  /** Replaces all rules in one transaction. Rejects with why the kernel does not have them. */
+  /** Replaces all rules in one transaction. Rejects with the reason of the kernel. */
   apply(rules: RuleSet): Promise<void>
-  /** Whether the kernel still has what was applied last, and shows it the packets of the bridge. */
+  /** Whether the kernel still has the rules of the last `apply`, and filters the bridge with them. */
   isInForce(): Promise<boolean>
 }
 

@@ -40,8 +40,8 @@ const maxSubmoduleDepth = 5
 
 /**
  * Throws `invalid_request` (odd input), `source_not_found` (no such branch or commit),
- * `git_remote_unreachable`, `repository_private`, `source_invalid` (a submodule or a file that cannot be
- * had), `insufficient_storage`, or the signal's reason.
+ * `git_remote_unreachable`, `repository_private`, `source_invalid` (a submodule or a file that is not
+ * available), `insufficient_storage`, or the signal's reason.
  */
 export async function checkoutSource(request: CheckoutRequest): Promise<Checkout> {
   const { repository, credentials, onLine } = request

@@ -76,7 +76,7 @@ function quote(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`
 }
 
-/** From the top down, so that nothing is looked up inside a directory that others may not read. */
+/** From the top down, so that nothing inside a directory is accessed that others may not read. */
 async function checkParents(url: string, path: string, seen: Set<string>): Promise<void> {
   const parts = path.split('/').filter((part) => part !== '')
   for (let depth = 0; depth <= parts.length; depth++) {
@@ -127,7 +127,7 @@ async function checkLinked(
   await check(url, path, seen)
 }
 
-/** A file, or a folder with all that is in it. What is not there, git does not read either. */
+/** A file, or a folder with all its content. Missing files are fine: git does not read them either. */
 async function checkEntry(url: string, path: string, seen: Set<string>): Promise<void> {
   const real = await realpath(path).catch(() => null)
   if (real === null) return
@@ -157,7 +157,7 @@ function checkMode(url: string, path: string, found: Stats): void {
   )
 }
 
-/** A worktree or a submodule has a file there that names the directory. */
+/** In a worktree or a submodule, a file contains the path of the directory. */
 async function linkedDirectory(url: string, file: string, found: Stats): Promise<string> {
   checkMode(url, file, found)
   const line = (await readLines(file))[0] ?? ''
@@ -170,7 +170,7 @@ async function readLines(file: string): Promise<string[]> {
   return text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
 }
 
-/** Whoever owns the repository may have put a pipe there, whose reading never ends, or a file without end. */
+/** The owner of the repository may have put a pipe or an endless file there. */
 async function readStart(path: string): Promise<string> {
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
   try {

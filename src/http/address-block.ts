@@ -1,5 +1,5 @@
-// What counts as one client where addresses are counted: an IPv4 address, or the /64 network of an IPv6 one,
-// because whoever has one address of it has all of them.
+// What counts as one client in limits by address: an IPv4 address, or the /64 network of an IPv6 address,
+// because a client with one address of the network usually has all of them.
 import { isIPv6 } from 'node:net'
 
 const groupCount = 8

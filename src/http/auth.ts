@@ -15,7 +15,7 @@ type Asked = Pick<Request, 'address' | 'headers' | 'method' | 'query'>
 type Shown = { caller: Caller | null }
 
 /**
- * Who calls a route that is not public; without a route, who asks for something that does not exist. Throws
+ * The caller of a route that is not public, or of a path without a route. Throws
  * `unauthorized`, `session_required`, `insufficient_role`, `cross_site_request`.
  */
 export function authenticate(

@@ -5,13 +5,13 @@
 
 type Listener = (chunk: ArrayBuffer, isLast: boolean) => void
 
-/** A refused body is dropped until it pauses for so long: the refusal of a client that waits comes then. */
+/** A refused body is dropped until it pauses for this long: then a client may wait for the refusal. */
 const pauseMs = 1000
-/** A refused body is dropped for so long at most; then the client may lose its response. */
+/** A refused body is dropped for at most this long; then the client may lose its response. */
 const patienceMs = 30_000
 
 export class ChunkedBody {
-  /** Receives the body; what comes before it is set is dropped. */
+  /** Receives the body; data that arrive before it is set are dropped. */
   listener: Listener | null = null
   private isComplete = false
   private respond: (() => void) | null = null
@@ -26,7 +26,7 @@ export class ChunkedBody {
     else this.timer?.refresh()
   }
 
-  /** Calls `respond` once, when nothing of the connection can be parsed before it. Later calls do nothing. */
+  /** Calls `respond` once, when all received data have been parsed. Later calls do nothing. */
   afterwards(respond: () => void): void {
     if (this.respond) return
     this.respond = respond

@@ -53,7 +53,7 @@ export interface HttpConfig {
   builds: BuildSettings
   dataDir: string
   backupDir: string
-  /** How long what is deleted can be restored; 0 for not at all. */
+  /** How long deleted data can be restored; 0 disables the trash. */
   trashDays: number
   /** How long the phases of a deploy may take. */
   deployLimits: { fetchMs: number; buildMs: number; startMs: number }
@@ -141,9 +141,9 @@ export interface Observer {
   /** null when the engine does not answer. */
   engine(): Promise<{ version: string; cpus: number; memoryBytes: number } | null>
   diskFreeBytes(): Promise<number>
-  /** As it was counted a while ago; null until then. */
+  /** As counted last; null before the first count. */
   diskUsage(): DiskUsage | null
-  /** Whether the rules are in force that keep services from reaching each other. */
+  /** Whether the rules that isolate services from each other are in force. */
   isolation(): Info['network_isolation']
   /** The volumes of services, by name. Throws `docker_unavailable`. */
   disks(): Promise<{ name: string; serviceId: string; serviceName: string }[]>

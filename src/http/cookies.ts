@@ -16,7 +16,7 @@ export function sessionSecretsOf(request: Pick<Request, 'headers'>, origin: Orig
   return valuesOf('session', request, origin)
 }
 
-/** The device cookies of the request. They open nothing: they choose the limit of a sign-in. */
+/** The device cookies of the request. They grant no access: they choose the limit of a sign-in. */
 export function devicesOf(request: Pick<Request, 'headers'>, origin: Origin): string[] {
   return valuesOf('device', request, origin)
 }
@@ -29,7 +29,7 @@ export function deviceCookie(origin: Origin, device: string): [string, string] {
   return ['Set-Cookie', cookieFor('device', origin, device, maxAgeSeconds)]
 }
 
-/** The device cookie stays: a browser that signs out is known when it comes back. */
+/** The device cookie stays: a browser that signs out is still known at its next sign-in. */
 export function clearedCookie(origin: Origin): [string, string] {
   return ['Set-Cookie', cookieFor('session', origin, '', 0)]
 }

@@ -27,7 +27,7 @@ export function checkHead({ headers, path, query }: Request): void {
   }
 }
 
-/** Throws `length_required` for a body whose length is not announced: only uploads are sent like that. */
+/** Throws `length_required` for a body without a length: only uploads may be sent so. */
 export function requireLength({ headers }: Pick<Request, 'headers'>): void {
   if (!headers.has('transfer-encoding')) return
   const hint = 'send Content-Length instead of Transfer-Encoding'

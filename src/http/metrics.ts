@@ -14,7 +14,7 @@ export async function metricsText(context: HttpContext): Promise<string> {
   const gauges = [
     gauge('berth_info', 'The version that runs.', 'version', [[context.version, 1]]),
     ...edgeGauges(context),
-    gauge('berth_network_isolation', 'Whether services are kept from each other.', 'state', [
+    gauge('berth_network_isolation', 'Whether services are isolated from each other.', 'state', [
       ['enforced', enforced ? 1 : 0],
     ]),
     gauge('berth_services', 'Services by state.', 'state', countServices(context)),
@@ -23,7 +23,7 @@ export async function metricsText(context: HttpContext): Promise<string> {
   return [...gauges, counted ?? ''].join('\n').trimEnd().concat('\n')
 }
 
-/** Nothing where no edge has run yet. */
+/** Empty before the first start of an edge. */
 function edgeGauges({ storage }: HttpContext): string[] {
   const edge = storage.actors.record(edgeId) as Edge | null
   if (!edge?.version) return []
@@ -46,7 +46,7 @@ function countDeploys({ storage }: HttpContext): [string, number][] {
   return deployStates.map((status) => [status, statuses.filter((one) => one === status).length])
 }
 
-/** The values are words of ours or versions: none needs escaping. */
+/** The values are fixed words or versions: none needs escaping. */
 function gauge(name: string, help: string, label: string, counts: [string, number][]): string {
   const lines = counts.map(([value, count]) => `${name}{${label}="${value}"} ${count}`)
   return [`# HELP ${name} ${help}`, `# TYPE ${name} gauge`, ...lines, ''].join('\n')

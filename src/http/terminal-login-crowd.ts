@@ -1,5 +1,5 @@
-// How many terminal logins are open at a time. Anyone can ask for one, so their number has a limit: too many
-// of one source are refused; too many of all end the oldest one of the source that has the most.
+// Limits the number of open terminal logins, because anyone can open one. A source at its limit is refused;
+// at the limit of all sources, a new login ends the oldest one of the source that has the most.
 import type { TerminalLoginRecord } from '../../machines/terminal-login.ts'
 import { TooSoon } from '../errors.ts'
 import { addressBlock } from './address-block.ts'
@@ -11,18 +11,18 @@ const openAtMost = { all: 100, perSource: 10 }
 export function refuseCrowd(context: HttpContext, address: string): void {
   const source = addressBlock(address)
   const own = openLogins(context).filter((one) => addressBlock(one.address) === source)
-  // By id: for a moment one is both being made and in the index.
+  // By id: a login can be in both lists for a moment.
   const starting = [...context.terminalLogins.starting].filter(([, one]) => addressBlock(one) === source)
   const ids = new Set([...starting.map(([id]) => id), ...own.map(({ id }) => id)])
   if (ids.size < openAtMost.perSource) return
   const ends = own.map(({ expires_at }) => Date.parse(expires_at) - Date.now())
   const waitSeconds = Math.ceil(Math.min(600_000, ...ends) / 1000)
-  const message = 'too many terminals of this address wait to be connected'
+  const message = 'too many open logins of this address'
   const hint = 'wait until one of them is over: each lasts ten minutes at most'
   throw new TooSoon('too_many_attempts', message, Math.max(1, waitSeconds), hint)
 }
 
-/** After one was made. An approved one waits for its terminal and stays. */
+/** Runs after a login was made. An approved login is never ended. */
 export function makeRoom(context: HttpContext, madeId: string): Promise<void> {
   return context.terminalLogins.oneAtATime(() => evictSurplus(context, madeId))
 }

@@ -1,4 +1,4 @@
-// What the trash holds, from committed records: deleted datastores, and removals of disks that wait.
+// The content of the trash, from committed records: deleted datastores, and pending removals of disks.
 import type { DatastoreRecord } from '../../machines/datastore.ts'
 import type { TrashPlan } from '../../machines/datastore-context.ts'
 import type { DiskRemovalRecord } from '../../machines/disk-removal.ts'
@@ -41,7 +41,7 @@ export function findTrashed(storage: HttpStorage, id: string): Trashed {
   return found
 }
 
-/** null for what is not in the trash, or is being removed already. */
+/** null when it is not in the trash, or is being removed. */
 function trashedOf({ actors }: HttpStorage, id: string): Trashed | null {
   if (!/^(dst|dsk)-/.test(id)) return null
   const found = actors.record(id)

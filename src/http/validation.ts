@@ -5,7 +5,7 @@ import { Failure, type FailureDetail } from '../errors.ts'
 import { fixed, notOffered } from './schemas/fields.ts'
 import type { Request } from './server.ts'
 
-/** Of a sign-in and of all else that is about the account. */
+/** For sign-ins and all other requests about the account. */
 export const accountBodyLimitBytes = 16 * 1024
 export const defaultBodyLimitBytes = 1024 * 1024
 /** All variables of a service together may have 512 KiB, which JSON can make several times as long. */
@@ -25,7 +25,7 @@ export function validate(schema: z.ZodType, value: unknown): unknown {
   throw new Failure('invalid_request', `${sentence(first!)}${more}`, hint, details)
 }
 
-/** Each unknown key is costly for zod, and one is enough to refuse the body: it gets the first one only. */
+/** Unknown keys are costly for zod, and one is enough to refuse the body: only the first one is passed on. */
 function withoutSurplus(schema: z.ZodType, value: unknown): unknown {
   if (!(schema instanceof z.ZodObject) || !(schema.def.catchall instanceof z.ZodNever)) return value
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value

@@ -36,12 +36,12 @@ test('edge upgrade says what runs now', async (t) => {
   const berth = await start(t, { version: '3.2.24', image: 'new', available: null, upgraded_at: at })
   const { code, stderr } = await berth('edge', 'upgrade')
   assert.equal(code, 0)
-  assert.match(stderr, /the edge is HAProxy 3\.2\.24 \(new\) now/)
+  assert.match(stderr, /the edge now runs HAProxy 3\.2\.24 \(new\)/)
 })
 
 test('edge upgrade that failed says why, and that the former edge goes on', async (t) => {
   const berth = await start(t, { upgrade_error: 'the new edge does not start: no haproxy' })
   const { code, stderr } = await berth('edge', 'upgrade')
   assert.equal(code, 1)
-  assert.match(stderr, /the new edge does not start: no haproxy[\s\S]*former one goes on serving/)
+  assert.match(stderr, /the new edge does not start: no haproxy[\s\S]*former one continues to serve/)
 })

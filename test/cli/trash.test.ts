@@ -99,7 +99,7 @@ test('trash purge wants the name typed at a terminal, and --yes elsewhere', asyn
 test('disks lists them, and disks rm says until when the data stay', async (t) => {
   const { berth, asked } = await startDb(t, answer)
   const { stdout } = await berth('disks')
-  assert.match(stdout, /^berth-svc-1 +web +kept, its service is gone$/m)
+  assert.match(stdout, /^berth-svc-1 +web +kept, its service is deleted$/m)
   assert.match(stdout, /^berth-svc-2 +api +in use$/m)
 
   const { code, stderr } = await berth('disks', 'rm', 'berth-svc-1', '--yes')

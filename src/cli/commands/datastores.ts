@@ -66,7 +66,7 @@ export function addDatastoreCommands(program: Command, run: Runner): void {
     .argument('<name>', 'the datastore')
     .description('delete it; its data stay in the trash for a while; asks for its name')
     .option('--yes', 'do not ask')
-    .option('--purge', 'at once, with all its data: not to the trash')
+    .option('--purge', 'delete its data at once, without the trash')
     .option('--force', 'even if services refer to it')
     .addHelpText('after', examples('berth db rm shop-db', 'berth db rm cache --yes --force'))
     .action(run(remove))

@@ -1,4 +1,4 @@
-// The disks of services, also of services that are gone: `berth disks`.
+// The disks of services, also of deleted ones: `berth disks`.
 import type { Command } from 'commander'
 import type { Disk } from '../../http/schemas/disk.ts'
 import type { TrashEntry } from '../../http/schemas/trash.ts'
@@ -26,9 +26,9 @@ export function addDiskCommands(program: Command, run: Runner): void {
   disks
     .command('rm')
     .argument('<name>', 'the disk')
-    .description('delete the disk of a service that is gone; it goes to the trash')
+    .description('delete the disk of a deleted service; it goes to the trash')
     .option('--yes', 'do not ask')
-    .option('--purge', 'at once, with its data: not to the trash')
+    .option('--purge', 'delete its data at once, without the trash')
     .addHelpText(
       'after',
       examples('berth disks rm berth-svc-01jexample', 'berth disks rm NAME --yes --purge'),
@@ -43,7 +43,7 @@ async function list({ client, out }: Cli): Promise<void> {
   await printTable(out, disks, [
     { heading: 'NAME', text: ({ name }) => name, style: () => 'bold' },
     { heading: 'SERVICE', text: ({ service_name }) => service_name },
-    { heading: 'STATE', text: ({ kept }) => (kept ? 'kept, its service is gone' : 'in use') },
+    { heading: 'STATE', text: ({ kept }) => (kept ? 'kept, its service is deleted' : 'in use') },
   ])
 }
 

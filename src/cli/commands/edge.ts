@@ -21,8 +21,8 @@ export function addEdgeCommands(program: Command, run: Runner): void {
     .action(run(show))
   edge
     .command('upgrade')
-    .option('--force', 'replace it even where nothing newer is available')
-    .description('replace it by the newest HAProxy without a failed request')
+    .option('--force', 'replace it even when nothing newer is available')
+    .description('replace it with the newest HAProxy; no request fails')
     .addHelpText('after', examples('berth edge upgrade', 'berth edge upgrade --force'))
     .action(run(upgrade))
 }
@@ -37,7 +37,7 @@ async function show(cli: Cli): Promise<void> {
     ['STATUS', status],
     ['MODE', mode],
     ['PORTS', `${http_port}, ${https_port}`],
-    ['HAPROXY', edge.version ?? 'not known'],
+    ['HAPROXY', edge.version ?? 'unknown'],
     ['IMAGE', edge.image],
     ['AVAILABLE', available && describe(available)],
     ['SERVES', served],
@@ -71,12 +71,12 @@ async function upgrade(cli: Cli, { force = false }: { force?: boolean }): Promis
     throw new CliFailure(`the edge is ${edge.status}: ${plain(edge.error ?? '')}`)
   if (edge.upgrade_error !== null) {
     throw new CliFailure(`the edge was not upgraded: ${plain(edge.upgrade_error)}`, {
-      hint: 'the former one goes on serving; berth edge shows it',
+      hint: 'the former one continues to serve; berth edge shows it',
     })
   }
   if (out.isJson) return out.json(edge)
-  if (edge.upgraded_at === before.upgraded_at) sayDone(cli, `${describe(edge)} is the newest there is`)
-  else sayDone(cli, `the edge is ${describe(edge)} now`)
+  if (edge.upgraded_at === before.upgraded_at) sayDone(cli, `${describe(edge)} is the newest available`)
+  else sayDone(cli, `the edge now runs ${describe(edge)}`)
 }
 
 /** `HAProxy 2.6.12 (localhost/berth/edge:0a1b2c)` */

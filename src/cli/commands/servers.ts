@@ -95,7 +95,7 @@ function shownBuilds({ builder, ...builds }: Info['builds']): string {
   return `by ${builder}, with ${limits.join(', ')} for all of them${reason}`
 }
 
-/** `store 1 MB, build cache 2 GB`, without what takes nothing. */
+/** `store 1 MB, build cache 2 GB`, without empty parts. */
 function sizes(counted: Record<string, number>): string {
   const used = Object.entries(counted).filter(([, bytes]) => bytes > 0)
   return used

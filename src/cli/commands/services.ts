@@ -46,7 +46,7 @@ export function addServiceCommands(program: Command, run: Runner): void {
     .description('delete a service; asks for its name')
     .option('--yes', 'do not ask')
     .option('--delete-disk', 'delete its disk as well; it goes to the trash')
-    .option('--purge', 'with --delete-disk: at once, with its data')
+    .option('--purge', 'with --delete-disk: delete its data at once, without the trash')
     .option('--force', 'even if other services refer to it')
     .addHelpText('after', examples('berth delete shop', 'berth delete shop --yes --delete-disk'))
     .action(run(deleteService))
@@ -103,7 +103,7 @@ async function deleteService(cli: Cli, name: string | undefined, options: Delete
   if (!name) throw usageFailure('which service?', 'name what is to be deleted')
   const { client } = cli
   const { deleteDisk, force, purge } = options
-  if (purge && !deleteDisk) throw usageFailure('--purge is for a disk', 'add --delete-disk')
+  if (purge && !deleteDisk) throw usageFailure('--purge applies to the disk only', 'add --delete-disk')
   const path = servicePath(name)
   const service = await client.call<Service>('GET', path)
   if (!options.yes) await agreeToDelete(cli, service, options)

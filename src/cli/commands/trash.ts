@@ -44,7 +44,7 @@ export function addTrashCommands(program: Command, run: Runner): void {
     .action(run(purge))
 }
 
-/** What it was, for people. */
+/** What the entry was, in words. */
 export function wasOf({ kind, datastore_kind, version, service_name }: TrashEntry): string {
   return kind === 'datastore' ? `${datastore_kind} ${version}` : `disk of ${service_name}`
 }

@@ -79,7 +79,7 @@ function serverNames({ env }: Cli): string[] {
   }
 }
 
-/** Whose commands are called as they are. */
+/** Nouns that are the names of their commands. */
 const nouns = ['disks', 'trash'] as const
 type Noun = 'services' | 'datastores' | (typeof nouns)[number]
 

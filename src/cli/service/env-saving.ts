@@ -20,7 +20,7 @@ export function withSaving(command: Command): Command {
     .option('--no-follow', 'do not wait for the restart')
 }
 
-/** The variables, without their values where the token may not read them. */
+/** The variables; without values if the token may not read them. */
 export function readShownEnv({ client }: Cli, name: string): Promise<ShownEnvVar[]> {
   return client.call<ShownEnvVar[]>('GET', `${servicePath(name)}/env`)
 }

@@ -52,7 +52,7 @@ export async function untilServing(host: Host, id: string, signal: AbortSignal):
   for (const endAt = Date.now() + serveMs; ; await sleep(lookEveryMs, signal)) {
     const datastore = findDatastore(host, id)
     const { status, phase, error, name } = datastore.record
-    // While its final backup is made it serves, if it has not died since.
+    // During its final backup the datastore serves, unless it has died.
     if (status === 'available' || phase === 'saving') return datastore
     const isOver = Date.now() > endAt || status === 'deleting' || status === 'trashed'
     if (isOver) throw new Failure('datastore_failed', `${name} is ${status}${error ? `: ${error}` : ''}`)

@@ -18,7 +18,7 @@ export interface StoreKind {
   isBusy(refusal: string): boolean
   /** What tells a running one of its new memory limit; null where it need not know. */
   limitCommand(credentials: Credentials, memoryMb: number): Command | null
-  /** Its own client for people, with their words, for as long as they want. Its history is kept nowhere. */
+  /** Its interactive client with the user's arguments, without a time limit and without a history file. */
   client(credentials: Credentials, words: readonly string[]): Command
 }
 

@@ -9,7 +9,7 @@ export function removeDatastore(host: Host) {
   return async ({ id, backupId }: { id: string; backupId: string | null }, signal: AbortSignal) => {
     const { actors, addresses, datastores } = host.storage
     const volume = datastores.volume(id)
-    // Removed before, or out of the trash, it has no container, and another datastore may have its name.
+    // Removed already or in the trash: it has no container, and another datastore may have its name.
     const hasContainer = volume !== null && !datastores.isTrashed(id)
     const nameOf = (text: string) => datastoreName(host.owner, text)
     await untilDone(host, id, signal, async () => {
@@ -23,7 +23,7 @@ export function removeDatastore(host: Host) {
   }
 }
 
-/** One that is being restored from stays, as any other backup does. */
+/** A backup from which a restore runs is kept. */
 async function removeFinalBackup(host: Host, backupId: string): Promise<void> {
   const { actors } = host.storage
   const restores = [...actors.active('restore')].map(({ id }) => actors.record(id))

@@ -7,7 +7,7 @@ import { untilCommitted, untilDone } from '../waiting.ts'
 import { findDatastore } from './access.ts'
 import { stopSeconds } from './start.ts'
 
-/** A backup that fails keeps nobody from deleting: the volume stays in any case. */
+/** A failed backup does not stop the deletion: the volume is kept in any case. */
 export function saveDatastore(host: Host) {
   return async (
     { id, kind, version, backupId }: DatastoreSlot & { backupId: string },
@@ -23,7 +23,7 @@ export function saveDatastore(host: Host) {
     })
     if (status !== 'good') {
       const error = actors.record(backupId)?.error
-      host.logger.warn({ datastore: name, backup: backupId, status, error }, 'there is no final backup')
+      host.logger.warn({ datastore: name, backup: backupId, status, error }, 'the final backup failed')
     }
     return { at: isoNow(), isGood: status === 'good' }
   }
@@ -35,7 +35,7 @@ export function trashDatastore(host: Host) {
     const name = String(host.storage.actors.record(id)!.name)
     const container = datastoreName(host.owner, name)
     await untilDone(host, id, signal, async () => {
-      // Run once more after an effect that ended late, it may find another datastore of that name.
+      // When this runs again after a late end, another datastore may have that name.
       if (isRestored(host, id) || ![id, null].includes(datastores.idOf(name))) return
       if ((await host.instances.inspect(container))?.state === 'running') {
         await host.instances.stop(container, stopSeconds)
@@ -44,7 +44,7 @@ export function trashDatastore(host: Host) {
     })
     const volume = datastoreName(host.owner, datastores.volume(id) ?? name)
     const { isThere, sizeBytes } = await measureVolume(host, id, volume, signal)
-    if (!isThere) host.logger.warn({ datastore: name, volume }, 'its volume is gone: nothing can be kept')
+    if (!isThere) host.logger.warn({ datastore: name, volume }, 'the volume is missing')
     if (!isRestored(host, id)) {
       await addresses.release(id)
       await datastores.trash(id)

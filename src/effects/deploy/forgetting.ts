@@ -27,7 +27,7 @@ function isReferred(storage: Storage, owner: Owner, service: ServiceRow, id: str
   return isInUse(storage, service, id, image)
 }
 
-/** What is queued or runs may be about to read its record, its release or its image. */
+/** A queued or running actor may still read its record, its release or its image. */
 function isInUse({ actors }: Storage, { id: serviceId }: ServiceRow, id: string, image: string): boolean {
   const deploys = [...actors.active('deploy', serviceId)].map((actor) => actors.record(actor.id))
   const runs = [...actors.active('job-run', serviceId)].map((actor) => actors.record(actor.id))

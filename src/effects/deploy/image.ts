@@ -80,8 +80,8 @@ async function buildInSlot(
 }
 
 /**
- * The steps that a canceled build finished are in the cache: without this the disk would stay full. The
- * engine holds them for about a second after the end of the build.
+ * The finished steps of a canceled build are in the cache: without this the disk would stay full. The engine
+ * keeps them in use for about a second after the end of the build.
  */
 async function emptyCache(host: Host, log: DeployLog, signal: AbortSignal): Promise<void> {
   try {

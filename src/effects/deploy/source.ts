@@ -20,7 +20,7 @@ export function fetchSource(host: Host) {
   return async (input: FetchInput, signal: AbortSignal) => {
     const log = openDeployLog(host, input.id)
     if (isBegunAgain(host, input.id)) log.say('fetching starts again: the daemon was restarted')
-    await reapGit(input.id) // of a daemon that was killed: two gits in one directory would meet
+    await reapGit(input.id) // of a killed daemon: two gits must not run in one directory
     const place = { what: 'a fetch', directory: host.settings.dataDir }
     const found = await whileRoomIn(host, place, signal, (bound) => fetchInto(host, input, log, bound))
     return { ...found, at: isoNow() }

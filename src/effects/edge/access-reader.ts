@@ -8,7 +8,7 @@ import type { Logger } from '../../logger.ts'
 import type { EdgeRounds } from './edge.ts'
 
 export interface AccessReader {
-  /** This process serves now; the one before it is read until it ends, and so are the retired ones. */
+  /** Sets the process that serves now. The one before it and the retired ones are read until they end. */
   follow(process: string, place: Place, retired: readonly Place[]): void
   /** Resolves when nothing is read any more. */
   close(): Promise<void>
@@ -23,7 +23,7 @@ export function createAccessReader(rounds: EdgeRounds, logger: Logger): AccessRe
   let current: string | null = null
   let newest: Promise<AccessMark | null> | null = null
 
-  /** Again after a break, as long as `isWanted`. */
+  /** Retries after a failure, as long as `isWanted`. */
   async function read(place: Place, from: Promise<AccessMark | null>, isWanted: () => boolean) {
     const { signal } = closing
     let last = await from

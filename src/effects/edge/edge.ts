@@ -49,13 +49,13 @@ export interface RoundOutcome {
 export interface EdgeRounds {
   /** Writes all that a start of HAProxy reads. */
   render(): Promise<void>
-  /** From now on rounds are about `current`, and as far as possible about the retired ones. */
+  /** Applies later rounds to `current`, and as far as possible to the retired ones. */
   follow(current: Place, retired: readonly Place[]): void
   /** Brings HAProxy to what is committed. */
   round(): Promise<RoundOutcome>
   /** Resolves when something changed, or after the time. */
   next(withinMs: number, signal: AbortSignal): Promise<void>
-  /** Records each request after that one, until process or signal end; answers how far it is. */
+  /** Records each request after that one, until the process or the signal ends; yields the position. */
   readAccess(place: Place, after: AccessMark | null, signal: AbortSignal): AsyncIterable<AccessMark>
   /** The request that an earlier life of the daemon recorded last. */
   newestRequest(): Promise<AccessMark | null>

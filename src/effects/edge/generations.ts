@@ -26,7 +26,7 @@ export interface GenerationParts {
 
 /** As long as HAProxy lets connections live after a reload (`hard-stop-after`). */
 const drainMs = 60 * 60 * 1000
-/** How long one that was being started when the daemon ended may still come up. */
+/** How long to wait for one that was starting when the daemon ended. */
 const patienceMs = 10_000
 const hangMs = 5_000
 const idleMs = 2_000
@@ -52,7 +52,7 @@ export async function ensureGeneration(parts: GenerationParts, signal: AbortSign
     return followAccepting(parts)
   }
   if (newest.generation > accepting.generation && retiredAt(newest) === null) {
-    // An upgrade was interrupted. Its process may be about to take connections.
+    // An upgrade was interrupted. Its process may soon accept connections.
     await servesWithin(newest, patienceMs, signal, async () => isAccepting(newest))
     if (!(await serves(newest))) await launcher.remove(newest)
   }

@@ -28,7 +28,7 @@ export interface EdgeParts {
   opened: Promise<void>
 }
 
-/** A change is applied at once; this is for what nobody told. */
+/** Changes wake the loop; this interval catches missed notifications. */
 const roundMs = 2_000
 const compareMs = 24 * 60 * 60 * 1000
 
@@ -84,25 +84,25 @@ export class EdgeKeeper {
     }
   }
 
-  /** Compares now and then daily what runs with what is available. The first difference is upgraded to. */
+  /** Compares what runs with what is available, now and then daily. Upgrades at the first difference. */
   async compare(id: string, signal: AbortSignal): Promise<void> {
     for (;;) {
       try {
         await this.#compareOnce(id, signal)
       } catch (error) {
         if (signal.aborted) return
-        this.#host.logger.warn({ reason: messageOf(error) }, 'no newer HAProxy can be looked for')
+        this.#host.logger.warn({ reason: messageOf(error) }, 'checking for a newer HAProxy failed')
       }
       await sleep(compareMs, signal).catch(() => undefined)
       if (signal.aborted) return
     }
   }
 
-  /** Replaces the edge where a newer one is available, or in any case. */
+  /** Replaces the edge when another HAProxy is available, or, with `force`, always. */
   async upgrade(request: { id: string; generation: number; force: boolean }, signal: AbortSignal) {
     const { id, generation, force } = request
     const current = await ensureGeneration(this.#generations, signal)
-    // The daemon ended after the new one had taken over: that one is kept, and the rest is retired.
+    // The daemon had ended after the new one took over: keep the new one, and retire the others.
     if (current.generation > generation) return { generation: current.generation, hasReplaced: true }
     const wanted = await this.#whileKeeping(id, signal, (ending) => findWanted(this.#software, ending))
     const running = await readRunning(current, this.#generations.launcher)
@@ -116,7 +116,7 @@ export class EdgeKeeper {
     try {
       return await tendGenerations(this.#generations, current, idle)
     } catch (error) {
-      this.#host.logger.warn({ reason: messageOf(error) }, 'a retired edge cannot be looked after')
+      this.#host.logger.warn({ reason: messageOf(error) }, 'checking a retired edge failed')
       return true
     }
   }
@@ -133,11 +133,11 @@ export class EdgeKeeper {
     const event = { software: shown(running), available }
     await actors.send(id, { type: 'software.compared', at: isoNow(), ...event })
     if (!available) return
-    logger.warn(event, 'another HAProxy is available than the one that runs')
+    logger.warn(event, 'another HAProxy than the running one is available')
     if (mayUpgrade) await actors.send(id, { type: 'upgrade', at: isoNow(), force: false })
   }
 
-  /** The work, during which the edge is kept at its routes. Rejects when either does. */
+  /** Runs the work while the edge is kept up to date. Rejects when either rejects. */
   async #whileKeeping<T>(id: string, outer: AbortSignal, work: (signal: AbortSignal) => Promise<T>) {
     const over = new AbortController()
     const signal = AbortSignal.any([outer, over.signal])

@@ -21,9 +21,9 @@ export interface Launcher {
    * Throws `edge_unavailable` with the reason.
    */
   start(place: Place, former: Place | null, image: string | null, signal: AbortSignal): Promise<void>
-  /** A boot does not start it any more. */
+  /** Keeps a boot from starting it. */
   keepEnded(place: Place): Promise<void>
-  /** Ends it, with its files. Not there is fine. */
+  /** Ends it and removes its files. A missing one is fine. */
   remove(place: Place): Promise<void>
   /** The image that it runs from; null for a process of the host. */
   imageOf(place: Place): Promise<{ name: string; id: string } | null>
@@ -37,7 +37,7 @@ export interface LauncherParts {
 }
 
 const startMs = 20_000
-/** It ends at once where a port is taken. Once more may be chance. */
+/** It ends at once when a port is taken. A single restart may have another cause. */
 const mostRestarts = 2
 
 export const hostLauncher: Launcher = {
@@ -79,10 +79,10 @@ export function containerLauncher({ host, docker, image }: LauncherParts): Launc
       const remove = () => removeEdgeContainer(engine, owner, generation)
       try {
         const end = await ensureEdgeContainer(engine, owner, spec, signal)
-        if (end) host.logger.error(end, 'the container of the edge had ended, and was made anew')
+        if (end) host.logger.error(end, 'the container of the edge had ended and was recreated')
         await requireServing(host, place, signal)
       } catch (error) {
-        // One that hangs would be taken for one that runs; an aborted start is looked at by the next one.
+        // A hanging container would count as running. After an abort the next start checks it.
         if (!signal.aborted) await remove().then(() => former && removeFiles(place))
         throw error
       }
@@ -98,13 +98,13 @@ export function containerLauncher({ host, docker, image }: LauncherParts): Launc
 
 async function requireServing(host: Host, place: Place, signal: AbortSignal): Promise<void> {
   const { engine, owner } = host
-  // One that runs may have been started again long ago; what cannot be looked at is not failing.
+  // The container may have restarted earlier. Treat an unreadable state as healthy.
   const restarts = () => edgeRestarts(engine, owner, place.generation)
   const before = await restarts()
   const isFailing = async () => (await restarts().catch(() => before)) - before >= mostRestarts
   if (await servesWithin(place, startMs, signal, isFailing)) return
   const output = await edgeOutput(engine, owner, place.generation).catch(() => '')
-  throw new Failure('edge_unavailable', `HAProxy does not start: ${alertsIn(output) || 'it says nothing'}`)
+  throw new Failure('edge_unavailable', `HAProxy does not start: ${alertsIn(output) || 'no reason given'}`)
 }
 
 /** All containers of the edge, of whichever generation. */

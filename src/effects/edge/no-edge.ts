@@ -2,7 +2,7 @@
 import { Failure } from '../../errors.ts'
 import type { Edge } from './edge.ts'
 
-/** For those who bring their own: nothing is served by us, so nothing is waited for. */
+/** With a reverse proxy of the operator there is nothing to serve and nothing to wait for. */
 export function noEdge(): Edge {
   const nothing = async () => undefined
   const refused = async () => {

@@ -26,7 +26,7 @@ export interface SoftwareParts {
 
 const pullMs = 10 * 60_000
 
-/** What runs. Throws `edge_unavailable`, and what a call of the engine throws. */
+/** Returns what runs. Throws `edge_unavailable`, and the errors of engine calls. */
 export async function readRunning(place: Place, launcher: Pick<Launcher, 'imageOf'>): Promise<Software> {
   const shown = await openRuntime(place.adminSocket).ask('show info')
   const version = /^Version: ([\w.+~-]+)/m.exec(shown)?.[1] ?? null

@@ -10,13 +10,13 @@ interface Holder {
   address: string
   /** The service or datastore that it belongs to. */
   ownerId: string
-  /** Whether it answers to the name of its owner. A command that runs does not. */
+  /** Whether the name of its owner resolves to it: not for the container of a command. */
   isNamed: boolean
   /** The deploy whose env it has; null for a datastore. */
   deployId: string | null
 }
 
-/** Answers the access that follows from what is stored at each call. Remembers the references of releases. */
+/** Computes the access from the current records at each call. Caches the references of releases. */
 export function createAccess(storage: Storage): () => Access {
   const known = new Map<string, Reference[]>()
 
@@ -62,7 +62,7 @@ function accessOf(
   return access
 }
 
-/** Null for one whose record is gone: its container is about to be. */
+/** Null when its record is gone: its container is removed soon. */
 function holderOf(storage: Storage, { deploy_id: actorId, index, address }: HeldAddress): Holder | null {
   if (storage.datastores.has(actorId)) return { address, ownerId: actorId, isNamed: true, deployId: null }
   const record = storage.actors.record(actorId)
@@ -91,7 +91,7 @@ function isShared({ services, datastores }: Storage, ownerId: string): boolean {
   return datastores.has(ownerId) ? datastores.isShared(ownerId) : isSharedService(services.get(ownerId))
 }
 
-/** A service of before there was such a setting is reachable by all, as it was then. */
+/** A service from before this setting stays reachable by all. */
 export function isSharedService(row: { shared_network?: boolean } | null): boolean {
   return row !== null && (row.shared_network ?? true)
 }

@@ -3,14 +3,14 @@
 import { openActorLog } from '../actor-log.ts'
 import type { Host } from '../host.ts'
 
-/** Says it, unless it was the last thing that was said. It is written then: a kill keeps it. */
+/** Logs the line unless it is the last one. Resolves when it is on disk, so that a kill keeps it. */
 export async function sayOnce(host: Host, id: string, line: string): Promise<void> {
   if ((await lastSaid(host, id)) === line) return
   openActorLog(host, 'job', id).say(line)
   await host.storage.logs.flush(id)
 }
 
-/** All that was said to a run that has not begun. */
+/** All lines logged for a run that has not begun. */
 export async function saidSoFar({ storage: { logs } }: Host, id: string): Promise<Set<string>> {
   await logs.flush(id)
   return new Set((await logs.tail(id, 100)).map(({ line }) => line))

@@ -81,7 +81,7 @@ export async function untilReached(
   }
 }
 
-/** One that is, or will be, in the trash may come back: whoever changes its data waits for that. */
+/** Not one in the trash, or on its way there: it may be restored, and changes to its data wait for that. */
 export function isGone({ storage }: Pick<Host, 'storage'>, datastoreId: string): boolean {
   const record = storage.actors.record(datastoreId)
   const isDeleted = record?.status === 'deleting' || record?.status === 'deleted'

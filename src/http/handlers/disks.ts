@@ -45,7 +45,7 @@ export async function deleteDisk(call: Call<DiskParams, DeleteDiskQuery>): Promi
   await actors.spawn('disk-removal', id, input, { also })
 }
 
-/** The removal that its disk waits for in the trash, or that is under way. */
+/** The removal of its disk: waiting in the trash, or in progress. */
 function removalOf({ actors }: HttpStorage, serviceId: string): string | null {
   const [removal] = actors.active('disk-removal', serviceId)
   return removal?.id ?? null

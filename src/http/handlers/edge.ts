@@ -1,4 +1,4 @@
-// The edge: whether it serves, which HAProxy it is, and its upgrade. All else of it is set by options.
+// The edge: whether it serves, its HAProxy, and its upgrade. Options set everything else.
 import { Failure } from '../../errors.ts'
 import { edgeId } from '../../hosts.ts'
 import type { Call } from '../route.ts'
@@ -15,7 +15,7 @@ export function getEdge({ context: { storage, config } }: Call): Edge {
   return { id: edgeId, status: 'off', mode, http_port: httpPort, https_port: httpsPort, ...never }
 }
 
-/** Begins one. The record shows how it ends; one that runs already is not begun again. */
+/** Begins an upgrade unless one is in progress. The record shows how it ends. */
 export async function upgradeEdge(call: Call<unknown, unknown, EdgeUpgrade>): Promise<Edge> {
   const { context, body, eventId } = call
   const found = getEdge(call)

@@ -70,7 +70,7 @@ type Approval = Pick<
   'body' | 'caller' | 'context' | 'params'
 >
 
-/** Throws `password_required` for a session that began a while ago: its browser may stand unattended. */
+/** Throws `password_required` for a session that began a while ago: its browser may be unattended. */
 export async function approveTerminalLogin(call: Approval): Promise<TerminalLogin> {
   const { body, caller, context, params } = call
   const { password, ...asked } = body

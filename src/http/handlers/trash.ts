@@ -50,14 +50,14 @@ async function restoreDatastore({ context, body, eventId }: Restoring, record: D
   return restoredDatastore(settled, name)
 }
 
-/** One that was parked after a bug goes on first; its record says `failed` until then. */
+/** A datastore that was parked after a bug is started first: until then its record has `failed`. */
 async function findAwake({ actors, storage }: HttpContext, id: string): Promise<Trashed> {
   const found = findTrashed(storage, id)
   if (found.record.status === 'failed') await actors.spawn('datastore', id, {})
   return found
 }
 
-/** Throws `name_taken`: somebody took the name in the meantime. */
+/** Throws `name_taken` when the name was taken in the meantime. */
 function restoredDatastore({ id, name, trash }: DatastoreRecord, wanted: string): RestoredTrash {
   if (trash?.trouble?.code === 'name_taken') throw nameTaken(id, wanted)
   if (trash?.trouble) throw new Failure('internal_error', trash.trouble.message)
@@ -69,7 +69,7 @@ function nameTaken(id: string, name: string): Failure {
   return new Failure('name_taken', `the name ${name} is taken`, hint)
 }
 
-/** What a repetition gets: how it is called now. */
+/** The response to a repetition: the current name. */
 export function repeatRestoreTrash({ storage }: HttpContext, { id }: { id: string }): RestoredTrash {
   const record = storage.actors.record(id)
   if (!record) throw new Failure('not_found', 'there is no such entry in the trash')
@@ -84,7 +84,7 @@ export async function purgeTrash({ context, params }: Call<TrashParams>): Promis
   const purge = kind === 'disk' ? { type: 'purge' } : { type: 'delete', keep: null }
   const { applied } = await context.actors.send(record.id, { ...event, ...purge })
   if (applied || kind === 'disk') return
-  // Only its restoring takes no deletion; what is being removed already is as wanted.
+  // A restore in progress refuses the deletion. A removal in progress is what the caller wants.
   const after = context.storage.actors.record(record.id)
   if (after?.status === 'restarting') throw new Failure('conflict', `${record.name} is being restored`)
 }

@@ -30,7 +30,7 @@ export function showTerminalLogin(call: Asking): Page {
   }
 }
 
-/** The response says what became of it: a later request may find it over already. */
+/** The response shows the outcome: a later request may find that the login is over. */
 export async function answerTerminalLogin(call: SignedInCall<TerminalLoginQuery, Form>): Promise<Page> {
   try {
     return pageFor(call, await answer(call))

@@ -46,7 +46,7 @@ const limits = {
 
 const shared_network = optional(z.boolean()).meta({
   description:
-    'Every service may connect to it; else only those whose env refers to it. At once. Without it false.',
+    'Every service may connect to it; else only those whose env refers to it. At once. By default false.',
 })
 const backups = {
   backup_schedule: scheduleText.meta({
@@ -94,7 +94,7 @@ export const Datastore = z
       description: 'One that failed is tried again, later each time, and stays `failed` until it serves.',
     }),
     phase: z.enum(['pulling', 'stopping', 'starting', 'probing', 'saving']).nullable().meta({
-      description: 'What is done just now to make it serve, or to delete it (`saving` is its final backup).',
+      description: 'The current step of making it serve or deleting it (`saving` is its final backup).',
     }),
     error: text.meta({ description: 'Why it does not serve.' }),
     notice: text.meta({ description: 'What of its limits the host cannot give.' }),

@@ -19,8 +19,8 @@ export const Edge = z
     id: z.string(),
     status: z.enum(['starting', 'serving', 'upgrading', 'waiting', 'stopping', 'off']).meta({
       description:
-        'waiting: it could not be started and is tried again; what was served before may still be. ' +
-        'upgrading: a newer HAProxy takes over; requests are served all the time.',
+        'waiting: it could not be started and is tried again; a former one may still serve. ' +
+        'upgrading: a newer HAProxy takes over; requests are served without interruption.',
     }),
     mode: z.enum(['container', 'host', 'off']),
     http_port: z.int(),
@@ -30,8 +30,8 @@ export const Edge = z
       .nullable()
       .meta({ description: 'What it serves; ready: how many instances get requests.' }),
     error: z.string().nullable(),
-    version: z.string().nullable().meta({ description: 'Of the HAProxy that runs.' }),
-    image: z.string().nullable().meta({ description: 'That it runs from; null with --edge host.' }),
+    version: z.string().nullable().meta({ description: 'Version of the HAProxy that runs.' }),
+    image: z.string().nullable().meta({ description: 'The image that it runs from; null with --edge host.' }),
     available: Software.nullable().meta({
       description: 'What an upgrade would start; null when that is what runs.',
     }),

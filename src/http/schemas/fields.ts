@@ -77,5 +77,5 @@ export function clamped(fallback: number, minimum: number, maximum: number, desc
     .meta({ description: `${description} Without it ${fallback}.`, type: 'integer', pattern: undefined })
 }
 
-/** Of each deletion that the trash would catch. */
+/** For each deletion that moves data to the trash. */
 export const purge = flag('Delete it at once, with its data: nothing goes to the trash.')

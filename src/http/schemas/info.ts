@@ -18,7 +18,7 @@ const BuildInfo = z
 
 const bytes = z.int().min(0)
 
-/** By what fills the disk. */
+/** Disk usage by kind. */
 const DiskUsage = z
   .object({
     at: z.string(),
@@ -39,7 +39,7 @@ const DiskUsage = z
         build_cache_bytes: bytes,
       })
       .nullable()
-      .meta({ description: 'The whole engine, whoever made it; null while it does not answer.' }),
+      .meta({ description: 'The whole engine, with other users of it; null while it does not answer.' }),
   })
   .meta({ id: 'DiskUsage' })
 
@@ -56,16 +56,16 @@ export const Info = z
     disk_free_bytes: z.int(),
     disk_usage: DiskUsage.nullable().meta({
       description:
-        'Counted in the background when somebody asks, at most every five minutes; null until then.',
+        'Counted in the background after a request, at most every five minutes; null before the first count.',
     }),
     trash_days: z.int().meta({ description: 'How long deleted datastores and disks can be restored.' }),
     uptime_seconds: z.int(),
     network_isolation: z
       .object({
         enforced: z.boolean(),
-        reason: z.string().nullable().meta({ description: 'Why not; null when it is.' }),
+        reason: z.string().nullable().meta({ description: 'Why they are not in force; null when they are.' }),
       })
-      .meta({ description: 'Whether the rules are in force that keep services from reaching each other.' }),
+      .meta({ description: 'Whether the rules that isolate services from each other are in force.' }),
   })
   .meta({ id: 'Info' })
 export type Info = z.output<typeof Info>

@@ -99,7 +99,7 @@ const meanings: Record<string, string> = {
     'How long an answer may stay silent before it is given up. At once. Without it 75.',
   max_body_mb: "MiB of a request's body, by its Content-Length. At once. Without it 512.",
   shared_network:
-    'Every service may connect to it; else only those whose env refers to it. At once. Without it false.',
+    'Every service may connect to it; else only those whose env refers to it. At once. By default false.',
   schedule: 'When a cron job runs: five fields of cron, or a word such as @daily. At once.',
   timezone: 'Of the schedule, as Europe/Berlin. At once. Without it UTC.',
   overlap:

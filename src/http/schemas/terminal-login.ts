@@ -32,7 +32,7 @@ export const TerminalLogin = z
     id: z.string(),
     code: z.string(),
     name: z.string(),
-    address: z.string().meta({ description: 'Where the terminal asked from.' }),
+    address: z.string().meta({ description: 'The address of the terminal.' }),
     status: z.enum(['pending', 'approved', 'denied']),
     created_at: timestamp,
     expires_at: timestamp,
@@ -44,7 +44,7 @@ export const ApproveTerminalLogin = z
   .strictObject({
     ...grantFields,
     password: optional(typed).meta({
-      description: 'Of the account; needed when the session began more than 10 minutes ago.',
+      description: 'The password of the account; needed when the session began more than 10 minutes ago.',
     }),
   })
   .meta({ id: 'ApproveTerminalLogin' })

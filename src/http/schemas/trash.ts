@@ -15,19 +15,19 @@ const kinds = ['datastore', 'disk'] as const
 
 export const TrashEntry = z
   .object({
-    id: z.string().meta({ description: 'Of a datastore its own id, which it keeps.' }),
+    id: z.string().meta({ description: 'A datastore has its own id, which it keeps.' }),
     kind: z.enum(kinds),
-    name: z.string().meta({ description: 'Of the datastore, or of the Docker volume of the disk.' }),
+    name: z.string().meta({ description: 'Name of the datastore, or of the Docker volume of the disk.' }),
     status: z.enum(['deleting', 'kept']).meta({
-      description: '`deleting` until its container is gone; only then it can be restored.',
+      description: '`deleting` until its container is removed; a restore is possible after that.',
     }),
     datastore_kind: z.enum(datastoreKinds).nullable(),
-    version: text.meta({ description: 'Of the server of the datastore.' }),
-    service_name: text.meta({ description: 'Of the service that the disk belonged to.' }),
+    version: text.meta({ description: 'Version of the Postgres or Redis server.' }),
+    service_name: text.meta({ description: 'Name of the service that the disk belonged to.' }),
     backup_id: text.meta({
-      description: 'The final backup of a datastore that was available; it goes with the entry.',
+      description: 'The final backup of a datastore that was available; it is removed with the entry.',
     }),
-    size_bytes: z.int().nullable().meta({ description: 'Of the volume; null when it is not known.' }),
+    size_bytes: z.int().nullable().meta({ description: 'Size of the volume; null when it is not known.' }),
     deleted_at: timestamp,
     expires_at: timestamp.meta({ description: 'When its data are removed.' }),
   })
@@ -36,7 +36,7 @@ export type TrashEntry = z.output<typeof TrashEntry>
 
 export const RestoreTrash = z
   .strictObject({
-    name: optional(Name).meta({ description: 'Another name for the datastore; without it the former one.' }),
+    name: optional(Name).meta({ description: 'Another name for the datastore; by default the former one.' }),
   })
   .meta({ id: 'RestoreTrash' })
 export type RestoreTrash = z.output<typeof RestoreTrash>
@@ -45,7 +45,7 @@ export const RestoredTrash = z
   .object({
     id: z.string(),
     kind: z.enum(kinds),
-    name: z.string().meta({ description: 'What it is called from now on.' }),
+    name: z.string().meta({ description: 'Its name after the restore.' }),
   })
   .meta({ id: 'RestoredTrash' })
 export type RestoredTrash = z.output<typeof RestoredTrash>
