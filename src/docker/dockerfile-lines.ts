@@ -24,7 +24,7 @@ export function* linesOf(text: string, keywords: readonly string[], escapeChar: 
     for (let index = 0; index < lines.length; index++) {
       const joined = join(lines, index, { escapeChar, isDoubleContinued }, keywords)
       read += joined?.length ?? 0
-      if (read > maxChars) throw new Failure('build_failed', 'continued lines are too long')
+      if (read > maxChars) throw new Failure('build_failed', 'the Dockerfile has overlong continued lines')
       const line = joined === null ? null : parse(joined)
       if (line && keywords.includes(line.keyword)) yield line
     }

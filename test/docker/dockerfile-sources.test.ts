@@ -105,7 +105,7 @@ test('variables that hold each other many times are not followed to the end', as
 })
 
 test('lines that are continued without end are refused', async () => {
-  const message = 'continued lines are too long'
+  const message = 'the Dockerfile has overlong continued lines'
   await assert.rejects(check('ADD a \\\n'.repeat(60_000)), { code: 'build_failed', message })
 })
 
