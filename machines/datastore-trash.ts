@@ -1,4 +1,4 @@
-// A deleted datastore: a final backup is made, its container goes, its volume waits in the trash.
+// A deleted datastore: a final backup is made, its container is removed, its volume waits in the trash.
 // The volume is removed when its time is over or on request. Until then it can be restored.
 import {
   type DatastoreContext,

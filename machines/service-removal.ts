@@ -68,7 +68,7 @@ export const machine = removal.createMachine({
         onDone: [{ guard: 'isTrashed', target: 'trashing' }, { target: 'removed' }],
       },
     },
-    // Nothing can begin for a service that is being deleted: its row is gone before this.
+    // Nothing can begin for a service that is being deleted: its row has been deleted before.
     trashing: {
       invoke: {
         id: 'trashDisk',

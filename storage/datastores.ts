@@ -81,7 +81,7 @@ export class Datastores {
     return this.#rows.get(id)?.trashed ?? false
   }
 
-  /** What its volume is named after; null for a datastore that is gone. */
+  /** What its volume is named after; null for a removed datastore. */
   volume(id: string): string | null {
     const row = this.#rows.get(id)
     return row && (row.volume ?? row.name)

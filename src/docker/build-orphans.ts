@@ -11,7 +11,7 @@ export async function killOrphans(owner: Owner): Promise<void> {
       // All processes of a step end with its first one.
       process.kill(pid, 'SIGKILL')
     } catch {
-      // It has ended meanwhile.
+      // It has already ended.
     }
   }
 }

@@ -33,7 +33,6 @@ export function createStepSearch(owner: Owner): StepSearch {
 }
 
 // A container that is starting has no hosts file yet: it is checked again. A step controls its own
-// A container that is starting has no hosts file yet: it is checked again. A step controls its own
 // /etc/hosts, because it may change its root directory, but not the file that its runtime was given. An
 // image that reads the Dockerfile (`# syntax=`) gets our name as an option only.
 async function kindOf(pid: number, host: string): Promise<'step' | 'container' | 'other'> {

@@ -84,7 +84,7 @@ class Expansion {
     return product(texts, [tail])
   }
 
-  /** What begins with that character: one text, or all that it may stand for. */
+  /** The text that begins with that character, or all its possible expansions. */
   #read(char: string, isQuoted: boolean): string | string[] {
     if (char === '$') return this.#readVariable()
     if (char === this.#escape) return this.#readEscaped(isQuoted)

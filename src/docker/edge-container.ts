@@ -1,5 +1,5 @@
 // The container of the edge: HAProxy in the network of the host, with next to no rights.
-// A running one is never replaced in place: it has open connections. An upgrade starts another one beside it.
+// A running one is never replaced in place: it has open connections. An upgrade starts another one.
 import type { ContainerCreateOptions } from 'dockerode'
 import { Failure } from '../errors.ts'
 import { acceptStatus, type Engine, orNull } from './client.ts'
@@ -9,7 +9,7 @@ import { edgeKind, labelFilter, labels, type Owner, ownerLabels } from './names.
 
 export interface EdgeContainerSpec {
   image: string
-  /** An upgrade starts the next one beside the one that serves. */
+  /** Each upgrade starts the next generation. */
   generation: number
   environment: Record<string, string>
   /** Mounted where it is on the host, so that its paths mean the same to both. */

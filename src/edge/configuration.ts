@@ -20,7 +20,7 @@ export interface Frame {
   worker: { uid: number; gid: number } | null
   /** Addresses and networks whose X-Forwarded-* are kept. */
   trustedProxies: readonly string[]
-  /** Where the API answers, by which host, and what tells it that the edge asks. */
+  /** The address and host name of the API, and the secret that proves requests of the edge. */
   dashboard: { address: string; host: string; secret: string } | null
   limits: Limits
   /** How many pools there are. */
@@ -162,7 +162,7 @@ const foreignCookie = '(?<![^; ])(?!svc_)[^; ][^;]*'
 /** The API itself. What the edge says of the client is believed because of the secret. */
 function dashboardSection({ dashboard }: Frame): string {
   if (!dashboard) return `backend dashboard\n${answering('unknown', 404)}`
-  // A connection to it is never shared: a response that goes to another client would show it secrets.
+  // A connection to it is never shared: a misrouted response would show secrets to another client.
   return `backend dashboard
  http-reuse never
  http-request deny deny_status 404 unless { req.hdr(x-forwarded-proto) https }

@@ -51,7 +51,7 @@ export async function findAccepting(place: Place): Promise<Place | null> {
   return null
 }
 
-/** Whether its worker takes commands and connections, and its master answers. */
+/** Whether its worker accepts commands and connections, and its master responds. */
 export async function isAccepting(place: Place): Promise<boolean> {
   try {
     const rows = await readFrontends(openRuntime(place.adminSocket))

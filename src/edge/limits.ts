@@ -33,7 +33,7 @@ export function limitsFor(
   return { connections, connectionsPerAddress: Math.min(connectionsPerAddress, most), requestsPerAddress }
 }
 
-/** In a frontend, before all rules that look at requests. */
+/** In a frontend, before all rules about requests. */
 export function limitRules(
   { connections, connectionsPerAddress, requestsPerAddress }: Limits,
   { areProxiesTrusted, reservedFor }: { areProxiesTrusted: boolean; reservedFor: string | null },
@@ -55,7 +55,7 @@ export function limitRules(
   ].join('\n')
 }
 
-/** Where a request goes whose address has sent too many. */
+/** Selects the backend for a request whose address has sent too many. */
 export function rateRouting({ requestsPerAddress }: Limits): string[] {
   if (requestsPerAddress === 0) return []
   return [` use_backend hasty if { sc0_http_req_rate gt ${requestsPerAddress * rateSeconds} }`]

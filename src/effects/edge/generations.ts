@@ -61,7 +61,7 @@ export async function ensureGeneration(parts: GenerationParts, signal: AbortSign
 
 /**
  * Starts the next generation, which takes the listening sockets, and retires the one before. When anything
- * fails the former one goes on serving. Throws `upgrade_failed` with the reason.
+ * fails the former one continues to serve. Throws `upgrade_failed` with the reason.
  */
 export async function replaceGeneration(parts: GenerationParts, image: string | null, signal: AbortSignal) {
   const { place, launcher, rounds } = parts
