@@ -9,11 +9,12 @@ export function removeDatastore(host: Host) {
   return async ({ id, backupId }: { id: string; backupId: string | null }, signal: AbortSignal) => {
     const { actors, addresses, datastores } = host.storage
     const volume = datastores.volume(id)
-    // Removed already or in the trash: it has no container, and another datastore may have its name.
-    const hasContainer = volume !== null && !datastores.isTrashed(id)
+    // Removed already or in the trash, where an effect that ends late can put it at any time: it has no
+    // container, and another datastore may have its name.
+    const hasContainer = () => volume !== null && datastores.has(id) && !datastores.isTrashed(id)
     const nameOf = (text: string) => datastoreName(host.owner, text)
     await untilDone(host, id, signal, async () => {
-      if (hasContainer) await host.instances.remove(nameOf(String(actors.record(id)!.name)))
+      if (hasContainer()) await host.instances.remove(nameOf(String(actors.record(id)!.name)))
       if (volume !== null) await removeVolume(host.engine, host.owner, nameOf(volume), id)
     })
     if (backupId !== null) await removeFinalBackup(host, backupId)
