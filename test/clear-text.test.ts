@@ -1,4 +1,4 @@
-// Which listeners are warned of: those that other machines reach and nothing encrypts.
+// Which listeners cause a warning: unencrypted ones that other machines can reach.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { clearTextListeners } from '../src/clear-text.ts'

@@ -1,4 +1,4 @@
-// A process whose event loop hangs is ended; one that is only slow or stopped is not.
+// A process whose event loop hangs is killed; one that is only slow or stopped is not.
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -7,7 +7,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 
 const home = new URL('..', import.meta.url).pathname
 
-/** Starts the watchdog with a limit of two seconds, then runs `body`; says `ready` before it. */
+/** Starts the watchdog with a limit of two seconds, then runs `body`; prints `ready` before it. */
 function launch(t: TestContext, body: string) {
   const program = `
     import { startWatchdog } from './src/watchdog.ts'

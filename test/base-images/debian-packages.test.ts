@@ -1,5 +1,5 @@
-// Which packages an image is made from: chosen anew once a day, and kept while no mirror answers. apt is a
-// program of the test's own, which answers what a file says and records what it was asked.
+// Which packages an image is made from: refreshed once a day, and kept while no mirror answers. apt is a
+// fake program that prints the content of a file and records its arguments.
 import assert from 'node:assert/strict'
 import {
   chmodSync,

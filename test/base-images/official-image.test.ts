@@ -1,4 +1,4 @@
-// An image that is named by its digest: pulled and verified, and done without where no registry answers.
+// An image that is named by its digest: pulled and verified, or replaced when no registry answers.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { hasOfficialImage } from '../../src/base-images/official-image.ts'

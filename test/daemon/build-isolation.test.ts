@@ -1,4 +1,4 @@
-// What the build of one service may not get: pages of the host's own servers, and another service's caches.
+// What a build of one service cannot read: pages of the host's servers, and another service's caches.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'

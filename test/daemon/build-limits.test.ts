@@ -6,12 +6,12 @@ import { dockerfile, finishedDeploy, pageApp, until } from '../support/service.t
 import { createService, daemonSuite } from '../support/suite.ts'
 
 const limits = ['--build-memory-limit=128', '--build-cpu-limit=0.5', '--build-pids-limit=100']
-/** Larger than what the tests of this machine leave in the engine's cache: no other test may lose its own. */
+/** Larger than the engine's cache after all tests: no other test may lose its entries. */
 const args = [...limits, '--build-cache-size=20000']
 const suite = daemonSuite({ args })
 const skip = process.getuid?.() === 0 ? false : 'needs root'
 
-/** Runs what follows only below the limits; a second bound on memory in case they should fail. */
+/** Runs the rest only once the limits apply; a second bound on memory in case they fail. */
 const safely = [
   'ulimit -v 1000000; n=0',
   'until grep -q -- -builds /proc/self/cgroup; do n=$((n+1)); [ $n -lt 100 ] || exit 99; sleep 0.1; done',

@@ -40,7 +40,7 @@ function outside(impossible: string | null): void {
 interface Site {
   daemon: TestDaemon
   worker: TestService
-  /** Where the engine keeps everything. */
+  /** The data directory of the engine. */
   engineDisk: string
   dataDisk: string
 }
@@ -171,7 +171,7 @@ function tryData(site: Site): void {
   })
 }
 
-/** Goes on until nobody takes it any more; the upload has a limit of its own. */
+/** Sends until the server stops reading; the upload itself has a limit. */
 async function* slowGzip() {
   yield Buffer.from([0x1f, 0x8b])
   for (let count = 0; count < 250; count++) {

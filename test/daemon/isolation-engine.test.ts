@@ -100,7 +100,7 @@ async function openAsking(daemon: TestDaemon, name: string): Promise<Ask> {
   const docker = await openDocker()
   let container = await instanceOf(daemon.api, name)
   return async (address) => {
-    // While the daemon is down its last word counts.
+    // While the daemon is down the last rules apply.
     container = await instanceOf(daemon.api, name).catch(() => container)
     const script = `wget -q -O - http://${address} 2>/dev/null || echo refused`
     const answer = (await runIn(docker, container, 'sh', '-c', script)).trim()
@@ -116,7 +116,7 @@ async function proveMetadata(daemon: TestDaemon, ask: Ask): Promise<void> {
     metadata.map(() => null),
   )
   assert.equal(await ask(`${metadata[0]}:53`), 'there')
-  // Without the rules all of them answer: it is the rules that refuse.
+  // Without the rules all of them answer: so the rules refuse them.
   await daemon.stop()
   assert.deepEqual(
     await askAll(),

@@ -39,14 +39,14 @@ async function liveInstance(name: string): Promise<string> {
   return instances.find(({ deploy_id }: Shown) => deploy_id === live_deploy_id).container_id
 }
 
-/** What the live instance of a service gets from there; null when it does not get through. */
+/** The response that the live instance of a service gets from there; null without a connection. */
 async function ask(from: string, address: string): Promise<string | null> {
   const script = `wget -q -O - http://${address} 2>/dev/null || echo refused`
   const answer = (await runIn(docker, await liveInstance(from), 'sh', '-c', script)).trim()
   return answer === 'refused' ? null : answer
 }
 
-/** Whether a TCP connection comes about. */
+/** Whether a TCP connection is established. */
 async function connects(from: string, host: string, port: number): Promise<boolean> {
   const script = `nc -w 5 ${host} ${port} </dev/null >/dev/null 2>&1 && echo yes || echo no`
   return (await runIn(docker, await liveInstance(from), 'sh', '-c', script)).trim() === 'yes'

@@ -1,5 +1,5 @@
-// Starts that an engine did not survive, on an engine of the test's own: its runtime is held at each step
-// of a start, the engine is killed there, and the next one is asked to start the same container.
+// Starts during which the engine is killed, on a separate engine: its runtime is paused at each step of a
+// start, the engine is killed there, and the next engine has to start the same container.
 import assert from 'node:assert/strict'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,7 +16,7 @@ import { findProcesses } from '../support/processes.ts'
 
 const options = { skip: hasNoOwnEngine }
 
-/** Where the runtime is held, and whether the command has begun there. */
+/** Where the runtime is paused, and whether the command has begun by then. */
 const moments = [
   { moment: 'before-create', hasBegun: false },
   { moment: 'after-create', hasBegun: false },
@@ -78,7 +78,7 @@ interface Site {
   instances: Instances
   /** An instance that runs a process of its own, by which it can be found. */
   spec(index: number, changes?: Partial<InstanceSpec>): Promise<InstanceSpec>
-  /** Kills the engine while the runtime of each start is held, and starts it again. */
+  /** Kills the engine while the runtime of each start is paused, and starts it again. */
   killDuring(moment: string, specs: InstanceSpec[]): Promise<void>
 }
 

@@ -18,9 +18,9 @@ interface Crowd {
   addresses: number
   each: number
   text: string
-  /** What of it holds: the rest was refused. */
+  /** The connections that stay open: the others were refused. */
   held: number
-  /** They read nothing of what they are sent. */
+  /** They never read the responses. */
   isDeaf?: true
 }
 

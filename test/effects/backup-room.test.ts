@@ -30,7 +30,7 @@ test('a backup is canceled with path, free and needed space', { skip }, async (t
     record,
   })
   let isWriting = false
-  /** Writes something, fills the disk as somebody else would, and goes on until it is ended. */
+  /** Writes some data, fills the disk like another program, and continues until it is ended. */
   const run = async (_: object, { output }: ToolStreams, signal: AbortSignal) => {
     await output?.(Buffer.alloc(1024 * 1024))
     isWriting = true

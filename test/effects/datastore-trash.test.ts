@@ -1,4 +1,4 @@
-// What putting a datastore into the trash does when it is run once more, later than it should be.
+// The effect that puts a datastore into the trash, when it runs again and too late.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { trashDatastore } from '../../src/effects/datastore/trash.ts'

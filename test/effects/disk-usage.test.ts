@@ -1,4 +1,4 @@
-// What fills the disk is counted in the background: whoever asks gets what is known, at once.
+// The disk usage is counted in the background: a query gets the last figures at once.
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Rules from what is stored, and keeping the kernel equal to them: with a firewall that only notes.
+// Rules computed from the records, and applied to the kernel: with a fake firewall that records them.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { preDeployIndex } from '../../src/docker/names.ts'

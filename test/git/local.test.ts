@@ -28,7 +28,7 @@ function openDirectory(t: TestContext): string {
   return directory
 }
 
-/** As etckeeper makes one: nobody but root may enter it. */
+/** Like a repository of etckeeper: only root may enter it. */
 function createPrivate(t: TestContext, root = openDirectory(t)): TestRepository {
   const repository = createRepository(t, { root, name: 'private' })
   repository.commit('Save', shadow)
@@ -76,7 +76,7 @@ test('so is one whose files only root may read', async (t) => {
   await assertRefused(t, { url: repository.directory }, file, '0600')
 })
 
-/** Each makes a repository that everybody may read, and whose objects are those of the private one. */
+/** Each makes a repository that all users may read, but with the objects of the private one. */
 const detours: Record<string, (priv: string, open: string) => void> = {
   'the objects of another as its alternates': (priv, open) => {
     git('clone', '--quiet', '--shared', priv, open)

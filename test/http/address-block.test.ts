@@ -1,4 +1,4 @@
-// What counts as one client where addresses are counted.
+// What counts as one client in limits by address.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { addressBlock } from '../../src/http/address-block.ts'

@@ -1,4 +1,4 @@
-// What the routes of the account take, and what many unknown keys cost.
+// The body limit of the routes of the account, and the cost of many unknown keys.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { routes } from '../../src/http/routes.ts'

@@ -1,5 +1,5 @@
-// The HTTP server is a binary that somebody else built: what is loaded must be what was recorded. A new
-// version of the package needs new hashes here, and a look at where its binaries come from
+// The HTTP server is a binary that a third party built: the loaded file must have the recorded hash. A new
+// version of the package needs new hashes here, and a check of the origin of its binaries
 // (docs/security.md).
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'

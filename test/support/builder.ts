@@ -15,7 +15,7 @@ export async function requireBuilder(address: string, timeoutMs = limitMs): Prom
     const image = /"moby\.image\.id","aux":\{"ID":"(sha256:[0-9a-f]{64})"/.exec(text)?.[1]
     if (image) await askEngine(address, `/images/${image}`, { method: 'DELETE' })
   } catch (error) {
-    // Other troubles show themselves in the tests that build.
+    // Other failures appear in the tests that build.
     if (!(error instanceof Error) || !/^(Timeout|Abort)Error$/.test(error.name)) throw error
     const seconds = timeoutMs / 1000
     const trouble = `hangs (a trivial build took over ${seconds} s): restart that engine.`

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 
 export interface Client extends Socket {
-  /** All that has come. */
+  /** All data received. */
   received: string
 }
 
@@ -18,7 +18,7 @@ export function openClient(t: TestContext, port: number, from: string, text: str
   return client
 }
 
-/** Resolves when each of them has a response, or none will come. */
+/** Resolves when each connection has a response or is closed. */
 export async function untilSettled(clients: readonly Client[]): Promise<void> {
   const settled = clients.map(
     (client) =>

@@ -23,12 +23,12 @@ export async function ensureFirewall(): Promise<void> {
   })
 }
 
-/** None there is fine. */
+/** A missing table is fine. */
 export async function removeRules(prefix: string): Promise<void> {
   await run('nft', ['delete', 'table', 'inet', tableOf(prefix)]).catch(() => undefined)
 }
 
-/** What the kernel has of the rules of a server; null when nothing. */
+/** The rules of a server in the kernel; null when there are none. */
 export function listRules(prefix: string): Promise<string | null> {
   return run('nft', ['list', 'table', 'inet', tableOf(prefix)]).catch(() => null)
 }

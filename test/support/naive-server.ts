@@ -1,5 +1,5 @@
-// A server that does not parse trailers, as some applications: after the last chunk of a body it drops two
-// bytes and takes what follows for another request. Its responses say which path they belong to.
+// A server that does not parse trailers, like some applications: after the last chunk of a body it drops two
+// bytes and treats the rest as another request. Its responses contain the path of their request.
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 
@@ -8,7 +8,7 @@ const pauseMs = 15
 
 export interface NaiveServer {
   port: number
-  /** What was taken for requests, by their paths, of each connection. */
+  /** The paths of all parsed requests, by connection. */
   connections: string[][]
 }
 

@@ -1,4 +1,4 @@
-// Clients of an edge that attack with trailers, and clients that look at what they get meanwhile.
+// Clients of an edge that attack with trailers, and clients that check their own responses during the attack.
 
 import type { ClientHttp2Session } from 'node:http2'
 import { Agent, request } from 'node:https'
@@ -80,7 +80,7 @@ export interface Visitor {
 
 export interface Visits {
   asked: number
-  /** What came instead of the response. */
+  /** The data received in place of the response. */
   wrong: string[]
 }
 
