@@ -15,6 +15,8 @@ export interface BuildCgroup {
   /** Moves all processes of the container whose first process is `pid`. Never rejects. */
   adopt(pid: number): Promise<void>
   counts(): LimitCounts
+  /** Kills all processes of the group. Never rejects. */
+  end(): Promise<void>
   /** Does not remove a group that still has processes. */
   remove(): void
 }
@@ -78,6 +80,7 @@ export function openBuildCgroup(
       kills: countOf(read(isUnified ? 'memory.events' : 'memory.oom_control'), 'oom_kill'),
       refusals: countOf(read('pids.events'), 'max') + refusedBefore,
     }),
+    end: () => endAll(join(trees.at(-1)!.root, name)),
     remove() {
       for (const { root } of trees) {
         try {
@@ -165,6 +168,16 @@ function pathIn(memberships: string, { controller }: Tree): string | null {
     if (path !== undefined && controllers.split(',').includes(controller)) return path
   }
   return null
+}
+
+async function endAll(directory: string): Promise<void> {
+  for (const pid of await processesOf(directory)) {
+    try {
+      process.kill(pid, 'SIGKILL')
+    } catch {
+      // It has already ended.
+    }
+  }
 }
 
 async function processesOf(directory: string): Promise<number[]> {

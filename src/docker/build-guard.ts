@@ -13,6 +13,8 @@ export interface BuildGuard {
   whyNot: string | null
   /** Guards the steps while it runs. */
   run<T>(build: (watch: LimitWatch) => Promise<T>): Promise<T>
+  /** Ends what is left of lost builds: only while no build runs. Never rejects. */
+  endSteps(): Promise<void>
   close(): void
 }
 
@@ -59,6 +61,7 @@ export function openBuildGuard(engineHost: string, owner: Owner, limits: BuildLi
         running--
       }
     },
+    endSteps: async () => cgroup?.end(),
     close: () => cgroup?.remove(),
   }
 }

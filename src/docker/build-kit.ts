@@ -27,7 +27,10 @@ export interface BuildKitOptions {
 }
 
 export function createBuildKit(engine: Engine, { owner, guard, cache }: BuildKitOptions): Builder {
-  const run = betweenBuilds(() => killOrphans(owner))
+  const run = betweenBuilds(async () => {
+    await guard.endSteps()
+    await killOrphans(owner)
+  })
   const build = (request: BuildRequest) =>
     guard.run((watch) =>
       attempt(

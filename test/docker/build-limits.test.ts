@@ -1,7 +1,10 @@
 // Bombs in a Dockerfile, with each builder. Each one waits until its limits are in force, and ends by itself.
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { BuildLimits } from '../../src/docker/build-cgroup.ts'
 import { createClassic } from '../../src/docker/build-classic.ts'
 import { openBuildGuard } from '../../src/docker/build-guard.ts'
@@ -176,6 +179,22 @@ for (const name of Object.keys(builders) as Name[]) {
     })
   }
 }
+
+test('what a lost build left in the group is ended before the next build', { skip }, async (t) => {
+  const { builder, closed, owner, request } = await openLimited(t, 'buildkit', someLimits)
+  const left = spawn('sleep', ['600'], { stdio: 'ignore' })
+  t.after(() => left.kill('SIGKILL'))
+  const ended = once(left, 'exit')
+  for (const controller of ['memory', 'cpu', 'pids']) {
+    writeFileSync(`/sys/fs/cgroup/${controller}/${buildCgroup(owner)}/cgroup.procs`, String(left.pid))
+  }
+
+  await builder.build(request('true').request)
+
+  const inVain = sleep(5000, ['still runs'], { ref: false })
+  assert.deepEqual(await Promise.race([ended, inVain]), [null, 'SIGKILL'])
+  await closed()
+})
 
 async function openLimited(t: TestContext, name: Name, limits: BuildLimits) {
   const site = await openDockerSite(t)
