@@ -83,7 +83,10 @@ async function findEntry({ client }: Cli, wanted: string): Promise<TrashEntry> {
       exitCode: exitCodes.notFound,
     })
   }
-  throw usageFailure(`the trash has ${found.length} of that name`, found.map(({ id }) => id).join(', '))
+  throw usageFailure(
+    `the trash has ${found.length} entries of that name`,
+    found.map(({ id }) => id).join(', '),
+  )
 }
 
 const entryPath = ({ id }: TrashEntry) => `/trash/${encodeURIComponent(id)}`

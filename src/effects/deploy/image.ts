@@ -91,7 +91,7 @@ async function emptyCache(host: Host, log: DeployLog, signal: AbortSignal): Prom
       freedBytes = await emptyBuildCache(host.engine)
     }
     const freedMb = Math.floor(freedBytes / mebibyte)
-    log.say(`the build cache was emptied, because the disk is too full: ${freedMb} MiB`)
+    log.say(`the build cache was emptied because the disk is too full: ${freedMb} MiB freed`)
   } catch (error) {
     host.logger.warn({ reason: messageOf(error) }, 'the build cache cannot be emptied')
   }

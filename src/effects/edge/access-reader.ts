@@ -41,7 +41,7 @@ export function createAccessReader(rounds: EdgeRounds, logger: Logger): AccessRe
   function begin(place: Place, from: Promise<AccessMark | null>, isWanted: () => boolean): void {
     generations.add(place.generation)
     const reading = read(place, from, isWanted).catch((error: unknown) =>
-      logger.warn({ err: error }, 'requests are not read any more'),
+      logger.warn({ err: error }, 'reading requests from HAProxy failed'),
     )
     readings.add(reading)
     void reading.finally(() => readings.delete(reading))

@@ -80,7 +80,7 @@ export async function replaceGeneration(parts: GenerationParts, image: string | 
     signal.throwIfAborted()
     await retire(parts, next)
     rounds.follow(former, othersThan(former))
-    throw new Failure('upgrade_failed', `the new edge does not take the routes: ${messageOf(error)}`)
+    throw new Failure('upgrade_failed', `the new edge refuses the routes: ${messageOf(error)}`)
   }
   await retire(parts, former)
   return next

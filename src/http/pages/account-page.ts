@@ -59,7 +59,7 @@ function tokenSection(tokens: Token[], typed: Form, refusal: Refusal | null): Ht
       label: 'Services',
       autocomplete: 'off',
       value: typed.services,
-      hint: 'Names with commas between them: a deploy or read token for these alone. Leave it empty for all.',
+      hint: 'For a read or deploy token: names of services, separated by commas. Empty for all.',
       isOptional: true,
     },
     {
