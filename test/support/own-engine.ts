@@ -9,6 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { commandEnv, hasCommand } from '../../src/base-images/command.ts'
 import { type Engine, openEngine } from '../../src/docker/client.ts'
 import { temporaryDirectory } from './directory.ts'
+import { until } from './docker-site.ts'
 import { ensureEngine, pingEngine } from './engine.ts'
 import { baseImages } from './images.ts'
 
@@ -33,9 +34,7 @@ export async function startOwnEngine(t: TestContext, more: string[] = []): Promi
     // What a killed one left is ended by the next one.
     if (running === null) await start()
     // An engine that is told to end does not wait for the shims of its containers.
-    for (const { Id } of await engine.docker.listContainers({ all: true })) {
-      await engine.docker.getContainer(Id).remove({ force: true })
-    }
+    await until('its containers to be removed', () => removeContainers(engine))
     await end('SIGTERM')
     engine.close()
   })
@@ -61,6 +60,13 @@ export async function startOwnEngine(t: TestContext, more: string[] = []): Promi
   await start()
   await copyBase(engine)
   return { engine, start, kill: () => end('SIGKILL') }
+}
+
+/** Whether none is left. The engine refuses to remove a container whose process ends just then. */
+async function removeContainers({ docker }: Engine): Promise<boolean> {
+  const found = await docker.listContainers({ all: true })
+  await Promise.allSettled(found.map(({ Id }) => docker.getContainer(Id).remove({ force: true })))
+  return found.length === 0
 }
 
 function options(directory: string, address: string): string[] {
