@@ -15,7 +15,14 @@ import {
   tendGenerations,
 } from './generations.ts'
 import { containerLauncher, hostLauncher } from './launcher.ts'
-import { findWanted, readRunning, type Software, type SoftwareParts, wantedImage } from './software.ts'
+import {
+  findWanted,
+  isReplacement,
+  readRunning,
+  type Software,
+  type SoftwareParts,
+  wantedImage,
+} from './software.ts'
 
 export interface EdgeParts {
   place: Place
@@ -106,7 +113,8 @@ export class EdgeKeeper {
     if (current.generation > generation) return { generation: current.generation, hasReplaced: true }
     const wanted = await this.#whileKeeping(id, signal, (ending) => findWanted(this.#software, ending))
     const running = await readRunning(current, this.#generations.launcher)
-    if (!force && running.identity === wanted.identity) return { generation, hasReplaced: false }
+    const isWanted = force || isReplacement(running, wanted, this.#software.image)
+    if (!isWanted) return { generation, hasReplaced: false }
     this.#host.logger.info({ running: shown(running), wanted: shown(wanted) }, 'replacing the edge')
     const next = await replaceGeneration(this.#generations, wanted.image, signal)
     return { generation: next.generation, hasReplaced: true }
@@ -126,7 +134,7 @@ export class EdgeKeeper {
     const current = await followAccepting(this.#generations)
     const wanted = await findWanted(this.#software, signal)
     const running = await readRunning(current, this.#generations.launcher)
-    const available = running.identity === wanted.identity ? null : shown(wanted)
+    const available = isReplacement(running, wanted, this.#software.image) ? shown(wanted) : null
     const mayUpgrade = this.#mayUpgrade
     this.#mayUpgrade = false
     signal.throwIfAborted()

@@ -49,6 +49,23 @@ export async function findWanted(parts: SoftwareParts, signal: AbortSignal): Pro
   return { version: found?.version ?? null, image, identity: found?.id ?? image }
 }
 
+/**
+ * Whether the available software is to replace the running one. By default an older version is not: it is the
+ * fallback for a registry that does not answer. An operator who names an image may go back to an older one.
+ */
+export function isReplacement(running: Software, wanted: Software, namedImage: string): boolean {
+  if (running.identity === wanted.identity) return false
+  return namedImage !== '' || !isOlder(wanted.version, running.version)
+}
+
+/** Compares the release, such as 2.6; unknown versions are not older. */
+function isOlder(version: string | null, than: string | null): boolean {
+  const [release, other] = [version, than].map((text) => /^(\d+)\.(\d+)/.exec(text ?? ''))
+  if (!release || !other) return false
+  const [major, minor] = [Number(release[1]) - Number(other[1]), Number(release[2]) - Number(other[2])]
+  return major < 0 || (major === 0 && minor < 0)
+}
+
 /** The name of an image that is on the engine when this resolves. */
 export async function wantedImage({ host, image }: SoftwareParts, signal: AbortSignal): Promise<string> {
   const { engine, logger } = host
