@@ -77,6 +77,7 @@ function damagedRows(): (StoredRow & { part?: 'key' })[] {
   return [
     rowOf('services', services.settings.id),
     rowOf('env', services.record.id),
+    rowOf('build_caches', services.index.id),
     rowOf('credentials', services.credentials.id),
     rowOf('actors', live('snapshot')),
     rowOf('records', live('record')),

@@ -27,6 +27,7 @@ test('what is stored has the names and keys that it always had', async (t) => {
     actors: ['dep-1'],
     addresses: [address],
     attempts: [['sign_in', 7, 'mark']],
+    build_caches: ['svc-1'],
     credentials: ['svc-1'],
     datastore_passwords: ['dst-1'],
     datastore_ports: [25_001],
@@ -69,6 +70,7 @@ async function fillServices(storage: Storage): Promise<void> {
   await upstreams.takePool('svc-1')
   await upstreams.put('svc-1', upstream)
   await addresses.take('dep-1', 0, { first: '10.201.0.2', last: '10.201.0.5' })
+  await storage.buildCaches.renew('svc-1')
   await env.change('svc-1', () => [{ key: 'A', value: '1' }])
   await registries.put('example.com', ada, instant)
   await releases.freeze('dep-1', () => ({ settings, env: [], resolved: null }))

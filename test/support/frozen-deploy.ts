@@ -26,7 +26,8 @@ export async function openDeploy(t: TestContext, changes: Partial<ServiceSetting
   const edge = { mode: 'off', httpPort: 80, httpsPort: 443, dashboardHost: null } as const
   const publication = { baseDomain: 'localhost', edge, hasCertificate: () => false }
   const logCollector = { drained: async () => undefined }
-  const more = { publication, logCollector, settings: { pidsLimit: 64 } }
+  const isolation = { apply: async () => undefined }
+  const more = { publication, logCollector, isolation, settings: { pidsLimit: 64 } }
   const host = { ...parts, ...more } as unknown as Host
   const input = { id, serviceId: service.id, image: images.busybox, commitSha: null }
   return { host, id, storage, input }

@@ -110,7 +110,8 @@ export function createContext(storage: Storage): HttpContext {
     ready: () => true,
     storage,
     actors: createActors(storage),
-    observe: calm,
+    // Of each test's own, because tests replace parts of it.
+    observe: { ...calm },
     clients: {
       open() {
         throw new Error('nothing runs here')
