@@ -10,7 +10,7 @@ import { launchDaemon, type TestDaemon } from '../support/daemon.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { ensureEngine } from '../support/engine.ts'
 import { createGitServer } from '../support/git-server.ts'
-import { baseImages } from '../support/images.ts'
+import { busyboxImage } from '../support/images.ts'
 import { createWorker } from '../support/jobs.ts'
 import { isInside, openNetwork, runInside, whyNoNamespace } from '../support/namespace.ts'
 import { loadImage, saveImage, startPrivateEngine } from '../support/private-engine.ts'
@@ -29,8 +29,7 @@ function outside(impossible: string | null): void {
     skip: impossible ?? false,
   }, async (t) => {
     const directory = temporaryDirectory(scope)
-    const { busybox } = await baseImages()
-    await saveImage(await ensureEngine(), busybox, join(directory, 'busybox.tar'))
+    await saveImage(await ensureEngine(), await busyboxImage(), join(directory, 'busybox.tar'))
     const { code, lines } = await runInside(import.meta.url, { PREPARED: directory })
     for (const line of lines.filter((line) => /^ *(not )?ok |^ *# /.test(line))) t.diagnostic(line)
     assert.equal(code, 0, lines.join('\n'))

@@ -63,6 +63,11 @@ export async function baseImages(): Promise<{ busybox: string; node: string }> {
   return { busybox: await ensureTestImage(engine, busybox), node: await ensureTestImage(engine, node) }
 }
 
+/** The name of the one that most tests need; in a namespace without network the other one cannot be made. */
+export async function busyboxImage(): Promise<string> {
+  return ensureTestImage(await ensureEngine(), busybox)
+}
+
 /** The name of one of them, which is on the engine when this resolves. */
 export async function ensureTestImage(engine: string, recipe: TestRecipe): Promise<string> {
   const store: ImageStore = {

@@ -1,14 +1,13 @@
 // A service under test: a repository with a small app, and waiting for what its deploys come to.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Api, Body } from './api.ts'
-import { baseImages } from './images.ts'
+import { busyboxImage } from './images.ts'
 
 const finished = ['live', 'failed', 'canceled', 'deactivated']
 
 /** A Dockerfile on the busybox base: `serve` answers `text` on port 3000, at any path of that name. */
 export async function dockerfile(...lines: string[]): Promise<string> {
-  const { busybox } = await baseImages()
-  return [`FROM ${busybox}`, ...lines, ''].join('\n')
+  return [`FROM ${await busyboxImage()}`, ...lines, ''].join('\n')
 }
 
 /** Serves a folder with one page by busybox httpd; /healthz is there too. */
