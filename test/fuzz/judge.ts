@@ -119,6 +119,7 @@ function withoutValues({ method, template }: Known, text: string): string {
 }
 
 const secretFields: [schema: string, fields: string[]][] = [
+  ['EnvVar', ['value']],
   ['ShownEnvVar', ['value']],
   ['Datastore', ['password', 'internal_url', 'external_url']],
 ]
