@@ -15,10 +15,10 @@ const decided: Record<number, string> = {
 }
 
 /** What a path answers that is not in the document, or a method that its path does not take. */
-const elsewhere = [400, 401, 403, 404, 405]
+const elsewhere = [400, 401, 403, 404, 405, 411]
 const pages = new Set(routes.filter(({ isPage }) => isPage).map(({ path }) => path))
 /** What a page answers besides: itself, or where it leads. */
-const ofPages = [200, 204, 303, 413, 415]
+const ofPages = [200, 204, 303, 411, 413, 415]
 
 /** What is wrong with the answer; null when nothing is. */
 export async function judge(sent: Sent, world: World): Promise<string | null> {
