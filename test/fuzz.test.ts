@@ -1,14 +1,12 @@
-// A thousand requests of chance against a real daemon; `npm run fuzz` asks many more. The seed is in the name
-// of a failure.
+// A thousand generated requests against a real daemon. The seed is fixed, so that a change is blamed only for
+// what it broke itself; `npm run fuzz` sends many more requests and draws a new seed each time.
 import assert from 'node:assert/strict'
-import { randomInt } from 'node:crypto'
 import { test } from 'node:test'
 import { runFuzz } from './fuzz/run.ts'
 
-test('whatever is asked, the daemon keeps to its document, tells no secret, leaves nothing', async (t) => {
-  const seed = randomInt(1_000_000)
-  t.diagnostic(`seed ${seed}`)
+const seed = 957260
 
+test('whatever is asked, the daemon keeps to its document, tells no secret, leaves nothing', async (t) => {
   const outcome = await runFuzz(t, { requests: 1000, seed, say: (line) => t.diagnostic(line) })
 
   assert.deepEqual(outcome.wrongs, [], `npm run fuzz -- --requests 1000 --seed ${seed}`)

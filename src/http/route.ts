@@ -228,14 +228,19 @@ export interface Target {
 /** What only begins with its head. */
 const lasting: Route['answer'][] = ['stream', 'bytes']
 
-/** Groups a route table by path. GET answers HEAD too, except where its answer lasts. */
+/** GET answers HEAD too, except where its answer lasts. */
+export function answersHead(route: Route): boolean {
+  return route.method === 'GET' && !lasting.includes(route.answer)
+}
+
+/** Groups a route table by path. */
 export function targetsOf(routes: readonly Route[]): Map<string, Target> {
   const targets = new Map<string, Target>()
   for (const path of new Set(routes.map((one) => one.path))) {
     const here = routes.filter((one) => one.path === path)
     const byMethod = new Map<string, Route>(here.map((one) => [one.method, one]))
     const get = byMethod.get('GET')
-    if (get && !lasting.includes(get.answer)) byMethod.set('HEAD', get)
+    if (get && answersHead(get)) byMethod.set('HEAD', get)
     const allow = [...byMethod.keys(), 'OPTIONS'].join(', ')
     const paramNames = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!)
     const isPublic = here.every((one) => one.credential === 'public')

@@ -35,6 +35,8 @@ test('what the document promises is no fault', () => {
   assert.equal(words('/api/v1/nothing', 404, refusal(404, 'not_found'), problem), null)
   assert.equal(words('/api/v1/services/web/status', 503, refusal(503, 'docker_unavailable'), problem), null)
   assert.equal(words('', 505, '<h1>no</h1>', {}), null)
+  const content = '/api/v1/backups/b/content'
+  assert.equal(words(content, 405, refusal(405, 'method_not_allowed'), problem, 'HEAD'), null)
 })
 
 test('a secret outside of the value of a variable is a fault, in every form it may take', () => {

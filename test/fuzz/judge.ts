@@ -1,5 +1,6 @@
 // What every answer must keep to, whatever was asked: the document, the shape of problems, no secret, and a
 // server that is still there.
+import { answersHead } from '../../src/http/route.ts'
 import { routes } from '../../src/http/routes.ts'
 import { checkAnswer, document } from '../support/openapi.ts'
 import { exchange, type WireAnswer } from '../support/wire.ts'
@@ -17,6 +18,7 @@ const decided: Record<number, string> = {
 /** What a path answers that is not in the document, or a method that its path does not take. */
 const elsewhere = [400, 401, 403, 404, 405, 411]
 const pages = new Set(routes.filter(({ isPage }) => isPage).map(({ path }) => path))
+const pathsWithHead = new Set(routes.filter(answersHead).map(({ path }) => path))
 /** What a page answers besides: itself, or where it leads. */
 const ofPages = [200, 204, 303, 411, 413, 415]
 
@@ -103,7 +105,7 @@ function operationAt({ method, target }: Sent): Known | null {
   const documented = method === 'HEAD' ? 'GET' : method
   const described = methods[documented.toLowerCase()]
   if (described === undefined || documented !== documented.toUpperCase()) return null
-  if (method === 'HEAD' && JSON.stringify(described.responses).includes('event-stream')) return null
+  if (method === 'HEAD' && !pathsWithHead.has(template)) return null
   return { method: documented, template }
 }
 
