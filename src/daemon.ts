@@ -1,4 +1,4 @@
-// Wires everything, once: storage, supervisor, effects, HTTP. Only main.ts and tests import it.
+// Wires everything, once: storage, supervisor, effects, HTTP. Only berthd.ts and tests import it.
 // Mind the order: the lock and the store first, actors before requests, Docker whenever it answers.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { catalogue } from '../machines/index.ts'

@@ -24,13 +24,13 @@ function berthd(...args: string[]): { code: number | null; said: string } {
 
 test('an option with a bad value stops the start and is named', () => {
   const { code, said } = berthd('--build-concurrency=many')
-  assert.equal(code, 1)
+  assert.equal(code, 2)
   assert.equal(said, "berthd: --build-concurrency: 'many' is not a whole number from 1 to 64\n")
 })
 
 test('an unknown option is told, and where to find the known ones', () => {
   const { code, said } = berthd('--colour=blue')
-  assert.equal(code, 1)
+  assert.equal(code, 2)
   assert.match(said, /berthd: Unknown option '--colour'/)
   assert.match(said, /berthd --help/)
 })

@@ -119,7 +119,7 @@ export const borders: Border[] = [
       ...['log-update', 'open', 'string-width', 'tar-stream', 'ws'],
     ],
     node: true,
-    values: ['src/cli/', 'src/version.ts', 'src/hosts.ts'],
+    values: ['src/cli/', 'src/version.ts', 'src/hosts.ts', 'src/platform.ts'],
     types: ['src/http/schemas/'],
   },
   {

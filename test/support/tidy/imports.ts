@@ -32,10 +32,10 @@ export const librariesHaveOneGate: Rule = (tree) =>
 export const daemonIsWiredOnce: Rule = (tree) =>
   sources(tree, product).flatMap(([path, text]) => {
     const wirings =
-      path === 'src/main.ts'
+      path === 'src/berthd.ts'
         ? []
         : importsOf(path, text).filter((one) => targetOf(path, one) === 'src/daemon.ts')
-    return wirings.map(({ line }) => ({ path, line, text: 'only main.ts and tests import the daemon' }))
+    return wirings.map(({ line }) => ({ path, line, text: 'only berthd.ts and tests import the daemon' }))
   })
 
 function isWithin(border: Border, path: string, one: Import): boolean {

@@ -89,13 +89,13 @@ export const samples: Record<RuleName, Sample> = {
   },
   'the daemon is wired once': {
     clean: {
-      'src/main.ts': "import { startDaemon } from './daemon.ts'",
+      'src/berthd.ts': "import { startDaemon } from './daemon.ts'",
       'test/a.test.ts': "import '../src/daemon.ts'",
     },
     broken: [
       broken(
         { 'src/cli/a.ts': "import '../daemon.ts'" },
-        'src/cli/a.ts:1 only main.ts and tests import the daemon',
+        'src/cli/a.ts:1 only berthd.ts and tests import the daemon',
       ),
     ],
   },

@@ -1,0 +1,68 @@
+// berthd: reads the options, starts the daemon, and ends in order on the first signal, at once on the second.
+import { helpText, readConfig, resetHelp } from './config.ts'
+import { startDaemon } from './daemon.ts'
+import { messageOf } from './errors.ts'
+import { createLogger } from './logger.ts'
+import { version } from './version.ts'
+import { startWatchdog } from './watchdog.ts'
+
+/** As those of the command line; anything else is a 1. */
+const exitCodes: Record<string, number> = { invalid_option: 2, interrupted: 130 }
+/** Longer than anything takes that blocks the event loop, also on a host that swaps. */
+const hangLimitSeconds = 60
+
+async function main(): Promise<void> {
+  const args = process.argv.slice(2)
+  if (args.includes('--help') || args.includes('-h')) {
+    return void process.stdout.write(args[0] === 'reset-password' ? resetHelp : helpText())
+  }
+  if (args.includes('--version')) return void process.stdout.write(`${version}\n`)
+  if (args[0] === 'reset-password') return reset(args.slice(1))
+  const config = readConfig(args, process.env)
+  const logger = createLogger({ level: config['log-level'] })
+  const onFatal = (reason: string) => {
+    logger.fatal(reason)
+    process.exit(1)
+  }
+  // An orderly exit would wait for ever: lmdb's own farewell needs the lock that its stuck writer holds.
+  const onPanic = (reason: string) => {
+    logger.fatal(`${reason}; berthd ends, and goes on from disk when it is started again`)
+    process.kill(process.pid, 'SIGKILL')
+  }
+  // A bug, or a promise nobody waited for: nothing in memory can be trusted any more, what is on disk can.
+  process.on('uncaughtException', (err) => {
+    logger.fatal({ err }, 'berthd ends because of a bug; it goes on from disk when it is started again')
+    process.exit(1)
+  })
+  const starting = startDaemon({ config, logger, onFatal, onPanic })
+  let isStopping = false
+  const stop = (signal: NodeJS.Signals) => {
+    if (isStopping) process.exit(130)
+    isStopping = true
+    logger.info(
+      { signal },
+      'stopping: open requests get 10 s to end, deploys under way go on at the next start',
+    )
+    starting
+      .then((daemon) => daemon.stop())
+      .then(
+        () => process.exit(0),
+        (error: unknown) => onFatal(messageOf(error)),
+      )
+  }
+  process.on('SIGTERM', stop)
+  process.on('SIGINT', stop)
+  await starting
+  startWatchdog({ limitSeconds: hangLimitSeconds })
+}
+
+async function reset(args: string[]): Promise<void> {
+  const { resetPassword } = await import('./reset-password.ts')
+  process.stdout.write(`${await resetPassword(args, process.stdin)}\n`)
+}
+
+main().catch((error: unknown) => {
+  const hint = (error as { hint?: string }).hint
+  process.stderr.write(`berthd: ${messageOf(error)}\n${hint ? `  ${hint}\n` : ''}`)
+  process.exit(exitCodes[(error as { code?: string }).code ?? ''] ?? 1)
+})

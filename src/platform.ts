@@ -1,0 +1,116 @@
+// Whether this Node and this host can run Berth: asked before anything else is loaded, told in one line.
+// Mind: this file and both main.ts must run on Node 14, and import nothing that is not as old.
+
+interface Program {
+  name: string
+  /** Packages with native code that it cannot do without. */
+  natives: string[]
+  /** Whether it runs on a Node that it was not tested on, if that is a newer one. */
+  takesNewer: boolean
+}
+
+export interface Platform {
+  /** `22.12.0` */
+  node: string
+  /** `linux x64` */
+  system: string
+  /** Of the host; undefined where its C library is another one. */
+  glibc(): string | undefined
+  load(name: string): Promise<unknown>
+}
+
+export const berth: Program = { name: 'berth', natives: [], takesNewer: true }
+export const berthd: Program = {
+  name: 'berthd',
+  natives: ['uWebSockets.js', 'lmdb', 'argon2'],
+  takesNewer: false,
+}
+
+/** The oldest of each line; package.json says the same in `engines`. */
+const oldest = ['20.19', '22.12', '24.0']
+const allLines = 'Node 20 (20.19 or newer), 22 (22.12 or newer) or 24'
+/** The HTTP server's binaries for Node 22 and 24 are built against it. */
+const newestGlibc = '2.38'
+/** Where one finds that glibc. */
+const homes: Record<string, string> = {
+  '2.34': ' (Debian 12, Ubuntu 22.04)',
+  '2.38': ' (Debian 13, Ubuntu 24.04)',
+}
+
+/** Loads the program where it can run. Elsewhere one line says what to install, and the exit code is 1. */
+export function start(program: Program, load: () => Promise<unknown>): void {
+  troubleOf(program, thisPlatform)
+    .then((trouble) => {
+      if (trouble === null) return load()
+      process.stderr.write(`${program.name}: ${trouble}\n`)
+      process.exitCode = 1
+    })
+    .catch((error: unknown) => {
+      process.stderr.write(`${program.name}: ${error instanceof Error ? error.stack : String(error)}\n`)
+      process.exitCode = 1
+    })
+}
+
+/** Why the program cannot run here, and what to do; null when it can. */
+export async function troubleOf(program: Program, platform: Platform): Promise<string | null> {
+  if (!runsOn(program, platform.node)) return troubleWithNode(program, platform)
+  for (const name of program.natives) {
+    try {
+      await platform.load(name)
+    } catch (error) {
+      return troubleWithNative(name, error, platform)
+    }
+  }
+  return null
+}
+
+function runsOn({ takesNewer }: Program, node: string): boolean {
+  const line = oldest.find((version) => major(version) === major(node))
+  return line ? minor(node) >= minor(line) : takesNewer && major(node) > major(oldest[0] as string)
+}
+
+function troubleWithNode({ natives }: Program, { node, glibc }: Platform): string {
+  const found = natives.length > 0 ? glibc() : undefined
+  const isOldHost = found !== undefined && minor(found) < minor(newestGlibc)
+  const others = `22 and 24 need glibc ${newestGlibc}${homes[newestGlibc]}, this host has ${found}`
+  const wanted = isOldHost ? `Node 20 (20.19 or newer); ${others}` : allLines
+  return `Node ${node} is not supported: install ${wanted}`
+}
+
+function troubleWithNative(name: string, error: unknown, platform: Platform): string {
+  const words = error instanceof Error ? error.message : String(error)
+  const { node, system } = platform
+  if (words.includes(`Cannot find package '${name}'`)) return `the package ${name} is missing: run npm ci`
+  const glibc = platform.glibc()
+  if (glibc === undefined) return `${name} needs glibc; this host has another C library: use Debian or Ubuntu`
+  const found = /GLIBC_(\d+\.\d+)' not found/.exec(words)
+  if (found === null) return `${name} does not load with Node ${node} on ${system}: ${lastLineOf(words)}`
+  const needed = found[1] as string
+  const isOfNode = name === 'uWebSockets.js' && major(node) > 20
+  const here = `glibc ${needed}${homes[needed] || ''}; this host has ${glibc}`
+  return isOfNode ? `Node ${major(node)} needs ${here}: use Node 20` : `${name} needs ${here}`
+}
+
+/** A wrapper puts its own words before the reason. */
+function lastLineOf(words: string): string {
+  const lines = words.split('\n').filter((line) => line.trim() !== '')
+  return (lines[lines.length - 1] || '').trim()
+}
+
+function major(version: string): number {
+  return Number(version.split('.')[0])
+}
+
+function minor(version: string): number {
+  return Number(version.split('.')[1])
+}
+
+const thisPlatform: Platform = {
+  node: process.versions.node,
+  system: `${process.platform} ${process.arch}`,
+  glibc() {
+    const { header } = process.report.getReport() as { header?: { glibcVersionRuntime?: string } }
+    return header?.glibcVersionRuntime
+  },
+  load: (name) => import(name),
+}

@@ -1,0 +1,143 @@
+// What Berth says where it cannot run: one line with what to install, before anything else is loaded.
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { berth, berthd, type Platform, troubleOf } from '../src/platform.ts'
+import { programArgs } from './support/program.ts'
+import { importsOf } from './support/tidy/syntax.ts'
+
+const home = fileURLToPath(new URL('..', import.meta.url))
+
+/** A host on which everything loads. */
+const debian13: Platform = {
+  node: '22.12.0',
+  system: 'linux x64',
+  glibc: () => '2.41',
+  load: async () => ({}),
+}
+
+/** Fails as the package does whose wrapper puts a page of words before the reason. */
+function without(needed: string, glibc: string | undefined): Partial<Platform> {
+  const reason = `Error: /lib/libc.so.6: version \`GLIBC_${needed}' not found (required by x.node)`
+  const load = async (name: string) => {
+    if (name === 'uWebSockets.js') throw new Error(`This version supports only Node.js 16 …\n\n${reason}`)
+  }
+  return { load, glibc: () => glibc }
+}
+
+test('the versions that are supported run, an older one of each line does not', async () => {
+  for (const node of ['20.19.0', '20.20.2', '22.12.0', '22.23.3', '24.0.0', '24.21.0']) {
+    assert.equal(await troubleOf(berthd, { ...debian13, node }), null, node)
+    assert.equal(await troubleOf(berth, { ...debian13, node }), null, node)
+  }
+  const install = 'install Node 20 (20.19 or newer), 22 (22.12 or newer) or 24'
+  for (const node of ['14.21.3', '16.20.2', '18.20.8', '20.18.1', '22.11.0']) {
+    const said = `Node ${node} is not supported: ${install}`
+    assert.equal(await troubleOf(berthd, { ...debian13, node }), said)
+    assert.equal(await troubleOf(berth, { ...debian13, node }), said)
+  }
+})
+
+test('a newer Node runs the command line, but not the daemon with its native packages', async () => {
+  const platform = { ...debian13, node: '26.1.0' }
+  assert.equal(await troubleOf(berth, platform), null)
+  assert.match((await troubleOf(berthd, platform)) ?? '', /^Node 26\.1\.0 is not supported: install Node 20 /)
+})
+
+test('on a host with an old glibc, Node 20 is named', async () => {
+  const old = { ...debian13, ...without('2.38', '2.36') }
+  assert.equal(
+    await troubleOf(berthd, old),
+    'Node 22 needs glibc 2.38 (Debian 13, Ubuntu 24.04); this host has 2.36: use Node 20',
+  )
+  assert.equal(await troubleOf(berth, old), null)
+  assert.equal(
+    await troubleOf(berthd, { ...old, node: '18.20.8' }),
+    'Node 18.20.8 is not supported: install Node 20 (20.19 or newer); 22 and 24 need glibc 2.38 ' +
+      '(Debian 13, Ubuntu 24.04), this host has 2.36',
+  )
+  assert.equal(
+    await troubleOf(berthd, { ...debian13, node: '20.19.0', ...without('2.34', '2.31') }),
+    'uWebSockets.js needs glibc 2.34 (Debian 12, Ubuntu 22.04); this host has 2.31',
+  )
+})
+
+test('another C library, a missing package and a missing binary are each told', async () => {
+  const failing = (message: string): Platform => ({
+    ...debian13,
+    load: async (name) => {
+      if (name === 'lmdb') throw new Error(message)
+    },
+  })
+  assert.match(
+    (await troubleOf(berthd, { ...failing('ld-linux-x86-64.so.2: no such file'), glibc: () => undefined })) ??
+      '',
+    /^lmdb needs glibc; this host has another C library/,
+  )
+  assert.equal(
+    await troubleOf(berthd, failing("Cannot find package 'lmdb' imported from /opt/berth/dist/src/main.js")),
+    'the package lmdb is missing: run npm ci',
+  )
+  assert.equal(
+    await troubleOf(berthd, failing('it was said before\n\nNo native build was found\n')),
+    'lmdb does not load with Node 22.12.0 on linux x64: No native build was found',
+  )
+})
+
+/** Starts a program with a line of code before it. */
+function run(name: 'src/main' | 'src/cli/main', before: string) {
+  const preload = `--import=data:text/javascript,${encodeURIComponent(before)}`
+  const args = [preload, ...programArgs(name), '--version']
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', timeout: 60_000 })
+  return { status, stdout, stderr }
+}
+
+const asNode18 = "Object.defineProperty(process.versions, 'node', { value: '18.20.8' })"
+const withoutNatives = `
+  process.getBuiltinModule('node:module')._extensions['.node'] = () => {
+    throw new Error("libc.so.6: version 'GLIBC_2.99' not found (required by a.node)")
+  }`
+
+test('both programs end with one line on a Node that is too old', () => {
+  for (const [name, program] of [
+    ['src/main', 'berthd'],
+    ['src/cli/main', 'berth'],
+  ] as const) {
+    const { status, stdout, stderr } = run(name, asNode18)
+    assert.deepEqual([status, stdout], [1, ''])
+    assert.match(stderr, new RegExp(`^${program}: Node 18\\.20\\.8 is not supported: install Node 20 .*\n$`))
+  }
+})
+
+test('the daemon ends with one line where its native packages do not load, the command line runs', () => {
+  const { status, stdout, stderr } = run('src/main', withoutNatives)
+  assert.deepEqual([status, stdout], [1, ''])
+  assert.match(stderr, /^berthd: uWebSockets\.js needs glibc 2\.99; this host has 2\.\d+\n$/)
+  assert.equal(run('src/cli/main', withoutNatives).status, 0)
+})
+
+test('the entries load nothing before the check, and no syntax that Node 14 does not know', () => {
+  const files = {
+    'src/main.ts': ['./platform.ts'],
+    'src/cli/main.ts': ['../platform.ts'],
+    'src/platform.ts': [],
+  }
+  for (const [path, wanted] of Object.entries(files)) {
+    const text = readFileSync(join(home, path), 'utf8')
+    const early = text.split('\n').filter((line) => /^import .*from /.test(line))
+    assert.deepEqual(
+      importsOf(path, early.join('\n')).map(({ from }) => from),
+      wanted,
+      path,
+    )
+    assert.doesNotMatch(text, /\?\?=|\|\|=|&&=|^await |static \{|\.at\(|replaceAll|structuredClone/m, path)
+  }
+})
+
+test('package.json asks for the versions that the programs ask for', () => {
+  const { engines } = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8'))
+  assert.deepEqual(engines, { node: '^20.19 || ^22.12 || ^24' })
+})
