@@ -1,0 +1,47 @@
+// What `npm pack` ships: the compiled product and its papers, nothing of how it is made.
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { compile, product } from './support/compile.ts'
+import { temporaryDirectory } from './support/directory.ts'
+
+const home = fileURLToPath(new URL('..', import.meta.url))
+const papers = ['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json']
+
+function filesBelow(folder: string): string[] {
+  const entries = readdirSync(join(home, folder), { recursive: true, withFileTypes: true })
+  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
+}
+
+/** The scripts are left out: `prepack` builds into the folder that it is called in. */
+function packedFiles(directory: string): string[] {
+  const args = ['pack', '--dry-run', '--json', '--ignore-scripts', '--offline', '--loglevel=error']
+  const { stdout, stderr } = spawnSync('npm', args, { cwd: directory, encoding: 'utf8', timeout: 120_000 })
+  assert.ok(stdout.startsWith('['), stderr)
+  const [packed] = JSON.parse(stdout) as [{ files: { path: string }[] }]
+  return packed.files.map(({ path }) => path).toSorted()
+}
+
+test('the package holds each program and each paper, and nothing else', async (t) => {
+  const directory = temporaryDirectory(t)
+  await compile(directory, product)
+  for (const name of [...papers, 'docs', 'systemd', 'src', 'machines', 'storage']) {
+    cpSync(join(home, name), join(directory, name), { recursive: true })
+  }
+  mkdirSync(join(directory, 'test'))
+  writeFileSync(join(directory, 'test/a.test.ts'), '')
+  writeFileSync(join(directory, '.env'), 'TOKEN=secret')
+
+  const packed = packedFiles(directory)
+
+  const compiled = product.flatMap(filesBelow).filter((path) => path.endsWith('.ts'))
+  const wanted = [
+    ...compiled.map((path) => join('dist', path.slice(home.length)).replace(/\.ts$/, '.js')),
+    ...['docs', 'systemd'].flatMap(filesBelow).map((path) => path.slice(home.length)),
+    ...papers,
+  ]
+  assert.deepEqual(packed, wanted.toSorted())
+})
