@@ -225,12 +225,9 @@ export interface Target {
   isPage: boolean
 }
 
-/** What only begins with its head. */
-const lasting: Route['answer'][] = ['stream', 'bytes']
-
-/** GET answers HEAD too, except where its answer lasts. */
-export function answersHead(route: Route): boolean {
-  return route.method === 'GET' && !lasting.includes(route.answer)
+/** GET answers HEAD too, except where its answer only begins with its head. */
+export function answersHead({ method, answer }: Route): boolean {
+  return method === 'GET' && answer !== 'stream' && answer !== 'bytes'
 }
 
 /** Groups a route table by path. */
