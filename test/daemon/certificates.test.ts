@@ -1,10 +1,11 @@
 // HTTPS of a whole daemon: a domain that is added gets its certificate from a real CA through the edge, over
 // restarts, and berthd needs no more than an e-mail for it.
-import { deepEqual, equal, match } from 'node:assert/strict'
+import { deepEqual, equal, fail, match } from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { hasCommand, run } from '../../src/base-images/command.ts'
 import type { Certificate } from '../../src/http/schemas/certificate.ts'
+import { openStorage } from '../../storage/index.ts'
 import { installPackages } from '../support/apt.ts'
 import { besideCa, here, openCa } from '../support/ca.ts'
 import { startDaemon } from '../support/daemon.ts'
@@ -35,6 +36,13 @@ async function beTheNameServer(): Promise<void> {
   await run('mount', ['--bind', file, '/etc/resolv.conf'])
 }
 
+/** What the transition of a deploy writes: no engine starts instances in this network. */
+async function goLive(dataDir: string, id: string): Promise<void> {
+  const storage = await openStorage(dataDir, { onPanic: fail })
+  await storage.services.update(id, (row) => ({ ...row, live_deploy_id: 'dep-1' }))
+  await storage.close()
+}
+
 test('a domain gets its certificate, and the dashboard its own, and a restart keeps both', async (t) => {
   const ports = ['--edge=host', '--http-port=80', '--https-port=443']
   const acme = ['--acme-email=ada@example.com', `--acme-directory=${ca.pebble.directoryUrl}`]
@@ -48,6 +56,13 @@ test('a domain gets its certificate, and the dashboard its own, and a restart ke
 
   const { id } = await daemon.api.post('/services', { name: 'shop', deploy: false })
   await daemon.api.post(`/services/${id}/domains`, { domain: host })
+  await until('the certificate of the dashboard', async () => {
+    const rows = await certificates()
+    return rows.length === 1 && rows[0]!.status === 'valid'
+  })
+  await daemon.stop()
+  await goLive(daemon.dataDir, id)
+  await daemon.start()
   await until('two certificates', areValid)
 
   equal((await shownCertificate(host)).subjectAltName, `DNS:${host}`)

@@ -40,7 +40,9 @@ test('asked for many times at once, a host gets one certificate', async (t) => {
   const { ensure, until, rows } = boot(t, life, ca)
   const host = 'once.example.com'
   ca.names.hosts.set(host, [here])
-  await life.storage.services.create(serviceRow({ id: 'svc-1', custom_domains: [host] }))
+  await life.storage.services.create(
+    serviceRow({ id: 'svc-1', live_deploy_id: 'dep-1', custom_domains: [host] }),
+  )
 
   await Promise.all(Array.from({ length: 5 }, ensure))
   await until(host, 'valid', isValid)
@@ -58,12 +60,33 @@ test('a host that comes later is found by itself, one that goes is given up', as
   const stop = start()
   t.after(stop)
 
-  await services.create(serviceRow({ id: 'svc-1', name: 'shop', custom_domains: [host] }))
+  await services.create(serviceRow({ id: 'svc-1', live_deploy_id: 'dep-1', custom_domains: [host] }))
   await until(host, 'valid', isValid)
   await services.update('svc-1', (row) => ({ ...row, deleting: true }))
 
   await eventually('it to be given up', () => [...actors.active('certificate')].length === 0)
   deepEqual(life.storage.certificates.list(), [])
+})
+
+test('a service gets its certificate when it is first live', async (t) => {
+  const life = await openLife(t, ca)
+  const { ensure, until, rows, start } = boot(t, life, ca)
+  const { services } = life.storage
+  const host = 'new.example.com'
+  ca.names.hosts.set(host, [here])
+  const stop = start()
+  t.after(stop)
+
+  await services.create(serviceRow({ id: 'svc-1', name: 'shop', custom_domains: [host] }))
+  await services.update('svc-1', (row) => ({ ...row, desired_deploy_id: 'dep-1' }))
+  await ensure()
+  deepEqual(rows(), [])
+  await services.update('svc-1', (row) => ({ ...row, live_deploy_id: 'dep-1' }))
+
+  const { not_after } = await until(host, 'valid', isValid)
+  await services.update('svc-1', (row) => ({ ...row, suspended: true }))
+  await ensure()
+  equal((await until(host, 'valid', isValid)).not_after, not_after)
 })
 
 test('without an e-mail nothing is asked of anybody', async (t) => {

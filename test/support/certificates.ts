@@ -67,9 +67,9 @@ export function boot(t: TestContext, life: Life, ca: Ca, change: ChangeEdge = ()
       effects.releaseCertificate(input, new AbortController().signal),
     restore: () => supervisor.restore(),
     stop: () => supervisor.stop(1000),
-    /** A service of these hosts; one that is there gets them instead of its own. */
+    /** A live service of these hosts; one that is there gets them instead of its own. */
     async route(id: string, ...hosts: string[]) {
-      const change = (row: ServiceRow) => ({ ...row, custom_domains: hosts })
+      const change = (row: ServiceRow) => ({ ...row, custom_domains: hosts, live_deploy_id: 'dep-1' })
       if (storage.services.get(id)) await storage.services.update(id, change)
       else await storage.services.create(change(serviceRow({ id, name: id })))
       await claims.ensure()

@@ -1,5 +1,7 @@
-// Who gets a certificate: every host that is routed and that the internet could know, one actor each.
-// Mind: asked by several at once it goes one by one, or one host would get two.
+// Who gets a certificate: every routed public host of a service that has been live, one actor each.
+// Calls run one after the other, or one host would get two actors. Authorities count certificates per week:
+// a service that never worked must not use them up.
+import type { ServiceRow } from '../../../storage/services.ts'
 import { isPublicHost } from '../../hosts.ts'
 import { isoNow } from '../host.ts'
 import type { ClaimHost } from './ports.ts'
@@ -43,7 +45,8 @@ export function createCertificateClaims(host: ClaimHost): CertificateClaims {
 
 async function ensureCertificates(host: ClaimHost): Promise<void> {
   if (host.settings.acmeEmail === null) return
-  const services = host.storage.services.list().filter(({ deleting }) => !deleting)
+  const hasBeenLive = ({ deleting, live_deploy_id }: ServiceRow) => !deleting && live_deploy_id !== null
+  const services = host.storage.services.list().filter(hasBeenLive)
   for (const serviceId of [null, ...services.map(({ id }) => id)]) {
     const claimed = claimedHosts(host, serviceId)
     const wanted = new Set(host.routedHosts(serviceId).filter(isPublicHost))

@@ -27,7 +27,7 @@ export const ServiceDomain = z
     certificate: z
       .object({ status: z.string(), error: z.string().nullable(), not_after: timestamp.nullable() })
       .nullable()
-      .meta({ description: 'null for a host that gets none.' }),
+      .meta({ description: 'null for a host that gets none, or before the service is first live.' }),
   })
   .meta({ id: 'ServiceDomain' })
 export type ServiceDomain = z.output<typeof ServiceDomain>
