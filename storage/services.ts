@@ -24,6 +24,11 @@ export interface ServiceSettings {
   pre_deploy_command: string | null
   /** Keys of env variables that a build gets as arguments. */
   build_env: string[]
+  /** Missing in rows and releases that are older than it, as are the two that follow. */
+  build_target?: string | null
+  build_args?: Record<string, string>
+  /** Whether instances and jobs have an init process; missing is true. */
+  init?: boolean
   port: number | null
   health_check_path: string | null
   health_check_timeout_seconds: number

@@ -6,6 +6,7 @@ import type { BuildSecret } from './build-session.ts'
 import { type Engine, toFailure } from './client.ts'
 import { upload } from './dial.ts'
 import { refuseHostOnlySources } from './dockerfile-sources.ts'
+import { requireStage } from './dockerfile-stages.ts'
 import { buildHost, type Owner } from './names.ts'
 import type { RegistryCredentials } from './registry-credentials.ts'
 import { streamLines } from './stream-lines.ts'
@@ -33,6 +34,8 @@ export interface BuildRequest {
   cachePrefix: string
   /** For `ARG`. Mind: the image's history shows what a command was run with. */
   buildArgs: Record<string, string>
+  /** The stage to build; without it the last one. */
+  target?: string | null
   /** For `RUN --mount=type=secret`, byte for byte; they are in no layer and no history. */
   secrets: readonly BuildSecret[]
   /** For private base images. */
@@ -73,6 +76,7 @@ export async function attempt<T>(
     request.signal.throwIfAborted()
     const editDockerfile = async (text: string) => {
       await refuseHostOnlySources(text, request.buildArgs)
+      if (request.target) requireStage(text, request.target)
       return edit(text)
     }
     const context = await openBuildContext({ ...request, editDockerfile, signal: packing.signal })
@@ -100,6 +104,7 @@ export async function* messagesOf<Message>(
     labels: request.labels,
     buildargs: request.buildArgs,
     nocache: request.noCache,
+    ...(request.target ? { target: request.target } : {}),
     extrahosts: `${buildHost(owner)}:0.0.0.0`,
   }
   const post = { path: '/build', query: { ...common, ...query }, headers, body: context.stream, signal }

@@ -19,7 +19,9 @@ export interface WantedContainer {
   restart: RestartPolicy
   /** What has ended stays ended: it is not started again. */
   runsOnce: boolean
-  options(host: HostTraits): ContainerCreateOptions
+  /** Whether what its image runs first is an init process itself. */
+  findInit?: () => Promise<boolean>
+  options(host: HostTraits, hasInit?: boolean): ContainerCreateOptions
 }
 
 const startTimeoutMs = 60_000
@@ -89,7 +91,8 @@ async function create(
   wanted: WantedContainer,
   signal?: AbortSignal,
 ): Promise<Container | null> {
-  const options = wanted.options(await engine.info())
+  const hasInit = (await wanted.findInit?.()) ?? false
+  const options = wanted.options(await engine.info(), hasInit)
   signal?.throwIfAborted()
   try {
     return await engine.call(`create ${wanted.name}`, (abortSignal) =>

@@ -1,6 +1,6 @@
 // The instructions of a Dockerfile with their places in its text, as the frontend will read them.
 // Bytes that are not ASCII may have any encoding: the text is decoded so that each byte is one character.
-import { DockerfileParser, type Instruction, type JSONInstruction, type Onbuild } from 'dockerfile-ast'
+import { DockerfileParser, From, type Instruction, type JSONInstruction, type Onbuild } from 'dockerfile-ast'
 import { Failure, messageOf } from '../errors.ts'
 
 export type { Instruction }
@@ -17,6 +17,11 @@ export function stepsOf(text: string): Instruction[] {
   } catch (error) {
     throw new Failure('build_failed', `the Dockerfile cannot be read: ${messageOf(error)}`)
   }
+}
+
+/** The names of its stages, in their order. */
+export function stagesOf(text: string): string[] {
+  return stepsOf(text).flatMap((step) => (step instanceof From ? (step.getBuildStage() ?? []) : []))
 }
 
 /** Where the values of its flags of that name begin in the text. */

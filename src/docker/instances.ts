@@ -3,6 +3,7 @@
 import { codeOf, Failure } from '../errors.ts'
 import { acceptStatus, type Engine, orNull } from './client.ts'
 import { applyRestart, ensureContainer, startContainer } from './container-ensure.ts'
+import { runsInit } from './image-init.ts'
 import { type Found, findOwn, findToChange, removeContainer, type Site } from './instance-container.ts'
 import { settleExit } from './instance-exit.ts'
 import { followLog, type LogLine, type LogSource, readLines } from './instance-log.ts'
@@ -64,7 +65,12 @@ export function openInstances(engine: Engine, owner: Owner): Instances {
   const site = { engine, owner }
   const inspect = async (name: string) => stateOf(await findOwn(site, name))
   return {
-    ensure: (spec, signal) => ensureContainer(site, wantedInstance(owner, spec), signal),
+    ensure: (spec, signal) =>
+      ensureContainer(
+        site,
+        wantedInstance(owner, spec, () => runsInit(engine, spec.image)),
+        signal,
+      ),
     start: async (name) => startContainer(site, await existing(site, name)),
     setRestart: async (name, policy) => applyRestart(site, await existing(site, name), policy),
     stop: (name, graceSeconds) => stop(site, name, graceSeconds),

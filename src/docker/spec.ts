@@ -22,6 +22,8 @@ export interface InstanceSpec {
   pidsLimit: number
   volume: { name: string; mountPath: string } | null
   restart: RestartPolicy
+  /** False when its first process has to be process 1. */
+  init?: boolean
   /** An instance, unless it says otherwise. */
   kind?: ContainerKind
 }
@@ -41,7 +43,12 @@ export interface HostTraits {
 const oomScore = 300
 const bytesPerMb = 1024 * 1024
 
-export function wantedInstance(owner: Owner, spec: InstanceSpec): WantedContainer {
+/** `findInit` answers whether what the image runs first is an init process itself. */
+export function wantedInstance(
+  owner: Owner,
+  spec: InstanceSpec,
+  findInit: () => Promise<boolean>,
+): WantedContainer {
   const { name, restart, kind = instanceKind } = spec
   const runsOnce = kind !== instanceKind
   return {
@@ -49,11 +56,17 @@ export function wantedInstance(owner: Owner, spec: InstanceSpec): WantedContaine
     restart,
     runsOnce,
     hash: specHash(spec),
-    options: (host) => containerSpec(owner, spec, host),
+    findInit,
+    options: (host, hasInit) => containerSpec(owner, spec, host, hasInit),
   }
 }
 
-export function containerSpec(owner: Owner, spec: InstanceSpec, host: HostTraits): ContainerCreateOptions {
+export function containerSpec(
+  owner: Owner,
+  spec: InstanceSpec,
+  host: HostTraits,
+  hasInit = false,
+): ContainerCreateOptions {
   return {
     name: spec.name,
     Image: spec.image,
@@ -68,7 +81,7 @@ export function containerSpec(owner: Owner, spec: InstanceSpec, host: HostTraits
       OomScoreAdj: oomScore,
       ...limits(spec, host),
       ...logging(host),
-      ...(spec.command === null ? {} : { Init: true }),
+      Init: (spec.init ?? true) && (spec.command !== null || !hasInit),
     },
     NetworkingConfig: {
       EndpointsConfig: {
@@ -81,7 +94,7 @@ export function containerSpec(owner: Owner, spec: InstanceSpec, host: HostTraits
 /**
  * Tells whether a container was made from the same request. It covers the request and not Docker's words for
  * it: a new version of Berth that words it differently must not replace what runs. The restart policy changes
- * in place.
+ * in place, and the init process is a matter of the deploy, whose id is in here.
  */
 export function specHash(spec: InstanceSpec): string {
   const request = [
@@ -111,8 +124,7 @@ function instanceLabels(owner: Owner, spec: InstanceSpec): Record<string, string
 }
 
 // Busybox, dash and bash replace themselves by the last command of `sh -c`, so it gets SIGTERM itself. As
-// process 1 it would ignore the signal unless it handles it; hence Init. An image's own entrypoint may insist
-// on being 1.
+// process 1 it would ignore the signal unless it handles it; hence Init.
 function startCommand(command: string | null): Pick<ContainerCreateOptions, 'Entrypoint' | 'Cmd'> {
   return command === null ? {} : { Entrypoint: ['sh', '-c'], Cmd: [command] }
 }

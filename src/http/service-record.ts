@@ -62,6 +62,7 @@ export function toService(
     start_command: row.start_command,
     pre_deploy_command: row.pre_deploy_command,
     build_env: row.build_env,
+    ...laterSettingsOf(row),
     publish_dir: row.publish_dir,
     spa_fallback: row.spa_fallback,
     port: row.port,
@@ -89,6 +90,11 @@ export function toService(
     created_at: row.created_at,
     updated_at: row.updated_at,
   }
+}
+
+/** What rows of older versions lack. */
+function laterSettingsOf({ build_target = null, build_args = {}, init = true }: ServiceRow) {
+  return { build_target, build_args, init }
 }
 
 /** What the edge makes of it. */

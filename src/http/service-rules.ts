@@ -34,6 +34,7 @@ export function newRow(body: CreateService, made: ParsedSource & { id: string; a
     start_command: body.start_command ?? null,
     pre_deploy_command: body.pre_deploy_command ?? null,
     build_env: body.build_env ?? [],
+    ...laterSettings(body),
     publish_dir: normalFolder(body.publish_dir) ?? null,
     spa_fallback: body.spa_fallback ?? false,
     port: port ?? null,
@@ -65,6 +66,11 @@ export function newRow(body: CreateService, made: ParsedSource & { id: string; a
     updated_at: made.at,
     revision: 1,
   }
+}
+
+/** Settings that rows of older versions lack. */
+function laterSettings({ build_target, build_args, init }: CreateService) {
+  return { build_target: build_target ?? null, build_args: build_args ?? {}, init: init ?? true }
 }
 
 /** The row with the fields that a PATCH names. */

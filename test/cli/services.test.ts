@@ -31,12 +31,15 @@ describe('services without a deploy', { concurrency: 4 }, () => {
   test('create takes the settings of its flags, and the list shows the service', async (t) => {
     const flags = ['--port', '8080', '--health-path', '/healthz', '--memory', '64', '--cpu', '0.5']
     const more = ['--build-env', 'A', '--build-env', 'B', '--env', 'A=1']
-    const created = await berth(t, 'create', 'flags', ...flags, ...more, '--json')
+    const build = ['--build-target', 'prod', '--build-arg', 'A=1', '--build-arg', 'B=x=y', '--init', 'off']
+    const created = await berth(t, 'create', 'flags', ...flags, ...more, ...build, '--json')
 
     assert.equal(created.code, 0, created.stderr)
     const service = JSON.parse(created.stdout)
     assert.deepEqual([service.name, service.port, service.health_check_path], ['flags', 8080, '/healthz'])
     assert.deepEqual([service.memory_limit_mb, service.cpu_limit, service.build_env], [64, 0.5, ['A', 'B']])
+    assert.deepEqual([service.build_target, service.build_args], ['prod', { A: '1', B: 'x=y' }])
+    assert.equal(service.init, false)
     assert.deepEqual(await suite.api.get('/services/flags/env'), [{ key: 'A', value: '1' }])
     const { stdout } = await berth(t, 'services')
     assert.match(stdout, /^flags +not deployed +web service +flags:8080 +uploads +never$/m)

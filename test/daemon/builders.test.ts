@@ -6,15 +6,23 @@ import { createService, daemonSuite } from '../support/suite.ts'
 
 const suite = daemonSuite({ args: ['--builder=classic', '--build-memory-limit=32'] })
 
-test('a deploy built by the classic builder goes live, with its build arguments', async (t) => {
+test('a deploy built by the classic builder goes live, with its stage and arguments', async (t) => {
   const files = await pageApp('one', 'ARG CHANNEL', 'RUN echo "$CHANNEL" > /www/channel')
-  const settings = { env: [{ key: 'CHANNEL', value: 'stable' }], build_env: ['CHANNEL'] }
+  files.Dockerfile += 'ARG MODE\nRUN echo "$MODE" > /www/mode\nFROM scratch AS last\n'
+  files.Dockerfile = files.Dockerfile!.replace(/^FROM .*$/m, '$& AS app')
+  const env = [
+    { key: 'CHANNEL', value: 'stable' },
+    { key: 'MODE', value: 'slow' },
+  ]
+  const build = { build_env: ['CHANNEL', 'MODE'], build_args: { MODE: 'fast' }, build_target: 'app' }
+  const settings = { env, ...build }
 
   const { first, name } = await createService(t, suite.api, files, settings)
 
   assert.equal(first.status, 'live', first.error)
   assert.equal(await fetchPage(suite.api, name), 'one')
   assert.equal(await fetchPage(suite.api, name, '/channel'), 'stable\n')
+  assert.equal(await fetchPage(suite.api, name, '/mode'), 'fast\n')
 })
 
 test('a build that needs more memory than --build-memory-limit fails the deploy and says so', async (t) => {

@@ -45,6 +45,7 @@ test('an instance is limited, labelled, without new privileges and at its fixed 
       SecurityOpt: ['no-new-privileges:true'],
       Mounts: [],
       OomScoreAdj: 300,
+      Init: true,
       Memory: 536870912,
       MemorySwap: 536870912,
       NanoCpus: 500000000,

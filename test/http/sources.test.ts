@@ -102,3 +102,17 @@ test('build_env names variables, each once', async (t) => {
     assert.equal(status, 400)
   }
 })
+
+test('a build has a stage and arguments, which are replaced as a whole and cleared', async (t) => {
+  const { call, create, refused } = await startChecked(t)
+  const made = await create({ name: 'web', build_target: 'prod', build_args: { MODE: 'fast', EMPTY: '' } })
+  assert.deepEqual([made.build_target, made.build_args], ['prod', { MODE: 'fast', EMPTY: '' }])
+
+  const changed = await call('PATCH', '/services/web', { build_args: { KIND: 'b' }, init: false })
+  assert.deepEqual([changed.body.build_args, changed.body.init], [{ KIND: 'b' }, false])
+  const cleared = await call('PATCH', '/services/web', { build_target: '', build_args: {} })
+  assert.deepEqual([cleared.body.build_target, cleared.body.build_args], [null, {}])
+  for (const wrong of [{ build_target: '--x' }, { build_args: { '1A': '' } }, { build_args: { A: '\0' } }]) {
+    assert.equal((await refused('PATCH', '/services/web', wrong))[0], 400)
+  }
+})

@@ -26,10 +26,18 @@ export function showService(out: Output, service: Service): void {
 
 function buildFacts(service: Service): Fact[] {
   const { root_dir, dockerfile_path, build_env, publish_dir, spa_fallback, latest_deploy } = service
+  const { build_target, build_args } = service
   return [
     ['root dir', root_dir],
     ['dockerfile', dockerfile_path],
     ['build env', build_env.join(', ')],
+    ['build target', build_target],
+    [
+      'build args',
+      Object.entries(build_args)
+        .map(([key, value]) => `${key}=${value}`)
+        .join(', '),
+    ],
     ['publish dir', publish_dir],
     ['spa fallback', spa_fallback ? 'yes' : null],
     ['live deploy', service.live_deploy_id],
@@ -78,6 +86,7 @@ function runFacts(service: Service): Fact[] {
   const { memory_limit_mb: memory, cpu_limit: cpu } = service
   return [
     ['start command', service.start_command],
+    ['init', service.init ? null : 'off'],
     ['before deploy', service.pre_deploy_command],
     ['job limit', jobLimit(service)],
     ['memory', memory === null ? "the server's default" : `${memory} MiB`],

@@ -30,6 +30,23 @@ const settingFlags: SettingFlag[] = [
     help: 'variable that builds get as an argument; can be repeated',
     parse: collect,
   },
+  {
+    flags: '--build-target <stage>',
+    field: 'build_target',
+    help: 'stage of the Dockerfile to build (the last one)',
+  },
+  {
+    flags: '--build-arg <KEY=value>',
+    field: 'build_args',
+    help: "build argument, not for secrets; can be repeated, '' clears all",
+    parse: collectPairs,
+  },
+  {
+    flags: '--init <on|off>',
+    field: 'init',
+    help: 'an init process is process 1 of instances and jobs (on)',
+    parse: onOrOff,
+  },
   { flags: '--publish-dir <path>', field: 'publish_dir', help: 'what a static site serves' },
   { flags: '--port <number>', field: 'port', help: 'where it listens, 0 is automatic', parse: whole },
   { flags: '--health-path <path>', field: 'health_check_path', help: 'must answer 2xx or 3xx' },
@@ -129,6 +146,15 @@ export function whole(text: string): number {
 /** Of a flag that can be repeated. */
 export function collect(text: string, former: unknown): string[] {
   return [...(Array.isArray(former) ? former : []), text]
+}
+
+/** `KEY=value` of a flag that can be repeated; an empty text is no pair. */
+function collectPairs(text: string, former: unknown): Record<string, string> {
+  const pairs = (former ?? {}) as Record<string, string>
+  if (text === '') return pairs
+  const end = text.indexOf('=')
+  if (end < 1) throw new InvalidArgumentError('It must be KEY=value.')
+  return Object.fromEntries([...Object.entries(pairs), [text.slice(0, end), text.slice(end + 1)]])
 }
 
 export function onOrOff(text: string): boolean {

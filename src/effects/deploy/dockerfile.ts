@@ -26,12 +26,15 @@ export async function findDockerfile(host: Host, deployId: string, log: DeployLo
   return { contextDir, dockerfile: relative(contextDir, dockerfile), sourceDir: checkout }
 }
 
-/** Arguments by `build_env`; every variable as a secret; the credentials of registries for base images. */
+/**
+ * Arguments by `build_env` and `build_args`; every variable as a secret; the credentials of registries
+ * for base images.
+ */
 export function buildInputs(
   host: Host,
   deployId: string,
   log: DeployLog,
-): Pick<BuildRequest, 'buildArgs' | 'secrets' | 'registries'> {
+): Pick<BuildRequest, 'buildArgs' | 'target' | 'secrets' | 'registries'> {
   const { settings, env } = requireRelease(host, deployId)
   const secrets = env.flatMap((one) => resolvable(host, one))
   const values = new Map(secrets.map(({ key, value }) => [key, value]))
@@ -41,7 +44,12 @@ export function buildInputs(
     )
   }
   const args = settings.build_env.flatMap((key) => (values.has(key) ? [[key, values.get(key)!]] : []))
-  return { buildArgs: Object.fromEntries(args), secrets, registries: host.storage.registries.list() }
+  return {
+    buildArgs: { ...Object.fromEntries(args), ...settings.build_args },
+    target: settings.build_target ?? null,
+    secrets,
+    registries: host.storage.registries.list(),
+  }
 }
 
 /** Which layers and cache mounts of former builds it may use. */

@@ -181,6 +181,7 @@ export function instanceSpec(
     pidsLimit: host.settings.pidsLimit,
     volume: disk ? { name: volumeName(host.owner, service.id), mountPath: disk } : null,
     restart: place.restart,
+    init: settings.init ?? true,
   }
 }
 

@@ -55,6 +55,20 @@ const buildEnv = z
   .max(256)
   .refine((keys) => new Set(keys).size === keys.length, { error: 'must not name a key twice' })
 
+const buildTarget = z
+  .string()
+  .max(128)
+  .regex(/^([A-Za-z0-9][A-Za-z0-9_.-]*)?$/, { error: 'must be the name of a stage' })
+const buildArgs = z
+  .record(
+    EnvKey,
+    z
+      .string()
+      .max(4096)
+      .regex(/^[^\0]*$/, { error: 'must not hold a NUL' }),
+  )
+  .refine((args) => Object.keys(args).length <= 256, { error: 'must not have more than 256' })
+
 const customDomains = z.array(Domain).max(50)
 
 const instances = z.int().min(1).max(50)
@@ -80,6 +94,13 @@ const meanings: Record<string, string> = {
   pre_deploy_command:
     'Run once by sh -c in the new image, before anything of it starts; a failure fails the deploy. No disk.',
   build_env: 'Keys of env variables that a build gets as arguments. All of them can be mounted as secrets.',
+  build_target: "The name of the Dockerfile's stage to build; without it the last one.",
+  build_args:
+    'Build arguments with their values, which the history of the image shows: not for secrets. They ' +
+    'replace all former ones and come before those of build_env; {} clears.',
+  init:
+    'An init process is process 1: it passes signals on and ends orphans. Without it true. An image whose ' +
+    'entrypoint is one itself (/init, tini, dumb-init, systemd) never gets another.',
   publish_dir: 'What a static site serves: a folder below root_dir or, with a Dockerfile, of its last stage.',
   spa_fallback: 'A static site answers unknown paths with its index.html. Without it false.',
   port: "Where it listens, told to it as PORT. 0: PORT of its env, else the image's exposed port or 3000.",
@@ -117,6 +138,9 @@ const settings = explained({
   start_command: clearable(command),
   pre_deploy_command: clearable(command),
   build_env: optional(buildEnv),
+  build_target: clearable(buildTarget),
+  build_args: optional(buildArgs),
+  init: optional(z.boolean()),
   publish_dir: clearable(publishDir),
   spa_fallback: optional(z.boolean()),
   port: clearableByZero(z.int().min(0).max(65_535)),
