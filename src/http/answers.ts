@@ -8,19 +8,10 @@ import type { EventStream } from './event-stream.ts'
 import { createHeaders, type Headers } from './headers.ts'
 import { failurePage } from './pages/failure.ts'
 import { toProblem } from './problem.ts'
-import {
-  Conversation,
-  Download,
-  Events,
-  isBelowApi,
-  Page,
-  Raw,
-  Repeated,
-  type Target,
-  WithHeaders,
-} from './route.ts'
+import { Conversation, Download, Events, isBelowApi, Page, Raw, Repeated, WithHeaders } from './route.ts'
 import type { HeaderList, Request, Response } from './server.ts'
 import type { StreamGuard } from './stream-guard.ts'
+import type { Target } from './target.ts'
 
 /** One request on its way to an answer. */
 export interface Visit {

@@ -2,10 +2,11 @@
 import type { Logger } from '../logger.ts'
 import type { HttpContext } from './context.ts'
 import { createDispatcher } from './dispatch.ts'
-import { type Route, targetsOf } from './route.ts'
+import type { Route } from './route.ts'
 import { routes } from './routes.ts'
 import { openServer, type Server } from './server.ts'
 import { createStreamGuard } from './stream-guard.ts'
+import { targetsOf } from './target.ts'
 
 /** Serves the API, or another table of routes. Port 0 is any free one; throws `address_in_use`. */
 export async function openApi(

@@ -10,9 +10,10 @@ import { announcedBytes } from './body.ts'
 import type { HttpContext } from './context.ts'
 import { checkHead, decodeParams, parseQuery, requireLength } from './head.ts'
 import { createIdempotency, type Idempotency, keyScopeOf, repeatable } from './idempotency.ts'
-import { type Call, isBelowApi, type Route, type Target, type Upload } from './route.ts'
+import { type Call, isBelowApi, type Route, type Upload } from './route.ts'
 import type { Request, Response } from './server.ts'
 import type { StreamGuard } from './stream-guard.ts'
+import type { Target } from './target.ts'
 import { checkUploadType, defaultBodyLimitBytes, parseBody, parseForm, validate } from './validation.ts'
 
 interface DispatchParts {

@@ -89,7 +89,9 @@ interface Definition<
   isRepeatable?: false
   /** Makes the answer of a repetition from the stored record; without it that record is the answer. */
   repeat?: (context: HttpContext, stored: { id: string }) => unknown
+  /** One line; `description` holds whatever more there is to say. */
   summary: string
+  description?: string
   params?: Params
   query?: Query
   body?: Body
@@ -103,6 +105,10 @@ interface Definition<
   answer?: Answer | 'stream' | 'text' | 'bytes' | 'socket'
   /** Without it 200, 204 for an empty answer, 101 for a WebSocket. */
   status?: 101 | 200 | 201 | 202 | 204
+  /** Further statuses that the same kind of answer comes with, and what each means. */
+  otherStatuses?: Readonly<Record<number, string>>
+  /** The answer sets, replaces or clears a cookie. */
+  setsCookie?: true
   /** Codes beside the ones that follow from the rest: `conflict`, `in_use`, … */
   problems?: readonly string[]
   handler(call: Call<z.output<Params>, z.output<Query>, z.output<Body>>): Reply<Answer>
@@ -212,37 +218,4 @@ export function route<
 /** Gives routes the heading they have in the OpenAPI document. */
 export function tagged(tag: string, routes: readonly Route[]): Route[] {
   return routes.map((one) => ({ ...one, tag }))
-}
-
-/** The routes of one path, by method. */
-export interface Target {
-  path: string
-  paramNames: readonly string[]
-  routes: ReadonlyMap<string, Route>
-  /** The value of `Allow`. */
-  allow: string
-  isPublic: boolean
-  isPage: boolean
-}
-
-/** GET answers HEAD too, except where its answer only begins with its head. */
-export function answersHead({ method, answer }: Route): boolean {
-  return method === 'GET' && answer !== 'stream' && answer !== 'bytes'
-}
-
-/** Groups a route table by path. */
-export function targetsOf(routes: readonly Route[]): Map<string, Target> {
-  const targets = new Map<string, Target>()
-  for (const path of new Set(routes.map((one) => one.path))) {
-    const here = routes.filter((one) => one.path === path)
-    const byMethod = new Map<string, Route>(here.map((one) => [one.method, one]))
-    const get = byMethod.get('GET')
-    if (get && answersHead(get)) byMethod.set('HEAD', get)
-    const allow = [...byMethod.keys(), 'OPTIONS'].join(', ')
-    const paramNames = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!)
-    const isPublic = here.every((one) => one.credential === 'public')
-    const isPage = here.some((one) => one.isPage)
-    targets.set(path, { path, paramNames, routes: byMethod, allow, isPublic, isPage })
-  }
-  return targets
 }

@@ -1,9 +1,10 @@
 // The route table and its document.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { knownCodes } from '../../src/http/problem-codes.ts'
 import { routes } from '../../src/http/routes.ts'
 import { startApi } from '../support/http-context.ts'
-import { checkAnswer, createAjv, document } from '../support/openapi.ts'
+import { checkAnswer, createAjv, document, served } from '../support/openapi.ts'
 
 test('every route but the pages is in the document, and the document has nothing else', () => {
   const api = routes.filter(({ isPage }) => !isPage)
@@ -54,13 +55,24 @@ test('every route without its credential is 401', async (t) => {
   }
 })
 
-test('the server serves the document', async (t) => {
+test('the server serves the document, with the name of its own cookie', async (t) => {
   const api = await startApi(t)
 
   const { status, body } = await api.call('GET', '/api/v1/openapi.json', { token: null })
 
+  const { port } = new URL(api.url)
   assert.equal(status, 200)
-  assert.deepEqual(body, JSON.parse(JSON.stringify(document)))
+  assert.deepEqual(body, JSON.parse(JSON.stringify(served).replace('<port>', port)))
+  assert.match(JSON.stringify(body.components), new RegExp(`"svc_session_${port}"`))
+})
+
+test('every code of a route is one that a problem can have', () => {
+  const codes = new Set(routes.flatMap(({ problems = [] }) => problems))
+
+  assert.deepEqual(
+    [...codes].filter((code) => !(knownCodes as string[]).includes(code)),
+    [],
+  )
 })
 
 /** JSON pointers of all values under a key named `schema`, and of the components. */

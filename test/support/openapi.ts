@@ -4,7 +4,11 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { type OpenApiDocument, openApiDocument } from '../../src/http/openapi.ts'
 import { routes } from '../../src/http/routes.ts'
 
-export const document: OpenApiDocument = openApiDocument(routes, '0.0.0-test')
+/** As it is served. */
+export const served: OpenApiDocument = openApiDocument(routes, '0.0.0-test')
+
+/** With the routes that speak WebSocket beside the others. */
+export const document: OpenApiDocument = { ...served, paths: { ...served.paths, ...served['x-websockets'] } }
 
 const root = 'https://berth.test/openapi.json'
 
@@ -13,8 +17,8 @@ export function createAjv(): Ajv2020 {
   const ajv = new Ajv2020({ strict: true, strictTypes: false, allErrors: true })
   ajv.addFormat('date-time', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
   // The vocabulary of OpenAPI around the schemas: of no interest to a validator.
-  for (const word of ['openapi', 'info', 'servers', 'paths', 'components', 'jsonSchemaDialect'])
-    ajv.addKeyword(word)
+  const words = ['openapi', 'info', 'servers', 'tags', 'paths', 'x-websockets', 'components']
+  for (const word of [...words, 'jsonSchemaDialect']) ajv.addKeyword(word)
   ajv.addSchema({ ...document, $id: root })
   return ajv
 }
@@ -26,24 +30,31 @@ export function checkAnswer(method: string, path: string, status: number, body: 
   const template = templateOf(path.split('?')[0]!)
   const operation = document.paths[template]?.[method.toLowerCase()]
   assert.ok(operation, `${method} ${path} is not in the document`)
-  const responses = operation.responses as Record<string, { content?: Record<string, unknown> }>
+  const responses = operation.responses as Record<string, Response>
   const response = responses[status]
   assert.ok(response, `${method} ${template} may not answer ${status}`)
-  const type = Object.keys(response.content ?? {}).find((name) => name.includes('json'))
+  const type = Object.keys(resolvedResponse(response).content ?? {}).find((name) => name.includes('json'))
   if (type === undefined) return
-  const pointer = [
-    'paths',
-    template,
-    method.toLowerCase(),
-    'responses',
-    String(status),
-    'content',
-    type,
-    'schema',
-  ]
+  const place = response.$ref
+    ? response.$ref.split('/').slice(1)
+    : ['paths', template, method.toLowerCase(), 'responses', String(status)]
+  const pointer = [...place, 'content', type, 'schema']
   const valid = ajv.getSchema(`${root}#/${pointer.map(escapePointer).join('/')}`)
   assert.ok(valid, `no schema for ${method} ${template} ${status}`)
   assert.ok(valid(body), `${method} ${template} ${status}: ${ajv.errorsText(valid.errors)}`)
+}
+
+export interface Response {
+  $ref?: string
+  description?: string
+  headers?: Record<string, unknown>
+  content?: Record<string, unknown>
+}
+
+/** The response itself where it only refers to a shared one. */
+export function resolvedResponse(response: Response): Response {
+  const name = response.$ref?.split('/').at(-1)
+  return name === undefined ? response : (document.components.responses[name] as Response)
 }
 
 /** Whether a request of this method and path needs a browser that is signed in. */

@@ -1,5 +1,5 @@
 // The operations of the OpenAPI document, as somebody sees them who has nothing but the document.
-import { document, needsSession } from './openapi.ts'
+import { document, needsSession, type Response, resolvedResponse } from './openapi.ts'
 
 /** A JSON Schema, read key by key. */
 export type Schema = Record<string, unknown>
@@ -29,7 +29,7 @@ interface Described {
   parameters?: Parameter[]
   requestBody?: { content: Record<string, { schema?: Schema }> }
   security: unknown[]
-  responses: Record<string, { content?: Record<string, unknown> }>
+  responses: Record<string, Response>
 }
 
 export const operations: readonly Operation[] = Object.entries(document.paths).flatMap(([path, methods]) =>
@@ -40,7 +40,9 @@ export const operations: readonly Operation[] = Object.entries(document.paths).f
 
 function toOperation(method: string, path: string, described: Described): Operation {
   const [body] = Object.entries(described.requestBody?.content ?? {})
-  const contents = Object.values(described.responses).flatMap(({ content = {} }) => Object.keys(content))
+  const contents = Object.values(described.responses).flatMap((response) =>
+    Object.keys(resolvedResponse(response).content ?? {}),
+  )
   return {
     method,
     path,

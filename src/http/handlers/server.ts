@@ -1,7 +1,9 @@
 // The server itself: whether it is up, what it is, and what its API looks like.
 import type { BuildSettings, Observer } from '../context.ts'
 import { metricsText } from '../metrics.ts'
+import { anyPort } from '../openapi/guide.ts'
 import { openApiDocument } from '../openapi.ts'
+import { originOf, portOf } from '../origin.ts'
 import { type Call, Raw, type Route } from '../route.ts'
 import type { Info } from '../schemas/info.ts'
 
@@ -14,12 +16,13 @@ export async function metrics({ context }: Call): Promise<Raw> {
   return new Raw(200, 'text/plain; version=0.0.4; charset=utf-8', await metricsText(context))
 }
 
-/** Made when somebody first asks for it. */
+/** Made when somebody first asks for it, but for the name of the cookie, which depends on the address. */
 export function createOpenApi(routes: () => readonly Route[]): (call: Call) => Raw {
-  let made: Raw | null = null
-  return ({ context: { version } }) => {
-    made ??= new Raw(200, 'application/json', JSON.stringify(openApiDocument(routes(), version)))
-    return made
+  let made: string | null = null
+  return ({ context, request }) => {
+    made ??= JSON.stringify(openApiDocument(routes(), context.version))
+    const text = made.replace(anyPort, String(portOf(originOf(context, request))))
+    return new Raw(200, 'application/json', text)
   }
 }
 

@@ -31,6 +31,7 @@ export const accountRoutes = tagged('Account', [
     answer: AuthStatus,
     status: 201,
     problems: ['already_set_up', 'invalid_setup_code', 'too_many_attempts'],
+    setsCookie: true,
     handler: account.setUp,
   }),
   route({
@@ -44,6 +45,7 @@ export const accountRoutes = tagged('Account', [
     bodyLimitBytes: accountBodyLimitBytes,
     answer: AuthStatus,
     problems: ['conflict', 'invalid_credentials', 'too_many_attempts'],
+    setsCookie: true,
     handler: account.login,
   }),
   route({
@@ -54,6 +56,7 @@ export const accountRoutes = tagged('Account', [
     isGuarded: true,
     isRepeatable: false,
     summary: 'Ends the session of the cookie; succeeds without one',
+    setsCookie: true,
     handler: account.logout,
   }),
   route({
@@ -65,6 +68,7 @@ export const accountRoutes = tagged('Account', [
     body: ChangePassword,
     bodyLimitBytes: accountBodyLimitBytes,
     problems: ['invalid_credentials', 'too_many_attempts'],
+    setsCookie: true,
     handler: account.changePassword,
   }),
   route({
@@ -81,6 +85,7 @@ export const accountRoutes = tagged('Account', [
     credential: 'session',
     summary: 'Ends a session; the own one too',
     params: SessionParams,
+    setsCookie: true,
     handler: sessions.deleteSession,
   }),
   route({

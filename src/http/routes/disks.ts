@@ -11,6 +11,7 @@ export const diskRoutes = tagged('Disks', [
     role: 'read',
     summary: 'The disks of services, also those that were kept when their service was deleted',
     answer: z.array(Disk),
+    problems: ['docker_unavailable', 'docker_error'],
     handler: disks.listDisks,
   }),
   route({
@@ -19,7 +20,7 @@ export const diskRoutes = tagged('Disks', [
     summary: 'Deletes the disk of a service that was deleted; it goes to the trash first',
     params: DiskParams,
     query: DeleteDiskQuery,
-    problems: ['conflict', 'in_use', 'docker_unavailable'],
+    problems: ['conflict', 'in_use', 'docker_unavailable', 'docker_error'],
     handler: disks.deleteDisk,
   }),
 ])

@@ -12,6 +12,7 @@ export const serverRoutes = (routes: () => readonly Route[]) =>
       credential: 'public',
       summary: 'Whether the server is up: `ok`, or 503 `starting`',
       answer: 'text',
+      otherStatuses: { 503: '`starting`: it does not serve yet.' },
       handler: server.health,
     }),
     route({

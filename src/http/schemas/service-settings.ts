@@ -75,14 +75,14 @@ const instances = z.int().min(1).max(50)
 
 function explained<Fields extends Record<string, z.ZodType>>(fields: Fields): Fields {
   const entries = Object.entries(fields).map(([name, field]) => {
-    const description = meanings[name]
+    const description = settingMeanings[name]
     return [name, description ? field.meta({ description }) : field]
   })
   return Object.fromEntries(entries)
 }
 
 /** What each setting means, and what holds when it is left out: for the OpenAPI document. */
-const meanings: Record<string, string> = {
+export const settingMeanings: Readonly<Record<string, string>> = {
   repo_url:
     'https://, http://, ssh://, git@host:owner/name or an absolute path; user:token@ is kept apart, sealed.' +
     ' A path must be readable by every user of the host, or lie below --local-repositories.',

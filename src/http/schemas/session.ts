@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { identifier, timestamp } from './fields.ts'
 
-export const SessionParams = z.object({ id: identifier })
+export const SessionParams = z.object({ id: identifier.meta({ description: 'Id of a session.' }) })
 export type SessionParams = z.output<typeof SessionParams>
 
 export const Session = z

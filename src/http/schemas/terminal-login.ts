@@ -4,7 +4,9 @@ import { typed } from './account.ts'
 import { identifier, optional, timestamp } from './fields.ts'
 import { grantFields, tokenName } from './token.ts'
 
-export const TerminalLoginParams = z.object({ id: identifier })
+export const TerminalLoginParams = z.object({
+  id: identifier.meta({ description: 'Id of a terminal login.' }),
+})
 export type TerminalLoginParams = z.output<typeof TerminalLoginParams>
 
 export const StartTerminalLogin = z

@@ -12,7 +12,7 @@ export const tokenName = z
   .regex(/^\P{Cc}*$/u, { error: 'must have no control characters' })
   .refine((text) => !/\p{Surrogate}/u.test(text), { error: 'must be valid Unicode' })
 
-export const TokenParams = z.object({ id: identifier })
+export const TokenParams = z.object({ id: identifier.meta({ description: 'Id of an API token.' }) })
 export type TokenParams = z.output<typeof TokenParams>
 
 /** What the administrator decides about a token: when creating it, or when approving a terminal. */

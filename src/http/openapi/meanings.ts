@@ -1,0 +1,40 @@
+// What fields mean, where their schema does not say it itself.
+// Mind: a key is `Schema`, or `Schema.field` with the fields of inner objects behind further dots.
+import { settingMeanings } from '../schemas/service-settings.ts'
+import { datastoreMeanings } from './meanings/datastores.ts'
+import { deployMeanings } from './meanings/deploys.ts'
+import { serverMeanings } from './meanings/server.ts'
+import { serviceMeanings } from './meanings/services.ts'
+
+/** Of fields that mean the same wherever they are. */
+const everywhere: Record<string, string> = {
+  id: 'The id. Ids sort by age.',
+  name: 'The name.',
+  service_id: 'The id of the service that it belongs to.',
+  datastore_id: 'The id of the datastore that it belongs to.',
+  kind: 'Which sort it is.',
+  host: 'The host.',
+  error: 'What went wrong, for people; null when nothing did.',
+  created_at: 'When it was created.',
+  updated_at: 'When one of its settings was last changed.',
+  started_at: 'When it began to run; null until then.',
+  finished_at: 'When it ended, well or not; null until then.',
+  expires_at: 'When it ends by itself; null for never.',
+  next_attempt_at: 'When it is tried again; null when no attempt is due.',
+}
+
+export const meanings: Readonly<Record<string, string>> = {
+  ...serverMeanings,
+  ...serviceMeanings,
+  ...deployMeanings,
+  ...datastoreMeanings,
+}
+
+/** The meaning of a schema or of a field; undefined when nobody wrote one down. */
+export function meaningOf(place: string): string | undefined {
+  if (meanings[place] !== undefined) return meanings[place]
+  const [schema, ...fields] = place.split('.')
+  const field = fields.at(-1) ?? ''
+  if (schema === 'Service' && settingMeanings[field] !== undefined) return settingMeanings[field]
+  return everywhere[field]
+}

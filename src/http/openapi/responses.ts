@@ -1,0 +1,98 @@
+// Every answer that a route can give. What follows from its declaration is not said again at the route.
+import { STATUS_CODES } from 'node:http'
+import { statusOf } from '../problem.ts'
+import { kindOf } from '../problem-codes.ts'
+import type { Route } from '../route.ts'
+import { ProblemDetails } from '../schemas/problem.ts'
+import { headersNamed } from './headers.ts'
+import { type Components, type Json, schemaOf } from './schema.ts'
+
+export function responsesOf(route: Route, components: Components): Json {
+  const content = contentOf(route, components)
+  const success = (description: string) => ({
+    description,
+    headers: headersNamed(...successHeaders(route)),
+    ...(content ? { content } : {}),
+  })
+  const others = Object.entries(route.otherStatuses ?? {})
+  return {
+    [route.status]: success(STATUS_CODES[route.status]!),
+    ...Object.fromEntries(others.map(([status, description]) => [status, success(description)])),
+    ...problemsOf(route, components),
+    // No operation answers it: it is what every other method of the path gets.
+    405: sharedProblem(['method_not_allowed'], components),
+  }
+}
+
+export function isRepeatable({ method, isRepeatable }: Route): boolean {
+  return method === 'POST' && isRepeatable !== false
+}
+
+function contentOf({ answer }: Route, components: Components): Json | null {
+  if (answer === undefined || answer === 'socket') return null
+  if (answer === 'text') return { 'text/plain': { schema: { type: 'string' } } }
+  if (answer === 'bytes') return { 'application/octet-stream': {} }
+  if (answer === 'stream') return { 'text/event-stream': { schema: { type: 'string' } } }
+  return { 'application/json': { schema: schemaOf(answer, 'output', components) } }
+}
+
+function successHeaders(route: Route): string[] {
+  return [
+    ...(isRepeatable(route) && route.answer ? ['Idempotency-Replayed'] : []),
+    ...(route.answer === 'bytes' ? ['Content-Disposition'] : []),
+    ...(route.setsCookie ? ['Set-Cookie'] : []),
+  ]
+}
+
+function problemsOf(route: Route, components: Components): Json {
+  const byStatus: Record<string, string[]> = {}
+  for (const code of [...new Set(codesOf(route))].sort())
+    byStatus[statusOf(code)] = [...(byStatus[statusOf(code)] ?? []), code]
+  return Object.fromEntries(
+    Object.entries(byStatus).map(([status, codes]) => [status, sharedProblem(codes, components)]),
+  )
+}
+
+/** One response for each set of codes: most routes have the same ones. */
+function sharedProblem(codes: readonly string[], components: Components): Json {
+  const name = codes.join('.')
+  components.responses[name] ??= {
+    description: codes.map((code) => `- \`${code}\`: ${kindOf(code)?.meaning}`).join('\n'),
+    headers: headersNamed(...problemHeaders(codes)),
+    content: { 'application/problem+json': { schema: schemaOf(ProblemDetails, 'output', components) } },
+  }
+  return { $ref: `#/components/responses/${name}` }
+}
+
+function problemHeaders(codes: readonly string[]): string[] {
+  const waits = codes.some((code) => [429, 503].includes(statusOf(code)))
+  return [
+    ...(codes.includes('method_not_allowed') ? ['Allow'] : []),
+    ...(codes.includes('unauthorized') ? ['WWW-Authenticate'] : []),
+    ...(waits ? ['Retry-After'] : []),
+  ]
+}
+
+/** The codes a route can answer with: its own, and those that follow from the rest of it. */
+export function codesOf(route: Route): string[] {
+  const codes = ['internal_error', 'invalid_request', ...(route.problems ?? [])]
+  if (route.credential !== 'public') codes.push('unauthorized')
+  if (route.credential === 'session') codes.push('session_required')
+  if (route.credential === 'any' && !isForEveryToken(route)) codes.push('insufficient_role')
+  const isToBeOwn = route.method !== 'GET' || route.answer === 'socket'
+  if (route.isGuarded || (route.credential !== 'public' && isToBeOwn)) codes.push('cross_site_request')
+  if (route.params) codes.push('not_found')
+  // A POST that takes no fields still looks into the body that somebody sends along.
+  const readsBody = route.body || route.upload || route.method === 'POST'
+  if (!route.upload) codes.push('length_required')
+  if (readsBody) codes.push('payload_too_large', 'unsupported_media_type')
+  // A change is lost when the disk is full, and when the server stops before it is stored.
+  if (route.method !== 'GET') codes.push('insufficient_storage', 'unavailable')
+  // Of a key that was used for another request.
+  if (isRepeatable(route)) codes.push('conflict')
+  return codes
+}
+
+function isForEveryToken({ role, scope }: Route): boolean {
+  return role === 'read' && (scope === 'server' || scope === 'filtered')
+}

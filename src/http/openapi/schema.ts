@@ -1,0 +1,58 @@
+// JSON Schemas for the document, from the schemas that the server validates with.
+// Mind: what only says that a number is an integer, or how a date looks, stays out: `type` and `format` do.
+import { z } from 'zod'
+import { meaningOf } from './meanings.ts'
+
+export type Json = Record<string, unknown>
+
+/** What operations refer to; filled while they are made. */
+export interface Components {
+  schemas: Record<string, Json>
+  responses: Record<string, Json>
+}
+
+/** The JSON Schema of a zod schema; the ones with a name become components. */
+export function schemaOf(schema: z.ZodType, io: 'input' | 'output', { schemas }: Components): Json {
+  // Wrapped, because a schema at the top is never turned into a reference.
+  const wrapped = toJson(z.object({ it: schema }), io)
+  const moved = JSON.parse(JSON.stringify(wrapped).replaceAll('"#/$defs/', '"#/components/schemas/'))
+  for (const [id, { id: _, ...definition }] of Object.entries<Json>(moved.$defs ?? {})) {
+    const meaning = definition.description ?? meaningOf(id)
+    if (meaning !== undefined) definition.description = meaning
+    explain(definition, id)
+    schemas[id] = definition
+  }
+  return moved.properties.it
+}
+
+/** The fields of a schema for parameters. */
+export function fieldsOf(schema: z.ZodType): { properties: Record<string, Json>; required: string[] } {
+  const { properties = {}, required = [] } = toJson(schema, 'input')
+  return { properties: properties as Record<string, Json>, required: required as string[] }
+}
+
+function toJson(schema: z.ZodType, io: 'input' | 'output'): Json {
+  return z.toJSONSchema(schema, { io, override: ({ jsonSchema }) => quieten(jsonSchema as Json) }) as Json
+}
+
+/**
+ * Drops the bounds of every integer and the pattern behind a date, which validators know, and patterns with
+ * classes of Unicode, which many of them read wrong: the server checks these alone.
+ */
+function quieten(schema: Json): void {
+  if (schema.format === 'date-time' || /\\p\{/i.test(String(schema.pattern))) delete schema.pattern
+  if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum
+  if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum
+}
+
+/** Adds what a field means where the schema does not say it, at every depth. */
+function explain(schema: Json, place: string): void {
+  for (const [name, property] of Object.entries((schema.properties ?? {}) as Record<string, Json>)) {
+    const here = `${place}.${name}`
+    const meaning = property.description ?? meaningOf(here)
+    if (meaning !== undefined) property.description = meaning
+    explain(property, here)
+  }
+  if (schema.items) explain(schema.items as Json, place)
+  for (const branch of [schema.anyOf, schema.oneOf].flat()) if (branch) explain(branch as Json, place)
+}

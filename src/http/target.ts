@@ -1,0 +1,35 @@
+// The routes of one path, and what each method of it leads to.
+import type { Route } from './route.ts'
+
+/** The routes of one path, by method. */
+export interface Target {
+  path: string
+  paramNames: readonly string[]
+  routes: ReadonlyMap<string, Route>
+  /** The value of `Allow`. */
+  allow: string
+  isPublic: boolean
+  isPage: boolean
+}
+
+/** GET answers HEAD too, except where its answer only begins with its head. */
+export function answersHead({ method, answer }: Route): boolean {
+  return method === 'GET' && answer !== 'stream' && answer !== 'bytes'
+}
+
+/** Groups a route table by path. */
+export function targetsOf(routes: readonly Route[]): Map<string, Target> {
+  const targets = new Map<string, Target>()
+  for (const path of new Set(routes.map((one) => one.path))) {
+    const here = routes.filter((one) => one.path === path)
+    const byMethod = new Map<string, Route>(here.map((one) => [one.method, one]))
+    const get = byMethod.get('GET')
+    if (get && answersHead(get)) byMethod.set('HEAD', get)
+    const allow = [...byMethod.keys(), 'OPTIONS'].join(', ')
+    const paramNames = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!)
+    const isPublic = here.every((one) => one.credential === 'public')
+    const isPage = here.some((one) => one.isPage)
+    targets.set(path, { path, paramNames, routes: byMethod, allow, isPublic, isPage })
+  }
+  return targets
+}
