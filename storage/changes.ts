@@ -7,7 +7,8 @@ export interface Change {
   id: string
   service_id: string | null
   status: string
-  revision: number
+  /** Of the record; null for what has none. */
+  revision: number | null
 }
 
 export interface ChangeFeed {

@@ -11,12 +11,14 @@ export interface LogLine {
   deploy_id?: string
   /** Of an access log: the request that the line tells of. */
   access?: AccessRecord
+  /** Of a `system` line about an instance: what happened to it. */
+  event?: Record<string, unknown>
 }
 
 /** The data of a `log` event. Throws CliFailure for anything else. */
 export function parseLogLine(data: string): LogLine {
   const { ts, stream, line, ...about } = parseEvent<LogLine>(data, ['ts', 'stream', 'line'])
-  const { instance, deploy_id, access } = about
+  const { instance, deploy_id, access, event } = about
   return {
     ts,
     stream,
@@ -24,5 +26,6 @@ export function parseLogLine(data: string): LogLine {
     ...(typeof instance === 'string' && { instance }),
     ...(typeof deploy_id === 'string' && { deploy_id }),
     ...(typeof access?.status === 'number' && { access }),
+    ...(typeof event === 'object' && event !== null && { event }),
   }
 }

@@ -22,6 +22,7 @@ import { DiskWatch } from '../effects/disk-watch.ts'
 import { createGate } from '../effects/gate.ts'
 import type { Host } from '../effects/host.ts'
 import { createInstanceEvents } from '../effects/instance-events.ts'
+import { InstanceReports } from '../effects/instances/reports.ts'
 import { Isolation } from '../effects/isolation.ts'
 import { createJobSlots } from '../effects/job-slots.ts'
 import { LogCollector } from '../effects/log-collector.ts'
@@ -113,7 +114,8 @@ function openWatch(config: Config, parts: WatchParts) {
   const traffic = new TrafficNumbers()
   const accessLog = new AccessLog({ storage, traffic })
   const watching = new AbortController()
-  void watchEvents(engine.fork(), owner, instanceEvents.publish, watching.signal)
+  const reports = new InstanceReports({ ...parts, instanceEvents, logCollector })
+  void watchEvents(engine.fork(), owner, instanceEvents.publish, watching.signal, () => reports.lookAtAll())
   const open = ({ bridge }: Network) => {
     isolation.open(bridge)
     logCollector.start()
@@ -122,6 +124,7 @@ function openWatch(config: Config, parts: WatchParts) {
     await isolation.close()
     await logCollector.stop()
     accessLog.close()
+    reports.close()
     watching.abort()
   }
   return { instanceEvents, isolation, logCollector, traffic, accessLog, open, close }

@@ -10,8 +10,11 @@ export interface ContainerEvent {
   type: 'container'
   action: ContainerAction
   name: string
+  /** Of the container: `deploy` for an instance. */
+  kind: string
   deployId: string
   serviceId: string
+  index: number
   /** Of `die` only. */
   exitCode: number | null
   /** Nanoseconds since 1970, exact to a few hundred: a number holds no more. */
@@ -89,9 +92,16 @@ function toEvents({ Action, Actor: { Attributes: about }, timeNano }: EngineEven
   const action = actions.find((known) => known === Action)
   if (action === undefined) return []
   const exitCode = action === 'die' ? Number(about.exitCode) : null
-  const deployId = about[labels.id] ?? ''
-  const serviceId = about[labels.serviceId] ?? ''
-  return [{ type: 'container', action, name: about.name ?? '', deployId, serviceId, exitCode, timeNano }]
+  const event = {
+    type: 'container' as const,
+    action,
+    name: about.name ?? '',
+    kind: about[labels.kind] ?? '',
+    deployId: about[labels.id] ?? '',
+    serviceId: about[labels.serviceId] ?? '',
+    index: Number(about[labels.index] ?? 0),
+  }
+  return [{ ...event, exitCode, timeNano }]
 }
 
 /** Knows where to take up, and what was seen there already: `since` includes the instant it names. */

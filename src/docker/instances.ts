@@ -30,6 +30,8 @@ export interface Instances {
   remove(name: string): Promise<void>
   /** Null when there is none of that name, or when it is not ours. */
   inspect(name: string): Promise<InstanceState | null>
+  /** Whether `stop` or `remove` was called since it was started last. */
+  isAskedToEnd(name: string): boolean
   /**
    * Like `inspect`, but waits up to 2.5 s with an exit code of 137 until it is known whether memory was the
    * cause.
@@ -60,28 +62,54 @@ export interface LogOptions {
 }
 
 const stopMarginMs = 30_000
+const rememberedNames = 10_000
 
 export function openInstances(engine: Engine, owner: Owner): Instances {
   const site = { engine, owner }
   const inspect = async (name: string) => stateOf(await findOwn(site, name))
+  const asked = createNames()
   return {
-    ensure: (spec, signal) =>
-      ensureContainer(
-        site,
-        wantedInstance(owner, spec, () => runsInit(engine, spec.image)),
-        signal,
-      ),
-    start: async (name) => startContainer(site, await existing(site, name)),
+    ensure(spec, signal) {
+      asked.delete(spec.name)
+      const wanted = wantedInstance(owner, spec, () => runsInit(engine, spec.image))
+      return ensureContainer(site, wanted, signal)
+    },
+    async start(name) {
+      asked.delete(name)
+      return startContainer(site, await existing(site, name))
+    },
     setRestart: async (name, policy) => applyRestart(site, await existing(site, name), policy),
-    stop: (name, graceSeconds) => stop(site, name, graceSeconds),
-    remove: (name) => remove(site, name),
+    stop(name, graceSeconds) {
+      asked.add(name)
+      return stop(site, name, graceSeconds)
+    },
+    remove(name) {
+      asked.add(name)
+      return remove(site, name)
+    },
     inspect,
+    isAskedToEnd: asked.has,
     inspectExit: (name, signal) => settleExit(engine, () => inspect(name), signal),
     list: (filter) => list(site, filter),
     tail: (name, lines, since) => tail(site, name, lines, since ?? null),
     logs: (name, { signal }) => logs(site, name, signal),
     follow: (name, place, signal) => followLog(logSource(site, name, signal), place, signal),
     usage: (name) => usage(site, name),
+  }
+}
+
+/** The newest names: events about a container may come after it is gone. */
+function createNames() {
+  const names = new Set<string>()
+  return {
+    add(name: string): void {
+      names.delete(name)
+      names.add(name)
+      const [oldest] = names
+      if (names.size > rememberedNames && oldest !== undefined) names.delete(oldest)
+    },
+    delete: (name: string): void => void names.delete(name),
+    has: (name: string): boolean => names.has(name),
   }
 }
 

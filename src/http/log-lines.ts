@@ -3,10 +3,11 @@
 import type { LogLine } from '../../storage/logs.ts'
 import type { AccessRecord } from './schemas/status.ts'
 
-/** Of the runtime log. A line of our own, about others that are missing, has no instance. */
+/** Of the runtime log. A line about other lines that are missing has no instance. */
 export function showRuntimeLine({ ts, stream, line, about }: LogLine) {
   if (about === undefined) return { ts, stream, line }
-  return { ts, stream, line, instance: about.instance, deploy_id: about.deploy_id }
+  const { instance, deploy_id, event } = about
+  return { ts, stream, line, instance, deploy_id, ...(event === undefined ? {} : { event }) }
 }
 
 /** Of the access log. */

@@ -16,9 +16,9 @@ test('the life of an instance is told in order, with whose it is and how it ende
   await instances.remove(wanted.name)
 
   await until('it is gone', () => events.some(({ action }) => action === 'destroy'))
-  const { name, deployId, serviceId } = wanted
+  const { name, deployId, serviceId, index } = wanted
   const told = (action: string, exitCode: number | null = null) => ({
-    ...{ type: 'container', action, name, deployId, serviceId, exitCode },
+    ...{ type: 'container', action, name, kind: 'deploy', deployId, serviceId, index, exitCode },
   })
   assert.deepEqual(
     events.map(({ timeNano, ...event }) => event),

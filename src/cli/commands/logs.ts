@@ -131,11 +131,13 @@ async function printLines(
 }
 
 function shown(out: Output, logLine: LogLine, { time, isNumbered }: Format): string {
-  const { ts, line, instance, access } = logLine
+  const { ts, stream, line, instance, access } = logLine
   const text = access ? requestText(out, line, access.status) : out.isColoured ? coloured(line) : plain(line)
   const clock = time === 'short' ? localTime(ts) : plain(ts)
   const stamp = time === 'none' ? '' : `${out.paint('dim', clock)} `
-  const writer = isNumbered && instance !== undefined ? `${out.paint('cyan', plain(instance))} ` : ''
+  // A system line names its instance itself.
+  const isWritten = instance !== undefined && stream !== 'system'
+  const writer = isNumbered && isWritten ? `${out.paint('cyan', plain(instance))} ` : ''
   return `${stamp}${writer}${text}`
 }
 

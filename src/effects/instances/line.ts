@@ -1,0 +1,39 @@
+// What happened to an instance, as a line of its service's log and as fields for programs. Pure.
+import { constants } from 'node:os'
+
+export interface InstanceEvent {
+  /** `stopped` and not `exited` when Berth ended it. */
+  type: 'started' | 'exited' | 'stopped' | 'removed'
+  exit_code: number | null
+  /** The main process was killed at the memory limit. */
+  out_of_memory: boolean
+  /** Whether it is started again, by Docker or by Berth. */
+  restarts: boolean
+  /** The delay of Docker; null when it is not known, and when Berth starts it. */
+  restarts_in_ms: number | null
+}
+
+const nothing = { exit_code: null, out_of_memory: false, restarts: false, restarts_in_ms: null }
+
+export const started: InstanceEvent = { type: 'started', ...nothing }
+export const removed: InstanceEvent = { type: 'removed', ...nothing }
+
+/** `instance 2 exited with code 137 (out of memory); it restarts in 2 s` */
+export function lineOf(index: number, event: InstanceEvent): string {
+  const subject = `instance ${index + 1}`
+  if (event.type === 'started') return `${subject} started`
+  if (event.type === 'removed') return `${subject} was removed from Docker`
+  const verb = event.type === 'stopped' ? 'was stopped, and exited' : 'exited'
+  return `${subject} ${verb} with code ${event.exit_code ?? 'unknown'}${causeOf(event)}${futureOf(event)}`
+}
+
+function causeOf({ exit_code, out_of_memory }: InstanceEvent): string {
+  if (out_of_memory) return ' (out of memory)'
+  const signal = Object.entries(constants.signals).find(([, number]) => number === (exit_code ?? 0) - 128)
+  return signal ? ` (${signal[0]})` : ''
+}
+
+function futureOf({ restarts, restarts_in_ms }: InstanceEvent): string {
+  if (!restarts) return ''
+  return restarts_in_ms === null ? '; it restarts' : `; it restarts in ${restarts_in_ms / 1000} s`
+}

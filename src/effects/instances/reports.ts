@@ -1,0 +1,185 @@
+// What happens to instances, for readers of the change feed and of their service's log. Docker's events say
+// when to look.
+import type { Storage } from '../../../storage/index.ts'
+import type { ContainerEvent } from '../../docker/events.ts'
+import { killedExitCode } from '../../docker/exit.ts'
+import { type InstanceState, isEnded } from '../../docker/instance-state.ts'
+import { wasKilledForMemory } from '../../docker/kernel-log.ts'
+import { instanceKind } from '../../docker/names.ts'
+import { messageOf } from '../../errors.ts'
+import type { Host } from '../host.ts'
+import { sleep } from '../waiting.ts'
+import { InstanceFeed } from './feed.ts'
+import { type InstanceEvent, lineOf, removed, started } from './line.ts'
+import { createLineBudget } from './line-budget.ts'
+import { restartDelay } from './restart-delay.ts'
+
+type Parts = Pick<Host, 'instances' | 'instanceEvents' | 'logCollector' | 'logger'> & {
+  storage: Pick<Storage, 'actors' | 'commit' | 'runtimeLogs' | 'services'>
+}
+
+/** What is known of one container since this daemon follows it. */
+interface Life {
+  startedNano: number | null
+  oomNano: number
+  /** Before its last start; null when it is not known. */
+  delayMs: number | null
+  /** The kernel remembers a kill of an earlier run too. */
+  isKernelHeard: boolean
+  /** Lines are written in the order of the events. */
+  tail: Promise<void>
+  waiting: number
+}
+
+const unknownLife = { startedNano: null, oomNano: 0, delayMs: null, isKernelHeard: false }
+
+/** Docker may report a kill for memory only after the exit. */
+const oomDoubtMs = 1000
+const lookEveryMs = 100
+/** How long the last output of an instance may take from Docker to the log. */
+const outputMs = 250
+/** Of one instance: more events than these are not written down. */
+const maxWaiting = 20
+
+export class InstanceReports {
+  readonly #parts: Parts
+  readonly #feed: InstanceFeed
+  readonly #closing = new AbortController()
+  readonly #lives = new Map<string, Life>()
+  readonly #unsubscribe: () => void
+  readonly #budget = createLineBudget((serviceId, count) => this.#write(serviceId, omitted(count)))
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+    this.#feed = new InstanceFeed(parts)
+    this.#unsubscribe = parts.instanceEvents.subscribeAll((event) => this.#hear(event))
+  }
+
+  /** Events may be missing before this instant: the engine was away, or this daemon. */
+  lookAtAll(): void {
+    this.#feed.lookAtAll().catch((error: unknown) => {
+      this.#parts.logger.warn({ reason: messageOf(error) }, 'the state of instances is not known')
+    })
+  }
+
+  close(): void {
+    this.#unsubscribe()
+    this.#closing.abort()
+    this.#budget.close()
+    this.#feed.close()
+  }
+
+  #hear(event: ContainerEvent): void {
+    const { action, name, kind, serviceId, timeNano } = event
+    if (kind !== instanceKind || serviceId === '') return
+    const life = this.#lifeOf(event)
+    if (action === 'oom') life.oomNano = timeNano
+    else if (action !== 'stop') this.#feed.touch(name, serviceId)
+    const { startedNano } = life
+    if (action === 'start') life.startedNano = timeNano
+    if (action !== 'start' && action !== 'die' && action !== 'destroy') return
+    if (life.waiting >= maxWaiting) return
+    const isAsked = this.#parts.instances.isAskedToEnd(name)
+    life.waiting += 1
+    life.tail = life.tail
+      .then(() => this.#tell(event, { ...life, startedNano }, life, isAsked))
+      .catch((error: unknown) => {
+        if (this.#closing.signal.aborted) return
+        this.#parts.logger.warn({ instance: name, reason: messageOf(error) }, 'an event is not in the log')
+      })
+      .finally(() => {
+        life.waiting -= 1
+        if (life.waiting === 0 && action === 'destroy') this.#lives.delete(name)
+      })
+  }
+
+  /** A container that takes the place of another one waits for the lines about that one. */
+  #lifeOf({ action, name }: ContainerEvent): Life {
+    const known = this.#lives.get(name)
+    if (known && action !== 'create') return known
+    const life: Life = known ?? { ...unknownLife, tail: Promise.resolve(), waiting: 0 }
+    if (action === 'create') Object.assign(life, unknownLife, { delayMs: 0 })
+    this.#lives.set(name, life)
+    return life
+  }
+
+  /** `before` is what was known when the event came. */
+  async #tell(event: ContainerEvent, before: Life, life: Life, isAsked: boolean): Promise<void> {
+    if (event.action === 'start') {
+      if (this.#isOfLiveDeploy(event)) this.#writeEvent(event, started)
+    } else if (event.action === 'destroy') {
+      if (!isAsked && this.#isOfLiveDeploy(event)) this.#writeEvent(event, removed)
+    } else {
+      const exit = await this.#exitOf(event, before, life, isAsked)
+      if (!isAsked || this.#isOfLiveDeploy(event)) this.#writeEvent(event, exit)
+    }
+  }
+
+  async #exitOf(event: ContainerEvent, before: Life, life: Life, isAsked: boolean): Promise<InstanceEvent> {
+    const state = await this.#parts.instances.inspect(event.name).catch(() => null)
+    const runMs = before.startedNano === null ? null : (event.timeNano - before.startedNano) / 1e6
+    // Docker starts a container of this policy again unless a command stopped it: then Berth does.
+    const isUp = state?.state === 'restarting' || state?.state === 'running'
+    const byDocker = !isAsked && isUp && state?.restart === 'unless-stopped'
+    life.delayMs = byDocker ? restartDelay(life.delayMs, runMs) : 0
+    const outOfMemory = event.exitCode === killedExitCode && (await this.#wasForMemory(before, life, state))
+    // What it wrote comes before the line about its end.
+    if (state && isEnded(state)) await this.#parts.logCollector.drained(event.name)
+    else await sleep(outputMs, this.#closing.signal)
+    return {
+      type: isAsked ? 'stopped' : 'exited',
+      exit_code: event.exitCode,
+      out_of_memory: outOfMemory,
+      restarts: byDocker || (!isAsked && this.#isKept(event)),
+      restarts_in_ms: byDocker ? life.delayMs : null,
+    }
+  }
+
+  #isKept({ serviceId, deployId }: ContainerEvent): boolean {
+    const service = this.#parts.storage.services.get(serviceId)
+    return service?.live_deploy_id === deployId && !service.suspended && !service.deleting
+  }
+
+  async #wasForMemory(before: Life, life: Life, state: InstanceState | null): Promise<boolean> {
+    const { signal } = this.#closing
+    for (let waitedMs = 0; ; waitedMs += lookEveryMs) {
+      if (life.oomNano > 0 && life.oomNano >= (before.startedNano ?? 0)) return true
+      if (state?.oomKilled) return true
+      if (!life.isKernelHeard && state && (await wasKilledForMemory(state.containerId))) {
+        life.isKernelHeard = true
+        return true
+      }
+      if (waitedMs >= oomDoubtMs) return false
+      await sleep(lookEveryMs, signal)
+    }
+  }
+
+  /** The starts and stops of a deploy that is under way are in its own log. */
+  #isOfLiveDeploy({ deployId, timeNano }: ContainerEvent): boolean {
+    const record = this.#parts.storage.actors.record(deployId)
+    if (record?.status !== 'live') return false
+    return timeNano / 1e6 >= Date.parse(String(record.finished_at))
+  }
+
+  #writeEvent(event: ContainerEvent, what: InstanceEvent): void {
+    const { serviceId, deployId, index, timeNano } = event
+    const ts = new Date(timeNano / 1e6).toISOString()
+    const about = { instance: String(index), deploy_id: deployId, event: what }
+    this.#budget.spend(serviceId, () => this.#write(serviceId, lineOf(index, what), ts, about))
+  }
+
+  /** The log of a service that is being deleted is removed: a late line would make it again. */
+  #write(serviceId: string, line: string, ts?: string, about?: Record<string, unknown>): void {
+    const { runtimeLogs, services } = this.#parts.storage
+    const service = services.get(serviceId)
+    if (service && !service.deleting && !this.#closing.signal.aborted) {
+      runtimeLogs.append(serviceId, 'system', line, ts, about)
+    }
+  }
+}
+
+function omitted(count: number): string {
+  return count === 1
+    ? '1 more start or exit of an instance is not shown'
+    : `${count} more starts and exits of instances are not shown`
+}
