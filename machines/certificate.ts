@@ -51,6 +51,11 @@ interface HostInput extends SlotInput {
   host: string
 }
 
+interface OrderInput extends HostInput {
+  /** The CA that the former certificate came from; missing from orders of versions before it. */
+  formerDirectoryUrl?: string | null
+}
+
 export interface WatchInput extends HostInput {
   /** When the next attempt is due; RFC 3339. */
   until: string
@@ -92,7 +97,7 @@ const certificate = setup({
   types: {} as { context: CertificateContext; input: CertificateInput; events: CertificateEvent },
   actors: {
     checkHost: slot<HostInput, CheckOutput>(),
-    obtainCertificate: slot<HostInput, OrderOutput>(),
+    obtainCertificate: slot<OrderInput, OrderOutput>(),
     installCertificate: slot<HostInput, SlotOutput>(),
     keepWatch: slot<WatchInput, WatchOutput>(),
     releaseCertificate: slot<HostInput, SlotOutput>(),
@@ -133,6 +138,10 @@ const hostOf = ({ context: { id, serviceId, host } }: { context: CertificateCont
   id,
   serviceId,
   host,
+})
+const orderOf = ({ context }: { context: CertificateContext }) => ({
+  ...hostOf({ context }),
+  formerDirectoryUrl: context.validity?.directoryUrl ?? null,
 })
 const watchOf = (until: (context: CertificateContext) => string, mayReplace: boolean) => {
   return ({ context }: { context: CertificateContext }): WatchInput => ({
@@ -189,7 +198,7 @@ export const machine = certificate.createMachine({
       invoke: {
         id: 'obtainCertificate',
         src: 'obtainCertificate',
-        input: hostOf,
+        input: orderOf,
         onDone: [
           {
             guard: { type: 'isTroubled', ...output<OrderOutput>() },

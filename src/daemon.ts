@@ -77,7 +77,7 @@ export async function startDaemon({ config, logger, onFatal, onPanic }: DaemonOp
     start.isReady = true
   })
   const ready = () => start.isReady
-  const context = httpContext(config, host, { supervisor, account, ready, edgeSecret: edge.secret })
+  const context = httpContext(config, host, { supervisor, account, ready, edge, certificates })
   const { name, port } = parseListen(config.listen)
   const api = await openApi(context, { host: name.replace(/^\[|\]$/g, ''), port, logger })
   edge.open(api.port)

@@ -1,100 +1,22 @@
 // The options of `berthd`, in the order of its help: what each is for, what holds without it, what it takes.
-// Mind: a parser throws what the value is not; who reads them puts the option's name before it.
-import { isIP, isIPv4 } from 'node:net'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { buildCacheMb, buildCpus, buildMemoryMb } from './build-defaults.ts'
-
-interface Option<T> {
-  help: string
-  fallback: string
-  parse(text: string): T
-}
-
-const text = (pattern: RegExp, what: string) => (value: string) => {
-  if (!pattern.test(value)) throw new Error(`is not ${what}`)
-  return value
-}
-const integer = (least: number, most: number) => (value: string) => {
-  const number = Number(value)
-  if (!/^\d+$/.test(value) || number < least || number > most) {
-    throw new Error(`is not a whole number from ${least} to ${most}`)
-  }
-  return number
-}
-const orZero = (parse: (value: string) => number) => (value: string) => {
-  if (value === '0') return 0
-  try {
-    return parse(value)
-  } catch (error) {
-    throw new Error(`${(error as Error).message}, or 0`)
-  }
-}
-const oneOf =
-  <T extends string>(...words: T[]) =>
-  (value: string) => {
-    if (!(words as string[]).includes(value)) throw new Error(`is not one of ${words.join(', ')}`)
-    return value as T
-  }
-const cpus = (value: string) => {
-  const number = Number(value)
-  if (!/^\d+(\.\d+)?$/.test(value) || number < 0.01 || number > 512)
-    throw new Error('is not a number from 0.01 to 512')
-  return number
-}
-const option = <T>(help: string, fallback: string, parse: (value: string) => T): Option<T> => ({
-  help,
-  fallback,
-  parse,
-})
-
-const listenAddress = (value: string) => {
-  const [, host, port] = /^(\[[0-9a-fA-F:.]+\]|[^\s:[\]]+):(\d{1,5})$/.exec(value) ?? []
-  if (!host || Number(port) > 65_535) throw new Error('is not HOST:PORT (an IPv6 address in brackets)')
-  return value.toLowerCase()
-}
-const network = (value: string) => {
-  if (!value.endsWith('/16') || isIPv4(value.slice(0, -3)) === false) throw new Error('is not a /16 network')
-  return value
-}
-
-const address = (value: string) => {
-  if (isIP(value) === 0) throw new Error('is not an IP address')
-  return value
-}
-const parts = (value: string) =>
-  value
-    .trim()
-    .split(/\s*,\s*/)
-    .filter((part) => part !== '')
-const ports = (value: string) => parts(value).map(integer(1, 65_535))
-const portRange = (value: string) => {
-  const [, first, last] = /^(\d{1,5})(?:-(\d{1,5}))?$/.exec(value) ?? []
-  const range = { first: Number(first), last: Number(last ?? first) }
-  if (!first || range.first < 1 || range.last > 65_535 || range.last < range.first) {
-    throw new Error('is not a range of ports, as 25000-25999')
-  }
-  return range
-}
-
-const addresses = (value: string) => {
-  const list = parts(value)
-  if (!list.every(isAddressOrNetwork)) throw new Error('is not a list of addresses or networks')
-  return list
-}
-
-const directories = (value: string) => {
-  const list = parts(value)
-  if (!list.every((part) => part.startsWith('/'))) throw new Error('is not a list of absolute paths')
-  return list
-}
-
-function isAddressOrNetwork(text: string): boolean {
-  const [address = '', bits, ...rest] = text.split('/')
-  const version = isIP(address)
-  if (version === 0 || rest.length > 0) return false
-  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128))
-}
+import {
+  address,
+  addresses,
+  cpus,
+  directories,
+  integer,
+  listenAddress,
+  network,
+  oneOf,
+  option,
+  orZero,
+  portRange,
+  ports,
+  text,
+} from './option-values.ts'
 
 /** A typing error in its braces would be told only when the image is pulled. */
 const template = text(/^([\w.:/@-]|\{version\})+$/, 'an image; {version} may stand in it')
@@ -153,6 +75,11 @@ export const options = {
     'where certificates are asked for',
     'https://acme-v02.api.letsencrypt.org/directory',
     text(/^https?:\/\/\S+$/, 'a URL'),
+  ),
+  'acme-weekly-limit': option(
+    "new certificates a week per registered domain; 0 for no limit; by default 50 with Let's Encrypt",
+    '',
+    (value) => (value === '' ? null : orZero(integer(1, 1_000_000))(value)),
   ),
   'dashboard-host': option(
     'another host name the API may be asked by; the edge serves it there on https',

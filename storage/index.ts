@@ -17,6 +17,7 @@ import { openEnv } from './env.ts'
 import { StorageError } from './errors.ts'
 import { openEvents } from './events.ts'
 import { createIds, idTime, isId } from './ids.ts'
+import { openIssuedCertificates } from './issued-certificates.ts'
 import { type DirectoryLock, lockDirectory } from './lock.ts'
 import type { LogLimits } from './log.ts'
 import { openLogs } from './logs.ts'
@@ -62,6 +63,7 @@ export async function openStorage(directory: string, options: StorageOptions) {
       directory,
       devices: openDevices(sealer),
       buildCaches,
+      issuedCertificates: openIssuedCertificates(join(directory, 'certificates')),
       ...(await openTables(directory, store, sealer, lock, options)),
     }
   } catch (error) {

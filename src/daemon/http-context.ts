@@ -16,7 +16,8 @@ interface Parts {
   supervisor: Supervisor
   account: AccountPorts
   ready: () => boolean
-  edgeSecret: string | null
+  edge: { secret: HttpContext['edgeSecret'] }
+  certificates: { authority: HttpContext['certificateAuthority'] }
 }
 
 export function httpContext(config: Config, host: Host, parts: Parts): HttpContext {
@@ -47,7 +48,8 @@ export function httpContext(config: Config, host: Host, parts: Parts): HttpConte
     },
     allowedHosts: createHostCheck([parseListen(config.listen).name, config['dashboard-host']]),
     isTrustedProxy: createProxyTrust(config['trusted-proxy']),
-    edgeSecret: parts.edgeSecret,
+    edgeSecret: parts.edge.secret,
+    certificateAuthority: parts.certificates.authority,
     ...parts.account,
     ready: parts.ready,
     storage: host.storage,

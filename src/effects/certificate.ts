@@ -31,7 +31,8 @@ export function certificateEffects(host: CertificateHost): Effects<typeof machin
       return whileRouted(host, input, signal, async (routed) => {
         const giveBack = await turns.take(routed, () => undefined)
         try {
-          return { ...(await orders(input.host, routed)), at: isoNow() }
+          const { host: name, formerDirectoryUrl = null } = input
+          return { ...(await orders({ host: name, formerDirectoryUrl }, routed)), at: isoNow() }
         } finally {
           giveBack()
         }

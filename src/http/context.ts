@@ -11,6 +11,7 @@ import type { TerminalLogins } from '../account/terminal-logins.ts'
 import type { Clients } from '../effects/datastore/clients.ts'
 import type { DiskUsage } from '../effects/disk-usage.ts'
 import type { EdgeSettings } from '../hosts.ts'
+import type { CertificateAuthority } from './schemas/certificate.ts'
 import type { Info } from './schemas/info.ts'
 import type { ServiceStatus, Traffic } from './schemas/status.ts'
 
@@ -38,6 +39,7 @@ export interface HttpContext {
   parse: Parser
   /** Whether there is a valid certificate for the host: from memory, it is asked for every record. */
   hasCertificate(host: string): boolean
+  certificateAuthority(): CertificateAuthority
   /** The signal of the work ends with `insufficient_storage` when the data directory's disk is too full. */
   whileRoom<T>(what: string, work: (signal: AbortSignal) => Promise<T>): Promise<T>
 }

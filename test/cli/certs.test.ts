@@ -43,10 +43,17 @@ const certificates = [
   certificate('shop.example.com', { status: 'valid', not_after: inDays(60), renews_at: inDays(30) }),
 ]
 
-async function start(t: TestContext, retried: Answered = { status: 202, body: certificates[1] }) {
-  const server = await answeringServer(t, ({ method }) =>
-    method === 'GET' ? { body: certificates } : retried,
-  )
+const noAuthority = problem(404, 'not_found', 'there is no such path')
+
+async function start(
+  t: TestContext,
+  retried: Answered = { status: 202, body: certificates[1] },
+  authority: Answered = noAuthority,
+) {
+  const server = await answeringServer(t, ({ method, path }) => {
+    if (path.endsWith('/certificate-authority')) return authority
+    return method === 'GET' ? { body: certificates } : retried
+  })
   const env = { BERTH_SERVER: server.url, BERTH_TOKEN: 'bth_x' }
   const berth = (...args: string[]) => runBerth(t, args, { env })
   return { berth, asked: server.asked }
@@ -69,6 +76,34 @@ test('certs shows each host, until when it is good, what is next and why not mor
     ].join('\n'),
   )
   assert.equal(stderr, `   ${hint}\n`)
+})
+
+test('certs shows what is left of the weekly limit, and when the next new host can be ordered', async (t) => {
+  const usage = { issued: 12, remaining: 38, next_order_at: null, reason: null }
+  const reason = '50 new certificates of example.org in 7 days: the limit is 50 a week'
+  const body = {
+    directory_url: 'https://ca.example.com/dir',
+    weekly_limit: 50,
+    domains: [
+      { domain: 'example.com', ...usage },
+      { domain: 'example.org', issued: 50, remaining: 0, next_order_at: inDays(3), reason },
+    ],
+  }
+  const { berth } = await start(t, undefined, { body })
+
+  const { code, stderr } = await berth('certs')
+
+  assert.deepEqual(
+    [code, stderr.split('\n').slice(1)],
+    [
+      0,
+      [
+        '   example.com: 12 new certificates in 7 days, 38 of 50 left',
+        '   example.org: 50 new certificates in 7 days, 0 of 50 left, the next new host in 3d',
+        '',
+      ],
+    ],
+  )
 })
 
 test('certs --json gives what the API said', async (t) => {

@@ -161,3 +161,18 @@ test('what is no certificate is 404', async (t) => {
     assert.deepEqual(await refused('GET', `/certificates/${other}/history`), [404, 'not_found'], other)
   }
 })
+
+test('the use of the weekly limit is shown with the time of the next order', async (t) => {
+  const api = await start(t)
+  const usage = { issued: 50, remaining: 0, next_order_at: validity.notAfter, reason: 'the limit is reached' }
+  const authority = {
+    directory_url: validity.directoryUrl,
+    weekly_limit: 50,
+    domains: [{ domain: 'example.com', ...usage }],
+  }
+  api.context.certificateAuthority = () => authority
+
+  const { status, body } = await api.call('GET', '/certificate-authority')
+
+  assert.deepEqual([status, body], [200, authority])
+})

@@ -82,7 +82,7 @@ test('each effect gets what it needs and no more', async (t) => {
   const watch = { ...who, until: renewsAt, validity, isExpired: false, warnedDays: null, mayReplace: true }
   assert.deepEqual(given, [
     ['checkHost', who],
-    ['obtainCertificate', who],
+    ['obtainCertificate', { ...who, formerDirectoryUrl: null }],
     ['installCertificate', who],
     ['keepWatch', watch],
     ['releaseCertificate', who],

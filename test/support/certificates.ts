@@ -6,6 +6,7 @@ import { createCertificateClaims } from '../../src/effects/certificate/claims.ts
 import { type Internet, openInternet } from '../../src/effects/certificate/internet.ts'
 import type { CertificateEdge, CertificateHost } from '../../src/effects/certificate/ports.ts'
 import { createRoutedHosts } from '../../src/effects/certificate/routed-hosts.ts'
+import { openWeeklyLimit } from '../../src/effects/certificate/weekly-limit.ts'
 import { certificateEffects } from '../../src/effects/certificate.ts'
 import type { Logger } from '../../src/logger.ts'
 import { Supervisor } from '../../src/supervisor/supervisor.ts'
@@ -35,7 +36,7 @@ export async function openLife(
 ): Promise<Life> {
   return {
     storage: await temporaryStorage(t),
-    settings: { acmeEmail: 'ada@example.com', acmeDirectory: ca.pebble.directoryUrl },
+    settings: { acmeEmail: 'ada@example.com', acmeDirectory: ca.pebble.directoryUrl, newPerWeek: null },
     dashboardHost: null,
     logger: silent,
     ...changes,
@@ -53,7 +54,9 @@ export function boot(t: TestContext, life: Life, ca: Ca, change: ChangeEdge = ()
   })
   const supervisor = new Supervisor({ storage, catalogue: { certificate }, logger })
   const internet = internetOf(ca)
-  const effects = certificateEffects({ storage, settings, logger, edge, internet, routedHosts })
+  const weeklyLimit = openWeeklyLimit({ settings, storage })
+  const parts = { storage, settings, logger, edge, internet, routedHosts, weeklyLimit }
+  const effects = certificateEffects(parts)
   supervisor.provide({ certificate: effects })
   t.after(() => supervisor.stop(1000))
   const spawn = (kind: 'certificate', id: string, input: object) =>
@@ -63,6 +66,7 @@ export function boot(t: TestContext, life: Life, ca: Ca, change: ChangeEdge = ()
     ...claims,
     ...observe(storage),
     installed,
+    usage: weeklyLimit.list,
     release: (input: { id: string; serviceId: string; host: string }) =>
       effects.releaseCertificate(input, new AbortController().signal),
     restore: () => supervisor.restore(),

@@ -120,6 +120,7 @@ export function createContext(storage: Storage): HttpContext {
     traffic: null,
     parse,
     hasCertificate: () => false,
+    certificateAuthority: () => ({ directory_url: null, weekly_limit: null, domains: [] }),
     whileRoom: (_, work) => work(new AbortController().signal),
   }
 }

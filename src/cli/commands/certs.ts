@@ -1,6 +1,6 @@
 // The certificates of all hosts: how far each is, why not further, and the next attempt at once.
 import type { Command } from 'commander'
-import type { Certificate } from '../../http/schemas/certificate.ts'
+import type { Certificate, CertificateAuthority } from '../../http/schemas/certificate.ts'
 import type { Runner } from '../command.ts'
 import { examples } from '../examples.ts'
 import { CliFailure, exitCodes } from '../failure.ts'
@@ -10,6 +10,9 @@ import { span } from '../terminal/ages.ts'
 import type { Style } from '../terminal/output.ts'
 import { plain } from '../terminal/output.ts'
 import { printTable } from '../terminal/table.ts'
+
+/** From here on what is left of the weekly limit is a warning. */
+const lowShare = 0.2
 
 export function addCertificateCommands(program: Command, run: Runner): void {
   const certs = program
@@ -43,6 +46,25 @@ async function list({ client, out }: Cli): Promise<void> {
   ])
   for (const hint of new Set(certificates.flatMap(({ hint }) => hint ?? []))) {
     out.say(`   ${out.tint('dim', plain(hint))}`)
+  }
+  await sayUsage({ client, out })
+}
+
+/** How much of the weekly limit is used. An older server, or a limited token, does not show it. */
+async function sayUsage({ client, out }: Pick<Cli, 'client' | 'out'>): Promise<void> {
+  const authority = await client
+    .call<CertificateAuthority>('GET', '/certificate-authority')
+    .catch((error: unknown) => {
+      if (error instanceof CliFailure) return null
+      throw error
+    })
+  for (const { domain, issued, remaining, next_order_at } of authority?.domains ?? []) {
+    const limit = authority?.weekly_limit
+    const count = `${domain}: ${issued} new ${issued === 1 ? 'certificate' : 'certificates'} in 7 days`
+    const rest = limit ? `, ${remaining} of ${limit} left` : ''
+    const next = next_order_at ? `, the next new host ${inTime(next_order_at)}` : ''
+    const isLow = next !== '' || (limit && (remaining ?? limit) <= limit * lowShare)
+    out.say(`   ${out.tint(isLow ? 'yellow' : 'dim', plain(`${count}${rest}${next}`))}`)
   }
 }
 

@@ -9,7 +9,13 @@ import { isoNow } from '../host.ts'
 import { within } from '../within.ts'
 import type { CertificateHost } from './ports.ts'
 
-type Orderer = Pick<CertificateHost, 'edge' | 'settings' | 'storage'>
+type Orderer = Pick<CertificateHost, 'edge' | 'settings' | 'storage' | 'weeklyLimit'>
+
+export interface OrderedHost {
+  host: string
+  /** The authority that the former certificate came from; null without one. */
+  formerDirectoryUrl: string | null
+}
 
 export type Ordered =
   | { validity: CertificateValidity; trouble: null }
@@ -31,21 +37,34 @@ export function createOrders(host: Orderer) {
     return known
   }
 
-  return async (name: string, signal: AbortSignal): Promise<Ordered> => {
+  return async (ordered: OrderedHost, signal: AbortSignal): Promise<Ordered> => {
     const { acmeEmail: email, acmeDirectory: directoryUrl } = host.settings
     if (email === null) return { validity: null, trouble: switchedOff }
     const account = { directoryUrl, email }
+    const isNew = isNewTo(host, ordered)
+    const isPending = pendingOrder(host.storage.certificates.order(ordered.host), account) !== null
+    const turn = isNew && !isPending ? host.weeklyLimit.take(ordered.host) : null
+    if (turn?.trouble) return { validity: null, trouble: turn.trouble }
     try {
       const key = await accountKey(account)
       const validity = await within(orderMs, signal, (bounded) =>
-        fetchInto(host, name, { account, key }, bounded),
+        fetchInto(host, ordered.host, { account, key, isNew }, bounded),
       )
       return { validity, trouble: null }
     } catch (error) {
       signal.throwIfAborted()
-      return { validity: null, trouble: troubleOf(error) }
+      const trouble = troubleOf(error)
+      if (isNew && trouble.code === 'acme_rate_limited') host.weeklyLimit.refused(ordered.host, trouble)
+      return { validity: null, trouble }
+    } finally {
+      turn?.giveBack()
     }
   }
+}
+
+/** Authorities take an order of a host that they have a certificate of for a renewal. */
+function isNewTo({ settings, weeklyLimit }: Orderer, { host, formerDirectoryUrl }: OrderedHost): boolean {
+  return formerDirectoryUrl !== settings.acmeDirectory && !weeklyLimit.hasIssued(host)
 }
 
 async function openAccountKey({ storage }: Orderer, account: CertificateAccount): Promise<AccountJwk> {
@@ -58,13 +77,15 @@ async function openAccountKey({ storage }: Orderer, account: CertificateAccount)
 }
 
 async function fetchInto(
-  { edge, storage }: Orderer,
+  { edge, storage, weeklyLimit }: Orderer,
   name: string,
-  { account, key }: { account: CertificateAccount; key: AccountJwk },
+  { account, key, isNew }: { account: CertificateAccount; key: AccountJwk; isNew: boolean },
   signal: AbortSignal,
 ): Promise<CertificateValidity> {
   const { issueCertificate } = await import('../../edge/acme/order.ts')
   const { certificates } = storage
+  const pending = pendingOrder(certificates.order(name), account)
+  let order = pending?.url ?? ''
   const issued = await issueCertificate(
     {
       account: { ...account, key },
@@ -73,12 +94,16 @@ async function fetchInto(
         put: (token, answer) => edge.putChallenge(token, answer, signal),
         drop: async (token) => edge.dropChallenge(token),
       },
-      pending: pendingOrder(certificates.order(name), account),
-      onPending: (order) => certificates.keepOrder(name, { ...account, ...order, at: isoNow() }),
+      pending,
+      onPending: (made) => {
+        order = made.url
+        certificates.keepOrder(name, { ...account, ...made, at: isoNow() })
+      },
     },
     signal,
   )
   certificates.put(name, issued.pem)
+  if (isNew) weeklyLimit.issued(name, order)
   return { notBefore: issued.notBefore, notAfter: issued.notAfter, directoryUrl: account.directoryUrl }
 }
 

@@ -4,6 +4,7 @@ import type { CertificateInput } from '../../../machines/certificate.ts'
 import type { Storage } from '../../../storage/index.ts'
 import type { Logger } from '../../logger.ts'
 import type { Internet } from './internet.ts'
+import type { WeeklyLimit } from './weekly-limit.ts'
 
 /** Fits the daemon's own `Edge`. */
 export interface CertificateEdge {
@@ -19,14 +20,17 @@ export interface CertificateSettings {
   acmeEmail: string | null
   /** Of the CA. */
   acmeDirectory: string
+  /** New certificates a week per registered domain; null without a limit. */
+  newPerWeek: number | null
 }
 
 export interface CertificateHost {
-  storage: Pick<Storage, 'actors' | 'certificates' | 'changes'>
+  storage: Pick<Storage, 'actors' | 'certificates' | 'changes' | 'issuedCertificates'>
   logger: Logger
   edge: CertificateEdge
   settings: CertificateSettings
   internet: Internet
+  weeklyLimit: WeeklyLimit
   /** Of a service, or with null of the server itself; none when it is gone or private. */
   routedHosts(serviceId: string | null): string[]
 }

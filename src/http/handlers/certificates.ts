@@ -4,7 +4,7 @@ import { reachesService } from '../../account/rights.ts'
 import { Failure, TooSoon } from '../../errors.ts'
 import type { HttpContext, HttpStorage } from '../context.ts'
 import type { Call } from '../route.ts'
-import type { Certificate, CertificateParams } from '../schemas/certificate.ts'
+import type { Certificate, CertificateAuthority, CertificateParams } from '../schemas/certificate.ts'
 
 /** Of a service, with those that were given up. */
 const mostLookedAt = 500
@@ -16,6 +16,11 @@ export function listCertificates({ context: { storage }, caller }: Call): Certif
   )
   const known = owners.flatMap((owner) => certificatesOf(storage, owner))
   return known.sort((a, b) => (a.host < b.host ? -1 : 1))
+}
+
+/** Domains of all services: a token that is limited to services may not read it. */
+export function showAuthority({ context }: Call): CertificateAuthority {
+  return context.certificateAuthority()
 }
 
 export function certificateHistory({ context, params }: Call<CertificateParams>): HistoryEntry[] {

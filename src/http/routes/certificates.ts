@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import * as certificates from '../handlers/certificates.ts'
 import { route, tagged, v1 } from '../route.ts'
-import { Certificate, CertificateParams } from '../schemas/certificate.ts'
+import { Certificate, CertificateAuthority, CertificateParams } from '../schemas/certificate.ts'
 import { HistoryEntry } from '../schemas/deploy.ts'
 
 export const certificateRoutes = tagged('Certificates', [
@@ -14,6 +14,14 @@ export const certificateRoutes = tagged('Certificates', [
     summary: 'The certificates of all hosts: how far each is, and why not further',
     answer: z.array(Certificate),
     handler: certificates.listCertificates,
+  }),
+  route({
+    method: 'GET',
+    path: `${v1}/certificate-authority`,
+    role: 'read',
+    summary: 'Where certificates are ordered, and how much of its weekly limit is used',
+    answer: CertificateAuthority,
+    handler: certificates.showAuthority,
   }),
   route({
     method: 'GET',

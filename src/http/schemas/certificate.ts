@@ -33,5 +33,30 @@ export const Certificate = z
   .meta({ id: 'Certificate' })
 export type Certificate = z.output<typeof Certificate>
 
+const DomainUsage = z
+  .object({
+    domain: z.string().meta({ description: 'A registered domain, such as example.com.' }),
+    issued: z.int().meta({ description: 'New certificates of the last seven days; renewals do not count.' }),
+    remaining: z
+      .int()
+      .nullable()
+      .meta({ description: 'How many new hosts can be ordered now; null without a limit.' }),
+    next_order_at: timestamp.nullable().meta({ description: 'null when a new host can be ordered now.' }),
+    reason: text.meta({ description: 'Why no new host can be ordered now.' }),
+  })
+  .meta({ id: 'DomainUsage' })
+
+export const CertificateAuthority = z
+  .object({
+    directory_url: text.meta({ description: 'null while no certificates are ordered.' }),
+    weekly_limit: z
+      .int()
+      .nullable()
+      .meta({ description: 'New certificates a week per registered domain; null without a limit.' }),
+    domains: z.array(DomainUsage).meta({ description: 'Domains with new certificates, or a pause.' }),
+  })
+  .meta({ id: 'CertificateAuthority' })
+export type CertificateAuthority = z.output<typeof CertificateAuthority>
+
 export const CertificateParams = z.object({ id: identifier.meta({ description: 'Id of a certificate.' }) })
 export type CertificateParams = z.output<typeof CertificateParams>

@@ -91,4 +91,6 @@ export const serverMeanings: Record<string, string> = {
   'Certificate.host': 'The host that it is for.',
   'Certificate.not_before': 'From when the installed certificate is valid; null without one.',
   'Certificate.not_after': 'Until when the installed certificate is valid; null without one.',
+  CertificateAuthority: 'Where certificates are ordered, and its limit.',
+  DomainUsage: 'How much of the weekly limit of one registered domain is used.',
 }

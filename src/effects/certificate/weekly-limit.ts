@@ -1,0 +1,148 @@
+// The authority's limit of new certificates per registered domain and week: counted here, so that an order
+// over the limit waits with a time instead of being refused. Renewals do not count.
+import type { CertificateTrouble } from '../../../machines/certificate.ts'
+import type { IssuancePause, IssuedCertificates } from '../../../storage/issued-certificates.ts'
+import { registeredDomainOf } from '../../dns/registered-domain.ts'
+import { isoNow } from '../host.ts'
+import type { CertificateHost } from './ports.ts'
+
+interface Counted {
+  settings: CertificateHost['settings']
+  storage: Pick<CertificateHost['storage'], 'certificates' | 'issuedCertificates'>
+}
+
+export interface DomainUsage {
+  domain: string
+  /** New certificates of the last seven days. */
+  issued: number
+  /** How many may be ordered now; null without a limit. */
+  remaining: number | null
+  /** When the next new host may be ordered; null when it may be now. */
+  nextOrderAt: string | null
+  /** Why it may not be now. */
+  reason: string | null
+}
+
+export interface Turn {
+  /** Why there is no turn now; null when there is. */
+  trouble: CertificateTrouble | null
+  giveBack(): void
+}
+
+const weekMs = 7 * 24 * 60 * 60_000
+/** Of a refusal that says no time. */
+const pauseMs = 60 * 60_000
+/** Certificates are valid from one hour before they are issued, with the best known authority. */
+const backdatedMs = 60 * 60_000
+
+export type WeeklyLimit = ReturnType<typeof openWeeklyLimit>
+
+export function openWeeklyLimit({ settings, storage }: Counted) {
+  const { acmeDirectory: directoryUrl, newPerWeek } = settings
+  const ledger = storage.issuedCertificates
+  /** Domains of orders that are under way. */
+  const open = new Map<object, string>()
+  seed(ledger, storage, directoryUrl)
+
+  const usageOf = (domain: string) => {
+    const ordered = [...open.values()].filter((one) => one === domain).length
+    return toUsage({ ledger, directoryUrl, newPerWeek }, domain, ordered)
+  }
+
+  return {
+    /** Whether a new host may be ordered now. It counts as issued until it is given back. */
+    take(host: string): Turn {
+      const usage = usageOf(registeredDomainOf(host))
+      if (usage.nextOrderAt !== null) return { trouble: toTrouble(usage), giveBack: () => undefined }
+      const turn = {}
+      open.set(turn, usage.domain)
+      return { trouble: null, giveBack: () => void open.delete(turn) }
+    },
+
+    /** Whether the authority would take an order of it for a renewal. */
+    hasIssued: (host: string) => ledger.issued(directoryUrl).some((one) => one.host === host),
+
+    issued(host: string, order: string): void {
+      ledger.record([{ directoryUrl, order, host, domain: registeredDomainOf(host), at: isoNow() }])
+    },
+
+    /** The authority refused a new host of the domain: others need not ask before its time. */
+    refused(host: string, { message, retryAt }: Pick<CertificateTrouble, 'message' | 'retryAt'>): void {
+      const until = retryAt ?? new Date(Date.now() + pauseMs).toISOString()
+      const pause: IssuancePause = { directoryUrl, domain: registeredDomainOf(host), until, reason: message }
+      ledger.pause(pause)
+    },
+
+    /** Of every domain with a certificate in the last seven days, or a pause. */
+    list(): DomainUsage[] {
+      const known = [...ledger.issued(directoryUrl), ...ledger.pauses(directoryUrl)]
+      const domains = [...new Set(known.map(({ domain }) => domain))].sort()
+      return domains.map((domain) => usageOf(domain)).filter((one) => one.issued > 0 || one.reason !== null)
+    },
+  }
+}
+
+interface Ledger {
+  ledger: IssuedCertificates
+  directoryUrl: string
+  newPerWeek: number | null
+}
+
+/** `ordered` are the orders that are under way. */
+function toUsage({ ledger, directoryUrl, newPerWeek }: Ledger, domain: string, ordered: number): DomainUsage {
+  const nowMs = Date.now()
+  const own = ledger.issued(directoryUrl).filter((one) => one.domain === domain)
+  const issued = own.map(({ at }) => Date.parse(at))
+  const open = Array.from({ length: ordered }, () => nowMs)
+  const { remaining, nextMs } = allowance([...issued, ...open], newPerWeek, nowMs)
+  const pause = ledger.pauses(directoryUrl, nowMs).find((one) => one.domain === domain)
+  const counted = issued.filter((at) => at > nowMs - weekMs).length
+  const full = nextMs > nowMs ? { until: nextMs, reason: fullReason(domain, newPerWeek, counted) } : null
+  const paused = pause ? { until: Date.parse(pause.until), reason: pause.reason } : null
+  const wait = [full, paused].filter((one) => one !== null).sort((a, b) => b.until - a.until)[0]
+  return {
+    domain,
+    issued: counted,
+    remaining: wait && remaining !== null ? 0 : remaining,
+    nextOrderAt: wait ? new Date(wait.until).toISOString() : null,
+    reason: wait?.reason ?? null,
+  }
+}
+
+/**
+ * The bucket that Let's Encrypt describes: the whole limit at once, then one more each time the limit's share
+ * of the week has passed (50 a week: one in 202 minutes).
+ */
+export function allowance(issuedMs: number[], limit: number | null, nowMs: number) {
+  if (limit === null) return { remaining: null, nextMs: nowMs }
+  const stepMs = weekMs / limit
+  const sorted = [...issuedMs].sort((a, b) => a - b)
+  const fullAgainMs = sorted.reduce((end, at) => Math.max(end, at) + stepMs, 0)
+  const freeMs = Math.max(0, nowMs + weekMs - Math.max(fullAgainMs, nowMs))
+  const remaining = Math.floor(freeMs / stepMs + 1e-9)
+  return { remaining, nextMs: remaining > 0 ? nowMs : Math.ceil(fullAgainMs - weekMs + stepMs) }
+}
+
+/** An older version counted nothing: what it obtained this week is counted as new. */
+function seed(ledger: IssuedCertificates, { certificates }: Counted['storage'], directoryUrl: string): void {
+  if (ledger.isKept()) return
+  const issuedMs = (notBefore: string) => Date.parse(notBefore) + backdatedMs
+  const young = certificates.list().filter(({ notBefore }) => issuedMs(notBefore) > Date.now() - weekMs)
+  const entries = young.map(({ host, notBefore, fingerprint }) => ({
+    directoryUrl,
+    order: fingerprint,
+    host,
+    domain: registeredDomainOf(host),
+    at: new Date(Math.min(issuedMs(notBefore), Date.now())).toISOString(),
+  }))
+  if (entries.length > 0) ledger.record(entries)
+}
+
+function fullReason(domain: string, limit: number | null, issued: number): string {
+  const unit = issued === 1 ? 'certificate' : 'certificates'
+  return `${issued} new ${unit} of ${domain} in 7 days: the limit is ${limit} a week`
+}
+
+function toTrouble({ nextOrderAt, reason }: DomainUsage): CertificateTrouble {
+  return { code: 'acme_weekly_limit', message: reason!, hint: null, retryAt: nextOrderAt }
+}

@@ -1,0 +1,94 @@
+// What the options of `berthd` may be given: parsers of text that throw what the value is not.
+// The caller puts the option's name before that message.
+import { isIP, isIPv4 } from 'node:net'
+
+export interface Option<T> {
+  help: string
+  fallback: string
+  parse(text: string): T
+}
+
+export const text = (pattern: RegExp, what: string) => (value: string) => {
+  if (!pattern.test(value)) throw new Error(`is not ${what}`)
+  return value
+}
+export const integer = (least: number, most: number) => (value: string) => {
+  const number = Number(value)
+  if (!/^\d+$/.test(value) || number < least || number > most) {
+    throw new Error(`is not a whole number from ${least} to ${most}`)
+  }
+  return number
+}
+export const orZero = (parse: (value: string) => number) => (value: string) => {
+  if (value === '0') return 0
+  try {
+    return parse(value)
+  } catch (error) {
+    throw new Error(`${(error as Error).message}, or 0`)
+  }
+}
+export const oneOf =
+  <T extends string>(...words: T[]) =>
+  (value: string) => {
+    if (!(words as string[]).includes(value)) throw new Error(`is not one of ${words.join(', ')}`)
+    return value as T
+  }
+export const cpus = (value: string) => {
+  const number = Number(value)
+  if (!/^\d+(\.\d+)?$/.test(value) || number < 0.01 || number > 512)
+    throw new Error('is not a number from 0.01 to 512')
+  return number
+}
+export const option = <T>(help: string, fallback: string, parse: (value: string) => T): Option<T> => ({
+  help,
+  fallback,
+  parse,
+})
+
+export const listenAddress = (value: string) => {
+  const [, host, port] = /^(\[[0-9a-fA-F:.]+\]|[^\s:[\]]+):(\d{1,5})$/.exec(value) ?? []
+  if (!host || Number(port) > 65_535) throw new Error('is not HOST:PORT (an IPv6 address in brackets)')
+  return value.toLowerCase()
+}
+export const network = (value: string) => {
+  if (!value.endsWith('/16') || isIPv4(value.slice(0, -3)) === false) throw new Error('is not a /16 network')
+  return value
+}
+
+export const address = (value: string) => {
+  if (isIP(value) === 0) throw new Error('is not an IP address')
+  return value
+}
+const parts = (value: string) =>
+  value
+    .trim()
+    .split(/\s*,\s*/)
+    .filter((part) => part !== '')
+export const ports = (value: string) => parts(value).map(integer(1, 65_535))
+export const portRange = (value: string) => {
+  const [, first, last] = /^(\d{1,5})(?:-(\d{1,5}))?$/.exec(value) ?? []
+  const range = { first: Number(first), last: Number(last ?? first) }
+  if (!first || range.first < 1 || range.last > 65_535 || range.last < range.first) {
+    throw new Error('is not a range of ports, as 25000-25999')
+  }
+  return range
+}
+
+export const addresses = (value: string) => {
+  const list = parts(value)
+  if (!list.every(isAddressOrNetwork)) throw new Error('is not a list of addresses or networks')
+  return list
+}
+
+export const directories = (value: string) => {
+  const list = parts(value)
+  if (!list.every((part) => part.startsWith('/'))) throw new Error('is not a list of absolute paths')
+  return list
+}
+
+function isAddressOrNetwork(text: string): boolean {
+  const [address = '', bits, ...rest] = text.split('/')
+  const version = isIP(address)
+  if (version === 0 || rest.length > 0) return false
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128))
+}

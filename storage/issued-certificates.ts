@@ -1,0 +1,86 @@
+// Which new certificates each authority has issued lately, and which pauses it asked for: one file.
+// Authorities limit new certificates per registered domain, so the count must survive restarts and crashes.
+import * as fs from 'node:fs'
+import { join } from 'node:path'
+import { createPrivateFile } from './private-file.ts'
+
+export interface IssuedCertificate {
+  directoryUrl: string
+  /** The address of its order, or another text that is unique to it. */
+  order: string
+  host: string
+  /** The registered domain that the authority counts it for. */
+  domain: string
+  /** RFC 3339. */
+  at: string
+}
+
+/** The authority asked for no new order of the domain before that instant. */
+export interface IssuancePause {
+  directoryUrl: string
+  domain: string
+  until: string
+  reason: string
+}
+
+interface Kept {
+  issued: IssuedCertificate[]
+  pauses: IssuancePause[]
+}
+
+export type IssuedCertificates = ReturnType<typeof openIssuedCertificates>
+
+/** Twice the week over which authorities count: an earlier burst still has an effect. */
+const keptMs = 14 * 24 * 60 * 60_000
+
+export function openIssuedCertificates(directory: string) {
+  const path = join(directory, 'issued.json')
+  let known: Kept | null = null
+  const all = (): Kept => {
+    known ??= read(path) ?? { issued: [], pauses: [] }
+    return known
+  }
+  const keep = (next: Kept) => {
+    fs.mkdirSync(directory, { recursive: true, mode: 0o700 })
+    createPrivateFile(path, `${JSON.stringify(next)}\n`)
+    known = next
+  }
+  return {
+    /** False until something was recorded: then it is unknown what was issued before. */
+    isKept: () => fs.existsSync(path),
+
+    issued: (directoryUrl: string) => all().issued.filter((one) => one.directoryUrl === directoryUrl),
+
+    /** A certificate whose order is known already is not counted again. */
+    record(added: IssuedCertificate[], nowMs = Date.now()): void {
+      const { issued, pauses } = all()
+      const orders = new Set(issued.map(({ order }) => order))
+      const young = issued.filter(({ at }) => Date.parse(at) > nowMs - keptMs)
+      keep({ issued: [...young, ...added.filter(({ order }) => !orders.has(order))], pauses })
+    },
+
+    pauses: (directoryUrl: string, nowMs = Date.now()) =>
+      all().pauses.filter((one) => one.directoryUrl === directoryUrl && Date.parse(one.until) > nowMs),
+
+    /** Replaces the pause of the same domain. */
+    pause(added: IssuancePause, nowMs = Date.now()): void {
+      const { issued, pauses } = all()
+      const isSame = (one: IssuancePause) =>
+        one.directoryUrl === added.directoryUrl && one.domain === added.domain
+      const others = pauses.filter((one) => !isSame(one) && Date.parse(one.until) > nowMs)
+      keep({ issued, pauses: [...others, added] })
+    },
+  }
+}
+
+/** A damaged file is as good as none: the authority itself still refuses what is too much. */
+function read(path: string): Kept | null {
+  try {
+    const { issued, pauses } = JSON.parse(fs.readFileSync(path, 'utf8')) as Partial<Kept>
+    return Array.isArray(issued) && Array.isArray(pauses) ? { issued, pauses } : null
+  } catch (error) {
+    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'
+    if (isMissing || error instanceof SyntaxError) return null
+    throw error
+  }
+}
