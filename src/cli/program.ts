@@ -30,6 +30,7 @@ import { addUpCommands } from './commands/up.ts'
 import { addWhyCommands } from './commands/why.ts'
 import { examples } from './examples.ts'
 import { usageFailure } from './failure.ts'
+import { sharedOption, shareOptions } from './global-options.ts'
 import { styleHelp } from './help.ts'
 
 const groups: Record<string, string[]> = {
@@ -55,15 +56,12 @@ export function buildProgram(program: Command, run: Runner): Command {
     .helpOption('-h, --help', 'this help, or that of a command')
     .helpCommand('help [command]', 'the help of a command')
     .configureOutput({ outputError: () => undefined })
-    .option('--server <name|url>', 'which server, else BERTH_SERVER, berth.json, the default one')
-    .option('--token-file <file>', 'its token, else BERTH_TOKEN, that of `berth login`; - is stdin')
-    .option('--json', "the API's JSON; for streams one value a line")
-    .option('--no-color', 'no colours, as with NO_COLOR=1')
+    .enablePositionalOptions()
     .addHelpText('after', examples('berth login', 'berth up', 'berth logs shop -f'))
-  program.addOption(program.createOption('--token <token>').hideHelp())
   styleHelp(program)
   for (const add of additions) add(program, run)
   arrange(program)
+  shareOptions(program)
   for (const command of everyCommand(program)) command.exitOverride((error) => end(command, error))
   return program
 }
@@ -121,8 +119,8 @@ function end(command: Command, error: CommanderError): never {
   if (command.name() === 'run' && !process.argv.includes('--')) {
     throw usageFailure(what, 'the command comes after --: berth run NAME -- COMMAND')
   }
-  const hint = suggestion ? suggestion.replace(/[()]/g, '').toLowerCase() : `${pathOf(command)} --help`
-  throw usageFailure(what, hint)
+  const hint = suggestion?.replace(/[()]/g, '').toLowerCase() ?? sharedOption(what)
+  throw usageFailure(what, hint ?? `${pathOf(command)} --help`)
 }
 
 /** `berth env set` */

@@ -5,6 +5,7 @@ import type { Caller } from '../account/callers.ts'
 import { readsSecrets } from '../account/rights.ts'
 import { connectionString, datastorePorts, externalHost } from '../connections.ts'
 import { Failure } from '../errors.ts'
+import { suggestion } from '../nearest-name.ts'
 import { nextTime } from '../schedule.ts'
 import type { HttpContext, HttpStorage } from './context.ts'
 import type { Datastore } from './schemas/datastore.ts'
@@ -13,8 +14,15 @@ import type { Datastore } from './schemas/datastore.ts'
 export function findDatastore(storage: HttpStorage, idOrName: string): DatastoreRecord {
   const id = storage.datastores.idOf(idOrName)
   const record = id === null ? null : storage.actors.record(id)
-  if (!record) throw new Failure('not_found', 'there is no such datastore')
+  if (!record)
+    throw new Failure('not_found', `there is no datastore '${idOrName}'`, hintFor(storage, idOrName))
   return record as unknown as DatastoreRecord
+}
+
+function hintFor(storage: HttpStorage, wanted: string): string | undefined {
+  if (storage.services.get(wanted)) return `it is a service: berth show ${wanted}`
+  const names = storage.datastores.list().map(({ name }) => name)
+  return suggestion(wanted, names)
 }
 
 /** Throws `conflict` for one that does not serve. */

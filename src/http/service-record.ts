@@ -3,6 +3,7 @@
 import type { ServiceRow } from '../../storage/services.ts'
 import { Failure } from '../errors.ts'
 import { type Publication, servedHostsOf, urlOf } from '../hosts.ts'
+import { suggestion } from '../nearest-name.ts'
 import { listens } from '../service-types.ts'
 import type { HttpContext, HttpStorage } from './context.ts'
 import type { Deploy } from './schemas/deploy.ts'
@@ -14,8 +15,14 @@ const lookBack = 20
 /** Finds a service by id or name. Throws `not_found`. */
 export function findService(storage: HttpStorage, idOrName: string): ServiceRow {
   const row = storage.services.get(idOrName)
-  if (!row) throw new Failure('not_found', 'there is no such service')
-  return row
+  if (row) return row
+  throw new Failure('not_found', `there is no service '${idOrName}'`, hintFor(storage, idOrName))
+}
+
+function hintFor(storage: HttpStorage, wanted: string): string | undefined {
+  if (storage.datastores.idOf(wanted) !== null) return `it is a datastore: berth db show ${wanted}`
+  const names = storage.services.list().map(({ name }) => name)
+  return suggestion(wanted, names)
 }
 
 /** Throws `conflict` for a service that is going: nothing new begins on it. */

@@ -80,7 +80,7 @@ test('`berth` alone shows every command in a group, each on one line', async (t)
 
 test('a password or token is advised nowhere as an argument', () => {
   for (const command of visibleCommands()) {
-    assert.doesNotMatch(helpOf(command), /--token |PASSWORD=[^-]|--password/, command.name())
+    assert.doesNotMatch(helpOf(command), /--token |PASSWORD=[^-]|--password[ =]/, command.name())
   }
 })
 
@@ -88,4 +88,72 @@ test('`berth --version` says the version', async (t) => {
   const { code, stdout } = await runBerth(t, ['--version'])
   assert.equal(code, 0)
   assert.match(stdout, /^\d+\.\d+\.\d+\n$/)
+})
+
+/** What it takes to be reached: a word, or a number, for each argument and option that is needed. */
+function pathTo(command: Command): string[] {
+  const { parent } = command
+  const above = parent ? [...pathTo(parent).slice(0, depthOf(parent)), command.name()] : []
+  const given = command.registeredArguments.filter((argument) => argument.required)
+  const flags = command.options
+    .filter(({ mandatory }) => mandatory)
+    .flatMap(({ long }) => [long ?? '', 'ada'])
+  return [...above, ...flags, ...given.map((argument) => (argument.name() === 'number' ? '1' : 'A=1'))]
+}
+
+function depthOf(command: Command): number {
+  return command.parent ? depthOf(command.parent) + 1 : 0
+}
+
+test('every command refuses flags that are not its own, --version and those of others too', async () => {
+  const strangers = [['--version'], ['-V'], ['--version', '15'], ['--no-such-flag'], ['--no-such=1']]
+  for (const command of visibleCommands().filter(({ parent }) => parent !== null)) {
+    const words = pathTo(command)
+    const name = words.slice(0, depthOf(command))
+    for (const flags of strangers.filter(([flag]) => !command.options.some(({ long }) => long === flag))) {
+      let count = 0
+      const line = [...name, ...flags, ...words.slice(name.length)]
+      const parsing = programThat(() => (count += 1)).parseAsync(line, { from: 'user' })
+      await assert.rejects(parsing, { exitCode: 2 }, line.join(' '))
+      assert.equal(count, 0, line.join(' '))
+    }
+  }
+})
+
+test('every command takes the global flags, before and after its name', async () => {
+  const globals = ['--server', 'https://example.com', '--token-file', '-', '--json', '--no-color']
+  for (const command of visibleCommands().filter(({ parent }) => parent !== null)) {
+    const words = pathTo(command)
+    const name = words.slice(0, depthOf(command))
+    for (const line of [
+      [...globals, ...words],
+      [...name, ...globals, ...words.slice(name.length)],
+    ]) {
+      let count = 0
+      const program = programThat(() => (count += 1))
+      await program.parseAsync(line, { from: 'user' })
+      const { server, tokenFile, json } = program.opts()
+      assert.deepEqual(
+        [count, server, tokenFile, json],
+        [1, 'https://example.com', '-', true],
+        line.join(' '),
+      )
+    }
+  }
+})
+
+test('a flag of a command is not one of the commands below it', async () => {
+  const parse = (...words: string[]) => programThat(() => undefined).parseAsync(words, { from: 'user' })
+  await assert.rejects(parse('env', '--show', 'set', 'shop', 'A=1'), { message: "unknown option '--show'" })
+  await assert.rejects(parse('env', 'set', '--show', 'shop', 'A=1'), { message: "unknown option '--show'" })
+  await parse('env', '--show', 'shop')
+})
+
+test('what follows the name of a datastore is for its client', async () => {
+  const words: unknown[] = []
+  const program = buildProgram(new Command('berth'), () => async (...given: unknown[]) => {
+    words.push(given.slice(0, 2))
+  })
+  await program.parseAsync(['db', 'psql', 'shop-db', '-c', 'select 1', '--version'], { from: 'user' })
+  assert.deepEqual(words, [['shop-db', ['-c', 'select 1', '--version']]])
 })

@@ -208,7 +208,7 @@ test('what cannot be is said in words: another kind, no such name, one that does
 
   const unknown = await berth(t, ['psql', 'shup'])
   assert.equal(unknown.code, 3)
-  assert.match(unknown.stderr, /there is no such datastore/)
+  assert.match(unknown.stderr, /there is no datastore '/)
 
   const json = await berth(t, ['psql', 'shop', '--json'])
   assert.deepEqual([json.code, json.stdout], [2, ''])

@@ -54,7 +54,7 @@ test('what cannot be restored from, or to, is refused before anything begins', a
   assert.deepEqual(await refusal(running.id), [409, 'conflict', 'the backup is running, not good'])
   assert.deepEqual(await refusal(failed.id), [409, 'conflict', 'the backup is failed, not good'])
   assert.deepEqual(await refusal('bak-none'), [404, 'not_found', 'there is no such backup'])
-  assert.deepEqual(await refusal(good.id, 'none'), [404, 'not_found', 'there is no such datastore'])
+  assert.deepEqual(await refusal(good.id, 'none'), [404, 'not_found', "there is no datastore 'none'"])
   const away = [409, 'conflict', 'away-db is failed: no space left']
   assert.deepEqual(await refusal(good.id, 'away-db'), away)
   assert.equal((await call('POST', '/datastores/shop-db/restores', {})).status, 400)

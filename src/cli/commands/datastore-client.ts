@@ -1,5 +1,5 @@
 // `berth db psql` and `berth db redis-cli`: a datastore's own client, in its container, from wherever one is.
-// Mind: the words after `--` are the client's. Ours come before.
+// Mind: the words after the datastore's name are the client's. Ours come before.
 import type { Command } from 'commander'
 import type { WebSocket } from 'ws'
 import type { Datastore } from '../../http/schemas/datastore.ts'
@@ -27,7 +27,7 @@ const programs: Record<Kind, ClientProgram> = {
     byAddress: 'psql',
     examples: [
       'berth db psql shop-db',
-      "berth db psql shop-db -- -c 'select count(*) from orders'",
+      "berth db psql shop-db -c 'select count(*) from orders'",
       "echo 'select 1' | berth db psql shop-db",
     ],
   },
@@ -36,7 +36,7 @@ const programs: Record<Kind, ClientProgram> = {
     byAddress: 'redis-cli -u',
     examples: [
       'berth db redis-cli cache',
-      'berth db redis-cli cache -- get key',
+      'berth db redis-cli cache get key',
       'echo dbsize | berth db redis-cli cache',
     ],
   },
@@ -49,17 +49,23 @@ export function addClientCommands(db: Command, run: Runner): void {
   for (const [kind, program] of Object.entries(programs) as [Kind, ClientProgram][]) {
     db.command(program.name)
       .argument('<name>', 'the datastore')
-      .argument('[words...]', `for ${program.name} itself, after --`)
+      .argument('[words...]', `for ${program.name} itself`)
+      .passThroughOptions()
       .description(`open ${program.name} in it, signed in; what is piped in is its input`)
       .addHelpText('after', examples(...program.examples))
-      .action(run((cli, name: string, words: string[]) => openClient(cli, kind, name, words)))
+      .action(run((cli, name: string, words: string[]) => openClient(cli, kind, name, withoutDashes(words))))
   }
+}
+
+/** They may stand behind `--`, as those of `berth run` have to. */
+function withoutDashes([first, ...others]: string[]): string[] {
+  return first === undefined || first === '--' ? others : [first, ...others]
 }
 
 async function openClient(cli: Cli, kind: Kind, name: string, words: string[]): Promise<number> {
   const program = programs[kind]
   if (cli.out.isJson) {
-    throw usageFailure(`${program.name} writes no JSON`, `leave out --json; what it can: -- --help`)
+    throw usageFailure(`${program.name} writes no JSON`, 'leave out --json')
   }
   const datastore = await cli.client.call<Datastore>('GET', datastorePath(name))
   if (datastore.kind !== kind) {

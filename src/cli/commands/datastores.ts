@@ -1,6 +1,6 @@
 // Managed datastores from the command line: `berth db`.
 // Mind: addresses hold passwords. They are printed only where a command asks for them by name.
-import { type Command, InvalidArgumentError } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { Datastore } from '../../http/schemas/datastore.ts'
 import type { Runner } from '../command.ts'
 import {
@@ -78,13 +78,14 @@ function addCreate(db: Command, run: Runner): void {
     .argument('<name>', 'what it is to be called')
     .description('create one and wait until it serves')
     .option('-k, --kind <kind>', 'postgres or redis (postgres)', kindOf)
-    .option('--server-version <version>', 'of the server (postgres 17, redis 8)')
+    .option('--version <version>', 'of Postgres or Redis (postgres 17, redis 8)')
+    .addOption(new Option('--server-version <version>', 'its former name').hideHelp())
     .option('--database <name>', 'of Postgres (its own name)')
     .option('--username <name>', 'of Postgres (that of the database)')
   addFlags(command)
     .addHelpText(
       'after',
-      examples('berth db create shop-db', 'berth db create cache --kind redis --memory 256'),
+      examples('berth db create shop-db --version 16', 'berth db create cache --kind redis --memory 256'),
     )
     .action(run(create))
 }
@@ -135,13 +136,14 @@ async function list({ client, out }: Cli): Promise<void> {
 
 interface CreateOptions extends SettingOptions {
   kind?: string
+  version?: string
   serverVersion?: string
   database?: string
   username?: string
 }
 
 async function create(cli: Cli, name: string, options: CreateOptions): Promise<number> {
-  const { kind = 'postgres', serverVersion: version, database, username } = options
+  const { kind = 'postgres', serverVersion, version = serverVersion, database, username } = options
   const body = { name, kind, version, database, username, ...settingsOf(options) }
   return settledDatastore(cli, { name, verb: 'creating' }, () =>
     cli.client.call<Datastore>('POST', '/datastores', { body }),

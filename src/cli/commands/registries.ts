@@ -26,6 +26,7 @@ export function addRegistryCommands(program: Command, run: Runner): void {
     .argument('<host>', 'as in the names of its images, such as ghcr.io')
     .description('keep credentials; the password comes from a prompt, or from a pipe')
     .requiredOption('-u, --username <name>', 'who pulls')
+    .option('--password-stdin', 'take the password from the pipe, as without it where there is one')
     .addHelpText(
       'after',
       examples('berth registries add ghcr.io -u ada', 'pass show ghcr | berth registries add ghcr.io -u ada'),
@@ -42,6 +43,11 @@ export function addRegistryCommands(program: Command, run: Runner): void {
     .action(run(remove))
 }
 
+interface AddOptions {
+  username: string
+  passwordStdin?: boolean
+}
+
 async function list({ client, out }: Cli): Promise<void> {
   const registries = await client.call<Registry[]>('GET', '/registries')
   if (out.isJson) return out.json(registries)
@@ -53,11 +59,12 @@ async function list({ client, out }: Cli): Promise<void> {
   ])
 }
 
-async function add(cli: Cli, host: string, { username }: { username: string }): Promise<void> {
+async function add(cli: Cli, host: string, { username, passwordStdin }: AddOptions): Promise<void> {
   const question = { message: `Password of ${username} at ${host}:`, instead: 'pipe the password in' }
-  const password = process.stdin.isTTY
-    ? await askSecret(cli, question)
-    : await readStandardInput('the password')
+  const password =
+    process.stdin.isTTY && !passwordStdin
+      ? await askSecret(cli, question)
+      : await readStandardInput('the password')
   const path = `/registries/${encodeURIComponent(host)}`
   const registry = await cli.client.call<Registry>('PUT', path, { body: { username, password } })
   if (cli.out.isJson) return cli.out.json(registry)

@@ -44,9 +44,9 @@ function takesValue(command: Command, program: Command, flag: string | undefined
 }
 
 function flagsOf(command: Command, program: Command): string[] {
-  const options = [...command.options, ...program.options]
-  const visible = options.filter(({ hidden }) => !hidden).map(({ long }) => long ?? '')
-  return [...new Set([...visible, '--help'])].filter((flag) => flag !== '' && flag !== '--version').toSorted()
+  const shared = program.options.filter(({ long }) => long !== '--version')
+  const visible = [...(command === program ? [] : command.options), ...shared].filter(({ hidden }) => !hidden)
+  return [...new Set([...visible.map(({ long }) => long ?? ''), '--help'])].filter(Boolean).toSorted()
 }
 
 async function wordsFor(command: Command, places: number, cli: Cli): Promise<string[]> {

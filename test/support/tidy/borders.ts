@@ -21,6 +21,7 @@ const ground = [
   'src/hosts.ts',
   'src/connections.ts',
   'src/jobs.ts',
+  'src/nearest-name.ts',
   'src/schedule.ts',
   'src/service-types.ts',
   'src/time-zone.ts',
@@ -121,7 +122,7 @@ export const borders: Border[] = [
       ...['log-update', 'open', 'string-width', 'tar-stream', 'ws'],
     ],
     node: true,
-    values: ['src/cli/', 'src/version.ts', 'src/hosts.ts', 'src/platform.ts'],
+    values: ['src/cli/', 'src/version.ts', 'src/hosts.ts', 'src/nearest-name.ts', 'src/platform.ts'],
     types: ['src/http/schemas/'],
   },
   {

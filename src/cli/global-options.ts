@@ -1,0 +1,58 @@
+// The options that every command takes, before its name or after it.
+// Mind: commander would let a command take all options of the commands above it, `--version` too, and do what
+// they say instead. So each command has these as its own, and takes no others that it does not have.
+import { type Command, Option } from 'commander'
+import { nearest } from '../nearest-name.ts'
+import { usageFailure } from './failure.ts'
+
+const options = [
+  new Option('--server <name|url>', 'which server, else BERTH_SERVER, berth.json, the default one'),
+  new Option('--token-file <file>', 'its token, else BERTH_TOKEN, that of `berth login`; - is stdin'),
+  new Option('--json', "the API's JSON; for streams one value a line"),
+  new Option('--no-color', 'no colours, as with NO_COLOR=1'),
+]
+const secret = new Option('--token <token>').hideHelp()
+
+/** Adds them to the program, and to every command below it, where the help does not repeat them. */
+export function shareOptions(program: Command): void {
+  for (const option of [...options, secret]) program.addOption(option)
+  for (const command of program.commands) addBelow(command)
+  program.hook('preAction', (_, command) => raise(program, command))
+}
+
+function addBelow(command: Command): void {
+  for (const { flags } of [...options, secret]) command.addOption(new Option(flags).hideHelp())
+  for (const below of command.commands) addBelow(below)
+  command.hook('preSubcommand', (_, below) => refuseOwn(command, below))
+}
+
+/** `did you mean --json?` for `unknown option '--jsno'`: commander looks at what the help shows alone. */
+export function sharedOption(message: string): string | undefined {
+  const [, wanted = ''] = /^unknown option '(--[\w-]+)/.exec(message) ?? []
+  const meant = nearest(
+    wanted,
+    options.map(({ long }) => long ?? ''),
+  )
+  return meant === null ? undefined : `did you mean ${meant}?`
+}
+
+/** The program has in the end what the command got; of two the one that is nearer to the end of the line. */
+function raise(program: Command, command: Command): void {
+  for (let place = command; place !== program && place.parent; place = place.parent) {
+    for (const name of [...options, secret].map((option) => option.attributeName())) {
+      const isGiven = place.getOptionValueSource(name) === 'cli'
+      if (isGiven) program.setOptionValue(name, place.getOptionValue(name))
+    }
+  }
+}
+
+/** `berth env --show set shop A=1`: that option is of `berth env` alone. */
+function refuseOwn(command: Command, below: Command): void {
+  const shared = [...options, secret].map((option) => option.attributeName())
+  const own = command.options.find((option) => {
+    const name = option.attributeName()
+    return !shared.includes(name) && command.getOptionValueSource(name) === 'cli'
+  })
+  if (own)
+    throw usageFailure(`unknown option '${own.long}'`, `berth ${command.name()} ${below.name()} --help`)
+}

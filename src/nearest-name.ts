@@ -1,0 +1,46 @@
+// The name that was probably meant by one that is not there.
+
+/** So many letters may be wrong, of a short name fewer. */
+const mostMistakes = 2
+
+/** `did you mean 'shop'?`, as the hint of an error; undefined where nothing is near. */
+export function suggestion(wanted: string, names: Iterable<string>): string | undefined {
+  const found = nearest(wanted, names)
+  return found === null ? undefined : `did you mean '${found}'?`
+}
+
+/** The one with the fewest mistakes; null where all have too many. */
+export function nearest(wanted: string, names: Iterable<string>): string | null {
+  const tolerated = Math.min(mostMistakes, Math.floor(wanted.length / 2))
+  let best: { name: string; mistakes: number } | null = null
+  for (const name of names) {
+    if (Math.abs(name.length - wanted.length) > tolerated) continue
+    const mistakes = mistakesBetween(wanted.toLowerCase(), name.toLowerCase())
+    if (mistakes <= tolerated && mistakes < (best?.mistakes ?? Number.POSITIVE_INFINITY)) {
+      best = { name, mistakes }
+    }
+  }
+  return best?.name ?? null
+}
+
+/** Letters that are missing, surplus, wrong, or in the place of their neighbour. */
+function mistakesBetween(one: string, other: string): number {
+  let beforeLast: number[] = []
+  let last = Array.from({ length: other.length + 1 }, (_, index) => index)
+  for (let row = 1; row <= one.length; row++) {
+    const current = [row]
+    for (let column = 1; column <= other.length; column++) {
+      const isSame = one[row - 1] === other[column - 1]
+      const isSwapped = one[row - 1] === other[column - 2] && one[row - 2] === other[column - 1]
+      current[column] = Math.min(
+        last[column]! + 1,
+        current[column - 1]! + 1,
+        last[column - 1]! + (isSame ? 0 : 1),
+        isSwapped && row > 1 ? beforeLast[column - 2]! + 1 : Number.POSITIVE_INFINITY,
+      )
+    }
+    beforeLast = last
+    last = current
+  }
+  return last[other.length]!
+}
