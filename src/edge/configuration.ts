@@ -89,6 +89,8 @@ function binds({ hasIpv6 }: Frame, port: number, options = ''): string {
   return [` bind *:${port}${options}`, ...(hasIpv6 ? [` bind :::${port} v6only${options}`] : [])].join('\n')
 }
 
+// HAProxy sets SO_REUSEPORT by default: the kernel then divides a port's connections between two of them.
+// A later generation takes the sockets over (`-x`) and does not bind.
 function globalSection(place: Place, frame: Frame): string {
   return `global
  setenv BERTH_FRAME @FRAME@
@@ -101,6 +103,7 @@ ${workerText(place, frame)} maxconn ${2 * frame.limits.connections + ownConnecti
  no strict-limits
  hard-stop-after 1h
  log ring@access len ${longestLine} format raw local0
+ noreuseport
  ssl-default-bind-options ssl-min-ver TLSv1.2
 
 ring access

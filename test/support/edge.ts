@@ -27,11 +27,13 @@ export function portOf(args: readonly string[], option: '--http-port' | '--https
   return Number(args[args.indexOf(option) + 1])
 }
 
-/** Ends the HAProxy that reads its configuration from below that directory, with all its workers. */
-export function endHostEdge(dataDir: string): void {
+/** Ends each HAProxy, or one generation, that reads its configuration from below that directory. */
+export function endHostEdge(dataDir: string, generation: number | null = null): void {
   const configuration = join(dataDir, 'edge', 'haproxy.cfg')
   for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
-    if (argumentsOf(pid).includes(configuration)) process.kill(Number(pid), 'SIGKILL')
+    const found = argumentsOf(pid)
+    const isMeant = generation === null || found.some((one) => one.includes(`/run/${generation}/master`))
+    if (found.includes(configuration) && isMeant) process.kill(Number(pid), 'SIGKILL')
   }
 }
 

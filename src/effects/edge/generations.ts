@@ -45,10 +45,12 @@ export async function ensureGeneration(parts: GenerationParts, signal: AbortSign
   const accepting = await findAccepting(place)
   const newest = listGenerations(place).at(-1)!
   if (accepting === null) {
-    // A retired one never accepts connections again.
-    const next = (await serves(newest)) ? generationOf(place, newest.generation + 1) : newest
+    // A retired one never accepts connections again, but holds the listening sockets until it ends.
+    const former = await findRunning(place)
+    const isRetired = former?.generation === newest.generation
+    const next = isRetired ? generationOf(place, newest.generation + 1) : newest
     rounds.follow(next, [])
-    await launcher.start(next, null, null, signal)
+    await launcher.start(next, former, null, signal)
     return followAccepting(parts)
   }
   if (newest.generation > accepting.generation && retiredAt(newest) === null) {
@@ -125,6 +127,12 @@ async function isOver(parts: GenerationParts, place: Place, idle: IdleSince): Pr
 async function retire({ launcher }: GenerationParts, place: Place): Promise<void> {
   await launcher.keepEnded(place)
   await closeListeners(place)
+}
+
+/** The newest one that accepts commands; null when none does. */
+async function findRunning(place: Place): Promise<Place | null> {
+  for (const one of listGenerations(place).reverse()) if (await serves(one)) return one
+  return null
 }
 
 function othersThan(place: Place): Place[] {

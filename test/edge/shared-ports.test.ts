@@ -1,0 +1,41 @@
+// HAProxy binds with SO_REUSEPORT by default, and the kernel then divides connections between two of them.
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { edgeArgs, portOf } from '../support/edge.ts'
+import { startForeignHaproxy } from '../support/foreign-haproxy.ts'
+import { startEdge } from '../support/running-edge.ts'
+
+async function freePort(): Promise<number> {
+  return portOf(await edgeArgs('host'), '--http-port')
+}
+
+const statuses = (ask: () => Promise<{ status: number }>) =>
+  Promise.all(Array.from({ length: 20 }, async () => (await ask()).status))
+
+test('another HAProxy cannot share a port of the running edge', async (t) => {
+  const edge = await startEdge(t)
+  for (const port of [edge.frame.httpPort, edge.frame.httpsPort]) {
+    const foreign = await startForeignHaproxy(t, port)
+    assert.equal(foreign.isRunning(), false)
+  }
+  const answers = await statuses(() => edge.ask('unknown.test'))
+  assert.deepEqual(new Set(answers), new Set([404]))
+})
+
+for (const which of ['httpPort', 'httpsPort'] as const) {
+  test(`an edge does not start where another HAProxy has its ${which}`, async (t) => {
+    const port = await freePort()
+    const foreign = await startForeignHaproxy(t, port)
+    assert.equal(foreign.isRunning(), true)
+    await assert.rejects(startEdge(t, { [which]: port }), {
+      code: 'edge_unavailable',
+      message: new RegExp(`port ${port} is taken by another program`),
+    })
+  })
+}
+
+test('an edge of IPv6 does not start where another HAProxy has its port of IPv4', async (t: TestContext) => {
+  const port = await freePort()
+  await startForeignHaproxy(t, port)
+  await assert.rejects(startEdge(t, { httpPort: port, hasIpv6: true }), { code: 'edge_unavailable' })
+})

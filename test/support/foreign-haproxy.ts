@@ -1,0 +1,47 @@
+// An HAProxy that is not ours. Like most, it binds with SO_REUSEPORT.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { openRuntime } from '../../src/edge/runtime.ts'
+import { temporaryDirectory } from './directory.ts'
+import { until } from './service.ts'
+
+export interface ForeignHaproxy {
+  /** Whether it has the port; it ends where it cannot bind. */
+  isRunning(): boolean
+  stop(): Promise<void>
+}
+
+/** Answers 404 on that port. Resolves when it listens or has ended. */
+export async function startForeignHaproxy(t: TestContext, port: number): Promise<ForeignHaproxy> {
+  const directory = temporaryDirectory(t)
+  const configuration = join(directory, 'foreign.cfg')
+  const admin = join(directory, 'admin.sock')
+  writeFileSync(
+    configuration,
+    `global
+ stats socket ${admin}
+defaults
+ mode http
+ timeout client 10s
+ timeout server 10s
+ timeout connect 1s
+frontend foreign
+ bind *:${port}
+ http-request return status 404 content-type text/plain string foreign
+`,
+  )
+  const child = spawn('haproxy', ['-db', '-f', configuration], { stdio: 'ignore' })
+  const isRunning = () => child.exitCode === null && child.signalCode === null
+  const stop = async () => {
+    if (!isRunning()) return
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+  }
+  t.after(stop)
+  const listens = async () => (await openRuntime(admin).ask('show info')).includes('Pid:')
+  await until('the other HAProxy to listen or end', async () => !isRunning() || (await listens()))
+  return { isRunning, stop }
+}
