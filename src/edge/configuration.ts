@@ -104,13 +104,34 @@ ${workerText(place, frame)} maxconn ${2 * frame.limits.connections + ownConnecti
  hard-stop-after 1h
  log ring@access len ${longestLine} format raw local0
  noreuseport
- ssl-default-bind-options ssl-min-ver TLSv1.2
+${tlsText}
 
 ring access
  format raw
  maxlen ${longestLine}
  size 8388608`
 }
+
+// Mozilla's intermediate list without DHE, which costs the server much more than the client. Clients that
+// lack ECDHE with RSA have it with the ECDSA keys of our certificates. OpenSSL before 3.5 refuses a list with
+// X25519MLKEM768.
+const ciphers = [
+  'ECDHE-ECDSA-AES128-GCM-SHA256',
+  'ECDHE-RSA-AES128-GCM-SHA256',
+  'ECDHE-ECDSA-AES256-GCM-SHA384',
+  'ECDHE-RSA-AES256-GCM-SHA384',
+  'ECDHE-ECDSA-CHACHA20-POLY1305',
+  'ECDHE-RSA-CHACHA20-POLY1305',
+]
+const suites = ['TLS_AES_128_GCM_SHA256', 'TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256']
+const tlsText = ` ssl-default-bind-ciphers ${ciphers.join(':')}
+ ssl-default-bind-ciphersuites ${suites.join(':')}
+ ssl-default-bind-options prefer-client-ciphers ssl-min-ver TLSv1.2 no-tls-tickets
+.if openssl_version_atleast(3.5.0)
+ ssl-default-bind-curves X25519MLKEM768:X25519:prime256v1:secp384r1
+.else
+ ssl-default-bind-curves X25519:prime256v1:secp384r1
+.endif`
 
 /** The worker has read its files and opened its ports before. */
 function workerText({ emptyDirectory }: Place, { worker }: Frame): string {

@@ -21,6 +21,12 @@ export interface Validity {
 }
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
+export const rsa = {
+  name: 'RSASSA-PKCS1-v1_5',
+  hash: 'SHA-256',
+  modulusLength: 2048,
+  publicExponent: new Uint8Array([1, 0, 1]),
+}
 const dayMs = 24 * 60 * 60 * 1000
 
 /** Valid from yesterday for ninety days, unless it says otherwise. */
@@ -30,9 +36,10 @@ export async function issueTestCertificate(
     notBefore: new Date(Date.now() - dayMs),
     notAfter: new Date(Date.now() + 89 * dayMs),
   },
+  keyAlgorithm: typeof algorithm | typeof rsa = algorithm,
 ): Promise<TestCertificate> {
   const authorityKeys = await newKeys()
-  const keys = await newKeys()
+  const keys = await newKeys(keyAlgorithm)
   const signing = { ...validity, signingAlgorithm: algorithm }
   const authority = await X509CertificateGenerator.createSelfSigned({
     ...signing,
@@ -56,8 +63,8 @@ export async function issueTestCertificate(
   }
 }
 
-function newKeys() {
-  return webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
+function newKeys(wanted: typeof algorithm | typeof rsa = algorithm) {
+  return webcrypto.subtle.generateKey(wanted, true, ['sign', 'verify'])
 }
 
 function pemOf(certificate: X509Certificate): string {
