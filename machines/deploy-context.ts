@@ -46,6 +46,12 @@ export interface Turn extends SlotOutput {
   reused: Pick<DeployContext, 'image' | 'commitSha' | 'commitMessage' | 'source'> | null
 }
 
+/** What a port comes from; `detected` is where the app was seen to listen. */
+export type PortSource = 'setting' | 'env' | 'image' | 'default' | 'detected'
+
+/** How a deploy was checked: by a path, the HEALTHCHECK of its image, its port, or that it still runs. */
+export type HealthCheck = 'path' | 'image' | 'port' | 'running'
+
 export interface DeployContext extends DeployInput {
   phase: Phase | null
   startedAt: string | null
@@ -55,6 +61,9 @@ export interface DeployContext extends DeployInput {
   commitMessage: string | null
   image: string | null
   port: number | null
+  /** Missing in deploys of older versions, as is `healthCheck`. */
+  portSource?: PortSource | null
+  healthCheck?: HealthCheck | null
   formerDeployId: string | null
   exclusive: boolean
   preDeploy: boolean
@@ -94,6 +103,28 @@ export function initialContext(input: DeployInput): DeployContext {
 export function turnTaken(turn: Turn): Partial<DeployContext> {
   const { at, supersededBy, reused, ...taken } = turn
   return { startedAt: at, ...taken }
+}
+
+interface Listening {
+  port: number
+  portSource: PortSource
+}
+
+const portOf = ({ port, portSource }: Listening) => ({ port, portSource })
+
+/** What of the output of an effect goes into the context. */
+export const found = {
+  port: portOf,
+  health: (output: Listening & { healthCheck: HealthCheck }) => ({
+    ...portOf(output),
+    healthCheck: output.healthCheck,
+  }),
+  /** Nothing is left to do before it is live. */
+  scheduled: (output: Listening & SlotOutput) => ({
+    ...portOf(output),
+    finishedAt: output.at,
+    phase: null,
+  }),
 }
 
 /** When the effect ended whose end the event is: it said so itself. */

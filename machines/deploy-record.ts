@@ -26,6 +26,8 @@ export function toRecord(snapshot: DeploySnapshot) {
     source: context.source,
     image: imageOf(snapshot),
     port: context.port,
+    port_source: context.portSource ?? null,
+    health_check: context.healthCheck ?? null,
     commit_sha: context.commitSha,
     commit_message: context.commitMessage,
     error: context.error?.message ?? null,

@@ -1,9 +1,15 @@
 // What a deploy asks for: its slots, in the order of its life, with what each gets and gives.
-import type { DeploySource, Turn } from './deploy-context.ts'
+import type { DeploySource, HealthCheck, PortSource, Turn } from './deploy-context.ts'
 import { type SlotInput, type SlotOutput, slot } from './slot.ts'
 
 interface DeploySlotInput extends SlotInput {
   serviceId: string
+}
+
+/** Where the app is expected to listen, and then where it does. */
+interface Found {
+  port: number
+  portSource: PortSource
 }
 
 export const slots = {
@@ -21,11 +27,11 @@ export const slots = {
     SlotOutput & { image: string; source: DeploySource }
   >(),
   runPreDeploy: slot<DeploySlotInput & { image: string; commitSha: string | null }, SlotOutput>(),
-  startInstances: slot<
-    DeploySlotInput & { image: string; commitSha: string | null },
-    SlotOutput & { port: number }
+  startInstances: slot<DeploySlotInput & { image: string; commitSha: string | null }, SlotOutput & Found>(),
+  probeInstances: slot<
+    DeploySlotInput & Found & { settleMs: number },
+    SlotOutput & Found & { healthCheck: HealthCheck }
   >(),
-  probeInstances: slot<DeploySlotInput & { port: number; settleMs: number }, SlotOutput>(),
   switchTraffic: slot<DeploySlotInput & { formerDeployId: string | null }, SlotOutput>(),
   keepInstances: slot<DeploySlotInput & { image: string }, SlotOutput>(),
   drainInstances: slot<DeploySlotInput & { drainUntil: number; port: number }, SlotOutput>(),

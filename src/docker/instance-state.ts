@@ -16,6 +16,8 @@ export interface InstanceState {
   finishedAt: string | null
   /** Of the last end; null while it runs. */
   exitCode: number | null
+  /** Null for an image without a HEALTHCHECK, and while it does not run. */
+  health: InstanceHealth | null
   /** A process of it was killed for memory; only with exit code 137 it was the main one. */
   oomKilled: boolean
   restartCount: number
@@ -24,6 +26,14 @@ export interface InstanceState {
   memoryLimitBytes: number
   cpuLimit: number
   image: string
+}
+
+export interface InstanceHealth {
+  status: 'starting' | 'healthy' | 'unhealthy'
+  /** The first line that the last check wrote; empty when there was none. */
+  output: string
+  /** The check as a command with its arguments. */
+  argv: string[]
 }
 
 export function toInstanceState(info: ContainerInspectInfo): InstanceState {
@@ -41,6 +51,7 @@ export function toInstanceState(info: ContainerInspectInfo): InstanceState {
     startedAt: toTime(state.StartedAt),
     finishedAt,
     exitCode: finishedAt === null || isUp ? null : state.ExitCode,
+    health: isUp ? healthOf(info) : null,
     oomKilled: state.OOMKilled,
     restartCount: info.RestartCount,
     restart: host.RestartPolicy?.Name === 'unless-stopped' ? 'unless-stopped' : 'no',
@@ -60,6 +71,26 @@ function toStatus(status: string): InstanceState['state'] {
   if (status === 'created' || status === 'running' || status === 'restarting') return status
   if (status === 'paused' || status === 'exited') return status
   return 'dead'
+}
+
+const maxOutput = 200
+
+function healthOf({
+  State: { Health: health },
+  Config: config,
+}: ContainerInspectInfo): InstanceHealth | null {
+  const { Healthcheck: check, Shell: shell } = config as HealthConfig
+  const [kind, ...test] = check?.Test ?? []
+  const { Status: status, Log: log } = health ?? {}
+  if (status !== 'starting' && status !== 'healthy' && status !== 'unhealthy') return null
+  const [output = ''] = (log?.at(-1)?.Output ?? '').trim().split('\n')
+  const argv = kind === 'CMD-SHELL' ? [...(shell ?? ['/bin/sh', '-c']), ...test] : test
+  return { status, output: output.slice(0, maxOutput), argv }
+}
+
+interface HealthConfig {
+  Healthcheck?: { Test?: string[] } | null
+  Shell?: string[] | null
 }
 
 function toTime(text: string): string | null {

@@ -5,19 +5,32 @@ import { readFile } from 'node:fs/promises'
 
 interface Socket {
   localPort: number
-  /** As the kernel writes it: hex, each four bytes in host order. */
+  /** As the kernel writes them: hex, each four bytes in host order. */
+  local: string
   remote: string
   state: string
 }
 
+/** 127.0.0.11. */
+const dockerResolver = '0B00007F'
 const listening = '0A'
 const established = '01'
 
-/** TCP ports that something in the instance listens on, other than on its loopback alone. */
-export async function listeningPorts(pid: number): Promise<number[] | null> {
+export interface Listener {
+  port: number
+  /** Nothing outside the instance reaches it. */
+  isLoopback: boolean
+}
+
+/** The TCP ports that something in the instance listens on, ascending, without Docker's resolver. */
+export async function findListeners(pid: number): Promise<Listener[] | null> {
   const sockets = await readSockets(pid)
-  const ports = sockets?.filter(({ state }) => state === listening).map(({ localPort }) => localPort)
-  return ports ? [...new Set(ports)].sort((a, b) => a - b) : null
+  if (sockets === null) return null
+  const found = sockets.filter(({ state, local }) => state === listening && local !== dockerResolver)
+  const isReached = (port: number) =>
+    found.some(({ localPort, local }) => localPort === port && !isLoopback(local))
+  const ports = [...new Set(found.map(({ localPort }) => localPort))].sort((a, b) => a - b)
+  return ports.map((port) => ({ port, isLoopback: !isReached(port) }))
 }
 
 /** How many connections are open to that port of the instance; those from `except` (IPv4) do not count. */
@@ -27,8 +40,8 @@ export async function countConnections(
   except: string | null = null,
 ): Promise<number | null> {
   const sockets = await readSockets(pid)
-  const isMeant = ({ state, localPort, remote }: Socket) =>
-    state === established && localPort === port && !isFrom(except, remote)
+  const isMeant = ({ state, localPort, local, remote }: Socket) =>
+    state === established && localPort === port && !isLoopback(local) && !isFrom(except, remote)
   return sockets?.filter(isMeant).length ?? null
 }
 
@@ -50,14 +63,19 @@ async function readTable(path: string): Promise<Socket[] | null> {
   const rows = text.split('\n').slice(1)
   return rows.flatMap((row) => {
     const [, local, remote = '', state] = row.trim().split(/\s+/)
-    if (!local || !state || isLoopback(local)) return []
+    if (!local || !state) return []
     const localPort = Number.parseInt(local.slice(local.lastIndexOf(':') + 1), 16)
-    return [{ localPort, remote: remote.slice(0, remote.lastIndexOf(':')), state }]
+    return [{ localPort, local: hostOf(local), remote: hostOf(remote), state }]
   })
 }
 
-/** 127.0.0.0/8 and Docker's resolver in it; the kernel writes addresses in host byte order. */
-function isLoopback(local: string): boolean {
-  const address = local.slice(0, local.lastIndexOf(':'))
-  return address.length === 8 ? address.endsWith('7F') : address === '00000000000000000000000001000000'
+function hostOf(address: string): string {
+  return address.slice(0, address.lastIndexOf(':'))
+}
+
+/** 127.0.0.0/8, also as IPv6 has it, and ::1; the kernel writes addresses in host byte order. */
+function isLoopback(address: string): boolean {
+  const isMapped = address.startsWith('0000000000000000FFFF0000')
+  if (address.length === 8 || isMapped) return address.endsWith('7F')
+  return address === '00000000000000000000000001000000'
 }

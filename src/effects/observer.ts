@@ -75,6 +75,7 @@ async function toStatus(host: Parts, instance: InstanceState) {
     memory_limit_bytes: instance.memoryLimitBytes,
     cpu_limit: instance.cpuLimit,
     oom_killed: instance.oomKilled,
+    health: instance.health?.status ?? null,
     exit_code: instance.exitCode,
   }
 }

@@ -92,7 +92,7 @@ export function toService(
     ...publicSideOf(row, publicationOf(context)),
     shared_network: row.shared_network ?? true,
     internal_host: listens(row) ? row.name : null,
-    internal_port: listens(row) ? (row.port ?? livePort(storage, row)) : null,
+    ...liveSideOf(storage, row),
     latest_deploy: latest,
     created_at: row.created_at,
     updated_at: row.updated_at,
@@ -138,7 +138,14 @@ export function stateOf(
   return status === 'failed' ? 'failed' : 'not_deployed'
 }
 
-function livePort(storage: HttpStorage, row: ServiceRow): number | null {
+/** What the deploy that serves has found out. */
+function liveSideOf(storage: HttpStorage, row: ServiceRow) {
   const live = row.live_deploy_id ? (storage.actors.record(row.live_deploy_id) as Deploy | null) : null
-  return live?.port ?? null
+  const found = { internal_port: live?.port ?? null, port_source: live?.port_source ?? null }
+  const wanted = { internal_port: row.port, port_source: 'setting' as const }
+  const none = { internal_port: null, port_source: null }
+  return {
+    ...(listens(row) ? (row.port ? wanted : found) : none),
+    health_check: live?.health_check ?? null,
+  }
 }

@@ -19,7 +19,7 @@ const outcome = {
     reused: null,
   },
   ...{ commitSha: 'a94a8fe5ccb19ba61c4c0873d391e987982fbbd3', commitMessage: 'Say hello to the second shop' },
-  ...{ image: instantImage, port: 3000, preDeploy: null },
+  ...{ image: instantImage, port: 3000, portSource: 'image', healthCheck: 'port', preDeploy: null },
 }
 
 export interface InstantEffects {

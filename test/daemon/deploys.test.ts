@@ -29,7 +29,7 @@ test('a git repository becomes a live container that answers', async (t) => {
       deploy_id: null,
     },
     image: `${daemon.prefix}/${name}:${first.id}`,
-    port: 3000,
+    ...{ port: 3000, port_source: 'default', health_check: 'port' },
     commit_sha: sha,
     commit_message: 'First',
     error: null,

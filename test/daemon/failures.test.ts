@@ -94,7 +94,8 @@ test('an app that exceeds its memory is named as such, with the limit', async (t
 })
 
 test('an app on the wrong port fails its check, and the error says where it listens', async (t) => {
-  const settings = { start_command: 'exec httpd -f -p 8080 -h /', health_check_timeout_seconds: 3 }
+  const command = { start_command: 'exec httpd -f -p 8080 -h /', port: 3000 }
+  const settings = { ...command, health_check_timeout_seconds: 3 }
   const { deploy } = await failFirst(t, { Dockerfile: await dockerfile() }, settings)
   assert.match(deploy.error, /TCP connection to port 3000 → connection refused.*listens on 8080, not on 3000/)
 })

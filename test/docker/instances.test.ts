@@ -29,6 +29,7 @@ test('an instance runs with its limits at its address, found by the name of its 
     finishedAt: null,
     exitCode: null,
     oomKilled: false,
+    health: null,
     restartCount: 0,
     restart: 'no',
     memoryLimitBytes: 64 * 1024 * 1024,

@@ -111,7 +111,7 @@ test('the port is the service’s, else that of the env, else the only one of th
     [[web(8080), env('http'), []], 8080],
   ]
   assert.deepEqual(
-    cases.map(([given]) => choosePort(...given)),
+    cases.map(([given]) => choosePort(...given).port),
     cases.map(([, expected]) => expected),
   )
 })
@@ -122,7 +122,7 @@ for (const value of ['0', '65536', '99999', '-1', '80.5', '1e3', '0x50', 'canary
       code: 'invalid_request',
       message: 'the variable PORT is no port from 1 to 65535',
     })
-    assert.equal(choosePort(worker(), env(value), [7070]), 7070)
+    assert.equal(choosePort(worker(), env(value), [7070]).port, 7070)
   })
 }
 

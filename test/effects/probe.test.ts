@@ -17,7 +17,8 @@ async function openCheck(t: TestContext, port: number) {
   const instance = { name: 'shop-0', state: 'running', address: '127.0.0.1' }
   const instances = { list: async () => [instance], inspectExit: async () => instance }
   const host = { storage, instances, settings: { baseDomain: 'localhost' } } as unknown as Host
-  return (signal: AbortSignal) => probeInstances(host)({ id: 'dep-1', serviceId: service.id, port }, signal)
+  const input = { id: 'dep-1', serviceId: service.id }
+  return (signal: AbortSignal) => probeInstances(host)({ ...input, port, portSource: 'setting' }, signal)
 }
 
 async function listen(t: TestContext, port = 0): Promise<{ server: Server; port: number }> {

@@ -50,7 +50,7 @@ test('a new service has every field, with the defaults', async (t) => {
     url: 'http://web.localhost',
     hosts: ['web.localhost'],
     internal_host: 'web',
-    internal_port: null,
+    ...{ internal_port: null, port_source: null, health_check: null },
     latest_deploy: null,
   })
 })

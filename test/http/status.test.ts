@@ -19,6 +19,7 @@ const instanceOf = (deployId: string): InstanceStatus => ({
   memory_limit_bytes: null,
   cpu_limit: null,
   oom_killed: false,
+  health: null,
   exit_code: null,
 })
 

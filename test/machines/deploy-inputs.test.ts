@@ -34,13 +34,14 @@ test('every effect is told whose it is, what came before, and until when it has 
   const { told, effects } = listeningEffects()
   await runMachine(machine, effects, { input }).reached('deactivated')
   const image = 'berth/shop:dep-1'
+  const expected = { port: 3000, portSource: 'default' }
   assert.deepEqual(told, {
     awaitTurn: { ...owner, source: input.source },
     fetchSource: { ...owner, source: input.source, deadlineAt: inMinutes(1 + 10) },
     buildImage: { ...owner, clearCache: true, timeoutMs: 60 * minuteMs },
     runPreDeploy: { ...owner, image, commitSha: sha, deadlineAt: inMinutes(3 + 60) },
     startInstances: { ...owner, image, commitSha: sha, deadlineAt: inMinutes(4 + 2) },
-    probeInstances: { ...owner, port: 3000, settleMs: 5000, deadlineAt: inMinutes(5 + 5) + 5000 },
+    probeInstances: { ...owner, ...expected, settleMs: 5000, deadlineAt: inMinutes(5 + 5) + 5000 },
     switchTraffic: { ...owner, formerDeployId: 'dep-0', deadlineAt: inMinutes(6 + 2) },
     keepInstances: { ...owner, image },
     drainInstances: { ...owner, port: 3000, drainUntil: inMinutes(8 + 0.5) },

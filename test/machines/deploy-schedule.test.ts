@@ -30,7 +30,7 @@ test('a cron job is live without a check and without a switch of traffic', async
     trigger: 'manual',
     source: deployInput().source,
     image: 'berth/shop:dep-1',
-    port: 3000,
+    ...{ port: 3000, port_source: 'default', health_check: null },
     commit_sha: sha,
     commit_message: 'Fix the login',
     error: null,

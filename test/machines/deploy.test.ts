@@ -50,7 +50,7 @@ test('a deploy from git goes through every phase, lives, drains and ends', async
     trigger: 'manual',
     source: deployInput().source,
     image: 'berth/shop:dep-1',
-    port: 3000,
+    ...{ port: 3000, port_source: 'default', health_check: 'port' },
     commit_sha: sha,
     commit_message: 'Fix the login',
     error: null,
@@ -230,4 +230,14 @@ for (const [exclusive, claims] of [
 test('the chart is the one that was reviewed', () => {
   const golden = readFileSync(new URL('../fixtures/charts/deploy.mmd', import.meta.url), 'utf8')
   assert.equal(toMermaid(machine), golden)
+})
+
+test('a deploy is live on the port where its app was found to listen', async () => {
+  const found = { at: instant, port: 8000, portSource: 'detected', healthCheck: 'port' }
+  const run = runMachine(machine, happyEffects({ probeInstances: async () => found }), {
+    input: deployInput(),
+  })
+  await run.reached('live')
+  const { port, port_source } = toRecord(run.actor.getSnapshot() as DeploySnapshot)
+  assert.deepEqual([port, port_source], [8000, 'detected'])
 })

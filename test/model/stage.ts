@@ -146,7 +146,8 @@ function outputsOf(plan: Plan): Record<string, object> {
     fetchSource: plan.source === 'git' ? { commitSha: sha, commitMessage: 'Fix' } : noCommit,
     buildImage: image,
     pullImage: { ...image, source },
-    startInstances: { port: 3000 },
+    startInstances: { port: 3000, portSource: 'default' },
+    probeInstances: { port: 3000, portSource: 'default', healthCheck: 'port' },
   }
 }
 

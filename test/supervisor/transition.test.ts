@@ -76,7 +76,7 @@ test('what a transition means for its service comes from both snapshots', () => 
   const told: unknown[] = []
   let before = queued
   for (const slot of path) {
-    const event = done(slot, { ...grantedTurn, image: 'berth/shop:dep-1', port: 3000 })
+    const event = done(slot, { ...grantedTurn, image: 'berth/shop:dep-1', port: 3000, portSource: 'env' })
     told.push(transitionOf(before, event).service)
     before = next(before, event)
   }

@@ -128,11 +128,12 @@ const columns: Column<Instance>[] = [
   { heading: 'STARTED', text: ({ started_at }) => age(started_at) },
 ]
 
-/** `running`, `exited (1), out of memory, 3 restarts` */
-function stateOf({ state, exit_code, oom_killed, restart_count }: Instance): string {
+/** `running`, `running, healthy`, `exited (1), out of memory, 3 restarts` */
+function stateOf({ state, exit_code, oom_killed, restart_count, health }: Instance): string {
   const code = state !== 'running' && exit_code !== null ? ` (${exit_code})` : ''
   const restarts = restart_count > 0 ? `, ${count(restart_count, 'restart')}` : ''
-  return `${state}${code}${oom_killed ? ', out of memory' : ''}${restarts}`
+  const checked = health === null || health === undefined ? '' : `, ${health}`
+  return `${state}${code}${checked}${oom_killed ? ', out of memory' : ''}${restarts}`
 }
 
 function memoryOf({ memory_bytes, memory_limit_bytes }: Instance): string {

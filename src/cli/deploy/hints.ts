@@ -15,8 +15,12 @@ const cases: Case[] = [
   { words: /set publish_dir to (\S+)/, hint: (name) => `berth update ${name} --publish-dir FOLDER` },
   { words: /memory limit/, hint: (name) => `give it more: berth update ${name} --memory 1024` },
   {
-    words: /set the port|listen on \d+ at 0\.0\.0\.0/,
-    hint: (name) => `berth update ${name} --port N, or listen on $PORT at 0.0.0.0`,
+    words: /berth update \S+ --port \d+/,
+    hint: (name, deploy) => `${portCommand(deploy)}, then: berth ${again(deploy)} ${name}`,
+  },
+  {
+    words: /listen on \d+ at 0\.0\.0\.0/,
+    hint: (name) => `listen on $PORT at 0.0.0.0, or: berth update ${name} --port N`,
   },
   {
     words: /health check did not pass/,
@@ -34,8 +38,15 @@ const cases: Case[] = [
 
 export function hintFor(deploy: Deploy, serviceName: string): string {
   const found = cases.find(({ words }) => words.test(deploy.error ?? ''))
-  const again = deploy.source.kind === 'archive' ? 'up' : 'deploy'
-  return found?.hint(serviceName, deploy) ?? `mend it, then: berth ${again} ${serviceName}`
+  return found?.hint(serviceName, deploy) ?? `mend it, then: berth ${again(deploy)} ${serviceName}`
+}
+
+function again({ source }: Deploy): string {
+  return source.kind === 'archive' ? 'up' : 'deploy'
+}
+
+function portCommand({ error }: Deploy): string {
+  return /berth update \S+ --port \d+/.exec(error ?? '')?.[0] ?? ''
 }
 
 function followNewer(error: string): string {

@@ -68,18 +68,32 @@ function scheduleFacts({ schedule, timezone, overlap }: Service): Fact[] {
 }
 
 function instanceFacts(service: Service): Fact[] {
-  const { port } = service
   return [
     ['instances', service.suspended ? `${service.instances}, suspended` : String(service.instances)],
-    ['port', port === null ? 'automatic' : String(port)],
-    [
-      'health check',
-      service.health_check_path &&
-        `${service.health_check_path}, within ${service.health_check_timeout_seconds} s`,
-    ],
+    ['port', portOf(service)],
+    ['health check', checkOf(service)],
     ['drain', `${service.drain_seconds} s`],
     ['disk', service.disk_mount_path],
   ]
+}
+
+const portWords = {
+  setting: null,
+  env: 'PORT of its env',
+  image: 'exposed by its image',
+  detected: 'where it listens',
+  default: 'the default',
+}
+
+function portOf({ port, internal_port, port_source }: Service): string {
+  if (port !== null) return String(port)
+  const words = port_source && portWords[port_source]
+  return words ? `automatic: ${internal_port}, ${words}` : 'automatic'
+}
+
+function checkOf({ health_check, health_check_path, health_check_timeout_seconds }: Service): string | null {
+  if (health_check_path) return `${health_check_path}, within ${health_check_timeout_seconds} s`
+  return health_check === 'image' ? 'the HEALTHCHECK of its image' : null
 }
 
 function runFacts(service: Service): Fact[] {

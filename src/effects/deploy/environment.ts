@@ -1,5 +1,6 @@
 // The environment of an instance: the person's variables with references resolved, and Berth's own. Pure.
 // Mind: an unknown reference fails the deploy with the variable's name, never with its value.
+import type { PortSource } from '../../../machines/deploy-context.ts'
 import type { EnvVar } from '../../../storage/env.ts'
 import type { ServiceSettings } from '../../../storage/services.ts'
 import { Failure } from '../../errors.ts'
@@ -30,20 +31,29 @@ export function withDefaults(vars: EnvVar[], defaults: Record<string, string>): 
   return [...vars, ...added.map(([key, value]) => ({ key, value }))]
 }
 
+export interface ChosenPort {
+  port: number
+  portSource: PortSource
+}
+
 type PortSettings = Pick<ServiceSettings, 'type' | 'port'>
 
 /**
- * The service's port, else PORT in the env, else the image's single exposed port, else 3000. Throws
- * `invalid_request` for a PORT that its app could not listen on; what does not listen may have any.
+ * The service's port, else PORT in the env, else the image's single exposed port, else 3000, until it is
+ * known where the app listens. Throws `invalid_request` for a PORT that its app could not listen on; what
+ * does not listen may have any.
  */
-export function choosePort({ type, port }: PortSettings, vars: EnvVar[], exposed: number[]): number {
+export function choosePort({ type, port }: PortSettings, vars: EnvVar[], exposed: number[]): ChosenPort {
   const own = ownPort(vars)
-  if (port) return port
-  if (/^\d{1,5}$/.test(own) && Number(own) > 0 && Number(own) < 65_536) return Number(own)
+  if (port) return { port, portSource: 'setting' }
+  if (/^\d{1,5}$/.test(own) && Number(own) > 0 && Number(own) < 65_536) {
+    return { port: Number(own), portSource: 'env' }
+  }
   if (own !== '' && listens({ type })) {
     throw new Failure('invalid_request', 'the variable PORT is no port from 1 to 65535')
   }
-  return exposed.length === 1 ? exposed[0]! : 3000
+  if (exposed.length === 1) return { port: exposed[0]!, portSource: 'image' }
+  return { port: 3000, portSource: 'default' }
 }
 
 /** An app listens where it is probed: its PORT is the chosen one. What does not listen keeps its own. */

@@ -21,6 +21,7 @@ import { whileEngineReturns } from '../waiting.ts'
 import { whileDiskIsBusy, withDisk } from './disk-claim.ts'
 import { removePreDeploy, stopInstances } from './drain.ts'
 import {
+  type ChosenPort,
   choosePort,
   type Lookup,
   resolveReferences,
@@ -42,7 +43,7 @@ export function startInstances(host: Host) {
     const log = openDeployLog(host, input.id)
     const service = host.storage.services.get(input.serviceId)!
     await whileEngineReturns(host, signal, () => removePreDeploy(host, input.id))
-    const port = await whileEngineReturns(host, signal, () => resolveEnvironment(host, input, service))
+    const chosen = await whileEngineReturns(host, signal, () => resolveEnvironment(host, input, service))
     const count = wantedInstances(service)
     // What was begun before a restart may be more than is wanted now, and not all of it may run.
     if (isBegunAgain(host, input.id)) {
@@ -54,10 +55,10 @@ export function startInstances(host: Host) {
       const wanted = { ...input, index, restart: 'no' } as const
       const start = () => ensureInstance(host, service, wanted, signal)
       const state = await whileDiskIsBusy(log, signal, () => whileEngineReturns(host, signal, start))
-      log.say(`started instance ${index + 1} of ${count} at ${state.address}:${port}`)
+      log.say(`started instance ${index + 1} of ${count} at ${state.address}:${chosen.port}`)
     }
     if (count === 0) log.say(`nothing starts now: it runs by its schedule, ${scheduleOf(service)}`)
-    return { at: isoNow(), port }
+    return { at: isoNow(), ...chosen }
   }
 }
 
@@ -70,14 +71,17 @@ export async function resolveEnvironment(
   host: Host,
   input: StartInput,
   service: ServiceRow,
-): Promise<number> {
+): Promise<ChosenPort> {
   const release = requireRelease(host, input.id)
   const image = await inspectImage(host.engine, input.image)
   if (!image) throw new Failure('image_gone', `the image ${input.image} is not there any more`)
   const lookup: Lookup = (kind, name, property) => lookUp(host, kind, name, property)
   const vars = release.resolved ?? resolveReferences(release.env, lookup)
-  const port = choosePort(release.settings, vars, image.exposedPorts)
-  if (release.resolved) return port
+  // Once they are resolved, a PORT of Berth is among them.
+  const hasPort = release.env.some(({ key, value }) => key === 'PORT' && value.trim() !== '')
+  const chosen = choosePort(release.settings, hasPort ? vars : [], image.exposedPorts)
+  if (release.resolved) return chosen
+  const { port } = chosen
   await sayWhatDiffers(host, input.id, release.settings, vars)
   const source = host.storage.actors.record(input.id)?.source as DeploySource | undefined
   const resolved = withDefaults(withPort(release.settings, vars, port), {
@@ -90,7 +94,7 @@ export async function resolveEnvironment(
     BERTH_URL: urlOf(service, host.publication) ?? '',
   })
   await host.storage.releases.resolve(input.id, resolved)
-  return port
+  return chosen
 }
 
 /** What of the settings the instances do not get as it was written. */

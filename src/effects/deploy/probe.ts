@@ -1,52 +1,81 @@
 // Probing new instances, from the host to each instance's own address, until all pass or one is beyond help.
 // Mind: never a published port: Docker's own proxy accepts connections there with nobody behind it.
-import type { ServiceSettings } from '../../../storage/services.ts'
-import { explainExit, isOutOfMemory } from '../../docker/exit.ts'
+import type { HealthCheck, PortSource } from '../../../machines/deploy-context.ts'
 import type { InstanceState } from '../../docker/instance-state.ts'
-import { listeningPorts } from '../../docker/sockets.ts'
-import { Failure } from '../../errors.ts'
 import { defaultHost } from '../../hosts.ts'
 import { listens } from '../../service-types.ts'
 import { type Host, isoNow } from '../host.ts'
 import { sleep, whileEngineReturns } from '../waiting.ts'
+import { createHealthcheck, type Healthcheck } from './healthcheck.ts'
 import { requireRelease } from './instances.ts'
 import { type DeployLog, openDeployLog } from './log.ts'
-import { chooseProbe, notYet, type Probe } from './probes.ts'
-import { startAgain } from './second-start.ts'
+import { listensOn } from './port-search.ts'
+import { chooseProbe, kindOfProbe } from './probes.ts'
+import { type Check, untilPassed } from './until-passed.ts'
 
 interface ProbeInput {
   id: string
   serviceId: string
   port: number
+  portSource: PortSource
   /** How long the instances must have run before they take the place of others; none by default. */
   settleMs?: number
 }
 
-const firstPauseMs = 50
-const longestPauseMs = 1000
-/** An attempt that the deadline cuts off after so long had no answer, whatever the one before it had. */
-const patienceMs = 1_000
-const shownLines = 50
-
 export function probeInstances(host: Host) {
   return async (input: ProbeInput, signal: AbortSignal) => {
     const log = openDeployLog(host, input.id)
-    const { settings } = host.storage.releases.get(input.id)!
-    const service = host.storage.services.get(input.serviceId)!
-    const probe = chooseProbe(settings, input.port, defaultHost(service.name, host.settings.baseDomain))
     const instances = await whileEngineReturns(host, signal, () =>
       host.instances.list({ deployId: input.id }),
     )
+    const check = openCheck(host, input, instances, log)
     const pass = async () => {
-      for (const { name } of instances) {
-        await untilPassed(host, name, probe, { settings, ...input }, log, signal)
-      }
+      for (const { name } of instances) await untilPassed(host, name, check, signal)
     }
     await pass()
-    log.say(`healthy: ${probe.text}`)
-    if (await hasSettled(host, input, log, signal)) await pass()
-    return { at: isoNow() }
+    log.say(`healthy: ${check.probe().text}`)
+    if (await hasSettled(host, input, log, signal)) {
+      await preferExpected(host, input, instances, check)
+      await pass()
+    }
+    const { port, portSource, kind } = check
+    return { at: isoNow(), port, portSource, healthCheck: kind }
   }
+}
+
+function openCheck(
+  host: Host,
+  { id, serviceId, port, portSource }: ProbeInput,
+  instances: readonly InstanceState[],
+  log: DeployLog,
+): Check & { kind: HealthCheck } {
+  const { settings } = host.storage.releases.get(id)!
+  const service = host.storage.services.get(serviceId)!
+  const hasHealthcheck = instances.some(({ health }) => health)
+  const healthcheck = createHealthcheck(host)
+  const hostName = defaultHost(service.name, host.settings.baseDomain)
+  const probe = () => chooseProbe({ settings, port: check.port, hostName, hasHealthcheck, healthcheck })
+  const former = service.live_deploy_id ? host.storage.actors.record(service.live_deploy_id) : null
+  const formerPort = former?.port_source === 'detected' ? (former.port as number) : null
+  const kind = kindOfProbe({ settings, hasHealthcheck })
+  const hasPort = listens(settings)
+  const about = { settings, serviceName: service.name, hasPort, formerPort, log }
+  const check = { ...about, port, portSource, kind, probe }
+  return check
+}
+
+/** An app may open the port of its metrics first, and the one it was told only later. */
+async function preferExpected(
+  host: Host,
+  { id, port, portSource }: ProbeInput,
+  instances: readonly InstanceState[],
+  check: Check,
+): Promise<void> {
+  if (check.portSource !== 'detected' || instances.length === 0) return
+  const now = await host.instances.list({ deployId: id })
+  for (const instance of now) if (!(await listensOn(instance, port))) return
+  check.log.say(`it listens on ${port} by now: using that`)
+  Object.assign(check, { port, portSource })
 }
 
 /** Answers whether there was anything to wait for. */
@@ -66,102 +95,14 @@ export async function tryProbe(
   host: Host,
   { id, serviceId }: Pick<ProbeInput, 'id' | 'serviceId'>,
   instance: InstanceState,
+  healthcheck: Healthcheck,
   signal: AbortSignal,
 ): Promise<string | null> {
   const { settings } = requireRelease(host, id)
   const service = host.storage.services.get(serviceId)
   const port = host.storage.actors.record(id)?.port as number
   if (!service) return 'the service is gone'
-  return chooseProbe(settings, port, defaultHost(service.name, host.settings.baseDomain)).run(
-    instance,
-    signal,
-  )
-}
-
-/**
- * Tries until the probe passes. An instance that ended, or the deadline, fails with its last lines in the
- * log.
- */
-async function untilPassed(
-  host: Host,
-  name: string,
-  probe: Probe,
-  context: ProbeInput & { settings: ServiceSettings },
-  log: DeployLog,
-  signal: AbortSignal,
-): Promise<void> {
-  let lastAnswer: string | null = null
-  let told: string | null = null
-  let isStartedAgain = false
-  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 2)) {
-    const look = () => host.instances.inspectExit(name, signal)
-    const instance = await whileEngineReturns(host, signal, look).catch(() => null)
-    try {
-      signal.throwIfAborted()
-      if (instance?.state !== 'running') {
-        if (isStartedAgain || !(await startAgain(host, instance, log, signal))) throw ended(instance, context)
-        isStartedAgain = true
-        continue
-      }
-      const askedAt = Date.now()
-      const answer = await probe.run(instance, signal)
-      if (answer === null) return
-      if (signal.aborted && Date.now() - askedAt > patienceMs) lastAnswer = null
-      signal.throwIfAborted()
-      // A refused connection in the first moment is how every start looks.
-      if (answer !== told && pauseMs >= longestPauseMs && answer !== notYet) {
-        told = answer
-        log.say(`waiting: ${probe.text} → ${answer}`)
-      }
-      lastAnswer = answer
-      await sleep(pauseMs, signal)
-    } catch (error) {
-      await showLastLines(host, name, log)
-      if (signal.aborted) throw await unhealthy(host, name, probe, lastAnswer, context)
-      throw error
-    }
-  }
-}
-
-function ended(
-  instance: InstanceState | null,
-  { settings, port }: ProbeInput & { settings: ServiceSettings },
-) {
-  if (!instance) return new Failure('instance_failed', 'the instance disappeared while it was checked')
-  const words = explainExit(instance, {
-    command: settings.start_command,
-    port: listens(settings) ? port : null,
-  })
-  return new Failure(isOutOfMemory(instance) ? 'out_of_memory' : 'instance_failed', `the instance ${words}`)
-}
-
-async function unhealthy(
-  host: Host,
-  name: string,
-  probe: Probe,
-  answer: string | null,
-  { port, settings }: ProbeInput & { settings: ServiceSettings },
-) {
-  const instance = await host.instances.inspect(name).catch(() => null)
-  const ports = instance?.pid ? await listeningPorts(instance.pid) : null
-  const hint = ports && !ports.includes(port) ? `; ${whereElse(ports, port)}` : ''
-  const limit = `${settings.health_check_timeout_seconds} s (health_check_timeout_seconds)`
-  return new Failure(
-    'health_check_failed',
-    `the health check did not pass within ${limit}: ${probe.text} → ${answer ?? 'no answer'}${hint}`,
-  )
-}
-
-function whereElse(ports: readonly number[], port: number): string {
-  if (ports.length > 0) return `the instance listens on ${ports.join(', ')}, not on ${port}: set the port`
-  return `nothing in the instance listens, or only at 127.0.0.1: it has to listen on ${port} at 0.0.0.0`
-}
-
-async function showLastLines(host: Host, name: string, log: DeployLog): Promise<void> {
-  const lines = await host.instances.tail(name, shownLines).catch(() => [])
-  if (lines.length === 0) return log.say('the instance wrote nothing')
-  log.say(
-    lines.length === 1 ? 'the only line of the instance:' : `the last ${lines.length} lines of the instance:`,
-  )
-  for (const { stream, line } of lines) log.write(stream, line)
+  const hostName = defaultHost(service.name, host.settings.baseDomain)
+  const hasHealthcheck = instance.health !== null
+  return chooseProbe({ settings, port, hostName, hasHealthcheck, healthcheck }).run(instance, signal)
 }

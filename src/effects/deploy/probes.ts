@@ -1,9 +1,11 @@
 // What can be asked of an instance: an HTTP answer, a TCP connection, or that it still runs.
 import { request } from 'node:http'
+import type { HealthCheck } from '../../../machines/deploy-context.ts'
 import type { ServiceSettings } from '../../../storage/services.ts'
 import type { InstanceState } from '../../docker/instance-state.ts'
 import { tryConnection } from '../connection.ts'
 import { isoNow } from '../host.ts'
+import type { Healthcheck } from './healthcheck.ts'
 
 export interface Probe {
   /** What it does, in the words of the log. */
@@ -16,10 +18,47 @@ const workerMustRunMs = 5000
 const attemptMs = 5000
 /** The answer of a probe that only time can pass. */
 export const notYet = 'not yet'
+/** The answer of a probe where nobody listens. */
+export const refused = 'connection refused'
 
-export function chooseProbe(settings: ServiceSettings, port: number, hostName: string): Probe {
-  if (settings.type === 'background_worker') return runningProbe()
-  return settings.health_check_path ? httpProbe(settings.health_check_path, port, hostName) : tcpProbe(port)
+/** What is known when a probe is chosen. */
+export interface Checked {
+  settings: ServiceSettings
+  port: number
+  hostName: string
+  /** Whether the image has a HEALTHCHECK. */
+  hasHealthcheck: boolean
+  healthcheck: Healthcheck
+}
+
+/** What is asked: its own health path, else the HEALTHCHECK of its image, else whether it listens or runs. */
+export function kindOfProbe({
+  settings,
+  hasHealthcheck,
+}: Pick<Checked, 'settings' | 'hasHealthcheck'>): HealthCheck {
+  if (settings.type !== 'background_worker' && settings.health_check_path) return 'path'
+  if (hasHealthcheck) return 'image'
+  return settings.type === 'background_worker' ? 'running' : 'port'
+}
+
+export function chooseProbe(checked: Checked): Probe {
+  const { settings, port, hostName, healthcheck } = checked
+  const kind = kindOfProbe(checked)
+  if (kind === 'path') return httpProbe(settings.health_check_path!, port, hostName)
+  if (kind === 'running') return runningProbe()
+  if (kind === 'port') return tcpProbe(port)
+  return imageProbe(settings.type === 'background_worker' ? null : tcpProbe(port), healthcheck)
+}
+
+/** Who listens has to be reached as well: requests come from outside of the instance. */
+function imageProbe(reached: Probe | null, healthcheck: Healthcheck): Probe {
+  const text = 'the HEALTHCHECK of the image'
+  if (reached === null) return { text, run: healthcheck }
+  return {
+    text: `${reached.text}, and ${text}`,
+    run: async (instance, signal) =>
+      (await reached.run(instance, signal)) ?? (await healthcheck(instance, signal)),
+  }
 }
 
 function runningProbe(): Probe {
@@ -74,6 +113,6 @@ export function inAscii(path: string): string {
 }
 
 function reasonOf(error: Error & { code?: string }): string {
-  const known: Record<string, string> = { ECONNREFUSED: 'connection refused', ECONNRESET: 'connection reset' }
+  const known: Record<string, string> = { ECONNREFUSED: refused, ECONNRESET: 'connection reset' }
   return known[error.code ?? ''] ?? error.message
 }

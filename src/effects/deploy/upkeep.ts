@@ -10,6 +10,7 @@ import { createDepartures, type Departures } from './departures.ts'
 import { usesDisk } from './disk-claim.ts'
 import { removeAbandoned } from './drain.ts'
 import { createHealth, type Health } from './health.ts'
+import { createHealthcheck, findUnhealthy, type Healthcheck } from './healthcheck.ts'
 import { ensureInstance } from './instances.ts'
 import { openDeployLog } from './log.ts'
 import { createNudge } from './nudge.ts'
@@ -55,7 +56,8 @@ export function keepInstances(host: Host) {
     })
     const trying = createPatience(host, input, signal)
     const departures = createDepartures(host, input)
-    const upkeep: Upkeep = { host, input, health, departures, wake: nudge.wake, signal }
+    const healthcheck = createHealthcheck(host)
+    const upkeep: Upkeep = { host, input, health, healthcheck, departures, wake: nudge.wake, signal }
     try {
       await trying(() => removeAbandoned(host, serviceId, signal))
       await trying(() => removeOldImages(host, serviceId))
@@ -105,6 +107,7 @@ interface Upkeep {
   host: Host
   input: UpkeepInput
   health: Health
+  healthcheck: Healthcheck
   departures: Departures
   wake: () => void
   signal: AbortSignal
@@ -133,7 +136,7 @@ async function keepOnce(upkeep: Upkeep, service: ServiceRow): Promise<boolean> {
     return await keepServing(upkeep, service, kept)
   } finally {
     const now = isSettled ? found : await host.instances.list({ deployId: input.id })
-    await report(host, input.id, health.lack(now, wanted))
+    await report(host, input.id, health.lack(now, wanted) ?? findUnhealthy(host, input.id, now))
   }
 }
 
@@ -162,7 +165,7 @@ function sendAway(
 
 /** Who has passed its check gets requests, who ended gets none until it passes again. */
 async function keepServing(
-  { host, input, health, signal }: Upkeep,
+  { host, input, health, healthcheck, signal }: Upkeep,
   service: ServiceRow,
   kept: number,
 ): Promise<boolean> {
@@ -175,7 +178,7 @@ async function keepServing(
   let unready: string | null = null
   for (const instance of running) {
     if (isAdmitted(host, input, instance)) continue
-    const answer = await tryProbe(host, input, instance, signal)
+    const answer = await tryProbe(host, input, instance, healthcheck, signal)
     if (answer === null) passed.push(instance)
     else unready = `instance ${instance.index + 1} does not pass its check: ${answer}`
   }

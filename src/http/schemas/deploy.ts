@@ -15,6 +15,9 @@ export const deployPhases = [
 ] as const
 export const deployTriggers = ['create', 'manual', 'upload', 'push', 'hook', 'rollback', 'restart'] as const
 
+export const portSources = ['setting', 'env', 'image', 'detected', 'default'] as const
+export const healthChecks = ['path', 'image', 'port', 'running'] as const
+
 const text = z.string().nullable()
 
 export const Deploy = z
@@ -34,6 +37,22 @@ export const Deploy = z
     }),
     image: text,
     port: z.int().nullable(),
+    port_source: z
+      .enum(portSources)
+      .nullish()
+      .meta({
+        description:
+          'What the port comes from: the setting, PORT of the env, the one port that the image exposes, ' +
+          'where it was found to listen, or the default. Missing for deploys of older versions.',
+      }),
+    health_check: z
+      .enum(healthChecks)
+      .nullish()
+      .meta({
+        description:
+          'How it was checked: by health_check_path, the HEALTHCHECK of its image, a connection to its ' +
+          'port, or that it still runs. Missing for deploys of older versions.',
+      }),
     commit_sha: text,
     commit_message: text,
     error: text,

@@ -103,8 +103,11 @@ export const settingMeanings: Readonly<Record<string, string>> = {
     'entrypoint is one itself (/init, tini, dumb-init, systemd) never gets another.',
   publish_dir: 'What a static site serves: a folder below root_dir or, with a Dockerfile, of its last stage.',
   spa_fallback: 'A static site answers unknown paths with its index.html. Without it false.',
-  port: "Where it listens, told to it as PORT. 0: PORT of its env, else the image's exposed port or 3000.",
-  health_check_path: 'Must answer 2xx or 3xx; without it a TCP connection is enough.',
+  port:
+    "Where it listens, told to it as PORT. 0: PORT of its env, else the image's one exposed port, else " +
+    '3000 or the only port that it listens on.',
+  health_check_path:
+    'Must answer 2xx or 3xx; without it the HEALTHCHECK of the image, or a TCP connection, is enough.',
   health_check_timeout_seconds: 'Until a new version must pass its check. Without it 300.',
   drain_seconds: 'How long open connections to a former version may go on. Without it 30.',
   instances: '1 to 50, one with a disk. Without it 1.',

@@ -1,7 +1,7 @@
 // The service as the API shows it, and how one is named (decisions "Service").
 // Mind: what a client may set of it is in service-settings.ts.
 import { z } from 'zod'
-import { Deploy } from './deploy.ts'
+import { Deploy, healthChecks, portSources } from './deploy.ts'
 import { flag, identifier, timestamp } from './fields.ts'
 
 export const serviceTypes = [
@@ -80,6 +80,11 @@ export const Service = z
     hosts: z.array(z.string()),
     internal_host: text,
     internal_port: whole,
+    port_source: z
+      .enum(portSources)
+      .nullable()
+      .meta({ description: 'What internal_port comes from; null before the first deploy.' }),
+    health_check: z.enum(healthChecks).nullable().meta({ description: 'How the live deploy was checked.' }),
     latest_deploy: Deploy.nullable(),
     created_at: timestamp,
     updated_at: timestamp,

@@ -75,6 +75,10 @@ export const ServiceStatus = z
         memory_limit_bytes: bytes,
         cpu_limit: z.number().nullable(),
         oom_killed: z.boolean(),
+        health: z
+          .enum(['starting', 'healthy', 'unhealthy'])
+          .nullable()
+          .meta({ description: 'By the HEALTHCHECK of its image, as Docker reports it; null without one.' }),
         exit_code: z.int().nullable(),
       }),
     ),

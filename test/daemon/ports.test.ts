@@ -1,0 +1,92 @@
+// Where an app listens, when nobody has said so or somebody has said otherwise.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { dockerfile, fetchPage, logLines, until } from '../support/service.ts'
+import { createService, daemonSuite } from '../support/suite.ts'
+
+const suite = daemonSuite()
+
+async function listening(command: string, ...lines: string[]): Promise<Record<string, string>> {
+  const cmd = `CMD ["sh", "-c", "${command}"]`
+  return { Dockerfile: await dockerfile('RUN mkdir /www; echo one > /www/index.html', ...lines, cmd) }
+}
+
+const serve = (port: number | string) => `httpd -f -p ${port} -h /www`
+
+test('an app that listens on one port only is served there, by later instances too', async (t) => {
+  const { api } = suite
+  const files = await listening(serve(8000))
+  const { name, first, deploy } = await createService(t, api, files)
+
+  assert.deepEqual([first.status, first.port, first.port_source], ['live', 8000, 'detected'], first.error)
+  assert.equal((await fetchPage(api, name)).trim(), 'one')
+  const log = await logLines(api, first.id)
+  assert.ok(log.includes('it listens on 8000, not on 3000'), log.join('\n'))
+  assert.ok(log.includes('nothing says which port it has: using 8000, where it listens'), log.join('\n'))
+  const service = await api.get(`/services/${name}`)
+  assert.deepEqual(
+    [service.port, service.internal_port, service.port_source, service.health_check],
+    [null, 8000, 'detected', 'port'],
+  )
+  await api.post(`/services/${name}/scale`, { instances: 2 })
+  await until('two instances', async () => {
+    const { instances } = await api.get(`/services/${name}/status`)
+    const ports = instances.map(({ address }: { address: string | null }) => address?.split(':')[1])
+    return ports.length === 2 && ports.every((port: string | undefined) => port === '8000')
+  })
+  const next = await deploy({ 'other.txt': 'a new version' })
+  assert.deepEqual([next.status, next.port, next.port_source], ['live', 8000, 'detected'], next.error)
+})
+
+test('an app on another port than the one set fails early, with the command that helps', async (t) => {
+  const { name, first } = await createService(t, suite.api, await listening(serve(8000)), { port: 3000 })
+
+  assert.equal(first.status, 'failed')
+  assert.equal(
+    first.error,
+    'TCP connection to port 3000 → connection refused; ' +
+      `the instance listens on 8000, not on 3000: berth update ${name} --port 8000`,
+  )
+  const log = await logLines(suite.api, first.id)
+  assert.ok(log.includes('it listens on 8000, not on 3000'), log.join('\n'))
+})
+
+test('an app that only listens inside of its instance is told so', async (t) => {
+  const { first } = await createService(t, suite.api, await listening(serve('127.0.0.1:3000')))
+
+  assert.equal(first.status, 'failed')
+  const reason = 'the instance listens on 3000 at 127.0.0.1 only: it has to listen on 3000 at 0.0.0.0'
+  assert.equal(first.error, `TCP connection to port 3000 → connection refused; ${reason}`)
+})
+
+test('of several exposed ports the one that is open is used, also after a pre-deploy command', async (t) => {
+  const files = await listening(serve(8081), 'EXPOSE 8080 8081')
+  const { first } = await createService(t, suite.api, files, {
+    type: 'private_service',
+    pre_deploy_command: 'true',
+  })
+
+  assert.deepEqual([first.status, first.port, first.port_source], ['live', 8081, 'detected'], first.error)
+})
+
+test('a port for debuggers and a slow start do not hide where the app listens', async (t) => {
+  const command = `(while true; do nc -l -p 9229; done) & sleep 8; ${serve('$PORT')}`
+  const { first } = await createService(t, suite.api, await listening(command))
+
+  assert.deepEqual([first.status, first.port, first.port_source], ['live', 3000, 'default'], first.error)
+})
+
+test('an app that is busy with its start is not taken for the port that it opened first', async (t) => {
+  const busy = 'end=$(($(date +%s) + 12)); while [ $(date +%s) -lt $end ]; do :; done'
+  const command = `httpd -p 9100 -h /www; ${busy}; ${serve('$PORT')}`
+  const { first } = await createService(t, suite.api, await listening(command))
+
+  assert.deepEqual([first.status, first.port, first.port_source], ['live', 3000, 'default'], first.error)
+})
+
+test('the health path is asked on the port that was found', async (t) => {
+  const settings = { health_check_path: '/index.html' }
+  const { first } = await createService(t, suite.api, await listening(serve(5000)), settings)
+
+  assert.deepEqual([first.status, first.port, first.health_check], ['live', 5000, 'path'], first.error)
+})
