@@ -33,6 +33,39 @@ export class ActorIndex {
     return [...this.#lists.keys(range)].map((key) => (key as string[])[2]!)
   }
 
+  /**
+   * Of several services as one list, the newest first, and older than `before`. Reads one key more of each
+   * service than it gives.
+   */
+  *newest(kind: string, serviceIds: readonly string[], before = '\uffff'): Iterable<string> {
+    const lists = serviceIds.map((serviceId) => this.#older(kind, serviceId, before))
+    const heads = lists.map((list) => list.next())
+    try {
+      while (true) {
+        let newest = -1
+        let id = ''
+        for (const [at, head] of heads.entries()) {
+          if (head.done || head.value < id) continue
+          newest = at
+          id = head.value
+        }
+        if (newest < 0) return
+        yield id
+        heads[newest] = lists[newest]!.next()
+      }
+    } finally {
+      for (const list of lists) list.return(undefined)
+    }
+  }
+
+  *#older(kind: string, serviceId: string, before: string): Generator<string, undefined> {
+    const range = { start: [kind, serviceId, before], end: [kind, serviceId, ''], reverse: true }
+    for (const key of this.#lists.keys(range)) {
+      const id = (key as string[])[2]!
+      if (id !== before) yield id
+    }
+  }
+
   /** All but the newest so many, the newest first. Keys alone are passed over, and by the store itself. */
   older(kind: string, serviceId: string, kept: number): string[] {
     const range = {

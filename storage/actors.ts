@@ -2,6 +2,7 @@
 // Mind: snapshots are opaque here. What a record means is the business of machines/, what a row is, of this
 // file.
 import { ActorIndex } from './actor-index.ts'
+import { type Page, type PageAsked, pageOf } from './actor-page.ts'
 import type { ActiveActor, ActorRecord, ActorRow, HistoryEntry, ToRecord, Transition } from './actor-row.ts'
 import { StorageError } from './errors.ts'
 import type { StoredEvents } from './events.ts'
@@ -58,6 +59,11 @@ export class Actors {
   list(kind: string, serviceId: string, limit: number): ActorRecord[] {
     const records = this.ids(kind, serviceId, limit).map((id) => this.record(id))
     return records.filter((record) => record !== null)
+  }
+
+  /** Over several services, the newest first. */
+  page(kind: string, serviceIds: readonly string[], asked: PageAsked): Page {
+    return pageOf(this.#index.newest(kind, serviceIds, asked.before), (id) => this.record(id), asked)
   }
 
   latest(kind: string, serviceId: string): ActorRecord | null {

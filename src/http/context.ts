@@ -87,7 +87,7 @@ export interface HttpStorage {
     'hasVolume' | 'idOf' | 'insert' | 'isFree' | 'isShared' | 'list' | 'listAll' | 'password' | 'share'
   >
   registries: Storage['registries']
-  actors: Pick<Storage['actors'], 'active' | 'record' | 'list' | 'latest' | 'history'>
+  actors: Pick<Storage['actors'], 'active' | 'record' | 'list' | 'page' | 'latest' | 'history'>
   events: Pick<Storage['events'], 'get' | 'record'>
   releases: Pick<Storage['releases'], 'has'>
   changes: Storage['changes']

@@ -37,7 +37,13 @@ const list: Record<Needed, string[]> = {
     'POST /api/v1/auth/cli/{id}/deny',
   ],
   'read server': ['GET /api/v1/info'],
-  'read filtered': ['GET /api/v1/events', 'GET /api/v1/services', 'GET /api/v1/certificates'],
+  'read filtered': [
+    'GET /api/v1/events',
+    'GET /api/v1/services',
+    'GET /api/v1/certificates',
+    'GET /api/v1/deploys',
+    'GET /api/v1/jobs',
+  ],
   'read service': [
     'GET /api/v1/services/{id}',
     'GET /api/v1/services/{id}/status',

@@ -9,6 +9,7 @@ import { deployStyle, originOf, tookOf } from '../deploy/words.ts'
 import { examples } from '../examples.ts'
 import { CliFailure } from '../failure.ts'
 import { followUp, sayDone } from '../follow-up.ts'
+import { newest } from '../newest.ts'
 import { whole } from '../service/setting-flags.ts'
 import type { Cli } from '../session.ts'
 import { age } from '../terminal/ages.ts'
@@ -63,7 +64,7 @@ async function listDeploys(cli: Cli, name: string | undefined, { limit }: { limi
   const { client, out } = cli
   const service = chosenService(name)
   const path = `${servicePath(service)}/deploys`
-  const deploys = await client.call<Deploy[]>('GET', path, { query: { limit } })
+  const deploys = await newest<Deploy>(client, path, limit)
   if (out.isJson) return out.json(deploys)
   if (deploys.length === 0) return out.say(`${service} was never deployed`)
   await printTable(out, deploys, [

@@ -11,6 +11,7 @@ import { CliFailure, exitCodes, usageFailure } from '../failure.ts'
 import { sayNext } from '../follow-up.ts'
 import { toShellCommand } from '../job/shell-words.ts'
 import { commandOf, howToRun, originOf, outcomeOf, ranFor, runStyle } from '../job/words.ts'
+import { newest } from '../newest.ts'
 import { whole } from '../service/setting-flags.ts'
 import type { Cli } from '../session.ts'
 import { span } from '../terminal/ages.ts'
@@ -105,7 +106,7 @@ function leaveRun(cli: Cli, run: JobRun): number {
 async function listRuns(cli: Cli, name: string | undefined, { limit }: { limit: number }): Promise<void> {
   const { client, out } = cli
   const path = servicePath(chosenService(name))
-  const runs = await client.call<JobRun[]>('GET', `${path}/jobs`, { query: { limit } })
+  const runs = await newest<JobRun>(client, `${path}/jobs`, limit)
   if (out.isJson) return out.json(runs)
   const service = await client.call<Service>('GET', path)
   if (runs.length === 0) return out.say(howToRun(service))

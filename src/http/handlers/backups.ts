@@ -6,19 +6,29 @@ import { Failure } from '../../errors.ts'
 import { fileOf, findBackup, toBackup } from '../backup-record.ts'
 import type { HttpContext } from '../context.ts'
 import { findDatastore, refuseIdle } from '../datastore-record.ts'
-import { type Call, Download } from '../route.ts'
+import { paged } from '../paging.ts'
+import { type Call, Download, type WithHeaders } from '../route.ts'
 import type { Backup, BackupParams, BackupsQuery } from '../schemas/backup.ts'
 import type { DatastoreParams } from '../schemas/datastore.ts'
 import type { HistoryEntry } from '../schemas/deploy.ts'
 
-/** The newest first. */
-export function listBackups({ context, query }: Call<unknown, BackupsQuery>): Backup[] {
+/** The newest first. A backup that was deleted is final, and no longer among the active ones. */
+export function listBackups(call: Call<unknown, BackupsQuery>): WithHeaders<Backup[]> {
+  const { context, query } = call
   const { actors } = context.storage
-  const records = [...actors.active('backup')].map(({ id }) => actors.record(id)) as unknown as BackupRecord[]
-  return records
-    .filter((record) => isOf(record, query.datastore))
-    .sort((a, b) => (a.id < b.id ? 1 : -1))
-    .map((record) => toBackup(context, record))
+  const ids = [...actors.active('backup')].map(({ id }) => id).filter((id) => id < (query.before ?? '~'))
+  const shown: BackupRecord[] = []
+  for (const id of ids.sort().reverse()) {
+    const record = actors.record(id) as BackupRecord | null
+    if (!record || !isOf(record, query.datastore)) continue
+    if (shown.length === query.limit) return paged(call, shown.map(toShown), shown.at(-1)!.id)
+    shown.push(record)
+  }
+  return paged(call, shown.map(toShown), null)
+
+  function toShown(record: BackupRecord): Backup {
+    return toBackup(context, record)
+  }
 }
 
 function isOf({ datastore, datastore_id }: BackupRecord, wanted: string | undefined): boolean {

@@ -4,26 +4,31 @@ import type { HistoryEntry } from '../../../storage/actors.ts'
 import { Failure, messageOf } from '../../errors.ts'
 import type { HttpContext } from '../context.ts'
 import { queueDeploy, refuseSuspended, requestRollback, requestSource } from '../deploy-request.ts'
-import type { Call, Events } from '../route.ts'
+import { paged, pageOverServices } from '../paging.ts'
+import type { Call, Events, WithHeaders } from '../route.ts'
 import type {
   CreateDeploy,
   Deploy,
+  DeployListQuery,
   DeployLogQuery,
   DeployParams,
-  ListQuery,
+  DeploysQuery,
   Rollback,
 } from '../schemas/deploy.ts'
 import type { ServiceParams } from '../schemas/service.ts'
 import { findService, refuseDeleting } from '../service-record.ts'
 import { logEvents } from '../sse.ts'
 
-export function listDeploys({
-  context: { storage },
-  params,
-  query,
-}: Call<ServiceParams, ListQuery>): Deploy[] {
-  const { id } = findService(storage, params.id)
-  return storage.actors.list('deploy', id, query.limit) as Deploy[]
+export function listDeploys(call: Call<ServiceParams, DeployListQuery>): WithHeaders<Deploy[]> {
+  const { storage } = call.context
+  const { id } = findService(storage, call.params.id)
+  const { records, next } = storage.actors.page('deploy', [id], call.query)
+  return paged(call, records as Deploy[], next)
+}
+
+/** Of all services that the caller may see. */
+export function listAllDeploys(call: Call<unknown, DeploysQuery>): WithHeaders<Deploy[]> {
+  return pageOverServices<Deploy>(call, 'deploy')
 }
 
 export function createDeploy(call: Call<ServiceParams, unknown, CreateDeploy>): Promise<Deploy> {

@@ -7,16 +7,24 @@ import { Failure, messageOf } from '../../errors.ts'
 import { timeoutOf } from '../../jobs.ts'
 import type { HttpContext } from '../context.ts'
 import { refuseSuspended } from '../deploy-request.ts'
-import type { Call, Events } from '../route.ts'
-import type { Deploy, ListQuery } from '../schemas/deploy.ts'
-import type { CreateJob, JobLogQuery, JobParams, JobRun } from '../schemas/job.ts'
+import { paged, pageOverServices } from '../paging.ts'
+import type { Call, Events, WithHeaders } from '../route.ts'
+import type { Deploy } from '../schemas/deploy.ts'
+import type { CreateJob, JobListQuery, JobLogQuery, JobParams, JobRun, JobsQuery } from '../schemas/job.ts'
 import type { ServiceParams } from '../schemas/service.ts'
 import { findService, refuseDeleting } from '../service-record.ts'
 import { logEvents } from '../sse.ts'
 
-export function listJobs({ context: { storage }, params, query }: Call<ServiceParams, ListQuery>): JobRun[] {
-  const { id } = findService(storage, params.id)
-  return storage.actors.list('job-run', id, query.limit) as JobRun[]
+export function listJobs(call: Call<ServiceParams, JobListQuery>): WithHeaders<JobRun[]> {
+  const { storage } = call.context
+  const { id } = findService(storage, call.params.id)
+  const { records, next } = storage.actors.page('job-run', [id], call.query)
+  return paged(call, records as JobRun[], next)
+}
+
+/** Of all services that the caller may see. */
+export function listAllJobs(call: Call<unknown, JobsQuery>): WithHeaders<JobRun[]> {
+  return pageOverServices<JobRun>(call, 'job-run')
 }
 
 export async function createJob(call: Call<ServiceParams, unknown, CreateJob>): Promise<JobRun> {

@@ -11,12 +11,11 @@ import type { Sink } from '../body.ts'
 import type { HttpContext } from '../context.ts'
 import { findDatastore, refuseIdle } from '../datastore-record.ts'
 import { refuseFullDisk } from '../full-disk.ts'
-import type { Call, Upload } from '../route.ts'
-import type { CreateRestore, Restore, RestoreParams } from '../schemas/backup.ts'
+import { paged } from '../paging.ts'
+import type { Call, Upload, WithHeaders } from '../route.ts'
+import type { CreateRestore, Restore, RestoreParams, RestoresQuery } from '../schemas/backup.ts'
 import type { DatastoreParams } from '../schemas/datastore.ts'
 import type { HistoryEntry } from '../schemas/deploy.ts'
-
-const listed = 50
 
 export const restoreUpload = {
   mediaTypes: ['application/octet-stream'],
@@ -25,10 +24,12 @@ export const restoreUpload = {
 }
 
 /** Of a datastore, the newest first. */
-export function listRestores({ context, params }: Call<DatastoreParams>): Restore[] {
-  const { id } = findDatastore(context.storage, params.id)
-  const records = context.storage.actors.list('restore', id, listed) as unknown as RestoreRecord[]
-  return records.map((record) => toRestore(context, record))
+export function listRestores(call: Call<DatastoreParams, RestoresQuery>): WithHeaders<Restore[]> {
+  const { storage } = call.context
+  const { id } = findDatastore(storage, call.params.id)
+  const { records, next } = storage.actors.page('restore', [id], call.query)
+  const shown = records.map((record) => toRestore(call.context, record as unknown as RestoreRecord))
+  return paged(call, shown, next)
 }
 
 export function getRestore({ context, params }: Call<RestoreParams>): Restore {

@@ -47,6 +47,11 @@ HEAD too.
 A POST may have an \`Idempotency-Key\`. For a day a repetition of the same request gets the first
 answer, with \`Idempotency-Replayed: true\`, and nothing happens twice. Keys belong to the credential.
 
+## Lists
+
+Lists are arrays. Where a list takes \`before\`, it is a page of a longer one, newest first: the header
+\`Link\` has the address of the next page, with \`rel="next"\`, without \`access_token\`.
+
 ## Event streams
 
 \`text/event-stream\` is a stream of server-sent events. \`id\` counts from 1, and \`Last-Event-ID\`

@@ -9,6 +9,7 @@ export const headers: Record<string, Json> = {
   'Berth-Version': header('The version of the server. Every answer has it.'),
   'Content-Disposition': header('`attachment`, with a name for the file.'),
   'Idempotency-Replayed': header('Only on a repeated answer.', { const: 'true' }),
+  Link: header('`<address>; rel="next"`: the next page. Without it this is the last one.'),
   'Retry-After': header('Seconds to wait before the next attempt.', { type: 'integer', minimum: 0 }),
   'Set-Cookie': header('Sets, replaces or clears a cookie of the browser.'),
   'WWW-Authenticate': header('The scheme that is expected.', { const: 'Bearer' }),

@@ -5,7 +5,7 @@ import { kindOf } from '../problem-codes.ts'
 import type { Route } from '../route.ts'
 import { ProblemDetails } from '../schemas/problem.ts'
 import { headersNamed } from './headers.ts'
-import { type Components, type Json, schemaOf } from './schema.ts'
+import { type Components, fieldsOf, type Json, schemaOf } from './schema.ts'
 
 export function responsesOf(route: Route, components: Components): Json {
   const content = contentOf(route, components)
@@ -28,6 +28,11 @@ export function isRepeatable({ method, isRepeatable }: Route): boolean {
   return method === 'POST' && isRepeatable !== false
 }
 
+/** Whether it gives its answer in pages. */
+function hasPages({ query }: Route): boolean {
+  return query !== undefined && 'before' in fieldsOf(query).properties
+}
+
 function contentOf({ answer }: Route, components: Components): Json | null {
   if (answer === undefined || answer === 'socket') return null
   if (answer === 'text') return { 'text/plain': { schema: { type: 'string' } } }
@@ -41,6 +46,7 @@ function successHeaders(route: Route): string[] {
     ...(isRepeatable(route) && route.answer ? ['Idempotency-Replayed'] : []),
     ...(route.answer === 'bytes' ? ['Content-Disposition'] : []),
     ...(route.setsCookie ? ['Set-Cookie'] : []),
+    ...(hasPages(route) ? ['Link'] : []),
   ]
 }
 

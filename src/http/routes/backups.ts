@@ -10,6 +10,7 @@ import {
   CreateRestore,
   Restore,
   RestoreParams,
+  RestoresQuery,
 } from '../schemas/backup.ts'
 import { DatastoreParams } from '../schemas/datastore.ts'
 import { HistoryEntry } from '../schemas/deploy.ts'
@@ -74,8 +75,9 @@ export const backupRoutes = tagged('Backups', [
     method: 'GET',
     path: `${v1}/datastores/{id}/restores`,
     role: 'read',
-    summary: 'The last 50 restores of a datastore, the newest first',
+    summary: 'The restores of a datastore, the newest first',
     params: DatastoreParams,
+    query: RestoresQuery,
     answer: z.array(Restore),
     handler: restores.listRestores,
   }),

@@ -6,10 +6,11 @@ import { route, tagged, v1 } from '../route.ts'
 import {
   CreateDeploy,
   Deploy,
+  DeployListQuery,
   DeployLogQuery,
   DeployParams,
+  DeploysQuery,
   HistoryEntry,
-  ListQuery,
   UploadQuery,
 } from '../schemas/deploy.ts'
 import { ServiceParams } from '../schemas/service.ts'
@@ -17,12 +18,26 @@ import { ServiceParams } from '../schemas/service.ts'
 export const deployRoutes = tagged('Deploys', [
   route({
     method: 'GET',
+    path: `${v1}/deploys`,
+    role: 'read',
+    scope: 'filtered',
+    summary: 'The deploys of all services, the newest first',
+    description:
+      'The deploys of all services, the newest first. With filters that fit little a page may hold fewer ' +
+      'than `limit`, or none, and still have a next one.',
+    query: DeploysQuery,
+    answer: z.array(Deploy),
+    problems: ['not_found'],
+    handler: deploys.listAllDeploys,
+  }),
+  route({
+    method: 'GET',
     path: `${v1}/services/{id}/deploys`,
     role: 'read',
     scope: 'service',
     summary: 'The deploys of a service, the newest first',
     params: ServiceParams,
-    query: ListQuery,
+    query: DeployListQuery,
     answer: z.array(Deploy),
     handler: deploys.listDeploys,
   }),

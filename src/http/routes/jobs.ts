@@ -3,12 +3,26 @@ import { z } from 'zod'
 import * as jobs from '../handlers/jobs.ts'
 import * as schedules from '../handlers/schedules.ts'
 import { route, tagged, v1 } from '../route.ts'
-import { HistoryEntry, ListQuery } from '../schemas/deploy.ts'
-import { CreateJob, JobLogQuery, JobParams, JobRun } from '../schemas/job.ts'
+import { HistoryEntry } from '../schemas/deploy.ts'
+import { CreateJob, JobListQuery, JobLogQuery, JobParams, JobRun, JobsQuery } from '../schemas/job.ts'
 import { Schedule } from '../schemas/schedule.ts'
 import { ServiceParams } from '../schemas/service.ts'
 
 export const jobRoutes = tagged('Jobs', [
+  route({
+    method: 'GET',
+    path: `${v1}/jobs`,
+    role: 'read',
+    scope: 'filtered',
+    summary: 'The job runs of all services, the newest first',
+    description:
+      'The job runs of all services, the newest first. With filters that fit little a page may hold fewer ' +
+      'than `limit`, or none, and still have a next one.',
+    query: JobsQuery,
+    answer: z.array(JobRun),
+    problems: ['not_found'],
+    handler: jobs.listAllJobs,
+  }),
   route({
     method: 'GET',
     path: `${v1}/services/{id}/jobs`,
@@ -16,7 +30,7 @@ export const jobRoutes = tagged('Jobs', [
     scope: 'service',
     summary: 'The job runs of a service, the newest first: the last 1000 are kept',
     params: ServiceParams,
-    query: ListQuery,
+    query: JobListQuery,
     answer: z.array(JobRun),
     handler: jobs.listJobs,
   }),

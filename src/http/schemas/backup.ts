@@ -1,7 +1,7 @@
 // A backup and a restore as the API shows them, and what a client says to begin one.
 import { z } from 'zod'
 import { datastoreKinds } from './datastore.ts'
-import { identifier, timestamp } from './fields.ts'
+import { clamped, cursor, identifier, timestamp } from './fields.ts'
 
 const text = z.string().nullable()
 const bytes = z.int().nullable()
@@ -21,6 +21,13 @@ export const BackupsQuery = z.strictObject({
   datastore: identifier
     .optional()
     .meta({ description: 'Only those of this datastore: its id or name, also of one that is gone.' }),
+  limit: z
+    .string()
+    .regex(/^\d{1,9}$/, { error: 'must be a whole number' })
+    .optional()
+    .transform((text) => (text === undefined ? Number.POSITIVE_INFINITY : Math.max(1, Number(text))))
+    .meta({ description: 'How many; without it all.', type: 'integer', pattern: undefined }),
+  before: cursor('bak'),
 })
 export type BackupsQuery = z.output<typeof BackupsQuery>
 
@@ -36,6 +43,12 @@ const shared = {
   created_at: timestamp,
   finished_at: time,
 }
+
+export const RestoresQuery = z.strictObject({
+  limit: clamped(50, 1, 500, 'How many: less than 1 means 1, more than 500 means 500.'),
+  before: cursor('rst'),
+})
+export type RestoresQuery = z.output<typeof RestoresQuery>
 
 export const Backup = z
   .object({

@@ -1,7 +1,7 @@
 // The deploy: what a client may send, and what it gets (decisions "Deploy").
 // Mind: this is the record of the deploy's chart, word for word; machines/deploy.ts makes it.
 import { z } from 'zod'
-import { clamped, flag, identifier, optional, timestamp } from './fields.ts'
+import { flag, identifier, optional, pageFields, timestamp } from './fields.ts'
 
 export const deployStatuses = ['queued', 'running', 'live', 'deactivated', 'failed', 'canceled'] as const
 export const deployPhases = [
@@ -95,10 +95,16 @@ export type HistoryEntry = z.output<typeof HistoryEntry>
 export const DeployParams = z.object({ id: identifier.meta({ description: 'Id of a deploy.' }) })
 export type DeployParams = z.output<typeof DeployParams>
 
-export const ListQuery = z.strictObject({
-  limit: clamped(20, 1, 500, 'How many: less than 1 means 1, more than 500 means 500.'),
+export const DeployListQuery = z.strictObject(pageFields('dep'))
+export type DeployListQuery = z.output<typeof DeployListQuery>
+
+export const DeploysQuery = z.strictObject({
+  ...pageFields('dep'),
+  service: identifier.optional().meta({ description: 'Only those of this service: its id or name.' }),
+  status: z.enum(deployStatuses).optional().meta({ description: 'Only those with this status.' }),
+  trigger: z.enum(deployTriggers).optional().meta({ description: 'Only those that this began.' }),
 })
-export type ListQuery = z.output<typeof ListQuery>
+export type DeploysQuery = z.output<typeof DeploysQuery>
 
 export const DeployLogQuery = z.strictObject({
   follow: flag('Go on with new lines until the deploy has finished.'),

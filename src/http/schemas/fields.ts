@@ -77,5 +77,22 @@ export function clamped(fallback: number, minimum: number, maximum: number, desc
     .meta({ description: `${description} Without it ${fallback}.`, type: 'integer', pattern: undefined })
 }
 
+/** Where a page of a list begins. The record may be gone: ids sort by age. */
+export function cursor(prefix: string) {
+  return z
+    .string()
+    .regex(new RegExp(`^${prefix}-[0-9a-z]{26}$`), { error: `must be an id such as ${prefix}-…` })
+    .optional()
+    .meta({ description: 'Only what is older than this id. The header `Link` has the next page.' })
+}
+
+/** The page of a list. */
+export function pageFields(prefix: string) {
+  return {
+    limit: clamped(20, 1, 500, 'How many: less than 1 means 1, more than 500 means 500.'),
+    before: cursor(prefix),
+  }
+}
+
 /** For each deletion that moves data to the trash. */
 export const purge = flag('Delete it at once, with its data: nothing goes to the trash.')

@@ -1,12 +1,15 @@
 // The job run: what a client may send, and what it gets (section 2, decisions "Job run").
 // Mind: this is the record of the run's chart, word for word; machines/job-run-record.ts makes it.
 import { z } from 'zod'
-import { flag, identifier, optional, timestamp } from './fields.ts'
+import { flag, identifier, optional, pageFields, timestamp } from './fields.ts'
 
 const text = z.string().nullable()
 
 /** Longer than that is no run any more, but a service. */
 export const longestRunSeconds = 7 * 24 * 60 * 60
+
+const jobStatuses = ['pending', 'running', 'succeeded', 'failed', 'canceled'] as const
+const jobTriggers = ['manual', 'schedule'] as const
 
 const timeoutSeconds = z.int().min(1).max(longestRunSeconds)
 
@@ -17,8 +20,8 @@ export const JobRun = z
     deploy_id: text.meta({ description: 'The deploy whose image and env it has; null until it begins.' }),
     command: text.meta({ description: "Run by sh -c; null for the image's own command." }),
     image: z.string(),
-    status: z.enum(['pending', 'running', 'succeeded', 'failed', 'canceled']),
-    trigger: z.enum(['manual', 'schedule']),
+    status: z.enum(jobStatuses),
+    trigger: z.enum(jobTriggers),
     scheduled_for: timestamp.nullable().meta({ description: 'The instant of the schedule that it is for.' }),
     overlap: z.enum(['skip', 'queue', 'replace']).nullable(),
     timeout_seconds: z.int(),
@@ -48,6 +51,17 @@ export type CreateJob = z.output<typeof CreateJob>
 
 export const JobParams = z.object({ id: identifier.meta({ description: 'Id of a job run.' }) })
 export type JobParams = z.output<typeof JobParams>
+
+export const JobListQuery = z.strictObject(pageFields('job'))
+export type JobListQuery = z.output<typeof JobListQuery>
+
+export const JobsQuery = z.strictObject({
+  ...pageFields('job'),
+  service: identifier.optional().meta({ description: 'Only those of this service: its id or name.' }),
+  status: z.enum(jobStatuses).optional().meta({ description: 'Only those with this status.' }),
+  trigger: z.enum(jobTriggers).optional().meta({ description: 'Only those that this began.' }),
+})
+export type JobsQuery = z.output<typeof JobsQuery>
 
 export const JobLogQuery = z.strictObject({
   follow: flag('Go on with new lines until the run has finished.'),

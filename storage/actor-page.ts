@@ -1,0 +1,36 @@
+// One page of a list of actors, the newest first.
+import type { ActorRecord } from './actor-row.ts'
+
+export interface PageAsked {
+  limit: number
+  /** Only what is older than this id, which need not exist any more. */
+  before?: string | undefined
+  accepts?: (record: ActorRecord) => boolean
+}
+
+export interface Page {
+  records: ActorRecord[]
+  /** The `before` of the next page; null when this is the last one. */
+  next: string | null
+}
+
+/** A filter that fits almost nothing must not read everything in one go: the page is shorter then. */
+const mostLookedAt = 2000
+
+export function pageOf(
+  ids: Iterable<string>,
+  recordOf: (id: string) => ActorRecord | null,
+  { limit, accepts = () => true }: PageAsked,
+): Page {
+  const records: ActorRecord[] = []
+  let lookedAt = 0
+  let last: string | null = null
+  for (const id of ids) {
+    if (records.length === limit || lookedAt === mostLookedAt) return { records, next: last }
+    const record = recordOf(id)
+    if (record && accepts(record)) records.push(record)
+    lookedAt += 1
+    last = id
+  }
+  return { records, next: null }
+}
