@@ -110,10 +110,22 @@ interface Listening {
   portSource: PortSource
 }
 
+export interface Fetched {
+  commitSha: string | null
+  commitMessage: string | null
+  /** Found where none was asked for. */
+  branch?: string | null
+}
+
 const portOf = ({ port, portSource }: Listening) => ({ port, portSource })
 
 /** What of the output of an effect goes into the context. */
 export const found = {
+  source: ({ source }: DeployContext, { commitSha, commitMessage, branch }: Fetched) => ({
+    commitSha,
+    commitMessage,
+    source: branch ? { ...source, branch } : source,
+  }),
   port: portOf,
   health: (output: Listening & { healthCheck: HealthCheck }) => ({
     ...portOf(output),

@@ -1,5 +1,5 @@
 // What a deploy asks for: its slots, in the order of its life, with what each gets and gives.
-import type { DeploySource, HealthCheck, PortSource, Turn } from './deploy-context.ts'
+import type { DeploySource, Fetched, HealthCheck, PortSource, Turn } from './deploy-context.ts'
 import { type SlotInput, type SlotOutput, slot } from './slot.ts'
 
 interface DeploySlotInput extends SlotInput {
@@ -14,10 +14,7 @@ interface Found {
 
 export const slots = {
   awaitTurn: slot<DeploySlotInput & { source: DeploySource }, Turn>(),
-  fetchSource: slot<
-    DeploySlotInput & { source: DeploySource },
-    SlotOutput & { commitSha: string | null; commitMessage: string | null }
-  >(),
+  fetchSource: slot<DeploySlotInput & { source: DeploySource }, SlotOutput & Fetched>(),
   buildImage: slot<
     DeploySlotInput & { clearCache: boolean; timeoutMs: number },
     SlotOutput & { image: string }

@@ -133,10 +133,7 @@ export const machine = deploy.createMachine({
             }),
             onDone: {
               target: 'building',
-              actions: assign(({ event: { output } }) => ({
-                commitSha: output.commitSha,
-                commitMessage: output.commitMessage,
-              })),
+              actions: assign(({ context, event }) => found.source(context, event.output)),
             },
             onError: failing,
           },

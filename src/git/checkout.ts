@@ -3,12 +3,12 @@
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Failure } from '../errors.ts'
-import { findCommit, type Wanted } from './commit.ts'
+import { findCommit, noDefaultBranch, type Wanted } from './commit.ts'
 import { type Credentials, checkCredentials, createMask } from './credentials.ts'
 import { writingEnvironment } from './environment.ts'
 import { openHistory } from './history.ts'
 import { GitError, runGit } from './process.ts'
-import { openRemote } from './remote.ts'
+import { defaultBranchOf, openRemote } from './remote.ts'
 import { toFailure, toSourceFailure } from './remote-failure.ts'
 import { checkBranch, checkCommit, type RepositoryUrl } from './repository.ts'
 import { listSubmodules, submoduleDirectory } from './submodules.ts'
@@ -16,7 +16,8 @@ import { listSubmodules, submoduleDirectory } from './submodules.ts'
 export interface CheckoutRequest {
   repository: RepositoryUrl
   credentials: Credentials | null
-  branch: string
+  /** Null for the default branch of the remote. */
+  branch: string | null
   /** Null for the branch's head. */
   commit: string | null
   /** Emptied first. */
@@ -35,6 +36,9 @@ export interface Checkout {
   commitMessage: string
 }
 
+/** With the branch that was asked for or found; null where only a commit counts. */
+export type BranchCheckout = Checkout & { branch: string | null }
+
 const maxMessageBytes = 4096
 const maxSubmoduleDepth = 5
 
@@ -43,15 +47,30 @@ const maxSubmoduleDepth = 5
  * `git_remote_unreachable`, `repository_private`, `source_invalid` (a submodule or a file that is not
  * available), `insufficient_storage`, or the signal's reason.
  */
-export async function checkoutSource(request: CheckoutRequest): Promise<Checkout> {
+export async function checkoutSource(request: CheckoutRequest): Promise<BranchCheckout> {
   const { repository, credentials, onLine } = request
-  const branch = checkBranch(request.branch)
   const commit = request.commit === null ? null : checkCommit(request.commit)
   if (credentials !== null) checkCredentials(credentials)
+  const wanted = request.branch === null ? null : checkBranch(request.branch)
+  const branch = wanted ?? (await readDefaultBranch(request, commit !== null))
   onLine(`cloning ${repository.url} ${commit === null ? `branch ${branch}` : `commit ${commit}`}`)
   const checkout = await checkoutTree({ ...request, wanted: { branch, commit } as Wanted, depth: 0 })
   onLine(createMask(credentials)(`checked out ${title(checkout)}`))
-  return checkout
+  return { ...checkout, branch }
+}
+
+/** What the remote calls its default branch. A commit is found without one. */
+async function readDefaultBranch(request: CheckoutRequest, isOptional: boolean): Promise<string | null> {
+  const { repository, directory, credentials, onLine } = request
+  await mkdir(directory, { recursive: true })
+  const remote = openRemote({ ...request, onLine: () => undefined })
+  const advertised = await remote.advertised().catch((error: unknown) => {
+    throw toFailure(error, repository, credentials)
+  })
+  const branch = defaultBranchOf(advertised)
+  if (branch === null && !isOptional) throw noDefaultBranch(repository, advertised)
+  if (branch !== null) onLine(`the default branch is ${checkBranch(branch)}`)
+  return branch
 }
 
 interface Tree extends Omit<CheckoutRequest, 'branch' | 'commit'> {

@@ -3,7 +3,7 @@
 import { Failure } from '../errors.ts'
 import type { History } from './history.ts'
 import { GitError } from './process.ts'
-import { branchesOf, type Remote } from './remote.ts'
+import { type Advertised, branchesOf, type Remote } from './remote.ts'
 import type { RepositoryUrl } from './repository.ts'
 
 /** A branch's head, or a commit, whole or abbreviated; a submodule knows no branch. */
@@ -67,12 +67,27 @@ const refused = /couldn't find remote ref|not our ref|unadvertised object|remote
 
 async function missingBranch({ remote, repository }: Places, branch: string): Promise<Failure> {
   const advertised = await remote.advertised()
-  const names = branchesOf(advertised).map(({ name }) => `'${name}'`)
+  const names = namesOf(advertised)
   const missing = `branch '${branch}' is not in ${repository.url}`
   if (names.length === 0) return notFound(`${missing}: the repository is empty`)
   if (advertised.defaultBranch !== null) return notFound(`${missing}: its default branch is ${names[0]}`)
+  return notFound(`${missing}: it has ${someOf(names)}`)
+}
+
+/** For a remote that cannot be deployed from until somebody names a branch. */
+export function noDefaultBranch({ url }: RepositoryUrl, advertised: Advertised): Failure {
+  const names = namesOf(advertised)
+  if (names.length === 0) return notFound(`${url} has no branch: the repository is empty`)
+  return notFound(`${url} has no default branch: set the branch to one of ${someOf(names)}`)
+}
+
+function namesOf(advertised: Advertised): string[] {
+  return branchesOf(advertised).map(({ name }) => `'${name}'`)
+}
+
+function someOf(names: readonly string[]): string {
   const more = names.length > 5 ? `, and ${names.length - 5} more` : ''
-  return notFound(`${missing}: it has ${names.slice(0, 5).join(', ')}${more}`)
+  return `${names.slice(0, 5).join(', ')}${more}`
 }
 
 function headOf(branch: string): string {

@@ -100,6 +100,15 @@ export function branchesOf({ defaultBranch, refs }: Advertised): Branch[] {
   return branches.sort((one, other) => rank(one) - rank(other) || (one.name < other.name ? -1 : 1))
 }
 
+/** Also of a remote that does not name it, as with a detached HEAD: where there is hardly a doubt. */
+export function defaultBranchOf(advertised: Advertised): string | null {
+  const names = branchesOf(advertised).map(({ name }) => name)
+  const { defaultBranch } = advertised
+  if (defaultBranch !== null && names.includes(defaultBranch)) return defaultBranch
+  const usual = ['main', 'master'].find((name) => names.includes(name))
+  return usual ?? (names.length === 1 ? names[0]! : null)
+}
+
 /** Of a path, checked for each command: it may have changed since the last one. */
 async function addressOf({ kind, url }: RepositoryUrl, localRepositories: string[]): Promise<string[]> {
   if (kind !== 'path') return ['--', url]

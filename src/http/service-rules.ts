@@ -7,7 +7,6 @@ import { customDomainLimit, isPublicType, normalizeDomain } from '../hosts.ts'
 import { listens } from '../service-types.ts'
 import type { CreateService, UpdateService } from './schemas/service-settings.ts'
 
-const defaultBranch = 'main'
 /** What the edge does for a service that says nothing of it. */
 const atEdge = { hsts: false, request_timeout_seconds: 75, max_body_mb: 512 }
 
@@ -26,7 +25,7 @@ export function newRow(body: CreateService, made: ParsedSource & { id: string; a
     name,
     type,
     repo_url: made.repoUrl ?? null,
-    branch: made.branch ?? defaultBranch,
+    branch: made.branch ?? null,
     image: made.image ?? null,
     root_dir: normalPath(body.root_dir) ?? null,
     dockerfile_path: normalPath(body.dockerfile_path) ?? null,
@@ -84,7 +83,7 @@ export function changedRow(
   const fields = {
     ...rest,
     repo_url: made.repoUrl,
-    branch: made.branch === null ? defaultBranch : made.branch,
+    branch: made.branch,
     image: made.image,
     root_dir: normalPath(root_dir),
     dockerfile_path: normalPath(dockerfile_path),

@@ -70,7 +70,7 @@ test('an empty repository is told as empty', async (t) => {
 
   const { first } = await failIn(t, 'fetching', {}, { repo_url: directory })
 
-  assert.equal(first.error, `branch 'main' is not in ${directory}: the repository is empty`)
+  assert.equal(first.error, `${directory} has no branch: the repository is empty`)
 })
 
 test('a base image that does not exist fails the build by its name, with who was asked for it', async (t) => {

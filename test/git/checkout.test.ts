@@ -19,7 +19,8 @@ test('the head of a branch is checked out as plain files, with its commit told',
 
   const { directory, lines, done } = startCheckout(t, { url: `${url}/app` })
 
-  assert.deepEqual(await done, { commitSha: sha, commitMessage: 'Fix the login\n\nIt was broken.' })
+  const commitMessage = 'Fix the login\n\nIt was broken.'
+  assert.deepEqual(await done, { commitSha: sha, commitMessage, branch: 'main' })
   assert.deepEqual(readTree(directory), { 'README.md': 'two', 'src/app.js': 'run()' })
   assert.equal(lines[0], `cloning ${url}/app branch main`)
   assert.equal(lines.at(-1), `checked out ${sha.slice(0, 7)} Fix the login`)
@@ -58,7 +59,7 @@ test('a repository that hashes with SHA-256 is checked out like any other', asyn
 
   for (const commit of [undefined, sha, sha.slice(0, 8)]) {
     const { done } = startCheckout(t, { url: `${url}/app`, ...(commit === undefined ? {} : { commit }) })
-    assert.deepEqual(await done, { commitSha: sha, commitMessage: 'First' })
+    assert.deepEqual(await done, { commitSha: sha, commitMessage: 'First', branch: 'main' })
   }
 })
 

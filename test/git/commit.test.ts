@@ -133,3 +133,37 @@ test('an empty repository is told as empty', async (t) => {
     message: `branch 'main' is not in ${url}/app: the repository is empty`,
   })
 })
+
+test('without a branch the default one of the remote is checked out, whatever it is called', async (t) => {
+  const repository = createRepository(t)
+  repository.commit('First', { 'a.txt': 'main' })
+  repository.git('checkout', '--quiet', '-b', 'trunk')
+  repository.commit('Second', { 'a.txt': 'trunk' })
+
+  const { done, lines } = startCheckout(t, { url: repository.directory, branch: null })
+
+  const { branch, commitMessage } = await done
+  assert.deepEqual([branch, commitMessage.trim()], ['trunk', 'Second'])
+  assert.equal(lines[0], 'the default branch is trunk')
+})
+
+test('a remote without a default branch has one when there is hardly a doubt', async (t) => {
+  const repository = createRepository(t)
+  const commit = repository.commit('First', { 'a.txt': 'one' })
+  const find = (wanted?: string) => {
+    const options = wanted === undefined ? {} : { commit: wanted }
+    return startCheckout(t, { url: repository.directory, branch: null, ...options }).done
+  }
+  for (const name of ['b', 'a']) repository.branch(name)
+  repository.checkout(commit)
+  assert.equal((await find()).branch, 'main')
+
+  repository.git('branch', '-D', 'main')
+  await assert.rejects(find(), {
+    code: 'source_not_found',
+    message: `${repository.directory} has no default branch: set the branch to one of 'a', 'b'`,
+  })
+  assert.deepEqual([(await find(commit)).branch, (await find(commit)).commitSha], [null, commit])
+  repository.git('branch', '-D', 'b')
+  assert.equal((await find()).branch, 'a')
+})

@@ -107,7 +107,7 @@ test('PATCH: an empty text and 0 clear, null leaves as it is, a name cannot be c
       cleared.branch,
       cleared.repo_url,
     ],
-    [null, null, null, null, 'main', null],
+    [null, null, null, null, null, null],
   )
   assert.deepEqual(await refused('PATCH', '/services/web', { name: 'b' }), [
     400,

@@ -18,7 +18,7 @@ test('a new service has every field, with the defaults', async (t) => {
   assert.deepEqual(service, {
     name: 'web',
     type: 'web_service',
-    ...{ repo_url: null, branch: 'main', image: null },
+    ...{ repo_url: null, branch: null, image: null },
     root_dir: null,
     dockerfile_path: null,
     build_command: null,

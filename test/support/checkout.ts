@@ -2,14 +2,14 @@
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { type Checkout, checkoutSource } from '../../src/git/checkout.ts'
+import { type BranchCheckout, checkoutSource } from '../../src/git/checkout.ts'
 import type { Credentials } from '../../src/git/credentials.ts'
 import { parseRepositoryUrl } from '../../src/git/repository.ts'
 import { temporaryDirectory } from './directory.ts'
 
 export interface CheckoutOptions {
   url: string
-  branch?: string
+  branch?: string | null
   commit?: string
   credentials?: Credentials
   signal?: AbortSignal
@@ -21,7 +21,7 @@ export interface CheckoutOptions {
 export interface CheckoutRun {
   directory: string
   lines: string[]
-  done: Promise<Checkout>
+  done: Promise<BranchCheckout>
 }
 
 export function startCheckout(t: TestContext, options: CheckoutOptions): CheckoutRun {
@@ -31,7 +31,7 @@ export function startCheckout(t: TestContext, options: CheckoutOptions): Checkou
   const done = checkoutSource({
     repository,
     credentials: options.credentials ?? repository.credentials,
-    branch: options.branch ?? 'main',
+    branch: options.branch === undefined ? 'main' : options.branch,
     commit: options.commit ?? null,
     directory,
     localRepositories: options.localRepositories ?? [],

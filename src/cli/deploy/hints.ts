@@ -12,6 +12,11 @@ const cases: Case[] = [
   { words: /^superseded by (dep-\w+)/, hint: (_, { error }) => followNewer(error ?? '') },
   { words: /^canceled by/, hint: (name) => `berth deploy ${name} begins anew` },
   { words: /there is no .*Dockerfile.* in the source/, hint: () => 'its log has a Dockerfile to start from' },
+  {
+    words: /its default branch is '([^']+)'/,
+    hint: (name, { error }) =>
+      `berth update ${name} --branch ${defaultBranchIn(error)}, then: berth deploy ${name}`,
+  },
   { words: /set publish_dir to (\S+)/, hint: (name) => `berth update ${name} --publish-dir FOLDER` },
   { words: /memory limit/, hint: (name) => `give it more: berth update ${name} --memory 1024` },
   {
@@ -39,6 +44,10 @@ const cases: Case[] = [
 export function hintFor(deploy: Deploy, serviceName: string): string {
   const found = cases.find(({ words }) => words.test(deploy.error ?? ''))
   return found?.hint(serviceName, deploy) ?? `mend it, then: berth ${again(deploy)} ${serviceName}`
+}
+
+function defaultBranchIn(error: string | null): string {
+  return /its default branch is '([^']+)'/.exec(error ?? '')?.[1] ?? 'BRANCH'
 }
 
 function again({ source }: Deploy): string {

@@ -15,7 +15,7 @@ interface SettingFlag {
 const settingFlags: SettingFlag[] = [
   { flags: '--repo <url>', field: 'repo_url', help: 'git repository to build' },
   { flags: '--image <name>', field: 'image', help: 'image to pull instead' },
-  { flags: '--branch <name>', field: 'branch', help: 'branch of the repository (main)' },
+  { flags: '--branch <name>', field: 'branch', help: 'branch of the repository (its default one)' },
   { flags: '--root-dir <path>', field: 'root_dir', help: 'where the source is inside the repository' },
   { flags: '--dockerfile <path>', field: 'dockerfile_path', help: 'relative to the root dir (Dockerfile)' },
   { flags: '--start-command <command>', field: 'start_command', help: "instead of the image's own" },

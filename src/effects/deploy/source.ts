@@ -2,7 +2,7 @@
 import { access, mkdir, realpath, stat } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import type { DeploySource } from '../../../machines/deploy-context.ts'
-import type { ServiceSettings } from '../../../storage/services.ts'
+import type { ServiceRow, ServiceSettings } from '../../../storage/services.ts'
 import { removeTree } from '../../archive/removal.ts'
 import { Failure } from '../../errors.ts'
 import { checkoutSource } from '../../git/checkout.ts'
@@ -35,10 +35,10 @@ async function fetchInto(host: Host, input: FetchInput, log: DeployLog, signal: 
   }
   await mkdir(directory, { recursive: true })
   const repository = parseRepositoryUrl(source.repo_url!)
-  return checkoutSource({
+  const found = await checkoutSource({
     repository: { ...repository, credentials: null },
     credentials: credentialsFor(host, serviceId, repository),
-    branch: source.branch ?? 'main',
+    branch: source.branch,
     commit: source.commit,
     directory,
     localRepositories: host.settings.localRepositories,
@@ -46,6 +46,16 @@ async function fetchInto(host: Host, input: FetchInput, log: DeployLog, signal: 
     onLine: log.say,
     signal,
   })
+  if (source.branch === null && found.branch !== null) await keepBranch(host, input, found.branch)
+  return found
+}
+
+/** A default branch stays the service's own: the remote may name another one later. */
+async function keepBranch(host: Host, { serviceId, source }: FetchInput, branch: string): Promise<void> {
+  const isMeant = (row: ServiceRow | null) => row?.branch === null && row.repo_url === source.repo_url
+  const { services } = host.storage
+  if (!isMeant(services.get(serviceId))) return
+  await services.update(serviceId, (row) => (isMeant(row) ? { ...row, branch } : row))
 }
 
 /**
