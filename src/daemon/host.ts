@@ -3,16 +3,10 @@ import { join } from 'node:path'
 import type { Storage } from '../../storage/index.ts'
 import type { AccountPorts } from '../account/ports.ts'
 import type { Config } from '../config.ts'
-import type { Builder } from '../docker/build.ts'
-import { openBuildCache } from '../docker/build-cache.ts'
-import { type ClassicOptions, createClassic } from '../docker/build-classic.ts'
-import { type BuildGuard, openBuildGuard } from '../docker/build-guard.ts'
-import { createBuildKit } from '../docker/build-kit.ts'
-import { type Engine, openEngine } from '../docker/client.ts'
+import { openEngine } from '../docker/client.ts'
 import { openDatastores } from '../docker/datastores.ts'
 import { watchEvents } from '../docker/events.ts'
 import { openInstances } from '../docker/instances.ts'
-import type { Owner } from '../docker/names.ts'
 import type { Network } from '../docker/networks.ts'
 import { formatSubnet, parseSubnet } from '../docker/subnet.ts'
 import { openTools } from '../docker/tools.ts'
@@ -33,6 +27,7 @@ import { openFirewall } from '../firewall/firewall.ts'
 import type { Publication } from '../hosts.ts'
 import type { Logger } from '../logger.ts'
 import type { Supervisor } from '../supervisor/supervisor.ts'
+import { openBuilder } from './builder.ts'
 import { openEdgeOf } from './edge.ts'
 
 interface Around {
@@ -67,8 +62,7 @@ export function openHost({ config, logger, onFatal }: Around, { storage, supervi
   })
   const certificates = () => storage.certificates.pems()
   const edge = openEdgeOf(config, parts, { certificates, accessLog: watch.accessLog })
-  const buildGuard = openGuard(config, owner, logger)
-  const cache = openCache(config, engine, logger)
+  const builds = openBuilder(config, { engine, owner, logger })
   const host: Host = {
     ...parts,
     ...watch,
@@ -76,8 +70,7 @@ export function openHost({ config, logger, onFatal }: Around, { storage, supervi
     tools: openTools(engine, owner),
     progress: new Map(),
     actors: supervisor,
-    builder: createBuilder(engine, config, { owner, guard: buildGuard, cache }),
-    buildGuard,
+    ...builds.parts,
     buildSlots: createBuildSlots(config['build-concurrency']),
     jobSlots: createJobSlots(config['job-concurrency']),
     diskWatch: new DiskWatch(config['min-free-disk']),
@@ -91,8 +84,7 @@ export function openHost({ config, logger, onFatal }: Around, { storage, supervi
   }
   const close = async () => {
     await watch.close()
-    cache.close()
-    buildGuard.close()
+    builds.close()
     engine.close()
   }
   return { host, gate, edge, close }
@@ -161,30 +153,6 @@ function publicationOf(config: Config, hasCertificate: Publication['hasCertifica
     },
     hasCertificate,
   }
-}
-
-function createBuilder(engine: Engine, config: Config, options: ClassicOptions): Builder {
-  return (config.builder === 'buildkit' ? createBuildKit : createClassic)(engine, options)
-}
-
-function openCache(config: Config, engine: Engine, logger: Logger) {
-  return openBuildCache(engine, {
-    sizeMb: config['build-cache-size'] || null,
-    onPruned: (bytes) => bytes > 0 && logger.info({ bytes }, 'the build cache was pruned'),
-    onTrouble: (reason) => logger.warn({ reason }, 'the build cache cannot be pruned'),
-  })
-}
-
-function openGuard(config: Config, owner: Owner, logger: Logger): BuildGuard {
-  const guard = openBuildGuard(config.docker, owner, {
-    memoryMb: config['build-memory-limit'] || null,
-    cpus: config['build-cpu-limit'] || null,
-    pids: config['build-pids-limit'] || null,
-  })
-  const { limits, whyNot: reason } = guard
-  if (reason === null) logger.info({ ...limits }, 'builds are limited')
-  else logger.warn({ ...limits, reason }, 'the limits of builds are not in force')
-  return guard
 }
 
 function tellNetwork({ name, subnet }: Network, wanted: string, logger: Logger): void {

@@ -1,4 +1,6 @@
 // Work that must not meet a build of ours: done before the first one begins and after the last one ends.
+import type { BuildDriver, Builder } from './build.ts'
+import type { BuildCache } from './build-cache.ts'
 
 /**
  * Answers what runs a build. `work` is done while none runs; one that rejects is tried again at the next
@@ -20,4 +22,10 @@ export function betweenBuilds(work: () => Promise<void>): <T>(build: () => Promi
       if (--running === 0) await doWork()
     }
   }
+}
+
+/** The driver with what is done around its builds, of which there may be many at a time. */
+export function tidied(driver: BuildDriver, cache: BuildCache): Builder {
+  const run = betweenBuilds(driver.tidy)
+  return { build: (request) => cache.during(() => run(() => driver.build(request))) }
 }

@@ -1,8 +1,15 @@
 // The engine's older builder. It limits memory and CPU of each step itself; it knows no secrets and no
 // sessions. Mind: it leaves containers and images of builds that did not end well, see build-leftovers.ts.
 import { codeOf, Failure, messageOf } from '../errors.ts'
-import { betweenBuilds } from './between-builds.ts'
-import { attempt, type BuildAttempt, type Builder, type BuildRequest, messagesOf } from './build.ts'
+import { tidied } from './between-builds.ts'
+import {
+  attempt,
+  type BuildAttempt,
+  type BuildDriver,
+  type Builder,
+  type BuildRequest,
+  messagesOf,
+} from './build.ts'
 import type { BuildCache } from './build-cache.ts'
 import type { BuildLimits } from './build-cgroup.ts'
 import {
@@ -30,18 +37,27 @@ export interface ClassicOptions {
 }
 
 export function createClassic(engine: Engine, options: ClassicOptions): Builder {
-  const leftovers = createBuildLeftovers(engine, options.owner)
-  const run = betweenBuilds(async () => {
-    await killOrphans(options.owner)
-    await leftovers.remove()
-  })
-  const { guard, cache } = options
-  const buildOne = (request: BuildRequest) =>
-    guard.run((watch) => build({ engine, ...options, watch }, leftovers, request))
-  return { build: (request) => cache.during(() => run(() => buildOne(request))) }
+  return tidied(classicDriver(engine, options), options.cache)
 }
 
-interface Guarded extends ClassicOptions {
+export interface ClassicDriverOptions extends Pick<ClassicOptions, 'owner' | 'guard'> {
+  /** Throws for a Dockerfile that this builder must not get. Each character of the text is a byte. */
+  check?: (dockerfile: string) => void
+}
+
+export function classicDriver(engine: Engine, options: ClassicDriverOptions): BuildDriver {
+  const leftovers = createBuildLeftovers(engine, options.owner)
+  return {
+    build: (request) =>
+      options.guard.run((watch) => build({ engine, ...options, watch }, leftovers, request)),
+    async tidy() {
+      await killOrphans(options.owner)
+      await leftovers.remove()
+    },
+  }
+}
+
+interface Guarded extends ClassicDriverOptions {
   engine: Engine
   watch: LimitWatch
 }
@@ -53,8 +69,13 @@ async function build(
 ): Promise<{ imageId: string }> {
   const log = createClassicLog(request.onLine)
   try {
-    const { engine, owner } = options
-    return { imageId: await attempt(engine, owner, request, (build) => follow(build, options, log)) }
+    const { engine, owner, check } = options
+    const checked = (dockerfile: string) => {
+      check?.(dockerfile)
+      return dockerfile
+    }
+    const run = (build: BuildAttempt) => follow(build, options, log)
+    return { imageId: await attempt(engine, owner, request, run, checked) }
   } catch (error) {
     leftovers.addBuild(log.facts())
     // The containers of what it calls failed the engine has removed.

@@ -1,7 +1,7 @@
 // The builder by default: BuildKit, as part of the engine. It asks for secrets and credentials in a session.
 import { Failure } from '../errors.ts'
-import { betweenBuilds } from './between-builds.ts'
-import { attempt, type BuildAttempt, type Builder, type BuildRequest, messagesOf } from './build.ts'
+import { tidied } from './between-builds.ts'
+import { attempt, type BuildAttempt, type BuildDriver, type Builder, messagesOf } from './build.ts'
 import type { BuildCache } from './build-cache.ts'
 import { describeBuildFailure } from './build-failure.ts'
 import type { BuildGuard, LimitWatch } from './build-guard.ts'
@@ -26,22 +26,30 @@ export interface BuildKitOptions {
   cache: BuildCache
 }
 
-export function createBuildKit(engine: Engine, { owner, guard, cache }: BuildKitOptions): Builder {
-  const run = betweenBuilds(async () => {
-    await guard.endSteps()
-    await killOrphans(owner)
-  })
-  const build = (request: BuildRequest) =>
-    guard.run((watch) =>
-      attempt(
-        engine,
-        owner,
-        request,
-        (begun) => buildInSession(begun, watch),
-        (dockerfile) => withCacheIds(dockerfile, request.cachePrefix),
+export function createBuildKit(engine: Engine, options: BuildKitOptions): Builder {
+  return tidied(buildKitDriver(engine, options), options.cache)
+}
+
+export function buildKitDriver(
+  engine: Engine,
+  { owner, guard }: Pick<BuildKitOptions, 'owner' | 'guard'>,
+): BuildDriver {
+  return {
+    build: (request) =>
+      guard.run((watch) =>
+        attempt(
+          engine,
+          owner,
+          request,
+          (begun) => buildInSession(begun, watch),
+          (dockerfile) => withCacheIds(dockerfile, request.cachePrefix),
+        ),
       ),
-    )
-  return { build: (request) => cache.during(() => run(() => build(request))) }
+    async tidy() {
+      await guard.endSteps()
+      await killOrphans(owner)
+    },
+  }
 }
 
 async function buildInSession(build: BuildAttempt, watch: LimitWatch): Promise<{ imageId: string }> {
@@ -55,7 +63,7 @@ async function buildInSession(build: BuildAttempt, watch: LimitWatch): Promise<{
 
 async function follow(build: BuildAttempt, session: string, watch: LimitWatch): Promise<{ imageId: string }> {
   const shown = (text: string) => withoutCacheIds(text, build.request.cachePrefix)
-  const log = createBuildLog(withOwnNames(build))
+  const log = createBuildLog(withOwnNames(build), build.request.onStep)
   let imageId: string | null = null
   for await (const message of messagesOf<Message>(build, { version: '2', session })) {
     if (message.error !== undefined) {

@@ -30,7 +30,7 @@ interface Output {
 
 const stderrStream = 2
 
-export function createBuildLog(onLine: BuildLine): BuildLog {
+export function createBuildLog(onLine: BuildLine, onStep = () => {}): BuildLog {
   const steps = new Map<string, Step>()
   const reportedParts = new Set<string>()
   let failed: Vertex | null = null
@@ -40,6 +40,7 @@ export function createBuildLog(onLine: BuildLine): BuildLog {
     const step = createStep(steps.size + 1, started)
     steps.set(digest, step)
     onLine('system', `#${step.number} ${name}`)
+    onStep()
   }
 
   function report(part: VertexStatus): void {

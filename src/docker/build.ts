@@ -19,6 +19,12 @@ export interface Builder {
   build(request: BuildRequest): Promise<{ imageId: string }>
 }
 
+/** A builder without what is done around builds. */
+export interface BuildDriver extends Builder {
+  /** Removes what lost builds left: only while no build runs. */
+  tidy(): Promise<void>
+}
+
 export interface BuildRequest {
   contextDir: string
   /** Relative to `contextDir`. */
@@ -41,6 +47,8 @@ export interface BuildRequest {
   /** For private base images. */
   registries: readonly RegistryCredentials[]
   onLine: BuildLine
+  /** Called by BuildKit when a step begins, which its output is no sign of. */
+  onStep?: (() => void) | undefined
   signal: AbortSignal
 }
 

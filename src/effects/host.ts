@@ -11,6 +11,7 @@ import type { Storage } from '../../storage/index.ts'
 import type { TerminalLogins } from '../account/terminal-logins.ts'
 import type { Builder } from '../docker/build.ts'
 import type { BuildGuard } from '../docker/build-guard.ts'
+import type { BuilderWatch } from '../docker/builder-watch.ts'
 import type { Engine } from '../docker/client.ts'
 import type { Datastores } from '../docker/datastores.ts'
 import type { Instances } from '../docker/instances.ts'
@@ -95,6 +96,8 @@ export interface Host {
   datastores: Datastores
   tools: Tools
   builder: Builder
+  /** Whether the builder of the engine hangs. */
+  builderWatch: BuilderWatch
   buildGuard: BuildGuard
   edge: Edge
   /** How the hosts of services are opened. */

@@ -20,6 +20,7 @@ type Parts = Pick<
   | 'instanceEvents'
   | 'progress'
   | 'troubles'
+  | 'builderWatch'
 >
 
 export function createObserver(host: Parts) {
@@ -32,6 +33,7 @@ export function createObserver(host: Parts) {
     trouble: (deployId: string) => host.troubles.get(deployId) ?? null,
     engine: () => host.engine.info().catch(() => null),
     isolation: () => host.isolation.state(),
+    builderHangsSince: () => host.builderWatch.hangsSince(),
     diskFreeBytes: () => freeBytes(host.settings.dataDir),
     diskUsage: createDiskUsage(host),
     /** The disks of services, also of services that are gone, by name. Throws `docker_unavailable`. */

@@ -147,6 +147,8 @@ export interface Observer {
   diskUsage(): DiskUsage | null
   /** Whether the rules that isolate services from each other are in force. */
   isolation(): Info['network_isolation']
+  /** Null while the builder of the engine works, as far as is known. */
+  builderHangsSince(): string | null
   /** The volumes of services, by name. Throws `docker_unavailable`. */
   disks(): Promise<{ name: string; serviceId: string; serviceName: string }[]>
   /** Throws `conflict` where a datastore of that name would meet a volume that is there already. */

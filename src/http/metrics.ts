@@ -17,6 +17,9 @@ export async function metricsText(context: HttpContext): Promise<string> {
     gauge('berth_network_isolation', 'Whether services are isolated from each other.', 'state', [
       ['enforced', enforced ? 1 : 0],
     ]),
+    gauge('berth_builder_hangs', 'Whether the BuildKit of the Docker engine hangs.', 'builder', [
+      ['buildkit', context.observe.builderHangsSince() === null ? 0 : 1],
+    ]),
     gauge('berth_services', 'Services by state.', 'state', countServices(context)),
     gauge('berth_deploys', 'Deploys that are not over, by status.', 'status', countDeploys(context)),
   ]

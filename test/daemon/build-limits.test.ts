@@ -28,6 +28,7 @@ test('the limits of builds and whether they are in force are shown', { skip }, a
     limits_in_force: true,
     limits_reason: null,
     cache_size_mb: 20_000,
+    hangs_since: null,
   })
   assert.ok(suite.daemon.log.some((line) => line.includes('builds are limited')))
 })

@@ -37,6 +37,7 @@ test('metrics have services by state, deploys that are not over, and what the ed
   assert.equal(headers.get('content-type'), 'text/plain; version=0.0.4; charset=utf-8')
   const samples = parseMetrics(text)
   assert.equal(samples['berth_info{version="0.0.0-test"}'], 1)
+  assert.equal(samples['berth_builder_hangs{builder="buildkit"}'], 0)
   assert.equal(samples['berth_services{state="not_deployed"}'], 1)
   assert.equal(samples['berth_services{state="deploying"}'], 1)
   assert.equal(samples['berth_services{state="live"}'], 0)

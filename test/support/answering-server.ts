@@ -86,6 +86,7 @@ export const someInfo = {
     limits_in_force: true,
     limits_reason: null,
     cache_size_mb: 10_240,
+    hangs_since: null,
   },
   docker_version: '27.0.0',
   docker_cpus: 2,

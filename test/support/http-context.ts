@@ -74,6 +74,7 @@ const parse: HttpContext['parse'] = {
 /** An engine and a host on which nothing happens. */
 const calm: HttpContext['observe'] = {
   isolation: () => ({ enforced: true, reason: null }),
+  builderHangsSince: () => null,
   instances: async () => [],
   trouble: () => null,
   engine: async () => ({ version: '20.10.0', cpus: 2, memoryBytes: 1024 }),

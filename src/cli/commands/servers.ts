@@ -81,6 +81,7 @@ async function showInfo({ client, out, server }: Cli): Promise<void> {
       `${info.default_memory_limit_mb} MiB and ${info.default_cpu_limit} CPU, where a service sets none`,
     ],
     ['builds', shownBuilds(info.builds)],
+    ['builder', hangingBuilder(info.builds), 'red'],
   ])
 }
 
@@ -93,6 +94,11 @@ function shownBuilds({ builder, ...builds }: Info['builds']): string {
   if (limits.length === 0) return `by ${builder}, without limits`
   const reason = builds.limits_in_force ? '' : `; not in force: ${builds.limits_reason}`
   return `by ${builder}, with ${limits.join(', ')} for all of them${reason}`
+}
+
+/** Nothing while it works; an older server does not tell. */
+function hangingBuilder({ hangs_since: since }: Info['builds']): string | null {
+  return since ? `BuildKit hangs since ${since}: the classic builder builds` : null
 }
 
 /** `store 1 MB, build cache 2 GB`, without empty parts. */

@@ -1,6 +1,7 @@
 // `berth why`: what became of a deploy: where the time went, the step that failed, its last words, what next.
 import type { Command } from 'commander'
 import type { Deploy } from '../../http/schemas/deploy.ts'
+import type { Info } from '../../http/schemas/info.ts'
 import type { Service } from '../../http/schemas/service.ts'
 import { servicePath } from '../client.ts'
 import type { Runner } from '../command.ts'
@@ -35,9 +36,11 @@ async function explain(cli: Cli, idOrName: string | undefined): Promise<void> {
   const service = await client.call<Service>('GET', servicePath(deploy.service_id))
   const diagnosis = await diagnose(cli, deploy)
   const hint = isTrouble(deploy) ? hintFor(deploy, service.name) : null
-  if (out.isJson) return out.json(toJson(deploy, diagnosis, hint))
+  const hangsSince = isUnderWay(deploy) ? await builderHangsSince(cli) : null
+  if (out.isJson) return out.json(toJson(deploy, diagnosis, hint, hangsSince))
   printHeading(out, deploy, service)
   printPhases(out, diagnosis.phases)
+  if (hangsSince) out.print(out.paint('red', `\n ${plain(hangingBuilder(hangsSince))}`))
   if (isTrouble(deploy)) printTrouble(out, deploy, diagnosis, hint)
   else if (service.type === 'cron_job') {
     out.print(out.paint('dim', `\n its runs: berth jobs ${plain(service.name)}`))
@@ -48,7 +51,26 @@ function isTrouble({ status }: Deploy): boolean {
   return status === 'failed' || status === 'canceled'
 }
 
-function toJson(deploy: Deploy, { phases, failedStep, lines }: Diagnosis, hint: string | null) {
+function isUnderWay({ status }: Deploy): boolean {
+  return status === 'queued' || status === 'running'
+}
+
+/** Null while it works, and for an older server, which does not tell. */
+async function builderHangsSince({ client }: Cli): Promise<string | null> {
+  const { builds } = await client.call<Info>('GET', '/info')
+  return builds.hangs_since ?? null
+}
+
+function hangingBuilder(since: string): string {
+  return `the Docker engine's BuildKit hangs since ${since}: only the classic builder builds`
+}
+
+function toJson(
+  deploy: Deploy,
+  { phases, failedStep, lines }: Diagnosis,
+  hint: string | null,
+  hangsSince: string | null,
+) {
   return {
     deploy,
     phases: phases.map(({ name, durationMs, hasFailed }) => ({
@@ -59,6 +81,7 @@ function toJson(deploy: Deploy, { phases, failedStep, lines }: Diagnosis, hint: 
     failed_step: isTrouble(deploy) ? failedStep : null,
     lines: isTrouble(deploy) ? lines : [],
     hint,
+    builder_hangs_since: hangsSince,
   }
 }
 

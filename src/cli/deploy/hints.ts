@@ -18,6 +18,10 @@ const cases: Case[] = [
       `berth update ${name} --branch ${defaultBranchIn(error)}, then: berth deploy ${name}`,
   },
   { words: /set publish_dir to (\S+)/, hint: (name) => `berth update ${name} --publish-dir FOLDER` },
+  {
+    words: /BuildKit hangs/,
+    hint: () => 'a restart of the Docker engine ends this, and interrupts every service',
+  },
   { words: /memory limit/, hint: (name) => `give it more: berth update ${name} --memory 1024` },
   {
     words: /berth update \S+ --port \d+/,

@@ -7,6 +7,7 @@ import { codeOf, Failure, messageOf } from '../../errors.ts'
 import { whileRoomInDocker } from '../disk.ts'
 import { type Host, isoNow } from '../host.ts'
 import { sleep, whileEngineReturns } from '../waiting.ts'
+import { whileBuilderReturns } from './builder-return.ts'
 import { buildInputs, cacheOf, findDockerfile } from './dockerfile.ts'
 import { requireRelease } from './instances.ts'
 import { type DeployLog, isBegunAgain, openDeployLog } from './log.ts'
@@ -30,18 +31,22 @@ export function buildImage(host: Host) {
     const image = imageName(host.owner, service.name, input.id)
     const isBuilt = () => inspectImage(host.engine, image)
     if (!(await whileEngineReturns(host, signal, isBuilt))) {
-      const onWait = (running: number) =>
-        log.say(`waiting for a build slot: ${running === 1 ? '1 build is' : `${running} builds are`} running`)
-      const giveBack = await host.buildSlots.take(signal, onWait)
-      try {
-        await buildInSlot(host, input, image, log, signal)
-      } finally {
-        giveBack()
-      }
+      await whileBuilderReturns({ host, log, timeoutMs: input.timeoutMs, signal }, async () => {
+        const giveBack = await host.buildSlots.take(signal, (running) => log.say(waitsForSlot(running)))
+        try {
+          await buildInSlot(host, input, image, log, signal)
+        } finally {
+          giveBack()
+        }
+      })
     }
     await removeWork(host, input.id)
     return { at: isoNow(), image }
   }
+}
+
+function waitsForSlot(running: number): string {
+  return `waiting for a build slot: ${running === 1 ? '1 build is' : `${running} builds are`} running`
 }
 
 /** The clock of a build starts here, where it has its slot. */

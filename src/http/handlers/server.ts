@@ -36,7 +36,7 @@ export async function info({ context }: Call): Promise<Info> {
     base_domain: context.config.baseDomain,
     default_memory_limit_mb: context.config.defaultMemoryLimitMb,
     default_cpu_limit: context.config.defaultCpuLimit,
-    builds: buildsOf(context.config.builds),
+    builds: { ...buildsOf(context.config.builds), hangs_since: context.observe.builderHangsSince() },
     docker_version: engine?.version ?? null,
     docker_cpus: engine?.cpus ?? null,
     docker_memory_bytes: engine?.memoryBytes ?? null,
@@ -48,7 +48,7 @@ export async function info({ context }: Call): Promise<Info> {
   }
 }
 
-function buildsOf({ builder, limits, whyNotLimited, cacheSizeMb }: BuildSettings): Info['builds'] {
+function buildsOf({ builder, limits, whyNotLimited, cacheSizeMb }: BuildSettings) {
   return {
     builder,
     memory_limit_mb: limits.memoryMb,

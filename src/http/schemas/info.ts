@@ -13,6 +13,10 @@ const BuildInfo = z
     limits_reason: z.string().nullable(),
     /** What the engine's build cache is pruned to; null when it never is. */
     cache_size_mb: z.int().nullable(),
+    hangs_since: z.string().nullable().meta({
+      description:
+        "Since when the engine's BuildKit hangs: the classic builder builds meanwhile. Null while it works.",
+    }),
   })
   .meta({ id: 'BuildInfo' })
 

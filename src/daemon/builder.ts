@@ -1,0 +1,59 @@
+// Wires what builds images: the builder, its limits, its cache, and the watch over a builder that may hang.
+import type { Config } from '../config.ts'
+import { openBuildCache } from '../docker/build-cache.ts'
+import { createClassic } from '../docker/build-classic.ts'
+import { createFallback } from '../docker/build-fallback.ts'
+import { type BuildGuard, openBuildGuard } from '../docker/build-guard.ts'
+import { BuilderWatch } from '../docker/builder-watch.ts'
+import type { Engine } from '../docker/client.ts'
+import type { Owner } from '../docker/names.ts'
+import type { Host } from '../effects/host.ts'
+import type { Logger } from '../logger.ts'
+
+export function openBuilder(
+  config: Config,
+  { engine, owner, logger }: Pick<Host, 'engine' | 'owner' | 'logger'>,
+) {
+  const buildGuard = openGuard(config, owner, logger)
+  const cache = openCache(config, engine, logger)
+  const builderWatch = openWatch(engine, logger)
+  const around = { owner, guard: buildGuard, cache }
+  const builder =
+    config.builder === 'buildkit'
+      ? createFallback(engine, { ...around, watch: builderWatch })
+      : createClassic(engine, around)
+  const close = () => {
+    builderWatch.close()
+    cache.close()
+    buildGuard.close()
+  }
+  return { parts: { builder, builderWatch, buildGuard }, close }
+}
+
+function openWatch(engine: Engine, logger: Logger) {
+  return new BuilderWatch(engine, {
+    onHang: (since) =>
+      logger.error({ since }, 'the BuildKit of the Docker engine hangs: builds go by the classic builder'),
+    onWorks: (since) => logger.info({ since }, 'the BuildKit of the Docker engine works again'),
+  })
+}
+
+function openCache(config: Config, engine: Engine, logger: Logger) {
+  return openBuildCache(engine, {
+    sizeMb: config['build-cache-size'] || null,
+    onPruned: (bytes) => bytes > 0 && logger.info({ bytes }, 'the build cache was pruned'),
+    onTrouble: (reason) => logger.warn({ reason }, 'the build cache cannot be pruned'),
+  })
+}
+
+function openGuard(config: Config, owner: Owner, logger: Logger): BuildGuard {
+  const guard = openBuildGuard(config.docker, owner, {
+    memoryMb: config['build-memory-limit'] || null,
+    cpus: config['build-cpu-limit'] || null,
+    pids: config['build-pids-limit'] || null,
+  })
+  const { limits, whyNot: reason } = guard
+  if (reason === null) logger.info({ ...limits }, 'builds are limited')
+  else logger.warn({ ...limits, reason }, 'the limits of builds are not in force')
+  return guard
+}

@@ -1,0 +1,39 @@
+// What in a Dockerfile only BuildKit can build. The classic builder ignores some of it without a word, such
+// as the platform arguments, which are then empty: so what is known to differ is looked for beforehand.
+import { linesOf } from './dockerfile-lines.ts'
+
+const flags: Record<string, RegExp> = {
+  RUN: /^\s*(?:--\S+\s+)*(--(?:mount|network|security))\b/,
+  COPY: /^\s*(?:--\S+\s+)*(--(?:link|chmod|parents|exclude))\b/,
+  ADD: /^\s*(?:--\S+\s+)*(--(?:link|chmod|checksum|keep-git-dir|exclude))\b/,
+}
+const heredoc = /(?:^|\s)\d*(<<-?["']?[A-Za-z_]\w*)/
+const platformArgument = /\b((?:BUILD|TARGET)(?:PLATFORM|OS|ARCH|VARIANT))\b/
+/** The frontend that BuildKit has built in. A newer release of it adds only what is looked for here. */
+const usualFrontend = /^(?:docker\.io\/)?docker\/dockerfile(?::|@|$)/
+
+/** As the Dockerfile has it (`RUN --mount`); null when the classic builder will do. Throws `build_failed`. */
+export function needOfBuildKit(dockerfile: string): string | null {
+  const frontend = frontendOf(dockerfile)
+  if (frontend !== null && !usualFrontend.test(frontend)) return `# syntax=${frontend}`
+  const escapeChar = /^#\s*escape\s*=\s*`/im.test(dockerfile) ? '`' : '\\'
+  for (const { keyword, rest } of linesOf(dockerfile, ['FROM', 'ARG', 'RUN', 'COPY', 'ADD'], escapeChar)) {
+    const flag = flags[keyword]?.exec(rest)?.[1]
+    if (flag !== undefined) return `${keyword} ${flag}`
+    const document = keyword in flags ? heredoc.exec(rest)?.[1] : undefined
+    if (document !== undefined) return `${keyword} ${document}`
+    const argument = keyword === 'FROM' || keyword === 'ARG' ? platformArgument.exec(rest)?.[1] : undefined
+    if (argument !== undefined) return `${keyword} with ${argument}`
+  }
+  return null
+}
+
+/** Of the comments that a Dockerfile begins with. */
+function frontendOf(dockerfile: string): string | null {
+  for (const line of dockerfile.replace(/^\xEF\xBB\xBF/, '').split('\n')) {
+    const [, name = '', value = ''] = /^\s*#\s*(\w+)\s*=\s*(\S+)/.exec(line) ?? []
+    if (name === '') return null
+    if (name.toLowerCase() === 'syntax') return value
+  }
+  return null
+}

@@ -1,0 +1,64 @@
+// BuildKit hangs for good under a daemon that runs and is started again: deploys go on by the classic
+// builder, and one that needs BuildKit waits for it without a build slot. Mind: it takes a minute to be sure.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { runBerth } from '../support/berth.ts'
+import { startDaemon } from '../support/daemon.ts'
+import { openHungBuilder } from '../support/hung-builder.ts'
+import { dockerfile, fetchPage, finishedDeploy, logLines, pageApp, until } from '../support/service.ts'
+import { createService, type TestService } from '../support/suite.ts'
+
+const waits =
+  /^the Docker engine's BuildKit hangs, and the Dockerfile needs BuildKit \(RUN --mount\): waiting until/
+const site = { type: 'static_site', deploy: false }
+
+test('deploys survive a BuildKit that hangs for good', async (t) => {
+  const door = await openHungBuilder(t)
+  const daemon = await startDaemon(t, { args: [`--docker=${door.address}`, '--build-concurrency=1'] })
+  const open = (files: Record<string, string>, settings: object = { deploy: false }) =>
+    createService(t, daemon.api, files, settings)
+  const cached = { Dockerfile: await dockerfile('RUN --mount=type=cache,target=/c true') }
+  const needing = await open(await pageApp('needing', 'RUN --mount=type=cache,target=/c true'))
+  const canceled = await open(cached)
+  const plain = await open(await pageApp('plain', 'RUN true'))
+  const page = await open({ 'index.html': 'site' }, site)
+  const says = async (id: string, pattern: RegExp) => {
+    for await (const { event, data } of daemon.api.events(`/deploys/${id}/logs?follow=true`)) {
+      assert.notEqual(event, 'end', `${id} never says ${pattern}`)
+      if (pattern.test(JSON.parse(data).line)) return
+    }
+  }
+
+  door.hang()
+  const request = ({ name }: TestService) => daemon.api.post(`/services/${name}/deploys`, {})
+  const waiting = await request(needing)
+  await until('its build to hang', async () => door.held() > 0)
+  await daemon.kill()
+  await daemon.start()
+  const others = [await request(plain), await request(page)]
+
+  for (const { id } of others) {
+    assert.equal((await finishedDeploy(daemon.api, id)).status, 'live')
+    const lines = await logLines(daemon.api, id)
+    assert.ok(
+      lines.some((line) => line.startsWith("the Docker engine's BuildKit hangs")),
+      lines.join('\n'),
+    )
+  }
+  assert.equal(await fetchPage(daemon.api, plain.name), 'plain')
+  await says(waiting.id, waits)
+  const { builds } = await daemon.api.get('/info')
+  assert.ok(Date.parse(builds.hangs_since))
+  const why = await runBerth(t, ['why', waiting.id], { daemon })
+  assert.match(why.stdout, /BuildKit hangs since \d{4}-/)
+  assert.match((await runBerth(t, ['info'], { daemon })).stdout, /builder +BuildKit hangs since \d{4}-/)
+
+  const { id } = await request(canceled)
+  await says(id, waits)
+  await daemon.api.post(`/deploys/${id}/cancel`)
+  assert.equal((await finishedDeploy(daemon.api, id)).status, 'canceled')
+
+  door.recover()
+  assert.equal((await finishedDeploy(daemon.api, waiting.id)).status, 'live')
+  assert.equal((await daemon.api.get('/info')).builds.hangs_since, null)
+})
