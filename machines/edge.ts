@@ -46,12 +46,20 @@ export type EdgeEvent =
   | ({ type: 'configure'; at: string } & EdgeSettings)
   | { type: 'routes.applied'; at: string; routes: EdgeRoutes }
   | { type: 'software.compared'; at: string; software: EdgeSoftware; available: EdgeSoftware | null }
+  | { type: 'ports.checked'; at: string; problem: EdgeProblem | null }
   | { type: 'upgrade'; at: string; force: boolean }
+
+export interface EdgeProblem {
+  code: string
+  message: string
+}
 
 interface EdgeContext extends EdgeInput {
   servingSince: string | null
   routes: EdgeRoutes | null
-  error: { code: string; message: string } | null
+  error: EdgeProblem | null
+  /** Why requests may not reach it while it serves. Older snapshots have none. */
+  portProblem?: EdgeProblem | null
   /** Starts in a row that failed. */
   failures: number
   retryAt: number | null
@@ -106,9 +114,11 @@ const edge = setup({
   actions: {
     keepSettings: assign((_, { mode, httpPort, httpsPort }: EdgeSettings) => ({ mode, httpPort, httpsPort })),
     keepRoutesShown: assign((_, { routes }: { routes: EdgeRoutes }) => ({ routes })),
+    keepPortProblem: assign((_, { problem }: { problem: EdgeProblem | null }) => ({ portProblem: problem })),
     keepSoftware: assign((_, { software, available }: Compared) => ({ software, available })),
     keepFailure: assign(({ context }, { code, message, at }: SlotFailure) => ({
       error: { code, message },
+      portProblem: null,
       servingSince: null,
       failures: context.failures + 1,
       retryAt: Date.parse(at) + Math.min(longestPauseMs, firstPauseMs * 2 ** context.failures),
@@ -119,6 +129,9 @@ const edge = setup({
 const settingsOf = { params: ({ event }: { event: EdgeEvent }) => event as never as EdgeSettings } as const
 const routesOf = {
   params: ({ event }: { event: EdgeEvent }) => event as never as { routes: EdgeRoutes },
+} as const
+const checkedOf = {
+  params: ({ event }: { event: EdgeEvent }) => event as never as { problem: EdgeProblem | null },
 } as const
 const comparedOf = { params: ({ event }: { event: EdgeEvent }) => event as never as Compared } as const
 const failureOf = {
@@ -163,6 +176,7 @@ export const machine = edge.createMachine({
             servingSince: event.output.at,
             generation: event.output.generation,
             error: null,
+            portProblem: null,
             failures: 0,
             retryAt: null,
           })),
@@ -173,6 +187,7 @@ export const machine = edge.createMachine({
     serving: {
       on: {
         'routes.applied': { actions: { type: 'keepRoutesShown', ...routesOf } },
+        'ports.checked': { actions: { type: 'keepPortProblem', ...checkedOf } },
         'software.compared': { actions: { type: 'keepSoftware', ...comparedOf } },
         upgrade: {
           target: 'upgrading',
@@ -227,7 +242,7 @@ export const machine = edge.createMachine({
           target: 'off',
           actions: assign({
             ...{ servingSince: null, routes: null, error: null, failures: 0, retryAt: null },
-            ...{ software: null, available: null, upgradeError: null },
+            ...{ portProblem: null, software: null, available: null, upgradeError: null },
           }),
         },
         onError: { target: 'lingering', actions: { type: 'keepFailure', ...failureOf } },
@@ -261,6 +276,7 @@ const statuses = {
 export function toRecord(snapshot: EdgeSnapshot) {
   const { id, mode, httpPort, httpsPort, servingSince, routes, error, retryAt, at } = snapshot.context
   const { software, available, upgradeError, upgradedAt } = snapshot.context
+  const problem = error ?? snapshot.context.portProblem ?? null
   return {
     id,
     status: statuses[snapshot.value as keyof typeof statuses],
@@ -268,7 +284,8 @@ export function toRecord(snapshot: EdgeSnapshot) {
     http_port: httpPort,
     https_port: httpsPort,
     routes,
-    error: error?.message ?? null,
+    error: problem?.message ?? null,
+    error_code: problem?.code ?? null,
     version: software?.version ?? null,
     image: software?.image ?? null,
     available,

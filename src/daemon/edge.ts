@@ -7,11 +7,13 @@ import { Driver } from '../edge/driver.ts'
 import { workerUser } from '../edge/host-process.ts'
 import { limitsFor } from '../edge/limits.ts'
 import { hasIpv6, keepSecret, openPlace } from '../edge/place.ts'
+import { proofOf } from '../edge/port-check.ts'
 import type { AccessLog } from '../effects/access-log.ts'
 import { DrivenEdge, type Edge } from '../effects/edge/edge.ts'
 import type { EdgeParts } from '../effects/edge/keeper.ts'
 import { socketOwner } from '../effects/edge/launcher.ts'
 import { noEdge } from '../effects/edge/no-edge.ts'
+import { openPublicPorts } from '../effects/edge/public-ports.ts'
 import type { Host } from '../effects/host.ts'
 import { edgeId } from '../hosts.ts'
 
@@ -58,6 +60,7 @@ export function openEdgeOf(
       connectionsPerAddress: config['edge-connections-per-address'],
       requestsPerAddress: config['edge-requests-per-address'],
     }),
+    proof: proofOf(secret),
     pools: leastPools,
   }
   let open: (apiPort: number) => void = () => undefined
@@ -71,8 +74,9 @@ export function openEdgeOf(
   const surroundings = { dashboardHost }
   const trouble = () => String(host.storage.actors.record(edgeId)?.error ?? 'it does not answer')
   const driver = new Driver(place, frame)
-  const edge = new DrivenEdge({ ...host, place, driver, surroundings, trouble, ...options })
+  const ports = openPublicPorts(frame)
+  const edge = new DrivenEdge({ ...host, place, driver, ports, surroundings, trouble, ...options })
   const { docker, edge: mode, 'edge-image': image } = config
-  const parts = { place, rounds: edge, mode, image, docker, opened }
+  const parts = { place, rounds: edge, ports, mode, image, docker, opened }
   return { edge, parts, open, secret }
 }

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto'
 import { addressTable, type Limits, rateRouting } from './limits.ts'
 import { type AnswerName, pagesText } from './pages.ts'
 import type { Place } from './place.ts'
+import { type Proof, proofRouting } from './port-check.ts'
 import { leastSlots, type Pool, slotName, type Upstream } from './routes.ts'
 import { answering, answeringBackends, frontendRules, hstsRules, httpRouting, routing } from './rules.ts'
 
@@ -23,6 +24,8 @@ export interface Frame {
   /** The address and host name of the API, and the secret that proves requests of the edge. */
   dashboard: { address: string; host: string; secret: string } | null
   limits: Limits
+  /** By which the daemon recognizes this edge on its public ports. */
+  proof: Proof
   /** How many pools there are. */
   pools: number
   /** Slots of those that have more than the least, by number. */
@@ -61,12 +64,12 @@ function frameText(place: Place, frame: Frame): string {
     `frontend http
 ${binds(frame, httpPort)}
 ${frontendRules(place, frame, 'http')}
-${httpRouting(place, frame.limits)}`,
+${httpRouting(place, frame)}`,
     `frontend https
 ${binds(frame, httpsPort, ` ssl crt-list ${place.certificateList} alpn h2,http/1.1`)}
 ${frontendRules(place, frame, 'https')}
 ${hstsRules(place)}
-${[...rateRouting(frame.limits), routing(place)].join('\n')}`,
+${[proofRouting(frame.proof), ...rateRouting(frame.limits), routing(place)].join('\n')}`,
     `frontend verify
  bind "unix@\${BERTH_VERIFY_SOCKET}" mode 600${ownerText(frame)}
  no log
@@ -79,7 +82,7 @@ ${[...rateRouting(frame.limits), routing(place)].join('\n')}`,
  http-after-response set-header x-berth-upstream %s
 ${routing(place)}`,
     addressTable,
-    answeringBackends(place, httpsPort),
+    answeringBackends(place, frame),
     dashboardSection(frame),
   ].join('\n\n')
 }

@@ -3,9 +3,10 @@
 // Mind: order counts. What a client claims is dropped before what is known is set.
 
 import type { Frame } from './configuration.ts'
-import { type Limits, limitRules, rateRouting } from './limits.ts'
+import { limitRules, rateRouting } from './limits.ts'
 import { type AnswerName, htmlOf, jsonOf } from './pages.ts'
 import type { Place } from './place.ts'
+import { proofBackend, proofRouting } from './port-check.ts'
 
 /** With its head it fits into a buffer of HAProxy. */
 const smallBodyBytes = 16 * 1024
@@ -13,9 +14,10 @@ const bodyMs = 10_000
 const defaultBodyBytes = 512 * 1024 * 1024
 
 /** Where a request goes that came by http: HAProxy answers the CA itself, and leads to https. */
-export function httpRouting(place: Place, limits: Limits): string {
+export function httpRouting(place: Place, { limits, proof }: Pick<Frame, 'limits' | 'proof'>): string {
   const hasCertificate = `{ var(txn.host),map_str(${place.map('https')}) -m found }`
   return [
+    proofRouting(proof),
     ...rateRouting(limits),
     ` use_backend challenge if { path_beg ${challengePath} } { ${challengeAnswer(place)} -m found }`,
     ` use_backend tohttps if ${hasCertificate} !{ req.hdr(x-forwarded-proto) https }`,
@@ -30,8 +32,10 @@ export function routing(place: Place): string {
   ].join('\n')
 }
 
+type AnsweringParts = Pick<Frame, 'httpsPort' | 'proof'>
+
 /** What is answered here, as backends: a rule that need not be looked at costs nothing. */
-export function answeringBackends(place: Place, httpsPort: number): string {
+export function answeringBackends(place: Place, { httpsPort, proof }: AnsweringParts): string {
   // `redirect scheme` would keep the port of the Host header.
   const port = httpsPort === 443 ? '' : `:${httpsPort}`
   return `backend challenge
@@ -50,7 +54,9 @@ backend hasty
 ${answering('hasty', 429)}
 
 backend suspended
-${answering('suspended', 503)}`
+${answering('suspended', 503)}
+
+${proofBackend(proof)}`
 }
 
 const challengePath = '/.well-known/acme-challenge/'

@@ -10,6 +10,7 @@ const edge: Edge = {
   ...{ id: 'edge', status: 'serving', mode: 'container', http_port: 80, https_port: 443 },
   routes: { services: 2, hosts: 3, ready: 4 },
   ...{ error: null, version: '2.6.12', image: 'old', available: { version: '3.2.24', image: 'new' } },
+  error_code: null,
   ...{ upgrade_error: null, upgraded_at: null, serving_since: at, next_attempt_at: null, created_at: at },
 }
 

@@ -1,14 +1,19 @@
 // The public ports belong to one edge: another server on the same host cannot take a share of its requests.
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { startDaemon } from '../support/daemon.ts'
 import { endHostEdge, portOf } from '../support/edge.ts'
 import { edgeApp } from '../support/edge-app.ts'
+import { findEdge } from '../support/edge-chaos.ts'
 import { startLoad } from '../support/edge-load.ts'
 import { openEdgeSite } from '../support/edge-site.ts'
 import { followEvents } from '../support/edge-streams.ts'
+import { startForeignHaproxy } from '../support/foreign-haproxy.ts'
 import { fileScope } from '../support/scope.ts'
-import { until } from '../support/service.ts'
+import { finishedDeploy, until } from '../support/service.ts'
 import { createService } from '../support/suite.ts'
 
 const scope = fileScope()
@@ -69,4 +74,54 @@ test('an edge that dies while a former one finishes connections serves every req
   await load.stop()
   assert.deepEqual(load.failures, [])
   assert.deepEqual(await statuses(), new Set([200]))
+})
+
+/** Starts the edge as versions before did: with SO_REUSEPORT. */
+async function startOlderEdge(): Promise<void> {
+  const directory = join(site.daemon.dataDir, 'edge')
+  const configuration = join(directory, 'haproxy.cfg')
+  endHostEdge(site.daemon.dataDir)
+  await until('the end of HAProxy', async () => findEdge(site.daemon.dataDir) === null)
+  rmSync(join(directory, 'run'), { recursive: true })
+  mkdirSync(join(directory, 'run'), { mode: 0o700 })
+  writeFileSync(configuration, readFileSync(configuration, 'utf8').replace(/^ noreuseport$/m, ''))
+  const sockets = ['-S', `${join(directory, 'run', 'master.sock')},mode,600`]
+  const pidFile = ['-p', join(directory, 'run', 'haproxy.pid')]
+  const child = spawn('haproxy', ['-W', ...sockets, ...pidFile, '-f', configuration], {
+    detached: true,
+    stdio: 'ignore',
+  })
+  child.unref()
+  await site.untilAnswers(service, 'one')
+}
+
+test('an edge that shares its port with another program says so, and so does a deploy', async (t) => {
+  await site.daemon.stop()
+  await startOlderEdge()
+  const foreign = await until('another HAProxy that shares the port', async () => {
+    const started = await startForeignHaproxy(t, site.port)
+    return started.isRunning() && started
+  })
+  await site.daemon.start()
+
+  const edge = await until('the problem', async () => {
+    const found = await site.daemon.api.get('/edge')
+    return found.error_code === 'port_shared' && found
+  })
+
+  assert.match(edge.error, new RegExp(`another program answers port ${site.port} at 127.0.0.1`))
+  assert.equal(edge.status, 'serving')
+  assert.ok(site.daemon.log.some((line) => line.includes('"code":"port_shared"')))
+  const { id } = await site.daemon.api.post(`/services/${service.name}/deploys`)
+  assert.equal((await finishedDeploy(site.daemon.api, id)).status, 'live')
+  let text = ''
+  for await (const { data } of site.daemon.api.events(`/deploys/${id}/logs?follow=true`)) text += data
+  assert.match(text, /may not reach it: another program answers port/)
+  assert.doesNotMatch(text, /a request through the edge reached it/)
+
+  await foreign.stop()
+  await until('the end of the problem', async () => {
+    const { error, error_code } = await site.daemon.api.get('/edge')
+    return error === null && error_code === null
+  })
 })

@@ -5,6 +5,7 @@ import { hasCommand } from '../../src/base-images/command.ts'
 import { Driver } from '../../src/edge/driver.ts'
 import { openHostProcess, workerUser } from '../../src/edge/host-process.ts'
 import { openPlace } from '../../src/edge/place.ts'
+import { proofOf } from '../../src/edge/port-check.ts'
 import { DrivenEdge } from '../../src/effects/edge/edge.ts'
 import type { HostSettings } from '../../src/effects/host.ts'
 import type { Storage } from '../../storage/index.ts'
@@ -27,8 +28,9 @@ const ask = askAt(80)
 async function startEdge(storage: Storage) {
   const place = openPlace(storage.directory)
   const limits = { connections: 1000, connectionsPerAddress: 0, requestsPerAddress: 0 }
+  const proof = proofOf('a secret for tests')
   const common = { hasIpv6: false, socketOwner: null, worker: workerUser() }
-  const frame = { ...common, trustedProxies: [], dashboard: null, limits, pools: 4 }
+  const frame = { ...common, trustedProxies: [], dashboard: null, limits, proof, pools: 4 }
   const driver = new Driver(place, { httpPort: 80, httpsPort: 443, ...frame })
   const settings = { baseDomain: 'localhost' } as HostSettings
   const edge = new DrivenEdge({
@@ -36,6 +38,7 @@ async function startEdge(storage: Storage) {
     surroundings: { dashboardHost: null },
     certificates: () => storage.certificates.pems(),
     accessLog: { recordAccess: () => undefined, newest: async () => null },
+    ports: { check: async () => null },
     trouble: () => 'it is away',
   })
   const haproxy = openHostProcess(place)

@@ -45,6 +45,7 @@ test('an edge is started and then kept at its routes', async () => {
     https_port: 443,
     routes: null,
     error: null,
+    error_code: null,
     version: null,
     image: null,
     available: null,
@@ -54,6 +55,22 @@ test('an edge is started and then kept at its routes', async () => {
     next_attempt_at: null,
     created_at: instant,
   })
+  run.actor.stop()
+})
+
+test('a problem of the public ports is shown while it serves, and forgotten by a new start', async () => {
+  const run = runMachine(machine, serving, { input })
+  await run.reached('serving')
+  const problem = { code: 'port_shared', message: 'another program answers port 80' }
+  run.actor.send({ type: 'ports.checked', at: later, problem })
+  const shown = recordOf(run)
+  assert.deepEqual([shown.status, shown.error, shown.error_code], ['serving', problem.message, problem.code])
+  run.actor.send({ type: 'ports.checked', at: later, problem: null })
+  assert.deepEqual([recordOf(run).error, recordOf(run).error_code], [null, null])
+  run.actor.send({ type: 'ports.checked', at: later, problem })
+  run.actor.send({ type: 'configure', at: later, mode: 'host', httpPort: 81, httpsPort: 443 })
+  await run.reached('serving')
+  assert.deepEqual([recordOf(run).status, recordOf(run).error_code], ['serving', null])
   run.actor.stop()
 })
 

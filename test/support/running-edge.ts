@@ -7,6 +7,7 @@ import type { Frame } from '../../src/edge/configuration.ts'
 import { Driver } from '../../src/edge/driver.ts'
 import { type EdgeProcess, openHostProcess, workerUser } from '../../src/edge/host-process.ts'
 import { openPlace, type Place } from '../../src/edge/place.ts'
+import { proofOf } from '../../src/edge/port-check.ts'
 import { noMaps, type Routes } from '../../src/edge/routes.ts'
 import { openRuntime, type Runtime } from '../../src/edge/runtime.ts'
 import { temporaryDirectory } from './directory.ts'
@@ -53,6 +54,7 @@ export async function startEdge(t: TestContext, changed: Partial<Frame> = {}): P
     trustedProxies: [],
     dashboard: null,
     limits: { connections: 20_000, connectionsPerAddress: 10_000, requestsPerAddress: 100_000 },
+    proof: proofOf('a secret for tests'),
     pools: 4,
     ...changed,
   }

@@ -1,5 +1,6 @@
 // Switching a service to its new deploy, and back: the edge sends requests to the new instances, then none to
 // the former ones; and Docker brings back by itself only those of the version that serves.
+import type { ServiceRow } from '../../../storage/services.ts'
 import { Failure } from '../../errors.ts'
 import { urlOf } from '../../hosts.ts'
 import { type Host, isoNow } from '../host.ts'
@@ -43,9 +44,21 @@ async function switchRequests(
   if (!service || !isServed(host, service)) return
   const instances = await whileEngineReturns(host, signal, () => host.instances.list({ deployId: id }))
   await admit(host, { id, serviceId }, instances, signal)
-  if (!service.suspended)
-    log.say(`a request through the edge reached it: ${urlOf(service, host.publication)}`)
+  if (!service.suspended) await sayWhetherReached(host, service, log, signal)
   if (formerDeployId) await standAside(host, { id: formerDeployId, serviceId }, signal)
+}
+
+/** The check of an instance uses a socket of the edge's own: the public ports may be another program's. */
+async function sayWhetherReached(
+  host: Host,
+  service: ServiceRow,
+  log: DeployLog,
+  signal: AbortSignal,
+): Promise<void> {
+  const problem = await host.edge.findPortProblem(signal)
+  const url = urlOf(service, host.publication)
+  if (problem === null) log.say(`a request through the edge reached it: ${url}`)
+  else log.say(`requests to ${url} may not reach it: ${problem.message} (berth edge)`)
 }
 
 /** Where the disk had to change hands. */

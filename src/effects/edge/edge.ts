@@ -9,6 +9,7 @@ import type { AccessLog } from '../access-log.ts'
 import type { Host } from '../host.ts'
 import { untilNudged } from '../waiting.ts'
 import { toAccessLine } from './access-line.ts'
+import type { PortProblem, PublicPorts } from './public-ports.ts'
 import { ServiceRoutes, type Surroundings, toRoutes } from './service-routes.ts'
 import { type Verification, verifyUpstream } from './verification.ts'
 
@@ -27,6 +28,8 @@ export interface Edge {
   openRequests(serviceId: string, deployId: string, index?: number): Promise<number | null>
   /** Resolves when a request through the edge was answered by the instance in that slot. */
   verify(wanted: Verification, signal: AbortSignal): Promise<void>
+  /** Why requests to the public ports may not reach this edge; null when they do. */
+  findPortProblem(signal: AbortSignal): Promise<PortProblem | null>
   putChallenge(token: string, answer: string, signal: AbortSignal): Promise<void>
   dropChallenge(token: string): void
   /** Certificates were added, renewed or removed. */
@@ -64,6 +67,7 @@ export interface EdgeRounds {
 interface Parts extends Pick<Host, 'storage' | 'settings'> {
   place: Place
   driver: Driver
+  ports: PublicPorts
   surroundings: Omit<Surroundings, 'challenges' | 'certificates'>
   certificates: () => ReadonlyMap<string, string>
   accessLog: Pick<AccessLog, 'recordAccess' | 'newest'>
@@ -123,6 +127,10 @@ export class DrivenEdge implements Edge, EdgeRounds {
 
   verify(wanted: Verification, signal: AbortSignal): Promise<void> {
     return verifyUpstream(this.#current, this.#parts.driver, wanted, signal)
+  }
+
+  findPortProblem(signal: AbortSignal): Promise<PortProblem | null> {
+    return this.#parts.ports.check(signal)
   }
 
   async putChallenge(token: string, answer: string, signal: AbortSignal): Promise<void> {

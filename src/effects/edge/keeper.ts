@@ -15,6 +15,7 @@ import {
   tendGenerations,
 } from './generations.ts'
 import { containerLauncher, hostLauncher } from './launcher.ts'
+import { type PublicPorts, watchPorts } from './public-ports.ts'
 import {
   findWanted,
   isReplacement,
@@ -27,6 +28,7 @@ import {
 export interface EdgeParts {
   place: Place
   rounds: EdgeRounds
+  ports: PublicPorts
   mode: 'container' | 'host'
   /** Empty for our own. */
   image: string
@@ -42,14 +44,16 @@ const compareMs = 24 * 60 * 60 * 1000
 export class EdgeKeeper {
   readonly #host: Host
   readonly #rounds: EdgeRounds
+  readonly #ports: PublicPorts
   readonly #software: SoftwareParts
   readonly #generations: GenerationParts
   /** A difference leads to an upgrade once in the life of a daemon; later ones are only reported. */
   #mayUpgrade = true
 
-  constructor(host: Host, { place, rounds, mode, image, docker }: EdgeParts) {
+  constructor(host: Host, { place, rounds, ports, mode, image, docker }: EdgeParts) {
     this.#host = host
     this.#rounds = rounds
+    this.#ports = ports
     this.#software = { host, mode, image }
     const ownImage = (signal: AbortSignal) => wantedImage(this.#software, signal)
     const launcher = mode === 'host' ? hostLauncher : containerLauncher({ host, docker, image: ownImage })
@@ -70,11 +74,19 @@ export class EdgeKeeper {
     const reader = createAccessReader(this.#rounds, logger)
     const told = { routes: '', refusals: '' }
     const idle: IdleSince = new Map()
+    const over = new AbortController()
+    let watching: Promise<void> | null = null
     try {
       for (;;) {
         signal.throwIfAborted()
         const { routes, refusals, process, place, retired } = await this.#rounds.round()
         reader.follow(process, place, retired)
+        // Only now does HAProxy have the configuration of this daemon.
+        watching ??= watchPorts(
+          this.#host,
+          { id, ports: this.#ports },
+          AbortSignal.any([signal, over.signal]),
+        )
         if (refusals.join() !== told.refusals) {
           told.refusals = refusals.join()
           if (refusals.length > 0) logger.error({ refusals }, 'certificates cannot be served')
@@ -87,7 +99,8 @@ export class EdgeKeeper {
         await this.#rounds.next(roundMs, signal)
       }
     } finally {
-      await reader.close()
+      over.abort()
+      await Promise.all([reader.close(), watching])
     }
   }
 

@@ -14,6 +14,7 @@ export function noEdge(): Edge {
     tell: nothing,
     openRequests: async () => 0,
     verify: nothing,
+    findPortProblem: async () => null,
     putChallenge: refused,
     dropChallenge: () => undefined,
     changeCertificates: nothing,

@@ -11,7 +11,7 @@ export function getEdge({ context: { storage, config } }: Call): Edge {
   const { mode, httpPort, httpsPort } = config.edge
   const software = { version: null, image: null, available: null, upgrade_error: null, upgraded_at: null }
   const times = { serving_since: null, next_attempt_at: null, created_at: null }
-  const never = { routes: null, error: null, ...software, ...times }
+  const never = { routes: null, error: null, error_code: null, ...software, ...times }
   return { id: edgeId, status: 'off', mode, http_port: httpPort, https_port: httpsPort, ...never }
 }
 

@@ -30,6 +30,7 @@ export const Edge = z
       .nullable()
       .meta({ description: 'What it serves; ready: how many instances get requests.' }),
     error: z.string().nullable(),
+    error_code: z.string().nullable(),
     version: z.string().nullable().meta({ description: 'Version of the HAProxy that runs.' }),
     image: z.string().nullable().meta({ description: 'The image that it runs from; null with --edge host.' }),
     available: Software.nullable().meta({

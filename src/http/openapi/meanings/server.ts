@@ -80,7 +80,10 @@ export const serverMeanings: Record<string, string> = {
   'Edge.routes.services': 'Public services.',
   'Edge.routes.hosts': 'Hosts that lead to them.',
   'Edge.routes.ready': 'Instances that get requests.',
-  'Edge.error': 'Why it could not be started.',
+  'Edge.error': 'Why it could not be started or, while it serves, why requests may not reach it.',
+  'Edge.error_code':
+    'port_shared: another program answers on a public port. port_unreachable: a public port does not ' +
+    'answer. Any other code: it could not be started.',
   'Edge.available.version': 'The version of HAProxy in it.',
   'Edge.available.image': 'The image.',
   'Edge.upgraded_at': 'When it was last upgraded.',

@@ -1,0 +1,92 @@
+// Whether a connection to a public port reaches this edge. Only this edge can answer a nonce, because its
+// configuration holds the key. A program that has taken the port, or shares it, answers something else.
+import { createHash, createHmac, randomBytes } from 'node:crypto'
+import { request as requestHttp } from 'node:http'
+import { request as requestHttps } from 'node:https'
+import { codeOf } from '../errors.ts'
+
+/** How an edge proves that it is the one of this server. */
+export interface Proof {
+  /** The host name that the edge answers itself. It is random, so that no client can ask for it. */
+  host: string
+  /** In base64, as HAProxy expects it. */
+  key: string
+}
+
+export interface PortTarget {
+  address: string
+  port: number
+  isTls: boolean
+}
+
+/** `none`: nobody answered HTTP or TLS; the connection was refused, cut, or silent. */
+export type Answerer = 'this edge' | 'another program' | 'none'
+
+const answerMs = 3_000
+const longestAnswer = 64
+/** Of Node: what the other side sent is not HTTP, or not TLS. */
+const foreignProtocol = /^(HPE_|EPROTO$|ERR_SSL_)/
+
+/** The same for all generations of an edge. */
+export function proofOf(secret: string): Proof {
+  const derive = (purpose: string) => createHash('sha256').update(`${purpose} ${secret}`).digest()
+  return {
+    host: `${derive('port check host').toString('hex').slice(0, 32)}.invalid`,
+    key: derive('port check key').toString('base64'),
+  }
+}
+
+export function proofRouting({ host }: Proof): string {
+  return ` use_backend proof if { var(txn.host) -m str ${host} }`
+}
+
+export function proofBackend({ key }: Proof): string {
+  return `backend proof
+ http-request return status 200 content-type text/plain lf-string "%[path,hmac(sha256,${key}),hex]"`
+}
+
+/** Asks once, on a connection of its own. Rejects only with the signal. */
+export async function findAnswerer(target: PortTarget, proof: Proof, signal: AbortSignal): Promise<Answerer> {
+  const path = `/${randomBytes(16).toString('hex')}`
+  const expected = createHmac('sha256', Buffer.from(proof.key, 'base64')).update(path).digest('hex')
+  try {
+    const answer = await ask(target, { host: proof.host, path }, AbortSignal.any([signal, timeout()]))
+    return answer.toLowerCase() === expected ? 'this edge' : 'another program'
+  } catch (error) {
+    signal.throwIfAborted()
+    return foreignProtocol.test(codeOf(error)) ? 'another program' : 'none'
+  }
+}
+
+const timeout = () => AbortSignal.timeout(answerMs)
+
+/** The beginning of the body, whatever the status. */
+function ask(
+  { address, port, isTls }: PortTarget,
+  { host, path }: { host: string; path: string },
+  signal: AbortSignal,
+): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const options = { host: address, port, path, headers: { host }, agent: false as const, signal }
+    // The certificate proves nothing here: without a name of its own the edge shows a self-signed one.
+    const asking = isTls
+      ? requestHttps({ ...options, servername: host, rejectUnauthorized: false })
+      : requestHttp(options)
+    asking.on('error', reject)
+    asking.once('response', (answer) => {
+      let body = ''
+      const finish = () => {
+        resolve(body)
+        asking.destroy()
+      }
+      answer.setEncoding('latin1')
+      answer.on('error', finish)
+      answer.once('close', finish)
+      answer.on('data', (chunk: string) => {
+        body = (body + chunk).slice(0, longestAnswer + 1)
+        if (body.length > longestAnswer) finish()
+      })
+    })
+    asking.end()
+  })
+}

@@ -1,0 +1,137 @@
+// Whether the public ports belong to this edge alone: looked at now and then while it serves, and by deploys.
+// The kernel divides connections between programs that share a port, so each look makes several.
+import { networkInterfaces } from 'node:os'
+import { type Answerer, findAnswerer, type PortTarget, type Proof } from '../../edge/port-check.ts'
+import { type Host, isoNow } from '../host.ts'
+import { sleep } from '../waiting.ts'
+
+export interface PortProblem {
+  code: 'port_shared' | 'port_unreachable'
+  message: string
+}
+
+export interface PublicPorts {
+  /** Asks all ports; null when this edge alone answers. A recent result is used again. */
+  check(signal: AbortSignal): Promise<PortProblem | null>
+}
+
+export interface PublicPortParts {
+  httpPort: number
+  httpsPort: number
+  hasIpv6: boolean
+  proof: Proof
+}
+
+interface Look {
+  target: PortTarget
+  answers: Answerer[]
+}
+
+/** Two programs that share a port evenly: all go to one of them once in 128 looks. */
+const tries = { loopback: 8, others: 2 }
+const mostOthers = 8
+const confirmAfterMs = 1_000
+const recentMs = 10_000
+const intervalMs = 60_000
+/** Of containers. Their addresses lead to the same listeners. */
+const bridge = /^(docker|br-|veth|virbr|cni|flannel|cali|lxc)/
+
+export function openPublicPorts(parts: PublicPortParts): PublicPorts {
+  let latest: { at: number; problem: PortProblem | null } | null = null
+  return {
+    async check(signal) {
+      if (latest && performance.now() - latest.at < recentMs) return latest.problem
+      const problem = await checkTwice(parts, signal)
+      latest = { at: performance.now(), problem }
+      return problem
+    },
+  }
+}
+
+/** Reports each change, and the first result, until the signal ends. Never rejects. */
+export async function watchPorts(
+  { actors, logger }: Pick<Host, 'actors' | 'logger'>,
+  { id, ports, everyMs = intervalMs }: { id: string; ports: PublicPorts; everyMs?: number },
+  signal: AbortSignal,
+): Promise<void> {
+  let reported: PortProblem | null | undefined
+  while (!signal.aborted) {
+    try {
+      const problem = await ports.check(signal)
+      // The message counts connections, and differs each time.
+      if (reported === undefined || problem?.code !== reported?.code) {
+        await actors.send(id, { type: 'ports.checked', at: isoNow(), problem })
+        if (problem) logger.error(problem, 'requests to the public ports may not reach this edge')
+        else if (reported) logger.info('requests to the public ports reach this edge again')
+        reported = problem
+      }
+    } catch (error) {
+      if (!signal.aborted) logger.warn({ err: error }, 'checking the public ports failed')
+    }
+    await sleep(everyMs, signal).catch(() => undefined)
+  }
+}
+
+/** A restart or a full queue looks like a problem for a moment: only one that stays is reported. */
+async function checkTwice(parts: PublicPortParts, signal: AbortSignal): Promise<PortProblem | null> {
+  if (toProblem(await look(targetsOf(parts), parts.proof, signal)) === null) return null
+  await sleep(confirmAfterMs, signal)
+  return toProblem(await look(targetsOf(parts), parts.proof, signal))
+}
+
+function look(targets: PortTarget[], proof: Proof, signal: AbortSignal): Promise<Look[]> {
+  return Promise.all(
+    targets.map(async (target) => {
+      const answers: Answerer[] = []
+      const count = isLoopback(target) ? tries.loopback : tries.others
+      while (answers.length < count) {
+        const answer = await findAnswerer(target, proof, signal)
+        answers.push(answer)
+        // One silence takes seconds; it says enough.
+        if (answer === 'none') break
+      }
+      return { target, answers }
+    }),
+  )
+}
+
+/** Pure. Silence at an address that is not loopback may be a packet filter of the operator. */
+export function toProblem(looks: readonly Look[]): PortProblem | null {
+  const foreign = looks.filter(({ answers }) => answers.includes('another program'))
+  if (foreign.length > 0) {
+    const places = foreign.map(({ target, answers }) => {
+      const count = answers.filter((one) => one === 'another program').length
+      return `port ${target.port} at ${target.address} (${count} of ${answers.length} connections)`
+    })
+    return { code: 'port_shared', message: `another program answers ${places.join(', ')}` }
+  }
+  const silent = looks.filter(({ target, answers }) => isLoopback(target) && answers.includes('none'))
+  if (silent.length === 0) return null
+  const places = silent.map(({ target }) => `port ${target.port} at ${target.address}`)
+  return { code: 'port_unreachable', message: `no answer from ${places.join(', ')}` }
+}
+
+function targetsOf({ httpPort, httpsPort, hasIpv6 }: PublicPortParts): PortTarget[] {
+  return addressesToAsk(networkInterfaces(), hasIpv6).flatMap((address) => [
+    { address, port: httpPort, isTls: false },
+    { address, port: httpsPort, isTls: true },
+  ])
+}
+
+/** Loopback, and some addresses of the host itself: a program may have the port at one of them only. */
+export function addressesToAsk(interfaces: ReturnType<typeof networkInterfaces>, hasIpv6: boolean): string[] {
+  const all = Object.entries(interfaces).flatMap(([name, list]) =>
+    (list ?? []).map((one) => ({ name, ...one })),
+  )
+  const hasLoopback6 = hasIpv6 && all.some(({ address }) => address === '::1')
+  const others = all.filter(({ name, internal, address, family }) => {
+    if (internal || bridge.test(name) || (family === 'IPv6' && !hasIpv6)) return false
+    return !/^(fe80:|169\.254\.)/i.test(address)
+  })
+  const loopback = ['127.0.0.1', ...(hasLoopback6 ? ['::1'] : [])]
+  return [...loopback, ...others.slice(0, mostOthers).map(({ address }) => address)]
+}
+
+function isLoopback({ address }: PortTarget): boolean {
+  return address === '127.0.0.1' || address === '::1'
+}
