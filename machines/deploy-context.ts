@@ -12,7 +12,7 @@ export interface DeploySource {
   deploy_id: string | null
 }
 
-export type DeployTrigger = 'create' | 'manual' | 'upload' | 'push' | 'hook' | 'rollback' | 'restart'
+export type DeployTrigger = 'create' | 'manual' | 'upload' | 'rollback' | 'restart'
 
 export interface DeployInput {
   id: string

@@ -45,7 +45,11 @@ const restore = setup({
     tidyRestore: slot<RestoreSlot, SlotOutput>(),
     undoRestore: slot<RestoreSlot, SlotOutput>(),
   },
+  guards: {
+    isCanceled: ({ context }) => context.error?.code === 'canceled',
+  },
   actions: {
+    finish: assign((_, { at }: SlotOutput) => ({ finishedAt: at })),
     keepFailure: assign((_, { code, message }: SlotFailure) => ({ error: { code, message } })),
     keepCancel: assign((_, { by }: { by: string }) => ({
       error: { code: 'canceled', message: `canceled by ${by}` },
@@ -64,6 +68,10 @@ const failing = {
     type: 'keepFailure',
     params: ({ event }: { event: { error: unknown } }) => event.error as SlotFailure,
   },
+} as const
+const finish = {
+  type: 'finish',
+  params: ({ event }: { event: { output: SlotOutput } }) => event.output,
 } as const
 const cancel = {
   target: 'undoing',
@@ -95,7 +103,7 @@ export const machine = restore.createMachine({
         id: 'tidyRestore',
         src: 'tidyRestore',
         input: own,
-        onDone: { target: 'done', actions: assign(({ event }) => ({ finishedAt: event.output.at })) },
+        onDone: { target: 'done', actions: finish },
       },
     },
     undoing: {
@@ -104,11 +112,15 @@ export const machine = restore.createMachine({
         id: 'undoRestore',
         src: 'undoRestore',
         input: own,
-        onDone: { target: 'failed', actions: assign(({ event }) => ({ finishedAt: event.output.at })) },
+        onDone: [
+          { guard: 'isCanceled', target: 'canceled', actions: finish },
+          { target: 'failed', actions: finish },
+        ],
       },
     },
     done: { type: 'final' },
     failed: { type: 'final' },
+    canceled: { type: 'final' },
   },
 })
 
@@ -123,6 +135,7 @@ const statuses = {
   undoing: 'undoing',
   done: 'done',
   failed: 'failed',
+  canceled: 'canceled',
 } as const
 
 export function toRecord(snapshot: RestoreSnapshot) {

@@ -213,11 +213,16 @@ function systemCodeOf(error: unknown): string | null {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : null
 }
 
-/** The engine's own words, without the "(HTTP code 500) server error - " that dockerode puts before them. */
+/**
+ * The engine's own words, without the "(HTTP code 500) server error - " that dockerode puts before them, the
+ * colon that runc leaves at the end of its own, and most of a container's id.
+ */
 function refusalText(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error)
   return text
     .replace(/^\(HTTP code \d+\) [^-]*- /, '')
     .replace(/\s+/g, ' ')
+    .replace(/\b([0-9a-f]{12})[0-9a-f]{52}\b/g, '$1')
+    .replace(/[\s:]+$/, '')
     .trim()
 }

@@ -45,7 +45,8 @@ export function newRow(body: CreateService, made: ParsedSource & { id: string; a
     overlap: body.overlap ?? null,
     timeout_seconds: body.timeout_seconds ?? null,
     instances: body.instances ?? 1,
-    auto_deploy: body.auto_deploy ?? true,
+    // Without effect until a push can begin a deploy: the record has them, and nothing can set them.
+    auto_deploy: true,
     watch_paths: [],
     suspended: false,
     disk_mount_path: body.disk_mount_path ?? null,

@@ -2,7 +2,7 @@
 // Mind: messages name keys and rules, never the value: it may be a secret.
 import { z } from 'zod'
 import { Failure, type FailureDetail } from '../errors.ts'
-import { fixed, notOffered } from './schemas/fields.ts'
+import { fixed } from './schemas/fields.ts'
 import type { Request } from './server.ts'
 
 /** For sign-ins and all other requests about the account. */
@@ -86,7 +86,6 @@ function toDetail(issue: z.core.$ZodIssue): FailureDetail {
 
 function codeFor({ code, message }: z.core.$ZodIssue): string {
   if (message === 'is required') return 'required'
-  if (message.endsWith(notOffered)) return 'not_offered'
   if (message === fixed) return 'fixed'
   return code === 'custom' ? 'invalid' : code
 }

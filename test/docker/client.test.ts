@@ -3,7 +3,7 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { inspect } from 'node:util'
-import { acceptStatus, hasStatus, openEngine, orNull } from '../../src/docker/client.ts'
+import { acceptStatus, hasStatus, openEngine, orNull, toFailure } from '../../src/docker/client.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { openDockerSite } from '../support/docker-site.ts'
 
@@ -24,6 +24,18 @@ test('a refusal carries the words of the engine and nothing of the client', asyn
     code: 'docker_error',
     message: 'No such container: berth-test-nobody',
   })
+})
+
+test('a refusal of limits ends with what matters, and shows the container as people know it', () => {
+  const id = '4f1c'.repeat(16)
+  const said =
+    `(HTTP code 500) server error - Cannot update container ${id}: runc did not terminate: ` +
+    'cannot set memory limit (current usage: 9, peak usage: 90836992) : '
+
+  const { code, message } = toFailure('limit', Object.assign(new Error(said), { statusCode: 500 }))
+
+  assert.equal(code, 'docker_error')
+  assert.match(message, /^Cannot update container 4f1c4f1c4f1c: runc .* peak usage: 90836992\)$/)
 })
 
 test('what is told of the connections for every request is the same for one and for many', async (t) => {

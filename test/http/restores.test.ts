@@ -99,7 +99,7 @@ test('one is canceled until it switches, and then no more', async (t) => {
     assert.deepEqual(await cancel(id), [202, 'undoing', 'canceled by the API'])
     assert.equal((await call('POST', `/restores/${id}/cancel`)).body.detail, 'the restore is undoing')
     await goOn(id)
-    await eventually('it is undone', () => storage.actors.record(id)?.status === 'failed')
+    await eventually('it is undone', () => storage.actors.record(id)?.status === 'canceled')
     assert.equal((await restore(id)).error, 'canceled by the API')
     assert.deepEqual(await refused('POST', `/restores/${id}/cancel`), [409, 'not_cancelable'])
   }

@@ -34,13 +34,16 @@ test('names that are taken, reserved or look like ids are refused', async (t) =>
   assert.equal((await create({ name: 'a' })).name, 'a')
 })
 
-test('what is not offered yet is refused by name, and null for it means left out', async (t) => {
+test('settings without an effect are refused by name, and null for a setting means left out', async (t) => {
   const { create, refused } = await startChecked(t)
-  const later = { build_command: 'make', watch_paths: ['a'] }
+  const { auto_deploy, build_command, watch_paths } = await create({ name: 'made' })
+  assert.deepEqual([auto_deploy, build_command, watch_paths], [true, null, []])
+  const ineffective = { auto_deploy: false, build_command: 'make', watch_paths: ['a'] }
 
-  for (const [key, value] of Object.entries(later)) {
+  for (const [key, value] of Object.entries(ineffective)) {
     const answer = await refused('POST', '/services', { name: 'web', [key]: value })
-    assert.deepEqual(answer, [400, 'invalid_request', `${key} not_offered`])
+    assert.deepEqual(answer, [400, 'invalid_request', `${key} unknown_key`])
+    assert.deepEqual(await refused('PATCH', '/services/made', { [key]: value }), answer)
   }
   assert.equal((await create({ name: 'web', image: null, schedule: null, type: null })).type, 'web_service')
 })
@@ -121,7 +124,7 @@ test('flags take the usual words in any case and a bare key, and nothing else', 
   await create({ name: 'web', env: [{ key: 'A', value: '1' }] })
   const put = async (query: string) => (await call('PUT', `/services/web/env?${query}`, { vars: [] })).body
 
-  for (const query of ['dry_run', 'dry_run=1', 'dry_run=TRUE', 'dry_run=Yes', 'dry_run=on']) {
+  for (const query of ['dry_run', 'dry_run=1', 'dry_run=TRUE', 'dry_run=Yes', 'dry_run=y', 'dry_run=on']) {
     assert.deepEqual(await put(query), { added: [], changed: [], removed: ['A'], unresolved: [] }, query)
   }
   const wrong = await refused('PUT', '/services/web/env?dry_run=maybe', { vars: [] })

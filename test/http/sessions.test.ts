@@ -22,6 +22,16 @@ async function age(api: OwnedApi, browser: Browser, ageMs: number): Promise<void
   await api.storage.commit(() => api.storage.sessions.insert(secretOf(browser), aged))
 }
 
+test('the session that asks was used just now, however long ago it was used before', async (t) => {
+  const api = await startOwned(t)
+  await age(api, api.browser, 50 * minuteMs)
+
+  const [own] = await list(api.browser)
+
+  assert.equal(own.current, true)
+  assert.ok(Date.now() - Date.parse(own.last_used_at) < 40 * minuteMs, own.last_used_at)
+})
+
 test('a record tells when and with what, which one is asking, and nothing of the secret', async (t) => {
   const { browser, stranger } = await startOwned(t)
   await stranger().signIn({ 'user-agent': 'Firefox/140' })
@@ -47,7 +57,7 @@ test('a record tells when and with what, which one is asking, and nothing of the
   assert.ok(!JSON.stringify(sessions).includes('bths_'))
 })
 
-test('the last used comes first, and a use brings one to the front', async (t) => {
+test('the last used comes first: the one that asks, then whichever was used after the others', async (t) => {
   const api = await startOwned(t)
   const others = [await api.signedIn(), await api.signedIn()]
   await age(api, others[0]!, 2 * dayMs)
@@ -58,7 +68,7 @@ test('the last used comes first, and a use brings one to the front', async (t) =
   assert.deepEqual(await order(), [0, 1, 2])
   await list(others[1]!)
 
-  await until('the use to be noted', async () => String(await order()) === '2,0,1')
+  await until('the use to be noted', async () => String(await order()) === '0,2,1')
 })
 
 test('a user agent is cut at 300 characters, and null when none was sent', async (t) => {

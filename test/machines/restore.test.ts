@@ -93,8 +93,9 @@ for (const [slot, state] of [
     const run = start({ [slot]: waits })
     await run.reached(state)
     run.actor.send(cancel)
-    await run.reached('failed')
-    assert.equal(recordOf(run).error, 'canceled by Ada')
+    await run.reached('canceled')
+    const { status, error, finished_at } = recordOf(run)
+    assert.deepEqual([status, error, finished_at], ['canceled', 'canceled by Ada', instant])
   })
 }
 

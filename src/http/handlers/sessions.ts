@@ -9,7 +9,11 @@ import type { Session, SessionParams } from '../schemas/session.ts'
 
 /** Those that are not over, last used first. */
 export function listSessions({ context: { storage }, caller }: Pick<Call, 'caller' | 'context'>): Session[] {
-  const open = storage.sessions.list().filter((row) => sessionEndMs(row) > Date.now())
+  const now = Date.now()
+  const rows = storage.sessions.list().filter((row) => sessionEndMs(row) > now)
+  // Of the session of this request the row still has the use before: this one is noted in the background.
+  const used = { last_used_at: new Date(now).toISOString() }
+  const open = rows.map((row) => (row.id === caller!.id ? { ...row, ...used } : row))
   const byUse = open.sort((a, b) => Date.parse(b.last_used_at) - Date.parse(a.last_used_at))
   return byUse.map((row) => toSession(row, caller!.id))
 }

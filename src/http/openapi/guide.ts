@@ -13,8 +13,8 @@ server use nothing else.
 Ids are texts such as \`dep-01j…\` and sort by age. Times are UTC with milliseconds (RFC 3339). A
 resource has all of its keys, and what is absent is null. In a request null means the same as leaving a
 key out. Unknown keys, and query parameters that a route does not list, are refused. \`{id}\` of a
-service or a datastore takes its name too. A flag in a query is true for \`1 true yes on\` and for the
-bare key, and false for \`0 false no off\`.
+service or a datastore takes its name too. A flag in a query is true for \`1 true yes y on\` and for the
+bare key, and false for \`0 false no n off\`.
 
 An address has at most 2,048 characters, and a JSON body at most 1 MiB (4 MiB where env variables are
 sent).

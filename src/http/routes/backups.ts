@@ -118,6 +118,9 @@ export const backupRoutes = tagged('Backups', [
     method: 'POST',
     path: `${v1}/restores/{id}/cancel`,
     summary: 'Cancels a restore that has not begun to switch; nothing has changed then',
+    description:
+      'Cancels a restore that has not begun to switch; nothing has changed then. 202, for what was ' +
+      'prepared is still to be removed: the status is `undoing`, and `canceled` once that is done.',
     params: RestoreParams,
     answer: Restore,
     status: 202,

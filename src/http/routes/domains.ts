@@ -20,6 +20,9 @@ export const domainRoutes = tagged('Domains', [
     method: 'POST',
     path: `${v1}/services/{id}/domains`,
     summary: 'Adds a domain, at once; one that it has already changes nothing',
+    description:
+      'Adds a domain, at once. One that the service has already changes nothing, and the answer is the ' +
+      'same: 201 with the domain.',
     params: ServiceParams,
     body: AddDomain,
     answer: ServiceDomain,

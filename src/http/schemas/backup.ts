@@ -76,7 +76,7 @@ export const Restore = z
   .object({
     ...shared,
     backup_id: text.meta({ description: 'null for a file that was uploaded.' }),
-    status: z.enum(['running', 'undoing', 'done', 'failed']),
+    status: z.enum(['running', 'undoing', 'done', 'failed', 'canceled']),
     phase: z
       .enum(['checking', 'loading', 'switching'])
       .nullable()

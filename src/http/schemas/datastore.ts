@@ -91,7 +91,10 @@ export const Datastore = z
     kind: z.enum(datastoreKinds),
     version: z.string(),
     status: z.enum(datastoreStatuses).meta({
-      description: 'One that failed is tried again, later each time, and stays `failed` until it serves.',
+      description:
+        '`creating`: it never served yet. `available`: it serves. `restarting`: it served, and is started ' +
+        'again. `failed`: it does not serve, and is tried again, later each time. `deleting`: it is on its ' +
+        'way into the trash.',
     }),
     phase: z.enum(['pulling', 'stopping', 'starting', 'probing', 'saving']).nullable().meta({
       description: 'The current step of making it serve or deleting it (`saving` is its final backup).',

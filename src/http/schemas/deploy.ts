@@ -13,7 +13,7 @@ export const deployPhases = [
   'checking',
   'switching',
 ] as const
-export const deployTriggers = ['create', 'manual', 'upload', 'push', 'hook', 'rollback', 'restart'] as const
+export const deployTriggers = ['create', 'manual', 'upload', 'rollback', 'restart'] as const
 
 export const portSources = ['setting', 'env', 'image', 'detected', 'default'] as const
 export const healthChecks = ['path', 'image', 'port', 'running'] as const

@@ -2,20 +2,14 @@
 // Mind: in a request null means the same as leaving out, and an empty text clears.
 import { z } from 'zod'
 
-export const notOffered = 'is not offered yet'
 export const fixed = 'cannot be changed'
 
-/** A key of the record that no request may set for now: always undefined. */
-export const later = nothing(notOffered, 'Not offered yet.')
-
-/** A key of the record that is set once: always undefined. */
-export const unchangeable = nothing(fixed, 'Cannot be changed.')
-
-/** Left out, or null, which must not get into a row by the back door. */
-function nothing(error: string, description: string) {
-  const schema = z.null({ error }).optional()
-  return schema.transform(() => undefined).meta({ description })
-}
+/** A key of the record that is set once: left out, or null, which must not get into a row. */
+export const unchangeable = z
+  .null({ error: fixed })
+  .optional()
+  .transform(() => undefined)
+  .meta({ description: 'Cannot be changed.' })
 
 /** Left out, or null: undefined. */
 export function optional<Schema extends z.ZodType>(schema: Schema) {
@@ -43,8 +37,8 @@ export const timestamp = z.iso.datetime({ precision: 3 })
 /** An id of ours; `{id}` of a service takes its name as well. */
 export const identifier = z.string().min(1).max(128)
 
-const yes = ['', '1', 'true', 'yes', 'on']
-const no = ['0', 'false', 'no', 'off']
+const yes = ['', '1', 'true', 'yes', 'y', 'on']
+const no = ['0', 'false', 'no', 'n', 'off']
 
 /** A flag of a query, false when absent; the bare key says yes. */
 export function flag(description: string) {

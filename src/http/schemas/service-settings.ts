@@ -4,7 +4,7 @@ import { posix } from 'node:path'
 import { z } from 'zod'
 import { Domain } from './domains.ts'
 import { EnvKey, EnvVars } from './env.ts'
-import { clearable, clearableByZero, later, optional, unchangeable, withDefault } from './fields.ts'
+import { clearable, clearableByZero, optional, unchangeable, withDefault } from './fields.ts'
 import { longestRunSeconds } from './job.ts'
 import { cpuLimit, memoryLimit } from './limits.ts'
 import { Name } from './name.ts'
@@ -111,7 +111,6 @@ export const settingMeanings: Readonly<Record<string, string>> = {
   health_check_timeout_seconds: 'Until a new version must pass its check. Without it 300.',
   drain_seconds: 'How long open connections to a former version may go on. Without it 30.',
   instances: '1 to 50, one with a disk. Without it 1.',
-  auto_deploy: 'Kept for pushes, which are not offered yet.',
   disk_mount_path:
     'Where the disk of the service is mounted; a new version then starts after the former stopped.',
   memory_limit_mb: 'MiB per instance, from 16; 0 is the server default.',
@@ -151,7 +150,6 @@ const settings = explained({
   health_check_timeout_seconds: optional(z.int().min(1).max(3600)),
   drain_seconds: optional(z.int().min(0).max(3600)),
   instances: optional(instances),
-  auto_deploy: optional(z.boolean()),
   disk_mount_path: clearable(mountPath),
   memory_limit_mb: memoryLimit,
   cpu_limit: cpuLimit,
@@ -160,8 +158,6 @@ const settings = explained({
   request_timeout_seconds: optional(z.int().min(1).max(3600)),
   max_body_mb: optional(z.int().min(1).max(10_240)),
   shared_network: optional(z.boolean()),
-  build_command: later,
-  watch_paths: later,
   schedule: scheduleText,
   timezone: timeZone,
   overlap: optional(z.enum(['skip', 'queue', 'replace'])),

@@ -33,7 +33,8 @@ export const datastoreMeanings: Record<string, string> = {
   'Restore.size_bytes': 'The size of the file; null until that is known.',
   'Restore.status':
     '`running`: see `phase`. `undoing`: it failed or was canceled, and what was prepared is removed. ' +
-    '`done`: the datastore has the data. `failed`: see `error`; the datastore has its former data.',
+    '`done`: the datastore has the data. `failed`: see `error`. `canceled`: on request. After both the ' +
+    'datastore has its former data.',
   CreateRestore: 'Which backup to restore.',
   'CreateRestore.backup_id': 'The id of a good backup, of any datastore of the same kind.',
 

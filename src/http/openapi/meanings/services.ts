@@ -9,8 +9,9 @@ export const serviceMeanings: Record<string, string> = {
   'Service.type':
     '`web_service`: public, over http. `private_service`: for other services only. `background_worker`: ' +
     'listens nowhere. `cron_job`: runs by its schedule. `static_site`: files, public, over http.',
-  'Service.build_command': 'Always null: not offered yet.',
-  'Service.watch_paths': 'Always empty: not offered yet.',
+  'Service.build_command': 'Always null. Nothing can set it, and it has no effect.',
+  'Service.auto_deploy': 'Always true. Nothing can set it, and it has no effect.',
+  'Service.watch_paths': 'Always empty. Nothing can set it, and it has no effect.',
   'Service.suspended': 'Whether it was stopped on request.',
   'Service.live_deploy_id': 'The deploy that serves; null when none does.',
   'Service.state': states,
