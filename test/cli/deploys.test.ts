@@ -98,6 +98,23 @@ test('why shows what the instance wrote last when it did not pass its check', as
   assert.match(stdout, / {3}│ cannot read config\n\n the instance exited with code 4\n/)
 })
 
+test('why shows the line that names the error, although a long trace follows it', async (t) => {
+  const trace = 'i=0; while [ $i -lt 20 ]; do i=$((i+1)); echo "    at frame $i"; done'
+  const script = `echo throw err; echo "Error: Cannot find module 'expres'"; ${trace}; exit 1`
+  const { name, first } = await createService(
+    t,
+    suite.api,
+    { Dockerfile: await dockerfile(`CMD ${JSON.stringify(['sh', '-c', script])}`) },
+    { health_check_timeout_seconds: 5 },
+  )
+
+  const { stdout } = await runBerth(t, ['why', name], suite)
+  const json = await runBerth(t, ['why', first.id, '--json'], suite)
+
+  assert.match(stdout, / {3}│ Error: Cannot find module 'expres'\n {3}│ …\n {3}│ {5}at frame 6\n/)
+  assert.equal(JSON.parse(json.stdout).error_line, "Error: Cannot find module 'expres'")
+})
+
 test('a deploy that somebody cancels ends with exit code 1 and says so', async (t) => {
   const files = { Dockerfile: await dockerfile(slowStep(60)) }
   const { name } = await createService(t, suite.api, files, { deploy: false })

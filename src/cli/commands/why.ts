@@ -67,7 +67,7 @@ function hangingBuilder(since: string): string {
 
 function toJson(
   deploy: Deploy,
-  { phases, failedStep, lines }: Diagnosis,
+  { phases, failedStep, errorLine, lines }: Diagnosis,
   hint: string | null,
   hangsSince: string | null,
 ) {
@@ -79,6 +79,7 @@ function toJson(
       failed: hasFailed,
     })),
     failed_step: isTrouble(deploy) ? failedStep : null,
+    error_line: isTrouble(deploy) ? errorLine : null,
     lines: isTrouble(deploy) ? lines : [],
     hint,
     builder_hangs_since: hangsSince,
@@ -112,13 +113,14 @@ function printPhases(out: Output, phases: PhaseTime[]): void {
 function printTrouble(
   out: Output,
   deploy: Deploy,
-  { failedStep, lines }: Diagnosis,
+  { failedStep, errorLine, lines }: Diagnosis,
   hint: string | null,
 ): void {
   out.print()
   if (failedStep)
     out.print(` ${out.isTerminal ? clip(plain(failedStep), out.width() - 2) : plain(failedStep)}`)
-  for (const line of lines) out.print(windowLine(out, line))
+  const shown = errorLine === null ? lines : [errorLine, '…', ...lines]
+  for (const line of shown) out.print(windowLine(out, line))
   if (failedStep || lines.length > 0) out.print()
   const room = out.isTerminal ? out.width() : Number.POSITIVE_INFINITY
   for (const line of paragraph(deploy.error ?? 'it says no reason', ' ', room))

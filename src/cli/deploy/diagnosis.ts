@@ -5,6 +5,7 @@ import { followEvents } from '../event-stream.ts'
 import { parseLogLine } from '../log-line.ts'
 import type { Cli } from '../session.ts'
 import { type DeployState, statesOf } from './moments.ts'
+import { createExcerpt, type Excerpt } from './telling-line.ts'
 
 export interface PhaseTime {
   name: string
@@ -17,13 +18,15 @@ export interface Diagnosis {
   phases: PhaseTime[]
   /** Of the build: `RUN npm run build`. Null where no step of a build failed. */
   failedStep: string | null
+  /** The line before `lines` that names the error; null where there is none, or it is among them. */
+  errorLine: string | null
   /** What the failed step or the instance wrote last, else the log's last lines. */
   lines: string[]
 }
 
 interface Step {
   name: string
-  lines: string[]
+  excerpt: Excerpt
 }
 
 const keptLines = 15
@@ -47,28 +50,28 @@ export function phasesOf(states: DeployState[], now: number): PhaseTime[] {
 /** As far as it goes now. Of a long log only the last lines are kept, of each step of the build too. */
 async function readLog(cli: Cli, deployId: string): Promise<Omit<Diagnosis, 'phases'>> {
   const steps = new Map<string, Step>()
-  const written: string[] = []
-  const all: string[] = []
+  const all = createExcerpt(keptLines)
+  // What is written between two words of Berth's own, such as the last lines of one instance.
+  let burst = createExcerpt(keptLines)
+  let isBurstOver = false
   let failed: Step | null = null
   for await (const { data } of followEvents(cli, `${deployPath(deployId)}/logs`, { untilNow: true })) {
     const { stream, line } = parseLogLine(data)
-    keep(all, line)
+    all.add(line)
     const [, number, text] = /^#(\d+) (.*)$/.exec(line) ?? []
     if (number === undefined || text === undefined) {
-      if (stream !== 'system') keep(written, line)
+      if (stream !== 'system' && isBurstOver) burst = createExcerpt(keptLines)
+      if (stream !== 'system') burst.add(line)
+      isBurstOver = stream === 'system'
       continue
     }
     const step = steps.get(number)
-    if (!step) steps.set(number, { name: text, lines: [] })
+    if (!step) steps.set(number, { name: text, excerpt: createExcerpt(keptLines) })
     else if (text.startsWith('ERROR: ')) failed ??= step
-    else keep(step.lines, text)
+    else step.excerpt.add(text)
   }
   const found = failed as Step | null
-  if (found) return { failedStep: found.name, lines: found.lines }
-  return { failedStep: null, lines: written.length > 0 ? written : all }
-}
-
-function keep(lines: string[], line: string): void {
-  lines.push(line)
-  if (lines.length > keptLines) lines.shift()
+  const last = burst.lines().length > 0 ? burst : all
+  const { missed, lines } = found?.excerpt ?? last
+  return { failedStep: found?.name ?? null, errorLine: missed(), lines: lines() }
 }

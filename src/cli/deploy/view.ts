@@ -6,6 +6,7 @@ import { type Output, plain } from '../terminal/output.ts'
 import { phaseLine, windowLine } from '../terminal/phase-line.ts'
 import { createBuildTally } from './build-tally.ts'
 import type { DeployState } from './moments.ts'
+import { createExcerpt, type Excerpt } from './telling-line.ts'
 
 export interface DeployView {
   /** The deploy is in another state. */
@@ -18,8 +19,8 @@ interface Running {
   at: number
   /** What it waits for or is at. */
   note: string
-  /** The newest lines of what it writes. */
-  lines: string[]
+  /** What it writes: the newest lines, and one before them that names an error. */
+  excerpt: Excerpt
   tally: ReturnType<typeof createBuildTally>
   /** Off a terminal: whether its name stands above its lines. */
   hasHeading: boolean
@@ -45,7 +46,13 @@ export function createDeployView(out: Output, now: () => number): DeployView {
     const { name, tally, note } = running
     const detail = tally.current() ?? noteOf(note)
     const line = phaseLine(out, { mark: spinner, name, detail, durationMs })
-    return [line, ...running.lines.slice(-windowLines).map((text) => windowLine(out, text))]
+    return [
+      line,
+      ...running.excerpt
+        .lines()
+        .slice(-windowLines)
+        .map((text) => windowLine(out, text)),
+    ]
   }
 
   function leave(next: DeployState): void {
@@ -57,7 +64,7 @@ export function createDeployView(out: Output, now: () => number): DeployView {
     // What stands above it already is not said twice.
     const detail = tally.summary() ?? (hasHeading ? '' : noteOf(note))
     out.say(phaseLine(out, { mark: hasFailed ? '✘' : '✔', name, detail, durationMs }))
-    if (hasFailed && out.isLive) for (const line of running.lines) out.say(windowLine(out, line))
+    if (hasFailed && out.isLive) for (const line of shownOf(running)) out.say(windowLine(out, line))
   }
 
   out.animate(draw)
@@ -70,7 +77,7 @@ export function createDeployView(out: Output, now: () => number): DeployView {
     hear(line) {
       if (silent.includes(running.name)) return
       running.tally.hear(line.line)
-      if (isOutput(line)) running.lines = [...running.lines, line.line].slice(-keptLines)
+      if (isOutput(line)) running.excerpt.add(line.line)
       else running.note = line.line
       if (!out.isLive) sayAll(out, running, line)
     },
@@ -78,7 +85,19 @@ export function createDeployView(out: Output, now: () => number): DeployView {
 }
 
 function enterState(name: string, at: number): Running {
-  return { name, at, note: '', lines: [], tally: createBuildTally(), hasHeading: false }
+  return {
+    name,
+    at,
+    note: '',
+    excerpt: createExcerpt(keptLines),
+    tally: createBuildTally(),
+    hasHeading: false,
+  }
+}
+
+function shownOf({ excerpt }: Running): string[] {
+  const missed = excerpt.missed()
+  return missed === null ? excerpt.lines() : [missed, '…', ...excerpt.lines()]
 }
 
 function sayAll(out: Output, running: Running, { line }: LogLine): void {

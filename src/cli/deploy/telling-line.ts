@@ -1,0 +1,47 @@
+// The line of an output that names the error: node, Go and others write it first, and a long trace after it.
+// Mind: it is shown beside the last lines, so that a wrong guess hides nothing.
+import { plain } from '../terminal/output.ts'
+
+const signs = [
+  // `TypeError: x`, `java.lang.IllegalStateException: x`, `Uncaught Error: x`, `Error [ERR_X]: x`
+  /^(Uncaught |Unhandled )?[\w.$]*(Error|Exception)( \[\w+\])?(:|$)/,
+  /^Exception in thread /,
+  /^(panic|fatal|fatal error|error)( \w+)?(:|!|\[)/i,
+  // `app.rb:1: cannot load such file (LoadError)`
+  /\(([A-Z]\w*::)*\w*(Error|Exception)\)/,
+  /^thread '.*' panicked at /,
+  /\bFatal error: /,
+  /\[(emerg|alert|crit|error|fatal)\] /i,
+  /(^|[\s|"])(ERROR|FATAL|CRITICAL|PANIC)([\s|":]|$)/,
+  /^npm (error|ERR!) /,
+]
+
+export function isTelling(line: string): boolean {
+  // The builder puts the number of the step and its clock in front.
+  const words = plain(line).replace(/^(#\d+ )?(\d+\.\d+ )?\s*/, '')
+  return signs.some((sign) => sign.test(words))
+}
+
+export interface Excerpt {
+  add(line: string): void
+  /** The first of all lines that names an error, where it is not among the last ones; else null. */
+  missed(): string | null
+  /** The last ones. */
+  lines(): string[]
+}
+
+export function createExcerpt(keptLines: number): Excerpt {
+  let first: { line: string; number: number } | null = null
+  let total = 0
+  const kept: string[] = []
+  return {
+    add(line) {
+      if (!first && isTelling(line)) first = { line, number: total }
+      total += 1
+      kept.push(line)
+      if (kept.length > keptLines) kept.shift()
+    },
+    missed: () => (first && first.number < total - kept.length ? first.line : null),
+    lines: () => [...kept],
+  }
+}
