@@ -28,6 +28,7 @@ test('domains adds, lists and takes away, and says how to undo each', async (t) 
       ...[0, ''],
       ' ✔ shop.example.com leads to shop\n' +
         '   its DNS needs this record: A shop.example.com -> the address of this server\n' +
+        '   it answers on http alone: berthd --acme-email YOU@EXAMPLE.COM orders certificates\n' +
         '   undo: berth domains rm shop shop.example.com\n',
     ],
   )
@@ -143,7 +144,7 @@ test('the list and the facts of a service show its address and what the edge doe
   const [services, shown] = [await berth('services'), await berth('show', 'shop')]
   const wrong = await berth('update', 'shop', '--hsts', 'maybe')
 
-  assert.match(updated.stderr, /^ ✔ shop: hsts, request timeout seconds, max body mb saved\n$/)
+  assert.match(updated.stderr, /^ ✔ shop: hsts, request timeout, max body saved\n$/)
   assert.match(services.stdout, /^shop +not deployed +web service +http:\/\/shop\.localhost /m)
   const facts = ['address +http://shop.localhost', 'domains +shop.example.com', 'hsts +on']
   for (const fact of [...facts, 'answer within +600 s', 'body limit +64 MiB']) {

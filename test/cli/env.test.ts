@@ -67,7 +67,14 @@ describe('berth env', { concurrency: 4 }, () => {
     assert.equal(set.code, 0, set.stderr)
     assert.deepEqual(await envOf(name), { OLD: '2', PLAIN: 'a=b', SECRET: '  two\nlines=x ' })
     assert.match(set.stderr, new RegExp(`undo: berth env unset ${name} PLAIN SECRET`))
-    assert.match(again.stderr, new RegExp(`undo: berth env set ${name} OLD=-`))
+    assert.match(again.stderr, new RegExp(`undo: berth env set ${name} OLD=-   # with the former value\n$`))
+    const mixed = await berth(t, ['env', 'set', name, 'NEW=1', 'OLD=3', 'PLAIN=4', '--restart'])
+    const undo = ['unset NAME NEW --restart', 'set NAME OLD=- --restart', 'set NAME PLAIN=- --restart']
+    const told = mixed.stderr.split('\n').filter((line) => line.includes('undo: '))
+    assert.deepEqual(
+      told.map((line) => line.trim().replace(/ {3}# .*$/, '')),
+      undo.map((command) => `undo: berth env ${command.replace('NAME', name)}`),
+    )
     assert.deepEqual([twice.code, bare.code], [2, 2])
     assert.ok(!bare.stderr.includes('hunter2'), bare.stderr)
   })

@@ -181,7 +181,7 @@ test('what is changed of a schedule acts at once: no restart is advised', async 
   const command = await berth(t, 'update', name, '--start-command', 'false')
 
   assert.equal(moved.stderr, ` ✔ ${name}: schedule, timezone saved\n   next: berth schedule ${name}\n`)
-  assert.equal(limited.stderr, ` ✔ ${name}: overlap, timeout seconds saved\n`)
+  assert.equal(limited.stderr, ` ✔ ${name}: overlap, job timeout saved\n`)
   assert.match(command.stderr, new RegExp(`next: berth restart ${name}\n$`))
   const { schedule, timezone, overlap, timeout_seconds } = await suite.api.get(`/services/${name}`)
   assert.deepEqual([schedule, timezone, overlap, timeout_seconds], ['@hourly', 'Asia/Tokyo', 'replace', 5])

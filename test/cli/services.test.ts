@@ -74,7 +74,7 @@ describe('services without a deploy', { concurrency: 4 }, () => {
     const nothing = await berth(t, 'update', name)
     const shown = await berth(t, 'show', name)
 
-    assert.equal(updated.stderr, ` ✔ ${name}: start command, drain seconds saved\n`)
+    assert.equal(updated.stderr, ` ✔ ${name}: start command, drain saved\n`)
     assert.equal(nothing.code, 2)
     assert.match(shown.stdout, /^start command +serve$/m)
     assert.match(shown.stdout, /^shared network +on: every service may connect to it$/m)

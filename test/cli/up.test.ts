@@ -26,8 +26,9 @@ test('a folder nobody deployed before becomes a service, which serves all but wh
   const { code, stdout, stderr } = await runBerth(t, ['up', name], { ...suite, cwd: folder })
 
   assert.equal(code, 0, stderr)
-  const [target, ...lines] = stderr.split('\n')
+  const [target, ignored, ...lines] = stderr.split('\n')
   assert.equal(target, ` to ${name} on ${suite.daemon.api.url}`)
+  assert.equal(ignored, '   left out by .gitignore and .berthignore: www/debug.log, www/private.txt')
   assert.match(lines[0]!, /^ ✔ packing {6}5 files, \d+ B \(\.gitignore, \.berthignore\) {2}\d\.\ds$/)
   assert.match(lines[1]!, new RegExp(`^ ✔ creating {5}${name}, a web service, built by its Dockerfile`))
   assert.match(lines[2]!, /^ ✔ uploading {4}\d+ B {2}\d\.\ds$/)
@@ -36,6 +37,28 @@ test('a folder nobody deployed before becomes a service, which serves all but wh
     (await Promise.all(answers)).map(({ status }) => status),
     [200, 404, 404],
   )
+})
+
+test('secrets of this machine and installed packages stay here, and what is left out is said', async (t) => {
+  const { folder, name } = await createApp(t, {
+    '.env': 'TOKEN=1',
+    'web/.env.local': 'TOKEN=2',
+    '.env.production': 'TOKEN=3',
+    '.env.example': 'TOKEN=',
+    'node_modules/a/index.js': '',
+  })
+
+  const first = await runBerth(t, ['up', name, '--no-follow'], { ...suite, cwd: folder })
+  writeTree(folder, { '.berthignore': '!.env\n!node_modules\n' })
+  const second = await runBerth(t, ['up', name, '--no-follow'], { ...suite, cwd: folder })
+
+  assert.equal(first.code, 0, first.stderr)
+  const hint = '(!NAME in .berthignore takes it along)'
+  assert.ok(first.stderr.includes(`   left out by default: .env, node_modules/, web/.env.local ${hint}\n`))
+  const warning = 'will be in the image: secrets belong into berth env'
+  assert.ok(first.stderr.includes(`   ! .env.production ${warning}\n`), first.stderr)
+  assert.ok(second.stderr.includes(`   left out by default: web/.env.local ${hint}\n`), second.stderr)
+  assert.ok(second.stderr.includes(`   ! .env, .env.production ${warning}\n`), second.stderr)
 })
 
 test('the second time it is the next version, which a rollback undoes', async (t) => {

@@ -7,9 +7,10 @@ import { examples } from '../examples.ts'
 import { followUp, sayDone, sayNext } from '../follow-up.ts'
 import { parseAssignments } from '../service/assignments.ts'
 import { parseEnvFile } from '../service/env-file.ts'
+import { askName, askPlace, askSchedule, refuseName } from '../service/questions.ts'
 import { addSettingFlags, collect, givenSettings } from '../service/setting-flags.ts'
 import type { Cli } from '../session.ts'
-import { askText, pick } from '../terminal/prompts.ts'
+import { pick } from '../terminal/prompts.ts'
 import { readFileOrInput } from '../terminal/standard-input.ts'
 
 interface CreateOptions {
@@ -52,6 +53,7 @@ async function createService(cli: Cli, name: string | undefined, options: Create
   const type = options.type ?? (given.schedule ? 'cron_job' : undefined)
   const env = await readEnv(options)
   const hasSource = 'repo_url' in given || 'image' in given || type === 'static_site'
+  if (name !== undefined && out.canAsk) refuseName(name)
   const chosen = name ?? (await askName(cli))
   const asked = hasSource || !out.canAsk ? {} : await askSource(cli)
   const isUnscheduled = type === 'cron_job' && !given.schedule
@@ -77,23 +79,6 @@ async function readEnv({ env = [], envFile }: CreateOptions): Promise<EnvVar[]> 
   return [...fromFile.filter(({ key }) => !isNamed.has(key)), ...named]
 }
 
-function askName(cli: Cli): Promise<string> {
-  return askText(cli, {
-    message: 'What is the service called?',
-    placeholder: 'shop',
-    instead: 'name it: berth create NAME',
-    validate: (text) => (text.trim() === '' ? 'a name, such as shop' : undefined),
-  })
-}
-
-function askSchedule(cli: Cli): Promise<string> {
-  return askText(cli, {
-    message: 'When does it run? Five fields of cron, in UTC',
-    placeholder: '0 3 * * *',
-    instead: "say it: --schedule '0 3 * * *'",
-  })
-}
-
 async function askSource(cli: Cli): Promise<Record<string, string>> {
   const instead = 'name its source: --repo or --image, or upload a folder with `berth up`'
   const kind = await pick(cli, {
@@ -106,7 +91,5 @@ async function askSource(cli: Cli): Promise<Record<string, string>> {
     ],
   })
   if (kind === 'upload') return {}
-  const message = kind === 'image' ? 'Which image?' : 'What is its address?'
-  const placeholder = kind === 'image' ? 'ghcr.io/ada/web:v1' : 'https://example.com/shop.git'
-  return { [kind]: await askText(cli, { message, placeholder, instead }) }
+  return { [kind]: await askPlace(cli, kind === 'image' ? 'image' : 'repo_url', instead) }
 }

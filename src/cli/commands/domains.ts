@@ -1,11 +1,13 @@
 // The domains of a service: list, add, take away; each acts at once.
 import type { Command } from 'commander'
 import { isPublicHost } from '../../hosts.ts'
+import type { CertificateAuthority } from '../../http/schemas/certificate.ts'
 import type { ServiceDomain } from '../../http/schemas/domains.ts'
 import { servicePath } from '../client.ts'
 import type { Runner } from '../command.ts'
 import { chosenService } from '../config/project.ts'
 import { examples } from '../examples.ts'
+import { CliFailure } from '../failure.ts'
 import { sayDone, sayUndo } from '../follow-up.ts'
 import { spoken } from '../service/words.ts'
 import type { Cli } from '../session.ts'
@@ -69,7 +71,10 @@ async function add(cli: Cli, name: string, wanted: string): Promise<void> {
   if (out.isJson) return out.json(added)
   const { domain } = added
   sayDone(cli, `${domain} leads to ${name}`)
-  if (isPublicHost(domain)) sayRecord(cli, domain)
+  if (isPublicHost(domain)) {
+    sayRecord(cli, domain)
+    await sayHttps(cli)
+  }
   sayUndo(cli, `berth domains rm ${name} ${domain}`)
 }
 
@@ -77,6 +82,20 @@ function sayRecord({ out, client }: Cli, domain: string): void {
   const { hostname } = new URL(client.url)
   const place = isPublicHost(hostname) ? `the address of ${hostname}` : 'the address of this server'
   out.say(plain(`   its DNS needs this record: A ${domain} -> ${place}`))
+}
+
+/** A server that is older, or a token that is limited, does not tell whether certificates are ordered. */
+async function sayHttps({ out, client }: Cli): Promise<void> {
+  const authority = await client
+    .call<CertificateAuthority>('GET', '/certificate-authority')
+    .catch((error: unknown) => {
+      if (error instanceof CliFailure) return null
+      throw error
+    })
+  if (authority && authority.directory_url === null) {
+    return out.say('   it answers on http alone: berthd --acme-email YOU@EXAMPLE.COM orders certificates')
+  }
+  out.say('   HTTPS comes once that record leads here and the service is live: berth certs')
 }
 
 async function remove(cli: Cli, name: string, domain: string): Promise<void> {

@@ -72,12 +72,15 @@ function showLines(vars: EnvVar[], out: Cli['out']): void {
 async function setEnv(cli: Cli, name: string, words: string[], options: SavingOptions): Promise<number> {
   const set = await parseAssignments(words)
   const former = new Set((await readShownEnv(cli, name)).map(({ key }) => key))
-  const keys = set.map(({ key }) => key)
-  const changed = keys.find((key) => former.has(key))
-  const undo =
-    changed === undefined
-      ? `berth env unset ${name} ${keys.join(' ')}`
-      : `berth env set ${name} ${changed}=-   # with the former value`
+  const keys = [...new Set(set.map(({ key }) => key))]
+  const added = keys.filter((key) => !former.has(key))
+  const changed = keys.filter((key) => former.has(key))
+  const restart = options.restart ? ' --restart' : ''
+  // A value is piped in, so that it gets into no history of commands: one at a time.
+  const undo = [
+    ...(added.length > 0 ? [`berth env unset ${name} ${added.join(' ')}${restart}`] : []),
+    ...changed.map((key) => `berth env set ${name} ${key}=-${restart}   # with the former value`),
+  ]
   return saveEnv(cli, name, { set, undo }, options)
 }
 

@@ -8,6 +8,7 @@ import { chosenService } from '../config/project.ts'
 import { examples } from '../examples.ts'
 import { followUp, sayDone, sayUndo } from '../follow-up.ts'
 import { whole } from '../service/setting-flags.ts'
+import { type Change, hasInstances, settleInstances } from '../service/settled-instances.ts'
 import type { Cli } from '../session.ts'
 import { count } from '../terminal/quantities.ts'
 
@@ -23,21 +24,24 @@ export function addInstanceCommands(program: Command, run: Runner): void {
     .command('scale')
     .argument('<name>', 'the service')
     .argument('<number>', 'how many instances', whole)
-    .description('set the number of instances')
-    .addHelpText('after', examples('berth scale shop 3', 'berth scale shop 1 --json'))
+    .description('set the number of instances, and wait until they run')
+    .option('--no-wait', 'only ask for it')
+    .addHelpText('after', examples('berth scale shop 3', 'berth scale shop 1 --no-wait'))
     .action(run(scale))
   program
     .command('suspend')
     .argument('[name]', 'the service')
     .description('stop all instances until it is resumed')
+    .option('--no-wait', 'do not wait until they have stopped')
     .addHelpText('after', examples('berth suspend shop', 'berth suspend shop --json'))
-    .action(run((cli, name: string | undefined) => setSuspended(cli, chosenService(name), true)))
+    .action(run((cli, name: string | undefined, options: Waiting) => setSuspended(cli, name, true, options)))
   program
     .command('resume')
     .argument('[name]', 'the service')
     .description('start the instances of a suspended service')
+    .option('--no-wait', 'do not wait until they run')
     .addHelpText('after', examples('berth resume shop', 'berth resume shop --json'))
-    .action(run((cli, name: string | undefined) => setSuspended(cli, chosenService(name), false)))
+    .action(run((cli, name: string | undefined, options: Waiting) => setSuspended(cli, name, false, options)))
 }
 
 async function restart(cli: Cli, name: string | undefined, { follow }: { follow: boolean }): Promise<number> {
@@ -45,23 +49,50 @@ async function restart(cli: Cli, name: string | undefined, { follow }: { follow:
   return followUp(cli, await cli.client.call<Deploy>('POST', path), follow)
 }
 
-async function scale(cli: Cli, name: string, instances: number): Promise<void> {
-  const { client, out } = cli
+interface Waiting {
+  wait: boolean
+}
+
+async function scale(cli: Cli, name: string, instances: number, { wait }: Waiting): Promise<void> {
+  const { client } = cli
   const path = servicePath(name)
   const former = await client.call<Service>('GET', path)
   const service = await client.call<Service>('POST', `${path}/scale`, { body: { instances } })
-  if (out.isJson) return out.json(service)
   const when = service.suspended ? ' when it is resumed' : ''
-  sayDone(cli, `${service.name} is to run ${count(instances, 'instance')}${when}`)
-  if (former.instances !== instances) sayUndo(cli, `berth scale ${service.name} ${former.instances}`)
+  const words = `${service.name} is to run ${count(instances, 'instance')}${when}`
+  const undo = former.instances === instances ? null : `berth scale ${service.name} ${former.instances}`
+  const isWaiting = wait && !service.suspended
+  await conclude(cli, { service, verb: 'scaling' }, { isWaiting, words, undo })
 }
 
-async function setSuspended(cli: Cli, name: string, isSuspended: boolean): Promise<void> {
-  const { client, out } = cli
+async function setSuspended(cli: Cli, name: string | undefined, isSuspended: boolean, { wait }: Waiting) {
   const verb = isSuspended ? 'suspend' : 'resume'
-  const service = await client.call<Service>('POST', `${servicePath(name)}/${verb}`)
-  if (out.isJson) return out.json(service)
+  const path = `${servicePath(chosenService(name))}/${verb}`
+  const service = await cli.client.call<Service>('POST', path)
   const end = service.type === 'cron_job' ? 'nothing of it runs any more' : 'its instances stop'
-  sayDone(cli, `${service.name} is ${isSuspended ? `suspended: ${end}` : 'resumed'}`)
-  if (isSuspended) sayUndo(cli, `berth resume ${service.name}`)
+  const words = `${service.name} is ${isSuspended ? `suspended: ${end}` : 'resumed'}`
+  const undo = isSuspended ? `berth resume ${service.name}` : null
+  const change = { service, verb: isSuspended ? 'suspending' : 'resuming' }
+  await conclude(cli, change, { isWaiting: wait, words, undo })
+}
+
+interface Conclusion {
+  isWaiting: boolean
+  /** What is said of a change that nobody waits for. */
+  words: string
+  undo: string | null
+}
+
+// The undo comes last, and also where the wait fails: the change is saved.
+async function conclude(cli: Cli, change: Change, { isWaiting, words, undo }: Conclusion): Promise<void> {
+  const { client, out } = cli
+  const { service } = change
+  const isShown = isWaiting && hasInstances(service)
+  try {
+    if (isShown) await settleInstances(cli, change)
+    else if (!out.isJson) sayDone(cli, words)
+  } finally {
+    if (undo && !out.isJson) sayUndo(cli, undo)
+  }
+  if (out.isJson) out.json(isShown ? await client.call<Service>('GET', servicePath(service.id)) : service)
 }

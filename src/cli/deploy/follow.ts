@@ -5,6 +5,7 @@ import type { Service } from '../../http/schemas/service.ts'
 import type { ServiceStatus } from '../../http/schemas/status.ts'
 import { deployPath, servicePath } from '../client.ts'
 import { exitCodes, interruption } from '../failure.ts'
+import { addressOf as reachedAt } from '../service/words.ts'
 import type { Cli } from '../session.ts'
 import { plain } from '../terminal/output.ts'
 import { nextStep, paragraph, phaseLine } from '../terminal/phase-line.ts'
@@ -63,10 +64,14 @@ export async function concludeDeploy(cli: Cli, deploy: Deploy): Promise<number> 
   return isLive ? exitCodes.ok : exitCodes.failed
 }
 
-/** Where it answers: its public address, else the address of its first instance; null for a worker. */
+/**
+ * Where it answers: its public address, a private service's name and port, else the address of its first
+ * instance, which changes with each deploy; null for a worker.
+ */
 export async function addressOf({ client }: Cli, deploy: Deploy, service: Service): Promise<string | null> {
   if (service.url) return service.url
   if (service.internal_host === null) return null
+  if (service.type === 'private_service') return reachedAt(service)
   const { instances } = await client.call<ServiceStatus>('GET', `${servicePath(service.id)}/status`)
   const own = instances.find(({ deploy_id, address }) => deploy_id === deploy.id && address !== null)
   return own ? `http://${own.address}` : null

@@ -33,15 +33,15 @@ export async function readEnv(cli: Cli, name: string): Promise<EnvVar[]> {
   })
 }
 
-/** Saves by key. `undo` is the command that takes it back, where there is one. Returns the exit code. */
+/** Saves by key. `undo` are the commands that take it back, where there are any. Returns the exit code. */
 export async function saveEnv(
   cli: Cli,
   name: string,
-  change: { set?: ChangeEnv['set']; unset?: ChangeEnv['unset']; undo?: string },
+  change: { set?: ChangeEnv['set']; unset?: ChangeEnv['unset']; undo?: string[] },
   { restart, follow }: SavingOptions,
 ): Promise<number> {
   const { client, out } = cli
-  const { undo, ...body } = change
+  const { undo = [], ...body } = change
   const path = servicePath(name)
   const before = await client.call<Service>('GET', path)
   const vars = await client.call<EnvVar[]>('PATCH', `${path}/env`, { body, query: { restart } })
@@ -50,6 +50,6 @@ export async function saveEnv(
   const { latest_deploy: deploy, live_deploy_id } = await client.call<Service>('GET', path)
   const isRestarting = restart && deploy && deploy.id !== before.latest_deploy?.id
   if (!isRestarting && live_deploy_id) sayNext(cli, `berth restart ${before.name}`)
-  if (undo) sayUndo(cli, undo)
+  for (const command of undo) sayUndo(cli, command)
   return isRestarting ? followUp(cli, deploy, follow) : 0
 }

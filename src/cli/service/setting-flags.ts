@@ -132,6 +132,12 @@ export function givenSettings(options: Settings): Settings {
   return Object.fromEntries(given.filter(([, value]) => value !== undefined))
 }
 
+/** How a setting is spoken of: by its flag, which has no unit in its name. */
+export function settingInWords(field: string): string {
+  const flags = settingFlags.find((one) => one.field === field)?.flags ?? field
+  return flags.replace(/^--/, '').split(' ')[0]!.replaceAll('-', ' ')
+}
+
 /** Whether all of them act without a restart. */
 export function actAtOnce(settings: Settings): boolean {
   return Object.keys(settings).every((field) => atOnce.includes(field))

@@ -21,9 +21,13 @@ interface RuleFile {
   rules: Ignore
 }
 
+/** By an ignore file, or where no file says anything of it: `!.env` in .berthignore would. */
+export type LeftOut = 'by rule' | 'by default'
+
 /** The rules that hold in one folder. Paths are from the top, with `/`. */
 export interface FolderRules {
-  ignores(path: string, isFolder: boolean): boolean
+  /** Whether it is left out; null when it is not. */
+  leaves(path: string, isFolder: boolean): LeftOut | null
   /** The rules in a folder below, with what its own files add. */
   enter(path: string): FolderRules
   /** The kinds of files that were found up to here. */
@@ -52,7 +56,11 @@ function repositoryOf(folder: string): string | null {
 
 function toFolderRules(top: string, files: RuleFile[]): FolderRules {
   return {
-    ignores: (path, isFolder) => verdictOf(files, isFolder ? `${path}/` : path) ?? false,
+    leaves: (path, isFolder) => {
+      const verdict = verdictOf(files, isFolder ? `${path}/` : path)
+      if (verdict !== null) return verdict ? 'by rule' : null
+      return isLeftByDefault(path, isFolder) ? 'by default' : null
+    },
     enter(path) {
       const own = readRuleFiles(top, path)
       const kept = files.map((file) => (says(file, `${path}/`) ? inside(file, path) : file))
@@ -62,6 +70,12 @@ function toFolderRules(top: string, files: RuleFile[]): FolderRules {
     },
     names: ignoreFileNames.filter((name) => files.some((file) => file.name === name)),
   }
+}
+
+/** Secrets of this machine, and what a build installs anew. */
+function isLeftByDefault(path: string, isFolder: boolean): boolean {
+  const name = path.slice(path.lastIndexOf('/') + 1)
+  return isFolder ? name === 'node_modules' : /^\.env(\.local|\..+\.local)?$/.test(name)
 }
 
 /** The files are the nearest first. */

@@ -2,10 +2,11 @@
 import type { Service } from '../../http/schemas/service.ts'
 import { CliFailure } from '../failure.ts'
 import type { Cli } from '../session.ts'
-import { plain } from '../terminal/output.ts'
+import { type Output, plain } from '../terminal/output.ts'
 import { count, size } from '../terminal/quantities.ts'
 import { showStep } from '../terminal/step.ts'
 import { leavesTopFolder } from './archive-rules.ts'
+import type { LeftOut } from './ignore-files.ts'
 import { type PackedSource, packSource } from './pack.ts'
 import { listSource, type Source } from './source-entries.ts'
 
@@ -18,6 +19,7 @@ export interface Inspected {
 type Settings = Partial<Pick<Service, 'root_dir' | 'dockerfile_path' | 'publish_dir'>>
 
 const name = 'packing'
+const shownPaths = 6
 
 /** Throws CliFailure for what the server would refuse. */
 export async function inspectSource({ out, signal }: Cli, folder: string): Promise<Inspected> {
@@ -29,9 +31,39 @@ export async function inspectSource({ out, signal }: Cli, folder: string): Promi
   const detail = () => (seen ? amount(seen) : '')
   const work = () => listSource(folder, { signal, onProgress })
   const source = await showStep(out, { name, detail, summary: () => null }, work)
-  if (source.leftOut.length > 0)
-    out.say(`   left out, no archive holds it: ${plain(source.leftOut.join(', '))}`)
+  sayLeftOut(out, source)
   return { source, tookMs: Date.now() - startedAt }
+}
+
+/** What stays here, and what had better stayed here. */
+function sayLeftOut(out: Output, { entries, ignored, ignoreFiles, leftOut }: Source): void {
+  const pathsOf = (wanted: LeftOut) =>
+    ignored.filter(({ reason }) => reason === wanted).map(({ path }) => path)
+  const byDefault = pathsOf('by default')
+  const byRule = pathsOf('by rule')
+  const say = (words: string) => out.say(out.tint('dim', `   ${words}`))
+  if (!out.isJson && byRule.length > 0) say(`left out by ${ignoreFiles.join(' and ')}: ${some(byRule)}`)
+  if (byDefault.length > 0)
+    say(`left out by default: ${some(byDefault)} (!NAME in .berthignore takes it along)`)
+  if (leftOut.length > 0) say(`left out, no archive holds it: ${some(leftOut)}`)
+  const secrets = entries
+    .filter(({ kind, path }) => kind === 'file' && isEnvFile(path))
+    .map(({ path }) => path)
+  if (secrets.length > 0) {
+    out.say(
+      `   ${out.tint('yellow', '!')} ${some(secrets)} will be in the image: secrets belong into berth env`,
+    )
+  }
+}
+
+/** `.env` and `.env.production`, not one that shows others how theirs has to look. */
+function isEnvFile(path: string): boolean {
+  return /(^|\/)\.env(\.(?!example$|sample$|template$|dist$|defaults$)[^/]+)?$/.test(path)
+}
+
+function some(paths: string[]): string {
+  const more = paths.length - shownPaths
+  return plain(paths.slice(0, shownPaths).join(', ')) + (more > 0 ? ` and ${more} more` : '')
 }
 
 export function packWithProgress({ out, signal }: Cli, { source, tookMs }: Inspected): Promise<PackedSource> {

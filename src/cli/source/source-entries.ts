@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { CliFailure } from '../failure.ts'
 import { count, size } from '../terminal/quantities.ts'
 import { archiveLimits, troubleWithLink, troubleWithName } from './archive-rules.ts'
-import { type FolderRules, rulesOf } from './ignore-files.ts'
+import { type FolderRules, type LeftOut, rulesOf } from './ignore-files.ts'
 
 export interface SourceEntry {
   /** From the folder, with `/`. */
@@ -26,6 +26,8 @@ export interface Source {
   sizeBytes: number
   /** The ignore files that had their say. */
   ignoreFiles: string[]
+  /** What the ignore files leave out, and what is left out without them; of a folder only its own path. */
+  ignored: { path: string; reason: LeftOut }[]
   /** Sockets, pipes and devices, which no archive holds. */
   leftOut: string[]
 }
@@ -41,7 +43,7 @@ const shownFolders = 3
 /** Throws CliFailure for what the server would refuse, and for what cannot be read. */
 export async function listSource(folder: string, options: WalkOptions): Promise<Source> {
   const { rules, prefix } = rulesOf(folder)
-  const source: Source = { folder, entries: [], sizeBytes: 0, ignoreFiles: [], leftOut: [] }
+  const source: Source = { folder, entries: [], sizeBytes: 0, ignoreFiles: [], ignored: [], leftOut: [] }
   const names = new Set<string>()
   const walk = { source, prefix, names, troubles: [], ...options }
   await addFolder(walk, rules, '').catch((error: unknown) => {
@@ -85,7 +87,8 @@ async function addEntry(walk: Walk, rules: FolderRules, path: string): Promise<v
   const place = join(walk.source.folder, path)
   const stats = await lstat(place)
   const isFolder = stats.isDirectory()
-  if (rules.ignores(walk.prefix + path, isFolder)) return
+  const reason = rules.leaves(walk.prefix + path, isFolder)
+  if (reason !== null) return void walk.source.ignored.push({ path: isFolder ? `${path}/` : path, reason })
   if (stats.isSymbolicLink()) add(walk, toEntry(path, 'link', stats, await readlink(place)))
   else if (stats.isFile()) add(walk, toEntry(path, 'file', stats))
   else if (!isFolder) walk.source.leftOut.push(path)

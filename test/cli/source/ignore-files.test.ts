@@ -103,6 +103,25 @@ test('.berthignore has the last word, for and against what .gitignore says', asy
   assert.deepEqual(paths, [...dots, 'README.md', 'dist/app.js', 'web/.gitignore', 'web/dist/site.js'])
 })
 
+test('without a rule .env and node_modules are left out everywhere; a rule brings them back', async (t) => {
+  const folder = temporaryDirectory(t)
+  const kept = ['.env.example', '.env.production', 'web/.environment', 'web/env']
+  const left = [
+    '.env',
+    '.env.local',
+    'web/.env.production.local',
+    'node_modules/a/b.js',
+    'web/node_modules/c.js',
+  ]
+  writeTree(folder, Object.fromEntries([...kept, ...left].map((path) => [path, ''])))
+
+  assert.deepEqual(await pathsOf(folder), kept)
+
+  writeTree(folder, { 'web/.gitignore': '!node_modules\n', '.berthignore': '!.env\n' })
+  const back = ['.berthignore', '.env', 'web/.gitignore', 'web/node_modules/c.js']
+  assert.deepEqual(await pathsOf(folder), [...kept, ...back].toSorted())
+})
+
 test('.git is left out at every depth, be it a folder or a file', async (t) => {
   const directory = temporaryDirectory(t)
   writeTree(directory, { '.git/HEAD': '', 'sub/.git': 'gitdir: ../.git', 'sub/a': '', '.github/x': '' })

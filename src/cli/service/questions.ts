@@ -1,0 +1,81 @@
+// What `berth create` asks for. An answer that will not do is refused right after its question.
+// Mind: the server has the same rules and the last word.
+import { servicePath } from '../client.ts'
+import { CliFailure, exitCodes, usageFailure } from '../failure.ts'
+import type { Cli } from '../session.ts'
+import { plain } from '../terminal/output.ts'
+import { askText } from '../terminal/prompts.ts'
+
+const namePattern = /^[a-z]([a-z0-9-]{0,38}[a-z0-9])?$/
+const nameRule =
+  'a name has 1 to 40 lower-case letters, digits and dashes, a letter first and no dash at its end'
+const placePatterns = {
+  repo_url: /^(https?:\/\/[^\s/]+\/\S+|ssh:\/\/\S+|[\w.-]+@[\w.-]+:\S+|\/\S+)$/,
+  image: /^[a-z0-9][\w.:/@-]*$/,
+}
+const placeRules = {
+  repo_url: 'an address such as https://example.com/shop.git or git@example.com:ada/shop.git',
+  image: 'an image such as ghcr.io/ada/web:v1',
+}
+const schedulePattern = /^(@[a-z]+|(\S+\s+){4}\S+)$/
+
+/** Throws (usage) for a name that no service can have. */
+export function refuseName(name: string): void {
+  const complaint = complainAboutName(name)
+  if (complaint) throw usageFailure(`'${name}' cannot be a name`, complaint)
+}
+
+/** Asks again for one that is taken. */
+export async function askName(cli: Cli): Promise<string> {
+  for (;;) {
+    const name = await askText(cli, {
+      message: 'What is the service called?',
+      placeholder: 'shop',
+      instead: 'name it: berth create NAME',
+      validate: (text) => complainAboutName(text.trim()),
+    })
+    if (!(await isTaken(cli, name.trim()))) return name.trim()
+    cli.out.say(` ${cli.out.tint('red', '✘')} ${plain(name)} is taken: another name`)
+  }
+}
+
+export function askPlace(cli: Cli, kind: 'image' | 'repo_url', instead: string): Promise<string> {
+  return askText(cli, {
+    message: kind === 'image' ? 'Which image?' : 'What is its address?',
+    placeholder: kind === 'image' ? 'ghcr.io/ada/web:v1' : 'https://example.com/shop.git',
+    instead,
+    validate: (text) => (placePatterns[kind].test(text.trim()) ? undefined : placeRules[kind]),
+  })
+}
+
+export function askSchedule(cli: Cli): Promise<string> {
+  return askText(cli, {
+    message: 'When does it run? Five fields of cron, in UTC',
+    placeholder: '0 3 * * *',
+    instead: "say it: --schedule '0 3 * * *'",
+    validate: (text) =>
+      schedulePattern.test(text.trim()) ? undefined : 'five fields such as 0 3 * * *, or @daily',
+  })
+}
+
+function complainAboutName(name: string): string | undefined {
+  if (name === '') return 'a name, such as shop'
+  return namePattern.test(name) ? undefined : nameRule
+}
+
+async function isTaken({ client }: Cli, name: string): Promise<boolean> {
+  const paths = [servicePath(name), `/datastores/${encodeURIComponent(name)}`]
+  const found = await Promise.all(
+    paths.map((path) =>
+      client.call('GET', path).then(
+        () => true,
+        (error: unknown) => {
+          // A token may be limited to services: the server says in the end what is taken.
+          if (error instanceof CliFailure && error.exitCode !== exitCodes.unreachable) return false
+          throw error
+        },
+      ),
+    ),
+  )
+  return found.includes(true)
+}

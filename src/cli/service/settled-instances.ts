@@ -1,0 +1,88 @@
+// Waiting until the instances of a service are as they were asked to be.
+// Mind: the server does it whether somebody waits or not; whoever stops waiting stops nothing.
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Service } from '../../http/schemas/service.ts'
+import type { ServiceStatus } from '../../http/schemas/status.ts'
+import { servicePath } from '../client.ts'
+import { CliFailure, interruption } from '../failure.ts'
+import type { Cli } from '../session.ts'
+import { count } from '../terminal/quantities.ts'
+import { showStep } from '../terminal/step.ts'
+
+const lookEveryMs = 500
+/** A service that starts again may be degraded for a moment. */
+const toleratedMs = 15_000
+/** Longer than an instance drains and starts by default. */
+const longestMs = 10 * 60_000
+
+export interface Change {
+  service: Service
+  /** `scaling` */
+  verb: string
+}
+
+/** Whether there is anything to wait for: an instance, or a version to start one from. */
+export function hasInstances({ type, live_deploy_id }: Service): boolean {
+  return type !== 'cron_job' && live_deploy_id !== null
+}
+
+/** Shows how far it is. Throws CliFailure when the service stays degraded, or Docker does not answer. */
+export async function settleInstances(cli: Cli, { service, verb }: Change): Promise<void> {
+  const { name } = service
+  let last: ServiceStatus | null = null
+  const step = {
+    name: verb,
+    detail: () => (last ? progressOf(last) : name),
+    summary: (status: ServiceStatus) => `${name} ${outcomeOf(status)}`,
+  }
+  try {
+    await showStep(cli.out, step, () =>
+      settled(cli, service, (status) => {
+        last = status
+      }),
+    )
+  } catch (error) {
+    throw cli.signal.aborted ? interruption(`${name} goes on without you`, `berth status ${name}`) : error
+  }
+}
+
+async function settled(
+  { client, signal }: Cli,
+  { id, name }: Service,
+  onLook: (status: ServiceStatus) => void,
+): Promise<ServiceStatus> {
+  const startedAt = Date.now()
+  let soundAt = startedAt
+  for (;;) {
+    const status = await client.call<ServiceStatus>('GET', `${servicePath(id)}/status`)
+    onLook(status)
+    if (isSettled(status)) return status
+    if (status.state !== 'degraded') soundAt = Date.now()
+    const hint = `berth status ${name} shows its instances, berth logs ${name} what they write`
+    if (Date.now() - soundAt > toleratedMs) {
+      throw new CliFailure(`${name} is degraded: ${status.reason ?? progressOf(status)}`, { hint })
+    }
+    if (Date.now() - startedAt > longestMs) {
+      throw new CliFailure(`${name} is not there yet: ${progressOf(status)}`, { hint })
+    }
+    await sleep(lookEveryMs, null, { signal })
+  }
+}
+
+/** No more and no fewer than wanted, and all of them run; those of other versions do not count. */
+function isSettled({ state, desired_instances: desired, instances }: ServiceStatus): boolean {
+  const live = instances.filter(({ role }) => role === 'live')
+  const isComplete = live.length === desired && live.every((one) => one.state === 'running')
+  return isComplete && state !== 'degraded'
+}
+
+/** `2 of 3 instances run`, `1 instance stops` */
+function progressOf({ desired_instances: desired, instances }: ServiceStatus): string {
+  const running = instances.filter(({ role, state }) => role === 'live' && state === 'running').length
+  if (running > desired) return `${count(running - desired, 'instance')} still to stop`
+  return `${running} of ${count(desired, 'instance')} running`
+}
+
+function outcomeOf({ desired_instances: desired }: ServiceStatus): string {
+  return desired === 0 ? 'has stopped' : `runs ${count(desired, 'instance')}`
+}
