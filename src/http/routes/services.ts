@@ -58,7 +58,7 @@ export const serviceRoutes = tagged('Services', [
     summary: 'Deletes a service; its disk is kept unless told otherwise',
     params: ServiceParams,
     query: DeleteQuery,
-    problems: ['in_use'],
+    problems: ['conflict', 'in_use'],
     handler: services.deleteService,
   }),
   route({

@@ -1,0 +1,34 @@
+// What handlers throw by name, against what the document says of their routes.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { codesOf } from '../../src/http/openapi/responses.ts'
+import { kindOf } from '../../src/http/problem-codes.ts'
+import { routes } from '../../src/http/routes.ts'
+import { codesThrownBy, definersOf } from '../support/thrown-codes.ts'
+
+const handlers = 'src/http/handlers'
+const api = routes.filter(({ isPage }) => !isPage)
+
+test('the codes that a handler throws, itself or in what it calls, are in the document', () => {
+  const missing = api.flatMap((route) => {
+    const documented = new Set(codesOf(route))
+    const thrown = definersOf(handlers, route.handler.name).flatMap((path) => [
+      ...codesThrownBy(path, route.handler.name),
+    ])
+    const unsaid = thrown.filter((code) => kindOf(code) && !documented.has(code))
+    return unsaid.map((code) => `${route.method} ${route.path} throws ${code}`)
+  })
+
+  assert.deepEqual(missing, [])
+})
+
+test('the source tells what is thrown three calls away, and of nearly every route', () => {
+  const found = api.filter(({ handler }) => definersOf(handlers, handler.name).length > 0)
+
+  assert.ok(found.length > api.length - 5, `only ${found.length} of ${api.length} handlers are found`)
+  assert.deepEqual([...codesThrownBy(`${handlers}/deploys.ts`, 'cancelDeploy')].sort(), [
+    'not_cancelable',
+    'not_found',
+  ])
+  assert.ok(codesThrownBy(`${handlers}/services.ts`, 'createService').has('conflict'))
+})
