@@ -8,6 +8,9 @@ export const version = 1
 
 export const cleanups = ['discardDump', 'removeBackup'] as const
 
+/** Its file stays where it is. */
+export const discarded = { status: 'deleted' } as const
+
 export interface BackupInput {
   id: string
   datastoreId: string

@@ -8,6 +8,8 @@ export const version = 1
 
 export const cleanups = ['releaseCertificate'] as const
 
+export const discarded = { status: 'released' } as const
+
 export interface CertificateInput {
   id: string
   /** null for the dashboard's host. */
@@ -283,6 +285,7 @@ export function toRecord(snapshot: CertificateSnapshot) {
   }
 }
 
+export { rebuild } from './certificate-rebuild.ts'
 export type CertificateRecord = ReturnType<typeof toRecord>
 
 function statusOf({ value, context }: CertificateSnapshot) {

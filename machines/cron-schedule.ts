@@ -3,9 +3,20 @@
 // Mind: the id of a run is committed before it is begun. Begun again after a crash it is the same run: no
 // instant ever has two.
 import { assign, type SnapshotFrom, setup } from 'xstate'
+import { type RebuildFrom, textsOf } from './rebuild.ts'
 import { type SlotInput, type SlotOutput, slot } from './slot.ts'
 
 export const version = 1
+
+/** Instants that came while it was parked are not made up for. */
+export function rebuild({ record, asked, at }: RebuildFrom): object | null {
+  if (asked) return { ...asked, at }
+  const known = textsOf(record, 'id', 'service_id', 'schedule', 'timezone')
+  if (!known) return null
+  const { id, service_id: serviceId, schedule, timezone } = known
+  // It compares this plan with that of its service at once.
+  return { id, serviceId, plan: { schedule, timezone, isSuspended: false }, at }
+}
 
 /** What of its service it goes by. */
 export interface SchedulePlan {

@@ -28,6 +28,8 @@ export interface DatastoreInput extends DatastoreLimits {
   username: string
   backups: BackupPlan
   at: string
+  /** Of a datastore whose snapshot was lost: what else is known of it. */
+  known?: { hasServed: boolean; hostPort: number | null; createdAt: string }
 }
 
 export type DatastoreEvent =
@@ -150,16 +152,17 @@ export const own = ({ context: { id, kind, version } }: { context: DatastoreCont
   version,
 })
 
-export function initialContext(input: DatastoreInput): DatastoreContext {
+export function initialContext({ known, ...input }: DatastoreInput): DatastoreContext {
   return {
     ...input,
-    hostPort: null,
+    at: known?.createdAt ?? input.at,
+    hostPort: known?.hostPort ?? null,
     limitsRevision: 1,
     limitsSettled: 1,
     limitsTrouble: null,
     notice: null,
     wasBegun: false,
-    hasServed: false,
+    hasServed: known?.hasServed ?? false,
     backupsSince: input.at,
     dueBackupId: null,
     trash: null,

@@ -31,6 +31,9 @@ export function migrate(snapshot: unknown, _from: number): unknown {
 
 export const cleanups = ['trashDatastore', 'removeDatastore'] as const
 
+/** Its volume stays where it is. */
+export const discarded = { status: 'deleted' } as const
+
 const firstPauseMs = 1000
 /** Who served that long has not failed by what made it fail before. */
 const settledMs = 60_000
@@ -261,5 +264,6 @@ export const machine = datastore.createMachine({
   },
 })
 
+export { rebuild } from './datastore-rebuild.ts'
 export type { DatastoreRecord, DatastoreSnapshot } from './datastore-record.ts'
 export { toRecord } from './datastore-record.ts'

@@ -1,11 +1,22 @@
 // The removal of a disk: it waits in the trash first, unless it is removed at once.
 // A disk that is restored stays as it is, without a service.
 import { assign, type SnapshotFrom, setup } from 'xstate'
+import { type RebuildFrom, textsOf } from './rebuild.ts'
 import { type SlotInput, type SlotOutput, slot } from './slot.ts'
 
 export const version = 1
 
 export const cleanups = ['removeDisk'] as const
+
+/** The disk is kept, outside the trash. */
+export const discarded = { status: 'restored' } as const
+
+export function rebuild({ record, at }: RebuildFrom): DiskRemovalInput | null {
+  const known = textsOf(record, 'id', 'disk', 'service_id', 'service_name', 'expires_at')
+  if (!known) return null
+  const { id, disk, service_id: serviceId, service_name: serviceName, expires_at: expiresAt } = known
+  return { id, disk, serviceId, serviceName, expiresAt, at }
+}
 
 export interface DiskRemovalInput {
   id: string

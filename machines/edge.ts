@@ -5,7 +5,6 @@ import { assign, type SnapshotFrom, setup } from 'xstate'
 import { type SlotFailure, type SlotInput, type SlotOutput, slot } from './slot.ts'
 
 export const version = 2
-
 export const cleanups = ['stopEdge'] as const
 
 /** Version 1 had no upgrades: its edge is the first generation. */
@@ -297,4 +296,5 @@ export function toRecord(snapshot: EdgeSnapshot) {
   }
 }
 
+export { discarded, rebuild } from './edge-rebuild.ts'
 export type EdgeRecord = ReturnType<typeof toRecord>

@@ -8,6 +8,7 @@ import * as deploy from './deploy.ts'
 import * as diskRemoval from './disk-removal.ts'
 import * as edge from './edge.ts'
 import * as jobRun from './job-run.ts'
+import type { RebuildFrom } from './rebuild.ts'
 import * as restore from './restore.ts'
 import * as serviceRemoval from './service-removal.ts'
 import * as terminalLogin from './terminal-login.ts'
@@ -31,6 +32,13 @@ export interface Kind {
   /** What the API shows, from the snapshot alone. */
   toRecord: (snapshot: never) => { id: string; status: string; service_id?: string | null; phase?: unknown }
   toService?: (snapshot: never, before: never) => ServiceEffect | null
+  /** What a parked actor of it becomes when it is given up; status `failed` by default. */
+  discarded?: { status: string; service?: ServiceEffect }
+  /**
+   * The input of a new actor in place of one whose snapshot cannot be restored; null when that is not known.
+   * Without it such an actor can only be discarded.
+   */
+  rebuild?: (from: RebuildFrom) => object | null
 }
 
 export const catalogue = {

@@ -1,6 +1,7 @@
 // The removal of a service: its deploys end first, then all that belongs to it goes, its name last.
 // Mind: the actor's id is the service's own id, so that asking twice is asking once.
 import { type SnapshotFrom, setup } from 'xstate'
+import type { RebuildFrom } from './rebuild.ts'
 import { type SlotInput, type SlotOutput, slot } from './slot.ts'
 
 export const version = 2
@@ -12,6 +13,16 @@ export function migrate(snapshot: unknown, _from: number): unknown {
 }
 
 export const cleanups = ['removeBelongings'] as const
+
+/** The service can be used, or deleted, again. */
+export const discarded = { status: 'failed', service: { deleting: false } } as const
+
+/** The plan for the disk was in the snapshot: without a new request the disk is kept. */
+export function rebuild({ record, asked, at }: RebuildFrom): object | null {
+  if (asked) return { ...asked, at }
+  const { id } = record
+  return typeof id === 'string' ? { id, serviceId: id, deleteDisk: false, trash: null, at } : null
+}
 
 export interface ServiceRemovalInput {
   id: string

@@ -15,6 +15,8 @@ export function migrate(snapshot: unknown, _from: number): unknown {
 
 export const cleanups = ['revokeToken'] as const
 
+export const discarded = { status: 'expired' } as const
+
 export interface TerminalLoginInput {
   id: string
   /** The life of the daemon that it belongs to: the next one forgets it. */

@@ -2,6 +2,7 @@
 // Mind the order: the lock and the store first, actors before requests, Docker whenever it answers.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { catalogue } from '../machines/index.ts'
+import type { ActorRow } from '../storage/actors.ts'
 import { openStorage, type Storage, type StorageOptions } from '../storage/index.ts'
 import { openAccountPorts, setupCodeFor } from './account/ports.ts'
 import { clearTextListeners } from './clear-text.ts'
@@ -19,6 +20,7 @@ import { deployEffects } from './effects/deploy.ts'
 import { diskRemovalEffects } from './effects/disk-removal.ts'
 import { edgeEffects } from './effects/edge.ts'
 import type { Gate } from './effects/gate.ts'
+import { requireOwnPlace } from './effects/going-on.ts'
 import type { Host } from './effects/host.ts'
 import { jobRunEffects } from './effects/job-run.ts'
 import { restoreEffects } from './effects/restore.ts'
@@ -57,11 +59,7 @@ const stopMs = 10_000
 
 export async function startDaemon({ config, logger, onFatal, onPanic }: DaemonOptions): Promise<Daemon> {
   const storage = await openStorage(config['data-dir'], storageOptions({ config, logger, onPanic }))
-  const onParked = async (id: string, reason: string) => {
-    host.jobSlots.release(id)
-    await closeLog(storage, id, reason)
-  }
-  const supervisor = new Supervisor({ storage, catalogue, logger, onParked })
+  const supervisor = superviseIn(storage, logger, (id) => host.jobSlots.release(id))
   const account = openAccountPorts(storage)
   const setupCode = setupCodeFor(storage)
   const { host, gate, edge, close } = openHost({ config, logger, onFatal }, { storage, supervisor, account })
@@ -85,7 +83,8 @@ export async function startDaemon({ config, logger, onFatal, onPanic }: DaemonOp
   const stopClaims = certificates.claims.start()
   const forgetting = forgetHourly(storage, host.owner, logger)
   const url = `http://${name}:${api.port}`
-  logger.info({ url, version, dataDir: storage.directory, ...restored }, 'berthd listens')
+  const parked = tellParked(storage, logger)
+  logger.info({ url, version, dataDir: storage.directory, ...restored, parked }, 'berthd listens')
   for (const { listener, warning } of clearTextListeners(config)) logger.warn({ listener }, warning)
   if (setupCode !== null) {
     logger.info('there is no account yet: the link on standard output makes it')
@@ -104,6 +103,15 @@ export async function startDaemon({ config, logger, onFatal, onPanic }: DaemonOp
       logger.info('berthd has stopped')
     },
   }
+}
+
+function superviseIn(storage: Storage, logger: Logger, release: (id: string) => void): Supervisor {
+  const onParked = async (id: string, reason: string) => {
+    release(id)
+    await closeLog(storage, id, reason)
+  }
+  const mayGoOn = (row: ActorRow, snapshot: unknown) => requireOwnPlace(storage, row, snapshot)
+  return new Supervisor({ storage, catalogue, logger, onParked, mayGoOn })
 }
 
 /** Of the kinds that need no more than the host. */
@@ -149,12 +157,30 @@ async function awaitEngine(engine: Engine, gate: Gate, logger: Logger): Promise<
   }
 }
 
-/** Its actor is there from the first start with an edge on; an option that changed is told to it. */
+/** Its actor is there from the first start with an edge on, and goes on where it was parked. */
 async function configureEdge(storage: Storage, supervisor: Supervisor, config: Config): Promise<void> {
   const settings = { mode: config.edge, httpPort: config['http-port'], httpsPort: config['https-port'] }
   const at = new Date().toISOString()
-  if (storage.actors.record(edgeId)) await supervisor.send(edgeId, { type: 'configure', at, ...settings })
-  else if (config.edge !== 'off') await supervisor.spawn('edge', edgeId, { id: edgeId, at, ...settings })
+  const isKnown = storage.actors.record(edgeId) !== null
+  if (!isKnown && config.edge === 'off') return
+  // One that was parked or discarded is wanted as long as the option says so.
+  const isWanted = config.edge !== 'off' || storage.actors.parkedOf(edgeId) !== null
+  if (isWanted) await supervisor.spawn('edge', edgeId, { id: edgeId, at, ...settings })
+  if (isKnown) await supervisor.send(edgeId, { type: 'configure', at, ...settings })
+}
+
+const parkedTold = 20
+
+/** At every start: a parked actor does nothing, and its service may serve on as if all were well. */
+function tellParked({ actors }: Storage, logger: Logger): number {
+  const parked = [...actors.parked()]
+  for (const { id, kind, service_id, at: since, code, reason } of parked.slice(0, parkedTold)) {
+    logger.warn({ actor: id, kind, service: service_id, since, code, reason }, 'an actor is still parked')
+  }
+  if (parked.length > 0) {
+    logger.warn({ parked: parked.length }, 'berth actors --parked lists them; berth retry, berth discard')
+  }
+  return parked.length
 }
 
 /** Who follows the log of a deploy or of a run that is parked must not wait for ever. */

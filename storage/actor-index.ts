@@ -1,7 +1,9 @@
 // Which actors there are, and which of them are not final: all in the key, where no damaged value can hide
 // it.
 // Mind: what changes the index works inside a commit only, the one of the row itself.
+import type { Key } from 'lmdb'
 import type { ActiveActor, ActorRow } from './actor-row.ts'
+import type { ParkNote } from './parked-actors.ts'
 import type { Store, Table } from './store.ts'
 
 const all = Number.MAX_SAFE_INTEGER
@@ -11,20 +13,33 @@ export class ActorIndex {
   readonly #active: Table<1>
   /** `[kind, service, id]` of every actor: ids sort by age, so that lists need no clock. */
   readonly #lists: Table<1>
+  /** `[kind, service, id]` of what waits for an operator, with the reason. */
+  readonly #parked: Table<ParkNote>
 
   constructor(store: Store) {
     this.#active = store.table('active')
     this.#lists = store.table('actor_lists')
+    this.#parked = store.table('parked')
   }
 
   /** Every actor that is not final; of all kinds, or of one, or of one and a service. */
-  *active(kind?: string, serviceId?: string): Iterable<ActiveActor> {
-    const start = [kind, serviceId].filter((part) => part !== undefined)
-    const range = start.length > 0 ? { start: [...start, ''], end: [...start, '\uffff'] } : {}
-    for (const key of this.#active.keys(range)) {
-      const [kind, service, id] = key as [string, string, string]
-      yield { id, kind, service_id: service || null }
-    }
+  active(kind?: string, serviceId?: string): Iterable<ActiveActor> {
+    return actorsIn(this.#active, kind, serviceId)
+  }
+
+  /** Likewise those that are parked. */
+  parked(kind?: string, serviceId?: string): Iterable<ActiveActor> {
+    return actorsIn(this.#parked, kind, serviceId)
+  }
+
+  /** Null where it is damaged. */
+  parkNote(actor: ActiveActor): ParkNote | null {
+    return this.#parked.peek(toKey(actor))
+  }
+
+  /** Every actor, final ones too. */
+  everyListed(): Iterable<ActiveActor> {
+    return actorsIn(this.#lists)
   }
 
   /** The newest first. */
@@ -80,10 +95,7 @@ export class ActorIndex {
   /** Final ones too; with null of all owners. */
   *listed(kind: string, owner: string | null): Iterable<ActiveActor> {
     const range = { start: [kind, owner ?? '', ''], end: [kind, owner ?? '\uffff', '\uffff'] }
-    for (const key of this.#lists.keys(range)) {
-      const [, service, id] = key as [string, string, string]
-      yield { id, kind, service_id: service || null }
-    }
+    for (const key of this.#lists.keys(range)) yield toActor(key)
   }
 
   add(row: ActorRow): void {
@@ -94,21 +106,22 @@ export class ActorIndex {
   update(row: ActorRow): void {
     if (row.final || row.parked) this.#active.remove(toKey(row))
     else this.#active.put(toKey(row), 1)
+    if (row.final || !row.parked) this.#parked.remove(toKey(row))
   }
 
   /** It is not to be restored any more. */
-  retire(actor: ActiveActor): void {
+  park(actor: ActiveActor, note: ParkNote): void {
     this.#active.remove(toKey(actor))
+    this.#parked.put(toKey(actor), note)
   }
 
   remove(actor: ActiveActor): void {
-    this.#active.remove(toKey(actor))
-    this.#lists.remove(toKey(actor))
+    for (const table of [this.#active, this.#lists, this.#parked]) table.remove(toKey(actor))
   }
 
   /** False when a damaged key hides an actor that is not final. Compares keys alone. */
   isWhole(): boolean {
-    return [...this.#active.keys()].every((key) => this.#lists.has(key))
+    return [...this.#active.keys(), ...this.#parked.keys()].every((key) => this.#lists.has(key))
   }
 
   /** Everything again from the rows; `isKnown` tells of ids whose row is there but damaged. */
@@ -118,14 +131,27 @@ export class ActorIndex {
       const known = right.get(key[2]!)
       return known === undefined ? !isKnown(key[2]!) : known !== key.join()
     }
-    for (const table of [this.#active, this.#lists]) {
+    for (const table of [this.#active, this.#lists, this.#parked]) {
       for (const key of [...table.keys()] as string[][]) if (isStray(key)) table.remove(key)
     }
     for (const row of rows) {
       this.add(row)
       this.update(row)
+      const isLost = row.parked && !row.final && !this.#parked.has(toKey(row))
+      if (isLost) this.park(row, { at: null, code: 'failed_repeatedly', reason: row.parked! })
     }
   }
+}
+
+function* actorsIn(table: Table<unknown>, kind?: string, serviceId?: string): Iterable<ActiveActor> {
+  const start = [kind, serviceId].filter((part) => part !== undefined)
+  const range = start.length > 0 ? { start: [...start, ''], end: [...start, '\uffff'] } : {}
+  for (const key of table.keys(range)) yield toActor(key)
+}
+
+function toActor(key: Key): ActiveActor {
+  const [kind, service, id] = key as [string, string, string]
+  return { id, kind, service_id: service || null }
 }
 
 function toKey({ kind, service_id, id }: ActiveActor): string[] {

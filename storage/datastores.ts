@@ -134,12 +134,15 @@ export class Datastores {
 
   /** Frees its name and port; its password stays. No effect when it is in the trash already. */
   trash(id: string): Promise<void> {
-    return this.#store.commit(() => {
-      const row = this.#rows.get(id)
-      if (!row || row.trashed) return
-      this.#free(row)
-      this.#rows.put(id, { ...row, trashed: true })
-    })
+    return this.#store.commit(() => this.forgo(id))
+  }
+
+  /** Only inside a commit: like `trash`. */
+  forgo(id: string): void {
+    const row = this.#rows.peek(id)
+    if (!row || row.trashed) return
+    this.#free(row)
+    this.#rows.put(id, { ...row, trashed: true })
   }
 
   /**

@@ -7,6 +7,7 @@ import { hasVolume, listVolumes, type Volume, volumeExists } from '../docker/vol
 import { freeBytes } from './disk.ts'
 import { createDiskUsage } from './disk-usage.ts'
 import type { Host } from './host.ts'
+import { listLeftBehind } from './left-behind.ts'
 
 type Parts = Pick<
   Host,
@@ -47,6 +48,7 @@ export function createObserver(host: Parts) {
       const isThere = await hasVolume(host.engine, name).catch(() => false)
       if (isThere) throw volumeExists('conflict', name)
     },
+    leftBehind: (actor: Parameters<typeof listLeftBehind>[1]) => listLeftBehind(host, actor),
     progress: (id: string) => host.progress.get(id) ?? null,
     hasImage: (name: string) =>
       inspectImage(host.engine, name).then(

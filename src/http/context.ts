@@ -10,6 +10,7 @@ import type { Callers } from '../account/callers.ts'
 import type { TerminalLogins } from '../account/terminal-logins.ts'
 import type { Clients } from '../effects/datastore/clients.ts'
 import type { DiskUsage } from '../effects/disk-usage.ts'
+import type { LeftBehind } from '../effects/left-behind.ts'
 import type { EdgeSettings } from '../hosts.ts'
 import type { CertificateAuthority } from './schemas/certificate.ts'
 import type { Info } from './schemas/info.ts'
@@ -84,11 +85,23 @@ export interface HttpStorage {
   credentials: Pick<Storage['credentials'], 'put'>
   datastores: Pick<
     Storage['datastores'],
-    'hasVolume' | 'idOf' | 'insert' | 'isFree' | 'isShared' | 'list' | 'listAll' | 'password' | 'share'
+    | 'forgo'
+    | 'hasVolume'
+    | 'idOf'
+    | 'insert'
+    | 'isFree'
+    | 'isShared'
+    | 'list'
+    | 'listAll'
+    | 'password'
+    | 'share'
   >
   registries: Storage['registries']
-  actors: Pick<Storage['actors'], 'active' | 'record' | 'list' | 'page' | 'latest' | 'history'>
-  events: Pick<Storage['events'], 'get' | 'record'>
+  actors: Pick<
+    Storage['actors'],
+    'active' | 'record' | 'list' | 'page' | 'latest' | 'history' | 'parked' | 'parkedOf'
+  >
+  events: Pick<Storage['events'], 'get' | 'keep' | 'record'>
   releases: Pick<Storage['releases'], 'has'>
   changes: Storage['changes']
   logs: ReadableLogs
@@ -118,6 +131,7 @@ export interface ActorPort {
       | 'datastore'
       | 'deploy'
       | 'disk-removal'
+      | 'edge'
       | 'job-run'
       | 'restore'
       | 'service-removal'
@@ -132,6 +146,10 @@ export interface ActorPort {
     event: { type: string; at: string; by: string; [detail: string]: unknown },
     options?: { eventId?: string },
   ): Promise<{ applied: boolean; record: ActorRecord }>
+  /** A parked actor goes on. Throws `not_found`, `not_parked`, `not_recoverable`, `conflict`. */
+  retry(id: string, options?: { eventId?: string }): Promise<ActorRecord>
+  /** A parked actor ends; what it made stays. Throws `not_found`, `not_parked`. */
+  discard(id: string, options?: { also?: (commit: Commit) => void }): Promise<ActorRecord>
 }
 
 /** What runs now, as Docker tells it. */
@@ -153,6 +171,8 @@ export interface Observer {
   disks(): Promise<{ name: string; serviceId: string; serviceName: string }[]>
   /** Throws `conflict` where a datastore of that name would meet a volume that is there already. */
   refuseVolume(datastore: string): Promise<void>
+  /** What an actor has made and still is there. Throws `docker_unavailable`. */
+  leftBehind(actor: { kind: string; id: string; service_id: string | null }): Promise<LeftBehind[]>
   /** How far a backup or a restore is; null when none of that id is at work. */
   progress(id: string): { doneBytes: number; totalBytes: number | null } | null
   /** null when the engine does not answer. */

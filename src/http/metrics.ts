@@ -2,6 +2,7 @@
 // Mind: gauges are read from the records when they are asked for; nothing is counted beside them.
 import { edgeId } from '../hosts.ts'
 import type { HttpContext } from './context.ts'
+import { actorKinds } from './schemas/actor.ts'
 import type { Edge } from './schemas/edge.ts'
 import { serviceStates } from './schemas/service.ts'
 import { stateOf } from './service-record.ts'
@@ -22,6 +23,12 @@ export async function metricsText(context: HttpContext): Promise<string> {
     ]),
     gauge('berth_services', 'Services by state.', 'state', countServices(context)),
     gauge('berth_deploys', 'Deploys that are not over, by status.', 'status', countDeploys(context)),
+    gauge(
+      'berth_parked_actors',
+      'Actors that wait for a retry or to be discarded.',
+      'kind',
+      countParked(context),
+    ),
   ]
   return [...gauges, counted ?? ''].join('\n').trimEnd().concat('\n')
 }
@@ -47,6 +54,12 @@ function countServices({ storage }: HttpContext): [string, number][] {
 function countDeploys({ storage }: HttpContext): [string, number][] {
   const statuses = [...storage.actors.active('deploy')].map(({ id }) => storage.actors.record(id)?.status)
   return deployStates.map((status) => [status, statuses.filter((one) => one === status).length])
+}
+
+function countParked({ storage }: HttpContext): [string, number][] {
+  const counts = new Map<string, number>(actorKinds.map((kind) => [kind, 0]))
+  for (const { kind } of storage.actors.parked()) counts.set(kind, (counts.get(kind) ?? 0) + 1)
+  return [...counts]
 }
 
 /** The values are fixed words or versions: none needs escaping. */

@@ -82,6 +82,14 @@ export const problemCodes = {
     status: 409,
     meaning: 'It has ended, or it is too late to cancel it.',
   },
+  not_parked: {
+    status: 409,
+    meaning: 'The actor is not parked: there is nothing to retry or to discard.',
+  },
+  not_recoverable: {
+    status: 409,
+    meaning: 'What is stored of the parked actor is of no use: it can only be discarded.',
+  },
   build_failed: {
     status: 409,
     meaning: 'The build failed.',

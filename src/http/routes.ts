@@ -1,6 +1,7 @@
 // Every route of the API, a file for each heading. Validation, types and the OpenAPI document come from here.
 import type { Route } from './route.ts'
 import { accountRoutes } from './routes/account.ts'
+import { actorRoutes } from './routes/actors.ts'
 import { backupRoutes } from './routes/backups.ts'
 import { certificateRoutes } from './routes/certificates.ts'
 import { datastoreClientRoutes } from './routes/datastore-clients.ts'
@@ -35,5 +36,6 @@ export const routes: readonly Route[] = [
   ...registryRoutes,
   ...diskRoutes,
   ...trashRoutes,
+  ...actorRoutes,
   ...pageRoutes,
 ]

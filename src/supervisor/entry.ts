@@ -1,8 +1,22 @@
 // What the supervisor keeps of each running actor, and what callers give and get.
 import type { AnyActor } from 'xstate'
+import type { Kind } from '../../machines/index.ts'
 import type { ActorRecord, ActorRow } from '../../storage/actors.ts'
+import type { Storage } from '../../storage/index.ts'
 import type { Commit } from '../../storage/store.ts'
+import type { Logger } from '../logger.ts'
 import type { Move } from './transition.ts'
+
+export interface SupervisorOptions {
+  storage: Pick<Storage, 'actors' | 'events'>
+  catalogue: Record<string, Kind>
+  logger: Logger
+  now?: () => number
+  /** After an actor was parked. */
+  onParked?: (id: string, reason: string) => Promise<void>
+  /** Throws when a parked actor may not go on from this snapshot: others have taken its place. */
+  mayGoOn?: (row: ActorRow, snapshot: unknown) => void
+}
 
 /** The request's id: a repetition of it changes nothing. */
 export interface EventOptions {
@@ -10,6 +24,11 @@ export interface EventOptions {
 }
 
 export interface SpawnOptions extends EventOptions {
+  /** What belongs to the same request is written in the same transaction. */
+  also?: (commit: Commit) => void
+}
+
+export interface DiscardOptions {
   /** What belongs to the same request is written in the same transaction. */
   also?: (commit: Commit) => void
 }

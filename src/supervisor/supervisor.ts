@@ -1,54 +1,62 @@
 // Keeps every actor alive: creates, commits before effects, restores, restarts after bugs, parks.
 // Mind: this is the only place that calls createActor, and what it says to callers is said after the commit.
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type AnyEventObject, type AnyStateMachine, createActor } from 'xstate'
-import type { Kind, KindName } from '../../machines/index.ts'
-import type { ActorRecord } from '../../storage/actors.ts'
+import type { KindName } from '../../machines/index.ts'
+import type { ActorRecord, ActorRow } from '../../storage/actors.ts'
 import { StorageError } from '../../storage/errors.ts'
-import type { Storage } from '../../storage/index.ts'
-import { codeOf, Failure, messageOf } from '../errors.ts'
-import type { Logger } from '../logger.ts'
+import { Failure, messageOf } from '../errors.ts'
 import { makeDurable } from './durable.ts'
-import type { Entry, EventOptions, Spawned, SpawnOptions, Step } from './entry.ts'
+import type {
+  DiscardOptions,
+  Entry,
+  EventOptions,
+  Spawned,
+  SpawnOptions,
+  Step,
+  SupervisorOptions,
+} from './entry.ts'
 import { createFences } from './fences.ts'
 import { createReceipts, type Receipt } from './receipts.ts'
-import { createRestarts } from './restarts.ts'
+import { misfitCode, Recovery } from './recovery.ts'
+import { createReturns } from './returns.ts'
 import { currentSnapshot, requireFit } from './revival.ts'
 import { fillSlots, toError } from './slots.ts'
 import { toTransition } from './transition.ts'
 
-export interface SupervisorOptions {
-  storage: Pick<Storage, 'actors' | 'events'>
-  catalogue: Record<string, Kind>
-  logger: Logger
-  now?: () => number
-  /** After an actor was parked. */
-  onParked?: (id: string, reason: string) => Promise<void>
-}
-
 /** A class, because what it does is many small things around the same few tables. */
 export class Supervisor {
   readonly #storage: SupervisorOptions['storage']
-  readonly #catalogue: Record<string, Kind>
-  readonly #logger: Logger
+  readonly #catalogue: SupervisorOptions['catalogue']
+  readonly #logger: SupervisorOptions['logger']
   readonly #now: () => number
-  readonly #onParked: SupervisorOptions['onParked']
   readonly #fences = createFences()
   readonly #receipts = createReceipts()
-  readonly #restarts: ReturnType<typeof createRestarts>
+  readonly #returns: ReturnType<typeof createReturns>
+  readonly #recovery: Recovery
   readonly #machines = new Map<string, AnyStateMachine>()
   readonly #entries = new Map<string, Entry>()
   readonly #spawning = new Map<string, Promise<Spawned>>()
+  readonly #recovering = new Map<string, Promise<ActorRecord>>()
   readonly #halt = new AbortController()
   #isRestoring = false
 
-  constructor({ storage, catalogue, logger, now = Date.now, onParked }: SupervisorOptions) {
+  constructor({ storage, catalogue, logger, now = Date.now, onParked, mayGoOn }: SupervisorOptions) {
     this.#storage = storage
     this.#catalogue = catalogue
     this.#logger = logger
     this.#now = now
-    this.#onParked = onParked
-    this.#restarts = createRestarts(now)
+    this.#returns = createReturns({
+      ...{ storage, logger, now, halt: this.#halt.signal, onParked },
+      revive: (id) => this.#revive(id),
+      forget: (id) => void this.#entries.delete(id),
+    })
+    this.#recovery = new Recovery({
+      ...{ storage, catalogue, mayGoOn },
+      restored: (id) => this.#restored(this.#storage.actors.get(id)!),
+      begin: (id, entry) => this.#begin(id, entry),
+      remake: (kind, id, input, options) => this.#create(kind, id, input, options, true),
+      isoNow: () => this.#isoNow(),
+    })
   }
 
   /** Fills the slots of every kind; the effects may hold the supervisor, so they come after it. */
@@ -64,12 +72,24 @@ export class Supervisor {
 
   /** Makes and starts an actor; a known id answers the existing one's, and a parked one tries again. */
   async spawn(kind: KindName, id: string, input: object, options: SpawnOptions = {}): Promise<Spawned> {
+    while (this.#recovering.has(id)) await this.#recovering.get(id)?.catch(() => undefined)
     const underWay = this.#spawning.get(id)
     if (underWay) return { ...(await underWay), duplicate: true }
     const known = this.#storage.actors.record(id)
-    const found = known ? this.#wake(id, known) : this.#create(kind, id, input, options)
+    const make = () => this.#create(kind, id, input, options)
+    const found = known ? this.#recovery.find(kind, id, input, options) : make()
     this.#spawning.set(id, found)
     return found.finally(() => this.#spawning.delete(id))
+  }
+
+  /** A parked actor goes on. Throws `not_parked`, `not_recoverable`, `conflict`. */
+  retry(id: string, options: EventOptions = {}): Promise<ActorRecord> {
+    return this.#alone(id, () => this.#recovery.retry(id, options))
+  }
+
+  /** A parked actor ends; what it made in Docker stays. Throws `not_parked`. */
+  discard(id: string, options: DiscardOptions = {}): Promise<ActorRecord> {
+    return this.#alone(id, () => this.#recovery.discard(id, options))
   }
 
   /** To one that is just made, too. `applied` is false when its chart does not take the event now. */
@@ -77,6 +97,7 @@ export class Supervisor {
     const answered = eventId ? this.#storage.events.get(eventId) : null
     if (answered) return { applied: true, record: answered.body as ActorRecord }
     await this.#spawning.get(id)?.catch(() => undefined)
+    await this.#recovering.get(id)?.catch(() => undefined)
     await this.#entries.get(id)?.returning
     const entry = this.#entries.get(id)
     const record = this.#storage.actors.record(id)
@@ -94,17 +115,17 @@ export class Supervisor {
     if (await this.#storage.actors.mendIndex())
       this.#logger.error('the index of actors was damaged and is made again from their rows')
     const active = [...this.#storage.actors.active()]
-    const misfits: [id: string, reason: string][] = []
+    const misfits: [id: string, error: unknown][] = []
     this.#isRestoring = true
     for (const { id } of active) {
       try {
         this.#revive(id)
       } catch (error) {
-        misfits.push([id, messageOf(error)])
+        misfits.push([id, error])
       }
     }
     this.#isRestoring = false
-    for (const [id, reason] of misfits) await this.#park(id, reason)
+    for (const [id, error] of misfits) await this.#returns.park(id, messageOf(error), misfitCode(error))
     return { restored: active.length - misfits.length, parked: misfits.length }
   }
 
@@ -142,28 +163,35 @@ export class Supervisor {
     return entry
   }
 
-  /** A parked actor tries again, if it can be restored; asked for many times at once, it does so once. */
-  async #wake(id: string, record: ActorRecord): Promise<Spawned> {
-    const row = this.#storage.actors.get(id)
-    if (row?.parked) {
-      this.#revive(id, { ...row, parked: null, restarts: 0 })
-      await this.#storage.actors.unpark(id)
-    }
-    return { record, duplicate: true }
+  /** Two operators of one actor come one after the other. */
+  async #alone(id: string, work: () => Promise<ActorRecord>): Promise<ActorRecord> {
+    const underWay = () => this.#spawning.get(id) ?? this.#recovering.get(id)
+    while (underWay()) await underWay()?.catch(() => undefined)
+    const done = work()
+    this.#recovering.set(id, done)
+    return done.finally(() => this.#recovering.delete(id))
   }
 
-  async #create(kind: string, id: string, input: object, options: SpawnOptions): Promise<Spawned> {
+  /** `isAgain`: in place of a parked or discarded one, whose history goes on. */
+  async #create(
+    kind: string,
+    id: string,
+    input: object,
+    options: SpawnOptions,
+    isAgain = false,
+  ): Promise<Spawned> {
     const entry = this.#open(kind, id, { input })
     const next = entry.actor.getSnapshot()
     if (next.status === 'error') throw new Failure('internal_error', messageOf(next.error))
-    const row = { id, kind, revision: 1, restarts: 0 }
+    const { actors } = this.#storage
+    const row = { id, kind, revision: isAgain ? actors.revisionOf(id) + 1 : 1, restarts: 0 }
     const event = { type: 'xstate.init' }
     const move = { row, before: null, next, event, eventId: options.eventId ?? null, at: this.#isoNow() }
     const transition = toTransition(this.#catalogue[kind]!, this.#machines.get(kind)!, move)
-    await this.#storage.actors.create(transition, options.also)
+    if (isAgain) await actors.replace(transition, options.also)
+    else await actors.create(transition, options.also)
     entry.row = transition.row
-    this.#entries.set(id, entry)
-    if (!this.#halt.signal.aborted) entry.actor.start()
+    this.#begin(id, entry)
     return { record: transition.record, duplicate: false }
   }
 
@@ -188,60 +216,32 @@ export class Supervisor {
     })
   }
 
-  #revive(id: string, row = this.#storage.actors.get(id)): void {
+  #revive(id: string): void {
+    const row = this.#storage.actors.get(id)
     if (!row || row.final || row.parked) return void this.#entries.delete(id)
+    this.#begin(id, this.#restored(row))
+  }
+
+  #restored(row: ActorRow): Entry {
     const kind = this.#catalogue[row.kind]
     if (!kind) throw new Error(`nobody knows the kind ${row.kind}`)
-    const entry = this.#open(row.kind, id, { snapshot: currentSnapshot(row, kind) })
+    const entry = this.#open(row.kind, row.id, { snapshot: currentSnapshot(row, kind) })
     requireFit(row, entry.actor.getSnapshot())
     entry.row = row
+    return entry
+  }
+
+  #begin(id: string, entry: Entry): void {
     this.#entries.set(id, entry)
-    entry.actor.start()
+    if (!this.#halt.signal.aborted) entry.actor.start()
   }
 
   /** Stops an actor after a bug or a failed commit, waits, and goes on from disk. */
   async #restart(id: string, entry: Entry, error: unknown): Promise<void> {
     if (this.#halt.signal.aborted || entry.returning || this.#entries.get(id) !== entry) return
     entry.broken = true
-    entry.returning = this.#comeBack(id, entry, error).catch((failure) => this.#park(id, messageOf(failure)))
+    entry.returning = this.#returns.comeBack(id, entry, error)
     await entry.returning
-  }
-
-  async #comeBack(id: string, entry: Entry, error: unknown): Promise<void> {
-    // A store that cannot write is no fault of the actor: it waits longer and longer, and is never parked.
-    const isStoreFailure = codeOf(error) === 'commit_failed'
-    const count = isStoreFailure
-      ? this.#restarts.next(`store of ${id}`)
-      : this.#restarts.next(id, entry.row.restarts)
-    this.#logger.error({ err: error, actor: id, restarts: count }, 'an actor is started again from disk')
-    await null // called from inside a transition: the actor stops after it
-    entry.actor.stop()
-    await entry.tail
-    if (!isStoreFailure && this.#restarts.isTooMany(count)) return this.#park(id, messageOf(error))
-    await this.#pause(this.#restarts.delayMs(count))
-    if (this.#halt.signal.aborted) return
-    if (!isStoreFailure) await this.#storage.actors.countRestart(id, count).catch(() => undefined)
-    this.#revive(id)
-  }
-
-  /** Keeps an actor for an operator: its record shows `failed`, what it made is left as it is. */
-  async #park(id: string, reason: string): Promise<void> {
-    this.#logger.error({ actor: id, reason }, 'an actor is parked')
-    for (let tries = 1; !this.#halt.signal.aborted; tries++) {
-      try {
-        await this.#storage.actors.park(id, reason, this.#isoNow())
-        this.#entries.delete(id)
-        return await this.#onParked?.(id, reason)
-      } catch (err) {
-        this.#logger.error({ err, actor: id }, 'an actor could not be marked as parked')
-        await this.#pause(this.#restarts.delayMs(tries))
-      }
-    }
-  }
-
-  /** Ends early, and quietly, when the supervisor stops. */
-  async #pause(durationMs: number): Promise<void> {
-    await sleep(durationMs, undefined, { signal: this.#halt.signal }).catch(() => undefined)
   }
 
   #isoNow(): string {

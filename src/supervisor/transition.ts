@@ -50,7 +50,8 @@ function instantOf(event: EventObject): string | null {
   return at ?? output?.at ?? error?.at ?? null
 }
 
-function pathOf(value: AnyMachineSnapshot['value']): string {
+/** `running.building` */
+export function pathOf(value: AnyMachineSnapshot['value']): string {
   if (typeof value === 'string') return value
   const regions = Object.entries(value).map(([name, inner]) => `${name}.${pathOf(inner!)}`)
   return regions.join(' ')

@@ -106,6 +106,7 @@ function holdCreation({ actors }: Storage, context: HttpContext): void {
   }
   let spawns = 0
   context.actors = {
+    ...context.actors,
     spawn: (...given) => (spawns++ === 0 ? spawn(...given) : noting(spawn(...given))),
     send: (...given) => noting(send(...given)),
   }

@@ -42,6 +42,7 @@ test('what is stored has the names and keys that it always had', async (t) => {
     last_address: ['last'],
     meta: ['commit', 'schema', 'schema_copy'],
     names: ['shop', 'shop-db'],
+    parked: [],
     pool_holders: [1],
     pools: ['svc-1'],
     records: ['dep-1'],

@@ -83,9 +83,12 @@ export const datastoreOf = ({ body }: Answer) => body as unknown as Readable
 function joinActors(context: HttpContext, supervisor: Supervisor): void {
   const { actors } = context
   const joined: ActorPort = {
+    ...actors,
     spawn: (kind, ...rest) =>
       kind === 'datastore' ? supervisor.spawn(kind as KindName, ...rest) : actors.spawn(kind, ...rest),
     send: (id, ...rest) => (id.startsWith('dst-') ? supervisor : actors).send(id, ...rest),
+    retry: (id, ...rest) => (id.startsWith('dst-') ? supervisor : actors).retry(id, ...rest),
+    discard: (id, ...rest) => (id.startsWith('dst-') ? supervisor : actors).discard(id, ...rest),
   }
   context.actors = joined
 }

@@ -82,6 +82,7 @@ const calm: HttpContext['observe'] = {
   diskUsage: () => null,
   disks: async () => [],
   refuseVolume: async () => undefined,
+  leftBehind: async () => [],
   progress: () => null,
   // The engine of these tests has every image but this one.
   hasImage: async (name) => !name.endsWith('-gone'),
@@ -140,11 +141,18 @@ function withTerminalLogins(
   return {
     spawn: (kind, ...rest) => portFor(kind === 'terminal-login').spawn(kind, ...rest),
     send: (id, ...rest) => portFor(id.startsWith('cli-')).send(id, ...rest),
+    retry: (id, ...rest) => portFor(id.startsWith('cli-')).retry(id, ...rest),
+    discard: (id, ...rest) => portFor(id.startsWith('cli-')).discard(id, ...rest),
   }
 }
 
 function createActors(storage: Storage): ActorPort {
+  const nothing = async () => {
+    throw new Error('nothing runs here')
+  }
   return {
+    retry: nothing,
+    discard: nothing,
     async spawn(kind, id, input, { eventId, also } = {}) {
       const known = storage.actors.record(id)
       if (known) return { record: known, duplicate: true }

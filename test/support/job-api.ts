@@ -102,6 +102,7 @@ function createWorld(host: Host) {
 function joinActors(context: HttpContext, supervisor: Supervisor): void {
   const { actors } = context
   const joined: ActorPort = {
+    ...actors,
     spawn: (kind, ...rest) =>
       kind === 'job-run' ? supervisor.spawn(kind as KindName, ...rest) : actors.spawn(kind, ...rest),
     send: (id, ...rest) => (id.startsWith('job-') ? supervisor : actors).send(id, ...rest),

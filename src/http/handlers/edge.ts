@@ -1,18 +1,47 @@
 // The edge: whether it serves, its HAProxy, and its upgrade. Options set everything else.
 import { Failure } from '../../errors.ts'
 import { edgeId } from '../../hosts.ts'
+import type { HttpContext } from '../context.ts'
 import type { Call } from '../route.ts'
 import type { HistoryEntry } from '../schemas/deploy.ts'
 import type { Edge, EdgeUpgrade } from '../schemas/edge.ts'
 
-export function getEdge({ context: { storage, config } }: Call): Edge {
-  const record = storage.actors.record(edgeId) as Edge | null
-  if (record) return record
+export function getEdge({ context: { storage, config } }: Pick<Call, 'context'>): Edge {
   const { mode, httpPort, httpsPort } = config.edge
   const software = { version: null, image: null, available: null, upgrade_error: null, upgraded_at: null }
   const times = { serving_since: null, next_attempt_at: null, created_at: null }
   const never = { routes: null, error: null, error_code: null, ...software, ...times }
-  return { id: edgeId, status: 'off', mode, http_port: httpPort, https_port: httpsPort, ...never }
+  const off: Edge = { id: edgeId, status: 'off', mode, http_port: httpPort, https_port: httpsPort, ...never }
+  const record = storage.actors.record(edgeId)
+  if (!record) return off
+  // One that is parked has more fields than the API shows, and may lack some.
+  const shown = Object.keys(off).filter((field) => record[field] !== undefined)
+  return { ...off, ...Object.fromEntries(shown.map((field) => [field, record[field]])) }
+}
+
+/** A parked or discarded edge is supervised again. Throws `not_parked`, `conflict`. */
+export async function wakeEdge(
+  { actors, config, storage }: HttpContext,
+  options: { eventId?: string },
+): Promise<void> {
+  const [active] = storage.actors.active('edge')
+  if (active) throw new Failure('not_parked', 'the edge is not parked')
+  const { mode, httpPort, httpsPort } = config.edge
+  if (mode !== 'off') {
+    const at = new Date().toISOString()
+    await actors.spawn('edge', edgeId, { id: edgeId, mode, httpPort, httpsPort, at }, options)
+  } else await actors.retry(edgeId, options)
+}
+
+export async function retryEdge(call: Call): Promise<Edge> {
+  const { context, eventId } = call
+  await wakeEdge(context, eventId === undefined ? {} : { eventId })
+  return getEdge(call)
+}
+
+/** What a repetition of a retry gets: the edge as it is now. */
+export function repeatRetryEdge(context: HttpContext): Edge {
+  return getEdge({ context })
 }
 
 /** Begins an upgrade unless one is in progress. The record shows how it ends. */

@@ -1,15 +1,28 @@
 // The server itself: whether it is up, what it is, and what its API looks like.
-import type { BuildSettings, Observer } from '../context.ts'
+import { edgeId } from '../../hosts.ts'
+import type { BuildSettings, HttpContext, Observer } from '../context.ts'
 import { metricsText } from '../metrics.ts'
 import { anyPort } from '../openapi/guide.ts'
 import { openApiDocument } from '../openapi.ts'
 import { originOf, portOf } from '../origin.ts'
 import { type Call, Raw, type Route } from '../route.ts'
-import type { Info } from '../schemas/info.ts'
+import type { HealthQuery, Info } from '../schemas/info.ts'
 
-export function health({ context }: Call): Raw {
+export function health({ context, query }: Call<unknown, HealthQuery>): Raw {
   const isReady = context.ready()
-  return new Raw(isReady ? 200 : 503, 'text/plain; charset=utf-8', isReady ? 'ok' : 'starting')
+  const reasons = isReady && query.verbose ? degradations(context) : []
+  const text = reasons.length > 0 ? ['degraded', ...reasons].join('\n') : isReady ? 'ok' : 'starting'
+  return new Raw(isReady ? 200 : 503, 'text/plain; charset=utf-8', text)
+}
+
+/** Codes alone, from what is in memory or indexed: anybody may ask, as often as they like. */
+function degradations({ storage }: HttpContext): string[] {
+  const [parked] = storage.actors.parked()
+  const edge = storage.actors.record(edgeId)?.status
+  return [
+    ...(parked ? ['actors_parked'] : []),
+    ...(edge === 'waiting' || edge === 'failed' ? ['edge_unavailable'] : []),
+  ]
 }
 
 export async function metrics({ context }: Call): Promise<Raw> {

@@ -4,6 +4,7 @@ import type { ServiceRow } from '../../../storage/services.ts'
 import { reachesService } from '../../account/rights.ts'
 import { Failure, messageOf } from '../../errors.ts'
 import { wantedInstances } from '../../service-types.ts'
+import { parkedReason } from '../actor-record.ts'
 import type { HttpContext, HttpStorage } from '../context.ts'
 import { queueDeploy, queuedRecord, queueRestart, requestSource } from '../deploy-request.ts'
 import { checkTotal } from '../env-changes.ts'
@@ -148,11 +149,20 @@ export async function serviceStatus({ context, params }: Call<ServiceParams>): P
   return {
     service_id: row.id,
     state,
-    reason: state === 'degraded' ? context.observe.trouble(row.live_deploy_id!) : null,
+    reason: reasonOf(context, row, state),
     desired_instances: row.suspended ? 0 : wantedInstances(row),
     traffic: isPublic(row) ? (context.traffic?.of(id) ?? null) : null,
     instances: running.map((one) => ({ ...one, role: roleOf(context.storage, row, one.deploy_id) })),
   }
+}
+
+function reasonOf(
+  { observe, storage }: HttpContext,
+  row: ServiceRow,
+  state: Service['state'],
+): string | null {
+  const trouble = state === 'degraded' ? observe.trouble(row.live_deploy_id!) : null
+  return trouble ?? parkedReason(storage, row.id, row.live_deploy_id)
 }
 
 function isPublic({ type }: ServiceRow): boolean {

@@ -90,6 +90,7 @@ export const tagMeanings: Readonly<Record<string, string>> = {
   Services: 'What should run, and what runs of it.',
   Domains: 'The hosts of services.',
   Certificates: 'The certificates of hosts.',
+  Actors: 'What works behind the records; parked ones wait for an administrator after a fault of the server.',
   Edge: 'The reverse proxy in front of public services.',
   Env: 'The env variables of services.',
   Deploys: 'Attempts to make a version of a service live, and their logs.',

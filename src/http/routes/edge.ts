@@ -24,6 +24,16 @@ export const edgeRoutes = tagged('Edge', [
     handler: edge.upgradeEdge,
   }),
   route({
+    method: 'POST',
+    path: `${v1}/edge/retry`,
+    summary: 'A parked edge is supervised again; one whose snapshot is lost is made anew',
+    status: 202,
+    answer: Edge,
+    repeat: edge.repeatRetryEdge,
+    problems: ['not_parked', 'conflict'],
+    handler: edge.retryEdge,
+  }),
+  route({
     method: 'GET',
     path: `${v1}/edge/history`,
     role: 'read',

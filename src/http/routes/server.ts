@@ -2,7 +2,7 @@
 import * as events from '../handlers/events.ts'
 import * as server from '../handlers/server.ts'
 import { type Route, route, tagged, v1 } from '../route.ts'
-import { Document, Info } from '../schemas/info.ts'
+import { Document, HealthQuery, Info } from '../schemas/info.ts'
 
 export const serverRoutes = (routes: () => readonly Route[]) =>
   tagged('Server', [
@@ -10,7 +10,8 @@ export const serverRoutes = (routes: () => readonly Route[]) =>
       method: 'GET',
       path: '/healthz',
       credential: 'public',
-      summary: 'Whether the server is up: `ok`, or 503 `starting`',
+      summary: 'Whether the server is up: `ok`, or 503 `starting`; with `verbose` also `degraded` and codes',
+      query: HealthQuery,
       answer: 'text',
       otherStatuses: { 503: '`starting`: it does not serve yet.' },
       handler: server.health,

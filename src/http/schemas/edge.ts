@@ -17,10 +17,11 @@ export type EdgeUpgrade = z.output<typeof EdgeUpgrade>
 export const Edge = z
   .object({
     id: z.string(),
-    status: z.enum(['starting', 'serving', 'upgrading', 'waiting', 'stopping', 'off']).meta({
+    status: z.enum(['starting', 'serving', 'upgrading', 'waiting', 'stopping', 'off', 'failed']).meta({
       description:
         'waiting: it could not be started and is tried again; a former one may still serve. ' +
-        'upgrading: a newer HAProxy takes over; requests are served without interruption.',
+        'upgrading: a newer HAProxy takes over; requests are served without interruption. ' +
+        'failed: it is parked after an error of the server; POST /edge/retry. A former one may still serve.',
     }),
     mode: z.enum(['container', 'host', 'off']),
     http_port: z.int(),

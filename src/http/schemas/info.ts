@@ -47,6 +47,16 @@ const DiskUsage = z
   })
   .meta({ id: 'DiskUsage' })
 
+/** A monitor may send whatever it likes along: nothing of it is refused. */
+export const HealthQuery = z.object({
+  verbose: z
+    .string()
+    .optional()
+    .transform((text) => text !== undefined && text !== '0' && text.toLowerCase() !== 'false')
+    .meta({ description: 'Names what is wrong, in codes.', type: 'boolean' }),
+})
+export type HealthQuery = z.output<typeof HealthQuery>
+
 export const Info = z
   .object({
     version: z.string(),

@@ -37,6 +37,15 @@ export const serverMeanings: Record<string, string> = {
   'DiskUsage.docker.volumes_bytes': 'Volumes.',
   'DiskUsage.docker.build_cache_bytes': 'The build cache.',
 
+  Actor: 'What works on a deploy, a datastore, a certificate or the like.',
+  'Actor.status': 'The status of its record.',
+  'Actor.id': 'The id; the one of its record, or `edge`.',
+  ParkedActor: 'An actor that an error of the server stopped: it waits for an administrator.',
+  'ParkedActor.reason': 'What went wrong, for people.',
+  DiscardedActor: 'A parked actor that was given up.',
+  'DiscardedActor.status': '`discarded`.',
+  'DiscardedActor.left_behind.type': 'Which sort it is.',
+
   AuthStatus: 'What a request shows, and whether the server has its account.',
   'User.email': 'The e-mail address, in lower case.',
   Setup: 'The first sign-in of a server.',

@@ -1,0 +1,39 @@
+// Whether a parked actor may go on: meanwhile another one may have taken its place.
+import type { DeploySnapshot } from '../../machines/deploy.ts'
+import type { ActorRow } from '../../storage/actors.ts'
+import type { Storage } from '../../storage/index.ts'
+import { Failure } from '../errors.ts'
+
+/** Throws `conflict`. */
+export function requireOwnPlace(storage: Storage, row: ActorRow, snapshot: unknown): void {
+  if (row.kind === 'deploy') requireTurn(storage, row, snapshot as DeploySnapshot)
+  else if (row.kind === 'certificate') requireAlone(storage, row, 'host')
+  else if (row.kind === 'disk-removal') requireAlone(storage, row, 'disk')
+  else if (row.kind === 'restore') requireAlone(storage, row, 'datastore_id')
+}
+
+/** In these a deploy looks at once for what became of its service. */
+const watchful = ['queued', 'live', 'draining']
+
+/** It would start, switch or clean up for a service that has gone on without it. */
+function requireTurn({ actors, services }: Storage, { id, service_id }: ActorRow, snapshot: DeploySnapshot) {
+  if (service_id === null || watchful.some((state) => snapshot.matches(state as 'queued'))) return
+  const others = [...actors.active('deploy', service_id)].map((other) => actors.record(other.id))
+  const other = others.find((record) => record?.status === 'queued' || record?.status === 'running')
+  if (other) throw overtaken(id, `${other.id} is ${other.status}`)
+  const live = services.get(service_id)?.live_deploy_id ?? null
+  if (live !== snapshot.context.formerDeployId && live !== id)
+    throw overtaken(id, `${live} is live meanwhile`)
+}
+
+function requireAlone({ actors }: Storage, { id, kind, service_id }: ActorRow, field: string): void {
+  const own = actors.record(id)?.[field]
+  const others = [...actors.active(kind, service_id ?? '')].map((other) => actors.record(other.id))
+  const other = others.find((record) => record?.[field] === own && record?.status !== 'released')
+  if (other) throw overtaken(id, `${other.id} does the same`)
+}
+
+function overtaken(id: string, why: string): Failure {
+  const hint = `berth discard ${id} ends it, and lists what it leaves behind`
+  return new Failure('conflict', `${id} cannot go on: ${why}`, hint)
+}

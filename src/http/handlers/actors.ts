@@ -1,0 +1,87 @@
+// Actors: all that are not over, and what an administrator does about parked ones.
+import type { ParkedActor } from '../../../storage/actors.ts'
+import { Failure } from '../../errors.ts'
+import { edgeId } from '../../hosts.ts'
+import { findActor, toActor } from '../actor-record.ts'
+import type { HttpContext, HttpStorage } from '../context.ts'
+import type { Call } from '../route.ts'
+import type { Actor, ActorParams, ActorsQuery, DiscardedActor } from '../schemas/actor.ts'
+import { wakeEdge } from './edge.ts'
+
+/** Parked ones first. */
+export function listActors({ context: { storage }, query }: Call<unknown, ActorsQuery>): Actor[] {
+  const { actors } = storage
+  const shown: Actor[] = []
+  for (const actor of actors.parked()) {
+    if (shown.length < query.limit) shown.push(toActor(storage, actor, actor))
+  }
+  if (query.parked) return shown
+  for (const actor of actors.active()) {
+    if (shown.length >= query.limit) break
+    shown.push(toActor(storage, actor, null))
+  }
+  return shown
+}
+
+/** Throws `not_found`, `not_parked`, `not_recoverable`, `conflict`. */
+export async function retryActor({ context, params, eventId }: Call<ActorParams>): Promise<Actor> {
+  const { id } = params
+  const options = eventId === undefined ? {} : { eventId }
+  if (id === edgeId) await wakeEdge(context, options)
+  else await context.actors.retry(id, options)
+  return repeatRetry(context, { id })
+}
+
+/** What a repetition gets: the actor as it is now. */
+export function repeatRetry(context: HttpContext, { id }: { id: string }): Actor {
+  const { actors } = context.storage
+  const record = actors.record(id)
+  // It may be over already.
+  if (record && !actors.parkedOf(id) && ![...actors.active()].some((actor) => actor.id === id)) {
+    const kind = kindOf(id)
+    const service_id = typeof record.service_id === 'string' ? record.service_id : null
+    return { id, kind, service_id, status: record.status, parked: null }
+  }
+  return findActor(context.storage, id)
+}
+
+/** What it made is listed before it ends: an engine that does not answer refuses that. */
+export async function discardActor({ context, params, eventId }: Call<ActorParams>): Promise<DiscardedActor> {
+  const { storage, actors, observe } = context
+  const found = requireParked(storage, params.id)
+  const { id, kind, service_id } = found
+  const left = await observe.leftBehind(found)
+  const status = 'discarded'
+  const answer: DiscardedActor = { id, kind, service_id, status, parked: null, left_behind: left }
+  await actors.discard(id, {
+    also: () => {
+      if (kind === 'datastore') storage.datastores.forgo(id)
+      if (eventId !== undefined) storage.events.keep(eventId, new Date().toISOString(), answer)
+    },
+  })
+  return answer
+}
+
+function requireParked({ actors }: HttpStorage, id: string): ParkedActor {
+  const parked = actors.parkedOf(id)
+  if (parked) return parked
+  if (actors.record(id)) throw new Failure('not_parked', `${id} is not parked`)
+  throw new Failure('not_found', 'there is no such actor')
+}
+
+const kinds: Record<string, string> = {
+  bak: 'backup',
+  cli: 'terminal-login',
+  crt: 'certificate',
+  dep: 'deploy',
+  dsk: 'disk-removal',
+  dst: 'datastore',
+  job: 'job-run',
+  rst: 'restore',
+  sch: 'cron-schedule',
+  svc: 'service-removal',
+}
+
+function kindOf(id: string): string {
+  return kinds[id.split('-')[0]!] ?? id
+}

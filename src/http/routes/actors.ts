@@ -1,0 +1,37 @@
+// Actors that wait for an administrator, and what is done about them.
+import { z } from 'zod'
+import * as actors from '../handlers/actors.ts'
+import { route, tagged, v1 } from '../route.ts'
+import { Actor, ActorParams, ActorsQuery, DiscardedActor } from '../schemas/actor.ts'
+
+export const actorRoutes = tagged('Actors', [
+  route({
+    method: 'GET',
+    path: `${v1}/actors`,
+    role: 'read',
+    summary: 'What is at work, and what is parked after an error of the server',
+    query: ActorsQuery,
+    answer: z.array(Actor),
+    handler: actors.listActors,
+  }),
+  route({
+    method: 'POST',
+    path: `${v1}/actors/{id}/retry`,
+    summary: 'A parked actor goes on where it was',
+    params: ActorParams,
+    status: 202,
+    answer: Actor,
+    repeat: actors.repeatRetry,
+    problems: ['not_parked', 'not_recoverable', 'conflict'],
+    handler: actors.retryActor,
+  }),
+  route({
+    method: 'POST',
+    path: `${v1}/actors/{id}/discard`,
+    summary: 'Ends a parked actor and lists what it leaves behind; nothing of that is removed',
+    params: ActorParams,
+    answer: DiscardedActor,
+    problems: ['not_parked', 'docker_unavailable'],
+    handler: actors.discardActor,
+  }),
+])

@@ -1,0 +1,62 @@
+// Actors: what the server does is done by them. Those that are parked wait for an administrator.
+import { z } from 'zod'
+import { bounded, flag, identifier, timestamp } from './fields.ts'
+
+/** Every kind; test/http/actors.test.ts compares them with the charts. */
+export const actorKinds = [
+  'backup',
+  'certificate',
+  'cron-schedule',
+  'datastore',
+  'deploy',
+  'disk-removal',
+  'edge',
+  'job-run',
+  'restore',
+  'service-removal',
+  'terminal-login',
+] as const
+
+export const ActorParams = z.object({ id: identifier.meta({ description: 'Id of an actor.' }) })
+export type ActorParams = z.output<typeof ActorParams>
+
+export const ActorsQuery = z.strictObject({
+  parked: flag('Only those that are parked.'),
+  limit: bounded(500, 1, 5000, 'How many; the parked ones come first.'),
+})
+export type ActorsQuery = z.output<typeof ActorsQuery>
+
+const Parked = z
+  .object({
+    since: timestamp.nullable().meta({ description: 'Null where that is not known any more.' }),
+    code: z.enum(['failed_repeatedly', 'row_damaged', 'snapshot_misfit']).meta({
+      description:
+        'failed_repeatedly: an error of the server, too often. row_damaged: what is stored fails its ' +
+        'checksum. snapshot_misfit: this version does not know the stored state.',
+    }),
+    reason: z.string(),
+    on_retry: z.string().meta({ description: 'What a retry does, in words.' }),
+    on_discard: z.string().meta({ description: 'What discarding does, in words.' }),
+  })
+  .meta({ id: 'ParkedActor' })
+
+export const Actor = z
+  .object({
+    id: z.string(),
+    kind: z.string().meta({ description: `One of ${actorKinds.join(', ')}.` }),
+    service_id: z.string().nullable().meta({ description: 'Of its service or datastore.' }),
+    status: z.string(),
+    parked: Parked.nullable().meta({ description: 'Null for one that works.' }),
+  })
+  .meta({ id: 'Actor' })
+export type Actor = z.output<typeof Actor>
+
+export const DiscardedActor = z
+  .object({
+    ...Actor.shape,
+    left_behind: z
+      .array(z.object({ type: z.enum(['container', 'volume', 'image', 'file']), name: z.string() }))
+      .meta({ description: 'What it made and still is there. Nothing of it was removed.' }),
+  })
+  .meta({ id: 'DiscardedActor' })
+export type DiscardedActor = z.output<typeof DiscardedActor>

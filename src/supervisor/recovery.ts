@@ -1,0 +1,116 @@
+// What an operator does to a parked actor: it goes on from its snapshot, is made anew from its record, or
+// ends.
+// One at a time for each actor: the supervisor sees to that.
+import type { AnyMachineSnapshot } from 'xstate'
+import type { Kind } from '../../machines/index.ts'
+import type { ActorRecord, ParkCode, ParkedActor } from '../../storage/actors.ts'
+import { codeOf, Failure, messageOf } from '../errors.ts'
+import type {
+  DiscardOptions,
+  Entry,
+  EventOptions,
+  Spawned,
+  SpawnOptions,
+  SupervisorOptions,
+} from './entry.ts'
+import { pathOf } from './transition.ts'
+
+export interface RecoveryParts extends Pick<SupervisorOptions, 'storage' | 'catalogue'> {
+  mayGoOn: SupervisorOptions['mayGoOn']
+  /** An actor from the snapshot on disk, not started. Throws when it does not fit. */
+  restored(id: string): Entry
+  /** Starts it and keeps it. */
+  begin(id: string, entry: Entry): void
+  /** Makes and starts a new one in place of the one that is there. */
+  remake(kind: string, id: string, input: object, options: SpawnOptions): Promise<Spawned>
+  isoNow(): string
+}
+
+/** Codes that say nothing of the snapshot: the actor can be asked for again. */
+const passing = ['commit_failed', 'conflict', 'not_parked']
+
+export class Recovery {
+  readonly #parts: RecoveryParts
+
+  constructor(parts: RecoveryParts) {
+    this.#parts = parts
+  }
+
+  /** Whoever asks for an id gets its actor: a parked one goes on, a discarded one is made anew. */
+  async find(kind: string, id: string, input: object, options: SpawnOptions): Promise<Spawned> {
+    const { actors } = this.#parts.storage
+    const parked = actors.parkedOf(id)
+    if (parked) {
+      const asked = Object.keys(input).length > 0 ? input : null
+      return { record: await this.#recover(id, parked.kind, asked, options), duplicate: true }
+    }
+    if (isDiscarded(actors.get(id))) return this.#parts.remake(kind, id, input, options)
+    return { record: actors.record(id)!, duplicate: true }
+  }
+
+  async retry(id: string, options: EventOptions): Promise<ActorRecord> {
+    return this.#recover(id, this.#requireParked(id).kind, null, options)
+  }
+
+  async discard(id: string, { also }: DiscardOptions): Promise<ActorRecord> {
+    const { storage, catalogue, isoNow } = this.#parts
+    const { kind } = this.#requireParked(id)
+    const { status = 'failed', service = null } = catalogue[kind]?.discarded ?? {}
+    await storage.actors.discard(id, { status, service, at: isoNow(), ...(also ? { also } : {}) })
+    return storage.actors.record(id)!
+  }
+
+  /** Where the snapshot is of no use, its record may be enough for a new actor. */
+  async #recover(
+    id: string,
+    kind: string,
+    asked: object | null,
+    options: SpawnOptions,
+  ): Promise<ActorRecord> {
+    try {
+      return await this.#goOn(id, options)
+    } catch (error) {
+      if (passing.includes(codeOf(error))) throw error
+      const { storage, catalogue, remake, isoNow } = this.#parts
+      const record = storage.actors.record(id) ?? {}
+      const from = { record, asked: asked as Record<string, unknown> | null, at: isoNow() }
+      const input = catalogue[kind]?.rebuild?.(from) ?? null
+      if (input !== null) return (await remake(kind, id, input, options)).record
+      const hint = `berth discard ${id} ends it, and lists what it leaves behind`
+      throw new Failure('not_recoverable', `${id} cannot go on: ${messageOf(error)}`, hint)
+    }
+  }
+
+  /** Commits that it goes on, then starts it. */
+  async #goOn(id: string, { eventId }: EventOptions): Promise<ActorRecord> {
+    const { storage, catalogue, mayGoOn, restored, begin, isoNow } = this.#parts
+    const entry = restored(id)
+    const snapshot = entry.actor.getSnapshot() as AnyMachineSnapshot
+    const kind: Kind = catalogue[entry.kind]!
+    mayGoOn?.(entry.row, snapshot)
+    const record = kind.toRecord(snapshot as never) as ActorRecord
+    const service = kind.toService?.(snapshot as never, snapshot as never) ?? null
+    const again = { record, state: pathOf(snapshot.value), service, event: eventId ?? null, at: isoNow() }
+    await storage.actors.unpark(id, again)
+    entry.row = { ...entry.row, revision: entry.row.revision + 1, parked: null, restarts: 0 }
+    begin(id, entry)
+    return record
+  }
+
+  #requireParked(id: string): ParkedActor {
+    const { actors } = this.#parts.storage
+    const parked = actors.parkedOf(id)
+    if (parked) return parked
+    if (actors.record(id)) throw new Failure('not_parked', `${id} is not parked`)
+    throw new Failure('not_found', `there is no ${id}`)
+  }
+}
+
+function isDiscarded(row: { final: boolean; parked: string | null } | null): boolean {
+  return Boolean(row?.final && row.parked !== null)
+}
+
+/** What a failed restoration says of the snapshot. */
+export function misfitCode(error: unknown): ParkCode {
+  return codeOf(error) === 'row_damaged' ? 'row_damaged' : 'snapshot_misfit'
+}

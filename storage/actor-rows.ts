@@ -1,0 +1,92 @@
+// The tables of actors, and how one row, its record, its history and its indexes are written together.
+// Everything that writes works inside a commit only.
+import { ActorIndex } from './actor-index.ts'
+import type { ActiveActor, ActorRecord, ActorRow, HistoryEntry, ToRecord, Transition } from './actor-row.ts'
+import type { StoredEvents } from './events.ts'
+import type { Services } from './services.ts'
+import type { Commit, Store, Table } from './store.ts'
+
+const firstKept = 10
+const lastKept = 500
+const all = Number.MAX_SAFE_INTEGER
+
+export class ActorRows {
+  readonly rows: Table<ActorRow>
+  readonly records: Table<ActorRecord>
+  readonly index: ActorIndex
+  readonly #history: Table<HistoryEntry>
+  readonly #services: Services
+  readonly #events: StoredEvents
+  readonly #toRecord: ToRecord
+
+  constructor(store: Store, services: Services, events: StoredEvents, toRecord: ToRecord) {
+    this.rows = store.table('actors')
+    this.records = store.table('records')
+    this.index = new ActorIndex(store)
+    this.#history = store.table('history')
+    this.#services = services
+    this.#events = events
+    this.#toRecord = toRecord
+  }
+
+  /** A damaged one is made again from the snapshot. */
+  record(id: string): ActorRecord | null {
+    return this.records.peek(id) ?? (this.records.has(id) ? this.#recordAgain(id) : null)
+  }
+
+  historyOf(id: string): HistoryEntry[] {
+    return [...this.#history.sound({ start: [id, 0], end: [id, all] })].map(({ value }) => value)
+  }
+
+  /** Of the last transition; the keys of the history have it too, for a damaged row. */
+  revisionOf(id: string): number {
+    const row = this.rows.peek(id)
+    if (row) return row.revision
+    const [last] = this.#history.keys({ start: [id, all], end: [id, 0], reverse: true, limit: 1 })
+    return last ? (last as [string, number])[1] : 0
+  }
+
+  write(commit: Commit, { row, record, entry, service, event }: Transition): void {
+    this.writeRow(row)
+    this.records.put(row.id, record)
+    this.writeHistory(row.id, row.revision, entry)
+    if (service && row.service_id) this.#services.patch(commit, row.service_id, service)
+    if (event) this.#events.keep(event, entry.at, record)
+    announce(commit, row, record)
+  }
+
+  writeRow(row: ActorRow): void {
+    this.rows.put(row.id, row)
+    this.index.update(row)
+  }
+
+  writeHistory(id: string, revision: number, entry: HistoryEntry): void {
+    this.#history.put([id, revision], entry)
+    const expired = revision - lastKept
+    if (expired > firstKept) this.#history.remove([id, expired])
+  }
+
+  erase(kind: string, serviceId: string, id: string): void {
+    for (const key of [...this.#history.keys({ start: [id, 0], end: [id, all] })]) this.#history.remove(key)
+    this.rows.remove(id)
+    this.records.remove(id)
+    this.index.remove({ kind, service_id: serviceId, id })
+  }
+
+  /** Where the snapshot is damaged too it says so: one bad row must not hide the others. */
+  #recordAgain(id: string): ActorRecord {
+    try {
+      const row = this.rows.get(id)!
+      const failed = { status: 'failed', error: `internal: ${row.parked}` }
+      return { ...this.#toRecord(row), ...(row.parked ? failed : {}) }
+    } catch {
+      return { id, status: 'failed', error: 'internal: the record of this actor is damaged' }
+    }
+  }
+}
+
+/** Tells the change feed. */
+export function announce(commit: Commit, row: ActiveActor & { revision: number }, record: ActorRecord): void {
+  const { id, kind, service_id, revision } = row
+  commit.announce({ kind, id, service_id, status: record.status, revision })
+}

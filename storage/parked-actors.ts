@@ -1,0 +1,167 @@
+// Actors that wait for an operator: they are listed, go on, end, or are replaced by new ones.
+// The index has what is needed to find them: the row of a parked actor may be damaged.
+import type { ActiveActor, ActorRecord, ActorRow, Transition } from './actor-row.ts'
+import { type ActorRows, announce } from './actor-rows.ts'
+import { StorageError } from './errors.ts'
+import type { ServicePatch, Services } from './services.ts'
+import type { Commit, Store, Table } from './store.ts'
+
+/**
+ * `failed_repeatedly`: an error of Berth's own, too often. `row_damaged`: a stored row fails its checksum.
+ * `snapshot_misfit`: the chart of this version does not know the stored state.
+ */
+export type ParkCode = 'failed_repeatedly' | 'row_damaged' | 'snapshot_misfit'
+
+export interface ParkNote {
+  /** Null where the note is damaged, or from a version that kept none. */
+  at: string | null
+  code: ParkCode
+  reason: string
+}
+
+export type ParkedActor = ActiveActor & ParkNote
+
+/** What an actor is again when it goes on. */
+export interface Unparked {
+  record: ActorRecord
+  state: string
+  service: ServicePatch | null
+  /** Of the request, so that a repetition changes nothing. */
+  event: string | null
+  at: string
+}
+
+export interface Discard {
+  /** The final status of its record. */
+  status: string
+  at: string
+  service: ServicePatch | null
+  /** What belongs to the same transaction. */
+  also?: (commit: Commit) => void
+}
+
+/** In the table `meta`: the store lists every parked actor in its index. */
+const listedMark = 'parked_listed'
+
+export class ParkedActors {
+  readonly #store: Store
+  readonly #services: Services
+  readonly #all: ActorRows
+  readonly #meta: Table<number>
+
+  constructor(store: Store, services: Services, all: ActorRows) {
+    this.#store = store
+    this.#services = services
+    this.#all = all
+    this.#meta = store.table('meta')
+  }
+
+  *list(kind?: string, serviceId?: string): Iterable<ParkedActor> {
+    for (const actor of this.#all.index.parked(kind, serviceId)) {
+      yield { ...actor, ...(this.#all.index.parkNote(actor) ?? this.#noteAgain(actor.id)) }
+    }
+  }
+
+  find(id: string): ParkedActor | null {
+    for (const actor of this.#all.index.parked()) if (actor.id === id) return this.#withNote(actor)
+    return null
+  }
+
+  park(id: string, reason: string, at: string, code: ParkCode = 'failed_repeatedly'): Promise<void> {
+    return this.#store.commit((commit) => {
+      const row = this.#all.rows.peek(id)
+      const where = row ?? [...this.#all.index.active()].find((actor) => actor.id === id)
+      if (!where) return
+      if (where.service_id) this.#services.giveUpOn(commit, where.service_id, id)
+      const revision = (row?.revision ?? 0) + 1
+      const shown = { service_id: where.service_id, ...this.#all.record(id), id, status: 'failed' }
+      const record = { ...shown, error: `internal: ${reason}`, finished_at: at }
+      this.#all.index.park(where, { at, code, reason })
+      this.#all.records.put(id, record)
+      if (row) {
+        const entry = { at, event: 'parked', state: 'parked', status: 'failed', phase: null }
+        this.#all.writeHistory(id, revision, entry)
+        this.#all.writeRow({ ...row, revision, parked: reason })
+      }
+      announce(commit, { ...where, revision }, record)
+    })
+  }
+
+  unpark(id: string, { record, state, service, event, at }: Unparked): Promise<void> {
+    return this.#store.commit((commit) => {
+      const row = this.#all.rows.get(id)
+      if (!row?.parked || row.final) throw notParked(id)
+      const next = { ...row, revision: row.revision + 1, parked: null, restarts: 0 }
+      const phase = (record.phase as string | null | undefined) ?? null
+      const entry = { at, event: 'retried', state, status: record.status, phase }
+      this.#all.write(commit, { row: next, record, entry, service, event })
+    })
+  }
+
+  /** The row keeps why it was parked: what the actor made in Docker stays as it is. */
+  discard(id: string, { status, at, service, also }: Discard): Promise<void> {
+    return this.#store.commit((commit) => {
+      const where = this.find(id)
+      if (!where) throw notParked(id)
+      const { kind, service_id, reason } = where
+      const known: ActorRow | null = this.#all.rows.peek(id)
+      const nothing = { id, kind, service_id, version: 0, snapshot: null, restarts: 0 }
+      const revision = this.#all.revisionOf(id) + 1
+      const row = { ...(known ?? nothing), revision, final: true, parked: reason }
+      const shown = { service_id, ...this.#all.record(id), id, status, phase: null }
+      const record = { ...shown, error: `discarded: ${reason}`, finished_at: at }
+      const entry = { at, event: 'discarded', state: 'discarded', status, phase: null }
+      this.#all.write(commit, { row, record, entry, service, event: null })
+      also?.(commit)
+    })
+  }
+
+  replace(transition: Transition, also: (commit: Commit) => void = () => undefined): Promise<void> {
+    return this.#store.commit((commit) => {
+      const { row, service } = transition
+      const former = this.#all.rows.peek(row.id)
+      const isDiscarded = former?.final && former.parked !== null
+      if (!isDiscarded && !this.find(row.id)) throw notParked(row.id)
+      also(commit)
+      if (row.service_id && !service?.deleting) this.#services.refuseDeleting(row.service_id)
+      this.#all.index.add(row)
+      this.#all.write(commit, transition)
+    })
+  }
+
+  /** A store that an earlier version wrote has parked actors in no index: they are looked for once. */
+  async findUnlisted(): Promise<void> {
+    if (this.#meta.peek(listedMark) === 1) return
+    await this.#store.commit(() => {
+      const active = new Set([...this.#all.index.active()].map(({ id }) => id))
+      for (const actor of this.#all.index.everyListed()) {
+        const row = this.#all.rows.peek(actor.id)
+        if (active.has(actor.id) || (row ? row.final || row.parked === null : !this.#all.rows.has(actor.id)))
+          continue
+        this.#all.index.park(actor, this.#noteAgain(actor.id))
+      }
+      this.#meta.put(listedMark, 1)
+    })
+  }
+
+  #withNote(actor: ActiveActor): ParkedActor {
+    return { ...actor, ...(this.#all.index.parkNote(actor) ?? this.#noteAgain(actor.id)) }
+  }
+
+  /** From the row, or from the record that parking wrote. */
+  #noteAgain(id: string): ParkNote {
+    const row = this.#all.rows.peek(id)
+    const { error = null, finished_at = null } = this.#all.record(id) ?? ({} as Partial<ActorRecord>)
+    const at = typeof finished_at === 'string' ? finished_at : null
+    if (row?.parked) return { at, code: 'failed_repeatedly', reason: row.parked }
+    return {
+      at,
+      code: 'row_damaged',
+      reason: String(error ?? 'its row is damaged').replace('internal: ', ''),
+    }
+  }
+}
+
+function notParked(id: string): StorageError {
+  return new StorageError('not_parked', `${id} is not parked`)
+}

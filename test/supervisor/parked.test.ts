@@ -1,0 +1,159 @@
+// Every kind of actor is parked in every state in which its chart can rest, and is recovered: it goes on, is
+// made anew, or is discarded. Each time over a restart as well.
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { catalogue, type Kind, type KindName } from '../../machines/index.ts'
+import { Supervisor } from '../../src/supervisor/supervisor.ts'
+import type { Storage } from '../../storage/index.ts'
+import { flipOnDisk, storedRows } from '../support/damage.ts'
+import { temporaryDirectory } from '../support/directory.ts'
+import { endlessEffects, type RestingActor, restingActors } from '../support/parked-kinds.ts'
+import { serviceRow, transitionOf } from '../support/stored.ts'
+import { instant as at, silent, temporaryStorage } from '../support/supervised.ts'
+
+const resting = restingActors()
+const kinds = Object.keys(catalogue) as KindName[]
+/** Those whose record is enough for a new actor. */
+const rebuilt = ['certificate', 'cron-schedule', 'datastore', 'disk-removal', 'edge', 'service-removal']
+
+function supervise(t: TestContext, storage: Storage): Supervisor {
+  const supervisor = new Supervisor({ storage, catalogue, logger: silent })
+  supervisor.provide(endlessEffects())
+  t.after(() => supervisor.stop(1000))
+  return supervisor
+}
+
+async function stored(t: TestContext, { transition }: RestingActor): Promise<Storage> {
+  const storage = await temporaryStorage(t)
+  await storage.services.create(serviceRow())
+  await storage.actors.create(transition)
+  return storage
+}
+
+const parkedIn = (storage: Storage) => [...storage.actors.parked()].map(({ id, code }) => [id, code])
+
+test('there is an actor of every kind in every state', () => {
+  assert.deepEqual([...new Set(resting.map(({ kind }) => kind))], kinds)
+  const states = resting.filter(({ kind }) => kind === 'edge').map(({ state }) => state)
+  const all = ['starting', 'serving', 'upgrading', 'waiting', 'stopping', 'lingering', 'off']
+  assert.deepEqual(states, all)
+})
+
+for (const kind of kinds) {
+  test(`a parked ${kind} goes on from each state, once, and over a restart`, async (t) => {
+    for (const one of resting.filter((actor) => actor.kind === kind)) {
+      const storage = await stored(t, one)
+      const { id, state, record } = one
+      await storage.actors.park(id, 'a bug', at)
+      const first = supervise(t, storage)
+      assert.deepEqual(await first.restore(), { restored: 0, parked: 0 }, state)
+      assert.deepEqual(parkedIn(storage), [[id, 'failed_repeatedly']], state)
+
+      const asked = await Promise.allSettled([first.retry(id), first.retry(id)])
+
+      assert.deepEqual(
+        asked.map((answer) => (answer.status === 'fulfilled' ? answer.value : answer.reason.code)),
+        [record, 'not_parked'],
+        state,
+      )
+      assert.deepEqual([storage.actors.record(id), parkedIn(storage)], [record, []], state)
+      assert.equal(storage.actors.history(id).at(-1)?.event, 'retried', state)
+      await first.stop()
+      assert.deepEqual(await supervise(t, storage).restore(), { restored: 1, parked: 0 }, state)
+    }
+  })
+
+  test(`a ${kind} that the chart does not know any more is made anew or discarded`, async (t) => {
+    for (const one of resting.filter((actor) => actor.kind === kind)) {
+      const storage = await stored(t, one)
+      const { id, state, transition } = one
+      const snapshot = { ...(transition.row.snapshot as object), value: 'of an older version' }
+      const row = { ...transition.row, revision: 2, snapshot }
+      await storage.actors.advance({ ...transition, row })
+      const first = supervise(t, storage)
+      assert.deepEqual(await first.restore(), { restored: 0, parked: 1 }, state)
+      assert.deepEqual(parkedIn(storage), [[id, 'snapshot_misfit']], state)
+
+      await recover(first, storage, one)
+
+      await first.stop()
+      await leaveNothingParked(t, storage, one)
+    }
+  })
+}
+
+test('a snapshot that fails its checksum parks its actor at each start, and it is recovered', async (t) => {
+  const directory = temporaryDirectory(t)
+  const chosen = kinds.map((kind) => resting.find((one) => one.kind === kind)!)
+  const before = await temporaryStorage(t, directory)
+  await before.services.create(serviceRow())
+  for (const { transition } of chosen) await before.actors.create(transition)
+  await before.close()
+  const rows = (await storedRows(directory)).filter(({ table }) => table === 'actors')
+  for (const row of rows) await flipOnDisk(directory, row, 'value')
+  const storage = await temporaryStorage(t, directory)
+  const first = supervise(t, storage)
+  await first.restore()
+  const expected = chosen.map(({ id }) => id).sort()
+  const codes = new Map(parkedIn(storage) as [string, string][])
+  assert.deepEqual([[...codes.keys()].sort(), new Set(codes.values())], [expected, new Set(['row_damaged'])])
+
+  for (const one of chosen) await recover(first, storage, one)
+
+  await first.stop()
+  const after = await supervise(t, storage).restore()
+  assert.deepEqual([after.parked, parkedIn(storage)], [0, []])
+})
+
+test('actors that an earlier version parked are found, with their reasons', async (t) => {
+  const storage = await temporaryStorage(t)
+  const { row, ...rest } = transitionOf({ id: 'dep-1', service_id: null })
+  await storage.actors.create({ ...rest, row: { ...row, parked: 'an old bug' } })
+  await storage.actors.create(transitionOf({ id: 'dep-2', service_id: null, final: true }))
+  assert.deepEqual(parkedIn(storage), [])
+
+  await storage.actors.mendIndex()
+
+  const [found, ...others] = [...storage.actors.parked()]
+  assert.deepEqual([found?.id, found?.reason, others], ['dep-1', 'an old bug', []])
+})
+
+test('one that was discarded is made anew for whoever asks for its id', async (t) => {
+  const one = resting.find(({ kind }) => kind === 'cron-schedule')!
+  const storage = await stored(t, one)
+  await storage.actors.park(one.id, 'a bug', at)
+  const supervisor = supervise(t, storage)
+  await supervisor.discard(one.id)
+  const plan = { schedule: '5 4 * * *', timezone: 'UTC', isSuspended: false }
+
+  const { duplicate } = await supervisor.spawn('cron-schedule', one.id, {
+    id: one.id,
+    serviceId: 'svc-1',
+    plan,
+    at,
+  })
+
+  assert.deepEqual([duplicate, storage.actors.record(one.id)?.schedule], [false, '5 4 * * *'])
+  assert.equal(storage.actors.history(one.id).at(-2)?.event, 'discarded')
+})
+
+/** Retried where that is enough, else discarded. */
+async function recover(supervisor: Supervisor, storage: Storage, { id, kind, state }: RestingActor) {
+  const isTrashed = kind === 'datastore' && /trashed|trashing|reclaiming/.test(state)
+  if (rebuilt.includes(kind) && !isTrashed) {
+    await supervisor.retry(id)
+    assert.notEqual(storage.actors.record(id)?.status, 'failed', `${kind} ${state}`)
+    assert.equal(storage.actors.get(id)?.final, false, `${kind} ${state}`)
+    return
+  }
+  await assert.rejects(supervisor.retry(id), { code: 'not_recoverable' }, `${kind} ${state}`)
+  const { status = 'failed' } = (catalogue[kind] as Kind).discarded ?? {}
+  assert.equal((await supervisor.discard(id)).status, status, `${kind} ${state}`)
+  await assert.rejects(supervisor.discard(id), { code: 'not_parked' })
+}
+
+async function leaveNothingParked(t: TestContext, storage: Storage, { id, state }: RestingActor) {
+  const { restored, parked } = await supervise(t, storage).restore()
+  const isOver = storage.actors.get(id)?.final
+  assert.deepEqual([restored, parked, parkedIn(storage)], [isOver ? 0 : 1, 0, []], state)
+}
