@@ -7,6 +7,7 @@ import { type Engine, toFailure } from './client.ts'
 import { upload } from './dial.ts'
 import { refuseHostOnlySources } from './dockerfile-sources.ts'
 import { requireStage } from './dockerfile-stages.ts'
+import { withHeredocAdvice } from './heredocs.ts'
 import { buildHost, type Owner } from './names.ts'
 import type { RegistryCredentials } from './registry-credentials.ts'
 import { streamLines } from './stream-lines.ts'
@@ -80,9 +81,11 @@ export async function attempt<T>(
 ): Promise<T> {
   const connections = engine.fork()
   const packing = new AbortController()
+  let dockerfile = ''
   try {
     request.signal.throwIfAborted()
     const editDockerfile = async (text: string) => {
+      dockerfile = text
       await refuseHostOnlySources(text, request.buildArgs)
       if (request.target) requireStage(text, request.target)
       return edit(text)
@@ -92,7 +95,7 @@ export async function attempt<T>(
     return await Promise.race([run({ engine: connections, owner, request, context }), unreadable])
   } catch (error) {
     request.signal.throwIfAborted()
-    throw error
+    throw withHeredocAdvice(error, dockerfile)
   } finally {
     packing.abort()
     connections.close()

@@ -1,7 +1,7 @@
 // `berth up` against a real daemon: from a folder to a page, and everything that can be in the way.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { runBerth } from '../support/berth.ts'
@@ -131,6 +131,33 @@ test('a folder without a Dockerfile whose pages are ignored creates nothing and 
   assert.equal(code, 1)
   assert.match(stderr, /has neither a Dockerfile nor an index\.html\n.*write !dist into \.berthignore/)
   assert.equal((await suite.api.call('GET', `/services/${name}`)).status, 404)
+})
+
+test('a folder without a Dockerfile is shown one, and nothing is written unasked', async (t) => {
+  const folder = temporaryDirectory(t)
+  writeTree(folder, { 'requirements.txt': '', Procfile: 'web: python3 web.py\n' })
+
+  const { code, stderr } = await runBerth(t, ['up', newName(), folder, '--yes'], suite)
+
+  assert.equal(code, 1)
+  assert.match(stderr, /this looks like a Python project.*\n {5}FROM python:3\.13-slim\n/)
+  assert.match(stderr, /\n {5}CMD python3 web\.py\n[\s\S]*has neither a Dockerfile nor an index\.html/)
+  assert.equal(existsSync(join(folder, 'Dockerfile')), false)
+})
+
+test('at a terminal the suggested Dockerfile is written when that is wanted', async (t) => {
+  const folder = temporaryDirectory(t)
+  writeTree(folder, { 'start.sh': '#!/bin/sh\n' })
+  const name = newName()
+  const terminal = openTerminal(t, ['up', name, folder], { ...suite })
+  await terminal.shows('Write it to')
+  terminal.type('\r')
+  await terminal.shows(`Create ${name}, a web service, built by its Dockerfile?`)
+  terminal.type('n')
+  await terminal.ended()
+
+  const written = readFileSync(join(folder, 'Dockerfile'), 'utf8')
+  assert.equal(written, 'FROM debian:stable-slim\nWORKDIR /app\nCOPY . .\nCMD ["./start.sh"]\n')
 })
 
 test('what the server would refuse is refused before a service is created', async (t) => {

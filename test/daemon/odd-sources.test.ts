@@ -65,6 +65,16 @@ test('a remote that nobody answers at, or whose host nobody knows, is told as su
   assert.equal(unknown.first.error, 'cannot read https://git.invalid/owner/app: its host name is not known')
 })
 
+test('a file that git LFS keeps elsewhere is named, and docker-compose.yml as not read', async (t) => {
+  const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${'a'.repeat(64)}\nsize 12345\n`
+
+  const { log } = await failIn(t, 'building', { 'assets/a.bin': pointer, 'docker-compose.yml': '' })
+
+  const words = 'is a Git LFS pointer; its content is not fetched, the build gets the pointer'
+  assert.ok(log.includes(`assets/a.bin ${words}`), log.join('\n'))
+  assert.ok(log.some((line) => line.startsWith('docker-compose.yml is not read')))
+})
+
 test('an empty repository is told as empty', async (t) => {
   const { directory } = createRepository(t)
 
@@ -132,7 +142,7 @@ test('an app that listens for itself only fails its check, which says what to do
     first.error,
     'the health check did not pass within 3 s (health_check_timeout_seconds): ' +
       'TCP connection to port 3000 → connection refused; ' +
-      'nothing in the instance listens, or only at 127.0.0.1: it has to listen on 3000 at 0.0.0.0',
+      'the instance listens on 3000 at 127.0.0.1 only: it has to listen on 3000 at 0.0.0.0',
   )
   assert.ok(log.includes('hello'))
 })

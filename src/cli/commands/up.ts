@@ -63,12 +63,11 @@ interface Target {
 
 /** Nothing is created or sent before the source is known to be sound, and packed. */
 async function packAndSend(cli: Cli, target: Target, options: UpOptions): Promise<Deploy> {
-  const { approve, createForUpload, guessService } = await import('../source/new-service.ts')
-  const { inspectSource, packWithProgress, refuseOutwardLinks } = await import('../source/packing.ts')
+  const { approve, createForUpload } = await import('../source/new-service.ts')
+  const { packWithProgress, refuseOutwardLinks } = await import('../source/packing.ts')
   const { uploadSource } = await import('../source/upload.ts')
-  const { name, folder, existing } = target
-  const inspected = await inspectSource(cli, folder)
-  const guess = existing ? null : guessService(inspected.source, options.type)
+  const { name, existing } = target
+  const { inspected, guess } = await inspectAndGuess(cli, target, options)
   refuseOutwardLinks(inspected.source, existing ?? { publish_dir: guess?.publishDir ?? null })
   if (guess && !options.yes) await approve(cli, name, guess)
   const packed = await packWithProgress(cli, inspected)
@@ -77,6 +76,23 @@ async function packAndSend(cli: Cli, target: Target, options: UpOptions): Promis
     return await uploadSource(cli, packed, { serviceName: name, clearCache: options.clearCache ?? false })
   } finally {
     await packed.file.close()
+  }
+}
+
+/** A folder without a Dockerfile gets one offered, where somebody can be asked. */
+async function inspectAndGuess(cli: Cli, { folder, existing }: Target, { type }: UpOptions) {
+  const { guessService, NoDockerfile } = await import('../source/new-service.ts')
+  const { inspectSource } = await import('../source/packing.ts')
+  const look = async () => {
+    const inspected = await inspectSource(cli, folder)
+    return { inspected, guess: existing ? null : guessService(inspected.source, type) }
+  }
+  try {
+    return await look()
+  } catch (error) {
+    const { offerDockerfile } = await import('../source/starter.ts')
+    if (!(error instanceof NoDockerfile) || !(await offerDockerfile(cli, folder))) throw error
+    return look()
   }
 }
 

@@ -50,13 +50,17 @@ export function guessService(source: Source, type: string | undefined): Guess {
   return { type: 'static_site', publishDir: site || null, reason }
 }
 
+/** A folder of which a Dockerfile could make a service. */
+export class NoDockerfile extends CliFailure {}
+
 function unknownKind({ folder }: Source): CliFailure {
   const ignored = siteFolders.find((name) => existsSync(join(folder, name, 'index.html')))
-  return new CliFailure(`${folder} has neither a Dockerfile nor an index.html`, {
-    hint: ignored
-      ? `there is one in ${ignored}/, which is ignored: write !${ignored} into .berthignore`
-      : 'add a Dockerfile, or say what it is: --type static_site',
-  })
+  const trouble = `${folder} has neither a Dockerfile nor an index.html`
+  if (!ignored) {
+    return new NoDockerfile(trouble, { hint: 'add a Dockerfile, or say what it is: --type static_site' })
+  }
+  const hint = `there is one in ${ignored}/, which is ignored: write !${ignored} into .berthignore`
+  return new CliFailure(trouble, { hint })
 }
 
 /** Asks where somebody can be asked; elsewhere what is done is only said. */

@@ -12,6 +12,7 @@ import { parseRepositoryUrl, type RepositoryUrl } from '../../git/repository.ts'
 import { whileRoomIn } from '../disk.ts'
 import { type Host, isoNow } from '../host.ts'
 import { unpackSource } from './archive.ts'
+import { sayLfsPointers } from './lfs.ts'
 import { type DeployLog, isBegunAgain, openDeployLog } from './log.ts'
 
 type FetchInput = { id: string; serviceId: string; source: DeploySource }
@@ -23,6 +24,7 @@ export function fetchSource(host: Host) {
     await reapGit(input.id) // of a killed daemon: two gits must not run in one directory
     const place = { what: 'a fetch', directory: host.settings.dataDir }
     const found = await whileRoomIn(host, place, signal, (bound) => fetchInto(host, input, log, bound))
+    await sayLfsPointers(checkoutDirectory(host, input.id), log)
     return { ...found, at: isoNow() }
   }
 }

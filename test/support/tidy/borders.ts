@@ -24,6 +24,7 @@ const ground = [
   'src/nearest-name.ts',
   'src/schedule.ts',
   'src/service-types.ts',
+  'src/starter-dockerfile.ts',
   'src/time-zone.ts',
   'src/backup-files.ts',
 ]
@@ -126,7 +127,14 @@ export const borders: Border[] = [
       ...['log-update', 'open', 'string-width', 'tar-stream', 'ws'],
     ],
     node: true,
-    values: ['src/cli/', 'src/version.ts', 'src/hosts.ts', 'src/nearest-name.ts', 'src/platform.ts'],
+    values: [
+      'src/cli/',
+      'src/version.ts',
+      'src/hosts.ts',
+      'src/nearest-name.ts',
+      'src/platform.ts',
+      'src/starter-dockerfile.ts',
+    ],
     types: ['src/http/schemas/'],
   },
   {

@@ -1,0 +1,23 @@
+// The Dockerfile that `berth up` suggests for a folder without one, and writes where somebody agrees.
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { suggestDockerfile } from '../../starter-dockerfile.ts'
+import type { Cli } from '../session.ts'
+import { plain } from '../terminal/output.ts'
+import { confirm } from '../terminal/prompts.ts'
+
+/** Shows it; answers whether it was written. */
+export async function offerDockerfile(cli: Cli, folder: string): Promise<boolean> {
+  const { out } = cli
+  if (out.isJson) return false
+  const { kind, dockerfile, notes } = await suggestDockerfile(folder)
+  out.say(`   there is no Dockerfile; this looks like ${kind}, and this is one to start from:`)
+  for (const line of dockerfile) out.say(plain(`     ${line}`))
+  for (const note of notes) out.say(plain(`   ${note}`))
+  if (!out.canAsk) return false
+  const path = join(folder, 'Dockerfile')
+  const message = plain(`Write it to ${path} and deploy?`)
+  if (!(await confirm(cli, { message, instead: 'write it yourself' }, true))) return false
+  await writeFile(path, `${dockerfile.join('\n')}\n`, { flag: 'wx' })
+  return true
+}
