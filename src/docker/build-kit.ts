@@ -1,7 +1,15 @@
 // The builder by default: BuildKit, as part of the engine. It asks for secrets and credentials in a session.
 import { Failure } from '../errors.ts'
 import { tidied } from './between-builds.ts'
-import { attempt, type BuildAttempt, type BuildDriver, type Builder, messagesOf } from './build.ts'
+import {
+  attempt,
+  type BuildAttempt,
+  type BuildDriver,
+  type Builder,
+  type BuildRequest,
+  messagesOf,
+} from './build.ts'
+import { againAfterFaults, BuilderFault, faultOf } from './build-again.ts'
 import type { BuildCache } from './build-cache.ts'
 import { describeBuildFailure } from './build-failure.ts'
 import type { BuildGuard, LimitWatch } from './build-guard.ts'
@@ -34,17 +42,18 @@ export function buildKitDriver(
   engine: Engine,
   { owner, guard }: Pick<BuildKitOptions, 'owner' | 'guard'>,
 ): BuildDriver {
-  return {
-    build: (request) =>
-      guard.run((watch) =>
-        attempt(
-          engine,
-          owner,
-          request,
-          (begun) => buildInSession(begun, watch),
-          (dockerfile) => withCacheIds(dockerfile, request.cachePrefix),
-        ),
+  const buildOnce = (request: BuildRequest) =>
+    guard.run((watch) =>
+      attempt(
+        engine,
+        owner,
+        request,
+        (begun) => buildInSession(begun, watch),
+        (dockerfile) => withCacheIds(dockerfile, request.cachePrefix),
       ),
+    )
+  return {
+    build: (request) => againAfterFaults(request.onLine, () => buildOnce(request)),
     async tidy() {
       await guard.endSteps()
       await killOrphans(owner)
@@ -67,10 +76,9 @@ async function follow(build: BuildAttempt, session: string, watch: LimitWatch): 
   let imageId: string | null = null
   for await (const message of messagesOf<Message>(build, { version: '2', session })) {
     if (message.error !== undefined) {
-      throw new Failure(
-        'build_failed',
-        describeBuildFailure(shown(message.error), log.failedStep(), watch.reached()),
-      )
+      const reason = describeBuildFailure(shown(message.error), log.failedStep(), watch.reached())
+      const FailureOfIt = faultOf(message.error) === null ? Failure : BuilderFault
+      throw new FailureOfIt('build_failed', reason)
     }
     if (message.id === 'moby.buildkit.trace') log.push(withShownNames(decodeBuildStatus(message.aux), shown))
     if (message.id === 'moby.image.id') imageId = message.aux.ID

@@ -111,6 +111,34 @@ test('a step that writes nothing for long is not taken for a builder that hangs'
   assert.deepEqual(site.told, [])
 })
 
+for (const fault of [
+  'failed to solve: duplicate output 0',
+  'buildkit scheduler error: return leaving incoming open. Please report this with …',
+  'failed to solve with frontend dockerfile.v0: failed to build LLB: inconsistent graph state',
+]) {
+  test(`a build that BuildKit fails with "${fault.slice(0, 60)}" is built again`, async (t) => {
+    const site = await openSite(t)
+    const { request, lines } = prepareBuild(t, site.owner, { Dockerfile: `FROM ${site.images.busybox}` })
+    site.door.fail(fault)
+
+    await site.builder.build(request)
+
+    assert.equal(lines[0], 'system BuildKit failed by an error of its own: building again')
+    assert.ok(await inspectImage(site.engine, request.tag))
+  })
+}
+
+test('a build that fails by its own Dockerfile is not built again', async (t) => {
+  const site = await openSite(t)
+  const { request, lines } = prepareBuild(t, site.owner, {
+    Dockerfile: `FROM ${site.images.busybox}\nRUN echo duplicate output 0; exit 1`,
+  })
+
+  await assert.rejects(site.builder.build(request), { code: 'build_failed' })
+
+  assert.ok(!lines.some((line) => line.includes('building again')), lines.join('\n'))
+})
+
 test('a build that hangs can be canceled at once', async (t) => {
   const site = await openSite(t, { silenceMs: 60_000 })
   site.door.hang()

@@ -11,6 +11,8 @@ export interface HungBuilder {
   hang(): void
   /** It works again; builds that hung are cut, as by a restart of the engine. */
   recover(): void
+  /** The next build ends with that error, and the engine never sees it. */
+  fail(error: string): void
   /** How many of its builds hang now. */
   held(): number
 }
@@ -23,17 +25,20 @@ export async function openHungBuilder(t: Scope): Promise<HungBuilder> {
   const sockets = new Set<Socket>()
   const builds = new Map<Socket, Socket>()
   let hangs = false
+  let failure: string | null = null
   const keep = (socket: Socket) => {
-    sockets.add(socket.on('error', () => socket.destroy()))
-    return socket.on('close', () => sockets.delete(socket))
+    sockets.add(socket)
+    return socket.on('error', () => socket.destroy()).on('close', () => sockets.delete(socket))
   }
   const server = createServer((client) => {
     keep(client).once('data', (first: Buffer) => {
       client.pause()
-      const upstream = keep(target.protocol === 'unix:' ? connect(target.pathname) : dialPort(target))
-      client.on('close', () => upstream.destroy())
-      upstream.on('close', () => client.destroy())
+      const upstream = keep(dial(target))
+      tie(client, upstream)
       if (buildKitBuild.test(first.toString('latin1'))) {
+        const error = failure
+        failure = null
+        if (error !== null) return void client.end(failedBuild(error))
         builds.set(client, upstream)
         client.on('close', () => builds.delete(client))
         if (hangs) return
@@ -51,19 +56,34 @@ export async function openHungBuilder(t: Scope): Promise<HungBuilder> {
     address: `unix://${path}`,
     hang() {
       hangs = true
-      for (const [client, upstream] of builds) {
-        client.unpipe(upstream).pause()
-        upstream.unpipe(client).pause()
-      }
+      for (const [client, upstream] of builds) stall(client, upstream)
     },
     recover() {
       hangs = false
       for (const client of builds.keys()) client.destroy()
     },
+    fail(error) {
+      failure = error
+    },
     held: () => (hangs ? builds.size : 0),
   }
 }
 
-function dialPort({ port, hostname }: URL): Socket {
-  return connect(Number(port), hostname)
+/** Either end breaks the other. */
+function tie(client: Socket, upstream: Socket): void {
+  client.on('close', () => upstream.destroy())
+  upstream.on('close', () => client.destroy())
+}
+
+function stall(client: Socket, upstream: Socket): void {
+  client.unpipe(upstream).pause()
+  upstream.unpipe(client).pause()
+}
+
+function failedBuild(error: string): string {
+  return `HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n${JSON.stringify({ error })}\n`
+}
+
+function dial({ protocol, pathname, port, hostname }: URL): Socket {
+  return protocol === 'unix:' ? connect(pathname) : connect(Number(port), hostname)
 }
