@@ -30,6 +30,8 @@ test('no two operations have the same id, and each has a heading and a summary',
   const ids = operations.map(({ operationId }) => operationId)
 
   assert.equal(new Set(ids).size, ids.length)
+  // Generated clients call them so: a parameter may get a better name, an operation may not.
+  for (const id of ['get_deploys_id_logs', 'post_jobs_id_cancel']) assert.ok(ids.includes(id), id)
   for (const { tags, summary } of operations) assert.ok(String(tags).length > 0 && String(summary).length > 0)
 })
 
@@ -49,7 +51,7 @@ test('every route without its credential is 401', async (t) => {
   const api = await startApi(t)
   for (const { method, path, credential } of routes) {
     if (credential === 'public') continue
-    const answer = await api.call(method, path.replace('{id}', 'x'), { token: null })
+    const answer = await api.call(method, path.replace(/\{\w+\}/g, 'x'), { token: null })
     assert.deepEqual([method, path, answer.status], [method, path, 401])
     checkAnswer(method, path, 401, answer.body)
   }

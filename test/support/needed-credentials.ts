@@ -57,12 +57,12 @@ const list: Record<Needed, string[]> = {
   ],
   'read record': [
     'GET /api/v1/certificates/{id}/history',
-    'GET /api/v1/deploys/{id}',
-    'GET /api/v1/deploys/{id}/logs',
-    'GET /api/v1/deploys/{id}/history',
-    'GET /api/v1/jobs/{id}',
-    'GET /api/v1/jobs/{id}/logs',
-    'GET /api/v1/jobs/{id}/history',
+    'GET /api/v1/deploys/{deploy_id}',
+    'GET /api/v1/deploys/{deploy_id}/logs',
+    'GET /api/v1/deploys/{deploy_id}/history',
+    'GET /api/v1/jobs/{job_id}',
+    'GET /api/v1/jobs/{job_id}/logs',
+    'GET /api/v1/jobs/{job_id}/history',
   ],
   read: [
     'GET /metrics',
@@ -92,7 +92,7 @@ const list: Record<Needed, string[]> = {
     'POST /api/v1/services/{id}/deploys/upload',
     'POST /api/v1/services/{id}/jobs',
   ],
-  'deploy record': ['POST /api/v1/deploys/{id}/cancel', 'POST /api/v1/jobs/{id}/cancel'],
+  'deploy record': ['POST /api/v1/deploys/{deploy_id}/cancel', 'POST /api/v1/jobs/{job_id}/cancel'],
   admin: [
     'POST /api/v1/services',
     'PATCH /api/v1/services/{id}',

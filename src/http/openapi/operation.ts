@@ -51,9 +51,13 @@ function credentialOf({ credential, role, scope, isGuarded }: Route): string {
   return scope === undefined ? `${roles} Closed to a token that is limited to services.` : roles
 }
 
-/** `get_services_id_env`: unique because method and path are. */
+/** `get_services_id_env`: unique because method and path are. Every id is `id`: clients know these names. */
 function operationIdOf({ method, path }: Route): string {
-  const words = path.replace('/api/v1', '').match(/\w+/g) ?? []
+  const words =
+    path
+      .replace('/api/v1', '')
+      .replace(/\{\w+_id\}/, '{id}')
+      .match(/\w+/g) ?? []
   return [method.toLowerCase(), ...words].join('_')
 }
 

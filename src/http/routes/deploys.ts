@@ -70,7 +70,7 @@ export const deployRoutes = tagged('Deploys', [
   }),
   route({
     method: 'GET',
-    path: `${v1}/deploys/{id}`,
+    path: `${v1}/deploys/{deploy_id}`,
     role: 'read',
     scope: 'record',
     summary: 'One deploy',
@@ -80,7 +80,7 @@ export const deployRoutes = tagged('Deploys', [
   }),
   route({
     method: 'POST',
-    path: `${v1}/deploys/{id}/cancel`,
+    path: `${v1}/deploys/{deploy_id}/cancel`,
     role: 'deploy',
     scope: 'record',
     summary: 'Cancels a queued or running deploy; the live one keeps serving',
@@ -91,7 +91,7 @@ export const deployRoutes = tagged('Deploys', [
   }),
   route({
     method: 'GET',
-    path: `${v1}/deploys/{id}/logs`,
+    path: `${v1}/deploys/{deploy_id}/logs`,
     role: 'read',
     scope: 'record',
     summary: 'The log of a deploy: `log` for each line, `end` when the deploy has finished',
@@ -102,7 +102,7 @@ export const deployRoutes = tagged('Deploys', [
   }),
   route({
     method: 'GET',
-    path: `${v1}/deploys/{id}/history`,
+    path: `${v1}/deploys/{deploy_id}/history`,
     role: 'read',
     scope: 'record',
     summary: 'The transitions of a deploy: the first 10 and the last 500',

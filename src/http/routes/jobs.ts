@@ -69,7 +69,7 @@ export const jobRoutes = tagged('Jobs', [
   }),
   route({
     method: 'GET',
-    path: `${v1}/jobs/{id}`,
+    path: `${v1}/jobs/{job_id}`,
     role: 'read',
     scope: 'record',
     summary: 'One job run',
@@ -79,7 +79,7 @@ export const jobRoutes = tagged('Jobs', [
   }),
   route({
     method: 'POST',
-    path: `${v1}/jobs/{id}/cancel`,
+    path: `${v1}/jobs/{job_id}/cancel`,
     role: 'deploy',
     scope: 'record',
     summary: 'Cancels a pending or running job run: SIGTERM, ten seconds, SIGKILL',
@@ -90,7 +90,7 @@ export const jobRoutes = tagged('Jobs', [
   }),
   route({
     method: 'GET',
-    path: `${v1}/jobs/{id}/logs`,
+    path: `${v1}/jobs/{job_id}/logs`,
     role: 'read',
     scope: 'record',
     summary: 'The log of a job run: `log` for each line, `end` when the run has finished',
@@ -101,7 +101,7 @@ export const jobRoutes = tagged('Jobs', [
   }),
   route({
     method: 'GET',
-    path: `${v1}/jobs/{id}/history`,
+    path: `${v1}/jobs/{job_id}/history`,
     role: 'read',
     scope: 'record',
     summary: 'The transitions of a job run: the first 10 and the last 500',

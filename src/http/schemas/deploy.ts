@@ -92,7 +92,9 @@ export const HistoryEntry = z
   .meta({ id: 'HistoryEntry', description: 'One transition of a chart.' })
 export type HistoryEntry = z.output<typeof HistoryEntry>
 
-export const DeployParams = z.object({ id: identifier.meta({ description: 'Id of a deploy.' }) })
+export const DeployParams = z
+  .object({ deploy_id: identifier.meta({ description: 'Id of a deploy.' }) })
+  .transform(({ deploy_id }) => ({ id: deploy_id }))
 export type DeployParams = z.output<typeof DeployParams>
 
 export const DeployListQuery = z.strictObject(pageFields('dep'))

@@ -49,7 +49,9 @@ export const CreateJob = z
   .meta({ id: 'CreateJob' })
 export type CreateJob = z.output<typeof CreateJob>
 
-export const JobParams = z.object({ id: identifier.meta({ description: 'Id of a job run.' }) })
+export const JobParams = z
+  .object({ job_id: identifier.meta({ description: 'Id of a job run.' }) })
+  .transform(({ job_id }) => ({ id: job_id }))
 export type JobParams = z.output<typeof JobParams>
 
 export const JobListQuery = z.strictObject(pageFields('job'))
