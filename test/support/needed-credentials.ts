@@ -66,6 +66,7 @@ const list: Record<Needed, string[]> = {
   ],
   read: [
     'GET /metrics',
+    'GET /api/v1/certificate-authority',
     'GET /api/v1/registries',
     'GET /api/v1/registries/{host}',
     'GET /api/v1/datastores',
