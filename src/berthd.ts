@@ -19,7 +19,7 @@ async function main(): Promise<void> {
   if (args.includes('--version')) return void process.stdout.write(`${version}\n`)
   if (args[0] === 'reset-password') return reset(args.slice(1))
   const config = readConfig(args, process.env)
-  const logger = createLogger({ level: config['log-level'] })
+  const logger = createLogger({ level: config['log-level'], format: config['log-format'] })
   const onFatal = (reason: string) => {
     logger.fatal(reason)
     process.exit(1)

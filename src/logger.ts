@@ -1,6 +1,9 @@
-// The daemon's own log: JSON lines on standard error, one object each, `level` and `msg` in words.
+// The daemon's own log on standard error: JSON lines, one object each, `level` and `msg` in words; on a
+// terminal lines for people.
 // Mind: whoever logs an error passes it as `err`; secrets and query strings never come here.
+import { isatty } from 'node:tty'
 import { destination, pino } from 'pino'
+import { toText } from './log-text.ts'
 
 export interface LogMethod {
   (fields: object, message?: string): void
@@ -18,7 +21,16 @@ export interface Logger {
 }
 
 /** Writes lines of `level` (trace, debug, info, warn, error, fatal, silent) and above to standard error. */
-export function createLogger(options: { level: string; fd?: number }): Logger {
+export function createLogger(options: {
+  level: string
+  fd?: number
+  format?: 'auto' | 'json' | 'text'
+}): Logger {
+  const { fd = 2, format = 'json' } = options
+  const isTerminal = isatty(fd)
+  const stream = openDestination(fd)
+  const isText = format === 'text' || (format === 'auto' && isTerminal)
+  const isColoured = isTerminal && !process.env.NO_COLOR
   return pino(
     {
       level: options.level,
@@ -26,7 +38,7 @@ export function createLogger(options: { level: string; fd?: number }): Logger {
       timestamp: () => `,"ts":"${new Date().toISOString()}"`,
       formatters: { level: (label) => ({ level: label }) },
     },
-    openDestination(options.fd ?? 2),
+    isText ? { write: (line: string) => stream.write(toText(line, isColoured)) } : stream,
   )
 }
 

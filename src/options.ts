@@ -174,4 +174,5 @@ export const options = {
   ),
   'start-timeout': option('seconds the start of instances may take', '120', integer(1, day)),
   'log-level': option('debug, info, warn or error', 'info', oneOf('debug', 'info', 'warn', 'error')),
+  'log-format': option('json, text, or auto: text on a terminal', 'auto', oneOf('auto', 'json', 'text')),
 } as const

@@ -51,59 +51,64 @@ const values: { [Name in keyof Config]: [text: string, value: Config[Name]] } = 
   'build-timeout': ['31', 31],
   'start-timeout': ['32', 32],
   'log-level': ['debug', 'debug'],
+  'log-format': ['text', 'text'],
 }
 const names = Object.keys(values) as (keyof Config)[]
 const variableOf = (name: string) => `BERTH_${name.toUpperCase().replaceAll('-', '_')}`
+
+/** But for the two that the host decides. */
+const defaults = {
+  listen: '127.0.0.1:7878',
+  docker: 'unix:///var/run/docker.sock',
+  prefix: 'berth',
+  subnet: '10.201.0.0/16',
+  'host-ports': [],
+  'base-domain': 'localhost',
+  edge: 'container',
+  'http-port': 80,
+  'https-port': 443,
+  'edge-image': '',
+  'edge-connections-per-address': 1000,
+  'edge-requests-per-address': 500,
+  'acme-email': '',
+  'acme-directory': 'https://acme-v02.api.letsencrypt.org/directory',
+  'acme-weekly-limit': null,
+  'dashboard-host': '',
+  'trusted-proxy': [],
+  'local-repositories': [],
+  builder: 'buildkit',
+  'build-concurrency': 2,
+  'job-concurrency': 8,
+  'build-memory-limit': Math.max(512, Math.floor(totalmem() / 2 / 1024 / 1024)),
+  'build-cpu-limit': Math.round(availableParallelism() * 87.5) / 100,
+  'build-pids-limit': 4096,
+  'default-memory-limit': 512,
+  'default-cpu-limit': 1,
+  'pids-limit': 1024,
+  'keep-images': 5,
+  'static-image': '',
+  'postgres-image': 'postgres:{version}-alpine',
+  'redis-image': 'redis:{version}-alpine',
+  'datastore-bind': '127.0.0.1',
+  'datastore-ports': { first: 25_000, last: 25_999 },
+  'backup-dir': '',
+  'trash-days': 7,
+  'min-free-disk': 1024,
+  'runtime-log-size': 64,
+  'runtime-log-days': 14,
+  'settle-time': 5,
+  'fetch-timeout': 600,
+  'build-timeout': 3600,
+  'start-timeout': 120,
+  'log-level': 'info',
+  'log-format': 'auto',
+}
 
 test('without flags and variables every option has its default', () => {
   const { 'data-dir': dataDir, 'build-cache-size': cacheMb, ...rest } = readConfig([], {})
   assert.match(dataDir, /^\//)
   assert.ok(cacheMb >= 64 && cacheMb <= 10 * 1024, String(cacheMb))
-  assert.deepEqual(rest, {
-    listen: '127.0.0.1:7878',
-    docker: 'unix:///var/run/docker.sock',
-    prefix: 'berth',
-    subnet: '10.201.0.0/16',
-    'host-ports': [],
-    'base-domain': 'localhost',
-    edge: 'container',
-    'http-port': 80,
-    'https-port': 443,
-    'edge-image': '',
-    'edge-connections-per-address': 1000,
-    'edge-requests-per-address': 500,
-    'acme-email': '',
-    'acme-directory': 'https://acme-v02.api.letsencrypt.org/directory',
-    'acme-weekly-limit': null,
-    'dashboard-host': '',
-    'trusted-proxy': [],
-    'local-repositories': [],
-    builder: 'buildkit',
-    'build-concurrency': 2,
-    'job-concurrency': 8,
-    'build-memory-limit': Math.max(512, Math.floor(totalmem() / 2 / 1024 / 1024)),
-    'build-cpu-limit': Math.round(availableParallelism() * 87.5) / 100,
-    'build-pids-limit': 4096,
-    'default-memory-limit': 512,
-    'default-cpu-limit': 1,
-    'pids-limit': 1024,
-    'keep-images': 5,
-    'static-image': '',
-    'postgres-image': 'postgres:{version}-alpine',
-    'redis-image': 'redis:{version}-alpine',
-    'datastore-bind': '127.0.0.1',
-    'datastore-ports': { first: 25_000, last: 25_999 },
-    'backup-dir': '',
-    'trash-days': 7,
-    'min-free-disk': 1024,
-    'runtime-log-size': 64,
-    'runtime-log-days': 14,
-    'settle-time': 5,
-    'fetch-timeout': 600,
-    'build-timeout': 3600,
-    'start-timeout': 120,
-    'log-level': 'info',
-  })
+  assert.deepEqual(rest, defaults)
 })
 
 for (const name of names) {
@@ -180,6 +185,7 @@ const bad: [name: keyof Config, text: string, says: string][] = [
   ['build-timeout', '86401', 'is not a whole number from 1 to 86400'],
   ['start-timeout', '1h', 'is not a whole number from 1 to 86400'],
   ['log-level', 'verbose', 'is not one of debug, info, warn, error'],
+  ['log-format', 'xml', 'is not one of auto, json, text'],
 ]
 
 for (const [name, text, says] of bad) {
@@ -216,7 +222,7 @@ test('the help lists every option with its default', () => {
     // Read back: a default that is no text is shown as one would write it.
     const [, shown] = / \(([^()]+)\)$/.exec(line) ?? []
     const without = readConfig([], {})
-    assert.equal(shown !== undefined, String(without[name]) !== '', line)
+    assert.equal(shown !== undefined, String(without[name] ?? '') !== '', line)
     if (shown !== undefined) assert.deepEqual(readConfig([`--${name}=${shown}`], {}), without, line)
   }
 })

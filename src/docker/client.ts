@@ -57,7 +57,7 @@ export function openEngine(host: string): Engine {
       }, options)
     } catch (error) {
       options.signal?.throwIfAborted()
-      const failure = toFailure(what, error)
+      const failure = toFailure(what, error, host)
       // An engine that comes back may be another version.
       if (failure.code === 'docker_unavailable') isNegotiated = false
       throw failure
@@ -102,12 +102,14 @@ export function hasStatus(error: unknown, status: number): boolean {
   return error instanceof Failure && statusOf(error.cause) === status
 }
 
-/** Any error of a call or of a stream as a failure; `what` says what was asked for. */
-export function toFailure(what: string, error: unknown): Failure {
+/** Any error of a call or of a stream as a failure; `what` says what was asked for, `host` who was asked. */
+export function toFailure(what: string, error: unknown, host = ''): Failure {
   if (error instanceof Failure) return error
   if (statusOf(error) !== null) return failureFrom('docker_error', refusalText(error), error)
   if (systemCodeOf(error) === null) throw error
-  return failureFrom('docker_unavailable', `Docker did not answer (${what}): ${systemCodeOf(error)}`, error)
+  const place = host && ` at ${host}`
+  const message = `Docker did not answer${place} (${what}): ${systemCodeOf(error)}`
+  return failureFrom('docker_unavailable', message, error)
 }
 
 function failureFrom(code: string, message: string, cause: unknown): Failure {

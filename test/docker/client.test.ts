@@ -26,6 +26,14 @@ test('a refusal carries the words of the engine and nothing of the client', asyn
   })
 })
 
+test('an engine that does not answer is named by its address', async (t) => {
+  const socket = join(temporaryDirectory(t), 'none.sock')
+  await assert.rejects(openEngine(`unix://${socket}`).ping(), {
+    code: 'docker_unavailable',
+    message: `Docker did not answer at unix://${socket} (ping): ENOENT`,
+  })
+})
+
 test('a refusal of limits ends with what matters, and shows the container as people know it', () => {
   const id = '4f1c'.repeat(16)
   const said =

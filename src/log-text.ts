@@ -1,0 +1,44 @@
+// A line of the daemon's log as people read it: the time, the level, what happened, and the fields.
+// Mind: fields hold what clients sent: nothing of them may move the cursor of a terminal.
+import { styleText } from 'node:util'
+
+const levelColumns = 5
+const styles = { debug: 'dim', info: 'green', warn: 'yellow', error: 'red', fatal: 'red' } as const
+
+interface Line {
+  level: string
+  ts: string
+  msg?: string
+  err?: { message?: string; stack?: string }
+  [field: string]: unknown
+}
+
+/** `22:16:05 info  berthd listens  url=http://127.0.0.1:7878`, with the line's own end. */
+export function toText(json: string, isColoured: boolean): string {
+  const { level, ts, msg = '', err, ...fields } = JSON.parse(json) as Line
+  const tint = (style: Parameters<typeof styleText>[0], text: string) =>
+    isColoured && text ? styleText(style, text, { validateStream: false }) : text
+  const shown = Object.entries(fields).map(([name, value]) => `${name}=${valueText(value)}`)
+  const time = new Date(ts).toTimeString().slice(0, 8)
+  const heading = tint(styles[level as keyof typeof styles] ?? 'bold', level.padEnd(levelColumns))
+  const words = [harmless(msg), tint('dim', shown.join(' '))].filter(Boolean)
+  const reason = err ? [`         ${harmless(err.message ?? '')}`, ...traceOf(err.stack)] : []
+  return `${[`${tint('dim', time)} ${heading} ${words.join('  ')}`, ...reason].join('\n')}\n`
+}
+
+function traceOf(stack = ''): string[] {
+  const frames = stack.split('\n').filter((line) => /^\s+at /.test(line))
+  return frames.map((line) => `           ${harmless(line.trim())}`)
+}
+
+function valueText(value: unknown): string {
+  const isPlain = typeof value === 'string' && /^[^\s"]+$/.test(value)
+  return harmless(isPlain ? value : JSON.stringify(value))
+}
+
+/** Control characters, and letters that reorder what is around them, are spelled out. */
+function harmless(text: string): string {
+  return text.replace(/[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029]/gu, (letter) => {
+    return `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`
+  })
+}

@@ -1,0 +1,57 @@
+// The daemon's log as people read it, and when they get it.
+import assert from 'node:assert/strict'
+import { closeSync, openSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { toText } from '../src/log-text.ts'
+import { createLogger } from '../src/logger.ts'
+import { temporaryDirectory } from './support/directory.ts'
+
+const at = { level: 'info', ts: new Date(2026, 10, 22, 22, 16, 5).toISOString() }
+const textOf = (line: object) => toText(JSON.stringify({ ...at, ...line }), false)
+
+test('a line has the time, the level, what happened, and its fields', () => {
+  assert.equal(
+    textOf({
+      url: 'http://127.0.0.1:7878',
+      actors: 3,
+      reason: 'two words',
+      none: null,
+      msg: 'berthd listens',
+    }),
+    '22:16:05 info  berthd listens  url=http://127.0.0.1:7878 actors=3 reason="two words" none=null\n',
+  )
+  assert.equal(textOf({ level: 'warn', msg: 'alone' }), '22:16:05 warn  alone\n')
+})
+
+test('an error is told with where it happened', () => {
+  const err = {
+    type: 'Error',
+    message: 'broken',
+    stack: 'Error: broken\n    at f (a.ts:1:2)\n    at b.ts:3:4',
+  }
+  assert.equal(
+    textOf({ level: 'error', err, msg: 'a bug' }),
+    '22:16:05 error a bug\n         broken\n           at f (a.ts:1:2)\n           at b.ts:3:4\n',
+  )
+})
+
+test('what a client sent cannot move the cursor or begin a line', () => {
+  const odd = '/a\u001b[2J\r\n\u009b1A\u202e'
+  const line = textOf({ path: odd, msg: odd, err: { message: odd } })
+  assert.doesNotMatch(line.replaceAll('\n', ''), /[\p{Cc}\u202e]/u)
+  assert.equal(line.split('\n').length, 3)
+})
+
+test('a log that is no terminal is JSON, unless text is asked for', (t) => {
+  const written = (format: 'auto' | 'json' | 'text') => {
+    const path = join(temporaryDirectory(t), 'log')
+    const fd = openSync(path, 'a')
+    createLogger({ level: 'info', fd, format }).info({ port: 1 }, 'listens')
+    closeSync(fd)
+    return readFileSync(path, 'utf8')
+  }
+  assert.equal(JSON.parse(written('auto')).msg, 'listens')
+  assert.equal(JSON.parse(written('json')).msg, 'listens')
+  assert.match(written('text'), /^\d\d:\d\d:\d\d info {2}listens {2}port=1\n$/)
+})
