@@ -67,6 +67,7 @@ const list: Record<Needed, string[]> = {
   read: [
     'GET /metrics',
     'GET /api/v1/certificate-authority',
+    'GET /api/v1/actors',
     'GET /api/v1/registries',
     'GET /api/v1/registries/{host}',
     'GET /api/v1/datastores',
@@ -117,6 +118,9 @@ const list: Record<Needed, string[]> = {
     'GET /api/v1/backups/{id}/content',
     'POST /api/v1/restores/{id}/cancel',
     'POST /api/v1/edge/upgrade',
+    'POST /api/v1/edge/retry',
+    'POST /api/v1/actors/{id}/retry',
+    'POST /api/v1/actors/{id}/discard',
     'DELETE /api/v1/disks/{name}',
     'POST /api/v1/trash/{id}/restore',
     'DELETE /api/v1/trash/{id}',
