@@ -1,9 +1,9 @@
 // BuildKit hangs for good under a daemon that runs and is started again: deploys go on by the classic
 // builder, and one that needs BuildKit waits for it without a build slot. Mind: it takes a minute to be sure.
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { runBerth } from '../support/berth.ts'
-import { startDaemon } from '../support/daemon.ts'
+import { startDaemon, type TestDaemon } from '../support/daemon.ts'
 import { openHungBuilder } from '../support/hung-builder.ts'
 import { dockerfile, fetchPage, finishedDeploy, logLines, pageApp, until } from '../support/service.ts'
 import { createService, type TestService } from '../support/suite.ts'
@@ -47,11 +47,7 @@ test('deploys survive a BuildKit that hangs for good', async (t) => {
   }
   assert.equal(await fetchPage(daemon.api, plain.name), 'plain')
   await says(waiting.id, waits)
-  const { builds } = await daemon.api.get('/info')
-  assert.ok(Date.parse(builds.hangs_since))
-  const why = await runBerth(t, ['why', waiting.id], { daemon })
-  assert.match(why.stdout, /BuildKit hangs since \d{4}-/)
-  assert.match((await runBerth(t, ['info'], { daemon })).stdout, /builder +BuildKit hangs since \d{4}-/)
+  await requireReport(t, daemon, waiting.id)
 
   const { id } = await request(canceled)
   await says(id, waits)
@@ -62,3 +58,14 @@ test('deploys survive a BuildKit that hangs for good', async (t) => {
   assert.equal((await finishedDeploy(daemon.api, waiting.id)).status, 'live')
   assert.equal((await daemon.api.get('/info')).builds.hangs_since, null)
 })
+
+/** Wherever somebody may look for the reason. */
+async function requireReport(t: TestContext, daemon: TestDaemon, deployId: string): Promise<void> {
+  const { builds } = await daemon.api.get('/info')
+  assert.ok(Date.parse(builds.hangs_since))
+  const health = await fetch(new URL('/healthz?verbose', daemon.api.url))
+  assert.equal(await health.text(), 'degraded\nbuilder_hangs')
+  const why = await runBerth(t, ['why', deployId], { daemon })
+  assert.match(why.stdout, /BuildKit hangs since \d{4}-/)
+  assert.match((await runBerth(t, ['info'], { daemon })).stdout, /builder +BuildKit hangs since \d{4}-/)
+}

@@ -10,6 +10,7 @@ import { type Diagnosis, diagnose, type PhaseTime } from '../deploy/diagnosis.ts
 import { hintFor } from '../deploy/hints.ts'
 import { deployStyle, originOf } from '../deploy/words.ts'
 import { examples } from '../examples.ts'
+import { CliFailure } from '../failure.ts'
 import type { Cli } from '../session.ts'
 import { age } from '../terminal/ages.ts'
 import { clip } from '../terminal/clip.ts'
@@ -55,10 +56,15 @@ function isUnderWay({ status }: Deploy): boolean {
   return status === 'queued' || status === 'running'
 }
 
-/** Null while it works, and for an older server, which does not tell. */
+/** Null while it works; for an older server and a token of some services, which are not told, too. */
 async function builderHangsSince({ client }: Cli): Promise<string | null> {
-  const { builds } = await client.call<Info>('GET', '/info')
-  return builds.hangs_since ?? null
+  try {
+    const { builds } = await client.call<Info>('GET', '/info')
+    return builds?.hangs_since ?? null
+  } catch (error) {
+    if (error instanceof CliFailure) return null
+    throw error
+  }
 }
 
 function hangingBuilder(since: string): string {

@@ -16,12 +16,13 @@ export function health({ context, query }: Call<unknown, HealthQuery>): Raw {
 }
 
 /** Codes alone, from what is in memory or indexed: anybody may ask, as often as they like. */
-function degradations({ storage }: HttpContext): string[] {
+function degradations({ storage, observe }: HttpContext): string[] {
   const [parked] = storage.actors.parked()
   const edge = storage.actors.record(edgeId)?.status
   return [
     ...(parked ? ['actors_parked'] : []),
     ...(edge === 'waiting' || edge === 'failed' ? ['edge_unavailable'] : []),
+    ...(observe.builderHangsSince() === null ? [] : ['builder_hangs']),
   ]
 }
 
