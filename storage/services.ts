@@ -147,6 +147,7 @@ export class Services {
 
   /**
    * Reads, changes and writes in one transaction, so that parallel changes of different fields all survive.
+   * A `change` that answers the row itself changes nothing.
    * Throws `not_found`, and `conflict` for a domain of another service.
    */
   update(
@@ -157,7 +158,9 @@ export class Services {
     return this.#store.commit((commit) => {
       const row = this.#rows.get(id)
       if (!row) throw new StorageError('not_found', `there is no service ${id}`)
-      return this.#write(commit, row, { ...change(row), revision: row.revision + 1 }, options)
+      const changed = change(row)
+      const next = changed === row ? row : { ...changed, revision: row.revision + 1 }
+      return this.#write(commit, row, next, options)
     })
   }
 
@@ -219,8 +222,9 @@ export class Services {
     { also, event }: WriteOptions = {},
   ): ServiceRow {
     also?.()
+    if (event) this.#events.keep(event.id, new Date().toISOString(), event.answer)
+    if (row === former) return row
     this.#domains.move(row.id, former?.custom_domains ?? [], row.custom_domains, () => this.list())
-    if (event) this.#events.keep(event.id, row.updated_at, event.answer)
     this.#rows.put(row.id, row)
     const { id, revision } = row
     commit.announce({ kind: 'service', id, service_id: id, status: statusOf(row), revision })

@@ -2,6 +2,7 @@
 import { Command, type CommanderError } from 'commander'
 import { version } from '../version.ts'
 import { createRunner, type Runner, type RunnerOptions } from './command.ts'
+import { addActorCommands } from './commands/actors.ts'
 import { addApiCommands } from './commands/api.ts'
 import { addCertificateCommands } from './commands/certs.ts'
 import { addCompletionCommands } from './commands/completion.ts'
@@ -39,7 +40,18 @@ const groups: Record<string, string[]> = {
   'What runs:': ['status', 'open', 'logs', 'restart', 'scale', 'suspend', 'resume'],
   'Jobs:': ['run', 'jobs', 'schedule'],
   'Data:': ['db', 'disks', 'trash'],
-  'Server:': ['login', 'logout', 'whoami', 'servers', 'info', 'edge', 'registries'],
+  'Server:': [
+    'login',
+    'logout',
+    'whoami',
+    'servers',
+    'info',
+    'edge',
+    'registries',
+    'actors',
+    'retry',
+    'discard',
+  ],
   'More:': ['api', 'completion'],
 }
 
@@ -91,6 +103,7 @@ const additions = [
   addServerCommands,
   addRegistryCommands,
   addEdgeCommands,
+  addActorCommands,
   addApiCommands,
   addCompletionCommands,
 ]

@@ -19,7 +19,7 @@ function leadsSomewhere({ noun, name, property }: Reference, has: HasProperty): 
 
 /**
  * Throws `in_use`, naming which variables of which services refer to it; a reference of a service to itself
- * does not count.
+ * does not count, nor does a service that is being deleted.
  */
 export function refuseReferred(
   storage: HttpStorage,
@@ -27,7 +27,8 @@ export function refuseReferred(
   hint: string,
 ): void {
   const refers = (value: string) => referencesIn(value).some((one) => one?.noun === noun && one.name === name)
-  const referrers = storage.services.list().flatMap((service): FailureDetail[] => {
+  const staying = storage.services.list().filter(({ deleting }) => !deleting)
+  const referrers = staying.flatMap((service): FailureDetail[] => {
     const vars = noun === 'service' && service.name === name ? [] : (storage.env.peek(service.id) ?? [])
     return vars
       .filter(({ value }) => refers(value))

@@ -1,4 +1,5 @@
 // Changing what is set of a service: read, judged and written in one transaction, its answer kept with it.
+import { isDeepStrictEqual } from 'node:util'
 import type { ServiceRow } from '../../storage/services.ts'
 import { refuseTakenHosts } from './host-claims.ts'
 import type { Call } from './route.ts'
@@ -7,6 +8,8 @@ import { refuseDeleting, toService } from './service-record.ts'
 interface ChangeOptions {
   /** What belongs to the same transaction. */
   also?: () => void
+  /** Something else changes, which is not in the row. */
+  isForced?: boolean
   /** What a repeated request gets; without it the service. */
   answer?: (row: ServiceRow) => unknown
 }
@@ -16,12 +19,14 @@ export function changeService(
   { context, eventId }: Call,
   id: string,
   change: (row: ServiceRow) => ServiceRow,
-  { also, answer = (row) => toService(context, row) }: ChangeOptions = {},
+  { also, isForced = false, answer = (row) => toService(context, row) }: ChangeOptions = {},
 ): Promise<ServiceRow> {
   const event = { id: eventId ?? '', answer: null as unknown }
   const changeAndAnswer = (row: ServiceRow) => {
     refuseDeleting(row)
-    const changed = change(row)
+    const wanted = change(row)
+    const isSame = !isForced && isDeepStrictEqual({ ...wanted, updated_at: row.updated_at }, row)
+    const changed = isSame ? row : wanted
     refuseTakenHosts(context, changed, row)
     event.answer = answer(changed)
     return changed

@@ -74,7 +74,7 @@ export async function updateService(call: Call<ServiceParams, unknown, UpdateSer
       checkRow(changed)
       return changed
     },
-    { also },
+    { also, isForced: credentials !== null },
   )
   if (row.suspended) await awaitRunsGivenUp(context.storage, id)
   return toService(context, row)

@@ -1,0 +1,81 @@
+// A daemon whose edge and deploy were parked, started again: the edge serves, the deploy goes on when asked.
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { before, test } from 'node:test'
+import { openStorage } from '../../storage/index.ts'
+import { runBerth } from '../support/berth.ts'
+import { flipOnDisk, storedRows } from '../support/damage.ts'
+import { edgeApp } from '../support/edge-app.ts'
+import { type EdgeSite, openEdgeSite } from '../support/edge-site.ts'
+import { fileScope } from '../support/scope.ts'
+import { until } from '../support/service.ts'
+import { createService, type TestService } from '../support/suite.ts'
+
+const scope = fileScope()
+const reason = 'an error of ours'
+let site: EdgeSite
+let service: TestService
+
+before(async () => {
+  site = await openEdgeSite(scope, 'host')
+  service = await createService(scope, site.daemon.api, await edgeApp('one'))
+  await site.untilAnswers(service, 'one')
+})
+
+const untilEdge = (status: string) =>
+  until(`an edge that is ${status}`, async () => (await site.daemon.api.get('/edge')).status === status)
+
+/** Parks them as the supervisor does, while no daemon runs. */
+async function park(...ids: string[]): Promise<void> {
+  await site.daemon.stop()
+  const storage = await openStorage(site.daemon.dataDir, { onPanic: assert.fail })
+  for (const id of ids) await storage.actors.park(id, reason, new Date().toISOString())
+  await storage.close()
+  await site.daemon.start()
+}
+
+const heard = (words: string, from: number) =>
+  site.daemon.log.slice(from).filter((line) => line.includes(words)).length
+
+test('a parked edge is woken by a start, and its services are served', async () => {
+  await park('edge')
+  await untilEdge('serving')
+  await site.untilAnswers(service, 'one')
+  assert.deepEqual(await site.daemon.api.get('/actors?parked=true'), [])
+})
+
+test('an edge whose snapshot is damaged is made anew by a start', async () => {
+  await site.daemon.stop()
+  const rows = await storedRows(site.daemon.dataDir)
+  const row = rows.find(({ table, key }) => table === 'actors' && key === 'edge')
+  await flipOnDisk(site.daemon.dataDir, row!, 'value')
+  await site.daemon.start()
+  await untilEdge('serving')
+  await site.untilAnswers(service, 'one')
+})
+
+test('each start says that a live deploy is parked; berth retry has it go on', async (t) => {
+  const { id } = service.first
+  await park(id as string)
+  for (let starts = 0; starts < 2; starts++) {
+    const told = site.daemon.log.length
+    await site.daemon.stop()
+    await site.daemon.start()
+    assert.equal(heard('an actor is still parked', told), 1)
+  }
+  const { state, reason: why } = await site.daemon.api.get(`/services/${service.name}/status`)
+  assert.deepEqual([state, why], ['degraded', `the deploy ${id} is parked: ${reason}; berth retry ${id}`])
+  assert.equal((await site.page(service)).body, 'one')
+
+  const { url } = site.daemon.api
+  const token = readFileSync(join(site.daemon.dataDir, 'api_token'), 'utf8').trim()
+  const { code, stderr } = await runBerth(t, ['retry', id as string], {
+    env: { BERTH_SERVER: url, BERTH_TOKEN: token },
+  })
+
+  assert.deepEqual([code, stderr.includes(`${id} goes on`)], [0, true], stderr)
+  const live = await site.daemon.api.get(`/services/${service.name}`)
+  assert.deepEqual([live.state, live.latest_deploy.status], ['live', 'live'])
+  assert.equal((await site.page(service)).body, 'one')
+})

@@ -1,0 +1,60 @@
+// What changes nothing causes nothing, and what is being deleted holds nothing back.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startChecked } from '../support/checked-api.ts'
+import { startDatastores } from '../support/datastore-api.ts'
+import { eventually } from '../support/supervised.ts'
+
+test('a PATCH with the values that a service has changes no time and tells no change', async (t) => {
+  const { call, create, get, storage } = await startChecked(t)
+  await create({ name: 'shop', port: 3000 })
+  const before = await get('shop')
+  const told: unknown[] = []
+  t.after(storage.changes.subscribe((change) => void told.push(change)))
+
+  const { status, body } = await call('PATCH', '/services/shop', { port: 3000, instances: 1 })
+
+  assert.deepEqual([status, body, told], [200, before, []])
+  const again = await call('PATCH', '/services/shop', { port: 3001 })
+  assert.notEqual(again.body.updated_at, before.updated_at)
+  assert.equal(told.length, 1)
+})
+
+test('a repetition of a PATCH that changed nothing gets the first answer', async (t) => {
+  const { call, create } = await startChecked(t)
+  await create({ name: 'shop', instances: 1 })
+  const headers = { 'idempotency-key': 'same' }
+  const first = await call('POST', '/services/shop/scale', { instances: 1 }, { headers })
+  const second = await call('POST', '/services/shop/scale', { instances: 1 }, { headers })
+  assert.deepEqual([second.status, second.body], [first.status, first.body])
+})
+
+test('a service that is being deleted refers to nothing any more', async (t) => {
+  const { call, create, refused } = await startChecked(t)
+  await create({ name: 'ra' })
+  await create({ name: 'rb', env: [{ key: 'A', value: '$' + '{{service.ra.host}}' }] })
+  assert.deepEqual((await refused('DELETE', '/services/ra')).slice(0, 2), [409, 'in_use'])
+  assert.equal((await call('DELETE', '/services/rb')).status, 204)
+  assert.equal((await call('DELETE', '/services/ra')).status, 204)
+})
+
+test('a datastore whose snapshot cannot be restored is restarted, and deleted by force', async (t) => {
+  const { call, make, storage } = await startDatastores(t)
+  for (const [name, method, tail] of [
+    ['a', 'POST', '/restart'],
+    ['b', 'DELETE', '?force=true'],
+  ] as const) {
+    const { id } = await make({ name })
+    const row = storage.actors.get(id)!
+    await storage.actors.park(id, 'its state is not known', new Date().toISOString(), 'snapshot_misfit')
+    const broken = { ...row, revision: row.revision + 2, parked: 'x', snapshot: { value: 'unknown' } }
+    const entry = { at: row.id, event: 'x', state: 'x', status: 'failed', phase: null }
+    const record = storage.actors.record(id)!
+    await storage.actors.advance({ row: broken, record, entry, service: null, event: null })
+
+    const { status } = await call(method, `/datastores/${name}${tail}`)
+
+    assert.ok(status < 300, `${method} ${status}`)
+    await eventually(`${name} to go on`, () => storage.actors.record(id)?.status !== 'failed')
+  }
+})
