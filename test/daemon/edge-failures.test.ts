@@ -26,7 +26,7 @@ const bad = [
   {
     what: 'does not listen where it should',
     wishes: ['port=4000'],
-    settings: { health_check_timeout_seconds: 3 },
+    settings: { port: 3000, health_check_timeout_seconds: 3 },
     reason: /listens on 4000, not on 3000/,
   },
   {
@@ -133,4 +133,15 @@ test('a former version with a disk is started again and serves when the new one 
   await untilAnswers(service, 'good')
   await until('its end', async () => (await containersOf(service)).length === 1)
   assert.equal((await api.get(`/services/${service.name}`)).live_deploy_id, service.first.id)
+})
+
+test('an app that is found on another port is reached there through the edge', async (t) => {
+  const service = await createService(t, api, await edgeApp('one', 'port=4000'))
+  assert.deepEqual([service.first.port, service.first.port_source], [4000, 'detected'], service.first.error)
+  assert.equal((await page(service)).body, 'one')
+
+  const next = await service.deploy(await edgeApp('two', 'port=4000'))
+
+  assert.deepEqual([next.status, next.port], ['live', 4000], next.error)
+  await untilAnswers(service, 'two')
 })

@@ -1,6 +1,7 @@
 // Where an app listens, when nobody has said so or somebody has said otherwise.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { baseImages } from '../support/images.ts'
 import { dockerfile, fetchPage, logLines, until } from '../support/service.ts'
 import { createService, daemonSuite } from '../support/suite.ts'
 
@@ -57,6 +58,16 @@ test('an app that only listens inside of its instance is told so', async (t) => 
   assert.equal(first.status, 'failed')
   const reason = 'the instance listens on 3000 at 127.0.0.1 only: it has to listen on 3000 at 0.0.0.0'
   assert.equal(first.error, `TCP connection to port 3000 → connection refused; ${reason}`)
+})
+
+test('an app that listens by IPv6 only is told so', async (t) => {
+  const { node } = await baseImages()
+  const program = "require('net').createServer().listen({ host: '::', port: 3000, ipv6Only: true })"
+  const files = { Dockerfile: `FROM ${node}\nCMD ${JSON.stringify(['node', '-e', program])}\n` }
+  const { first } = await createService(t, suite.api, files)
+
+  assert.equal(first.status, 'failed')
+  assert.match(first.error, /listens on 3000 by IPv6 only: it has to listen on 3000 at 0\.0\.0\.0$/)
 })
 
 test('of several exposed ports the one that is open is used, also after a pre-deploy command', async (t) => {
