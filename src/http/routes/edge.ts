@@ -30,7 +30,7 @@ export const edgeRoutes = tagged('Edge', [
     status: 202,
     answer: Edge,
     repeat: edge.repeatRetryEdge,
-    problems: ['not_parked', 'conflict'],
+    problems: ['not_found', 'not_parked', 'conflict'],
     handler: edge.retryEdge,
   }),
   route({
