@@ -80,7 +80,7 @@ export async function startDaemon({ config, logger, onFatal, onPanic }: DaemonOp
   const api = await openApi(context, { host: name.replace(/^\[|\]$/g, ''), port, logger })
   edge.open(api.port)
   await configureEdge(storage, supervisor, config)
-  const stopClaims = certificates.claims.start()
+  const stopCertificates = certificates.start()
   const forgetting = forgetHourly(storage, host.owner, logger)
   const url = `http://${name}:${api.port}`
   const parked = tellParked(storage, logger)
@@ -95,7 +95,7 @@ export async function startDaemon({ config, logger, onFatal, onPanic }: DaemonOp
     url,
     async stop() {
       forgetting.stop()
-      stopClaims()
+      stopCertificates()
       await api.stop(stopMs)
       await supervisor.stop(stopMs)
       await close()

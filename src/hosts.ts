@@ -112,6 +112,11 @@ export function isPublicHost(host: string): boolean {
   return !localDomains.some((domain) => name === domain || name.endsWith(`.${domain}`))
 }
 
+/** The wildcard whose certificate is good for the host: it stands for one label. */
+export function wildcardOf(host: string): string {
+  return `*.${host.slice(host.indexOf('.') + 1)}`
+}
+
 /** How a host is opened in a browser. */
 export function originOf(host: string, { edge, hasCertificate }: Publication): string {
   if (hasCertificate(host)) return `https://${host}${edge.httpsPort === 443 ? '' : `:${edge.httpsPort}`}`

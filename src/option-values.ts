@@ -74,6 +74,25 @@ export const portRange = (value: string) => {
   return range
 }
 
+/** What `--acme-dns` says. */
+type DnsSettings =
+  | { kind: 'hook'; path: string }
+  | { kind: 'rfc2136'; host: string; port: number }
+  | { kind: 'cloudflare' }
+
+/** An empty text for none. */
+export const dnsSettings = (value: string): DnsSettings | '' => {
+  if (value === '') return ''
+  if (value === 'cloudflare') return { kind: 'cloudflare' }
+  const [, path] = /^hook:(\/.+)$/.exec(value) ?? []
+  if (path) return { kind: 'hook', path }
+  const [, host, port = '53'] = /^rfc2136:(\[[0-9a-fA-F:.]+\]|[^\s:[\]]+)(?::(\d{1,5}))?$/.exec(value) ?? []
+  if (host && Number(port) >= 1 && Number(port) <= 65_535) {
+    return { kind: 'rfc2136', host: host.replace(/^\[|\]$/g, ''), port: Number(port) }
+  }
+  throw new Error('is not hook:/PATH, rfc2136:HOST[:PORT] or cloudflare')
+}
+
 export const addresses = (value: string) => {
   const list = parts(value)
   if (!list.every(isAddressOrNetwork)) throw new Error('is not a list of addresses or networks')

@@ -7,6 +7,7 @@ import {
   addresses,
   cpus,
   directories,
+  dnsSettings,
   integer,
   listenAddress,
   network,
@@ -77,9 +78,19 @@ export const options = {
     text(/^https?:\/\/\S+$/, 'a URL'),
   ),
   'acme-weekly-limit': option(
-    "new certificates a week per registered domain; 0 for no limit; by default 50 with Let's Encrypt",
+    "new certificates a week per domain; 0 for no limit; 50 with Let's Encrypt",
     '',
-    (value) => (value === '' ? null : orZero(integer(1, 1_000_000))(value)),
+    (value): number | '' => (value === '' ? '' : orZero(integer(1, 1_000_000))(value)),
+  ),
+  'acme-dns': option(
+    'how one wildcard certificate is proved: hook:/PROGRAM, rfc2136:SERVER or cloudflare',
+    '',
+    dnsSettings,
+  ),
+  'acme-dns-secret-file': option(
+    'file with the TSIG key for rfc2136, or the API token for cloudflare',
+    '',
+    text(/^(\/|$)/, 'an absolute path'),
   ),
   'dashboard-host': option(
     'another host name the API may be asked by; the edge serves it there on https',

@@ -30,6 +30,12 @@ export interface StoredOrder extends CertificateAccount {
   at: string
 }
 
+/** A TXT record that proves the control of a host, in a zone of the operator's. */
+export interface StoredTxtRecord {
+  name: string
+  value: string
+}
+
 interface Known {
   stored: StoredCertificate
   pem: string
@@ -38,12 +44,15 @@ interface Known {
 const hostPattern = /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/
 /** With its ending a file's name has at most 255 bytes. */
 const longestName = 200
+const txtEnding = '.txt-record.json'
 
 /** `<directory>/<host>.pem`, `<host>.order.json` and `account-<which>.key.json`. */
 export function openCertificates(directory: string) {
   const files = openPems(directory)
   const orderPath = (host: string) => join(directory, `${nameOf(host)}.order.json`)
   const keyPath = (account: CertificateAccount) => join(directory, `account-${digestOf(account)}.key.json`)
+  const txtPath = ({ name, value }: StoredTxtRecord) =>
+    join(directory, `${createHash('sha256').update(`${name} ${value}`).digest('hex')}${txtEnding}`)
   const keep = (path: string, value: object) => write(directory, path, `${JSON.stringify(value)}\n`)
   return {
     ...files,
@@ -57,6 +66,11 @@ export function openCertificates(directory: string) {
     order: (host: string) => readJson<StoredOrder>(orderPath(host)),
     keepOrder: (host: string, order: StoredOrder) => keep(orderPath(host), order),
     dropOrder: (host: string) => fs.rmSync(orderPath(host), { force: true }),
+
+    /** Records that were published, or were about to be, and are not known to be removed. */
+    txtRecords: () => txtRecordsIn(directory),
+    keepTxtRecord: (record: StoredTxtRecord) => keep(txtPath(record), record),
+    dropTxtRecord: (record: StoredTxtRecord) => fs.rmSync(txtPath(record), { force: true }),
 
     /** The private key, as JSON; null before there is one. */
     accountKey: (account: CertificateAccount) => readJson<object>(keyPath(account)),
@@ -72,7 +86,8 @@ function openPems(directory: string) {
     known ??= readAll(directory)
     return known
   }
-  const isValidAt = (nowMs: number, { stored }: Known) => Date.parse(stored.notAfter) > nowMs
+  const isValidAt = (nowMs: number, known: Known | undefined) =>
+    known !== undefined && Date.parse(known.stored.notAfter) > nowMs
   return {
     /** By host. A file that holds no certificate is none. */
     list: (): StoredCertificate[] =>
@@ -81,10 +96,11 @@ function openPems(directory: string) {
     find: (host: string): StoredCertificate | null => all().get(host)?.stored ?? null,
 
     /** Whether visitors of the host can be served with one. From memory. */
-    isValid(host: string, nowMs = Date.now()): boolean {
-      const known = all().get(host)
-      return known !== undefined && isValidAt(nowMs, known)
-    },
+    isValid: (host: string, nowMs = Date.now()) => isValidAt(nowMs, all().get(host)),
+
+    /** Whether it is one for the host, or a wildcard of the host's parent. */
+    covers: (host: string, nowMs = Date.now()) =>
+      namesFor(host).some((name) => isValidAt(nowMs, all().get(name))),
 
     /** What may be served now, by host: an expired one helps nobody. */
     pems(nowMs = Date.now()): ReadonlyMap<string, string> {
@@ -116,9 +132,24 @@ function write(directory: string, path: string, text: string): void {
 
 export type Certificates = ReturnType<typeof openCertificates>
 
+/** The host itself, and the wildcard that stands for it. */
+function namesFor(host: string): string[] {
+  return [host, `*.${host.slice(host.indexOf('.') + 1)}`]
+}
+
+/** No host begins with an underscore: the file of a wildcard cannot be that of a host. */
 function nameOf(host: string): string {
-  if (!hostPattern.test(host)) throw new StorageError('invalid_host', `'${host.slice(0, 80)}' is no host`)
-  return host.length <= longestName ? host : createHash('sha256').update(host).digest('hex')
+  const name = host.replace(/^\*\./, '_wildcard.')
+  if (!hostPattern.test(name.replace(/^_wildcard\./, ''))) {
+    throw new StorageError('invalid_host', `'${host.slice(0, 80)}' is no host`)
+  }
+  return name.length <= longestName ? name : createHash('sha256').update(host).digest('hex')
+}
+
+function txtRecordsIn(directory: string): StoredTxtRecord[] {
+  const names = fs.existsSync(directory) ? fs.readdirSync(directory) : []
+  const paths = names.filter((name) => name.endsWith(txtEnding)).map((name) => join(directory, name))
+  return paths.flatMap((path) => readJson<StoredTxtRecord>(path) ?? [])
 }
 
 function digestOf({ directoryUrl, email }: CertificateAccount): string {

@@ -22,6 +22,8 @@ const values: { [Name in keyof Config]: [text: string, value: Config[Name]] } = 
   'acme-email': ['ada@example.com', 'ada@example.com'],
   'acme-directory': ['https://ca.example.com/directory', 'https://ca.example.com/directory'],
   'acme-weekly-limit': ['300', 300],
+  'acme-dns': ['rfc2136:[2001:db8::1]:5353', { kind: 'rfc2136', host: '2001:db8::1', port: 5353 }],
+  'acme-dns-secret-file': ['/etc/berth/tsig.key', '/etc/berth/tsig.key'],
   'dashboard-host': ['berth.example.com', 'berth.example.com'],
   'trusted-proxy': ['10.0.0.5, fd00::/8', ['10.0.0.5', 'fd00::/8']],
   'local-repositories': ['/srv/git, /home/ada/git', ['/srv/git', '/home/ada/git']],
@@ -72,7 +74,9 @@ const defaults = {
   'edge-requests-per-address': 500,
   'acme-email': '',
   'acme-directory': 'https://acme-v02.api.letsencrypt.org/directory',
-  'acme-weekly-limit': null,
+  'acme-weekly-limit': '' as const,
+  'acme-dns': '' as const,
+  'acme-dns-secret-file': '',
   'dashboard-host': '',
   'trusted-proxy': [],
   'local-repositories': [],
@@ -224,5 +228,15 @@ test('the help lists every option with its default', () => {
     const without = readConfig([], {})
     assert.equal(shown !== undefined, String(without[name] ?? '') !== '', line)
     if (shown !== undefined) assert.deepEqual(readConfig([`--${name}=${shown}`], {}), without, line)
+  }
+})
+
+test('--acme-dns takes a program, a name server or Cloudflare, and nothing else', () => {
+  const read = (value: string) => readConfig([`--acme-dns=${value}`], {})['acme-dns']
+  assert.deepEqual(read('hook:/usr/local/bin/zone'), { kind: 'hook', path: '/usr/local/bin/zone' })
+  assert.deepEqual(read('rfc2136:ns1.example.com'), { kind: 'rfc2136', host: 'ns1.example.com', port: 53 })
+  assert.deepEqual(read('cloudflare'), { kind: 'cloudflare' })
+  for (const bad of ['hook:zone', 'rfc2136:', 'rfc2136:ns1:0', 'rfc2136:ns1:99999', 'route53']) {
+    assert.throws(() => read(bad), { code: 'invalid_option', message: /^--acme-dns: / }, bad)
   }
 })

@@ -1,14 +1,14 @@
 // Wires certificates: who gets one, from whom, and by which way over the internet it is looked at.
 import type { Config } from '../config.ts'
-import type { CertificateClaims } from '../effects/certificate/claims.ts'
 import { createCertificateClaims } from '../effects/certificate/claims.ts'
+import { createDnsChallenges } from '../effects/certificate/dns-challenge.ts'
 import { openInternet } from '../effects/certificate/internet.ts'
 import type { CertificateHost } from '../effects/certificate/ports.ts'
-import { createRoutedHosts } from '../effects/certificate/routed-hosts.ts'
+import { createRoutedHosts, wildcardHostOf } from '../effects/certificate/routed-hosts.ts'
 import { openWeeklyLimit } from '../effects/certificate/weekly-limit.ts'
 import type { Host } from '../effects/host.ts'
-import type { CertificateAuthority } from '../http/schemas/certificate.ts'
 import type { Supervisor } from '../supervisor/supervisor.ts'
+import { dnsProviderOf } from './dns.ts'
 
 const letsEncrypt = 'acme-v02.api.letsencrypt.org'
 /** Its limit of new certificates per registered domain. */
@@ -18,8 +18,11 @@ export function certificatesOf(
   config: Config,
   { storage, logger, edge, publication }: Host,
   actors: Supervisor,
-): { host: CertificateHost; claims: CertificateClaims; authority: () => CertificateAuthority } {
+) {
   const settings = settingsOf(config)
+  const provider = settings.acmeEmail === null ? null : dnsProviderOf(config)
+  const dns = provider && createDnsChallenges({ storage, logger }, { provider, lookup: {} })
+  const wildcard = wildcardHostOf(publication, dns !== null)
   const host = {
     storage,
     logger,
@@ -27,13 +30,27 @@ export function certificatesOf(
     settings,
     internet: openInternet(),
     weeklyLimit: openWeeklyLimit({ settings, storage }),
-    routedHosts: createRoutedHosts(storage, publication),
+    dns,
+    routedHosts: createRoutedHosts(storage, publication, dns !== null),
   }
   const claims = createCertificateClaims({ ...host, actors })
-  return { host, claims, authority: () => toAuthority(host) }
+  return {
+    host,
+    authority: () => ({
+      ...toAuthority(host),
+      wildcard,
+      wildcard_by: config['acme-dns'] === '' ? null : config['acme-dns'].kind,
+    }),
+    start() {
+      const stops = [claims.start(), dns?.startSweep()]
+      return () => {
+        for (const stop of stops) stop?.()
+      }
+    },
+  }
 }
 
-function toAuthority({ settings, weeklyLimit }: CertificateHost): CertificateAuthority {
+function toAuthority({ settings, weeklyLimit }: CertificateHost) {
   return {
     directory_url: settings.acmeEmail && settings.acmeDirectory,
     weekly_limit: settings.newPerWeek,
@@ -45,10 +62,11 @@ function toAuthority({ settings, weeklyLimit }: CertificateHost): CertificateAut
 
 function settingsOf(config: Config): CertificateHost['settings'] {
   const acmeDirectory = config['acme-directory']
+  const given = config['acme-weekly-limit']
   const standard = new URL(acmeDirectory).hostname === letsEncrypt ? letsEncryptPerWeek : 0
   return {
     acmeEmail: config['acme-email'] || null,
     acmeDirectory,
-    newPerWeek: (config['acme-weekly-limit'] ?? standard) || null,
+    newPerWeek: (given === '' ? standard : given) || null,
   }
 }

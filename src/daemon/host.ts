@@ -75,7 +75,7 @@ export function openHost({ config, logger, onFatal }: Around, { storage, supervi
     jobSlots: createJobSlots(config['job-concurrency']),
     diskWatch: new DiskWatch(config['min-free-disk']),
     edge: edge.edge,
-    publication: publicationOf(config, (name) => storage.certificates.isValid(name)),
+    publication: publicationOf(config, (name) => storage.certificates.covers(name)),
     troubles: new Map(),
     absences: new Map(),
     terminalLogins: account.terminalLogins,

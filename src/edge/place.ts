@@ -69,9 +69,10 @@ export function openPlace(dataDir: string): Place {
   return place
 }
 
-/** By which the certificate of a host is known to HAProxy: file names have at most 255 bytes. */
+/** By which the certificate of a host is known to HAProxy: at most 255 bytes, and no `*`. */
 export function fileNameOf(host: string): string {
-  return host.length <= longestName ? host : createHash('sha256').update(host).digest('hex')
+  const name = host.replace(/^\*\./, '_wildcard.')
+  return name.length <= longestName ? name : createHash('sha256').update(host).digest('hex')
 }
 
 /** Durable when it resolves: a boot without the daemon reads it too. */

@@ -4,7 +4,7 @@ import type { Effects } from '../../machines/slot.ts'
 import { codeOf } from '../errors.ts'
 import { createBuildSlots } from './build-slots.ts'
 import { checkHost } from './certificate/check.ts'
-import { createOrders } from './certificate/order.ts'
+import { createOrders, isWildcard } from './certificate/order.ts'
 import type { CertificateHost } from './certificate/ports.ts'
 import { keepWatch } from './certificate/watch.ts'
 import { whileRouted } from './certificate/while-routed.ts'
@@ -23,7 +23,9 @@ export function certificateEffects(host: CertificateHost): Effects<typeof machin
   return {
     async checkHost(input, signal) {
       const isRouted = () => host.routedHosts(input.serviceId).includes(input.host)
-      const trouble = isRouted() ? await checkHost(host, input.host, signal) : null
+      // Whether a zone leads here does not matter to a wildcard: the authority looks at a TXT record.
+      const mayCheck = isRouted() && !isWildcard(input.host)
+      const trouble = mayCheck ? await checkHost(host, input.host, signal) : null
       return { at: isoNow(), isRouted: isRouted(), trouble }
     },
 

@@ -84,6 +84,8 @@ test('certs shows what is left of the weekly limit, and when the next new host c
   const body = {
     directory_url: 'https://ca.example.com/dir',
     weekly_limit: 50,
+    wildcard: '*.apps.example.com',
+    wildcard_by: 'rfc2136',
     domains: [
       { domain: 'example.com', ...usage },
       { domain: 'example.org', issued: 50, remaining: 0, next_order_at: inDays(3), reason },
@@ -98,6 +100,7 @@ test('certs shows what is left of the weekly limit, and when the next new host c
     [
       0,
       [
+        '   *.apps.example.com serves all names below it: proved by rfc2136',
         '   example.com: 12 new certificates in 7 days, 38 of 50 left',
         '   example.org: 50 new certificates in 7 days, 0 of 50 left, the next new host in 3d',
         '',

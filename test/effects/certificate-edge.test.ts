@@ -17,6 +17,7 @@ import { askAt } from '../support/running-edge.ts'
 import { until as untilTrue } from '../support/service.ts'
 import { shownCertificate } from '../support/shown-certificate.ts'
 import { silent, temporaryStorage } from '../support/supervised.ts'
+import { issueTestCertificate } from '../support/test-certificate.ts'
 
 if (!isInside && !hasCommand('haproxy')) await installPackages(['haproxy'])
 const test = await besideCa(import.meta.url)
@@ -67,7 +68,7 @@ async function start(t: TestContext) {
   const { edge, driver, haproxy, stop } = await startEdge(storage)
   end = stop
   const life = await openLife(t, ca, { storage, edge })
-  return { ...boot(t, life, ca), driver, haproxy, storage }
+  return { ...boot(t, life, ca), driver, haproxy, storage, edge }
 }
 
 const shows = (host: string, subjectAltName: string) =>
@@ -113,6 +114,22 @@ test('a renewed certificate is served by the same process, and one that is given
     async () => (await shownCertificate(host)).subjectAltName !== `DNS:${host}`,
   )
   equal((await ask(host)).status, 404)
+})
+
+test('a wildcard certificate is shown for the hosts below its domain, which lead to https', async (t) => {
+  const { storage, edge, route } = await start(t)
+  const { chainPem, keyPem } = await issueTestCertificate(['*.example.com'])
+  storage.certificates.put('*.example.com', `${keyPem}\n${chainPem}`.replace(/\n\s*\n/g, '\n'))
+  await edge.changeCertificates(AbortSignal.timeout(60_000))
+  await route('svc-1', 'any.example.com')
+
+  await shows('any.example.com', 'DNS:*.example.com')
+  await untilTrue('http to lead to https', async () => {
+    return (await ask('any.example.com', '/cart')).headers.location === 'https://any.example.com/cart'
+  })
+  storage.certificates.remove('*.example.com')
+  await edge.changeCertificates(AbortSignal.timeout(60_000))
+  notEqual((await shownCertificate('any.example.com')).subjectAltName, 'DNS:*.example.com')
 })
 
 test('an edge that ends serves the certificate again when it is back', async (t) => {

@@ -168,6 +168,8 @@ test('the use of the weekly limit is shown with the time of the next order', asy
   const authority = {
     directory_url: validity.directoryUrl,
     weekly_limit: 50,
+    wildcard: '*.apps.example.com',
+    wildcard_by: 'cloudflare' as const,
     domains: [{ domain: 'example.com', ...usage }],
   }
   api.context.certificateAuthority = () => authority

@@ -3,6 +3,7 @@ import type { TestContext } from 'node:test'
 import * as certificate from '../../machines/certificate.ts'
 import type { KindName } from '../../machines/index.ts'
 import { createCertificateClaims } from '../../src/effects/certificate/claims.ts'
+import { createDnsChallenges, type DnsPorts } from '../../src/effects/certificate/dns-challenge.ts'
 import { type Internet, openInternet } from '../../src/effects/certificate/internet.ts'
 import type { CertificateEdge, CertificateHost } from '../../src/effects/certificate/ports.ts'
 import { createRoutedHosts } from '../../src/effects/certificate/routed-hosts.ts'
@@ -24,6 +25,9 @@ export interface Life {
   /** Of the server itself. */
   dashboardHost: string | null
   logger: Logger
+  /** With a public base domain, the way to its wildcard. */
+  dns?: DnsPorts
+  baseDomain?: string
   /** A real one; without it one that only answers challenges. */
   edge?: CertificateEdge
 }
@@ -47,15 +51,20 @@ export async function openLife(
 export function boot(t: TestContext, life: Life, ca: Ca, change: ChangeEdge = () => ({})) {
   const { storage, settings, logger } = life
   const { edge, installed } = standInEdge(life, ca, change)
-  const routedHosts = createRoutedHosts(storage, {
-    baseDomain: 'localhost',
-    edge: { mode: 'host', httpPort: 80, httpsPort: 443, dashboardHost: life.dashboardHost },
-    hasCertificate: storage.certificates.isValid,
-  })
+  const routedHosts = createRoutedHosts(
+    storage,
+    {
+      baseDomain: life.baseDomain ?? 'localhost',
+      edge: { mode: 'host', httpPort: 80, httpsPort: 443, dashboardHost: life.dashboardHost },
+      hasCertificate: storage.certificates.covers,
+    },
+    life.dns !== undefined,
+  )
   const supervisor = new Supervisor({ storage, catalogue: { certificate }, logger })
   const internet = internetOf(ca)
   const weeklyLimit = openWeeklyLimit({ settings, storage })
-  const parts = { storage, settings, logger, edge, internet, routedHosts, weeklyLimit }
+  const dns = life.dns ? createDnsChallenges({ storage, logger }, life.dns) : null
+  const parts = { storage, settings, logger, edge, internet, routedHosts, weeklyLimit, dns }
   const effects = certificateEffects(parts)
   supervisor.provide({ certificate: effects })
   t.after(() => supervisor.stop(1000))
@@ -70,6 +79,7 @@ export function boot(t: TestContext, life: Life, ca: Ca, change: ChangeEdge = ()
     release: (input: { id: string; serviceId: string; host: string }) =>
       effects.releaseCertificate(input, new AbortController().signal),
     restore: () => supervisor.restore(),
+    startSweep: () => dns?.startSweep(),
     stop: () => supervisor.stop(1000),
     /** A live service of these hosts; one that is there gets them instead of its own. */
     async route(id: string, ...hosts: string[]) {

@@ -4,6 +4,7 @@ import { createServer } from 'node:http'
 import type { Scope } from './directory.ts'
 
 export interface ChallengeServer {
+  type: 'http-01'
   /** Token to answer. */
   answers: Map<string, string>
   /** Every path that was asked for. */
@@ -43,6 +44,7 @@ export async function startChallengeServer(t: Scope, address: string, port = 80)
   await listen()
   t.after(leave)
   return {
+    type: 'http-01',
     answers,
     asked,
     shown,

@@ -88,6 +88,7 @@ const calm: HttpContext['observe'] = {
   hasImage: async (name) => !name.endsWith('-gone'),
 }
 
+const noWildcard = { wildcard: null, wildcard_by: null }
 export function createContext(storage: Storage): HttpContext {
   return {
     version: '0.0.0-test',
@@ -122,7 +123,7 @@ export function createContext(storage: Storage): HttpContext {
     traffic: null,
     parse,
     hasCertificate: () => false,
-    certificateAuthority: () => ({ directory_url: null, weekly_limit: null, domains: [] }),
+    certificateAuthority: () => ({ directory_url: null, weekly_limit: null, domains: [], ...noWildcard }),
     whileRoom: (_, work) => work(new AbortController().signal),
   }
 }

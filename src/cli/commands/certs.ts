@@ -58,6 +58,10 @@ async function sayUsage({ client, out }: Pick<Cli, 'client' | 'out'>): Promise<v
       if (error instanceof CliFailure) return null
       throw error
     })
+  if (authority?.wildcard) {
+    const words = `${authority.wildcard} serves all names below it: proved by ${authority.wildcard_by}`
+    out.say(`   ${out.tint('dim', plain(words))}`)
+  }
   for (const { domain, issued, remaining, next_order_at } of authority?.domains ?? []) {
     const limit = authority?.weekly_limit
     const count = `${domain}: ${issued} new ${issued === 1 ? 'certificate' : 'certificates'} in 7 days`

@@ -19,7 +19,8 @@ export function bundleOf(host: string, keyPem: string, chainPem: string): Issued
   const [leaf] = chain.flatMap(readCertificate)
   if (!leaf || chain.length === 0) throw unfit(host, 'it is no certificate')
   if (!leaf.checkPrivateKey(createPrivateKey(keyPem))) throw unfit(host, 'it is for another key')
-  if (leaf.checkHost(host) === undefined) throw unfit(host, `it is for ${leaf.subjectAltName}`)
+  if (leaf.checkHost(host.replace('*', 'any')) === undefined)
+    throw unfit(host, `it is for ${leaf.subjectAltName}`)
   return {
     pem: [withoutBlankLines(keyPem), ...chain, ''].join('\n'),
     notBefore: new Date(leaf.validFrom).toISOString(),

@@ -1,4 +1,4 @@
-// One order of one certificate (RFC 8555 section 7.4): from the request to the chain, by HTTP-01.
+// One order of one certificate (RFC 8555 section 7.4): from the request to the chain.
 // Mind: an order that was asked for is written down first (`onPending`), so that whoever dies here can go on
 // with it: CAs count certificates, and one that is lost counts too.
 import { setTimeout as pause } from 'node:timers/promises'
@@ -14,8 +14,10 @@ export interface PendingOrder {
   keyPem: string
 }
 
-/** Answers `/.well-known/acme-challenge/<token>` of every host; both resolve when it holds. */
+/** Answers the authority's challenges; both resolve when it holds. */
 export interface Challenges {
+  /** By a file at `/.well-known/acme-challenge/<token>`, or by a TXT record; wildcards need that. */
+  type: 'http-01' | 'dns-01'
   put(token: string, keyAuthorization: string): Promise<void>
   drop(token: string): Promise<void>
 }
@@ -106,9 +108,11 @@ async function collect(
 async function prove(session: Session, { host, challenges }: Wanted, url: string, signal: AbortSignal) {
   const authorization = authorizationIn(await session.post(url, null))
   if (authorization.status === 'valid') return
-  const challenge = authorization.challenges.find(({ type }) => type === 'http-01')
+  const challenge = authorization.challenges.find(({ type }) => type === challenges.type)
   if (authorization.status !== 'pending' || !challenge) {
-    const reason = challenge ? `its authorization is ${authorization.status}` : 'it offers no HTTP-01'
+    const reason = challenge
+      ? `its authorization is ${authorization.status}`
+      : `it offers no ${challenges.type}`
     throw new AcmeFailure('acme_rejected', `the CA does not check ${host}: ${reason}`)
   }
   if (!/^[A-Za-z0-9_-]{16,200}$/.test(challenge.token)) {
@@ -119,7 +123,7 @@ async function prove(session: Session, { host, challenges }: Wanted, url: string
     await session.post(challenge.url, {})
     const outcome = await settledAuthorization(session, url, signal)
     if (outcome.status === 'valid') return
-    const failed = outcome.challenges.find(({ type }) => type === 'http-01')
+    const failed = outcome.challenges.find(({ type }) => type === challenges.type)
     throw challengeFailure(host, failed?.error ?? null)
   } finally {
     await challenges.drop(challenge.token)

@@ -4,12 +4,13 @@ import type { CertificateTrouble, CertificateValidity } from '../../../machines/
 import type { CertificateAccount } from '../../../storage/certificates.ts'
 import type { AccountJwk } from '../../edge/acme/account-key.ts'
 import { AcmeFailure } from '../../edge/acme/failure.ts'
-import { codeOf, messageOf } from '../../errors.ts'
+import type { Challenges } from '../../edge/acme/order.ts'
+import { codeOf, type Failure, messageOf } from '../../errors.ts'
 import { isoNow } from '../host.ts'
 import { within } from '../within.ts'
 import type { CertificateHost } from './ports.ts'
 
-type Orderer = Pick<CertificateHost, 'edge' | 'settings' | 'storage' | 'weeklyLimit'>
+type Orderer = Pick<CertificateHost, 'dns' | 'edge' | 'settings' | 'storage' | 'weeklyLimit'>
 
 export interface OrderedHost {
   host: string
@@ -22,6 +23,8 @@ export type Ordered =
   | { validity: null; trouble: CertificateTrouble }
 
 const orderMs = 5 * 60_000
+/** Name servers may take minutes to learn a record from their primary. */
+const dnsOrderMs = 10 * 60_000
 /** CAs forget orders, and nobody wants yesterday's. */
 const orderLifeMs = 24 * 60 * 60_000
 
@@ -47,7 +50,7 @@ export function createOrders(host: Orderer) {
     if (turn?.trouble) return { validity: null, trouble: turn.trouble }
     try {
       const key = await accountKey(account)
-      const validity = await within(orderMs, signal, (bounded) =>
+      const validity = await within(isWildcard(ordered.host) ? dnsOrderMs : orderMs, signal, (bounded) =>
         fetchInto(host, ordered.host, { account, key, isNew }, bounded),
       )
       return { validity, trouble: null }
@@ -77,23 +80,21 @@ async function openAccountKey({ storage }: Orderer, account: CertificateAccount)
 }
 
 async function fetchInto(
-  { edge, storage, weeklyLimit }: Orderer,
+  orderer: Orderer,
   name: string,
   { account, key, isNew }: { account: CertificateAccount; key: AccountJwk; isNew: boolean },
   signal: AbortSignal,
 ): Promise<CertificateValidity> {
   const { issueCertificate } = await import('../../edge/acme/order.ts')
-  const { certificates } = storage
+  const { weeklyLimit } = orderer
+  const { certificates } = orderer.storage
   const pending = pendingOrder(certificates.order(name), account)
   let order = pending?.url ?? ''
   const issued = await issueCertificate(
     {
       account: { ...account, key },
       host: name,
-      challenges: {
-        put: (token, answer) => edge.putChallenge(token, answer, signal),
-        drop: async (token) => edge.dropChallenge(token),
-      },
+      challenges: challengesOf(orderer, name, signal),
       pending,
       onPending: (made) => {
         order = made.url
@@ -105,6 +106,23 @@ async function fetchInto(
   certificates.put(name, issued.pem)
   if (isNew) weeklyLimit.issued(name, order)
   return { notBefore: issued.notBefore, notAfter: issued.notAfter, directoryUrl: account.directoryUrl }
+}
+
+/** Throws `acme_rejected` for a wildcard without a zone: no other challenge proves it. */
+function challengesOf({ dns, edge }: Orderer, name: string, signal: AbortSignal): Challenges {
+  if (isWildcard(name)) {
+    if (dns) return dns.challengesOf(name, signal)
+    throw new AcmeFailure('acme_rejected', `${name} needs --acme-dns: a wildcard is proved by DNS alone`)
+  }
+  return {
+    type: 'http-01',
+    put: (token, answer) => edge.putChallenge(token, answer, signal),
+    drop: async (token) => edge.dropChallenge(token),
+  }
+}
+
+export function isWildcard(host: string): boolean {
+  return host.startsWith('*.')
 }
 
 function pendingOrder(
@@ -127,6 +145,14 @@ function troubleOf(error: unknown): CertificateTrouble {
   if (error instanceof AcmeFailure) {
     const { code, message, hint = null, retryAt } = error
     return { code, message, hint, retryAt }
+  }
+  if (codeOf(error) === 'dns_failed') {
+    return {
+      code: 'dns_failed',
+      message: messageOf(error),
+      hint: (error as Failure).hint ?? null,
+      retryAt: null,
+    }
   }
   if (codeOf(error) !== 'timeout') throw error
   return { code: 'acme_unreachable', message: `the order: ${messageOf(error)}`, hint: null, retryAt: null }

@@ -3,6 +3,7 @@
 import type { CertificateInput } from '../../../machines/certificate.ts'
 import type { Storage } from '../../../storage/index.ts'
 import type { Logger } from '../../logger.ts'
+import type { DnsChallenges } from './dns-challenge.ts'
 import type { Internet } from './internet.ts'
 import type { WeeklyLimit } from './weekly-limit.ts'
 
@@ -31,6 +32,8 @@ export interface CertificateHost {
   settings: CertificateSettings
   internet: Internet
   weeklyLimit: WeeklyLimit
+  /** null without a zone that this server may change. */
+  dns: DnsChallenges | null
   /** Of a service, or with null of the server itself; none when it is gone or private. */
   routedHosts(serviceId: string | null): string[]
 }

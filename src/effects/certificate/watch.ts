@@ -71,7 +71,10 @@ async function sleepOrChange(host: Watcher, input: WatchInput, signal: AbortSign
   let unsubscribe = () => {}
   const listen = (nudge: () => void) => {
     unsubscribe = host.storage.changes.subscribe((change) => {
-      if (change.kind === 'service' && change.service_id === input.serviceId) nudge()
+      const isOwn = change.kind === 'service' && change.service_id === input.serviceId
+      // A wildcard may replace this certificate.
+      const isOfServer = change.kind === 'certificate' && !change.service_id
+      if (isOwn || isOfServer) nudge()
     })
   }
   await untilNudged(listen, next - nowMs + 1, signal).finally(() => unsubscribe())

@@ -29,6 +29,7 @@ export interface Turn {
   giveBack(): void
 }
 
+const wildcardHint = 'one wildcard (--acme-dns) serves all names below the base domain'
 const weekMs = 7 * 24 * 60 * 60_000
 /** Of a refusal that says no time. */
 const pauseMs = 60 * 60_000
@@ -144,5 +145,5 @@ function fullReason(domain: string, limit: number | null, issued: number): strin
 }
 
 function toTrouble({ nextOrderAt, reason }: DomainUsage): CertificateTrouble {
-  return { code: 'acme_weekly_limit', message: reason!, hint: null, retryAt: nextOrderAt }
+  return { code: 'acme_weekly_limit', message: reason!, hint: wildcardHint, retryAt: nextOrderAt }
 }

@@ -3,7 +3,7 @@
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { UpstreamRow } from '../../../storage/upstreams.ts'
 import { noMaps, type Pool, poolName, type Routes, type Upstream } from '../../edge/routes.ts'
-import { hostsOf, isPublicType } from '../../hosts.ts'
+import { hostsOf, isPublicType, wildcardOf } from '../../hosts.ts'
 import type { Host } from '../host.ts'
 
 type Parts = Pick<Host, 'storage' | 'settings'>
@@ -107,8 +107,9 @@ export function toRoutes(
     maps.hosts.set(host, route.isSuspended ? 'suspended' : poolName(route.pool))
     maps.timeouts.set(host, String(route.timeoutMs))
     maps['body-limits'].set(host, String(route.bodyLimitBytes))
-    if (certificates.has(host)) maps.https.set(host, '1')
-    if (certificates.has(host) && route.hsts) maps.hsts.set(host, hstsHeader)
+    const isCovered = certificates.has(host) || certificates.has(wildcardOf(host))
+    if (isCovered) maps.https.set(host, '1')
+    if (isCovered && route.hsts) maps.hsts.set(host, hstsHeader)
   }
   if (dashboardHost) {
     maps.hosts.set(dashboardHost, 'dashboard')

@@ -3,7 +3,7 @@
 import type { CertificateRecord } from '../../../machines/certificate.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import { Failure } from '../../errors.ts'
-import { defaultHost, hostsOf, isPublicType, normalizeDomain, originOf } from '../../hosts.ts'
+import { defaultHost, hostsOf, isPublicType, normalizeDomain, originOf, wildcardOf } from '../../hosts.ts'
 import type { HttpContext, HttpStorage } from '../context.ts'
 import type { Call } from '../route.ts'
 import type { AddDomain, DomainParams, ServiceDomain } from '../schemas/domains.ts'
@@ -71,7 +71,7 @@ function toDomain(context: HttpContext, row: ServiceRow, domain: string): Servic
     kind: row.custom_domains.includes(domain) ? 'custom' : 'default',
     url: config.edge.mode === 'off' ? null : originOf(domain, publicationOf(context)),
     https: hasCertificate(domain),
-    certificate: certificateOf(storage, row.id, domain),
+    certificate: certificateOf(storage, row.id, domain) ?? certificateOf(storage, '', wildcardOf(domain)),
   }
 }
 

@@ -53,6 +53,11 @@ export const CertificateAuthority = z
       .int()
       .nullable()
       .meta({ description: 'New certificates a week per registered domain; null without a limit.' }),
+    wildcard: text.meta({ description: 'The host of the wildcard certificate; null without one.' }),
+    wildcard_by: z
+      .enum(['hook', 'rfc2136', 'cloudflare'])
+      .nullable()
+      .meta({ description: 'How the zone is changed to prove the wildcard; null without --acme-dns.' }),
     domains: z.array(DomainUsage).meta({ description: 'Domains with new certificates, or a pause.' }),
   })
   .meta({ id: 'CertificateAuthority' })

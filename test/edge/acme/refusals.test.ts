@@ -15,7 +15,7 @@ async function failureAt(directoryUrl: string, signal = AbortSignal.timeout(60_0
   const wanted = {
     account: { directoryUrl, email: 'ada@example.com', key },
     host: 'shop.example.com',
-    challenges: { put: nothing, drop: nothing },
+    challenges: { type: 'http-01' as const, put: nothing, drop: nothing },
     pending: null,
     onPending: () => undefined,
   }

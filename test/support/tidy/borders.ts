@@ -70,7 +70,13 @@ export const borders: Border[] = [
     types: [],
   },
   { of: 'src/firewall/', packages: [], node: true, values: ['src/firewall/', 'src/errors.ts'], types: [] },
-  { of: 'src/dns/', packages: ['tldts'], node: true, values: ['src/dns/', 'src/errors.ts'], types: [] },
+  {
+    of: 'src/dns/',
+    packages: ['dns-packet', 'tldts'],
+    node: true,
+    values: ['src/dns/', 'src/errors.ts'],
+    types: [],
+  },
   { of: 'src/git/', packages: ['simple-git'], node: true, values: ['src/git/', 'src/errors.ts'], types: [] },
   { of: 'src/archive/', packages: [], node: true, values: ['src/archive/', 'src/errors.ts'], types: [] },
   {

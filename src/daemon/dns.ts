@@ -1,0 +1,40 @@
+// Wires the zone that this server may change for wildcard certificates.
+import { readFileSync } from 'node:fs'
+import type { Config } from '../config.ts'
+import { createCloudflare } from '../dns/cloudflare.ts'
+import { createDynamicUpdate } from '../dns/dynamic-update.ts'
+import { createHook } from '../dns/hook.ts'
+import type { DnsProvider } from '../dns/provider.ts'
+import { parseTsigKey } from '../dns/tsig.ts'
+import { Failure, messageOf } from '../errors.ts'
+
+type DnsConfig = Pick<Config, 'acme-dns' | 'acme-dns-secret-file'>
+
+/** null without `--acme-dns`. Throws `invalid_option` for a secret that is missing: a start fails early. */
+export function dnsProviderOf(config: DnsConfig): DnsProvider | null {
+  const { 'acme-dns': settings, 'acme-dns-secret-file': file } = config
+  if (settings === '') return null
+  if (settings.kind === 'hook') return createHook(settings.path)
+  if (settings.kind === 'cloudflare') {
+    const readToken = () => readSecret(file)
+    readToken()
+    return createCloudflare(readToken)
+  }
+  const readKey = () => parseTsigKey(readSecret(file))
+  readKey()
+  return createDynamicUpdate(settings, readKey)
+}
+
+/** What the file holds is in no message. */
+function readSecret(file: string): string {
+  if (file === '') {
+    throw new Failure('invalid_option', 'this --acme-dns needs a secret: set --acme-dns-secret-file')
+  }
+  try {
+    const secret = readFileSync(file, 'utf8').trim()
+    if (secret !== '') return secret
+  } catch (error) {
+    throw new Failure('invalid_option', `--acme-dns-secret-file: ${messageOf(error)}`)
+  }
+  throw new Failure('invalid_option', `--acme-dns-secret-file: ${file} is empty`)
+}

@@ -1,0 +1,85 @@
+// Whether a TXT record has reached every authoritative name server of its zone: a CA asks any of them.
+import { Resolver } from 'node:dns/promises'
+import { setTimeout as pause } from 'node:timers/promises'
+import { Failure } from '../errors.ts'
+import type { TxtRecord } from './provider.ts'
+
+export interface Lookup {
+  /** `address:port` of the resolvers that find the zone's name servers; those of the system by default. */
+  nameServers?: string[]
+  longestMs?: number
+  pauseMs?: number
+}
+
+const standardMs = 180_000
+const standardPauseMs = 2_000
+const mostAliases = 8
+
+type State = 'present' | 'missing' | 'silent'
+
+/** The name that the record belongs at: a challenge may be delegated to another zone by CNAME. */
+export async function followAliases(name: string, { nameServers }: Lookup = {}): Promise<string> {
+  const resolver = resolverFor(nameServers)
+  let current = name
+  for (let count = 0; count < mostAliases; count++) {
+    const [next] = await resolver.resolveCname(current).catch(() => [])
+    if (!next) return current
+    current = next.toLowerCase().replace(/\.$/, '')
+  }
+  throw new Failure('dns_failed', `${name} is an alias of an alias, more than ${mostAliases} times`)
+}
+
+/** Resolves when every name server of the zone that answers has the record. Throws `dns_failed`. */
+export async function waitForRecord(record: TxtRecord, lookup: Lookup, signal: AbortSignal): Promise<void> {
+  const { longestMs = standardMs, pauseMs = standardPauseMs, nameServers } = lookup
+  const deadlineMs = performance.now() + longestMs
+  for (;;) {
+    const servers = await serversOf(record.name, nameServers)
+    const states = await Promise.all(servers.map((address) => stateAt(address, record)))
+    if (states.includes('present') && !states.includes('missing')) return
+    if (performance.now() > deadlineMs) throw tooLate(record, servers, states)
+    await pause(pauseMs, undefined, { signal }).catch(() => signal.throwIfAborted())
+  }
+}
+
+/** The addresses of the name servers of the closest zone. */
+async function serversOf(name: string, nameServers: string[] | undefined): Promise<string[]> {
+  const resolver = resolverFor(nameServers)
+  const labels = name.split('.')
+  for (let from = 0; from < labels.length - 1; from++) {
+    const hosts = await resolver.resolveNs(labels.slice(from).join('.')).catch(() => [])
+    const found = hosts.map(async (host) => [
+      ...(await resolver.resolve4(host).catch(() => [])),
+      ...(await resolver.resolve6(host).catch(() => [])),
+    ])
+    const addresses = [...new Set((await Promise.all(found)).flat())]
+    if (addresses.length > 0) return addresses
+  }
+  return []
+}
+
+async function stateAt(address: string, { name, value }: TxtRecord): Promise<State> {
+  try {
+    const texts = await resolverFor([address]).resolveTxt(name)
+    return texts.some((parts) => parts.join('') === value) ? 'present' : 'missing'
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    return code === 'ENOTFOUND' || code === 'ENODATA' ? 'missing' : 'silent'
+  }
+}
+
+function resolverFor(nameServers: string[] | undefined): Resolver {
+  const resolver = new Resolver({ timeout: 3000, tries: 2 })
+  if (nameServers) resolver.setServers(nameServers.map((one) => (/^[^[].*:.*:/.test(one) ? `[${one}]` : one)))
+  return resolver
+}
+
+function tooLate({ name }: TxtRecord, servers: string[], states: State[]): Failure {
+  const missing = servers.filter((_, index) => states[index] === 'missing')
+  if (missing.length > 0) {
+    const reason = `the TXT record ${name} has not reached ${missing.join(', ')}`
+    return new Failure('dns_failed', reason, 'does the way of --acme-dns change the zone that is served?')
+  }
+  const reason = `no authoritative name server of ${name} answers`
+  return new Failure('dns_failed', reason, 'this server must be able to ask name servers at port 53')
+}

@@ -1,0 +1,95 @@
+// Answers challenges by TXT records in the operator's zone. Each is in a file before it is published, until
+// it is removed: after a crash the sweep of the next start removes what was left.
+import { createHash } from 'node:crypto'
+import type { StoredTxtRecord } from '../../../storage/certificates.ts'
+import { followAliases, type Lookup, waitForRecord } from '../../dns/propagation.ts'
+import type { DnsProvider } from '../../dns/provider.ts'
+import type { Challenges } from '../../edge/acme/order.ts'
+import { messageOf } from '../../errors.ts'
+import type { CertificateHost } from './ports.ts'
+
+/** How the zone is changed, and how it is looked at. */
+export interface DnsPorts {
+  provider: DnsProvider
+  lookup: Lookup
+}
+
+export interface DnsChallenges {
+  /** For one order of the host, which may be a wildcard. */
+  challengesOf(host: string, signal: AbortSignal): Challenges
+  /** Removes the records that no order needs any more, now and every ten minutes, until it is called. */
+  startSweep(): () => void
+}
+
+type Parts = Pick<CertificateHost, 'logger'> & { storage: Pick<CertificateHost['storage'], 'certificates'> }
+
+const sweepMs = 10 * 60_000
+/** An order that is canceled still removes its record. */
+const cleanupMs = 60_000
+
+export function createDnsChallenges(parts: Parts, ports: DnsPorts): DnsChallenges {
+  const { certificates } = parts.storage
+  const { lookup } = ports
+  const needed = new Map<string, StoredTxtRecord>()
+  const { publish, remove } = createZone(parts, ports, needed)
+
+  async function sweep(): Promise<void> {
+    for (const record of certificates.txtRecords()) await remove(record)
+  }
+
+  return {
+    challengesOf: (host, signal) => ({
+      type: 'dns-01',
+      async put(token, keyAuthorization) {
+        const name = await followAliases(`_acme-challenge.${host.replace(/^\*\./, '')}`, lookup)
+        const record = { name, value: createHash('sha256').update(keyAuthorization).digest('base64url') }
+        needed.set(token, record)
+        certificates.keepTxtRecord(record)
+        await publish(record, signal)
+        await waitForRecord(record, lookup, signal)
+      },
+      async drop(token) {
+        const record = needed.get(token)
+        needed.delete(token)
+        if (record) await remove(record)
+      },
+    }),
+
+    startSweep() {
+      void sweep()
+      const timer = setInterval(() => void sweep(), sweepMs).unref()
+      return () => clearInterval(timer)
+    },
+  }
+}
+
+/** One change of the zone after the other: a removal must not overtake the same record's publication. */
+function createZone(
+  { storage, logger }: Parts,
+  { provider }: DnsPorts,
+  needed: Map<string, StoredTxtRecord>,
+) {
+  let last: Promise<unknown> = Promise.resolve()
+
+  function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const next = last.then(work, work)
+    last = next.catch(() => undefined)
+    return next
+  }
+
+  async function cleanUp(record: StoredTxtRecord): Promise<void> {
+    if ([...needed.values()].some((one) => one.name === record.name && one.value === record.value)) return
+    await provider.cleanup(record, AbortSignal.timeout(cleanupMs))
+    storage.certificates.dropTxtRecord(record)
+  }
+
+  return {
+    publish: (record: StoredTxtRecord, signal: AbortSignal) => inTurn(() => provider.present(record, signal)),
+
+    /** One that fails is repeated by the sweep. */
+    remove: (record: StoredTxtRecord) =>
+      inTurn(() => cleanUp(record)).catch((error: unknown) =>
+        logger.warn({ record: record.name, reason: messageOf(error) }, 'a TXT record cannot be removed yet'),
+      ),
+  }
+}
