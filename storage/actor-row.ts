@@ -5,6 +5,15 @@ import type { ServicePatch } from './services.ts'
 /** What the API shows of an actor: its own shape per kind, with at least these. */
 export type ActorRecord = { id: string; status: string } & { [field: string]: unknown }
 
+/** Who caused something, as it was called then. */
+export interface By {
+  kind: 'session' | 'token' | 'terminal' | 'schedule' | 'push' | 'server'
+  /** Of the user of a session, of a token; null for all others. */
+  id: string | null
+  /** Of a token or terminal; of the server's own deeds their reason. */
+  name: string | null
+}
+
 export interface ActorRow {
   id: string
   kind: string
@@ -15,6 +24,8 @@ export interface ActorRow {
   final: boolean
   restarts: number
   parked: string | null
+  /** Who asked for it; missing from rows that are older than the field, and where nobody did. */
+  by?: By | null
 }
 
 export interface HistoryEntry {
@@ -23,6 +34,14 @@ export interface HistoryEntry {
   state: string
   status: string
   phase: string | null
+  /** Who sent the event; null for an effect, and in entries that are older than the field. */
+  by: By | null
+}
+
+/** What each record has beside its kind's own fields. */
+export interface Recorded {
+  revision: number
+  by: By | null
 }
 
 /** One transition of one actor. `event` makes a repetition of the same request a no-op. */

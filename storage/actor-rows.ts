@@ -14,7 +14,7 @@ export class ActorRows {
   readonly rows: Table<ActorRow>
   readonly records: Table<ActorRecord>
   readonly index: ActorIndex
-  readonly #history: Table<HistoryEntry>
+  readonly #history: Table<Omit<HistoryEntry, 'by'> & Partial<Pick<HistoryEntry, 'by'>>>
   readonly #services: Services
   readonly #events: StoredEvents
   readonly #toRecord: ToRecord
@@ -31,11 +31,13 @@ export class ActorRows {
 
   /** A damaged one is made again from the snapshot. */
   record(id: string): ActorRecord | null {
-    return this.records.peek(id) ?? (this.records.has(id) ? this.#recordAgain(id) : null)
+    const found = this.records.peek(id) ?? (this.records.has(id) ? this.#recordAgain(id) : null)
+    return found === null || 'revision' in found ? found : this.#stamped(found)
   }
 
   historyOf(id: string): HistoryEntry[] {
-    return [...this.#history.sound({ start: [id, 0], end: [id, all] })].map(({ value }) => value)
+    const entries = [...this.#history.sound({ start: [id, 0], end: [id, all] })]
+    return entries.map(({ value }) => ({ ...value, by: value.by ?? null }))
   }
 
   /** Of the last transition; the keys of the history have it too, for a damaged row. */
@@ -48,7 +50,7 @@ export class ActorRows {
 
   write(commit: Commit, { row, record, entry, service, event }: Transition): void {
     this.writeRow(row)
-    this.records.put(row.id, record)
+    this.records.put(row.id, { ...record, revision: row.revision, by: row.by ?? null })
     this.writeHistory(row.id, row.revision, entry)
     if (service && row.service_id) this.#services.patch(commit, row.service_id, service)
     if (event) this.#events.keep(event, entry.at, record)
@@ -71,6 +73,12 @@ export class ActorRows {
     this.rows.remove(id)
     this.records.remove(id)
     this.index.remove({ kind, service_id: serviceId, id })
+  }
+
+  /** Records of older servers, and records made again, do not have these fields. */
+  #stamped(record: ActorRecord): ActorRecord {
+    const row = this.rows.peek(record.id)
+    return { ...record, revision: row?.revision ?? 0, by: row?.by ?? null }
   }
 
   /** Where the snapshot is damaged too it says so: one bad row must not hide the others. */

@@ -17,7 +17,16 @@ import {
 import type { Services } from './services.ts'
 import type { Commit, Store } from './store.ts'
 
-export type { ActiveActor, ActorRecord, ActorRow, HistoryEntry, ToRecord, Transition } from './actor-row.ts'
+export type {
+  ActiveActor,
+  ActorRecord,
+  ActorRow,
+  By,
+  HistoryEntry,
+  Recorded,
+  ToRecord,
+  Transition,
+} from './actor-row.ts'
 export type { ParkCode, ParkedActor } from './parked-actors.ts'
 
 /** A transaction blocks everything else while it runs, and each actor has up to 510 entries of history. */

@@ -75,11 +75,11 @@ export class ParkedActors {
       if (where.service_id) this.#services.giveUpOn(commit, where.service_id, id)
       const revision = (row?.revision ?? 0) + 1
       const shown = { service_id: where.service_id, ...this.#all.record(id), id, status: 'failed' }
-      const record = { ...shown, error: `internal: ${reason}`, finished_at: at }
+      const record = { ...shown, error: `internal: ${reason}`, finished_at: at, revision }
       this.#all.index.park(where, { at, code, reason })
       this.#all.records.put(id, record)
       if (row) {
-        const entry = { at, event: 'parked', state: 'parked', status: 'failed', phase: null }
+        const entry = { at, event: 'parked', state: 'parked', status: 'failed', phase: null, by: null }
         this.#all.writeHistory(id, revision, entry)
         this.#all.writeRow({ ...row, revision, parked: reason })
       }
@@ -93,7 +93,7 @@ export class ParkedActors {
       if (!row?.parked || row.final) throw notParked(id)
       const next = { ...row, revision: row.revision + 1, parked: null, restarts: 0 }
       const phase = (record.phase as string | null | undefined) ?? null
-      const entry = { at, event: 'retried', state, status: record.status, phase }
+      const entry = { at, event: 'retried', state, status: record.status, phase, by: null }
       this.#all.write(commit, { row: next, record, entry, service, event })
     })
   }
@@ -110,7 +110,7 @@ export class ParkedActors {
       const row = { ...(known ?? nothing), revision, final: true, parked: reason }
       const shown = { service_id, ...this.#all.record(id), id, status, phase: null }
       const record = { ...shown, error: `discarded: ${reason}`, finished_at: at }
-      const entry = { at, event: 'discarded', state: 'discarded', status, phase: null }
+      const entry = { at, event: 'discarded', state: 'discarded', status, phase: null, by: null }
       this.#all.write(commit, { row, record, entry, service, event: null })
       also?.(commit)
     })

@@ -13,6 +13,8 @@ export interface TokenRow extends BearerRow {
   hint: string
   /** null when it never ends by itself. */
   expires_at: string | null
+  /** It was made by a terminal login; missing from rows that are older than the field. */
+  terminal?: true
 }
 
 export type Tokens = Bearers<TokenRow>

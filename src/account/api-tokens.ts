@@ -8,6 +8,8 @@ export interface NewToken {
   name: string
   at: string
   grant: Grant
+  /** It is the token of a terminal. */
+  terminal?: true
 }
 
 /** What the administrator grants a token, when making it or when approving a terminal. */
@@ -29,14 +31,15 @@ const dayMs = 24 * 60 * 60 * 1000
 
 export async function createToken(
   storage: Pick<Storage, 'commit' | 'tokens'>,
-  { id, name, at, grant }: NewToken,
+  { id, name, at, grant, terminal }: NewToken,
 ): Promise<MadeToken> {
   const token = newSecret('bth_')
   const { role, services, expiresInDays } = grant
   const expires_at =
     expiresInDays === null ? null : new Date(Date.parse(at) + expiresInDays * dayMs).toISOString()
   const dates = { created_at: at, expires_at, last_used_at: null }
-  const row = { id, name, hint: token.slice(-4), role, services, ...dates }
+  const origin = terminal ? { terminal } : {}
+  const row = { id, name, hint: token.slice(-4), role, services, ...dates, ...origin }
   await storage.commit(() => storage.tokens.insert(token, row))
   return { row, token }
 }

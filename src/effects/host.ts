@@ -7,6 +7,7 @@ import type { BackupInput } from '../../machines/backup.ts'
 import type { CronScheduleInput } from '../../machines/cron-schedule.ts'
 import type { DiskRemovalInput } from '../../machines/disk-removal.ts'
 import type { JobRunInput } from '../../machines/job-run.ts'
+import type { By } from '../../storage/actors.ts'
 import type { Storage } from '../../storage/index.ts'
 import type { TerminalLogins } from '../account/terminal-logins.ts'
 import type { Builder } from '../docker/build.ts'
@@ -69,7 +70,12 @@ export interface ActorPort {
     event: { type: string; at: string; [detail: string]: unknown },
   ): Promise<{ applied: boolean }>
   /** Starts one; an id that is known already answers that one. */
-  spawn<Kind extends keyof SpawnInputs>(kind: Kind, id: string, input: SpawnInputs[Kind]): Promise<unknown>
+  spawn<Kind extends keyof SpawnInputs>(
+    kind: Kind,
+    id: string,
+    input: SpawnInputs[Kind],
+    options?: { by: By },
+  ): Promise<unknown>
 }
 
 /** What effects start, and with what. */

@@ -4,6 +4,7 @@ import type { Effects } from '../../machines/slot.ts'
 import { listImages, removeImage } from '../docker/images.ts'
 import { volumeName } from '../docker/names.ts'
 import { removeVolume } from '../docker/volumes.ts'
+import { byServer } from './by.ts'
 import { removeAbandoned } from './deploy/drain.ts'
 import { type Host, isoNow } from './host.ts'
 import { removeRunContainers } from './job-run/clear.ts'
@@ -68,7 +69,7 @@ function trashDisk(host: Host): Effects<typeof machine>['trashDisk'] {
     if (!known) {
       const disk = volumeName(host.owner, serviceId)
       const input = { id, disk, serviceId, serviceName, expiresAt, at: isoNow() }
-      await host.actors.spawn('disk-removal', id, input)
+      await host.actors.spawn('disk-removal', id, input, { by: byServer('the removal of its service') })
     }
     return { at: isoNow() }
   }

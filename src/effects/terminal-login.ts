@@ -25,7 +25,7 @@ export function terminalLoginEffects(host: LoginHost): Effects<typeof machine> {
 
     async issueToken({ id, name, grant = noRights }) {
       const at = isoNow()
-      const { token } = await createToken(storage, { id: tokenIdOf(id), name, at, grant })
+      const { token } = await createToken(storage, { id: tokenIdOf(id), name, at, grant, terminal: true })
       uncollected.set(id, token)
       return { at }
     },

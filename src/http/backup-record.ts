@@ -2,28 +2,29 @@
 // Mind: how far is known to the running effect alone. It is no part of what is committed.
 import type { BackupRecord } from '../../machines/backup.ts'
 import type { RestoreRecord } from '../../machines/restore.ts'
+import type { Recorded } from '../../storage/actors.ts'
 import { backupPath } from '../backup-files.ts'
 import { Failure } from '../errors.ts'
 import type { HttpContext, HttpStorage } from './context.ts'
 import type { Backup, Restore } from './schemas/backup.ts'
 
 /** Throws `not_found`. */
-export function findBackup(storage: HttpStorage, id: string): BackupRecord {
+export function findBackup(storage: HttpStorage, id: string): BackupRecord & Recorded {
   const record = id.startsWith('bak-') ? storage.actors.record(id) : null
   if (!record || record.status === 'deleted') throw new Failure('not_found', 'there is no such backup')
-  return record as unknown as BackupRecord
+  return record as unknown as BackupRecord & Recorded
 }
 
 /** Throws `not_found`. */
-export function findRestore(storage: HttpStorage, id: string): RestoreRecord {
+export function findRestore(storage: HttpStorage, id: string): RestoreRecord & Recorded {
   const record = id.startsWith('rst-') ? storage.actors.record(id) : null
   if (!record) throw new Failure('not_found', 'there is no such restore')
-  return record as unknown as RestoreRecord
+  return record as unknown as RestoreRecord & Recorded
 }
 
 type Around = Pick<HttpContext, 'config' | 'observe'>
 
-export function toBackup({ config, observe }: Around, record: BackupRecord): Backup {
+export function toBackup({ config, observe }: Around, record: BackupRecord & Recorded): Backup {
   const { service_id: _, ...shown } = record
   const progress = observe.progress(record.id)
   return {
@@ -35,7 +36,7 @@ export function toBackup({ config, observe }: Around, record: BackupRecord): Bac
   }
 }
 
-export function toRestore({ observe }: Around, record: RestoreRecord): Restore {
+export function toRestore({ observe }: Around, record: RestoreRecord & Recorded): Restore {
   const { service_id: _, ...shown } = record
   const progress = observe.progress(record.id)
   return { ...shown, done_bytes: progress?.doneBytes ?? null, total_bytes: progress?.totalBytes ?? null }

@@ -1,7 +1,7 @@
 // What the HTTP layer gets from the daemon, and all it gets. Handlers know no other way to the outside.
 // Mind: handlers never call Docker to change something; `observe` only looks.
 
-import type { ActorRecord } from '../../storage/actors.ts'
+import type { ActorRecord, By } from '../../storage/actors.ts'
 import type { RepositoryCredentials } from '../../storage/credentials.ts'
 import type { Storage } from '../../storage/index.ts'
 import type { Commit } from '../../storage/store.ts'
@@ -138,12 +138,12 @@ export interface ActorPort {
       | 'terminal-login',
     id: string,
     input: object,
-    options?: { eventId?: string; also?: (commit: Commit) => void },
+    options?: { eventId?: string; also?: (commit: Commit) => void; by?: By },
   ): Promise<{ record: ActorRecord; duplicate: boolean }>
   /** `applied` is false when the actor's chart does not handle the event now. */
   send(
     id: string,
-    event: { type: string; at: string; by: string; [detail: string]: unknown },
+    event: { type: string; at: string; by: string; asker?: By; [detail: string]: unknown },
     options?: { eventId?: string },
   ): Promise<{ applied: boolean; record: ActorRecord }>
   /** A parked actor goes on. Throws `not_found`, `not_parked`, `not_recoverable`, `conflict`. */

@@ -1,6 +1,7 @@
 // The datastore as the API shows it: the record of its chart, its password, and how it is reached.
 // Mind: read from committed records only; the password comes from the secret store, for this answer.
 import type { DatastoreRecord } from '../../machines/datastore.ts'
+import type { Recorded } from '../../storage/actors.ts'
 import type { Caller } from '../account/callers.ts'
 import { readsSecrets } from '../account/rights.ts'
 import { connectionString, datastorePorts, externalHost } from '../connections.ts'
@@ -11,12 +12,12 @@ import type { HttpContext, HttpStorage } from './context.ts'
 import type { Datastore } from './schemas/datastore.ts'
 
 /** Finds one by id or name. Throws `not_found`. */
-export function findDatastore(storage: HttpStorage, idOrName: string): DatastoreRecord {
+export function findDatastore(storage: HttpStorage, idOrName: string): DatastoreRecord & Recorded {
   const id = storage.datastores.idOf(idOrName)
   const record = id === null ? null : storage.actors.record(id)
   if (!record)
     throw new Failure('not_found', `there is no datastore '${idOrName}'`, hintFor(storage, idOrName))
-  return record as unknown as DatastoreRecord
+  return record as unknown as DatastoreRecord & Recorded
 }
 
 function hintFor(storage: HttpStorage, wanted: string): string | undefined {
@@ -34,7 +35,7 @@ export function refuseIdle({ name, status, error }: DatastoreRecord): void {
 
 export function toDatastore(
   { storage, config }: Pick<HttpContext, 'storage' | 'config'>,
-  record: DatastoreRecord,
+  record: DatastoreRecord & Recorded,
 ): Datastore {
   const { id, name, kind, username, database, host_port } = record
   const credentials = { username, database, password: storage.datastores.password(id) }
@@ -66,6 +67,8 @@ export function toDatastore(
     shared_network: storage.datastores.isShared(id),
     created_at: record.created_at,
     updated_at: record.updated_at,
+    revision: record.revision,
+    by: record.by,
   }
 }
 

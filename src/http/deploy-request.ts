@@ -1,8 +1,11 @@
 // What a deploy is asked for with: the input of its actor, in one place.
 // Mind: the actor holds ids only; settings and env are frozen when the deploy has its turn.
+import type { By } from '../../storage/actors.ts'
 import type { ServiceRow } from '../../storage/services.ts'
 import { Failure } from '../errors.ts'
+import { byOf } from './by.ts'
 import type { HttpContext } from './context.ts'
+import type { Call } from './route.ts'
 import type { Deploy } from './schemas/deploy.ts'
 import { decisiveDeploy, latestDeploy } from './service-record.ts'
 
@@ -14,6 +17,7 @@ export interface DeployRequest {
   clearCache: boolean
   limits: { fetchMs: number; buildMs: number; startMs: number }
   at: string
+  by: By
 }
 
 const noSource = { repo_url: null, branch: null, commit: null, image: null, deploy_id: null }
@@ -25,10 +29,17 @@ const noSource = { repo_url: null, branch: null, commit: null, image: null, depl
 export function requestSource(
   context: HttpContext,
   row: ServiceRow,
-  options: { trigger: 'create' | 'manual'; commit?: string | undefined; clearCache?: boolean | undefined },
+  { trigger, by, commit, clearCache = false }: SourceOptions,
 ): DeployRequest | null {
-  const source = sourceOf(row, options.commit ?? null)
-  return source && request(context, row, options.trigger, source, options.clearCache ?? false)
+  const source = sourceOf(row, commit ?? null)
+  return source && request(context, row, { trigger, by, source, clearCache })
+}
+
+interface SourceOptions {
+  trigger: 'create' | 'manual'
+  by: By
+  commit?: string | undefined
+  clearCache?: boolean | undefined
 }
 
 function sourceOf(row: ServiceRow, commit: string | null): DeployRequest['source'] | null {
@@ -42,35 +53,41 @@ function sourceOf(row: ServiceRow, commit: string | null): DeployRequest['source
 export function requestUpload(
   context: HttpContext,
   row: ServiceRow,
-  { id, clearCache }: { id: string; clearCache: boolean },
+  { id, ...asked }: { id: string; clearCache: boolean; by: By },
 ): DeployRequest {
-  return { ...request(context, row, 'upload', { ...noSource, kind: 'archive' }, clearCache), id }
+  const source = { ...noSource, kind: 'archive' as const }
+  return { ...request(context, row, { ...asked, trigger: 'upload', source }), id }
 }
 
 /** A restart names no deploy: it runs what is live when its turn comes. */
-export function requestRestart(context: HttpContext, row: ServiceRow): DeployRequest {
-  return request(context, row, 'restart', { ...noSource, kind: 'reuse' }, false)
+export function requestRestart(context: HttpContext, row: ServiceRow, by: By): DeployRequest {
+  const source = { ...noSource, kind: 'reuse' as const }
+  return request(context, row, { trigger: 'restart', by, source, clearCache: false })
 }
 
 /** Image, settings and env of a former deploy. */
-export function requestRollback(context: HttpContext, row: ServiceRow, target: Deploy): DeployRequest {
-  return request(context, row, 'rollback', { ...target.source, kind: 'reuse', deploy_id: target.id }, false)
+export function requestRollback(
+  context: HttpContext,
+  row: ServiceRow,
+  target: Deploy,
+  by: By,
+): DeployRequest {
+  const source = { ...target.source, kind: 'reuse' as const, deploy_id: target.id }
+  return request(context, row, { trigger: 'rollback', by, source, clearCache: false })
 }
 
 function request(
   context: HttpContext,
   row: ServiceRow,
-  trigger: DeployRequest['trigger'],
-  source: DeployRequest['source'],
-  clearCache: boolean,
+  asked: Pick<DeployRequest, 'trigger' | 'source' | 'clearCache' | 'by'>,
 ): DeployRequest {
   const limits = context.config.deployLimits
   const id = context.storage.ids.newId('dep')
-  return { id, serviceId: row.id, trigger, source, clearCache, limits, at: new Date().toISOString() }
+  return { id, serviceId: row.id, ...asked, limits, at: new Date().toISOString() }
 }
 
 /** The record a deploy begins with. */
-export function queuedRecord({ id, serviceId, trigger, source, at }: DeployRequest): Deploy {
+export function queuedRecord({ id, serviceId, trigger, source, at, by }: DeployRequest): Deploy {
   return {
     id,
     service_id: serviceId,
@@ -86,6 +103,8 @@ export function queuedRecord({ id, serviceId, trigger, source, at }: DeployReque
     created_at: at,
     started_at: null,
     finished_at: null,
+    revision: 1,
+    by,
   }
 }
 
@@ -95,7 +114,8 @@ export async function queueDeploy(
   asked: DeployRequest,
   options: Parameters<HttpContext['actors']['spawn']>[3] = {},
 ): Promise<Deploy> {
-  const { record } = await context.actors.spawn('deploy', asked.id, asked, options)
+  const { by, ...input } = asked
+  const { record } = await context.actors.spawn('deploy', asked.id, input, { ...options, by })
   return record as Deploy
 }
 
@@ -103,7 +123,10 @@ export async function queueDeploy(
  * Queues a restart. A deploy that is queued already, whatever it deploys, is taken instead, unless what it
  * runs with is frozen: it would miss what was saved since. Throws `conflict`.
  */
-export async function queueRestart(context: HttpContext, row: ServiceRow, eventId?: string): Promise<Deploy> {
+export async function queueRestart(
+  { context, caller, eventId }: Pick<Call, 'caller' | 'context'> & { eventId?: string | undefined },
+  row: ServiceRow,
+): Promise<Deploy> {
   refuseSuspended(row)
   if (!waitingDeploy(context, row)) await refuseRestart(context, row)
   // Looked for again: one that was queued meanwhile would be canceled by the restart, new code and all.
@@ -112,7 +135,11 @@ export async function queueRestart(context: HttpContext, row: ServiceRow, eventI
     if (eventId) await context.storage.events.record(eventId, new Date().toISOString(), waiting)
     return waiting
   }
-  return queueDeploy(context, requestRestart(context, row), eventId ? { eventId } : {})
+  return queueDeploy(
+    context,
+    requestRestart(context, row, byOf({ context, caller })),
+    eventId ? { eventId } : {},
+  )
 }
 
 /** The newest deploy, when it is queued and will still read what is set now. */

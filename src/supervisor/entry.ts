@@ -1,7 +1,7 @@
 // What the supervisor keeps of each running actor, and what callers give and get.
 import type { AnyActor } from 'xstate'
 import type { Kind } from '../../machines/index.ts'
-import type { ActorRecord, ActorRow } from '../../storage/actors.ts'
+import type { ActorRecord, ActorRow, By } from '../../storage/actors.ts'
 import type { Storage } from '../../storage/index.ts'
 import type { Commit } from '../../storage/store.ts'
 import type { Logger } from '../logger.ts'
@@ -26,6 +26,8 @@ export interface EventOptions {
 export interface SpawnOptions extends EventOptions {
   /** What belongs to the same request is written in the same transaction. */
   also?: (commit: Commit) => void
+  /** Who asked for it. */
+  by?: By
 }
 
 export interface DiscardOptions {

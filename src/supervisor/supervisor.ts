@@ -183,13 +183,13 @@ export class Supervisor {
     const entry = this.#open(kind, id, { input })
     const next = entry.actor.getSnapshot()
     if (next.status === 'error') throw new Failure('internal_error', messageOf(next.error))
-    const { actors } = this.#storage
-    const row = { id, kind, revision: isAgain ? actors.revisionOf(id) + 1 : 1, restarts: 0 }
+    const revision = isAgain ? this.#storage.actors.revisionOf(id) + 1 : 1
+    const row = { id, kind, revision, restarts: 0, by: options.by ?? null }
     const event = { type: 'xstate.init' }
     const move = { row, before: null, next, event, eventId: options.eventId ?? null, at: this.#isoNow() }
     const transition = toTransition(this.#catalogue[kind]!, this.#machines.get(kind)!, move)
-    if (isAgain) await actors.replace(transition, options.also)
-    else await actors.create(transition, options.also)
+    if (isAgain) await this.#storage.actors.replace(transition, options.also)
+    else await this.#storage.actors.create(transition, options.also)
     entry.row = transition.row
     this.#begin(id, entry)
     return { record: transition.record, duplicate: false }

@@ -1,10 +1,10 @@
 // What one transition writes: snapshot, record, history entry and the service's part, as plain JSON.
 import type { AnyMachineSnapshot, AnyStateMachine, EventObject } from 'xstate'
 import type { Kind, ServiceEffect } from '../../machines/index.ts'
-import type { ActorRecord, ActorRow, HistoryEntry, Transition } from '../../storage/actors.ts'
+import type { ActorRecord, ActorRow, By, HistoryEntry, Transition } from '../../storage/actors.ts'
 
 export interface Move {
-  row: Pick<ActorRow, 'id' | 'kind' | 'revision' | 'restarts'>
+  row: Pick<ActorRow, 'id' | 'kind' | 'revision' | 'restarts' | 'by'>
   before: AnyMachineSnapshot | null
   next: AnyMachineSnapshot
   event: EventObject
@@ -15,7 +15,8 @@ export interface Move {
 /** Everything that the commit of a move writes. Pure: it asks the kind's own projections. */
 export function toTransition(kind: Kind, machine: AnyStateMachine, move: Move): Transition {
   const { before, next, event } = move
-  const record = kind.toRecord(next as never) as ActorRecord
+  const { revision, by = null } = move.row
+  const record = { ...kind.toRecord(next as never), revision, by } as ActorRecord
   const service: ServiceEffect | null = kind.toService?.(next as never, before as never) ?? null
   const row: ActorRow = {
     ...move.row,
@@ -32,6 +33,7 @@ export function toTransition(kind: Kind, machine: AnyStateMachine, move: Move): 
     state: pathOf(next.value),
     status: record.status,
     phase,
+    by: before === null ? by : senderOf(event),
   }
   return { row, record, entry, service, event: move.eventId }
 }
@@ -42,6 +44,12 @@ function nameOf(event: EventObject): string {
   const effect = /^xstate\.(done|error)\.actor\.(.+)$/.exec(event.type)
   if (!effect) return event.type
   return `${effect[2]}.${effect[1] === 'done' ? 'done' : 'failed'}`
+}
+
+/** Commands of the API carry who asked; those of effects say why the server itself sends them. */
+function senderOf(event: EventObject): By | null {
+  const { asker, by } = event as { asker?: By; by?: string }
+  return asker ?? (by === undefined ? null : { kind: 'server', id: null, name: by })
 }
 
 /** Time comes in with events: commands carry `at`, effects resolve and reject with it. */

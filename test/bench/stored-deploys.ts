@@ -91,7 +91,7 @@ function copyFor(storage: Storage, life: Life, serviceId: string): Transition {
   const id = storage.ids.newId('dep')
   const named = JSON.stringify(life).replaceAll(life.row.id, id).replaceAll(life.row.service_id!, serviceId)
   const { row, record }: Life = JSON.parse(named)
-  const entry = { at, event: 'created', state: record.status, status: record.status, phase: null }
+  const entry = { at, event: 'created', state: record.status, status: record.status, phase: null, by: null }
   const service = row.final ? null : { live_deploy_id: id, desired_deploy_id: id }
   return { row, record, entry, service, event: null }
 }

@@ -22,6 +22,8 @@ function certificate(host: string, changes: Partial<Certificate> = {}): Certific
     renews_at: null,
     attempts: 1,
     created_at: inDays(-1),
+    revision: 1,
+    by: null,
     ...changes,
   }
 }

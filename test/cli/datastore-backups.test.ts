@@ -28,6 +28,8 @@ const shared = {
   total_bytes: null,
   created_at: instant,
   finished_at: instant,
+  revision: 1,
+  by: null,
 } as const
 const good: Backup = {
   ...shared,

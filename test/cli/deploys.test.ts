@@ -127,7 +127,7 @@ test('a deploy that somebody cancels ends with exit code 1 and says so', async (
   assert.equal(canceling.code, 0)
   assert.equal(code, 1)
   assert.match(stderr, new RegExp(` ✘ ${name} was canceled while building, after `))
-  assert.match(stderr, /\n {3}canceled by the API\n/)
+  assert.match(stderr, /\n {3}canceled by the server token\n/)
   const again = await runBerth(t, ['cancel', name], suite)
   assert.equal(again.code, 1)
   assert.match(again.stderr, /no deploy of .* is queued or running/)
@@ -210,7 +210,13 @@ test('--no-follow prints the id and leaves; deploys and history tell the rest', 
   const history = await runBerth(t, ['history', id], suite)
 
   assert.equal(code, 0)
-  assert.match(list.stdout, new RegExp(`^DEPLOY +STATUS +BEGAN +TOOK +WHAT\n${id} +live .* First\n$`))
-  assert.match(history.stdout, /running\.fetching.*\n.*running\.building.*\n/)
+  assert.match(
+    list.stdout,
+    new RegExp(`^DEPLOY +STATUS +BEGAN +TOOK +BY +WHAT\n${id} +live .* server token +\\w+ First\n$`),
+  )
+  assert.match(
+    history.stdout,
+    /queued +server token +created\n.*running\.fetching.*\n.*running\.building.*\n/,
+  )
   assert.equal((await runBerth(t, ['deploy', 'nobody'], suite)).code, 3)
 })

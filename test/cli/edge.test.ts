@@ -12,6 +12,7 @@ const edge: Edge = {
   ...{ error: null, version: '2.6.12', image: 'old', available: { version: '3.2.24', image: 'new' } },
   error_code: null,
   ...{ upgrade_error: null, upgraded_at: null, serving_since: at, next_attempt_at: null, created_at: at },
+  ...{ revision: 1, by: null },
 }
 
 /** The edge is `after` once an upgrade has begun. */

@@ -126,7 +126,7 @@ test('a run that somebody cancels ends with 1 and says so; a second cancel is re
   const { code, stderr } = await following.ended()
 
   assert.deepEqual([canceled.code, code], [0, 1])
-  assert.match(stderr, new RegExp(` ✘ canceled +${id} .*\n {3}canceled by the API\n$`))
+  assert.match(stderr, new RegExp(` ✘ canceled +${id} .*\n {3}canceled by the server token\n$`))
   assert.equal((await berth(t, 'cancel', id)).code, 1)
 })
 

@@ -202,9 +202,9 @@ test('a cancel stops the build, nothing of it remains, and the old version serve
   const canceled = await api.post(`/deploys/${id}/cancel`)
   assert.deepEqual(
     [canceled.status, canceled.phase, canceled.error],
-    ['canceled', 'building', 'canceled by the API'],
+    ['canceled', 'building', 'canceled by the server token'],
   )
-  assert.equal((await logLines(api, id)).at(-1), 'canceled by the API')
+  assert.equal((await logLines(api, id)).at(-1), 'canceled by the server token')
   await until(
     'the cleanup',
     async () => (await api.get(`/deploys/${id}/history`)).at(-1).state === 'canceled',

@@ -40,13 +40,13 @@ test('a canceled run is canceled at once, and keeps its last words and its exit 
   const { id } = await askJob(api, name, { command: polite })
   await untilSaid(api, id, 'begun')
   const canceled = await api.post(`/jobs/${id}/cancel`)
-  assert.deepEqual([canceled.status, canceled.error], ['canceled', 'canceled by the API'])
+  assert.deepEqual([canceled.status, canceled.error], ['canceled', 'canceled by the server token'])
   assert.ok(canceled.finished_at)
 
   const run = await clearedJob(api, id)
   assert.deepEqual([run.status, run.exit_code, run.finished_at], ['canceled', 7, canceled.finished_at])
   assert.deepEqual(await output(api, id), ['begun', 'good bye'])
-  assert.equal((await saidLines(api, id)).at(-1)?.line, 'canceled by the API')
+  assert.equal((await saidLines(api, id)).at(-1)?.line, 'canceled by the server token')
   assert.deepEqual(await jobContainers(docker, daemon, id), [])
 })
 

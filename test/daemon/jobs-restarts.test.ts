@@ -118,7 +118,9 @@ test('a run whose daemon is killed at any step begins once, ends once, and leave
     await restart()
     const run = await clearedJob(daemon.api, id)
     const isCanceled = step.includes('canceled')
-    const expected = isCanceled ? ['canceled', 7, 'canceled by the API'] : ['failed', 5, 'exited with code 5']
+    const expected = isCanceled
+      ? ['canceled', 7, 'canceled by the server token']
+      : ['failed', 5, 'exited with code 5']
     assert.deepEqual([run.status, run.exit_code, run.error], expected, step)
     assert.deepEqual(await output(daemon.api, id), ['begun'], step)
     assert.equal((await saidLines(daemon.api, id)).length, 3, step)

@@ -45,6 +45,8 @@ test('a backup that was asked for runs, and says what it is of', async (t) => {
     total_bytes: null,
     sha256: null,
     finished_at: null,
+    revision: 1,
+    by: { kind: 'token', id: 'server', name: 'server token' },
   })
 })
 

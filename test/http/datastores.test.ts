@@ -11,11 +11,12 @@ const succeeds = async () => ({ at: new Date().toISOString() })
 test('a new Postgres has every field, with the defaults', async (t) => {
   const { make } = await startDatastores(t)
 
-  const { id, password, created_at, updated_at, ...datastore } = await make({ name: 'shop-db' })
+  const { id, password, created_at, updated_at, revision, ...datastore } = await make({ name: 'shop-db' })
 
   assert.match(id, /^dst-[0-9a-z]{26}$/)
   assert.match(password, /^[A-Za-z0-9]{32}$/)
   assert.equal(created_at, updated_at)
+  assert.ok(Number(revision) > 0)
   const credentials = `shop_db:${password}`
   assert.deepEqual(datastore, {
     name: 'shop-db',
@@ -25,6 +26,7 @@ test('a new Postgres has every field, with the defaults', async (t) => {
     phase: null,
     error: null,
     notice: null,
+    by: { kind: 'token', id: 'server', name: 'server token' },
     next_attempt_at: null,
     database: 'shop_db',
     username: 'shop_db',
@@ -45,7 +47,10 @@ test('a new Postgres has every field, with the defaults', async (t) => {
 test('a new Redis has neither a database nor a user of its own', async (t) => {
   const { make } = await startDatastores(t)
 
-  const { id, password, created_at, updated_at, ...datastore } = await make({ kind: 'redis', name: 'cache' })
+  const { id, password, created_at, updated_at, revision, ...datastore } = await make({
+    kind: 'redis',
+    name: 'cache',
+  })
 
   assert.deepEqual(datastore, {
     name: 'cache',
@@ -55,6 +60,7 @@ test('a new Redis has neither a database nor a user of its own', async (t) => {
     phase: null,
     error: null,
     notice: null,
+    by: { kind: 'token', id: 'server', name: 'server token' },
     next_attempt_at: null,
     database: null,
     username: 'default',
@@ -130,6 +136,8 @@ test('the list is by name, and has those that failed and those that are being de
 
   for (const name of ['b', 'c', 'a']) await make({ name, version: name === 'c' ? '99' : '17' })
   await call('DELETE', '/datastores/b')
+  // Its final backup is over a moment later.
+  for (let phase: unknown; phase !== 'stopping'; ) phase = (await call('GET', '/datastores/b')).body.phase
 
   const { body } = await call('GET', '/datastores')
   const shown = (body as unknown as Datastore[]).map(({ name, status }) => [name, status])

@@ -73,7 +73,7 @@ test('a deploy is canceled once, and says by whom', async (t) => {
 
   assert.deepEqual(
     [first.status, first.body.status, first.body.error],
-    [200, 'canceled', 'canceled by the API'],
+    [200, 'canceled', 'canceled by the server token'],
   )
   assert.deepEqual([second.status, second.body.code], [409, 'not_cancelable'])
 })

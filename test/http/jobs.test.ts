@@ -28,6 +28,8 @@ test('a command is answered with 202 and a pending run, and found again as it wa
     error: null,
     started_at: null,
     finished_at: null,
+    revision: 1,
+    by: { kind: 'token', id: 'server', name: 'server token' },
   })
   assert.deepEqual((await call('GET', `/jobs/${id}`)).body, body)
 })
@@ -131,7 +133,7 @@ test('a run that is canceled is canceled in the answer, pending or running, and 
 
   for (const { id } of [pending, running]) {
     const { status, body } = await call('POST', `/jobs/${id}/cancel`)
-    assert.deepEqual([status, body.status, body.error], [200, 'canceled', 'canceled by the API'])
+    assert.deepEqual([status, body.status, body.error], [200, 'canceled', 'canceled by the server token'])
     const again = await call('POST', `/jobs/${id}/cancel`)
     assert.deepEqual([again.status, again.body.code], [409, 'not_cancelable'])
   }

@@ -24,6 +24,8 @@ test('a restore from a backup runs, and says what it is of', async (t) => {
     size_bytes: 14,
     done_bytes: null,
     total_bytes: null,
+    revision: 1,
+    by: { kind: 'token', id: 'server', name: 'server token' },
   }
   assert.deepEqual(rest, { ...shown, status: 'running', phase: 'checking', finished_at: null })
   await finish(String(id))
@@ -96,11 +98,11 @@ test('one is canceled until it switches, and then no more', async (t) => {
     const id = String((await begin(backupId)).body.id)
     for (let phase = 0; phase < phases; phase++) await goOn(id)
     await reached(id, phases === 0 ? 'checking' : 'loading')
-    assert.deepEqual(await cancel(id), [202, 'undoing', 'canceled by the API'])
+    assert.deepEqual(await cancel(id), [202, 'undoing', 'canceled by the server token'])
     assert.equal((await call('POST', `/restores/${id}/cancel`)).body.detail, 'the restore is undoing')
     await goOn(id)
     await eventually('it is undone', () => storage.actors.record(id)?.status === 'canceled')
-    assert.equal((await restore(id)).error, 'canceled by the API')
+    assert.equal((await restore(id)).error, 'canceled by the server token')
     assert.deepEqual(await refused('POST', `/restores/${id}/cancel`), [409, 'not_cancelable'])
   }
   const id = String((await begin(backupId)).body.id)

@@ -48,7 +48,7 @@ test('a datastore whose snapshot cannot be restored is restarted, and deleted by
     const row = storage.actors.get(id)!
     await storage.actors.park(id, 'its state is not known', new Date().toISOString(), 'snapshot_misfit')
     const broken = { ...row, revision: row.revision + 2, parked: 'x', snapshot: { value: 'unknown' } }
-    const entry = { at: row.id, event: 'x', state: 'x', status: 'failed', phase: null }
+    const entry = { at: row.id, event: 'x', state: 'x', status: 'failed', phase: null, by: null }
     const record = storage.actors.record(id)!
     await storage.actors.advance({ row: broken, record, entry, service: null, event: null })
 

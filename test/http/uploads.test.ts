@@ -68,10 +68,12 @@ test('an upload is kept for its owner only, and its deploy is queued', async (t)
   const { status, body } = await upload(archive, gzip, '?clear_cache=true')
 
   const { id, created_at, ...deploy } = body
+  const made = { revision: 1, by: { kind: 'token', id: 'server', name: 'server token' } }
   const nothing = { started_at: null, finished_at: null, image: null, port: null, error: null, phase: null }
   assert.equal(status, 202)
   assert.deepEqual(deploy, {
     ...nothing,
+    ...made,
     service_id: service.id,
     status: 'queued',
     trigger: 'upload',

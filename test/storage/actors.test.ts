@@ -2,6 +2,7 @@
 // commit.
 import { deepEqual, equal, rejects, throws } from 'node:assert/strict'
 import { test } from 'node:test'
+import type { ActorRecord, HistoryEntry } from '../../storage/actors.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { flipBit, rawTables, serviceRow, transitionOf } from '../support/stored.ts'
 import { instant, temporaryStorage } from '../support/supervised.ts'
@@ -11,7 +12,14 @@ const ids = (found: Iterable<{ id: string }>) => [...found].map(({ id }) => id)
 test('a transition is read back as row, record and history, and tells the change feed', async (t) => {
   const storage = await temporaryStorage(t)
   const created = transitionOf({ id: 'dep-1' })
-  const entry = { at: instant, event: 'cancel', state: 'canceling', status: 'canceled', phase: null }
+  const entry = {
+    at: instant,
+    event: 'cancel',
+    state: 'canceling',
+    status: 'canceled',
+    phase: null,
+    by: null,
+  }
   const canceled = transitionOf({ id: 'dep-1', revision: 2 }, { status: 'canceled', entry })
 
   await storage.actors.create(created)
@@ -79,14 +87,14 @@ test('lists are newest first by id, of one kind and service, in whatever order t
 
   deepEqual(storage.actors.ids('deploy', 'svc-1'), ['dep-4', 'dep-3', 'dep-2', 'dep-1'])
   deepEqual(ids(storage.actors.list('deploy', 'svc-1', 2)), ['dep-4', 'dep-3'])
-  deepEqual(storage.actors.latest('deploy', 'svc-1'), { id: 'dep-4', service_id: 'svc-1', status: 'queued' })
+  deepEqual(storage.actors.latest('deploy', 'svc-1'), transitionOf({ id: 'dep-4' }).record)
   equal(storage.actors.latest('deploy', 'svc-2'), null)
 })
 
 test('of six hundred transitions the first ten and the last five hundred are kept', async (t) => {
   const storage = await temporaryStorage(t)
   const step = (revision: number) => ({
-    ...{ at: instant, event: `step ${revision}`, state: 'live', status: 'live', phase: null },
+    ...{ at: instant, event: `step ${revision}`, state: 'live', status: 'live', phase: null, by: null },
   })
   await storage.actors.create(transitionOf({ id: 'dep-1' }, { entry: step(1) }))
   await storage.actors.create(transitionOf({ id: 'dep-10' }, { entry: step(1) }))
@@ -141,9 +149,9 @@ test('a parked actor shows why, also in its history, and takes no transition und
   await storage.actors.park('dep-1', 'it kept failing', instant)
 
   deepEqual(storage.actors.get('dep-1'), { ...row, revision: 2, parked: 'it kept failing' })
-  const shown = { ...record, status: 'failed', error: 'internal: it kept failing', finished_at: instant }
-  deepEqual(storage.actors.record('dep-1'), shown)
-  const parked = { at: instant, event: 'parked', state: 'parked', status: 'failed', phase: null }
+  const failed = { status: 'failed', error: 'internal: it kept failing', finished_at: instant }
+  deepEqual(storage.actors.record('dep-1'), { ...record, ...failed, revision: 2 })
+  const parked = { at: instant, event: 'parked', state: 'parked', status: 'failed', phase: null, by: null }
   deepEqual(storage.actors.history('dep-1'), [entry, parked])
   await rejects(storage.actors.advance(transitionOf({ id: 'dep-1', revision: 2 })), {
     code: 'revision_conflict',
@@ -221,4 +229,20 @@ test('a transition writes its part of the service in the same commit, or neither
     ['deploy', 'dep-1', 'live'],
   ])
   equal(storage.services.get('svc-1')?.live_deploy_id, 'dep-1')
+})
+
+test('records and histories of older servers have a revision, and null for who asked', async (t) => {
+  const storage = await temporaryStorage(t)
+  const { row, record, entry, ...rest } = transitionOf({ id: 'dep-1' })
+  const { revision: _, by: __, ...oldRecord } = record
+  const { by: ___, ...oldEntry } = entry
+  await storage.actors.create({
+    ...rest,
+    row,
+    record: oldRecord as ActorRecord,
+    entry: oldEntry as HistoryEntry,
+  })
+
+  deepEqual(storage.actors.record('dep-1'), { ...oldRecord, revision: 1, by: null })
+  deepEqual(storage.actors.history('dep-1'), [{ ...oldEntry, by: null }])
 })

@@ -74,8 +74,9 @@ test('a damaged record is made again from the snapshot, and a parked actor is st
   const rows: [string, Key][] = ['dep-1', 'dep-2', 'dep-3'].map((id) => ['records', id])
   const { storage } = await damagedStorage(t, fill, [...rows, ['actors', 'dep-3']])
 
+  const unknown = { revision: 0, by: null }
   deepEqual(storage.actors.list('deploy', 'svc-1', 3), [
-    { id: 'dep-3', status: 'failed', error: 'internal: the record of this actor is damaged' },
+    { id: 'dep-3', status: 'failed', error: 'internal: the record of this actor is damaged', ...unknown },
     { id: 'dep-2', status: 'failed', revision: 2, error: 'internal: it kept failing' },
     { id: 'dep-1', status: 'made again', revision: 1 },
   ])

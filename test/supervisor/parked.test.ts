@@ -56,7 +56,8 @@ for (const kind of kinds) {
         [record, 'not_parked'],
         state,
       )
-      assert.deepEqual([storage.actors.record(id), parkedIn(storage)], [record, []], state)
+      const shown = { ...record, revision: 3, by: null }
+      assert.deepEqual([storage.actors.record(id), parkedIn(storage)], [shown, []], state)
       assert.equal(storage.actors.history(id).at(-1)?.event, 'retried', state)
       await first.stop()
       assert.deepEqual(await supervise(t, storage).restore(), { restored: 1, parked: 0 }, state)

@@ -122,7 +122,15 @@ test('an actor that is not parked is only found when it is asked for again', asy
   const supervisor = superviseErrands(t, { storage, effects: { work } })
   const made = await supervisor.spawn('err-1')
   const found = await supervisor.spawn('err-1')
-  const record = { id: 'err-1', service_id: 'svc-1', status: 'working', notes: 0, error: null }
+  const record = {
+    id: 'err-1',
+    service_id: 'svc-1',
+    status: 'working',
+    notes: 0,
+    error: null,
+    revision: 1,
+    by: null,
+  }
   assert.deepEqual(
     [made, found],
     [

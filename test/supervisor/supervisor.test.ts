@@ -33,7 +33,8 @@ test('a send resolves after its commit, with the record it made', async (t) => {
   const supervisor = superviseErrands(t, { storage, effects: { work: heldEffect().effect } })
   await supervisor.spawn('err-1')
   const receipt = await supervisor.send('err-1', { type: 'note', at })
-  const expected = { id: 'err-1', service_id: 'svc-1', status: 'working', notes: 1, error: null }
+  const shown = { id: 'err-1', service_id: 'svc-1', status: 'working', notes: 1, error: null }
+  const expected = { ...shown, revision: 2, by: null }
   assert.deepEqual(receipt, { applied: true, record: expected })
   assert.deepEqual(storage.actors.record('err-1'), expected)
 })
@@ -227,10 +228,9 @@ test('history holds every transition, and what happened is said in words', async
   await eventually('the end', () => storage.actors.record('err-1')?.status === 'done')
   const [created, done] = storage.actors.history('err-1')
   const before = '2025-12-31T23:59:59.999Z'
-  assert.deepEqual(created, {
-    ...{ at: before, event: 'created', state: 'working', status: 'working', phase: null },
-  })
-  assert.deepEqual(done, { at, event: 'work.done', state: 'done', status: 'done', phase: null })
+  const first = { state: 'working', status: 'working', phase: null, by: null }
+  assert.deepEqual(created, { at: before, event: 'created', ...first })
+  assert.deepEqual(done, { at, event: 'work.done', state: 'done', status: 'done', phase: null, by: null })
 })
 
 test('a hundred actors under load keep every acknowledged event, in a history without gaps', async (t) => {

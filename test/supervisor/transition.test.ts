@@ -33,17 +33,19 @@ test('a phase is named in the history with the effect that led to it, and its ow
   const event = done('awaitTurn', { ...grantedTurn, at: later })
   const { entry } = transitionOf(queued, event)
   const state = 'running.fetching'
-  assert.deepEqual(entry, { at: later, event: 'awaitTurn.done', state, status: 'running', phase: 'fetching' })
+  const seen = { state, status: 'running', phase: 'fetching', by: null }
+  assert.deepEqual(entry, { at: later, event: 'awaitTurn.done', ...seen })
 })
 
 test('a failure and a command are named too', () => {
   const failed = { type: 'xstate.error.actor.awaitTurn', error: { ...failure, at: later } } as EventObject
-  const cancel = { type: 'cancel', at: later, by: 'Ada' } as EventObject
+  const ada = { kind: 'token', id: 'tok-1', name: 'Ada' }
+  const cancel = { type: 'cancel', at: later, by: 'token Ada', asker: ada } as EventObject
   assert.deepEqual(
     [failed, cancel].map((event) => transitionOf(queued, event).entry),
     [
-      { at: later, event: 'awaitTurn.failed', state: 'failing', status: 'failed', phase: null },
-      { at: later, event: 'cancel', state: 'canceling', status: 'canceled', phase: null },
+      { at: later, event: 'awaitTurn.failed', state: 'failing', status: 'failed', phase: null, by: null },
+      { at: later, event: 'cancel', state: 'canceling', status: 'canceled', phase: null, by: ada },
     ],
   )
 })
@@ -51,7 +53,14 @@ test('a failure and a command are named too', () => {
 test('what makes an actor is called created, and an event without an instant gets the one of now', () => {
   const move = { row, before: null, next: queued, event: { type: 'xstate.init' }, eventId: null, at: instant }
   const { entry, service } = toTransition(deploy as Kind, deploy.machine, move)
-  assert.deepEqual(entry, { at: instant, event: 'created', state: 'queued', status: 'queued', phase: null })
+  assert.deepEqual(entry, {
+    at: instant,
+    event: 'created',
+    state: 'queued',
+    status: 'queued',
+    phase: null,
+    by: null,
+  })
   assert.equal(service, null)
 })
 
@@ -61,7 +70,7 @@ test('the row holds the snapshot as JSON can, the chart’s version and whose it
   const { snapshot, ...rest } = written
   assert.deepEqual(rest, { ...row, service_id: 'svc-1', version: deploy.version, final: false, parked: null })
   assert.deepEqual(JSON.parse(JSON.stringify(snapshot)).value, 'canceling')
-  assert.deepEqual(record, deploy.toRecord(next(queued, cancel) as never))
+  assert.deepEqual(record, { ...deploy.toRecord(next(queued, cancel) as never), revision: 2, by: null })
   assert.equal(event, 'key-1')
 })
 

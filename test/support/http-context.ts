@@ -1,6 +1,5 @@
 // The API on a real port over a real store, with actors that only keep records. Cleans up after the test.
 // Mind: nothing runs here. A test says itself what a deploy became, with `setDeploy`.
-import { connect } from 'node:net'
 import type { TestContext } from 'node:test'
 import * as terminalLogin from '../../machines/terminal-login.ts'
 import { openAccountPorts } from '../../src/account/ports.ts'
@@ -13,9 +12,12 @@ import { type DeployRequest, queuedRecord } from '../../src/http/deploy-request.
 import type { Deploy } from '../../src/http/schemas/deploy.ts'
 import type { Logger } from '../../src/logger.ts'
 import { Supervisor } from '../../src/supervisor/supervisor.ts'
-import type { ActorRecord } from '../../storage/actors.ts'
+import type { ActorRecord, By } from '../../storage/actors.ts'
 import type { Storage } from '../../storage/index.ts'
+import { raw } from './raw-request.ts'
 import { silent, temporaryStorage } from './supervised.ts'
+
+export { raw } from './raw-request.ts'
 
 const someBuilds = {
   builder: 'buildkit' as const,
@@ -154,10 +156,11 @@ function createActors(storage: Storage): ActorPort {
   return {
     retry: nothing,
     discard: nothing,
-    async spawn(kind, id, input, { eventId, also } = {}) {
+    async spawn(kind, id, input, { eventId, also, by = null } = {}) {
       const known = storage.actors.record(id)
       if (known) return { record: known, duplicate: true }
-      const record = kind === 'deploy' ? queuedRecord(input as DeployRequest) : { id, status: 'deleting' }
+      const asked = { ...input, by } as DeployRequest
+      const record = kind === 'deploy' ? queuedRecord(asked) : { id, status: 'deleting' }
       const serviceId = (input as { serviceId: string }).serviceId
       await storage.actors.create(transition(kind, record, serviceId, 1, eventId ?? null), also)
       if (kind === 'service-removal') await storage.services.update(id, (row) => ({ ...row, deleting: true }))
@@ -185,8 +188,8 @@ async function setDeploy(
   fields: Partial<Deploy>,
   eventId?: string,
 ): Promise<Deploy> {
-  const record = { ...(storage.actors.record(id) as Deploy), ...fields }
   const revision = storage.actors.get(id)!.revision + 1
+  const record = { ...(storage.actors.record(id) as Deploy), ...fields, revision }
   const next = transition('deploy', record, record.service_id, revision, eventId ?? null)
   const live = fields.status === 'live' ? { live_deploy_id: id, desired_deploy_id: id } : null
   await storage.actors.advance({ ...next, service: live })
@@ -200,9 +203,18 @@ function transition(
   revision: number,
   event: string | null,
 ) {
-  const row = { id: record.id, kind, service_id: serviceId, version: 1, revision, snapshot: {}, restarts: 0 }
+  const row = {
+    id: record.id,
+    kind,
+    service_id: serviceId,
+    version: 1,
+    revision,
+    snapshot: {},
+    restarts: 0,
+    by: record.by as By | null,
+  }
   const at = new Date().toISOString()
-  const entry = { at, event: 'test', state: record.status, status: record.status, phase: null }
+  const entry = { at, event: 'test', state: record.status, status: record.status, phase: null, by: null }
   return { row: { ...row, final: false, parked: null }, record, entry, service: null, event }
 }
 
@@ -225,25 +237,4 @@ async function call(url: string, method: string, path: string, asked: Asked): Pr
 /** The head of a request, to be sent as it is. */
 export function head(first: string, ...lines: string[]): string {
   return [`${first} HTTP/1.1`, ...lines, '', ''].join('\r\n')
-}
-
-/** Sends bytes as they are and returns what came back until the server closed or fell silent. */
-export function raw(port: number, text: string): Promise<{ text: string; isClosed: boolean }> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1')
-    let received = ''
-    const finish = (isClosed: boolean) => {
-      socket.destroy()
-      resolve({ text: received, isClosed })
-    }
-    // Before its first byte the server may only be slow.
-    socket.setTimeout(30_000, () => finish(false))
-    socket.on('data', (chunk) => {
-      received += chunk
-      socket.setTimeout(500)
-    })
-    socket.on('error', () => finish(true))
-    socket.on('close', () => finish(true))
-    socket.write(text)
-  })
 }

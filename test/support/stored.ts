@@ -62,8 +62,11 @@ export function transitionOf(
   const whole = { kind: 'deploy', service_id: 'svc-1', version: 1, revision: 1, snapshot: { value: status } }
   return {
     row: { ...whole, final: false, restarts: 0, parked: null, ...row },
-    record: { id: row.id, service_id: row.service_id === undefined ? 'svc-1' : row.service_id, status },
-    entry: { at: instant, event: 'created', state: status, status, phase: null },
+    record: {
+      ...{ id: row.id, service_id: row.service_id === undefined ? 'svc-1' : row.service_id, status },
+      ...{ revision: row.revision ?? 1, by: null },
+    },
+    entry: { at: instant, event: 'created', state: status, status, phase: null, by: null },
     service: null,
     event: null,
     ...others,

@@ -16,7 +16,14 @@ export async function storeDatastore(storage: Storage, name: string, fields: obj
   const id = storage.ids.newId('dst')
   const record = { id, name, kind: 'postgres', status: 'available', error: null, phase: null, ...fields }
   const row = { id, kind: 'datastore', service_id: id, version: 1, revision: 1, snapshot: {}, restarts: 0 }
-  const entry = { at: instant, event: 'test', state: record.status, status: record.status, phase: null }
+  const entry = {
+    at: instant,
+    event: 'test',
+    state: record.status,
+    status: record.status,
+    phase: null,
+    by: null,
+  }
   const stored = { row: { ...row, final: false, parked: null }, record, entry, service: null, event: null }
   await storage.actors.create(stored, () => storage.datastores.insert(id, name, 'secret'))
   return id

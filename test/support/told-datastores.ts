@@ -37,6 +37,8 @@ export function datastore(name: string, changes: Partial<Datastore> = {}): Datas
     shared_network: false,
     created_at: ago(180),
     updated_at: ago(180),
+    revision: 1,
+    by: null,
     ...changes,
   }
 }

@@ -27,6 +27,8 @@ export function jobRun(suffix: string, changes: Partial<JobRun> = {}): JobRun {
     created_at: ago(180),
     started_at: '2026-11-22T01:59:00.000Z',
     finished_at: '2026-11-22T02:00:04.000Z',
+    revision: 1,
+    by: null,
     ...changes,
   }
 }

@@ -2,6 +2,7 @@
 import type { Command } from 'commander'
 import type { Deploy } from '../../http/schemas/deploy.ts'
 import type { JobRun } from '../../http/schemas/job.ts'
+import { byWords } from '../by.ts'
 import { deployPath, jobPath, servicePath } from '../client.ts'
 import type { Runner } from '../command.ts'
 import { chosenService } from '../config/project.ts'
@@ -72,6 +73,7 @@ async function listDeploys(cli: Cli, name: string | undefined, { limit }: { limi
     { heading: 'STATUS', text: ({ status }) => status, style: deployStyle },
     { heading: 'BEGAN', text: ({ created_at }) => age(created_at) },
     { heading: 'TOOK', text: tookOf, isRight: true },
+    { heading: 'BY', text: ({ by }) => byWords(by) },
     { heading: 'WHAT', text: (one) => one.error ?? originOf(one), isFlexible: true },
   ])
 }

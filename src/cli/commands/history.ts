@@ -1,6 +1,7 @@
 // `berth history`: every transition of a deploy's chart, or of a job run's.
 import type { Command } from 'commander'
 import type { HistoryEntry } from '../../http/schemas/deploy.ts'
+import { byWords } from '../by.ts'
 import { deployPath, jobPath } from '../client.ts'
 import type { Runner } from '../command.ts'
 import { chosenDeploy } from '../deploy/chosen.ts'
@@ -46,6 +47,7 @@ async function showHistory(cli: Cli, idOrName: string | undefined): Promise<void
     { heading: 'AT', text: ({ at }) => at, style: () => 'dim' },
     { heading: 'AFTER', text: ({ afterMs }) => (afterMs === null ? '' : duration(afterMs)), isRight: true },
     { heading: 'STATE', text: ({ state }) => state, style: isRun ? runStyle : deployStyle },
+    { heading: 'BY', text: ({ by }) => byWords(by) },
     { heading: 'EVENT', text: ({ event }) => event, isFlexible: true },
   ])
 }

@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import type { Deploy } from '../../http/schemas/deploy.ts'
 import type { Info } from '../../http/schemas/info.ts'
 import type { Service } from '../../http/schemas/service.ts'
+import { byWords } from '../by.ts'
 import { servicePath } from '../client.ts'
 import type { Runner } from '../command.ts'
 import { chosenDeploy } from '../deploy/chosen.ts'
@@ -101,7 +102,9 @@ function printHeading(out: Output, deploy: Deploy, { name }: Service): void {
     : `${verb[status as keyof typeof verb]}${status === 'running' && phase ? ` ${phase}` : ''}`
   const when = age(finished_at ?? created_at)
   out.print(` ${out.paint('bold', plain(name))} ${out.paint(deployStyle(deploy), plain(words))}, ${when}`)
-  out.print(out.paint('dim', ` ${plain(`${deploy.id}, ${originOf(deploy)}`)}`))
+  const by = byWords(deploy.by)
+  const origin = `${deploy.id}, ${originOf(deploy)}${by && `, by ${by}`}`
+  out.print(out.paint('dim', ` ${plain(origin)}`))
 }
 
 function printPhases(out: Output, phases: PhaseTime[]): void {

@@ -6,6 +6,7 @@ import type { ServiceRow } from '../../../storage/services.ts'
 import { codeOf, messageOf } from '../../errors.ts'
 import { timeoutOf } from '../../jobs.ts'
 import { latestTime } from '../../schedule.ts'
+import { bySchedule } from '../by.ts'
 import { type Host, isoNow } from '../host.ts'
 import { ownRuns } from '../job-run/others.ts'
 import { sayOnce } from '../job-run/saying.ts'
@@ -39,17 +40,18 @@ async function beginOrSkip(host: Host, input: BeginInput, now: Date): Promise<st
   const obstacle = await obstacleOf(host, service, input.instant)
   if (obstacle) return obstacle
   try {
-    await actors.spawn('job-run', input.runId, {
+    const run = {
       id: input.runId,
       serviceId: service.id,
       command: null,
       image: live.image as string,
-      trigger: 'schedule',
+      trigger: 'schedule' as const,
       scheduledFor: input.instant,
       overlap: service.overlap ?? 'skip',
       timeoutSeconds: timeoutOf(service),
       at: isoNow(),
-    })
+    }
+    await actors.spawn('job-run', input.runId, run, { by: bySchedule })
     return null
   } catch (error) {
     if (codeOf(error) !== 'conflict') throw error

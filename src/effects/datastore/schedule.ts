@@ -4,6 +4,7 @@
 import type { DatastoreSlot } from '../../../machines/datastore-context.ts'
 import { nextTime } from '../../schedule.ts'
 import { backupsOf } from '../backup/retention.ts'
+import { bySchedule } from '../by.ts'
 import { type Host, isoNow } from '../host.ts'
 import { sleep } from '../waiting.ts'
 import { findDatastore } from './access.ts'
@@ -38,7 +39,7 @@ export function beginBackup(host: Host) {
     } else {
       const at = isoNow()
       const input = { id: backupId, datastoreId: id, datastoreName: name, kind, version, at }
-      await host.actors.spawn('backup', backupId, { ...input, trigger: 'schedule' })
+      await host.actors.spawn('backup', backupId, { ...input, trigger: 'schedule' }, { by: bySchedule })
     }
     return { at: isoNow() }
   }

@@ -1,6 +1,7 @@
 // A datastore on its way into the trash and out of it: its final backup, its name, its volume.
 import type { DatastoreSlot } from '../../../machines/datastore-context.ts'
 import { datastoreName } from '../../docker/names.ts'
+import { byServer } from '../by.ts'
 import { type Host, isoNow } from '../host.ts'
 import { measureVolume } from '../trash.ts'
 import { untilCommitted, untilDone } from '../waiting.ts'
@@ -16,7 +17,12 @@ export function saveDatastore(host: Host) {
     const { name } = findDatastore(host, id).record
     const { actors, changes } = host.storage
     const input = { id: backupId, datastoreId: id, datastoreName: name, kind, version, at: isoNow() }
-    await host.actors.spawn('backup', backupId, { ...input, trigger: 'final' })
+    await host.actors.spawn(
+      'backup',
+      backupId,
+      { ...input, trigger: 'final' },
+      { by: byServer('the deletion of its datastore') },
+    )
     const status = await untilCommitted(changes, id, signal, () => {
       const found = actors.record(backupId)?.status
       return found === 'running' ? null : String(found)

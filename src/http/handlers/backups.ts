@@ -2,8 +2,10 @@
 import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import type { BackupInput, BackupRecord } from '../../../machines/backup.ts'
+import type { Recorded } from '../../../storage/actors.ts'
 import { Failure } from '../../errors.ts'
 import { fileOf, findBackup, toBackup } from '../backup-record.ts'
+import { byOf, command } from '../by.ts'
 import type { HttpContext } from '../context.ts'
 import { findDatastore, refuseIdle } from '../datastore-record.ts'
 import { paged } from '../paging.ts'
@@ -17,16 +19,16 @@ export function listBackups(call: Call<unknown, BackupsQuery>): WithHeaders<Back
   const { context, query } = call
   const { actors } = context.storage
   const ids = [...actors.active('backup')].map(({ id }) => id).filter((id) => id < (query.before ?? '~'))
-  const shown: BackupRecord[] = []
+  const shown: (BackupRecord & Recorded)[] = []
   for (const id of ids.sort().reverse()) {
-    const record = actors.record(id) as BackupRecord | null
+    const record = actors.record(id) as (BackupRecord & Recorded) | null
     if (!record || !isOf(record, query.datastore)) continue
     if (shown.length === query.limit) return paged(call, shown.map(toShown), shown.at(-1)!.id)
     shown.push(record)
   }
   return paged(call, shown.map(toShown), null)
 
-  function toShown(record: BackupRecord): Backup {
+  function toShown(record: BackupRecord & Recorded): Backup {
     return toBackup(context, record)
   }
 }
@@ -43,15 +45,19 @@ export function backupHistory({ context, params }: Call<BackupParams>): HistoryE
   return context.storage.actors.history(findBackup(context.storage, params.id).id)
 }
 
-export async function createBackup({ context, params, eventId }: Call<DatastoreParams>): Promise<Backup> {
+export async function createBackup(call: Call<DatastoreParams>): Promise<Backup> {
+  const { context, params, eventId } = call
   const datastore = findDatastore(context.storage, params.id)
   refuseIdle(datastore)
   const { id: datastoreId, name: datastoreName, kind, version } = datastore
   const id = context.storage.ids.newId('bak')
   const at = new Date().toISOString()
   const input: BackupInput = { id, datastoreId, datastoreName, kind, version, trigger: 'manual', at }
-  const { record } = await context.actors.spawn('backup', id, input, eventId ? { eventId } : {})
-  return toBackup(context, record as unknown as BackupRecord)
+  const { record } = await context.actors.spawn('backup', id, input, {
+    ...(eventId ? { eventId } : {}),
+    by: byOf(call),
+  })
+  return toBackup(context, record as unknown as BackupRecord & Recorded)
 }
 
 /** What a repetition gets: the backup as it is now. */
@@ -68,11 +74,12 @@ export async function downloadBackup({ context, params }: Call<BackupParams>): P
   throw new Failure('conflict', `${path} is ${found ? 'not what was checked' : 'gone'}`)
 }
 
-export async function deleteBackup({ context, params }: Call<BackupParams>): Promise<undefined> {
+export async function deleteBackup(call: Call<BackupParams>): Promise<undefined> {
+  const { context, params } = call
   const { actors } = context.storage
   const { id } = findBackup(context.storage, params.id)
   const restores = [...actors.active('restore')].map((restore) => actors.record(restore.id))
   const user = restores.find((restore) => restore?.backup_id === id)
   if (user) throw new Failure('in_use', `${user.id} restores ${user.datastore} from it`)
-  await context.actors.send(id, { type: 'delete', at: new Date().toISOString(), by: 'the API' })
+  await context.actors.send(id, command(call, 'delete'))
 }

@@ -2,6 +2,7 @@
 import type { ActorRecord, HistoryEntry } from '../../../storage/actors.ts'
 import { reachesService } from '../../account/rights.ts'
 import { Failure, TooSoon } from '../../errors.ts'
+import { command } from '../by.ts'
 import type { HttpContext, HttpStorage } from '../context.ts'
 import type { Call } from '../route.ts'
 import type { Certificate, CertificateAuthority, CertificateParams } from '../schemas/certificate.ts'
@@ -33,7 +34,7 @@ export async function retryCertificate(call: Call<CertificateParams>): Promise<C
   const { id, status } = findCertificate(context, params.id)
   const options = eventId === undefined ? {} : { eventId }
   if (status === 'failed') await context.actors.spawn('certificate', id, {}, options)
-  const event = { type: 'retry', at: new Date().toISOString(), by: 'the API' }
+  const event = command(call, 'retry')
   const { applied, record } = await context.actors.send(id, event, options)
   const certificate = toCertificate(record)
   if (!applied) refuseIdle(certificate)

@@ -1,9 +1,11 @@
 // Managed datastores. Handlers speak to the actor and wait for what is committed; they never change Docker.
 import type { DatastoreRecord } from '../../../machines/datastore.ts'
 import type { DatastoreInput } from '../../../machines/datastore-context.ts'
+import type { Recorded } from '../../../storage/actors.ts'
 import { newPassword } from '../../account/secrets.ts'
 import { Failure } from '../../errors.ts'
 import { awaitRecord } from '../awaited-record.ts'
+import { byOf, command } from '../by.ts'
 import type { HttpContext } from '../context.ts'
 import { findDatastore, shownTo, toDatastore } from '../datastore-record.ts'
 import { refuseReferred } from '../references.ts'
@@ -20,6 +22,8 @@ import {
 import type { HistoryEntry } from '../schemas/deploy.ts'
 import { planOf } from '../trash-record.ts'
 
+type Shown = DatastoreRecord & Recorded
+
 /** How long a creation waits for it to serve, or to fail. */
 const provisionMs = 60_000
 const limitsMs = 30_000
@@ -29,7 +33,7 @@ const defaultVersions = { postgres: '17', redis: '8' } as const
 /** By name. */
 export function listDatastores({ context, caller }: Call): Datastore[] {
   const { datastores, actors } = context.storage
-  const records = datastores.list().map(({ id }) => actors.record(id) as unknown as DatastoreRecord)
+  const records = datastores.list().map(({ id }) => actors.record(id) as unknown as Shown)
   return records
     .filter((record) => record !== null)
     .map((record) => shownTo(caller, toDatastore(context, record)))
@@ -51,9 +55,9 @@ export async function createDatastore(call: Call<unknown, unknown, CreateDatasto
   const meetsNoOther = storage.datastores.isFree(body.name) && !storage.datastores.hasVolume(body.name)
   if (meetsNoOther) await context.observe.refuseVolume(body.name)
   const also = () => storage.datastores.insert(input.id, input.name, newPassword(), body.shared_network)
-  const options = { also, ...(eventId ? { eventId } : {}) }
+  const options = { also, by: byOf(call), ...(eventId ? { eventId } : {}) }
   await context.actors.spawn('datastore', input.id, input, options)
-  const record = await awaitRecord<DatastoreRecord>(storage, input.id, provisionMs, isProvisioned)
+  const record = await awaitRecord<Shown>(storage, input.id, provisionMs, isProvisioned)
   return toDatastore(context, record)
 }
 
@@ -102,49 +106,42 @@ function refuseNames(body: CreateDatastore): void {
   if (first) throw new Failure('invalid_request', `${first.path}: ${first.message}`, undefined, details)
 }
 
+type Updating = Call<DatastoreParams, unknown, UpdateDatastore>
+
 /** What is left out stays as it is. Resolves when the newest limits are applied. */
-export async function updateDatastore(
-  call: Call<DatastoreParams, unknown, UpdateDatastore>,
-): Promise<Datastore> {
+export async function updateDatastore(call: Updating): Promise<Datastore> {
   const { context, params, body } = call
   const datastore = findDatastore(context.storage, params.id)
   const { shared_network: isShared } = body
-  const isPlanned = await planBackups(context, datastore, body)
+  const isPlanned = await planBackups(call, datastore)
   if (isShared !== undefined) await context.storage.datastores.share(datastore.id, isShared)
   const isLimited = body.memory_limit_mb !== undefined || body.cpu_limit !== undefined
   if ((isPlanned || isShared !== undefined) && !isLimited)
     return toDatastore(context, findDatastore(context.storage, datastore.id))
-  return limitDatastore(context, datastore, body)
+  return limitDatastore(call, datastore)
 }
 
 /** Whether there was something to plan. */
-async function planBackups(context: HttpContext, found: DatastoreRecord, body: UpdateDatastore) {
-  const { backup_schedule: schedule, backup_keep: keep } = body
+async function planBackups(call: Updating, found: DatastoreRecord) {
+  const { backup_schedule: schedule, backup_keep: keep } = call.body
   if (schedule === undefined && keep === undefined) return false
-  const at = new Date().toISOString()
   const plan = { ...(schedule === undefined ? {} : { schedule }), ...(keep === undefined ? {} : { keep }) }
-  const { applied } = await tell(context, found, { type: 'backups.set', at, by: 'the API', ...plan })
+  const { applied } = await tell(call.context, found, command(call, 'backups.set', plan))
   if (!applied) throw beingDeleted(found.name)
   return true
 }
 
-async function limitDatastore(
-  context: HttpContext,
-  found: DatastoreRecord,
-  body: UpdateDatastore,
-): Promise<Datastore> {
+async function limitDatastore(call: Updating, found: DatastoreRecord): Promise<Datastore> {
+  const { context, body } = call
   const { id, name } = found
-  const event = {
-    type: 'limits.set',
-    at: new Date().toISOString(),
-    by: 'the API',
+  const event = command(call, 'limits.set', {
     ...(body.memory_limit_mb === undefined ? {} : { memoryMb: body.memory_limit_mb }),
     ...(body.cpu_limit === undefined ? {} : { cpus: body.cpu_limit }),
-  }
+  })
   const { applied, record } = await tell(context, found, event)
   if (!applied) throw beingDeleted(name)
   const { revision } = (record as unknown as DatastoreRecord).limits
-  const settled = await awaitRecord<DatastoreRecord>(
+  const settled = await awaitRecord<Shown>(
     context.storage,
     id,
     limitsMs,
@@ -166,10 +163,10 @@ function refuseUnapplied({ name, limits: { revision, settled, trouble } }: Datas
 export async function restartDatastore(call: Call<DatastoreParams>): Promise<Datastore> {
   const { context, params, eventId } = call
   const found = findDatastore(context.storage, params.id)
-  const event = { type: 'restart', at: new Date().toISOString(), by: 'the API' }
+  const event = command(call, 'restart')
   const { applied, record } = await tell(context, found, event, eventId ? { eventId } : {})
   if (!applied) throw beingDeleted(found.name)
-  return toDatastore(context, record as unknown as DatastoreRecord)
+  return toDatastore(context, record as unknown as Shown)
 }
 
 export async function deleteDatastore(call: Call<DatastoreParams, DeleteDatastoreQuery>): Promise<undefined> {
@@ -184,7 +181,7 @@ export async function deleteDatastore(call: Call<DatastoreParams, DeleteDatastor
     )
   }
   const keep = planOf(context, query.purge)
-  await tell(context, found, { type: 'delete', at: new Date().toISOString(), by: 'the API', keep })
+  await tell(context, found, command(call, 'delete', { keep }))
 }
 
 type Send = Parameters<HttpContext['actors']['send']>

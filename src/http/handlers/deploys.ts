@@ -2,6 +2,7 @@
 // Mind: 202 means committed; the deploy goes on whatever becomes of the request.
 import type { HistoryEntry } from '../../../storage/actors.ts'
 import { Failure, messageOf } from '../../errors.ts'
+import { byOf, command } from '../by.ts'
 import type { HttpContext } from '../context.ts'
 import { queueDeploy, refuseSuspended, requestRollback, requestSource } from '../deploy-request.ts'
 import { paged, pageOverServices } from '../paging.ts'
@@ -37,7 +38,10 @@ export function createDeploy(call: Call<ServiceParams, unknown, CreateDeploy>): 
   refuseDeleting(row)
   refuseSuspended(row)
   const commit = body.commit === undefined ? undefined : context.parse.commit(body.commit)
-  const asked = requestSource(context, row, { trigger: 'manual', commit, clearCache: body.clear_cache })
+  const asked = requestSource(context, row, {
+    ...{ trigger: 'manual', by: byOf(call) },
+    ...{ commit, clearCache: body.clear_cache },
+  })
   if (!asked) {
     throw new Failure(
       'conflict',
@@ -60,7 +64,7 @@ export async function rollbackService(call: Call<ServiceParams, unknown, Rollbac
   const target = findDeploy(context, body.deploy_id)
   const obstacle = await obstacleOf(context, row.id, target)
   if (obstacle) throw new Failure('invalid_request', `deploy_id: ${obstacle}`)
-  return queueDeploy(context, requestRollback(context, row, target), eventId ? { eventId } : {})
+  return queueDeploy(context, requestRollback(context, row, target, byOf(call)), eventId ? { eventId } : {})
 }
 
 /** Why that deploy cannot run again; null when nothing speaks against it, or nobody can tell now. */
@@ -79,9 +83,10 @@ export function getDeploy({ context, params }: Call<DeployParams>): Deploy {
   return findDeploy(context, params.id)
 }
 
-export async function cancelDeploy({ context, params, eventId }: Call<DeployParams>): Promise<Deploy> {
+export async function cancelDeploy(call: Call<DeployParams>): Promise<Deploy> {
+  const { context, params, eventId } = call
   const { id } = findDeploy(context, params.id)
-  const event = { type: 'cancel', at: new Date().toISOString(), by: 'the API' }
+  const event = command(call, 'cancel')
   const { applied, record } = await context.actors.send(id, event, eventId === undefined ? {} : { eventId })
   if (!applied)
     throw new Failure('not_cancelable', `this deploy is ${record.status}: it cannot be canceled any more`)

@@ -1,5 +1,6 @@
 // The disks of this server, as Docker has them: the only way to find those that outlived their services.
 import { Failure } from '../../errors.ts'
+import { byOf, command } from '../by.ts'
 import type { HttpStorage } from '../context.ts'
 import type { Call } from '../route.ts'
 import type { DeleteDiskQuery, Disk, DiskParams } from '../schemas/disk.ts'
@@ -30,19 +31,18 @@ export async function deleteDisk(call: Call<DiskParams, DeleteDiskQuery>): Promi
     const hint = `berth delete ${service.name} --delete-disk deletes both`
     throw new Failure('in_use', `it is the disk of the service ${service.name}`, hint)
   }
-  const at = new Date().toISOString()
   const known = removalOf(storage, serviceId)
   if (known !== null) {
-    if (query.purge) await actors.send(known, { type: 'purge', at, by: 'the API' })
+    if (query.purge) await actors.send(known, command(call, 'purge'))
     return
   }
   const id = storage.ids.newId('dsk')
   const expiresAt = expiryOf(context, query.purge)
-  const input = { id, disk: disk.name, serviceId, serviceName, expiresAt, at }
+  const input = { id, disk: disk.name, serviceId, serviceName, expiresAt, at: new Date().toISOString() }
   const also = () => {
     if (removalOf(storage, serviceId) !== null) throw new Failure('conflict', 'it is being deleted already')
   }
-  await actors.spawn('disk-removal', id, input, { also })
+  await actors.spawn('disk-removal', id, input, { also, by: byOf(call) })
 }
 
 /** The removal of its disk: waiting in the trash, or in progress. */

@@ -1,6 +1,7 @@
 // The edge: whether it serves, its HAProxy, and its upgrade. Options set everything else.
 import { Failure } from '../../errors.ts'
 import { edgeId } from '../../hosts.ts'
+import { command } from '../by.ts'
 import type { HttpContext } from '../context.ts'
 import type { Call } from '../route.ts'
 import type { HistoryEntry } from '../schemas/deploy.ts'
@@ -9,7 +10,7 @@ import type { Edge, EdgeUpgrade } from '../schemas/edge.ts'
 export function getEdge({ context: { storage, config } }: Pick<Call, 'context'>): Edge {
   const { mode, httpPort, httpsPort } = config.edge
   const software = { version: null, image: null, available: null, upgrade_error: null, upgraded_at: null }
-  const times = { serving_since: null, next_attempt_at: null, created_at: null }
+  const times = { serving_since: null, next_attempt_at: null, created_at: null, revision: 0, by: null }
   const never = { routes: null, error: null, error_code: null, ...software, ...times }
   const off: Edge = { id: edgeId, status: 'off', mode, http_port: httpPort, https_port: httpsPort, ...never }
   const record = storage.actors.record(edgeId)
@@ -52,7 +53,7 @@ export async function upgradeEdge(call: Call<unknown, unknown, EdgeUpgrade>): Pr
   const refusal = `the edge is ${found.status}: only one that serves can be upgraded`
   if (found.created_at === null) throw new Failure('conflict', refusal)
   const options = eventId === undefined ? {} : { eventId }
-  const event = { type: 'upgrade', at: new Date().toISOString(), by: 'the API', force: body.force }
+  const event = command(call, 'upgrade', { force: body.force })
   const { applied, record } = await context.actors.send(edgeId, event, options)
   if (!applied) throw new Failure('conflict', refusal)
   return record as unknown as Edge

@@ -45,10 +45,11 @@ function hasDatastoreProperty({ storage }: HttpContext, name: string, property: 
 }
 
 async function changeEnv(
-  { context, params, query }: Call<ServiceParams, EnvQuery>,
+  call: Call<ServiceParams, EnvQuery>,
   change: (vars: EnvVar[]) => EnvVar[],
-  save: Save = context.storage.env.change,
+  save: Save = call.context.storage.env.change,
 ): Promise<EnvVar[] | EnvChanges> {
+  const { context, params, query } = call
   const { storage } = context
   const { id } = findService(storage, params.id)
   const checked = (vars: EnvVar[]) => {
@@ -62,7 +63,7 @@ async function changeEnv(
     return compareVars(vars, checked(vars), (...asked) => hasProperty(context, ...asked))
   }
   const saved = await save(id, checked)
-  if (query.restart) await restartIfDeployed(context, findService(storage, id))
+  if (query.restart) await restartIfDeployed(call, findService(storage, id))
   return saved
 }
 
@@ -73,12 +74,13 @@ function hasProperty(context: HttpContext, ...[noun, name, property]: Parameters
 }
 
 /** A service that is suspended or was never deployed takes the variables with its next deploy. */
-async function restartIfDeployed(context: HttpContext, row: ServiceRow): Promise<void> {
+async function restartIfDeployed(call: Pick<Call, 'caller' | 'context'>, row: ServiceRow): Promise<void> {
+  const { context, caller } = call
   const status = decisiveDeploy(context.storage, row.id)?.status
   const isUnderWay = status === 'queued' || status === 'running'
   if (row.suspended || !(row.live_deploy_id || isUnderWay)) return
   try {
-    await queueRestart(context, row)
+    await queueRestart({ context, caller }, row)
   } catch (error) {
     throw new Failure(
       codeOf(error),

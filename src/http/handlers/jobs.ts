@@ -5,6 +5,7 @@ import type { HistoryEntry } from '../../../storage/actors.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import { Failure, messageOf } from '../../errors.ts'
 import { timeoutOf } from '../../jobs.ts'
+import { byOf, command } from '../by.ts'
 import type { HttpContext } from '../context.ts'
 import { refuseSuspended } from '../deploy-request.ts'
 import { paged, pageOverServices } from '../paging.ts'
@@ -45,7 +46,10 @@ export async function createJob(call: Call<ServiceParams, unknown, CreateJob>): 
     timeoutSeconds: body.timeout_seconds ?? timeoutOf(row),
     at: new Date().toISOString(),
   }
-  const { record } = await context.actors.spawn('job-run', id, input, eventId ? { eventId } : {})
+  const { record } = await context.actors.spawn('job-run', id, input, {
+    ...(eventId ? { eventId } : {}),
+    by: byOf(call),
+  })
   return record as JobRun
 }
 
@@ -75,9 +79,10 @@ export function getJob({ context, params }: Call<JobParams>): JobRun {
   return findJob(context, params.id)
 }
 
-export async function cancelJob({ context, params, eventId }: Call<JobParams>): Promise<JobRun> {
+export async function cancelJob(call: Call<JobParams>): Promise<JobRun> {
+  const { context, params, eventId } = call
   const { id } = findJob(context, params.id)
-  const event = { type: 'cancel', at: new Date().toISOString(), by: 'the API' }
+  const event = command(call, 'cancel')
   const { applied, record } = await context.actors.send(id, event, eventId === undefined ? {} : { eventId })
   if (applied) return record as JobRun
   throw new Failure('not_cancelable', `this run is ${record.status}: it cannot be canceled any more`)

@@ -3,11 +3,13 @@
 
 import type { DatastoreRecord } from '../../../machines/datastore.ts'
 import type { RestoreInput, RestoreRecord } from '../../../machines/restore.ts'
+import type { Recorded } from '../../../storage/actors.ts'
 import type { ArchiveDraft } from '../../../storage/archives.ts'
 import { backupFormats } from '../../backup-files.ts'
 import { Failure } from '../../errors.ts'
 import { findBackup, findRestore, toRestore } from '../backup-record.ts'
 import type { Sink } from '../body.ts'
+import { byOf, command } from '../by.ts'
 import type { HttpContext } from '../context.ts'
 import { findDatastore, refuseIdle } from '../datastore-record.ts'
 import { refuseFullDisk } from '../full-disk.ts'
@@ -28,7 +30,9 @@ export function listRestores(call: Call<DatastoreParams, RestoresQuery>): WithHe
   const { storage } = call.context
   const { id } = findDatastore(storage, call.params.id)
   const { records, next } = storage.actors.page('restore', [id], call.query)
-  const shown = records.map((record) => toRestore(call.context, record as unknown as RestoreRecord))
+  const shown = records.map((record) =>
+    toRestore(call.context, record as unknown as RestoreRecord & Recorded),
+  )
   return paged(call, shown, next)
 }
 
@@ -113,7 +117,7 @@ function wrongFile({ name, kind }: DatastoreRecord, problem: string): Failure {
 }
 
 async function begin(
-  { context, eventId }: Pick<Call, 'context' | 'eventId'>,
+  { context, caller, eventId }: Pick<Call, 'caller' | 'context' | 'eventId'>,
   { id: datastoreId, name: datastoreName, kind }: DatastoreRecord,
   source: Pick<RestoreInput, 'id' | 'backupId' | 'sizeBytes'>,
 ): Promise<Restore> {
@@ -122,9 +126,9 @@ async function begin(
     refuseIdle(findDatastore(context.storage, datastoreId))
     refuseSecond(context, datastoreId)
   }
-  const options = { also, ...(eventId ? { eventId } : {}) }
+  const options = { also, by: byOf({ context, caller }), ...(eventId ? { eventId } : {}) }
   const { record } = await context.actors.spawn('restore', input.id, input, options)
-  return toRestore(context, record as unknown as RestoreRecord)
+  return toRestore(context, record as unknown as RestoreRecord & Recorded)
 }
 
 function refuseSecond({ storage }: HttpContext, datastoreId: string): void {
@@ -133,11 +137,11 @@ function refuseSecond({ storage }: HttpContext, datastoreId: string): void {
 }
 
 /** Until the data are switched: what was done is undone then. Throws `not_cancelable`. */
-export async function cancelRestore({ context, params }: Call<RestoreParams>): Promise<Restore> {
+export async function cancelRestore(call: Call<RestoreParams>): Promise<Restore> {
+  const { context, params } = call
   const { id, status } = findRestore(context.storage, params.id)
-  const event = { type: 'cancel', at: new Date().toISOString(), by: 'the API' }
-  const { applied, record } = await context.actors.send(id, event)
+  const { applied, record } = await context.actors.send(id, command(call, 'cancel'))
   if (!applied)
     throw new Failure('not_cancelable', `the restore is ${status === 'running' ? 'switching' : status}`)
-  return toRestore(context, record as unknown as RestoreRecord)
+  return toRestore(context, record as unknown as RestoreRecord & Recorded)
 }

@@ -5,6 +5,7 @@ import { reachesService } from '../../account/rights.ts'
 import { Failure, messageOf } from '../../errors.ts'
 import { wantedInstances } from '../../service-types.ts'
 import { parkedReason } from '../actor-record.ts'
+import { byOf } from '../by.ts'
 import type { HttpContext, HttpStorage } from '../context.ts'
 import { queueDeploy, queuedRecord, queueRestart, requestSource } from '../deploy-request.ts'
 import { checkTotal } from '../env-changes.ts'
@@ -40,7 +41,7 @@ export async function createService(call: Call<unknown, unknown, CreateService>)
   checkRow(row)
   const vars = body.env ?? []
   checkTotal(vars)
-  const first = body.deploy ? requestSource(context, row, { trigger: 'create' }) : null
+  const first = body.deploy ? requestSource(context, row, { trigger: 'create', by: byOf(call) }) : null
   const answer = toService(context, row, first && queuedRecord(first))
   const also = () => {
     refuseTakenHosts(context, row, null)
@@ -113,17 +114,14 @@ export function scaleService(call: Call<ServiceParams, unknown, ScaleService>): 
   return setFields(call, { instances: call.body.instances })
 }
 
-export function restartService({ context, params, eventId }: Call<ServiceParams>): Promise<Deploy> {
-  const row = findService(context.storage, params.id)
+export function restartService(call: Call<ServiceParams>): Promise<Deploy> {
+  const row = findService(call.context.storage, call.params.id)
   refuseDeleting(row)
-  return queueRestart(context, row, eventId)
+  return queueRestart(call, row)
 }
 
-export async function deleteService({
-  context,
-  params,
-  query,
-}: Call<ServiceParams, DeleteQuery>): Promise<undefined> {
+export async function deleteService(call: Call<ServiceParams, DeleteQuery>): Promise<undefined> {
+  const { context, params, query } = call
   const row = findService(context.storage, params.id)
   if (!query.force && !row.deleting) {
     const hint = `berth delete ${row.name} --force deletes it anyway`
@@ -134,7 +132,7 @@ export async function deleteService({
   const expiresAt = query.delete_disk ? expiryOf(context, query.purge) : null
   const trash = expiresAt && { id: context.storage.ids.newId('dsk'), serviceName: row.name, expiresAt }
   const asked = { id, serviceId: id, deleteDisk: query.delete_disk, trash, at }
-  const { record } = await context.actors.spawn('service-removal', id, asked)
+  const { record } = await context.actors.spawn('service-removal', id, asked, { by: byOf(call) })
   await awaitRunsGivenUp(context.storage, id)
   if (query.delete_disk && record.delete_disk === false) {
     throw new Failure('conflict', `${row.name} is being deleted already, and its disk is kept`)

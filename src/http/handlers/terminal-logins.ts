@@ -3,11 +3,11 @@
 // Mind: to whoever asks, one that is over is as unknown as one that never was.
 import { randomInt } from 'node:crypto'
 import type { TerminalLoginInput, TerminalLoginRecord } from '../../../machines/terminal-login.ts'
-import type { Grant } from '../../account/api-tokens.ts'
 import type { Caller } from '../../account/callers.ts'
 import { fitsHash, hashOf, newSecret } from '../../account/secrets.ts'
 import { Failure } from '../../errors.ts'
 import { refuseEnded } from '../auth.ts'
+import { command } from '../by.ts'
 import type { HttpContext } from '../context.ts'
 import { clientAddressOf } from '../origin.ts'
 import type { Call } from '../route.ts'
@@ -82,7 +82,7 @@ export async function approveTerminalLogin(call: Approval): Promise<TerminalLogi
     throw new Failure('password_required', 'this session began a while ago: the password is needed', hint)
   }
   refuseEnded(context, caller)
-  return toTerminalLogin(await settle(context, params.id, { type: 'approve', grant }))
+  return toTerminalLogin(await settle(context, params.id, command(call, 'approve', { grant })))
 }
 
 export function needsPassword({ storage }: HttpContext, { id }: Pick<Caller, 'id'>): boolean {
@@ -90,12 +90,12 @@ export function needsPassword({ storage }: HttpContext, { id }: Pick<Caller, 'id
   return !session || Math.abs(Date.now() - Date.parse(session.created_at)) > freshSessionMs
 }
 
-export async function denyTerminalLogin({
-  context,
-  params,
-}: Pick<Call<TerminalLoginParams>, 'context' | 'params'>): Promise<TerminalLogin> {
+export async function denyTerminalLogin(
+  call: Pick<Call<TerminalLoginParams>, 'caller' | 'context' | 'params'>,
+): Promise<TerminalLogin> {
+  const { context, params } = call
   find(context, params.id)
-  return toTerminalLogin(await settle(context, params.id, { type: 'deny' }))
+  return toTerminalLogin(await settle(context, params.id, command(call, 'deny')))
 }
 
 /** The token is handed over once; being denied is told once. */
@@ -109,24 +109,28 @@ export async function pollTerminalLogin(
   }
   context.terminalLogins.notePoll(record.id)
   if (record.status === 'denied') {
-    await settle(context, record.id, { type: 'tell' })
+    await settle(context, record.id, ofTerminal('tell'))
     return { status: 'denied' }
   }
   if (!record.is_collectable) return { status: 'pending' }
-  await settle(context, record.id, { type: 'collect' })
+  await settle(context, record.id, ofTerminal('collect'))
   const token = context.terminalLogins.uncollected.get(record.id)
   context.terminalLogins.uncollected.delete(record.id)
   if (token === undefined) throw unknownLogin()
   return { status: 'approved', token }
 }
 
+/** The terminal itself asks: it has no credential but the secret of its login. */
+function ofTerminal(type: string) {
+  return { type, at: new Date().toISOString(), by: 'the terminal' }
+}
+
 /** Throws `not_found` when somebody else was quicker. */
 async function settle(
   context: HttpContext,
   id: string,
-  answer: { type: string; grant?: Grant },
+  event: Parameters<HttpContext['actors']['send']>[1],
 ): Promise<TerminalLoginRecord> {
-  const event = { ...answer, at: new Date().toISOString(), by: 'the administrator' }
   const { applied, record } = await context.actors.send(id, event)
   if (!applied) throw unknownLogin()
   return record as unknown as TerminalLoginRecord

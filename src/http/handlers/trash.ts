@@ -2,6 +2,7 @@
 import type { DatastoreRecord } from '../../../machines/datastore.ts'
 import { Failure } from '../../errors.ts'
 import { awaitRecord } from '../awaited-record.ts'
+import { command } from '../by.ts'
 import type { HttpContext } from '../context.ts'
 import type { Call } from '../route.ts'
 import type { RestoredTrash, RestoreTrash, TrashEntry, TrashParams } from '../schemas/trash.ts'
@@ -28,17 +29,18 @@ export async function restoreTrash(call: Restoring): Promise<RestoredTrash> {
       { path: 'name', code: 'invalid', message: 'a disk keeps its name' },
     ])
   }
-  const event = { type: 'restore', at: now(), by: 'the API' }
+  const event = command(call, 'restore')
   const { applied } = await context.actors.send(id, event, eventId ? { eventId } : {})
   if (!applied) throw new Failure('conflict', `${nameOf(trashed)} is being removed`)
   return { id, kind: 'disk', name: nameOf(trashed) }
 }
 
-async function restoreDatastore({ context, body, eventId }: Restoring, record: DatastoreRecord) {
+async function restoreDatastore(call: Restoring, record: DatastoreRecord) {
+  const { context, body, eventId } = call
   const { id } = record
   const name = body.name ?? record.name
   if (!context.storage.datastores.isFree(name)) throw nameTaken(id, name)
-  const event = { type: 'reclaim', at: now(), by: 'the API', name }
+  const event = command(call, 'reclaim', { name })
   const { applied } = await context.actors.send(id, event, eventId ? { eventId } : {})
   if (!applied) throw new Failure('conflict', `${record.name} is being restored or removed already`)
   const settled = await awaitRecord<DatastoreRecord>(
@@ -78,11 +80,11 @@ export function repeatRestoreTrash({ storage }: HttpContext, { id }: { id: strin
   return restoredDatastore(datastore, datastore.name)
 }
 
-export async function purgeTrash({ context, params }: Call<TrashParams>): Promise<undefined> {
+export async function purgeTrash(call: Call<TrashParams>): Promise<undefined> {
+  const { context, params } = call
   const { kind, record } = await findAwake(context, params.id)
-  const event = { at: now(), by: 'the API' }
-  const purge = kind === 'disk' ? { type: 'purge' } : { type: 'delete', keep: null }
-  const { applied } = await context.actors.send(record.id, { ...event, ...purge })
+  const event = kind === 'disk' ? command(call, 'purge') : command(call, 'delete', { keep: null })
+  const { applied } = await context.actors.send(record.id, event)
   if (applied || kind === 'disk') return
   // A restore in progress refuses the deletion. A removal in progress is what the caller wants.
   const after = context.storage.actors.record(record.id)
@@ -96,5 +98,3 @@ function nameOf(trashed: Trashed): string {
 function wordsFor(status: string): string {
   return status === 'restarting' ? 'being restored already' : 'still being deleted'
 }
-
-const now = () => new Date().toISOString()

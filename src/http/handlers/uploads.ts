@@ -5,6 +5,7 @@ import type { ArchiveDraft } from '../../../storage/archives.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import { Failure } from '../../errors.ts'
 import type { Sink } from '../body.ts'
+import { byOf } from '../by.ts'
 import type { HttpContext } from '../context.ts'
 import { queueDeploy, refuseSuspended, requestUpload } from '../deploy-request.ts'
 import { refuseFullDisk } from '../full-disk.ts'
@@ -81,16 +82,18 @@ function noArchive(problem: string): Failure {
 
 /** The archive is on the disk before the deploy is committed, and gone again when that fails. */
 async function deployDraft(
-  { context, query, eventId }: Call<ServiceParams, UploadQuery, Upload>,
+  call: Call<ServiceParams, UploadQuery, Upload>,
   { id: serviceId }: ServiceRow,
   draft: ArchiveDraft,
 ): Promise<Deploy> {
+  const { context, query, eventId } = call
   const { storage } = context
   const id = storage.ids.newId('dep')
   try {
     await draft.keep(id)
     const row = findService(storage, serviceId)
-    return await queueDeploy(context, requestUpload(context, row, { id, clearCache: query.clear_cache }), {
+    const asked = { id, clearCache: query.clear_cache, by: byOf(call) }
+    return await queueDeploy(context, requestUpload(context, row, asked), {
       ...(eventId ? { eventId } : {}),
       also(commit) {
         refuseUpload(findService(storage, serviceId))

@@ -43,7 +43,7 @@ export async function answerTerminalLogin(call: SignedInCall<TerminalLoginQuery,
 
 async function answer(call: SignedInCall<TerminalLoginQuery, Form>): Promise<TerminalLogin> {
   const asked = withParams(call)
-  if (call.body.answer === 'deny') return denyTerminalLogin(asked)
+  if (call.body.answer === 'deny') return denyTerminalLogin({ ...asked, caller: call.caller })
   if (call.body.answer !== 'approve') return getTerminalLogin(asked)
   const { role, expires_in_days: days, password } = call.body
   const given = { role, expires_in_days: days ? Number(days) : null, password: password || null }

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { datastoreKinds } from './datastore.ts'
 import { clamped, cursor, identifier, timestamp } from './fields.ts'
+import { recorded } from './recorded.ts'
 
 const text = z.string().nullable()
 const bytes = z.int().nullable()
@@ -42,6 +43,7 @@ const shared = {
   total_bytes: bytes.meta({ description: 'How far it goes; null while that is not known.' }),
   created_at: timestamp,
   finished_at: time,
+  ...recorded,
 }
 
 export const RestoresQuery = z.strictObject({

@@ -2,6 +2,7 @@
 // Mind: this is the record of its chart, word for word; machines/certificate.ts makes it.
 import { z } from 'zod'
 import { identifier, timestamp } from './fields.ts'
+import { recorded } from './recorded.ts'
 
 const certificateStatuses = [
   ...['checking', 'ordering', 'installing', 'waiting'],
@@ -29,6 +30,7 @@ export const Certificate = z
     renews_at: timestamp.nullable().meta({ description: 'At two thirds of its life.' }),
     attempts: z.int().meta({ description: 'Since the last certificate.' }),
     created_at: timestamp,
+    ...recorded,
   })
   .meta({ id: 'Certificate' })
 export type Certificate = z.output<typeof Certificate>

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { flag, identifier, optional, purge, timestamp } from './fields.ts'
 import { cpuLimit, memoryLimit } from './limits.ts'
 import { Name } from './name.ts'
+import { recorded } from './recorded.ts'
 import { scheduleText } from './schedule.ts'
 
 export const datastoreKinds = ['postgres', 'redis'] as const
@@ -120,6 +121,7 @@ export const Datastore = z
     next_backup_at: timestamp.nullable(),
     created_at: timestamp,
     updated_at: timestamp,
+    ...recorded,
   })
   .meta({ id: 'Datastore' })
 export type Datastore = z.output<typeof Datastore>

@@ -2,6 +2,7 @@
 // Mind: this is the record of the deploy's chart, word for word; machines/deploy.ts makes it.
 import { z } from 'zod'
 import { flag, identifier, optional, pageFields, timestamp } from './fields.ts'
+import { by, recorded } from './recorded.ts'
 
 export const deployStatuses = ['queued', 'running', 'live', 'deactivated', 'failed', 'canceled'] as const
 export const deployPhases = [
@@ -59,6 +60,7 @@ export const Deploy = z
     created_at: timestamp,
     started_at: timestamp.nullable(),
     finished_at: timestamp.nullable(),
+    ...recorded,
   })
   .meta({ id: 'Deploy' })
 export type Deploy = z.output<typeof Deploy>
@@ -88,6 +90,7 @@ export const HistoryEntry = z
     state: z.string(),
     status: z.string(),
     phase: text,
+    by: by.meta({ description: 'Who asked for it; null for what effects report.' }),
   })
   .meta({ id: 'HistoryEntry', description: 'One transition of a chart.' })
 export type HistoryEntry = z.output<typeof HistoryEntry>

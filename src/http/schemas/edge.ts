@@ -1,6 +1,7 @@
 // The edge as the API shows it: the record of its chart, word for word; machines/edge.ts makes it.
 import { z } from 'zod'
 import { timestamp } from './fields.ts'
+import { recorded } from './recorded.ts'
 
 const Software = z.object({ version: z.string().nullable(), image: z.string().nullable() })
 
@@ -42,6 +43,7 @@ export const Edge = z
     serving_since: timestamp.nullable(),
     next_attempt_at: timestamp.nullable(),
     created_at: timestamp.nullable().meta({ description: 'Null where there never was one.' }),
+    ...recorded,
   })
   .meta({ id: 'Edge' })
 export type Edge = z.output<typeof Edge>

@@ -2,6 +2,7 @@
 // Mind: this is the record of the run's chart, word for word; machines/job-run-record.ts makes it.
 import { z } from 'zod'
 import { flag, identifier, optional, pageFields, timestamp } from './fields.ts'
+import { recorded } from './recorded.ts'
 
 const text = z.string().nullable()
 
@@ -30,6 +31,7 @@ export const JobRun = z
     created_at: timestamp,
     started_at: timestamp.nullable(),
     finished_at: timestamp.nullable(),
+    ...recorded,
   })
   .meta({ id: 'JobRun' })
 export type JobRun = z.output<typeof JobRun>

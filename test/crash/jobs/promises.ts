@@ -60,7 +60,7 @@ function checkRun(book: Book, run: Known, { runs, marks }: Found): void {
 
 /** Somebody asked for it, or a younger run of a service whose runs replace each other. */
 function cancelFault({ entry, record, service }: Known, runs: SettledRun[]): string | null {
-  if (record.error === 'canceled by the API')
+  if (record.error === 'canceled by the server token')
     return entry && entry.cancel !== 'none' ? null : 'nobody canceled it'
   const other = /^canceled by (job-\w+), which replaces it$/.exec(record.error)?.[1]
   const by = runs.find(({ id }) => id === other)

@@ -1,0 +1,8 @@
+// Who effects act for: a schedule, or the server itself for a reason.
+import type { By } from '../../storage/actors.ts'
+
+export const bySchedule: By = { kind: 'schedule', id: null, name: null }
+
+export function byServer(reason: string): By {
+  return { kind: 'server', id: null, name: reason }
+}
