@@ -18,21 +18,14 @@ export const probeLabel = 'berth.probe'
 export async function probeBuilder(engine: Engine, signal: AbortSignal): Promise<void> {
   const connections = engine.fork()
   try {
-    const imageId = await build(connections, signal)
-    if (imageId === null) return
-    const remove = () => connections.docker.getImage(imageId).remove({ force: true })
-    await connections.call('remove the image of a probe', remove).catch(() => {})
+    await build(connections, signal)
+    await removeImages(connections)
   } finally {
     connections.close()
   }
 }
 
-interface Message {
-  id?: string
-  aux?: { ID?: string }
-}
-
-async function build(engine: Engine, signal: AbortSignal): Promise<string | null> {
+async function build(engine: Engine, signal: AbortSignal): Promise<void> {
   // A file of its own each time: nothing is merged with another build.
   const archive = pack()
   archive.entry({ name: 'Dockerfile' }, `FROM scratch\nLABEL ${probeLabel}=${randomUUID()}\n`)
@@ -40,13 +33,19 @@ async function build(engine: Engine, signal: AbortSignal): Promise<string | null
   const body = Readable.from(archive)
   const post = { path: '/build', query: { version: '2' }, headers: {}, body, signal }
   const read = async () => {
-    let imageId: string | null = null
-    for await (const line of streamLines(await upload(engine, post))) {
-      const { id, aux } = JSON.parse(line) as Message
-      if (id === 'moby.image.id') imageId = aux?.ID ?? null
+    for await (const _ of streamLines(await upload(engine, post))) {
+      // Only its end matters.
     }
-    return imageId
   }
   // The signal is the bound.
-  return engine.call('probe the builder', read, { signal, timeoutMs: 2 ** 31 - 1 })
+  await engine.call('probe the builder', read, { signal, timeoutMs: 2 ** 31 - 1 })
+}
+
+/** Also those of probes that were cut off. Another prober of the engine may be faster: that does no harm. */
+async function removeImages({ call, docker }: Engine): Promise<void> {
+  const filters = { dangling: ['true'], label: [probeLabel] }
+  const found = await call('list images of probes', () => docker.listImages({ filters })).catch(() => [])
+  for (const { Id } of found) {
+    await call('remove the image of a probe', () => docker.getImage(Id).remove()).catch(() => {})
+  }
 }

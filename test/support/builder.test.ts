@@ -5,6 +5,7 @@ import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { probeLabel } from '../../src/docker/builder-probe.ts'
+import { tarOf } from './archive.ts'
 import { requireBuilder } from './builder.ts'
 import { temporaryDirectory } from './directory.ts'
 import { until } from './docker-site.ts'
@@ -12,8 +13,11 @@ import { ensureEngine } from './engine.ts'
 import { askEngine } from './engine-request.ts'
 import { Unprepared } from './unprepared.ts'
 
-test('an engine that builds passes, and keeps no image of the probe', async () => {
+test('an engine that builds passes, and keeps no image of this probe or of one that was cut', async () => {
   const address = await ensureEngine()
+  const recipe = `FROM scratch\nLABEL ${probeLabel}=cut-${process.pid}\n`
+  const body = { type: 'application/x-tar', bytes: await tarOf([{ name: 'Dockerfile', content: recipe }]) }
+  await askEngine(address, '/build?version=2', { method: 'POST', body })
   await requireBuilder(address)
   // Others probe the same engine: what they build is gone soon.
   await until('no image of a probe', async () => {
