@@ -3,6 +3,8 @@
 import { inspectImage } from '../docker/images.ts'
 import type { InstanceState } from '../docker/instances.ts'
 import { datastoreName, diskKind, labels } from '../docker/names.ts'
+import type { RegistryCredentials } from '../docker/registry-credentials.ts'
+import { checkLogin } from '../docker/registry-login.ts'
 import { hasVolume, listVolumes, type Volume, volumeExists } from '../docker/volumes.ts'
 import { freeBytes } from './disk.ts'
 import { createDiskUsage } from './disk-usage.ts'
@@ -50,6 +52,7 @@ export function createObserver(host: Parts) {
     },
     leftBehind: (actor: Parameters<typeof listLeftBehind>[1]) => listLeftBehind(host, actor),
     progress: (id: string) => host.progress.get(id) ?? null,
+    checkLogin: (registry: RegistryCredentials) => checkLogin(host.engine, registry),
     hasImage: (name: string) =>
       inspectImage(host.engine, name).then(
         (image) => image !== null,

@@ -175,6 +175,8 @@ export interface Observer {
   leftBehind(actor: { kind: string; id: string; service_id: string | null }): Promise<LeftBehind[]>
   /** How far a backup or a restore is; null when none of that id is at work. */
   progress(id: string): { doneBytes: number; totalBytes: number | null } | null
+  /** Throws `invalid_request`, `docker_error`, `docker_unavailable`. */
+  checkLogin(registry: { host: string; username: string; password: string }): Promise<void>
   /** null when the engine does not answer. */
   hasImage(name: string): Promise<boolean | null>
 }

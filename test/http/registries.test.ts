@@ -28,6 +28,19 @@ test('credentials are stored, shown without the password, replaced and forgotten
   assert.equal(storage.registries.get('ghcr.io'), null)
 })
 
+test('credentials that the registry refuses are not stored, if it is to be asked', async (t) => {
+  const { call, refused, storage } = await startChecked(t)
+  const wrong = { username: 'ada', password: 'wrong' }
+
+  assert.deepEqual(await refused('PUT', '/registries/ghcr.io', { ...wrong, verify: true }), [
+    400,
+    'invalid_request',
+  ])
+  assert.equal(storage.registries.get('ghcr.io'), null)
+  assert.equal((await call('PUT', '/registries/ghcr.io', { ...ada, verify: true })).status, 200)
+  assert.equal((await call('PUT', '/registries/ghcr.io', wrong)).status, 200)
+})
+
 test('registries are listed by host', async (t) => {
   const { call } = await startChecked(t)
   for (const host of ['registry.test:5000', 'docker.io', 'localhost']) {

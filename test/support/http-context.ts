@@ -5,6 +5,7 @@ import * as terminalLogin from '../../machines/terminal-login.ts'
 import { openAccountPorts } from '../../src/account/ports.ts'
 import { parseImageReference, parseRegistryHost } from '../../src/docker/image-reference.ts'
 import { terminalLoginEffects } from '../../src/effects/terminal-login.ts'
+import { Failure } from '../../src/errors.ts'
 import { typed } from '../../src/git/typed.ts'
 import { openApi } from '../../src/http/api.ts'
 import type { ActorPort, HttpContext } from '../../src/http/context.ts'
@@ -86,6 +87,9 @@ const calm: HttpContext['observe'] = {
   refuseVolume: async () => undefined,
   leftBehind: async () => [],
   progress: () => null,
+  checkLogin: async ({ host, password }) => {
+    if (password === 'wrong') throw new Failure('invalid_request', `${host} refuses the password`)
+  },
   // The engine of these tests has every image but this one.
   hasImage: async (name) => !name.endsWith('-gone'),
 }

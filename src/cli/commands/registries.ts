@@ -27,6 +27,7 @@ export function addRegistryCommands(program: Command, run: Runner): void {
     .description('keep credentials; the password comes from a prompt, or from a pipe')
     .requiredOption('-u, --username <name>', 'who pulls')
     .option('--password-stdin', 'take the password from the pipe, as without it where there is one')
+    .option('--no-verify', 'do not ask the registry whether it takes them')
     .addHelpText(
       'after',
       examples('berth registries add ghcr.io -u ada', 'pass show ghcr | berth registries add ghcr.io -u ada'),
@@ -46,6 +47,7 @@ export function addRegistryCommands(program: Command, run: Runner): void {
 interface AddOptions {
   username: string
   passwordStdin?: boolean
+  verify: boolean
 }
 
 async function list({ client, out }: Cli): Promise<void> {
@@ -59,16 +61,18 @@ async function list({ client, out }: Cli): Promise<void> {
   ])
 }
 
-async function add(cli: Cli, host: string, { username, passwordStdin }: AddOptions): Promise<void> {
+async function add(cli: Cli, host: string, { username, passwordStdin, verify }: AddOptions): Promise<void> {
   const question = { message: `Password of ${username} at ${host}:`, instead: 'pipe the password in' }
   const password =
     process.stdin.isTTY && !passwordStdin
       ? await askSecret(cli, question)
       : await readStandardInput('the password')
   const path = `/registries/${encodeURIComponent(host)}`
-  const registry = await cli.client.call<Registry>('PUT', path, { body: { username, password } })
+  const body = { username, password, ...(verify ? { verify } : {}) }
+  const registry = await cli.client.call<Registry>('PUT', path, { body })
   if (cli.out.isJson) return cli.out.json(registry)
-  sayDone(cli, `images of ${registry.host} are pulled as ${registry.username}`)
+  const how = verify ? ', which the registry accepts' : ''
+  sayDone(cli, `images of ${registry.host} are pulled as ${registry.username}${how}`)
 }
 
 async function remove(cli: Cli, host: string): Promise<void> {

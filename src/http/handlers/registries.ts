@@ -1,4 +1,4 @@
-// Credentials of image registries. The next pull from that host takes them; nothing is tried here.
+// Credentials of image registries. The next pull from that host takes them.
 // Mind: records are copied field by field, so that the password stays behind.
 import type { Registry as StoredRegistry } from '../../../storage/registries.ts'
 import { Failure } from '../../errors.ts'
@@ -18,7 +18,10 @@ export function getRegistry({ context: { parse, storage }, params }: Call<Regist
 export async function putRegistry(call: Call<RegistryParams, unknown, PutRegistry>): Promise<Registry> {
   const { context, params, body } = call
   const host = context.parse.registryHost(params.host)
-  return toRegistry(await context.storage.registries.put(host, body, new Date().toISOString()))
+  const { username, password, verify } = body
+  if (verify) await context.observe.checkLogin({ host, username, password })
+  const at = new Date().toISOString()
+  return toRegistry(await context.storage.registries.put(host, { username, password }, at))
 }
 
 export async function deleteRegistry({ context, params }: Call<RegistryParams>): Promise<undefined> {

@@ -28,6 +28,7 @@ export const registryRoutes = tagged('Registries', [
     summary: 'Stores the credentials that images of this registry are pulled with',
     params: RegistryParams,
     body: PutRegistry,
+    problems: ['docker_error', 'docker_unavailable'],
     answer: Registry,
     handler: registries.putRegistry,
   }),

@@ -28,6 +28,10 @@ export const PutRegistry = z
       })
       .refine((text) => !/\p{Surrogate}/u.test(text), { error: 'must be valid Unicode' })
       .meta({ description: 'Or a token. It is sealed and never shown.' }),
+    verify: z
+      .boolean()
+      .nullish()
+      .meta({ description: 'Asks the registry first; what it refuses is not stored. Default false.' }),
   })
   .meta({ id: 'PutRegistry' })
 export type PutRegistry = z.output<typeof PutRegistry>
