@@ -6,6 +6,7 @@ import type { Config } from '../config.ts'
 import { openEngine } from '../docker/client.ts'
 import { openDatastores } from '../docker/datastores.ts'
 import { watchEvents } from '../docker/events.ts'
+import { sampleInstances } from '../docker/instance-sample.ts'
 import { openInstances } from '../docker/instances.ts'
 import type { Network } from '../docker/networks.ts'
 import { formatSubnet, parseSubnet } from '../docker/subnet.ts'
@@ -16,6 +17,7 @@ import { DiskWatch } from '../effects/disk-watch.ts'
 import { createGate } from '../effects/gate.ts'
 import type { Host } from '../effects/host.ts'
 import { createInstanceEvents } from '../effects/instance-events.ts'
+import { InstanceMetrics } from '../effects/instance-metrics.ts'
 import { InstanceReports } from '../effects/instances/reports.ts'
 import { Isolation } from '../effects/isolation.ts'
 import { createJobSlots } from '../effects/job-slots.ts'
@@ -106,6 +108,12 @@ function openWatch(config: Config, parts: WatchParts) {
   const traffic = new TrafficNumbers()
   const accessLog = new AccessLog({ storage, traffic })
   const watching = new AbortController()
+  const instanceMetrics = new InstanceMetrics({
+    ...parts,
+    instanceEvents,
+    services: storage.services,
+    sample: () => sampleInstances(engine, owner),
+  })
   const reports = new InstanceReports({ ...parts, instanceEvents, logCollector })
   void watchEvents(engine.fork(), owner, instanceEvents.publish, watching.signal, () => reports.lookAtAll())
   const open = ({ bridge }: Network) => {
@@ -117,9 +125,10 @@ function openWatch(config: Config, parts: WatchParts) {
     await logCollector.stop()
     accessLog.close()
     reports.close()
+    instanceMetrics.close()
     watching.abort()
   }
-  return { instanceEvents, isolation, logCollector, traffic, accessLog, open, close }
+  return { instanceEvents, instanceMetrics, isolation, logCollector, traffic, accessLog, open, close }
 }
 
 function settingsOf(config: Config, dataDir: string): Host['settings'] {

@@ -22,6 +22,13 @@ export async function measureUsage(engine: Engine, container: Container): Promis
   return after && { cpuPercent: cpuPercent(before, after), memoryBytes: memoryBytes(after) }
 }
 
+/** CPU time since its start, and memory; null when the container is gone or does not run. */
+export async function readUsage(engine: Engine, container: Container) {
+  const found = await sample(engine, container)
+  if (found === null) return null
+  return { cpuSeconds: found.cpu_stats.cpu_usage.total_usage / 1e9, memoryBytes: memoryBytes(found) }
+}
+
 async function sample(engine: Engine, container: Container): Promise<ContainerStats | null> {
   const stats = engine.call('read usage', () => container.stats({ stream: false, 'one-shot': true }))
   const found = await orNull(stats)

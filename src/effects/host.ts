@@ -25,6 +25,7 @@ import type { BuildSlots } from './build-slots.ts'
 import type { DiskWatch } from './disk-watch.ts'
 import type { Edge } from './edge/edge.ts'
 import type { InstanceEvents } from './instance-events.ts'
+import type { InstanceMetrics } from './instance-metrics.ts'
 import type { Isolation } from './isolation.ts'
 import type { JobSlots } from './job-slots.ts'
 import type { LogCollector } from './log-collector.ts'
@@ -113,6 +114,7 @@ export interface Host {
   /** Cancels what writes to a disk that becomes too full. */
   diskWatch: DiskWatch
   instanceEvents: InstanceEvents
+  instanceMetrics: InstanceMetrics
   isolation: Isolation
   logCollector: LogCollector
   accessLog: AccessLog

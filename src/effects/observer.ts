@@ -21,6 +21,7 @@ type Parts = Pick<
   | 'settings'
   | 'storage'
   | 'instanceEvents'
+  | 'instanceMetrics'
   | 'progress'
   | 'troubles'
   | 'builderWatch'
@@ -37,6 +38,8 @@ export function createObserver(host: Parts) {
     engine: () => host.engine.info().catch(() => null),
     isolation: () => host.isolation.state(),
     builderHangsSince: () => host.builderWatch.hangsSince(),
+    usage: () => host.instanceMetrics.latest(),
+    counters: (serviceId: string) => host.instanceMetrics.countersOf(serviceId),
     diskFreeBytes: () => freeBytes(host.settings.dataDir),
     diskUsage: createDiskUsage(host),
     /** The disks of services, also of services that are gone, by name. Throws `docker_unavailable`. */

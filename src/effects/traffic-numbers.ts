@@ -31,16 +31,24 @@ export class TrafficNumbers {
     registers: [this.#registry],
   })
 
+  readonly #bytes = {
+    in: this.#byteCounter('request', 'Bytes of requests, with their headers.'),
+    out: this.#byteCounter('response', 'Bytes of responses, with their headers.'),
+  }
+
   constructor(now: () => number = Date.now) {
     this.#now = now
   }
 
   /** `service` is the name it has now. */
-  record({ serviceId, status, firstByteMs }: AccessLine, service: string): void {
+  record(line: AccessLine, service: string): void {
+    const { serviceId, status, firstByteMs } = line
     const numbers = this.#numbersOf(serviceId, service)
     const latencyMs = status === switchingProtocols ? null : firstByteMs
     numbers.window.add(status >= 500, latencyMs, this.#now())
     this.#requests.inc({ service, code: classOf(status) })
+    this.#bytes.in.inc({ service }, line.bytesIn)
+    this.#bytes.out.inc({ service }, line.bytesOut)
     if (latencyMs !== null) this.#durations.observe({ service }, latencyMs / 1000)
   }
 
@@ -60,7 +68,14 @@ export class TrafficNumbers {
     this.#numbers.delete(serviceId)
     if (service === undefined) return
     this.#durations.remove({ service })
+    this.#bytes.in.remove({ service })
+    this.#bytes.out.remove({ service })
     for (const code of classes) this.#requests.remove({ service, code })
+  }
+
+  #byteCounter(of: 'request' | 'response', help: string) {
+    const name = `berth_http_${of}_bytes_total`
+    return new Counter({ name, help, labelNames: ['service'], registers: [this.#registry] })
   }
 
   #numbersOf(serviceId: string, service: string): Numbers {

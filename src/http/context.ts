@@ -10,6 +10,7 @@ import type { Callers } from '../account/callers.ts'
 import type { TerminalLogins } from '../account/terminal-logins.ts'
 import type { Clients } from '../effects/datastore/clients.ts'
 import type { DiskUsage } from '../effects/disk-usage.ts'
+import type { UsageSample } from '../effects/instance-metrics.ts'
 import type { LeftBehind } from '../effects/left-behind.ts'
 import type { EdgeSettings } from '../hosts.ts'
 import type { CertificateAuthority } from './schemas/certificate.ts'
@@ -163,6 +164,10 @@ export interface Observer {
   diskFreeBytes(): Promise<number>
   /** As counted last; null before the first count. */
   diskUsage(): DiskUsage | null
+  /** What instances used when they were last looked at; null before. It waits for nothing. */
+  usage(): UsageSample | null
+  /** Of a service, since this daemon started. */
+  counters(serviceId: string): { restarts: number; cpuSeconds: number }
   /** Whether the rules that isolate services from each other are in force. */
   isolation(): Info['network_isolation']
   /** Null while the builder of the engine works, as far as is known. */

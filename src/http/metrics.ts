@@ -1,9 +1,17 @@
 // The numbers of the server as Prometheus reads them: what the edge counted, and how many there are of what.
 // Mind: gauges are read from the records when they are asked for; nothing is counted beside them.
-import { edgeId } from '../hosts.ts'
+import type { ServiceRow } from '../../storage/services.ts'
 import type { HttpContext } from './context.ts'
+import {
+  certificateFamilies,
+  datastoreFamilies,
+  edgeFamilies,
+  type Family,
+  render,
+  serviceFamilies,
+  toFamily,
+} from './metric-families.ts'
 import { actorKinds } from './schemas/actor.ts'
-import type { Edge } from './schemas/edge.ts'
 import { serviceStates } from './schemas/service.ts'
 import { stateOf } from './service-record.ts'
 
@@ -12,42 +20,39 @@ const deployStates = ['queued', 'running'] as const
 export async function metricsText(context: HttpContext): Promise<string> {
   const counted = await context.traffic?.metrics()
   const { enforced } = context.observe.isolation()
-  const gauges = [
-    gauge('berth_info', 'The version that runs.', 'version', [[context.version, 1]]),
-    ...edgeGauges(context),
-    gauge('berth_network_isolation', 'Whether services are isolated from each other.', 'state', [
-      ['enforced', enforced ? 1 : 0],
-    ]),
-    gauge('berth_builder_hangs', 'Whether the BuildKit of the Docker engine hangs.', 'builder', [
-      ['buildkit', context.observe.builderHangsSince() === null ? 0 : 1],
-    ]),
-    gauge('berth_services', 'Services by state.', 'state', countServices(context)),
-    gauge('berth_deploys', 'Deploys that are not over, by status.', 'status', countDeploys(context)),
-    gauge(
+  const rows = context.storage.services.list()
+  const families: Family[] = [
+    toFamily('berth_info', 'The version that runs.', [[context.version, 1]], 'version'),
+    ...edgeFamilies(context),
+    toFamily(
+      'berth_network_isolation',
+      'Whether services are isolated from each other.',
+      [['enforced', enforced ? 1 : 0]],
+      'state',
+    ),
+    toFamily('berth_services', 'Services by state.', countServices(context, rows), 'state'),
+    toFamily('berth_deploys', 'Deploys that are not over, by status.', countDeploys(context), 'status'),
+    toFamily(
+      'berth_builder_hangs',
+      'Whether the BuildKit of the Docker engine hangs.',
+      [['buildkit', context.observe.builderHangsSince() === null ? 0 : 1]],
+      'builder',
+    ),
+    toFamily(
       'berth_parked_actors',
       'Actors that wait for a retry or to be discarded.',
-      'kind',
       countParked(context),
+      'kind',
     ),
+    ...serviceFamilies(context, rows),
+    ...datastoreFamilies(context),
+    ...certificateFamilies(context),
   ]
-  return [...gauges, counted ?? ''].join('\n').trimEnd().concat('\n')
+  return [...families.map(render), counted ?? ''].join('\n').trimEnd().concat('\n')
 }
 
-/** Empty before the first start of an edge. */
-function edgeGauges({ storage }: HttpContext): string[] {
-  const edge = storage.actors.record(edgeId) as Edge | null
-  if (!edge?.version) return []
-  const isOutdated = edge.available === null ? 0 : 1
-  return [
-    gauge('berth_edge_info', 'The HAProxy that runs.', 'version', [[edge.version, 1]]),
-    gauge('berth_edge_outdated', 'Whether another HAProxy is available.', 'version', [
-      [edge.version, isOutdated],
-    ]),
-  ]
-}
-
-function countServices({ storage }: HttpContext): [string, number][] {
-  const states = storage.services.list().map((row) => stateOf(storage, row))
+function countServices({ storage }: HttpContext, rows: readonly ServiceRow[]): [string, number][] {
+  const states = rows.map((row) => stateOf(storage, row))
   return serviceStates.map((state) => [state, states.filter((one) => one === state).length])
 }
 
@@ -60,10 +65,4 @@ function countParked({ storage }: HttpContext): [string, number][] {
   const counts = new Map<string, number>(actorKinds.map((kind) => [kind, 0]))
   for (const { kind } of storage.actors.parked()) counts.set(kind, (counts.get(kind) ?? 0) + 1)
   return [...counts]
-}
-
-/** The values are fixed words or versions: none needs escaping. */
-function gauge(name: string, help: string, label: string, counts: [string, number][]): string {
-  const lines = counts.map(([value, count]) => `${name}{${label}="${value}"} ${count}`)
-  return [`# HELP ${name} ${help}`, `# TYPE ${name} gauge`, ...lines, ''].join('\n')
 }
