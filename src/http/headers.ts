@@ -3,10 +3,11 @@ import type { HeaderList } from './server.ts'
 
 const json = 'application/json'
 
-/** Of pages: a style sheet and an icon of ours, forms to us, no script, nothing from outside, in no frame. */
+/** Of pages: a style sheet, a script and an icon of ours, forms to us, nothing from outside, in no frame. */
 const pagePolicy = [
   "default-src 'none'",
   "style-src 'self'",
+  "script-src 'self'",
   "img-src 'self'",
   "form-action 'self'",
   "base-uri 'none'",

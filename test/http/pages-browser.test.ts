@@ -30,6 +30,26 @@ const screens: Screen[] = [
   { viewport: desktop, scheme: 'dark' },
 ]
 
+test('a password can be looked at while it is typed, and is sent hidden', inBrowser, async (t) => {
+  const pages = await startPages(t)
+  const { page, complaints } = await openVisitor(await openChromium(t), screens[0]!)
+  const typeOf = () => page.$eval('#password', (field) => (field as unknown as { type: string }).type)
+
+  await page.goto(`${pages.url}/setup?code=${pages.setupCode()}`)
+  await page.type('#password', owner.password)
+  assert.equal(await typeOf(), 'password')
+  await page.click('button.show')
+  assert.deepEqual([await typeOf(), await textAt(page, 'button.show')], ['text', 'Hide'])
+  await page.click('button.show')
+  assert.deepEqual([await typeOf(), await textAt(page, 'button.show')], ['password', 'Show'])
+
+  await page.click('button.show')
+  await page.type('#email', owner.email)
+  await press(page, 'form button:not(.show)')
+  assert.equal(page.url(), `${pages.url}/account`)
+  assert.deepEqual(complaints, [])
+})
+
 for (const screen of screens) {
   const title = `${screen.viewport.width} px, ${screen.scheme}`
 
@@ -40,11 +60,11 @@ for (const screen of screens) {
     await page.goto(`${pages.url}/setup?code=${pages.setupCode()}`)
     await typeInFocus(page, '#email', owner.email)
     await page.type('#password', 'hunter2')
-    await press(page, 'form button')
+    await press(page, 'form button:not(.show)')
     await checkLook(page, screen)
     // The cursor is where something is to be mended.
     await typeInFocus(page, '#password', owner.password)
-    await press(page, 'form button')
+    await press(page, 'form button:not(.show)')
     assert.equal(page.url(), `${pages.url}/account`)
 
     await page.type('#name', 'W'.repeat(100))
@@ -115,7 +135,7 @@ async function typeInFocus(page: Page, field: string, text: string): Promise<voi
 async function signIn(page: Page): Promise<void> {
   await typeInFocus(page, '#email', owner.email)
   await page.type('#password', owner.password)
-  await press(page, 'main button')
+  await press(page, 'main button:not(.show)')
 }
 
 async function startTerminal(pages: Pages): Promise<{ code: string; path: string }> {

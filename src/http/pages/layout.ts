@@ -1,5 +1,5 @@
 // The frame around every page, and the way from one page to another.
-// Mind: no script, nothing from elsewhere, no styles within: the headers of a page forbid them.
+// Mind: no script within, nothing from elsewhere, no styles within: the headers of a page forbid them.
 import { Page } from '../route.ts'
 import type { HeaderList } from '../server.ts'
 import { type Html, html } from './html.ts'
@@ -28,6 +28,7 @@ export function pageOf({ title, body, refusal, head = null, corner = null, isWid
 <title>${title} – Berth</title>
 <link rel="icon" type="image/svg+xml" href="/berth.svg">
 <link rel="stylesheet" href="/berth.css">
+<script src="/berth.js" defer></script>
 ${head}
 </head>
 <body class="${isWide ? 'wide' : 'narrow'}">

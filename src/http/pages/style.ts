@@ -152,6 +152,7 @@ button, .button {
 }
 button:hover, .button:hover { background: var(--accent-strong); border-color: var(--accent-strong); }
 .second, .danger { background: transparent; color: var(--text); border-color: var(--edge); }
+.show { margin-top: 0.5rem; }
 .second:hover { background: var(--sunk); border-color: var(--text); }
 .danger { color: var(--bad); border-color: var(--bad); }
 .danger:hover { background: var(--bad-ground); border-color: var(--bad); }

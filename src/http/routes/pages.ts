@@ -5,6 +5,7 @@ import { Form, LoginQuery, SetupQuery, TerminalLoginQuery } from '../pages/input
 import { accountPath, redirect } from '../pages/layout.ts'
 import { showLogin, submitLogin } from '../pages/login.ts'
 import { markSvg } from '../pages/mark.ts'
+import { script } from '../pages/script.ts'
 import { showSetup, submitSetup } from '../pages/setup.ts'
 import { forSession } from '../pages/signed-in.ts'
 import { style } from '../pages/style.ts'
@@ -89,6 +90,12 @@ export const pageRoutes = tagged('Pages', [
     path: '/berth.css',
     summary: 'The style sheet of the pages',
     handler: () => new Raw(200, 'text/css; charset=utf-8', style),
+  }),
+  route({
+    ...shown,
+    path: '/berth.js',
+    summary: 'The script of the pages',
+    handler: () => new Raw(200, 'text/javascript; charset=utf-8', script),
   }),
   route({
     ...shown,

@@ -1,0 +1,18 @@
+// The one script of the pages: a button beside each password that shows it. Without it everything works.
+// Mind: browsers keep what is typed into a text field, so a password is hidden again before it is sent.
+
+export const script = `for (const field of document.querySelectorAll('input[type="password"]')) {
+  const button = document.createElement('button')
+  const show = (isShown) => {
+    field.type = isShown ? 'text' : 'password'
+    button.textContent = isShown ? 'Hide' : 'Show'
+    button.setAttribute('aria-label', (isShown ? 'Hide: ' : 'Show: ') + field.labels[0].textContent)
+  }
+  button.type = 'button'
+  button.className = 'second show'
+  button.addEventListener('click', () => show(field.type === 'password'))
+  field.form.addEventListener('submit', () => show(false))
+  show(false)
+  field.after(button)
+}
+`
