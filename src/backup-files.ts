@@ -3,7 +3,11 @@ import { join } from 'node:path'
 import type { DatastoreKind } from './connections.ts'
 
 export const backupFormats = {
-  postgres: { suffix: 'dump', magic: 'PGDMP', noun: 'a custom-format archive (pg_dump -Fc)' },
+  postgres: {
+    suffix: 'dump',
+    magic: 'PGDMP',
+    noun: 'a custom-format archive (pg_dump -Fc) or plain SQL (pg_dump)',
+  },
   redis: { suffix: 'rdb', magic: 'REDIS', noun: 'an RDB file (redis-cli --rdb)' },
 } as const satisfies Record<DatastoreKind, object>
 

@@ -10,6 +10,8 @@ import { whileRoomInDocker } from './disk.ts'
 import { type Host, isoNow } from './host.ts'
 import { postgresRestorer } from './restore/postgres.ts'
 import { redisRestorer } from './restore/redis.ts'
+import { formatOfFile } from './restore/sql-file.ts'
+import { proveSql } from './restore/sql-load.ts'
 import { isGone, isPassing, type Restorer, untilReached, workOf } from './restore/work.ts'
 import { sleep, untilDone, whileEngineReturns } from './waiting.ts'
 
@@ -23,7 +25,12 @@ export function restoreEffects(host: Host): Effects<typeof machine> {
     async checkFile(input, signal) {
       const datastore = findDatastore(host, input.datastoreId)
       const { path } = workOf(host, input)
-      await whileEngineReturns(host, signal, () => proveFile(host, datastore, { id: input.id, path }, signal))
+      if (datastore.record.kind === 'postgres' && (await formatOfFile(path)) !== 'archive')
+        await proveSql(host, workOf(host, input), signal)
+      else
+        await whileEngineReturns(host, signal, () =>
+          proveFile(host, datastore, { id: input.id, path }, signal),
+        )
       return { at: isoNow() }
     },
 

@@ -112,7 +112,7 @@ for (const kind of ['postgres', 'redis'] as const) {
       assert.match(error, /^it is not whole: /)
       assert.equal(await read(), '1')
     }
-    for (const content of ['', 'PG', 'select 1;', 'PGDMQ and more', '\x1f\x8b']) {
+    for (const content of ['', 'PG', 'PRAGMA a;', 'PGDMQ and more', '\x1f\x8b']) {
       const { status, body } = await site.api.call(
         'POST',
         `/datastores/${name}/restores/upload`,

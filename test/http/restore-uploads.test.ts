@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import { connect } from 'node:net'
 import { test } from 'node:test'
+import { gzipSync } from 'node:zlib'
 import { Failure } from '../../src/errors.ts'
 import { head, token } from '../support/http-context.ts'
 import { startRestores } from '../support/restore-api.ts'
@@ -34,13 +35,15 @@ test('a file that was sent is kept as it is, for its owner only', async (t) => {
 test('a file of another sort is refused by its first bytes, and nothing of it stays', async (t) => {
   const { upload, raw, files, list, datastoreOf } = await startRestores(t)
   await datastoreOf('cache', 'redis')
-  const taken = 'shop-db takes a custom-format archive (pg_dump -Fc)'
+  const taken = 'shop-db takes a custom-format archive (pg_dump -Fc) or plain SQL (pg_dump)'
   const wrong = {
     '': `the file is too short: ${taken}`,
     PGDM: `the file is too short: ${taken}`,
-    X: `the file is something else: ${taken}`,
+    X: `the file is too short: ${taken}`,
     'PGDMX and more': `the file is something else: ${taken}`,
-    'select 1;': `the file is something else: ${taken}`,
+    'selection 1;': `the file is something else: ${taken}`,
+    '-- MySQL dump 10.13': `the file is of MySQL or MariaDB: ${taken}`,
+    '-- PostgreSQL database cluster dump': `the file has all databases of a server (pg_dumpall): ${taken}`,
     REDIS0009: `the file is something else: ${taken}`,
     ['x'.repeat(5 * mebibyte)]: `the file is something else: ${taken}`,
   }
@@ -51,9 +54,20 @@ test('a file of another sort is refused by its first bytes, and nothing of it st
   }
   const { body } = await upload('cache', Buffer.from('PGDMP and more'))
   assert.equal(body.detail, 'the file is something else: cache takes an RDB file (redis-cli --rdb)')
-  const split = await raw(`${requestHead('Transfer-Encoding: chunked')}2\r\nPG\r\n1\r\nX\r\n0\r\n\r\n`)
+  const split = await raw(`${requestHead('Transfer-Encoding: chunked')}2\r\nPG\r\n3\r\nXXX\r\n0\r\n\r\n`)
   assert.match(split.text, /^HTTP\/1\.1 400 .*the file is something else/s)
   assert.deepEqual([files(), await list(), await list('cache')], [[], [], []])
+})
+
+test('plain SQL is taken, also packed and with a byte order mark', async (t) => {
+  const { upload, datastoreOf } = await startRestores(t)
+  const contents = ['select 1;', '\ufeff-- a comment\nselect 1;', '\n  SET a = 1;', gzipSync('select 1;')]
+
+  for (const [at, content] of contents.entries()) {
+    await datastoreOf(`db-${at}`)
+    const { status, body } = await upload(`db-${at}`, Buffer.from(content))
+    assert.deepEqual([status, body.phase], [202, 'checking'], String(content))
+  }
 })
 
 test('the first bytes are the right ones however they come', async (t) => {

@@ -41,7 +41,11 @@ export function addBackupCommands(db: Command, run: Runner): void {
     .option('--yes', 'do not ask')
     .addHelpText(
       'after',
-      examples('berth db restore shop-db < shop-db.dump', 'berth db restore shop-db --from bak-01jexample'),
+      examples(
+        'berth db restore shop-db < shop-db.dump',
+        'berth db restore shop-db < shop-db.sql.gz',
+        'berth db restore shop-db --from bak-01jexample',
+      ),
     )
     .action(run(restore))
 }

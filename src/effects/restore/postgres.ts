@@ -7,6 +7,8 @@ import { complaintOf, runTool } from '../backup/tool.ts'
 import type { Datastore } from '../datastore/access.ts'
 import type { Host } from '../host.ts'
 import { sleep } from '../waiting.ts'
+import { formatOfFile } from './sql-file.ts'
+import { loadSql } from './sql-load.ts'
 import { ask, type Restorer } from './work.ts'
 
 const switchAttempts = 40
@@ -21,6 +23,7 @@ export const postgresRestorer: Restorer = {
     const name = newName(work)
     await drop(host, datastore, name, signal)
     await sql(host, datastore, [`create database "${name}" template template0`], signal)
+    if ((await formatOfFile(work.path)) !== 'archive') return loadSql(host, datastore, { work, name }, signal)
     const { username, password } = datastore.credentials
     const argv = ['pg_restore', '-h', '127.0.0.1', '-U', username, '-d', name]
     const command = {

@@ -6,6 +6,7 @@ import type { RestoreInput, RestoreRecord } from '../../../machines/restore.ts'
 import type { Recorded } from '../../../storage/actors.ts'
 import type { ArchiveDraft } from '../../../storage/archives.ts'
 import { backupFormats } from '../../backup-files.ts'
+import { formatOf, headBytes } from '../../dump-format.ts'
 import { Failure } from '../../errors.ts'
 import { findBackup, findRestore, toRestore } from '../backup-record.ts'
 import type { Sink } from '../body.ts'
@@ -22,7 +23,9 @@ import type { HistoryEntry } from '../schemas/deploy.ts'
 export const restoreUpload = {
   mediaTypes: ['application/octet-stream'],
   limitBytes: 1024 ** 4,
-  description: 'What pg_dump -Fc or redis-cli --rdb wrote, at most 1 TiB.',
+  description:
+    'What pg_dump -Fc, pg_dump (plain SQL, also packed with gzip) or redis-cli --rdb wrote, at most 1 TiB. ' +
+    'Plain SQL is restored in one transaction, without owners and grants.',
 }
 
 /** Of a datastore, the newest first. */
@@ -71,10 +74,12 @@ export async function uploadRestore(call: Call<DatastoreParams, unknown, Upload>
   refuseSecond(context, datastore.id)
   const draft = context.storage.restoreFiles.create()
   try {
+    const head = new Head(datastore)
     const sizeBytes = await context.whileRoom('an upload', (signal) =>
-      body.receive(gatedSink(context, body, datastore, draft, signal)),
+      body.receive(gatedSink(context, body, head, draft, signal)),
     )
     if (sizeBytes < backupFormats[datastore.kind].magic.length) throw wrongFile(datastore, 'is too short')
+    head.judge()
     const id = context.storage.ids.newId('rst')
     await draft.keep(id)
     try {
@@ -88,32 +93,53 @@ export async function uploadRestore(call: Call<DatastoreParams, unknown, Upload>
   }
 }
 
-/** Lets nothing to the disk that has no room there or is of another kind. */
+/** Lets nothing to the disk that has no room there, and stops what is of another kind. */
 function gatedSink(
   context: HttpContext,
   { announcedBytes }: Upload,
-  datastore: DatastoreRecord,
+  head: Head,
   draft: ArchiveDraft,
   signal: AbortSignal,
 ): Sink {
-  const magic = Buffer.from(backupFormats[datastore.kind].magic)
-  let seen = 0
   return {
     open: () => refuseFullDisk(context, announcedBytes ?? 0),
     async write(pieces) {
       signal.throwIfAborted()
-      for (const piece of pieces) {
-        for (const byte of piece.subarray(0, magic.length - seen)) {
-          if (byte !== magic[seen++]) throw wrongFile(datastore, 'is something else')
-        }
-      }
+      for (const piece of pieces) head.take(piece)
       await draft.write(pieces)
     },
   }
 }
 
-function wrongFile({ name, kind }: DatastoreRecord, problem: string): Failure {
-  return new Failure('invalid_request', `the file ${problem}: ${name} takes ${backupFormats[kind].noun}`)
+/** The first bytes of a file, judged as soon as there are enough of them. */
+class Head {
+  private bytes: Buffer = Buffer.alloc(0)
+  private readonly datastore: DatastoreRecord
+
+  constructor(datastore: DatastoreRecord) {
+    this.datastore = datastore
+  }
+
+  take(piece: Uint8Array): void {
+    if (this.bytes.length === headBytes) return
+    this.bytes = Buffer.concat([this.bytes, piece.subarray(0, headBytes - this.bytes.length)])
+    if (this.bytes.length === headBytes) this.judge()
+  }
+
+  /** Throws `invalid_request`, with a code that says what the file is. */
+  judge(): void {
+    const { kind } = this.datastore
+    const { magic } = backupFormats[kind]
+    if (this.bytes.subarray(0, magic.length).equals(Buffer.from(magic))) return
+    if (kind !== 'postgres') throw wrongFile(this.datastore, 'is something else')
+    const format = formatOf(this.bytes)
+    if (typeof format !== 'string') throw wrongFile(this.datastore, format.message, format.code)
+  }
+}
+
+function wrongFile({ name, kind }: DatastoreRecord, problem: string, code = 'unknown_format'): Failure {
+  const message = `the file ${problem}: ${name} takes ${backupFormats[kind].noun}`
+  return new Failure('invalid_request', message, undefined, [{ path: 'body', code, message }])
 }
 
 async function begin(

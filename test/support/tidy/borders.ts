@@ -27,6 +27,7 @@ const ground = [
   'src/starter-dockerfile.ts',
   'src/time-zone.ts',
   'src/backup-files.ts',
+  'src/dump-format.ts',
 ]
 
 // The first line that fits a file counts.

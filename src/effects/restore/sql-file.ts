@@ -1,0 +1,93 @@
+// An SQL file on its way to psql: unpacked, looked through, and without the statements that are left out.
+import { open } from 'node:fs/promises'
+import { pipeline } from 'node:stream'
+import { createGunzip } from 'node:zlib'
+import { type DumpFormat, formatOf, headBytes } from '../../dump-format.ts'
+import { codeOf, Failure, messageOf } from '../../errors.ts'
+import { readPieces } from '../backup/file.ts'
+import { SqlLexer } from './sql-lexer.ts'
+import { unsupported } from './sql-marks.ts'
+
+const gibibyte = 1024 ** 3
+/** Text packs up to about 20 times. What packs far better is made to fill a disk. */
+const largestRatio = 100
+const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf])
+
+export interface SqlFile {
+  path: string
+  sizeBytes: number
+}
+
+/** Throws `restore_failed` for a file that is gone, and `unsupported_dump`. */
+export async function formatOfFile(path: string): Promise<DumpFormat> {
+  const file = await open(path, 'r').catch((error: unknown) => {
+    throw new Failure('restore_failed', `the file cannot be read: ${messageOf(error)}`)
+  })
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(headBytes), 0, headBytes, 0)
+    return knownFormat(buffer.subarray(0, bytesRead))
+  } finally {
+    await file.close()
+  }
+}
+
+function knownFormat(head: Buffer): DumpFormat {
+  const format = formatOf(head)
+  if (typeof format === 'string') return format
+  throw unsupported(`the file ${format.message}`)
+}
+
+/** What psql is to read. `tell` gets the pieces as they lie on the disk. Throws `unsupported_dump`. */
+export async function* readSql(
+  { path, sizeBytes }: SqlFile,
+  tell: (piece: Uint8Array) => void,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  const isPacked = (await formatOfFile(path)) === 'gzip'
+  const lexer = new SqlLexer()
+  const packed = readPieces(path, tell, signal)
+  for await (const piece of startOfSql(isPacked ? unpack(packed, sizeBytes) : packed)) {
+    signal.throwIfAborted()
+    yield* lexer.push(Buffer.from(piece.buffer, piece.byteOffset, piece.length))
+  }
+  lexer.end()
+}
+
+async function* unpack(packed: AsyncIterable<Uint8Array>, sizeBytes: number): AsyncGenerator<Uint8Array> {
+  const limitBytes = Math.max(gibibyte, sizeBytes * largestRatio)
+  const gunzip = createGunzip()
+  pipeline(packed, gunzip, () => undefined)
+  let unpackedBytes = 0
+  try {
+    for await (const piece of gunzip as AsyncIterable<Buffer>) {
+      unpackedBytes += piece.length
+      if (unpackedBytes > limitBytes) throw unsupported(`it unpacks to more than ${limitBytes} bytes`)
+      yield piece
+    }
+  } catch (error) {
+    if (!codeOf(error).startsWith('Z_')) throw error
+    throw unsupported(`it is cut or changed: ${messageOf(error)}`)
+  }
+}
+
+/** The same, once its beginning is known to be SQL, and without a byte order mark. */
+async function* startOfSql(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let head: Buffer | null = Buffer.alloc(0)
+  for await (const piece of pieces) {
+    if (head === null) yield piece
+    else {
+      head = Buffer.concat([head, piece])
+      if (head.length < headBytes) continue
+      yield sqlOf(head)
+      head = null
+    }
+  }
+  if (head !== null) yield sqlOf(head)
+}
+
+function sqlOf(head: Buffer): Buffer {
+  if (knownFormat(head) !== 'sql') throw unsupported('a gzip file has to hold plain SQL: unpack it first')
+  return head.subarray(0, byteOrderMark.length).equals(byteOrderMark)
+    ? head.subarray(byteOrderMark.length)
+    : head
+}

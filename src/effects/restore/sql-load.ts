@@ -1,0 +1,66 @@
+// Restoring Postgres from an SQL file: looked through first, then run by psql in one transaction.
+// Mind: psql commits at the end of its input, wherever that is. The last line that we send
+// proves that it had all.
+import { randomBytes } from 'node:crypto'
+import { Failure } from '../../errors.ts'
+import { tellProgress } from '../backup/file.ts'
+import { complaintOf, runTool } from '../backup/tool.ts'
+import { type Datastore, masked } from '../datastore/access.ts'
+import type { Host } from '../host.ts'
+import { readSql } from './sql-file.ts'
+import type { RestoreWork } from './work.ts'
+
+/**
+ * psql's restricted mode refuses every command with a backslash. psql has it since 13.22, 14.19, 15.14, 16.10
+ * and 17.6; older ones rely on the look through the file.
+ */
+const script = `if psql --help=commands | grep -q '[\\]restrict'
+then exec psql "$@" -c '\\restrict '"$BERTH_KEY" -f -
+else exec psql "$@" -f -
+fi`
+const options = ['-XAtq', '--single-transaction', '-v', 'ON_ERROR_STOP=1', '-h', '127.0.0.1']
+const wordsLimit = 300
+
+/** Reads all of it. Throws `unsupported_dump` with the line. */
+export async function proveSql(host: Host, work: RestoreWork, signal: AbortSignal): Promise<void> {
+  try {
+    const tell = tellProgress(host, work.id, work.sizeBytes)
+    for await (const _ of readSql(work, tell, signal));
+  } finally {
+    host.progress.delete(work.id)
+  }
+}
+
+/** Into that database. Throws `restore_failed` with the line. */
+export async function loadSql(
+  host: Host,
+  datastore: Datastore,
+  { work, name }: { work: RestoreWork; name: string },
+  signal: AbortSignal,
+): Promise<void> {
+  const { username, password } = datastore.credentials
+  const key = randomBytes(16).toString('hex')
+  const argv = ['sh', '-c', script, 'sh', ...options, '-U', username, '-d', name]
+  const env = { PGPASSWORD: password, BERTH_KEY: key, PGCLIENTENCODING: 'UTF8' }
+  const proof = Buffer.from(`${key}\n`)
+  let last: Buffer = Buffer.alloc(0)
+  const output = async (piece: Uint8Array) => {
+    last = Buffer.concat([last, piece]).subarray(-proof.length)
+  }
+  const input = withProof(readSql(work, tellProgress(host, work.id, work.sizeBytes), signal), key)
+  const run = { id: work.id, command: { argv, env }, isBeside: true, input, output }
+  const outcome = await runTool(host, datastore, run, signal)
+  const stopped = /^psql:<stdin>:(\d+): (?:ERROR|FATAL|PANIC): +(.*)$/m.exec(outcome.stderr)
+  if (outcome.exitCode !== 0 && stopped) {
+    const words = masked(`line ${stopped[1]}: ${stopped[2]}`, datastore.credentials)
+    throw new Failure('restore_failed', words.slice(0, wordsLimit))
+  }
+  const complaint = complaintOf(outcome, datastore)
+  if (complaint !== null) throw new Failure('restore_failed', complaint)
+  if (!last.equals(proof)) throw new Failure('docker_unavailable', 'psql did not get all of the file')
+}
+
+async function* withProof(sql: AsyncIterable<Uint8Array>, key: string): AsyncGenerator<Uint8Array> {
+  yield* sql
+  yield Buffer.from(`\nselect '${key}';\n`)
+}

@@ -1,0 +1,62 @@
+// What in an SQL file is not SQL: the comments by which pg_dump marks its beginning and end, and the
+// commands of psql.
+
+import { Failure } from '../../errors.ts'
+
+const textLimit = 200
+
+/** A line of text, of which the beginning matters. */
+class Line {
+  private text = ''
+
+  add(byte: number): void {
+    if (this.text.length < textLimit) this.text += String.fromCharCode(byte)
+  }
+
+  /** All of it, which is over. */
+  take(): string {
+    const text = this.text.trim()
+    this.text = ''
+    return text
+  }
+}
+
+/** A file may hold several dumps; each that begins has to end. */
+export class DumpMarks {
+  readonly comment = new Line()
+  private begun = 0
+  private ended = 0
+
+  get isCut(): boolean {
+    return this.begun > this.ended
+  }
+
+  /** The comment is over. */
+  note(): void {
+    const comment = this.comment.take()
+    if (comment === 'PostgreSQL database cluster dump') {
+      throw new Error('pg_dumpall wrote it, with all databases: use pg_dump of one database')
+    }
+    if (comment === 'PostgreSQL database dump') this.begun++
+    if (comment === 'PostgreSQL database dump complete') this.ended++
+  }
+}
+
+/** Newer versions of pg_dump write these two. They are left out: psql's restricted mode has a key of ours. */
+export class PsqlCommand {
+  readonly line = new Line()
+
+  /** The command is over. */
+  requireAllowed(): void {
+    const command = this.line.take()
+    if (/^\\(un)?restrict \w+$/.test(command)) return
+    const name = /^\\(\w+|.)/.exec(command)?.[0]
+    if (name === '\\connect' || name === '\\c')
+      throw new Error(`${name} leads to another database: use pg_dump of one database, without --create`)
+    throw new Error(`the psql command ${name} is not allowed`)
+  }
+}
+
+export function unsupported(message: string): Failure {
+  return new Failure('unsupported_dump', message)
+}

@@ -1,0 +1,58 @@
+// What of an SQL file goes on: pieces as they are, but for a statement that is held until it is judged.
+
+/** Of a statement that may be left out. */
+const heldLimitBytes = 1024 * 1024
+const lineFeed = 10
+
+export class SqlOutflow {
+  /** Whether the statement that is being read is kept back. */
+  isHolding = true
+  private piece: Buffer = Buffer.alloc(0)
+  private unsent = 0
+  private held: Buffer[] = []
+  private heldBytes = 0
+  private out: Buffer[] = []
+
+  take(piece: Buffer): void {
+    this.piece = piece
+    this.unsent = 0
+    this.out = []
+  }
+
+  /** All up to there goes on. */
+  send(to: number): void {
+    this.out.push(...this.held.splice(0), this.piece.subarray(this.unsent, to))
+    this.heldBytes = 0
+    this.unsent = to
+  }
+
+  /** Of what is held, and of the piece up to there, only the line breaks go on. */
+  drop(to: number): void {
+    if (!this.isHolding) throw new Error('the statement is too long')
+    const dropped = Buffer.concat([...this.held.splice(0), this.piece.subarray(this.unsent, to)])
+    this.out.push(dropped.filter((byte) => byte === lineFeed) as Buffer)
+    this.heldBytes = 0
+    this.unsent = to
+  }
+
+  /** None of the piece before that goes on any more. */
+  skip(to: number): void {
+    this.unsent = to
+  }
+
+  /** What goes on of the piece, which is over. The piece itself is only lent. */
+  finish(isHeld: boolean): Buffer[] {
+    if (!isHeld || !this.isHolding) this.send(this.piece.length)
+    else {
+      const rest = Buffer.from(this.piece.subarray(this.unsent))
+      this.held.push(rest)
+      this.heldBytes += rest.length
+      this.unsent = this.piece.length
+      if (this.heldBytes > heldLimitBytes) {
+        this.send(this.unsent)
+        this.isHolding = false
+      }
+    }
+    return this.out.filter(({ length }) => length > 0)
+  }
+}

@@ -1,0 +1,107 @@
+// Plain SQL into a real Postgres: what pg_dump writes brings the data, and what fails changes nothing.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import type { Body } from '../support/api.ts'
+import { openDatastoreSite } from '../support/datastores.ts'
+import { fileScope } from '../support/scope.ts'
+import { until } from '../support/service.ts'
+
+const site = await openDatastoreSite(fileScope())
+const { containerOf, create, inside, psql } = site
+const binary = { 'content-type': 'application/octet-stream' }
+const digest = "select count(*) || md5(string_agg(id || word, ',' order by id)) from things"
+const { external_url: url } = await create({ kind: 'postgres', name: 'ledger' })
+
+function dump(options: string): Promise<string> {
+  return inside(containerOf('ledger').id, `pg_dump -U "$POSTGRES_USER" -d "$POSTGRES_DB" ${options}`)
+}
+
+function upload(body: Uint8Array | string) {
+  return site.api.call('POST', '/datastores/ledger/restores/upload', Buffer.from(body), binary)
+}
+
+async function restore(body: Uint8Array | string): Promise<Body> {
+  const answer = await upload(body)
+  assert.equal(answer.status, 202, JSON.stringify(answer.body))
+  return until('the restore to be over', async () => {
+    const found = await site.api.get(`/restores/${answer.body.id}`)
+    return !['running', 'undoing'].includes(found.status) && found
+  })
+}
+
+test('a dump as plain SQL brings all data, with roles that are gone, cleaning and packed', async () => {
+  await psql(
+    url,
+    'create table things as select g as id, md5(g::text) as word from generate_series(1, 5000) g',
+  )
+  await psql(url, 'create role helper; alter table things owner to helper; grant select on things to public')
+  await psql(url, 'create extension if not exists plpgsql; create sequence tickets start 42')
+  await psql(url, "create function odd() returns text language sql as $$ select E'\\\\!\\'' ; $$")
+  await psql(url, 'create function pair() returns int begin atomic select 1; select 2; end')
+  await psql(url, `insert into things values (0, E'a\\tb\\n\\\\.\\n\\\\! id\\n'';')`)
+  const before = await psql(url, digest)
+  const dumps = await Promise.all(
+    ['', '--clean --if-exists', '--inserts', '--use-set-session-authorization'].map(dump),
+  )
+  assert.match(dumps[0]!, /OWNER TO helper/)
+  await psql(url, 'drop table things; drop function odd; drop function pair; drop role helper')
+
+  for (const content of [...dumps, gzipSync(dumps[0]!), `begin;\n${dumps[0]}\ncommit;\n`]) {
+    await psql(url, 'drop table if exists things; create table newer (id int)')
+    const { status, error } = await restore(content)
+    assert.deepEqual([status, error], ['done', null])
+    assert.equal(await psql(url, digest), before)
+    assert.equal(await psql(url, "select odd() || pair() || (to_regclass('newer') is null)"), "\\!'2true")
+  }
+})
+
+test('what fails, or is cut, names its line and leaves everything as it was', async () => {
+  await psql(url, 'drop table if exists kept; create table kept as select 7 as seven')
+  const plain = await dump('')
+  const cases: [string | Uint8Array, RegExp][] = [
+    ['create table a (b int);\n\nselect 1 / 0;\ncreate table c (d int);\n', /^line 3: division by zero$/],
+    [
+      'create table a (b int);\ncopy a from stdin;\n1\nx\n\\.\n',
+      /^line \d: invalid input syntax for type integer/,
+    ],
+    [
+      'create table a (b int);\nselect 1;\n\\! touch /tmp/x\n',
+      /^line 3: the psql command \\! is not allowed/,
+    ],
+    ['create table a (b int);\n\\connect postgres\n', /^line 2: \\connect leads to another database/],
+    ['create database other;\n', /^line 1: it makes or changes a database/],
+    ['create extension no_such_extension;\n', /^line 1: .*no_such_extension/],
+    ['create table a (b int);\nvacuum;\n', /^line 2: VACUUM cannot run inside a transaction block/],
+    [
+      `create table a (b int primary key deferrable initially deferred);
+      insert into a values (1), (1);\n`,
+      /duplicate key/,
+    ],
+    [plain.slice(0, plain.indexOf('COPY public.things') + 3000), /^it is cut: the data of COPY do not end/],
+    [plain.slice(0, plain.indexOf('-- PostgreSQL database dump complete')), /^it is cut: the line/],
+    [gzipSync(plain).subarray(0, -100), /^it is cut or changed/],
+    [gzipSync('PGDMP and more'), /^a gzip file has to hold plain SQL/],
+  ]
+  for (const [content, words] of cases) {
+    const { status, error } = await restore(content)
+    assert.equal(status, 'failed', String(words))
+    assert.match(error, words)
+    assert.equal(await psql(url, "select seven || coalesce(to_regclass('a')::text, '') from kept"), '7')
+  }
+  const databases = await psql(url, 'select datname from pg_database where not datistemplate order by 1')
+  assert.equal(databases, 'ledger\npostgres')
+})
+
+test('a dump of another server, or of a whole one, is refused before it is kept', async () => {
+  const refused = {
+    '-- MySQL dump 10.13  Distrib 8.0.36\n': 'mysql_dump',
+    '/*M!999999\\- enable the sandbox mode */\n': 'mysql_dump',
+    '--\n-- PostgreSQL database cluster dump\n--\n': 'cluster_dump',
+    'PRAGMA foreign_keys=OFF;\n': 'unknown_format',
+  }
+  for (const [text, code] of Object.entries(refused)) {
+    const { status, body } = await upload(text)
+    assert.deepEqual([status, body.code, body.errors[0].code], [400, 'invalid_request', code])
+  }
+})
