@@ -210,7 +210,7 @@ test('what cannot be is said in words: another kind, no such name, one that does
   assert.equal(unknown.code, 3)
   assert.match(unknown.stderr, /there is no datastore '/)
 
-  const json = await berth(t, ['psql', 'shop', '--json'])
+  const json = await berth(t, ['psql', '--json', 'shop'])
   assert.deepEqual([json.code, json.stdout], [2, ''])
 
   const broken = await site.api.post('/datastores', { kind: 'postgres', name: 'broken', version: '99' })

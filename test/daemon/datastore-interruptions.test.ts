@@ -113,6 +113,6 @@ test('a restore that is canceled before it switches changes nothing', async () =
 
   assert.equal(status, 202, JSON.stringify(body))
   const restored = await over('/restores', restoreId)
-  assert.deepEqual([restored.status, restored.error], ['failed', 'canceled by the server token'])
+  assert.deepEqual([restored.status, restored.error], ['canceled', 'canceled by the server token'])
   assert.equal(await store.read(), `${rows} before`)
 })

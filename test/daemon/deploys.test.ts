@@ -13,7 +13,7 @@ test('a git repository becomes a live container that answers', async (t) => {
   const { api, daemon } = suite
   const { name, id, first, repository } = await createService(t, api, await pageApp('hello'))
   const sha = repository.git('rev-parse', 'HEAD')
-  const { created_at, started_at, finished_at, ...deploy } = first
+  const { created_at, started_at, finished_at, revision, ...deploy } = first
   assert.deepEqual(deploy, {
     id: first.id,
     service_id: id,
@@ -30,11 +30,13 @@ test('a git repository becomes a live container that answers', async (t) => {
     },
     image: `${daemon.prefix}/${name}:${first.id}`,
     ...{ port: 3000, port_source: 'default', health_check: 'port' },
+    by: { kind: 'token', id: 'server', name: 'server token' },
     commit_sha: sha,
     commit_message: 'First',
     error: null,
   })
   assert.ok(created_at <= started_at && started_at <= finished_at)
+  assert.ok(Number.isInteger(revision))
   assert.equal(await fetchPage(api, name), 'hello')
   const service = await api.get(`/services/${name}`)
   assert.deepEqual([service.state, service.live_deploy_id], ['live', first.id])

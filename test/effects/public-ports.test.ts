@@ -60,6 +60,15 @@ test('a recent result is used again, one of a caller that gave up is not', async
   assert.equal(await ports.check(signal), null)
 })
 
+test('a problem that is over is not shown again from memory', async (t) => {
+  const edge = await startEdge(t)
+  await edge.process.stop()
+  const ports = openPublicPorts(edge.frame)
+  assert.equal((await ports.check(signal))?.code, 'port_unreachable')
+  await edge.process.ensure(signal)
+  assert.equal(await ports.check(signal), null)
+})
+
 test('changes are sent and logged once', async () => {
   const problem = { code: 'port_shared' as const, message: 'another program' }
   const results = [null, null, problem, { ...problem, message: 'in other numbers' }, null]

@@ -13,7 +13,7 @@ const domain = (text: string) => new URL(`http://${text.trim()}`).hostname.repla
 
 /** Fields that are kept in a form of their own. */
 const forms: Record<string, (text: string) => string | null> = {
-  branch: (text) => text || 'main',
+  branch: (text) => text || null,
   custom_domains: domain,
   domain,
   root_dir: relativePath,

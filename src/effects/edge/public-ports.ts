@@ -11,7 +11,7 @@ export interface PortProblem {
 }
 
 export interface PublicPorts {
-  /** Asks all ports; null when this edge alone answers. A recent result is used again. */
+  /** Asks all ports; null when this edge alone answers. A recent result without a problem is used again. */
   check(signal: AbortSignal): Promise<PortProblem | null>
 }
 
@@ -33,16 +33,18 @@ const mostOthers = 8
 const confirmAfterMs = 1_000
 const recentMs = 10_000
 const intervalMs = 60_000
+/** A problem that is over must not be shown for another minute. */
+const problemIntervalMs = 5_000
 /** Of containers. Their addresses lead to the same listeners. */
 const bridge = /^(docker|br-|veth|virbr|cni|flannel|cali|lxc)/
 
 export function openPublicPorts(parts: PublicPortParts): PublicPorts {
-  let latest: { at: number; problem: PortProblem | null } | null = null
+  let passedAt = Number.NEGATIVE_INFINITY
   return {
     async check(signal) {
-      if (latest && performance.now() - latest.at < recentMs) return latest.problem
+      if (performance.now() - passedAt < recentMs) return null
       const problem = await checkTwice(parts, signal)
-      latest = { at: performance.now(), problem }
+      passedAt = problem === null ? performance.now() : Number.NEGATIVE_INFINITY
       return problem
     },
   }
@@ -68,7 +70,7 @@ export async function watchPorts(
     } catch (error) {
       if (!signal.aborted) logger.warn({ err: error }, 'checking the public ports failed')
     }
-    await sleep(everyMs, signal).catch(() => undefined)
+    await sleep(reported ? Math.min(everyMs, problemIntervalMs) : everyMs, signal).catch(() => undefined)
   }
 }
 
