@@ -10,13 +10,13 @@ import { Failure, messageOf } from '../errors.ts'
 
 type DnsConfig = Pick<Config, 'acme-dns' | 'acme-dns-secret-file'>
 
-/** null without `--acme-dns`. Throws `invalid_option` for a secret that is missing: a start fails early. */
+/** null without `--acme-dns`. Throws when the secret cannot be read or used, so that a start fails early. */
 export function dnsProviderOf(config: DnsConfig): DnsProvider | null {
   const { 'acme-dns': settings, 'acme-dns-secret-file': file } = config
   if (settings === '') return null
   if (settings.kind === 'hook') return createHook(settings.path)
   if (settings.kind === 'cloudflare') {
-    const readToken = () => readSecret(file)
+    const readToken = () => requireToken(readSecret(file))
     readToken()
     return createCloudflare(readToken)
   }
@@ -34,7 +34,18 @@ function readSecret(file: string): string {
     const secret = readFileSync(file, 'utf8').trim()
     if (secret !== '') return secret
   } catch (error) {
-    throw new Failure('invalid_option', `--acme-dns-secret-file: ${messageOf(error)}`)
+    throw unreadable(messageOf(error))
   }
-  throw new Failure('invalid_option', `--acme-dns-secret-file: ${file} is empty`)
+  throw unreadable(`${file} is empty`)
+}
+
+/** Not a wrong option: a file system may be mounted late, and systemd starts the server again then. */
+function unreadable(reason: string): Failure {
+  return new Failure('secret_unreadable', `--acme-dns-secret-file: ${reason}`)
+}
+
+/** Anything else fails as a header, in a message that shows it. */
+function requireToken(token: string): string {
+  if (/^[\x21-\x7e]+$/.test(token)) return token
+  throw new Failure('invalid_option', '--acme-dns-secret-file: a Cloudflare token is one word')
 }

@@ -62,7 +62,10 @@ export function redact(text: string, env: NodeJS.ProcessEnv = process.env): stri
     .flatMap(([, value]) => (value && value.length >= 6 ? [value] : []))
   const hidden = secrets.reduce((rest, secret) => rest.replaceAll(secret, '[redacted]'), text)
   return hidden
-    .replace(/\b(bearer|token|secret|password|key)(["']?\s*[:=]\s*|\s+)\S{6,}/gi, '$1$2[redacted]')
+    .replace(
+      /(?<![\w-])([\w-]*(?:bearer|token|secret|password|key))(["']?\s*[:=]\s*|\s+)\S{6,}/gi,
+      '$1$2[redacted]',
+    )
     .replace(/[\p{Cc}\s]+/gu, ' ')
     .trim()
     .slice(-500)

@@ -15,10 +15,12 @@ test('a way that needs a secret is refused without its file, and with one that h
     dnsProviderOf({ 'acme-dns': kind, 'acme-dns-secret-file': path })
   for (const kind of [rfc2136, { kind: 'cloudflare' } as const]) {
     throws(open(kind, ''), /set --acme-dns-secret-file/)
-    throws(open(kind, file), /ENOENT/)
+    throws(open(kind, file), { code: 'secret_unreadable', message: /ENOENT/ })
   }
   writeFileSync(file, '\n')
   throws(open({ kind: 'cloudflare' }, file), /is empty/)
+  writeFileSync(file, 'two-words of-a-secret')
+  throws(open({ kind: 'cloudflare' }, file), { code: 'invalid_option', message: /is one word$/ })
   writeFileSync(file, 'no-key-but-a-secret')
   throws(open(rfc2136, file), (error: Error) => {
     match(error.message, /holds no key/)

@@ -35,7 +35,7 @@ test('a run has the output of its command in its log, and its outcome as the las
   const worker = await aWorker()
   const { api, daemon } = suite
   const asked = await askJob(api, worker.name, { command: 'echo one; echo two >&2; echo three' })
-  const { started_at, finished_at, created_at, ...run } = await finishedJob(api, asked.id)
+  const { started_at, finished_at, created_at, revision: _, ...run } = await finishedJob(api, asked.id)
 
   assert.deepEqual(run, {
     id: asked.id,
@@ -50,6 +50,7 @@ test('a run has the output of its command in its log, and its outcome as the las
     timeout_seconds: 86_400,
     exit_code: 0,
     error: null,
+    by: { kind: 'token', id: 'server', name: 'server token' },
   })
   assert.ok(created_at <= started_at && started_at <= finished_at, `${started_at} ${finished_at}`)
   const lines = await saidLines(api, asked.id)

@@ -75,4 +75,5 @@ test('secrets of the environment, and what looks like one, are not in the reason
   )
   doesNotMatch(shown, /tok-123456|abcdef123|hunter22/)
   match(shown, /\/root-home/)
+  equal(redact('+ CF_API_TOKEN=abcdef1234', {}), '+ CF_API_TOKEN=[redacted]')
 })

@@ -9,7 +9,13 @@ import { examples } from '../examples.ts'
 import { CliFailure, usageFailure } from '../failure.ts'
 import { sayDone, sayNext } from '../follow-up.ts'
 import { showService } from '../service/facts.ts'
-import { actAtOnce, addSettingFlags, givenSettings, settingInWords } from '../service/setting-flags.ts'
+import {
+  actAtOnce,
+  addSettingFlags,
+  givenSettings,
+  needDeploy,
+  settingInWords,
+} from '../service/setting-flags.ts'
 import { reachOf, sourceOf, spoken, stateStyle } from '../service/words.ts'
 import type { Cli } from '../session.ts'
 import { age } from '../terminal/ages.ts'
@@ -85,10 +91,15 @@ async function updateService(cli: Cli, name: string | undefined, options: object
   const service = await client.call<Service>('PATCH', path, { body: settings })
   if (out.isJson) return out.json(service)
   sayDone(cli, `${service.name}: ${Object.keys(settings).map(settingInWords).join(', ')} saved`)
-  if (!actAtOnce(settings) && service.live_deploy_id) sayNext(cli, `berth restart ${service.name}`)
+  if (needDeploy(settings)) sayNext(cli, nextDeploy(service))
+  else if (!actAtOnce(settings) && service.live_deploy_id) sayNext(cli, `berth restart ${service.name}`)
   else if (service.schedule && ('schedule' in settings || 'timezone' in settings)) {
     sayNext(cli, `berth schedule ${service.name}`)
   }
+}
+
+function nextDeploy({ name, repo_url, image }: Service): string {
+  return repo_url || image ? `berth deploy ${name}` : `berth up ${name}`
 }
 
 interface DeleteOptions {

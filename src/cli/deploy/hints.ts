@@ -28,8 +28,16 @@ const cases: Case[] = [
     hint: (name, deploy) => `${portCommand(deploy)}, then: berth ${again(deploy)} ${name}`,
   },
   {
+    words: /listens on \d+ at 127\.0\.0\.1 only/,
+    hint: () => 'listen at 0.0.0.0 instead of 127.0.0.1: many programs take --host 0.0.0.0',
+  },
+  {
     words: /listen on \d+ at 0\.0\.0\.0/,
     hint: (name) => `listen on $PORT at 0.0.0.0, or: berth update ${name} --port N`,
+  },
+  {
+    words: /the HEALTHCHECK of the image/,
+    hint: () => 'its command in the Dockerfile has to exit with 0 in the running container',
   },
   {
     words: /health check did not pass/,

@@ -118,6 +118,19 @@ const atOnce = [
   'timeout_seconds',
 ]
 
+/** These act when the source is built again; a restart runs the image that is live. */
+const inBuilds = [
+  'repo_url',
+  'branch',
+  'image',
+  'root_dir',
+  'dockerfile_path',
+  'publish_dir',
+  'build_target',
+  'build_args',
+  'build_env',
+]
+
 export function addSettingFlags(command: Command): Command {
   for (const { flags, help, parse } of settingFlags) {
     if (parse) command.option(flags, help, parse)
@@ -141,6 +154,11 @@ export function settingInWords(field: string): string {
 /** Whether all of them act without a restart. */
 export function actAtOnce(settings: Settings): boolean {
   return Object.keys(settings).every((field) => atOnce.includes(field))
+}
+
+/** Whether one of them acts with the next build or pull only. */
+export function needDeploy(settings: Settings): boolean {
+  return Object.keys(settings).some((field) => inBuilds.includes(field))
 }
 
 /** A whole number. */

@@ -118,8 +118,8 @@ async function prove(session: Session, { host, challenges }: Wanted, url: string
   if (!/^[A-Za-z0-9_-]{16,200}$/.test(challenge.token)) {
     throw new AcmeFailure('acme_rejected', `the CA gives ${host} a token that is none`)
   }
-  await challenges.put(challenge.token, session.authorize(challenge.token))
   try {
+    await challenges.put(challenge.token, session.authorize(challenge.token))
     await session.post(challenge.url, {})
     const outcome = await settledAuthorization(session, url, signal)
     if (outcome.status === 'valid') return

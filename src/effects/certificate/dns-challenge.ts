@@ -33,8 +33,19 @@ export function createDnsChallenges(parts: Parts, ports: DnsPorts): DnsChallenge
   const needed = new Map<string, StoredTxtRecord>()
   const { publish, remove } = createZone(parts, ports, needed)
 
+  let isSweeping = false
+
+  /** Never rejects. A slow sweep skips the next one. */
   async function sweep(): Promise<void> {
-    for (const record of certificates.txtRecords()) await remove(record)
+    if (isSweeping) return
+    isSweeping = true
+    try {
+      for (const record of certificates.txtRecords()) await remove(record)
+    } catch (error) {
+      parts.logger.warn({ reason: messageOf(error) }, 'the list of TXT records cannot be read')
+    } finally {
+      isSweeping = false
+    }
   }
 
   return {
