@@ -16,7 +16,10 @@ test('each instant gets a run of its own, as the service is set', async (t) => {
   await site.pass(hourMs)
   const ids = site.runs().map(({ id }) => id)
   assert.deepEqual(ids, [...new Set(ids)].sort())
-  const runs = site.runs().map(({ id, created_at, started_at, finished_at, ...run }) => run)
+  const runs = site.runs().map((row) => {
+    const { id, created_at, started_at, finished_at, revision, ...run } = row as Record<string, unknown>
+    return run
+  })
   const each = {
     service_id: 'svc-1',
     deploy_id: 'dep-1',
@@ -28,13 +31,14 @@ test('each instant gets a run of its own, as the service is set', async (t) => {
     timeout_seconds: 7,
     exit_code: 0,
     error: null,
+    by: { kind: 'schedule', id: null, name: null },
   }
   const instants = [at('10:00'), at('10:30')]
   assert.deepEqual(
     runs,
     instants.map((scheduled_for) => ({ ...each, scheduled_for })),
   )
-  const { created_at, ...schedule } = site.schedule()
+  const { created_at, revision, ...schedule } = site.schedule() as Record<string, unknown>
   assert.deepEqual(schedule, {
     id: 'sch-1',
     service_id: 'svc-1',
@@ -45,6 +49,7 @@ test('each instant gets a run of its own, as the service is set', async (t) => {
     since: at('10:30'),
     last_run: { scheduled_for: at('10:30'), job_id: ids[1] },
     last_skip: null,
+    by: null,
   })
 })
 

@@ -1,6 +1,6 @@
 // Files of git LFS that were not fetched are named in the log of the deploy.
 import assert from 'node:assert/strict'
-import { symlinkSync } from 'node:fs'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { findLfsPointers, sayLfsPointers } from '../../src/effects/deploy/lfs.ts'
@@ -40,4 +40,13 @@ test('the log names the first five and counts the others', async (t) => {
     /^\d\.bin is a Git LFS pointer; its content is not fetched, the build gets the pointer$/,
   )
   assert.equal(lines[5], 'so are 2 more files')
+})
+
+test('a name that is not UTF-8 does not fail the search', async (t) => {
+  const folder = temporaryDirectory(t)
+  writeTree(folder, { 'a.bin': pointer })
+  writeFileSync(Buffer.concat([Buffer.from(`${folder}/f`), Buffer.from([0xe9])]), pointer)
+  mkdirSync(Buffer.concat([Buffer.from(`${folder}/d`), Buffer.from([0xe9])]))
+
+  assert.deepEqual(await findLfsPointers(folder), ['a.bin'])
 })

@@ -57,10 +57,21 @@ test('a secret outside of the value of a variable is a fault, in every form it m
 })
 
 test('a password of a datastore is told in its own fields, and no others', () => {
-  const times = { created_at: '2026-01-01T00:00:00.000Z', updated_at: '2026-01-01T00:00:00.000Z' }
+  const times = {
+    created_at: '2026-01-01T00:00:00.000Z',
+    updated_at: '2026-01-01T00:00:00.000Z',
+    revision: 1,
+  }
   const limits = { memory_limit_mb: null, cpu_limit: null }
   const backups = { backup_schedule: null, backup_keep: 7, next_backup_at: null, shared_network: false }
-  const state = { status: 'available', phase: null, error: null, notice: null, next_attempt_at: null }
+  const state = {
+    status: 'available',
+    phase: null,
+    error: null,
+    notice: null,
+    next_attempt_at: null,
+    by: null,
+  }
   const where = { host_port: 1, internal_host: 'db', internal_port: 1, internal_url: 'u', external_url: null }
   const who = { id: 'dst-1', name: 'db', kind: 'redis', version: '7', database: null, username: 'default' }
   const shown = { ...who, ...state, ...where, ...limits, ...backups, ...times, password: 'SECRET' }

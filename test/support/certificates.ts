@@ -15,7 +15,7 @@ import type { Storage } from '../../storage/index.ts'
 import type { ServiceRow } from '../../storage/services.ts'
 import { type Ca, here } from './ca.ts'
 import { serviceRow } from './stored.ts'
-import { eventually, silent, temporaryStorage } from './supervised.ts'
+import { eventually, silent, stopBeforeClose, temporaryStorage } from './supervised.ts'
 
 export type Row = certificate.CertificateRecord
 
@@ -67,7 +67,7 @@ export function boot(t: TestContext, life: Life, ca: Ca, change: ChangeEdge = ()
   const parts = { storage, settings, logger, edge, internet, routedHosts, weeklyLimit, dns }
   const effects = certificateEffects(parts)
   supervisor.provide({ certificate: effects })
-  t.after(() => supervisor.stop(1000))
+  stopBeforeClose(t, storage, () => supervisor.stop(1000))
   const spawn = (kind: 'certificate', id: string, input: object) =>
     supervisor.spawn(kind as KindName, id, input)
   const claims = createCertificateClaims({ storage, settings, logger, routedHosts, actors: { spawn } })

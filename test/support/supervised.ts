@@ -14,14 +14,26 @@ export const silent = createLogger({ level: 'silent' })
 export const instant = '2026-01-01T00:00:00.000Z'
 const patienceMs = Number(process.env.BERTH_TEST_PATIENCE_MS ?? 30_000)
 
+/** What uses a store, to be stopped before it closes: lmdb throws from a timer at a late read. */
+const users = new WeakMap<object, (() => unknown)[]>()
+
 export async function temporaryStorage(t: TestContext, directory = temporaryDirectory(t)): Promise<Storage> {
   const storage = await openStorage(directory, { onPanic: (reason) => assertNever(reason) })
   // Hooks run in the order they were made: what is written at the close comes after the folder's own removal.
+  users.set(storage, [])
   t.after(async () => {
+    for (const stop of users.get(storage)!.reverse()) await stop()
     await storage.close()
     rmSync(directory, { recursive: true, force: true })
   })
   return storage
+}
+
+/** Hooks run in the order they were made, so this one would run after the close of the store. */
+export function stopBeforeClose(t: TestContext, storage: object, stop: () => unknown): void {
+  const stops = users.get(storage)
+  if (stops) stops.push(stop)
+  else t.after(stop)
 }
 
 function assertNever(reason: string): never {
@@ -44,7 +56,7 @@ export function superviseErrands(t: TestContext, options: Supervised) {
   const supervisor = new Supervisor({ storage, catalogue: { errand: { ...errand, ...kind } }, logger, now })
   const succeed: ErrandEffect = async () => ({ at: instant })
   supervisor.provide({ errand: { work: effects.work ?? succeed, clean: effects.clean ?? succeed } })
-  t.after(() => supervisor.stop(1000))
+  stopBeforeClose(t, storage, () => supervisor.stop(1000))
   const spawn = (id: string, input: object = {}, options?: { eventId?: string }) =>
     supervisor.spawn('errand' as KindName, id, { id, ...input }, options)
   return {

@@ -29,7 +29,9 @@ export async function findLfsPointers(directory: string): Promise<string[]> {
   const folders = ['']
   let seen = 0
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
-    for await (const entry of await opendir(join(directory, folder))) {
+    // Names that are not UTF-8 cannot be opened by their text: what cannot be read is passed over.
+    const entries = await opendir(join(directory, folder)).catch(() => [])
+    for await (const entry of entries) {
       if (++seen > maxEntries) return found
       const path = join(folder, entry.name)
       if (entry.isDirectory()) folders.push(path)
@@ -40,7 +42,10 @@ export async function findLfsPointers(directory: string): Promise<string[]> {
 }
 
 async function isPointer(path: string): Promise<boolean> {
-  const { size } = await lstat(path)
+  const size = await lstat(path).then(
+    (stat) => stat.size,
+    () => 0,
+  )
   if (size < beginning.length || size > maxPointerBytes) return false
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW).catch(() => null)
   if (file === null) return false

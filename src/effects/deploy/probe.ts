@@ -100,9 +100,11 @@ export async function tryProbe(
 ): Promise<string | null> {
   const { settings } = requireRelease(host, id)
   const service = host.storage.services.get(serviceId)
-  const port = host.storage.actors.record(id)?.port as number
+  const record = host.storage.actors.record(id)
+  const port = record?.port as number
   if (!service) return 'the service is gone'
   const hostName = defaultHost(service.name, host.settings.baseDomain)
-  const hasHealthcheck = instance.health !== null
+  // A version that went live without the image's own check must not be taken out by it later.
+  const hasHealthcheck = instance.health !== null && record?.health_check === 'image'
   return chooseProbe({ settings, port, hostName, hasHealthcheck, healthcheck }).run(instance, signal)
 }

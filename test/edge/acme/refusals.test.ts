@@ -9,13 +9,18 @@ import { acmeProblem, startOddCa } from '../../support/odd-ca.ts'
 
 const key = await createAccountKey()
 
+const nothing = async () => undefined
+
 /** What becomes of an order there. */
-async function failureAt(directoryUrl: string, signal = AbortSignal.timeout(60_000)): Promise<AcmeFailure> {
-  const nothing = async () => undefined
+async function failureAt(
+  directoryUrl: string,
+  signal = AbortSignal.timeout(60_000),
+  { put = nothing, drop = nothing }: { put?: () => Promise<void>; drop?: () => Promise<void> } = {},
+): Promise<AcmeFailure> {
   const wanted = {
     account: { directoryUrl, email: 'ada@example.com', key },
     host: 'shop.example.com',
-    challenges: { type: 'http-01' as const, put: nothing, drop: nothing },
+    challenges: { type: 'http-01' as const, put, drop },
     pending: null,
     onPending: () => undefined,
   }
@@ -213,4 +218,24 @@ test('the deadline of the order ends it while the CA lets it wait, with its own 
   const { message } = await failureAt(ca.directoryUrl, controller.signal)
 
   assert.equal(message, 'too late')
+})
+
+test('a proof that cannot be shown is taken away again', async (t) => {
+  const ca = await startOddCa(t, ({ path }) => {
+    const [authorization, challenge] = [`${ca.url}/authorization`, `${ca.url}/challenge`]
+    const order = { status: 'pending', authorizations: [authorization], finalize: `${ca.url}/finalize` }
+    if (path === '/order') return { status: 201, body: order, headers: { location: `${ca.url}/order/1` } }
+    if (path !== '/authorization') return path === '/order/1' ? { body: order } : null
+    const challenges = [{ type: 'http-01', url: challenge, token: 'a'.repeat(20), status: 'pending' }]
+    return { body: { status: 'pending', challenges } }
+  })
+  let dropped = 0
+  const failure = await failureAt(ca.directoryUrl, undefined, {
+    put: async () => {
+      throw new Error('no name server answers')
+    },
+    drop: async () => void dropped++,
+  })
+  assert.match(failure.message, /no name server answers/)
+  assert.equal(dropped, 1)
 })

@@ -1,0 +1,24 @@
+// The next command after a deploy that did not go live, and after a setting was changed.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { hintFor } from '../../../src/cli/deploy/hints.ts'
+import { actAtOnce, needDeploy } from '../../../src/cli/service/setting-flags.ts'
+
+const failed = (error: string) => hintFor({ error, source: { kind: 'git' } } as never, 'web')
+
+test('an app at 127.0.0.1 is not told to change its port', () => {
+  const error = 'the instance listens on 5000 at 127.0.0.1 only: it has to listen on 3000 at 0.0.0.0'
+  assert.match(failed(error), /^listen at 0\.0\.0\.0 instead of 127\.0\.0\.1/)
+})
+
+test('a failing HEALTHCHECK of the image is not told to change a path', () => {
+  const error = 'the health check did not pass in 20 s: the HEALTHCHECK of the image → unhealthy: sick'
+  assert.doesNotMatch(failed(error), /--health-path/)
+  assert.match(failed('the health check did not pass in 20 s: GET / → 500'), /--health-path/)
+})
+
+test('a setting of builds needs a deploy, not a restart', () => {
+  assert.equal(needDeploy({ build_target: 'web' }), true)
+  assert.equal(needDeploy({ memory_limit_mb: 256 }), false)
+  assert.equal(actAtOnce({ instances: 2 }), true)
+})
