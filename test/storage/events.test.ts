@@ -14,7 +14,8 @@ test('the event of a transition is kept in its commit, with the answer of that t
 
   await storage.actors.advance(transitionOf({ id: 'dep-1', revision: 2 }, { status: 'live' }))
 
-  const answer = { at: instant, body: { id: 'dep-1', service_id: 'svc-1', status: 'queued' } }
+  const record = { id: 'dep-1', service_id: 'svc-1', status: 'queued', revision: 1, by: null }
+  const answer = { at: instant, body: record }
   deepEqual(seen, [answer, answer])
 })
 
@@ -55,9 +56,7 @@ test('what was asked is kept with the answer, which its key alone finds', async 
 test('what was applied before an instant is forgotten, however much it is, and the rest stays', async (t) => {
   const directory = temporaryDirectory(t)
   const storage = await temporaryStorage(t, directory)
-  await storage.services.create(serviceRow())
-  const apply = (id: string, at: string) =>
-    storage.services.update('svc-1', (row) => ({ ...row, updated_at: at }), { event: { id, answer: id } })
+  const apply = (id: string, at: string) => storage.events.record(id, at, id)
   const old = Array.from({ length: 2500 }, (_, index) => apply(`old-${index}`, '2026-01-01T00:00:00.000Z'))
   await Promise.all([...old, apply('z', '2026-01-01T23:59:59.999Z'), apply('a', '2026-01-02T00:00:00.000Z')])
 

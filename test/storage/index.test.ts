@@ -148,7 +148,7 @@ test('all that was written is there after it was closed and opened', async (t) =
 
   deepEqual(storage.services.list(), [service])
   deepEqual(storage.actors.get(deployId), created.row)
-  deepEqual(storage.events.get('key-1'), { at: instant, body: { id: serviceId } })
+  deepEqual(storage.events.get('key-1')?.body, { id: serviceId })
   equal(storage.addresses.get(deployId, 0), '10.201.0.2')
   deepEqual(await storage.logs.tail(deployId, 10), [{ ts: instant, stream: 'stdout', line: 'hello' }])
 })
