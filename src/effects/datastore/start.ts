@@ -9,6 +9,7 @@ import { codeOf, messageOf } from '../../errors.ts'
 import { checkFreeDisk } from '../disk.ts'
 import { type Host, isoNow } from '../host.ts'
 import { takeAddress } from '../isolation.ts'
+import { sleep } from '../waiting.ts'
 import { type Datastore, findDatastore, limitsOf, noticeOf } from './access.ts'
 import { engineWithin, imageOf } from './image.ts'
 import { choosePort, noPort, portsTried } from './ports.ts'
@@ -24,6 +25,9 @@ interface StartInput {
 }
 
 export const stopSeconds = 60
+/** A killed engine's proxy may hold the port for a moment after the engine is back. */
+const lingeringMs = 5_000
+const lookAgainMs = 250
 
 export function startDatastore(host: Host) {
   return async ({ id, kind, version, isNew, isAfresh }: StartInput, signal: AbortSignal) => {
@@ -60,7 +64,7 @@ export function startDatastore(host: Host) {
   }
 }
 
-/** On the port it always had; when that was taken while it was away, on another one. */
+/** On the port it always had; on another one only when that stays taken. */
 async function startOnFreePort(
   host: Host,
   { record: { id, name }, name: container }: Datastore,
@@ -69,7 +73,9 @@ async function startOnFreePort(
 ): Promise<number> {
   const { datastores } = host.storage
   const refused = new Set<number>()
-  let port = datastores.port(id) ?? (await choosePort(host, id, refused))
+  const own = datastores.port(id)
+  let port = own ?? (await choosePort(host, id, refused))
+  const begun = performance.now()
   for (;;) {
     signal.throwIfAborted()
     try {
@@ -77,6 +83,10 @@ async function startOnFreePort(
       return port
     } catch (error) {
       if (codeOf(error) !== 'docker_error' || !isPortTaken(messageOf(error))) throw error
+      if (port === own && performance.now() - begun < lingeringMs) {
+        await sleep(lookAgainMs, signal)
+        continue
+      }
       refused.add(port)
       if (refused.size >= portsTried) throw noPort(host.settings)
       const next = await choosePort(host, id, refused)
