@@ -42,6 +42,11 @@ export const options = {
     'berth',
     text(/^[a-z][a-z0-9-]{0,30}$/, 'lower-case letters, digits and dashes, beginning with a letter'),
   ),
+  'take-over-prefix': option(
+    'server id of another data directory: its prefix is taken over, see docs/moving.md',
+    '',
+    text(/^([0-9a-f]{16})?$/, 'a server id: 16 digits from 0 to f'),
+  ),
   subnet: option('private network of the instances', '10.201.0.0/16', network),
   'host-ports': option('TCP ports of this host that services may reach, with commas', '', ports),
   'base-domain': option('services get names below it', 'localhost', text(hostName, 'a domain')),

@@ -23,6 +23,7 @@ import type { LogLimits } from './log.ts'
 import { openLogs } from './logs.ts'
 import { migrate } from './migrations.ts'
 import { Names } from './names.ts'
+import { openPredecessors } from './predecessors.ts'
 import { openRegistries } from './registries.ts'
 import { openReleases } from './releases.ts'
 import { openSealer, type Sealer } from './secrets.ts'
@@ -63,6 +64,7 @@ export async function openStorage(directory: string, options: StorageOptions) {
       directory,
       devices: openDevices(sealer),
       buildCaches,
+      predecessors: openPredecessors(store),
       issuedCertificates: openIssuedCertificates(join(directory, 'certificates')),
       ...(await openTables(directory, store, sealer, lock, options)),
     }

@@ -26,6 +26,26 @@ export function lockDirectory(directory: string): DirectoryLock {
   return { release: once(() => fs.closeSync(file)) }
 }
 
+/**
+ * Whether a process holds the lock of a data directory; not where there is none. Throws `lock_unavailable`
+ * when that cannot be seen.
+ */
+export function isLocked(directory: string): boolean {
+  let file: number
+  try {
+    file = fs.openSync(join(directory, 'lock'), 'r')
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT' || code === 'ENOTDIR') return false
+    throw new StorageError('lock_unavailable', `The lock of ${directory} cannot be read: ${message}`)
+  }
+  try {
+    return !takeLock(file)
+  } finally {
+    fs.closeSync(file)
+  }
+}
+
 /** Node has no flock(2): util-linux calls it on the file it inherits, and the lock stays with our copy. */
 function takeLock(file: number): boolean {
   const { error, status, stderr } = spawnSync('flock', ['-n', '3'], {

@@ -10,6 +10,7 @@ const values: { [Name in keyof Config]: [text: string, value: Config[Name]] } = 
   listen: ['0.0.0.0:8080', '0.0.0.0:8080'],
   docker: ['tcp://10.0.0.1:2375', 'tcp://10.0.0.1:2375'],
   prefix: ['try-1', 'try-1'],
+  'take-over-prefix': ['0123456789abcdef', '0123456789abcdef'],
   subnet: ['10.77.0.0/16', '10.77.0.0/16'],
   'host-ports': ['5432, 6379', [5432, 6379]],
   'base-domain': ['apps.example.com', 'apps.example.com'],

@@ -52,8 +52,8 @@ export function openHost({ config, logger, onFatal }: Around, { storage, supervi
   const parts = { storage, instances, engine, owner, settings, logger }
   const watch = openWatch(config, parts)
   const gate = createGate({
-    engine,
-    owner,
+    ...parts,
+    takeOver: config['take-over-prefix'],
     subnet: config.subnet,
     reconcile: () => reconcile(parts),
     onOpen: (network) => {

@@ -54,10 +54,15 @@ async function adopt(engine: Engine, owner: Owner): Promise<Network | null> {
   return oldest ? toNetwork(oldest) : null
 }
 
+/** Removes the networks of our name that are another server's. A stopped container does not hold them. */
+export async function removeForeignNetworks(engine: Engine, former: Owner): Promise<void> {
+  for (const { Id, Name, Labels } of await listNetworks(engine)) {
+    if (Name === former.prefix && isOurs(former, Labels)) await remove(engine, Id)
+  }
+}
+
 async function remove({ call, docker }: Engine, id: string): Promise<void> {
-  const removal = call('remove a second network', (abortSignal) =>
-    docker.getNetwork(id).remove({ abortSignal }),
-  )
+  const removal = call('remove a network', (abortSignal) => docker.getNetwork(id).remove({ abortSignal }))
   await acceptStatus(404, removal)
 }
 

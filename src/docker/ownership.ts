@@ -1,13 +1,24 @@
 // What another server left on this engine under our prefix. A daemon with a wrong or empty data directory has
 // another server id than the objects it finds, and must not start: it would take them for nobody's.
 import type { Engine } from './client.ts'
-import { labels, type Owner } from './names.ts'
+import { edgeKind, labels, type Owner } from './names.ts'
 
-/**
- * Names like `container berth-web-…-0`, of every container, network and volume of our prefix that is not
- * ours.
- */
-export async function listForeignObjects(engine: Engine, owner: Owner): Promise<string[]> {
+export interface ForeignObject {
+  kind: 'container' | 'network' | 'volume'
+  name: string
+  /** Of a network, as of a container, Docker's own. A volume has its name. */
+  id: string
+  /** Empty where nothing says whose it is. */
+  serverId: string
+  /** Of a container: whether it runs, or is about to. */
+  isRunning: boolean
+  isEdge: boolean
+  /** Directories of the host that a container has. */
+  directories: string[]
+}
+
+/** Every container, network and volume of our prefix that is not ours. */
+export async function listForeignObjects(engine: Engine, owner: Owner): Promise<ForeignObject[]> {
   const { call, docker } = engine
   const filters = { label: [`${labels.instance}=${owner.prefix}`] }
   const [containers, networks, volumes] = await Promise.all([
@@ -16,12 +27,32 @@ export async function listForeignObjects(engine: Engine, owner: Owner): Promise<
     call('list volumes', (abortSignal) => docker.listVolumes({ filters, abortSignal })),
   ])
   const objects = [
-    ...containers.map((found) => ({ kind: 'container', name: nameOf(found.Names), labels: found.Labels })),
-    ...networks.map((found) => ({ kind: 'network', name: found.Name, labels: found.Labels })),
-    ...(volumes.Volumes ?? []).map((found) => ({ kind: 'volume', name: found.Name, labels: found.Labels })),
+    ...containers.map((found) => ({
+      ...objectOf('container', nameOf(found.Names), found.Id, found.Labels),
+      isRunning: ['running', 'restarting', 'paused'].includes(found.State),
+      directories: found.Mounts.filter(({ Type }) => Type === 'bind').map(({ Source }) => Source),
+    })),
+    ...networks.map((found) => objectOf('network', found.Name, found.Id, found.Labels)),
+    ...(volumes.Volumes ?? []).map((found) => objectOf('volume', found.Name, found.Name, found.Labels)),
   ]
-  const foreign = objects.filter((object) => object.labels?.[labels.server] !== owner.serverId)
-  return foreign.map(({ kind, name }) => `${kind} ${name}`).sort()
+  return objects.filter(({ serverId }) => serverId !== owner.serverId).sort(byText)
+}
+
+/** Like `container berth-web-…-0`. */
+export function textOf({ kind, name }: ForeignObject): string {
+  return `${kind} ${name}`
+}
+
+function byText(one: ForeignObject, other: ForeignObject): number {
+  return textOf(one) < textOf(other) ? -1 : 1
+}
+
+type Marks = Record<string, string> | null | undefined
+
+function objectOf(kind: ForeignObject['kind'], name: string, id: string, marks: Marks): ForeignObject {
+  const serverId = marks?.[labels.server] ?? ''
+  const isEdge = marks?.[labels.kind] === edgeKind
+  return { kind, name, id, serverId, isRunning: false, isEdge, directories: [] }
 }
 
 function nameOf(names: string[]): string {

@@ -1,11 +1,9 @@
 // The gate to the engine: effects pass when it answers, is ours to use, and has our network.
 // Mind: objects of our prefix with another server id mean a wrong data directory; passing would clean a host.
-import type { Engine } from '../docker/client.ts'
-import type { Owner } from '../docker/names.ts'
 import { ensureNetwork, type Network } from '../docker/networks.ts'
-import { listForeignObjects } from '../docker/ownership.ts'
-import { codeOf, Failure } from '../errors.ts'
+import { codeOf, type Failure } from '../errors.ts'
 import type { PrivateNetwork } from './host.ts'
+import { claimPrefix, isRefusal, type PrefixClaim } from './prefix-claim.ts'
 import { sleep } from './waiting.ts'
 
 export interface Gate {
@@ -15,9 +13,7 @@ export interface Gate {
   isOpen(): boolean
 }
 
-export interface GateOptions {
-  engine: Engine
-  owner: Owner
+export interface GateOptions extends PrefixClaim {
   subnet: string
   /** Runs once, before the first effect passes. */
   reconcile: () => Promise<void>
@@ -45,7 +41,7 @@ export function createGate(options: GateOptions): Gate {
   }
 
   async function openOnce(): Promise<PrivateNetwork> {
-    if (!wasOpen) await refuseForeign(options)
+    if (!wasOpen) await claim(options)
     const found = await ensureNetwork(engine, options.owner, options.subnet)
     if (!wasOpen) await options.reconcile()
     wasOpen = true
@@ -73,17 +69,13 @@ export function createGate(options: GateOptions): Gate {
   }
 }
 
-async function refuseForeign({ engine, owner, onForeign }: GateOptions): Promise<void> {
-  const foreign = await listForeignObjects(engine, owner)
-  if (foreign.length === 0) return
-  const names = foreign.join(', ')
-  const failure = new Failure(
-    'foreign_objects',
-    `Docker has objects of the prefix '${owner.prefix}' that belong to another data directory: ${names}`,
-    'start with the data directory they belong to, or choose another --prefix',
-  )
-  onForeign(failure)
-  throw failure
+async function claim(options: GateOptions): Promise<void> {
+  try {
+    await claimPrefix(options)
+  } catch (error) {
+    if (isRefusal(error)) options.onForeign(error)
+    throw error
+  }
 }
 
 /** All of a /16 but its network address, the gateway and the broadcast address. */

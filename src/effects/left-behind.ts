@@ -5,7 +5,6 @@ import type { BackupRecord } from '../../machines/backup.ts'
 import type { ActorRecord } from '../../storage/actors.ts'
 import { backupPath } from '../backup-files.ts'
 import { edgeName, listEdgeContainers } from '../docker/edge-container.ts'
-import { listImages } from '../docker/images.ts'
 import {
   type ContainerKind,
   datastoreName,
@@ -16,6 +15,7 @@ import {
 } from '../docker/names.ts'
 import { hasVolume } from '../docker/volumes.ts'
 import type { Host } from './host.ts'
+import { listOwnImages } from './own-images.ts'
 
 export interface LeftBehind {
   type: 'container' | 'volume' | 'image' | 'file'
@@ -39,7 +39,7 @@ const looks: Record<string, Look> = {
   datastore: ofDatastore,
   deploy: async (host, { id }) => [
     ...(await containersOf(host, { deployId: id }, [undefined, preDeployKind, toolKind])),
-    ...(await listImages(host.engine, host.owner))
+    ...(await listOwnImages(host))
       .filter(({ deployId }) => deployId === id)
       .map(({ name }) => ({ type: 'image' as const, name })),
     ...filesThere([join(host.settings.dataDir, 'work', id)]),

@@ -5,13 +5,14 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { removeTree } from '../archive/removal.ts'
-import { listImages, removeImage } from '../docker/images.ts'
+import { removeImage } from '../docker/images.ts'
 import type { ListFilter } from '../docker/instances.ts'
 import { jobKind, preDeployKind, toolKind } from '../docker/names.ts'
 import { codeOf, messageOf } from '../errors.ts'
 import { removeFormerArchives } from './deploy/archive.ts'
 import { isOfRecord, isUsedUpTree } from './deploy/retention.ts'
 import type { Host } from './host.ts'
+import { listOwnImages } from './own-images.ts'
 
 type Parts = Pick<Host, 'storage' | 'instances' | 'engine' | 'owner' | 'settings' | 'logger'>
 
@@ -54,7 +55,7 @@ async function removeInstances(host: Parts, isCaredFor: (id: string) => boolean)
 
 /** Answers the images that stay, by name. */
 async function removeImages(host: Parts, isCaredFor: (id: string) => boolean): Promise<Set<unknown>> {
-  const images = await listImages(host.engine, host.owner)
+  const images = await listOwnImages(host)
   const names = new Set(images.map(({ name }) => name))
   for (const image of images) {
     const isNeeded = isCaredFor(image.deployId) || isOfRecord(host.storage.actors, image)

@@ -1,13 +1,14 @@
 // The effects of removing a service: its deploys end by their own charts, then what belongs to it goes.
 import type { machine } from '../../machines/service-removal.ts'
 import type { Effects } from '../../machines/slot.ts'
-import { listImages, removeImage } from '../docker/images.ts'
+import { removeImage } from '../docker/images.ts'
 import { volumeName } from '../docker/names.ts'
 import { removeVolume } from '../docker/volumes.ts'
 import { byServer } from './by.ts'
 import { removeAbandoned } from './deploy/drain.ts'
 import { type Host, isoNow } from './host.ts'
 import { removeRunContainers } from './job-run/clear.ts'
+import { listOwnImages } from './own-images.ts'
 import { untilCommitted, untilDone } from './waiting.ts'
 
 /** Actors beside the deploys of a service that end with it. */
@@ -36,7 +37,7 @@ export function serviceRemovalEffects(host: Host): Effects<typeof machine> {
       await untilDone(host, serviceId, signal, async () => {
         await removeAbandoned(host, serviceId, signal)
         await removeRunContainers(host, { serviceId })
-        for (const { name } of await listImages(host.engine, host.owner, service.name)) {
+        for (const { name } of await listOwnImages(host, service.name)) {
           await removeImage(host.engine, host.owner, name)
         }
         if (deleteDisk) await removeVolume(host.engine, host.owner, volumeName(host.owner, serviceId))

@@ -7,7 +7,10 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { startDaemon } from '../support/daemon.ts'
 import { temporaryDirectory } from '../support/directory.ts'
+import { ensureEngine } from '../support/engine.ts'
 import { createEngineDoor } from '../support/engine-door.ts'
+import { askEngine } from '../support/engine-request.ts'
+import { findLeftovers } from '../support/leftovers.ts'
 import { programArgs } from '../support/program.ts'
 import { finishedDeploy, logLines, pageApp, until } from '../support/service.ts'
 import { createService } from '../support/suite.ts'
@@ -66,6 +69,36 @@ test('objects of the prefix that are of another data directory stop the start', 
   const { code, said } = berthd('--data-dir', other, '--listen', '127.0.0.1:0', '--prefix', daemon.prefix)
   assert.equal(code, 1)
   assert.match(said, new RegExp(`belong to another data directory: container ${daemon.prefix}-${name}-`))
+})
+
+test('a new data directory takes a prefix over once the daemon that had it has ended', async (t) => {
+  const former = await startDaemon(t)
+  const { name } = await createService(t, former.api, await pageApp('page'))
+  const other = temporaryDirectory(t)
+  const { prefix } = former
+  const common = ['--data-dir', other, '--listen', '127.0.0.1:0', '--prefix', prefix, '--edge=off']
+  const { said: refusal } = berthd(...common)
+  const [, serverId = ''] = /--take-over-prefix ([0-9a-f]+)/.exec(refusal) ?? []
+  const stop = async (one: string) =>
+    askEngine(await ensureEngine(), `/containers/${one}/stop?t=0`, { method: 'POST' })
+  const instances = () => findLeftovers(prefix).then(({ containers }) => containers)
+  const [instance = ''] = await instances()
+  const takeOver = [...common, '--take-over-prefix', serverId]
+  assert.match(berthd(...takeOver).said, new RegExp(`while these run: container ${prefix}-${name}-`))
+  await stop(instance)
+  assert.match(berthd(...takeOver).said, /while these run|the daemon of the other data directory runs/)
+  await former.kill()
+  await stop(instance)
+
+  const args = [`--prefix=${prefix}`, `--take-over-prefix=${serverId}`]
+  const daemon = await startDaemon(t, { dataDir: other, args })
+  const { name: second } = await createService(t, daemon.api, await pageApp('page'))
+
+  const names = (await instances()).map((one) => one.replace(/-[^-]+-0$/, '')).sort()
+  assert.deepEqual(names, [`${prefix}-${name}`, `${prefix}-${second}`].sort())
+  await daemon.stop()
+  const formerAgain = berthd('--data-dir', former.dataDir, ...common.slice(2))
+  assert.match(formerAgain.said, new RegExp(`belong to another data directory: .*network ${prefix}`))
 })
 
 test('a missing secret key stops the start', async (t) => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { listForeignObjects } from '../../src/docker/ownership.ts'
+import { listForeignObjects, textOf } from '../../src/docker/ownership.ts'
 import { ensureVolume } from '../../src/docker/volumes.ts'
 import { openDockerSite, testOwner } from '../support/docker-site.ts'
 
@@ -11,10 +11,12 @@ test('what another server made under our prefix is named, what is ours is not', 
   const wrongDirectory = { ...owner, serverId: testOwner().serverId }
 
   assert.deepEqual(await listForeignObjects(engine, owner), [])
-  assert.deepEqual(await listForeignObjects(engine, wrongDirectory), [
+  const foreign = await listForeignObjects(engine, wrongDirectory)
+  assert.deepEqual(foreign.map(textOf), [
     `container ${name}`,
     `network ${owner.prefix}`,
     `volume ${owner.prefix}-disk`,
   ])
+  assert.deepEqual(new Set(foreign.map(({ serverId }) => serverId)), new Set([owner.serverId]))
   assert.deepEqual(await listForeignObjects(engine, testOwner()), [])
 })

@@ -10,6 +10,7 @@ import { createGate, type GateOptions } from '../../src/effects/gate.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { type DockerSite, openDockerSite, testOwner, testSubnet } from '../support/docker-site.ts'
 import { ensureEngine } from '../support/engine.ts'
+import { silent } from '../support/supervised.ts'
 
 const nobody = new AbortController().signal
 
@@ -19,6 +20,9 @@ function gateOf({ engine, owner }: Pick<DockerSite, 'engine' | 'owner'>, changes
   const gate = createGate({
     engine,
     owner,
+    storage: { directory: '/nowhere', predecessors: { serverIds: () => [] } } as never,
+    logger: silent,
+    takeOver: '',
     subnet: testSubnet,
     reconcile: async () => void done.push('reconciled'),
     onForeign: (failure) => done.push(failure.message),

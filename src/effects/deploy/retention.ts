@@ -1,9 +1,10 @@
 // Which images of a service stay: the newest N that were built, and those in use. Only ours ever go.
 import type { DeploySource } from '../../../machines/deploy-context.ts'
-import { listImages, type OwnImage, removeImage } from '../../docker/images.ts'
+import { type OwnImage, removeImage } from '../../docker/images.ts'
 import { imageName, type Owner } from '../../docker/names.ts'
 import { codeOf, messageOf } from '../../errors.ts'
 import type { Host } from '../host.ts'
+import { listOwnImages } from '../own-images.ts'
 
 /** How far back releases are looked for that a removed image made useless. */
 const deploysLookedAt = 500
@@ -12,7 +13,7 @@ const deploysLookedAt = 500
 export async function removeOldImages(host: Host, serviceId: string, drainedId?: string): Promise<void> {
   const service = host.storage.services.get(serviceId)
   if (!service) return
-  const images = await listImages(host.engine, host.owner, service.name)
+  const images = await listOwnImages(host, service.name)
   const names = new Set(images.map(({ name }) => name))
   const newestFirst = images.sort((a, b) => (a.deployId < b.deployId ? 1 : -1))
   const versions = newestFirst.filter((image) => !image.isTree && isOfRecord(host.storage.actors, image))

@@ -1,0 +1,141 @@
+// Whose the prefix is. Objects of another data directory keep the daemon from starting, unless it is told
+// to take the prefix over from that directory. Then the edge and the network are replaced, and everything
+// else stays.
+// Mind: a daemon that still runs must not lose its prefix. Each step looks for one first.
+import { dirname } from 'node:path'
+import type { Storage } from '../../storage/index.ts'
+import { isLocked } from '../../storage/lock.ts'
+import type { Engine } from '../docker/client.ts'
+import { listEdgeContainers, removeEdgeContainer } from '../docker/edge-container.ts'
+import { labels, type Owner } from '../docker/names.ts'
+import { removeForeignNetworks } from '../docker/networks.ts'
+import { type ForeignObject, listForeignObjects, textOf } from '../docker/ownership.ts'
+import { codeOf, Failure, messageOf } from '../errors.ts'
+import type { Logger } from '../logger.ts'
+import { isoNow } from './host.ts'
+import { sleep } from './waiting.ts'
+
+export interface PrefixClaim {
+  engine: Engine
+  owner: Owner
+  storage: Pick<Storage, 'directory' | 'predecessors'>
+  logger: Logger
+  /** The server id of the data directory whose prefix is taken over; empty for none. */
+  takeOver: string
+  /** How long nothing of that directory may start. A daemon starts a stopped instance within seconds. */
+  watchMs?: number
+}
+
+const standardWatchMs = 10_000
+const lookEveryMs = 500
+
+/** Resolves when the prefix is ours. Throws `foreign_objects` when it is another data directory's. */
+export async function claimPrefix(claim: PrefixClaim): Promise<void> {
+  const { engine, owner, storage, takeOver } = claim
+  const isKnown = (serverId: string) => storage.predecessors.serverIds().includes(serverId)
+  const former = (await listForeignObjects(engine, owner)).filter(({ serverId }) => serverId === takeOver)
+  if (takeOver !== '' && former.some((object) => isInTheWay(object) || !isKnown(takeOver)))
+    await takeOverFrom(claim, former)
+  const foreign = await listForeignObjects(engine, owner)
+  const refused = foreign.filter((object) => isInTheWay(object) || !isKnown(object.serverId))
+  if (refused.length > 0) throw foreignObjects(owner, refused)
+  if (foreign.length > 0) tellLeft(claim.logger, foreign)
+}
+
+/** Everything else can stay beside what is ours. */
+function isInTheWay({ kind, isEdge }: ForeignObject): boolean {
+  return kind === 'network' || isEdge
+}
+
+async function takeOverFrom(claim: PrefixClaim, former: ForeignObject[]): Promise<void> {
+  const { engine, storage, takeOver, logger } = claim
+  const owner = { ...claim.owner, serverId: takeOver }
+  refuseRunning(takeOver, former)
+  refuseLocked(storage.directory, former)
+  // A daemon that cannot be seen otherwise makes its edge again.
+  for (const generation of await listEdgeContainers(engine, owner)) {
+    await removeEdgeContainer(engine, owner, generation)
+  }
+  await watch(claim, former)
+  await removeForeignNetworks(engine, owner)
+  await storage.predecessors.add(takeOver, isoNow())
+  logger.warn(
+    { prefix: owner.prefix, server: takeOver },
+    'the prefix was taken over from another data directory',
+  )
+}
+
+function refuseRunning(serverId: string, former: ForeignObject[]): void {
+  const running = former.filter(({ isRunning, isEdge }) => isRunning && !isEdge)
+  if (running.length === 0) return
+  throw new Failure(
+    'foreign_objects',
+    `the prefix cannot be taken over while these run: ${running.map(textOf).join(', ')}`,
+    `stop them: docker stop $(docker ps --quiet --filter label=${labels.server}=${serverId})`,
+  )
+}
+
+/** The edge has a folder of its data directory. That of our own directory is locked by us. */
+function refuseLocked(ownDirectory: string, former: ForeignObject[]): void {
+  const places = former.filter(({ isEdge }) => isEdge).flatMap(({ directories }) => directories)
+  for (const directory of new Set(places.map((place) => dirname(place)))) {
+    if (directory === ownDirectory || !isHeld(directory)) continue
+    throw daemonRuns(`the data directory ${directory} is in use`)
+  }
+}
+
+function isHeld(directory: string): boolean {
+  try {
+    return isLocked(directory)
+  } catch (error) {
+    throw new Failure('foreign_objects', messageOf(error), 'start as a user who may read it')
+  }
+}
+
+/** Throws when something of that data directory starts, or is made. */
+async function watch({ engine, owner, takeOver, watchMs }: PrefixClaim, former: ForeignObject[]) {
+  const known = new Set(former.filter(({ isEdge }) => !isEdge).map(({ id }) => id))
+  const until = performance.now() + (watchMs ?? standardWatchMs)
+  do {
+    await sleep(lookEveryMs, new AbortController().signal)
+    const found = await listForeignObjects(engine, owner)
+    const containers = found.filter(({ serverId, kind }) => serverId === takeOver && kind === 'container')
+    const moved = containers.filter(({ id, isRunning }) => isRunning || !known.has(id))
+    if (moved.length > 0) throw daemonRuns(`it started ${moved.map(textOf).join(', ')}`)
+  } while (performance.now() < until)
+}
+
+function daemonRuns(sign: string): Failure {
+  return new Failure(
+    'foreign_objects',
+    `the prefix cannot be taken over: the daemon of the other data directory runs (${sign})`,
+    'stop that daemon first',
+  )
+}
+
+function foreignObjects({ prefix }: Owner, foreign: ForeignObject[]): Failure {
+  const names = foreign.map(textOf).join(', ')
+  const [serverId] = foreign.map((object) => object.serverId).filter((id) => id !== '')
+  const takeOver = serverId ? `, or start with --take-over-prefix ${serverId}` : ''
+  return new Failure(
+    'foreign_objects',
+    `Docker has objects of the prefix '${prefix}' that belong to another data directory: ${names}`,
+    `start with the data directory they belong to, or choose another --prefix${takeOver}`,
+  )
+}
+
+/** At every start, as long as something is left: nobody else would ever remove it. */
+function tellLeft(logger: Logger, foreign: ForeignObject[]): void {
+  const named = (kind: ForeignObject['kind']) =>
+    foreign.filter((object) => object.kind === kind).map(({ name }) => name)
+  logger.warn({ containers: named('container'), volumes: named('volume') }, left)
+}
+
+const left =
+  'the data directory that had this prefix before left these, and they are kept: save what you need, ' +
+  'then docker rm NAME and docker volume rm NAME'
+
+/** True for what another attempt would only repeat. */
+export function isRefusal(error: unknown): error is Failure {
+  return codeOf(error) === 'foreign_objects'
+}

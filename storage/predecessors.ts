@@ -1,0 +1,25 @@
+// Data directories whose Docker prefix was taken over. What they left in Docker is not ours, and does not
+// keep us from starting.
+import { idTime } from './ids.ts'
+import type { Store } from './store.ts'
+import { openTwin } from './twin.ts'
+
+interface Predecessor {
+  server_id: string
+  taken_over_at: string
+}
+
+export function openPredecessors(store: Store) {
+  const stored = openTwin<Predecessor[]>(store, 'server', 'predecessors')
+  const list = () => stored.get() ?? []
+  return {
+    serverIds: () => list().map(({ server_id }) => server_id),
+    add: (serverId: string, at: string) =>
+      store.commit(() => {
+        const others = list().filter(({ server_id }) => server_id !== serverId)
+        stored.put([...others, { server_id: serverId, taken_over_at: at }])
+      }),
+    /** Whether what has this id, which we do not know, is older than a take-over. */
+    mayHaveMade: (id: string) => list().some(({ taken_over_at }) => idTime(id) < Date.parse(taken_over_at)),
+  }
+}
