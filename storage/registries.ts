@@ -26,12 +26,16 @@ export function openRegistries(store: Store, sealer: Sealer) {
     get,
     /** By host. */
     list: (): Registry[] => [...sealed.sound()].map(({ key, value }) => open(String(key), value)),
-    /** Resolves with what is kept from now on; the first set of a host says when it was made. */
+    /**
+     * Resolves with what is kept from now on; the first set of a host says when it was made. The
+     * same set again changes nothing.
+     */
     put: (host: string, { username, password }: Pick<Registry, 'username' | 'password'>, at: string) =>
       store.commit((): Registry => {
-        const former = sealed.peek(host)
-        const created_at = former === null ? at : open(host, former).created_at
-        const registry = { host, username, password, created_at, updated_at: at }
+        const row = sealed.peek(host)
+        const former = row === null ? null : open(host, row)
+        if (former?.username === username && former.password === password) return former
+        const registry = { host, username, password, created_at: former?.created_at ?? at, updated_at: at }
         sealed.put(host, sealer.seal(JSON.stringify(registry), name(host)))
         return registry
       }),

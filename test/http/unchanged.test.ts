@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startChecked } from '../support/checked-api.ts'
-import { startDatastores } from '../support/datastore-api.ts'
+import { fails, once, startDatastores } from '../support/datastore-api.ts'
 import { eventually } from '../support/supervised.ts'
 
 test('a PATCH with the values that a service has changes no time and tells no change', async (t) => {
@@ -18,6 +18,51 @@ test('a PATCH with the values that a service has changes no time and tells no ch
   const again = await call('PATCH', '/services/shop', { port: 3001 })
   assert.notEqual(again.body.updated_at, before.updated_at)
   assert.equal(told.length, 1)
+})
+
+for (const [what, same, other] of [
+  ['limits', { memory_limit_mb: 256, cpu_limit: 0.5 }, { cpu_limit: 0.25 }],
+  ['backups', { backup_schedule: '0 3 * * *', backup_keep: 3 }, { backup_keep: 4 }],
+  ['nothing', {}, { cpu_limit: 0.25 }],
+] as const) {
+  test(`a PATCH of a datastore with the ${what} that it has changes nothing`, async (t) => {
+    let applied = 0
+    const applyLimits = async () => {
+      applied++
+      return { at: new Date().toISOString(), notice: null }
+    }
+    const { call, make, storage } = await startDatastores(t, { applyLimits })
+    await make({ name: 'shop', ...same, shared_network: true })
+    const { body: before } = await call('GET', '/datastores/shop')
+    const told: unknown[] = []
+    t.after(storage.changes.subscribe((change) => void told.push(change)))
+
+    const { status, body } = await call('PATCH', '/datastores/shop', { ...same, shared_network: true })
+
+    assert.deepEqual([status, body, told, applied], [200, before, [], 0])
+    const again = await call('PATCH', '/datastores/shop', other)
+    assert.notEqual(again.body.updated_at, before.updated_at)
+    assert.ok(told.length > 0)
+  })
+}
+
+test('limits that could not be applied are tried again by a PATCH with the same values', async (t) => {
+  const at = new Date().toISOString()
+  const applyLimits = once(fails('docker_error', 'too small'), async () => ({ at, notice: null }))
+  const { call, make, refused } = await startDatastores(t, { applyLimits })
+  await make({ name: 'shop' })
+  assert.equal((await refused('PATCH', '/datastores/shop', { memory_limit_mb: 128 }))[1], 'docker_error')
+  const { status, body } = await call('PATCH', '/datastores/shop', { memory_limit_mb: 128 })
+  assert.deepEqual([status, body.memory_limit_mb], [200, 128])
+})
+
+test('the same credentials of a registry again change no time', async (t) => {
+  const { call, storage } = await startChecked(t)
+  const ada = { username: 'ada', password: 'one' }
+  const { body: first } = await call('PUT', '/registries/ghcr.io', ada)
+  assert.deepEqual((await call('PUT', '/registries/ghcr.io', ada)).body, first)
+  await call('PUT', '/registries/ghcr.io', { ...ada, password: 'two' })
+  assert.equal(storage.registries.get('ghcr.io')?.password, 'two')
 })
 
 test('a repetition of a PATCH that changed nothing gets the first answer', async (t) => {

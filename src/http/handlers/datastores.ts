@@ -108,48 +108,63 @@ function refuseNames(body: CreateDatastore): void {
 
 type Updating = Call<DatastoreParams, unknown, UpdateDatastore>
 
-/** What is left out stays as it is. Resolves when the newest limits are applied. */
+/** What is left out, or has that value, stays as it is. Resolves when the newest limits are applied. */
 export async function updateDatastore(call: Updating): Promise<Datastore> {
   const { context, params, body } = call
-  const datastore = findDatastore(context.storage, params.id)
+  const { storage } = context
+  const found = findDatastore(storage, params.id)
+  if (found.status === 'deleting') throw beingDeleted(found.name)
+  await planBackups(call, found)
   const { shared_network: isShared } = body
-  const isPlanned = await planBackups(call, datastore)
-  if (isShared !== undefined) await context.storage.datastores.share(datastore.id, isShared)
+  if (isShared !== undefined && isShared !== storage.datastores.isShared(found.id))
+    await storage.datastores.share(found.id, isShared)
   const isLimited = body.memory_limit_mb !== undefined || body.cpu_limit !== undefined
-  if ((isPlanned || isShared !== undefined) && !isLimited)
-    return toDatastore(context, findDatastore(context.storage, datastore.id))
-  return limitDatastore(call, datastore)
+  return toDatastore(
+    context,
+    isLimited ? await limitDatastore(call, found) : findDatastore(storage, found.id),
+  )
 }
 
-/** Whether there was something to plan. */
-async function planBackups(call: Updating, found: DatastoreRecord) {
+/** Those that are given and differ. */
+function changesOf<T extends object>(given: T, known: T): Partial<T> {
+  const isChanged = (key: string) => {
+    const value = given[key as keyof T]
+    return value !== undefined && value !== known[key as keyof T]
+  }
+  return Object.fromEntries(Object.entries(given).filter(([key]) => isChanged(key))) as Partial<T>
+}
+
+async function planBackups(call: Updating, found: DatastoreRecord): Promise<void> {
   const { backup_schedule: schedule, backup_keep: keep } = call.body
-  if (schedule === undefined && keep === undefined) return false
-  const plan = { ...(schedule === undefined ? {} : { schedule }), ...(keep === undefined ? {} : { keep }) }
+  const known = { schedule: found.backup_schedule, keep: found.backup_keep }
+  const plan = changesOf({ schedule, keep }, known)
+  if (Object.keys(plan).length === 0) return
   const { applied } = await tell(call.context, found, command(call, 'backups.set', plan))
   if (!applied) throw beingDeleted(found.name)
-  return true
 }
 
-async function limitDatastore(call: Updating, found: DatastoreRecord): Promise<Datastore> {
-  const { context, body } = call
+async function limitDatastore(call: Updating, found: DatastoreRecord): Promise<Shown> {
   const { id, name } = found
-  const event = command(call, 'limits.set', {
-    ...(body.memory_limit_mb === undefined ? {} : { memoryMb: body.memory_limit_mb }),
-    ...(body.cpu_limit === undefined ? {} : { cpus: body.cpu_limit }),
-  })
-  const { applied, record } = await tell(context, found, event)
-  if (!applied) throw beingDeleted(name)
-  const { revision } = (record as unknown as DatastoreRecord).limits
+  const revision = await setLimits(call, found)
   const settled = await awaitRecord<Shown>(
-    context.storage,
+    call.context.storage,
     id,
     limitsMs,
     ({ limits, status }) => limits.settled >= revision || status === 'deleting',
   )
   if (settled.status === 'deleting') throw beingDeleted(name)
   refuseUnapplied(settled)
-  return toDatastore(context, settled)
+  return settled
+}
+
+/** Resolves with the revision that has them. Limits that could not be applied are tried again. */
+async function setLimits(call: Updating, found: DatastoreRecord): Promise<number> {
+  const { memory_limit_mb: memoryMb, cpu_limit: cpus } = call.body
+  const limits = changesOf({ memoryMb, cpus }, { memoryMb: found.memory_limit_mb, cpus: found.cpu_limit })
+  if (Object.keys(limits).length === 0 && found.limits.trouble === null) return found.limits.revision
+  const { applied, record } = await tell(call.context, found, command(call, 'limits.set', limits))
+  if (!applied) throw beingDeleted(found.name)
+  return (record as unknown as DatastoreRecord).limits.revision
 }
 
 /** The value stays saved: it is applied with the next start, or with the next PATCH. */
