@@ -27,6 +27,21 @@ export interface RestoreSlot extends SlotInput {
   backupId: string | null
 }
 
+/** Why one failed, for programs. */
+const errorCodes = [
+  'canceled',
+  'damaged_file',
+  'datastore_failed',
+  'docker_error',
+  'docker_unavailable',
+  'insufficient_storage',
+  'internal_error',
+  'not_found',
+  'restore_failed',
+  'unsupported_dump',
+] as const
+export type RestoreErrorCode = (typeof errorCodes)[number]
+
 interface RestoreContext extends RestoreInput {
   phase: 'checking' | 'loading' | 'switching' | null
   error: { code: string; message: string } | null
@@ -151,10 +166,17 @@ export function toRecord(snapshot: RestoreSnapshot) {
     status: statuses[snapshot.value],
     phase: context.phase,
     error: context.error?.message ?? null,
+    error_code: context.error && codeOf(context.error),
     size_bytes: context.sizeBytes,
     created_at: context.at,
     finished_at: context.finishedAt,
   }
+}
+
+/** The check of a file is that of backups, whose code it has. */
+function codeOf({ code }: { code: string }): RestoreErrorCode {
+  if (code === 'backup_failed') return 'damaged_file'
+  return errorCodes.find((known) => known === code) ?? 'internal_error'
 }
 
 export type RestoreRecord = ReturnType<typeof toRecord>

@@ -75,7 +75,8 @@ export class ParkedActors {
       if (where.service_id) this.#services.giveUpOn(commit, where.service_id, id)
       const revision = (row?.revision ?? 0) + 1
       const shown = { service_id: where.service_id, ...this.#all.record(id), id, status: 'failed' }
-      const record = { ...shown, error: `internal: ${reason}`, finished_at: at, revision }
+      const errorCode = 'error_code' in shown ? { error_code: 'internal_error' } : {}
+      const record = { ...shown, error: `internal: ${reason}`, ...errorCode, finished_at: at, revision }
       this.#all.index.park(where, { at, code, reason })
       this.#all.records.put(id, record)
       if (row) {

@@ -39,7 +39,13 @@ export function toBackup({ config, observe }: Around, record: BackupRecord & Rec
 export function toRestore({ observe }: Around, record: RestoreRecord & Recorded): Restore {
   const { service_id: _, ...shown } = record
   const progress = observe.progress(record.id)
-  return { ...shown, done_bytes: progress?.doneBytes ?? null, total_bytes: progress?.totalBytes ?? null }
+  return {
+    ...shown,
+    // A record of an earlier version has none.
+    error_code: record.error_code ?? null,
+    done_bytes: progress?.doneBytes ?? null,
+    total_bytes: progress?.totalBytes ?? null,
+  }
 }
 
 export function fileOf(directory: string, { id, datastore, kind, created_at: at }: BackupRecord): string {

@@ -21,6 +21,7 @@ test('a restore from a backup runs, and says what it is of', async (t) => {
     kind: 'postgres',
     backup_id: backupId,
     error: null,
+    error_code: null,
     size_bytes: 14,
     done_bytes: null,
     total_bytes: null,

@@ -48,6 +48,7 @@ test('one is checked, loaded, switched, and tidied up after', async () => {
     status: 'done',
     phase: null,
     error: null,
+    error_code: null,
     size_bytes: 12,
     created_at: instant,
     finished_at: instant,
@@ -80,8 +81,23 @@ for (const slot of ['checkFile', 'loadData', 'switchData']) {
     assert.deepEqual([recordOf(run).status, recordOf(run).finished_at], ['undoing', null])
     undone()
     await run.reached('failed')
-    const { status, error, finished_at } = recordOf(run)
-    assert.deepEqual([status, error, finished_at], ['failed', 'it is cut', instant])
+    const { status, error, error_code, finished_at } = recordOf(run)
+    assert.deepEqual(
+      [status, error, error_code, finished_at],
+      ['failed', 'it is cut', 'restore_failed', instant],
+    )
+  })
+}
+
+for (const [code, shown] of [
+  ['insufficient_storage', 'insufficient_storage'],
+  ['backup_failed', 'damaged_file'],
+  ['ENOENT', 'internal_error'],
+] as const) {
+  test(`one that ends with ${code} has the error code ${shown}`, async () => {
+    const run = start({ checkFile: () => Promise.reject({ code, message: 'no', at: instant }) })
+    await run.reached('failed')
+    assert.equal(recordOf(run).error_code, shown)
   })
 }
 
@@ -94,8 +110,11 @@ for (const [slot, state] of [
     await run.reached(state)
     run.actor.send(cancel)
     await run.reached('canceled')
-    const { status, error, finished_at } = recordOf(run)
-    assert.deepEqual([status, error, finished_at], ['canceled', 'canceled by Ada', instant])
+    const { status, error, error_code, finished_at } = recordOf(run)
+    assert.deepEqual(
+      [status, error, error_code, finished_at],
+      ['canceled', 'canceled by Ada', 'canceled', instant],
+    )
   })
 }
 

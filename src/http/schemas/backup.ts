@@ -1,5 +1,6 @@
 // A backup and a restore as the API shows them, and what a client says to begin one.
 import { z } from 'zod'
+import type { RestoreErrorCode } from '../../../machines/restore.ts'
 import { datastoreKinds } from './datastore.ts'
 import { clamped, cursor, identifier, timestamp } from './fields.ts'
 import { recorded } from './recorded.ts'
@@ -74,9 +75,24 @@ export const CreateRestore = z
   .meta({ id: 'CreateRestore' })
 export type CreateRestore = z.output<typeof CreateRestore>
 
+/** As the chart has them. */
+export const restoreErrorCodes = [
+  'canceled',
+  'damaged_file',
+  'datastore_failed',
+  'docker_error',
+  'docker_unavailable',
+  'insufficient_storage',
+  'internal_error',
+  'not_found',
+  'restore_failed',
+  'unsupported_dump',
+] as const satisfies readonly RestoreErrorCode[]
+
 export const Restore = z
   .object({
     ...shared,
+    error_code: z.enum(restoreErrorCodes).nullable(),
     backup_id: text.meta({ description: 'null for a file that was uploaded.' }),
     status: z.enum(['running', 'undoing', 'done', 'failed', 'canceled']),
     phase: z
