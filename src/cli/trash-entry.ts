@@ -2,13 +2,13 @@
 import type { TrashEntry } from '../http/schemas/trash.ts'
 import { sayUndo } from './follow-up.ts'
 import type { Cli } from './session.ts'
-import { span } from './terminal/ages.ts'
+import { timeLeft } from './terminal/ages.ts'
 
 /** Prints that the data are deleted when they are not in the trash. */
 export async function sayKept(cli: Cli, isMeant: (entry: TrashEntry) => boolean): Promise<void> {
   const entry = (await cli.client.call<TrashEntry[]>('GET', '/trash')).find(isMeant)
   if (!entry) return cli.out.say('   its data are deleted: they are not in the trash')
-  const left = span(Math.max(0, Date.parse(entry.expires_at) - Date.now()) / 1000)
+  const left = timeLeft(entry.expires_at)
   cli.out.say(`   its data stay in the trash for ${left}, until ${entry.expires_at}`)
   sayUndo(cli, `berth trash restore ${entry.id}`)
 }

@@ -5,7 +5,7 @@ import { parseEnv } from 'node:util'
 import fc from 'fast-check'
 import { isNewer } from '../../src/cli/config/update-notice.ts'
 import { parseEnvFile, toEnvLine } from '../../src/cli/service/env-file.ts'
-import { age, span } from '../../src/cli/terminal/ages.ts'
+import { age, span, timeLeft } from '../../src/cli/terminal/ages.ts'
 import { coloured, openOutput, plain } from '../../src/cli/terminal/output.ts'
 import { type Column, tableLines } from '../../src/cli/terminal/table.ts'
 
@@ -40,6 +40,16 @@ test('ages and spans name one or two units', () => {
   assert.deepEqual(ages, ['just now', '45s ago', '1m 30s ago', '40m ago', '1h 15m ago'])
   assert.equal(age(null), 'never')
   assert.deepEqual([0, 59, 86_400, 90_000, 400_000].map(span), ['0s', '59s', '1d', '1d 1h', '4d'])
+})
+
+test('what is left of a time is rounded: right after 7 days began it is 7 days', () => {
+  const now = Date.parse('2025-03-01T12:00:00.000Z')
+  const left = (seconds: number) => timeLeft(new Date(now + seconds * 1000).toISOString(), now)
+  const day = 86_400
+  assert.deepEqual(
+    [7 * day - 1, 6.4 * day, 3 * day - 1, 2 * day - 7200, day - 1, 7199, 90, 0.4, -5].map(left),
+    ['7d', '6d', '3d', '1d 22h', '1d', '2h', '1m 30s', '0s', '0s'],
+  )
 })
 
 test('a value that is written as a line reads back the same, or is not written at all', () => {

@@ -8,7 +8,7 @@ import { examples } from '../examples.ts'
 import { CliFailure, exitCodes, usageFailure } from '../failure.ts'
 import { sayDone, sayNext } from '../follow-up.ts'
 import type { Cli } from '../session.ts'
-import { age, span } from '../terminal/ages.ts'
+import { age, timeLeft } from '../terminal/ages.ts'
 import { plain } from '../terminal/output.ts'
 import { askText } from '../terminal/prompts.ts'
 import { size } from '../terminal/quantities.ts'
@@ -63,10 +63,7 @@ async function list({ client, out }: Cli): Promise<void> {
       isRight: true,
     },
     { heading: 'DELETED', text: ({ deleted_at }) => age(deleted_at) },
-    {
-      heading: 'KEPT FOR',
-      text: ({ expires_at }) => span(Math.max(0, Date.parse(expires_at) - Date.now()) / 1000),
-    },
+    { heading: 'KEPT FOR', text: ({ expires_at }) => timeLeft(expires_at) },
   ])
 }
 

@@ -1,4 +1,4 @@
-// How long ago, and for how long, as people say it: two units at most.
+// How long ago, for how long, and until when, as people say it: two units at most.
 
 const steps = [
   { unit: 'd', seconds: 86_400 },
@@ -24,4 +24,14 @@ export function span(seconds: number): string {
   const next = steps[index + 1]
   const rest = next ? Math.floor((whole % size) / next.seconds) : 0
   return next && amount < 3 && rest > 0 ? `${amount}${unit} ${rest}${next.unit}` : `${amount}${unit}`
+}
+
+/** How long until then, rounded: what was kept for 7 days a second ago is not at 6 days. */
+export function timeLeft(timestamp: string, now = Date.now()): string {
+  const seconds = Math.max(0, (Date.parse(timestamp) - now) / 1000)
+  const index = steps.findIndex((step) => seconds >= step.seconds)
+  if (index === -1) return '0s'
+  const { seconds: size } = steps[index]!
+  const shown = seconds < 3 * size ? (steps[index + 1]?.seconds ?? size) : size
+  return span(Math.round(seconds / shown) * shown)
 }
