@@ -6,6 +6,7 @@ import { datastoreName, diskKind, labels } from '../docker/names.ts'
 import type { RegistryCredentials } from '../docker/registry-credentials.ts'
 import { checkLogin } from '../docker/registry-login.ts'
 import { hasVolume, listVolumes, type Volume, volumeExists } from '../docker/volumes.ts'
+import { listens } from '../service-types.ts'
 import { freeBytes } from './disk.ts'
 import { createDiskUsage } from './disk-usage.ts'
 import type { Host } from './host.ts'
@@ -69,7 +70,8 @@ function toDisk({ name, labels: found }: Volume) {
 }
 
 async function toStatus(host: Parts, instance: InstanceState) {
-  const port = host.storage.actors.record(instance.deployId)?.port
+  const service = host.storage.services.get(instance.serviceId)
+  const port = service && !listens(service) ? null : host.storage.actors.record(instance.deployId)?.port
   const usage =
     instance.state === 'running' ? await host.instances.usage(instance.name).catch(() => null) : null
   return {

@@ -81,6 +81,15 @@ describe('services without a deploy', { concurrency: 4 }, () => {
     assert.doesNotMatch(shown.stdout, /disk|dockerfile/)
   })
 
+  test('what listens nowhere is shown without a port', async (t) => {
+    await suite.api.post('/services', { name: 'digger', type: 'background_worker' })
+    const shown = await berth(t, 'show', 'digger')
+    const list = await berth(t, 'services')
+    assert.match(shown.stdout, /^instances +1$/m)
+    assert.doesNotMatch(shown.stdout, /port/)
+    assert.match(list.stdout, /^digger +not deployed +background worker +uploads +never$/m)
+  })
+
   test('delete wants the name typed at a terminal, and wants --yes elsewhere', async (t) => {
     const name = await emptyService()
     const silent = await berth(t, 'delete', name)

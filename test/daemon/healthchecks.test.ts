@@ -68,7 +68,9 @@ test('a health path is asked instead, and HEALTHCHECK NONE is none', async (t) =
 test('a worker whose image has a HEALTHCHECK is live when that passes', async (t) => {
   const files = await pageApp('one', 'HEALTHCHECK --interval=1s CMD true')
   const settings = { type: 'background_worker', start_command: 'sleep 600' }
-  const { first } = await createService(t, suite.api, files, settings)
+  const { name, first } = await createService(t, suite.api, files, settings)
 
   assert.deepEqual([first.status, first.health_check], ['live', 'image'], first.error)
+  const { instances } = await suite.api.get(`/services/${name}/status`)
+  assert.match(instances[0].address, /^[\d.]+$/, 'it listens nowhere, so that it has no port')
 })

@@ -70,7 +70,7 @@ function scheduleFacts({ schedule, timezone, overlap }: Service): Fact[] {
 function instanceFacts(service: Service): Fact[] {
   return [
     ['instances', service.suspended ? `${service.instances}, suspended` : String(service.instances)],
-    ['port', portOf(service)],
+    ['port', service.internal_host === null ? null : portOf(service)],
     ['health check', checkOf(service)],
     ['drain', `${service.drain_seconds} s`],
     ['disk', service.disk_mount_path],

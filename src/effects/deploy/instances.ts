@@ -13,7 +13,7 @@ import { ensureVolume } from '../../docker/volumes.ts'
 import { Failure } from '../../errors.ts'
 import { urlOf } from '../../hosts.ts'
 import type { ServiceProperty } from '../../references.ts'
-import { wantedInstances } from '../../service-types.ts'
+import { listens, wantedInstances } from '../../service-types.ts'
 import { lookUpDatastore } from '../datastore/lookup.ts'
 import { type Host, isoNow } from '../host.ts'
 import { takeAddress } from '../isolation.ts'
@@ -55,7 +55,8 @@ export function startInstances(host: Host) {
       const wanted = { ...input, index, restart: 'no' } as const
       const start = () => ensureInstance(host, service, wanted, signal)
       const state = await whileDiskIsBusy(log, signal, () => whileEngineReturns(host, signal, start))
-      log.say(`started instance ${index + 1} of ${count} at ${state.address}:${chosen.port}`)
+      const place = listens(service) ? `${state.address}:${chosen.port}` : state.address
+      log.say(`started instance ${index + 1} of ${count} at ${place}`)
     }
     if (count === 0) log.say(`nothing starts now: it runs by its schedule, ${scheduleOf(service)}`)
     return { at: isoNow(), ...chosen }
