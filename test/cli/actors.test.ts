@@ -31,6 +31,12 @@ test('actors shows what is parked first, since when and why', async (t) => {
   assert.equal(stdout, [...lines, 'dep-1  deploy  live\n'].join('\n'))
 })
 
+test('where nothing is parked there is no column for since when and why', async (t) => {
+  const server = await answeringServer(t, () => ({ body: [deploy] }))
+  const { stdout } = await runBerth(t, ['actors'], { env: { BERTH_SERVER: server.url } })
+  assert.equal(stdout, 'ID     KIND    STATUS\ndep-1  deploy  live\n')
+})
+
 test('actors --json gives what the API said, and --parked asks for that alone', async (t) => {
   const { berth, asked } = await start(t)
   const { stdout } = await berth('actors', '--parked', '--json')

@@ -9,7 +9,7 @@ import type { Cli } from '../session.ts'
 import { age } from '../terminal/ages.ts'
 import { plain } from '../terminal/output.ts'
 import { confirm } from '../terminal/prompts.ts'
-import { printTable } from '../terminal/table.ts'
+import { type Column, printTable } from '../terminal/table.ts'
 
 export function addActorCommands(program: Command, run: Runner): void {
   program
@@ -45,10 +45,15 @@ async function list({ client, out }: Cli, { parked }: { parked?: boolean }): Pro
       text: ({ parked, status }) => (parked ? 'parked' : status),
       style: ({ parked }) => (parked ? 'red' : null),
     },
-    { heading: 'SINCE', text: ({ parked }) => (parked?.since ? age(parked.since) : '') },
-    { heading: 'REASON', text: ({ parked }) => parked?.reason ?? '', isFlexible: true },
+    ...(actors.some(({ parked }) => parked !== null) ? parkedColumns : []),
   ])
 }
+
+/** What works has neither. */
+const parkedColumns: Column<Actor>[] = [
+  { heading: 'SINCE', text: ({ parked }) => (parked?.since ? age(parked.since) : '') },
+  { heading: 'REASON', text: ({ parked }) => parked?.reason ?? '', isFlexible: true },
+]
 
 const pathOf = (id: string, verb: string) => `/actors/${encodeURIComponent(id)}/${verb}`
 
