@@ -1,5 +1,7 @@
 // What a program writes, as lines. It comes in pieces of any length: the last line is held back until its
 // line break is there. A line that does not end is told in parts, so that no program can fill the memory.
+// Of a line that is written over, as progress is, only its last state is a line, as on a terminal.
+import { stripVTControlCharacters } from 'node:util'
 
 export interface OutputLines {
   /** The lines that a piece completes. */
@@ -15,13 +17,13 @@ export function createOutputLines(): OutputLines {
 
   function push(piece: string): string[] {
     const lines = (pending + piece).split('\n')
-    pending = lines.pop() ?? ''
+    pending = withoutFormerStates(lines.pop() ?? '')
     if (pending.length > longestHeldBack) lines.push(...rest())
-    return lines.map(withoutReturn)
+    return lines.map(lastState)
   }
 
   function rest(): string[] {
-    const lines = pending === '' ? [] : [withoutReturn(pending)]
+    const lines = pending === '' ? [] : [lastState(pending)]
     pending = ''
     return lines
   }
@@ -29,6 +31,20 @@ export function createOutputLines(): OutputLines {
   return { push, rest }
 }
 
-function withoutReturn(line: string): string {
-  return line.replace(/\r$/, '')
+/** `5%\r10%\r` → `10%`. */
+function lastState(line: string): string {
+  if (!line.includes('\r')) return line
+  return line.split('\r').findLast((state) => !isBlank(state)) ?? ''
+}
+
+/** What is after the last return may be blank so far: then the state before it still counts. */
+function withoutFormerStates(pending: string): string {
+  const end = pending.lastIndexOf('\r')
+  if (end === -1) return pending
+  const newest = pending.slice(end + 1)
+  return isBlank(newest) ? `${lastState(pending.slice(0, end))}\r${newest}` : newest
+}
+
+function isBlank(text: string): boolean {
+  return stripVTControlCharacters(text).trim() === ''
 }

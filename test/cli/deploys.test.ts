@@ -33,7 +33,7 @@ test('a deploy that goes live ends with the address on stdout, its undo and exit
 })
 
 test('through pipes there are no control characters, and the log stands below its phases', async (t) => {
-  const files = await pageApp('one', `RUN printf '\\033[31mred\\033[0m\\r\\033[2Jend\\n'`)
+  const files = await pageApp('one', `RUN printf 'gone\\r\\033[31mred\\033[0m\\033[2Jend\\n'`)
   const { name } = await createService(t, suite.api, files, { deploy: false })
 
   const { stdout, stderr } = await runBerth(t, ['deploy', name], suite)

@@ -21,3 +21,26 @@ test('a line that does not end is told in parts, of which nothing is missing', (
   assert.equal(lines.join(''), pieces.join(''))
   assert.ok(Math.max(...lines.map(({ length }) => length)) <= 16 * 1024 + 100)
 })
+
+test('of a line that is written over only the last state is told, and no other is kept', () => {
+  const output = createOutputLines()
+  const blank = '\u001b[K'
+
+  assert.deepEqual(output.push('(Reading ... \r(Reading ... 5%\r(Reading ... 6599 files.)\n'), [
+    '(Reading ... 6599 files.)',
+  ])
+  assert.deepEqual(output.push(`50%\r60%\r   \r${blank}\n\r\r\n`), ['60%', ''])
+  assert.deepEqual(output.push('70%\r'), [])
+  assert.deepEqual(output.push('  '), [])
+  assert.deepEqual(output.rest(), ['70%'])
+})
+
+test('progress that goes on for long without a line break is told once, at its end', () => {
+  const output = createOutputLines()
+  const pieces = Array.from({ length: 5000 }, (_, at) => `\r${at} of 5000 ${'='.repeat(40)}`)
+
+  const lines = pieces.flatMap((piece) => output.push(piece))
+
+  assert.deepEqual(lines, [])
+  assert.deepEqual(output.push(' done\n'), [`4999 of 5000 ${'='.repeat(40)} done`])
+})
