@@ -83,6 +83,15 @@ const kinds: Kind[] = [
   },
 ]
 
+const nextConfigs = ['next.config.js', 'next.config.mjs', 'next.config.ts']
+
+const standaloneNext: Kind = {
+  kind: 'a Next.js project with standalone output',
+  evidence: nextConfigs,
+  lines: standaloneNextLines,
+  command: () => '["node", "server.js"]',
+}
+
 const unknown: Kind = {
   kind: 'a project of a kind Berth does not know',
   evidence: [],
@@ -97,7 +106,7 @@ export async function suggestDockerfile(directory: string): Promise<Suggestion> 
   const read = (name: string) => (files.has(name) ? readSmall(join(directory, name)) : Promise.resolve(''))
   const procfile = await read('Procfile')
   const project = { files, read, web: lineOf(procfile, 'web') }
-  const found = kinds.find(({ evidence }) => evidence.some((name) => files.has(name))) ?? unknown
+  const found = await kindOf(project)
   // In the shell form, as a Procfile means it: $PORT is replaced.
   const command = project.web ?? (await found.command(project))
   const compose = composeFiles.find((name) => files.has(name))
@@ -112,6 +121,33 @@ export async function suggestDockerfile(directory: string): Promise<Suggestion> 
         : []),
     ],
   }
+}
+
+async function kindOf(project: Project): Promise<Kind> {
+  const { files } = project
+  const found = kinds.find(({ evidence }) => evidence.some((name) => files.has(name))) ?? unknown
+  return found.lines === nodeLines && (await isStandaloneNext(project)) ? standaloneNext : found
+}
+
+/** Whether its build leaves a server of its own: `next start` does not support such a build. */
+async function isStandaloneNext(project: Project): Promise<boolean> {
+  const config = nextConfigs.find((name) => project.files.has(name))
+  if (config === undefined || project.web !== null) return false
+  if (typeof (await scriptsOf(project)).build !== 'string') return false
+  const lines = (await project.read(config)).split('\n')
+  return lines.some((line) => /^(?!\s*(?:\/\/|\/?\*)).*\boutput\s*:\s*["'`]standalone["'`]/.test(line))
+}
+
+async function standaloneNextLines(project: Project): Promise<string[]> {
+  const [from, ...build] = await nodeLines(project)
+  return [
+    ...[`${from} AS build`, ...build, `${from}`, 'WORKDIR /app'],
+    // Without it the server listens at the name of its container alone.
+    'ENV HOSTNAME=0.0.0.0',
+    'COPY --from=build /app/.next/standalone ./',
+    'COPY --from=build /app/.next/static ./.next/static',
+    ...(project.files.has('public') ? ['COPY --from=build /app/public ./public'] : []),
+  ]
 }
 
 async function nodeLines(project: Project): Promise<string[]> {
