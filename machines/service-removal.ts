@@ -95,7 +95,7 @@ export const machine = removal.createMachine({
 export type ServiceRemovalSnapshot = SnapshotFrom<typeof machine>
 
 export function toRecord(snapshot: ServiceRemovalSnapshot) {
-  const { id, serviceId, at, deleteDisk } = snapshot.context
+  const { id, serviceId, at, deleteDisk, trash } = snapshot.context
   const status = snapshot.matches('removed') ? 'removed' : 'deleting'
   return {
     id,
@@ -103,9 +103,17 @@ export function toRecord(snapshot: ServiceRemovalSnapshot) {
     status,
     phase: status === 'deleting' ? snapshot.value : null,
     delete_disk: deleteDisk,
+    /** What the trash shows until the removal of the disk has begun. */
+    trash: status === 'deleting' ? plannedTrash(trash) : null,
     created_at: at,
   }
 }
+
+function plannedTrash(trash: DiskTrash | null) {
+  return trash && { id: trash.id, service_name: trash.serviceName, expires_at: trash.expiresAt }
+}
+
+export type ServiceRemovalRecord = ReturnType<typeof toRecord>
 
 /** The service is `deleting` from the very transaction that makes this actor. */
 export function toService(snapshot: ServiceRemovalSnapshot) {

@@ -2,6 +2,7 @@
 import type { AccountPorts } from '../account/ports.ts'
 import { type Config, parseListen } from '../config.ts'
 import { parseImageReference, parseRegistryHost } from '../docker/image-reference.ts'
+import { volumeName } from '../docker/names.ts'
 import { openClients } from '../effects/datastore/clients.ts'
 import { whileRoomIn } from '../effects/disk.ts'
 import type { Host } from '../effects/host.ts'
@@ -62,6 +63,7 @@ export function httpContext(config: Config, host: Host, parts: Parts): HttpConte
       registryHost: parseRegistryHost,
     },
     traffic: config.edge === 'off' ? null : host.traffic,
+    diskOf: (serviceId) => volumeName(host.owner, serviceId),
     hasCertificate: host.publication.hasCertificate,
     whileRoom: (what, work) => {
       const place = { what, directory: host.settings.dataDir }

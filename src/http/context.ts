@@ -39,6 +39,8 @@ export interface HttpContext {
   /** What the edge counts; null without one. */
   traffic: TrafficNumbers | null
   parse: Parser
+  /** The name of the Docker volume that is, or would be, the disk of a service. */
+  diskOf(serviceId: string): string
   /** Whether there is a valid certificate for the host: from memory, it is asked for every record. */
   hasCertificate(host: string): boolean
   certificateAuthority(): CertificateAuthority

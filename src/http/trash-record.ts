@@ -2,6 +2,7 @@
 import type { DatastoreRecord } from '../../machines/datastore.ts'
 import type { TrashPlan } from '../../machines/datastore-context.ts'
 import type { DiskRemovalRecord } from '../../machines/disk-removal.ts'
+import type { ServiceRemovalRecord } from '../../machines/service-removal.ts'
 import { Failure } from '../errors.ts'
 import type { HttpContext, HttpStorage } from './context.ts'
 import type { TrashEntry } from './schemas/trash.ts'
@@ -25,20 +26,37 @@ export function planOf(context: HttpContext, isPurged: boolean): TrashPlan | nul
 }
 
 /** The newest first. */
-export function listTrashed(storage: HttpStorage): Trashed[] {
+export function listTrashed(context: HttpContext): Trashed[] {
+  const { storage } = context
   const datastores = storage.datastores.listAll().map(({ id }) => id)
   const disks = [...storage.actors.active('disk-removal')].map(({ id }) => id)
-  return [...datastores, ...disks]
-    .map((id) => trashedOf(storage, id))
-    .filter((trashed) => trashed !== null)
-    .sort((a, b) => (deletedAt(a) < deletedAt(b) ? 1 : -1))
+  const found = [...datastores, ...disks].map((id) => trashedOf(storage, id))
+  return [...found.filter((trashed) => trashed !== null), ...goingDisks(context)].sort((a, b) =>
+    deletedAt(a) < deletedAt(b) ? 1 : -1,
+  )
 }
 
 /** Throws `not_found`. */
-export function findTrashed(storage: HttpStorage, id: string): Trashed {
-  const found = trashedOf(storage, id)
-  if (found === null) throw new Failure('not_found', 'there is no such entry in the trash')
+export function findTrashed(context: HttpContext, id: string): Trashed {
+  const found = trashedOf(context.storage, id) ?? goingDisks(context).find(({ record }) => record.id === id)
+  if (!found) throw new Failure('not_found', 'there is no such entry in the trash')
   return found
+}
+
+/** The disk of a service that is being deleted: its own removal begins when nothing of the service runs. */
+function goingDisks({ storage, diskOf }: HttpContext): Trashed[] {
+  return [...storage.actors.active('service-removal')].flatMap(({ id: serviceId }) => {
+    const removal = storage.actors.record(serviceId) as unknown as ServiceRemovalRecord | null
+    const row = storage.services.get(serviceId)
+    // A removal that an older version began does not show its plan.
+    if (!removal?.trash || row?.disk_mount_path === null) return []
+    const { id, service_name, expires_at } = removal.trash
+    if (storage.actors.record(id) !== null) return []
+    const { created_at } = removal
+    const known = { id, service_id: serviceId, service_name, disk: diskOf(serviceId), created_at }
+    const record = { ...known, status: 'measuring' as const, size_bytes: null, expires_at }
+    return [{ kind: 'disk' as const, record }]
+  })
 }
 
 /** null when it is not in the trash, or is being removed. */

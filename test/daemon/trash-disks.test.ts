@@ -62,6 +62,7 @@ test('a deleted disk is in the trash over a crash, and is restored with its file
   assert.deepEqual([refused.status, refused.body.code], [409, 'in_use'])
 
   assert.equal((await call('DELETE', `/services/${name}?delete_disk=true`)).status, 204)
+  assert.equal((await entryOf(disk))?.service_name, name)
   await suite.daemon.kill()
   await suite.daemon.start()
   await gone(name)

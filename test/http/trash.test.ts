@@ -134,3 +134,31 @@ test('the disk of a service that exists is in use, and one that nobody knows is 
   assert.equal(body.hint, 'berth delete web --delete-disk deletes both')
   assert.deepEqual(await api.refused('DELETE', '/disks/other'), [404, 'not_found'])
 })
+
+test('the disk of a service is in the trash as soon as the deletion has been answered', async (t) => {
+  const api = await startDatastores(t)
+  const rows = { web: '/data', worker: null }
+  for (const [name, disk_mount_path] of Object.entries(rows)) {
+    await api.storage.services.create(serviceRow({ id: `svc-${name}`, name, disk_mount_path }))
+    assert.equal((await api.call('DELETE', `/services/${name}?delete_disk=true`)).status, 204)
+  }
+
+  const entries = await entriesOf(api)
+
+  const [{ id }] = entries as [Entry]
+  assert.deepEqual(
+    entries.map(({ kind, name, status, service_name }) => [kind, name, status, service_name]),
+    [['disk', 'berth-svc-web', 'deleting', 'web']],
+  )
+  assert.deepEqual(await api.refused('POST', `/trash/${id}/restore`, {}), [409, 'conflict'])
+  assert.deepEqual(await api.refused('DELETE', `/trash/${id}`), [409, 'conflict'])
+})
+
+test('a disk that is kept or purged with its service is not in the trash', async (t) => {
+  const api = await startDatastores(t)
+  for (const [name, query] of Object.entries({ kept: '', purged: '?delete_disk=true&purge=true' })) {
+    await api.storage.services.create(serviceRow({ id: `svc-${name}`, name, disk_mount_path: '/data' }))
+    assert.equal((await api.call('DELETE', `/services/${name}${query}`)).status, 204)
+  }
+  assert.deepEqual(await entriesOf(api), [])
+})

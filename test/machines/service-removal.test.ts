@@ -44,6 +44,7 @@ test('a removal ends the deploys, then clears what is left, and is then done', a
     status: 'removed',
     phase: null,
     delete_disk: true,
+    trash: null,
     created_at: instant,
   })
 })

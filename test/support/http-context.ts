@@ -16,6 +16,7 @@ import { Supervisor } from '../../src/supervisor/supervisor.ts'
 import type { ActorRecord, By } from '../../storage/actors.ts'
 import type { Storage } from '../../storage/index.ts'
 import { raw } from './raw-request.ts'
+import { recordOfRemoval } from './removal-record.ts'
 import { silent, temporaryStorage } from './supervised.ts'
 
 export { raw } from './raw-request.ts'
@@ -130,6 +131,7 @@ export function createContext(storage: Storage): HttpContext {
     },
     traffic: null,
     parse,
+    diskOf: (serviceId) => `berth-${serviceId}`,
     hasCertificate: () => false,
     certificateAuthority: () => ({ directory_url: null, weekly_limit: null, domains: [], ...noWildcard }),
     whileRoom: (_, work) => work(new AbortController().signal),
@@ -166,7 +168,7 @@ function createActors(storage: Storage): ActorPort {
       const known = storage.actors.record(id)
       if (known) return { record: known, duplicate: true }
       const asked = { ...input, by } as DeployRequest
-      const record = kind === 'deploy' ? queuedRecord(asked) : { id, status: 'deleting' }
+      const record = kind === 'deploy' ? queuedRecord(asked) : recordOfRemoval(kind, id, input)
       const serviceId = (input as { serviceId: string }).serviceId
       await storage.actors.create(transition(kind, record, serviceId, 1, eventId ?? null), also)
       if (kind === 'service-removal') await storage.services.update(id, (row) => ({ ...row, deleting: true }))

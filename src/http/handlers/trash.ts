@@ -13,16 +13,17 @@ const reclaimMs = 30_000
 type Restoring = Call<TrashParams, unknown, RestoreTrash>
 
 export function listTrash({ context }: Call): TrashEntry[] {
-  return listTrashed(context.storage).map(toTrashEntry)
+  return listTrashed(context).map(toTrashEntry)
 }
 
 export async function restoreTrash(call: Restoring): Promise<RestoredTrash> {
   const { context, params, body, eventId } = call
   const trashed = await findAwake(context, params.id)
   const { id, status } = trashed.record
-  if (status !== 'trashed' && status !== 'failed') {
-    throw new Failure('conflict', `${nameOf(trashed)} is ${wordsFor(status)}`, 'try again in a moment')
+  if (status === 'restarting') {
+    throw new Failure('conflict', `${nameOf(trashed)} is being restored already`, 'try again in a moment')
   }
+  if (status !== 'trashed' && status !== 'failed') throw stillDeleted(trashed)
   if (trashed.kind === 'datastore') return restoreDatastore(call, trashed.record)
   if (body.name !== undefined) {
     throw new Failure('invalid_request', 'name: a disk keeps its name', undefined, [
@@ -53,9 +54,9 @@ async function restoreDatastore(call: Restoring, record: DatastoreRecord) {
 }
 
 /** A datastore that was parked after a bug is started first: until then its record has `failed`. */
-async function findAwake({ actors, storage }: HttpContext, id: string): Promise<Trashed> {
-  const found = findTrashed(storage, id)
-  if (found.record.status === 'failed') await actors.spawn('datastore', id, {})
+async function findAwake(context: HttpContext, id: string): Promise<Trashed> {
+  const found = findTrashed(context, id)
+  if (found.record.status === 'failed') await context.actors.spawn('datastore', id, {})
   return found
 }
 
@@ -82,7 +83,9 @@ export function repeatRestoreTrash({ storage }: HttpContext, { id }: { id: strin
 
 export async function purgeTrash(call: Call<TrashParams>): Promise<undefined> {
   const { context, params } = call
-  const { kind, record } = await findAwake(context, params.id)
+  const found = await findAwake(context, params.id)
+  const { kind, record } = found
+  if (context.storage.actors.record(record.id) === null) throw stillDeleted(found)
   const event = kind === 'disk' ? command(call, 'purge') : command(call, 'delete', { keep: null })
   const { applied } = await context.actors.send(record.id, event)
   if (applied || kind === 'disk') return
@@ -95,6 +98,6 @@ function nameOf(trashed: Trashed): string {
   return trashed.kind === 'disk' ? trashed.record.disk : trashed.record.name
 }
 
-function wordsFor(status: string): string {
-  return status === 'restarting' ? 'being restored already' : 'still being deleted'
+function stillDeleted(trashed: Trashed): Failure {
+  return new Failure('conflict', `${nameOf(trashed)} is still being deleted`, 'try again in a moment')
 }

@@ -1,0 +1,9 @@
+// What is kept of something that is being removed and of which nothing has ended yet.
+import { getInitialSnapshot } from 'xstate'
+import { machine, type ServiceRemovalInput, toRecord } from '../../machines/service-removal.ts'
+import type { ActorRecord } from '../../storage/actors.ts'
+
+export function recordOfRemoval(kind: string, id: string, input: object): ActorRecord {
+  if (kind !== 'service-removal') return { id, status: 'deleting' }
+  return toRecord(getInitialSnapshot(machine, input as ServiceRemovalInput))
+}
