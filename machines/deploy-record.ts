@@ -31,6 +31,7 @@ export function toRecord(snapshot: DeploySnapshot) {
     commit_sha: context.commitSha,
     commit_message: context.commitMessage,
     error: context.error?.message ?? null,
+    error_code: context.error?.code ?? null,
     created_at: context.at,
     started_at: context.startedAt,
     finished_at: context.finishedAt,

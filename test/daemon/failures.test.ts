@@ -64,20 +64,28 @@ const crashes = [
     what: 'exits with 1',
     command: 'echo boo; exit 1',
     error: /the instance exited with code 1/,
+    code: 'instance_failed',
     says: 'boo',
   },
-  { what: 'exits with 0', command: 'echo bye', error: /exited by itself \(exit code 0\)/, says: 'bye' },
+  {
+    what: 'exits with 0',
+    command: 'echo bye',
+    error: /exited by itself \(exit code 0\)/,
+    code: 'exited_early',
+    says: 'bye',
+  },
   {
     what: 'is not found',
     command: 'no-such-program',
     error: /command not found \(exit code 127\)/,
+    code: 'instance_failed',
     says: 'not found',
   },
 ]
-for (const { what, command, error, says } of crashes) {
+for (const { what, command, error, code, says } of crashes) {
   test(`an app that ${what} fails the deploy with its last lines in the log`, async (t) => {
     const { deploy, log } = await failFirst(t, { Dockerfile: await dockerfile() }, { start_command: command })
-    assert.equal(deploy.phase, 'checking')
+    assert.deepEqual([deploy.phase, deploy.error_code], ['checking', code])
     assert.match(deploy.error, error)
     assert.ok(
       log.some((line) => line.includes(says)),

@@ -12,8 +12,9 @@ const waits: TestEffect = (_, signal) => forever(signal)
 function watch(run: Run) {
   const shown: Record<string, unknown[]> = {}
   run.actor.subscribe((snapshot) => {
-    const { status, phase, error } = toRecord(snapshot as DeploySnapshot)
-    shown[pathOf((snapshot as DeploySnapshot).value)] = [status, phase, error]
+    const { status, phase, error, error_code } = toRecord(snapshot as DeploySnapshot)
+    const known = error_code === null ? [error] : [error, error_code]
+    shown[pathOf((snapshot as DeploySnapshot).value)] = [status, phase, ...known]
   })
   return shown
 }
@@ -51,9 +52,9 @@ test('a deploy that fails or is canceled shows so at once, and still when it is 
   canceling.actor.send({ type: 'cancel', at: instant, by: 'Ada' })
   await canceling.reached('canceled')
 
-  const failed = ['failed', 'building', failure.message]
+  const failed = ['failed', 'building', failure.message, failure.code]
   assert.deepEqual([shown.failing, shown.failed], [failed, failed])
-  const canceled = ['canceled', 'building', 'canceled by Ada']
+  const canceled = ['canceled', 'building', 'canceled by Ada', 'canceled']
   assert.deepEqual([shownToo.canceling, shownToo.canceled], [canceled, canceled])
 })
 

@@ -34,6 +34,7 @@ test('a cron job is live without a check and without a switch of traffic', async
     commit_sha: sha,
     commit_message: 'Fix the login',
     error: null,
+    error_code: null,
     created_at: instant,
     started_at: instant,
     finished_at: instant,

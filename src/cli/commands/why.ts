@@ -37,7 +37,7 @@ async function explain(cli: Cli, idOrName: string | undefined): Promise<void> {
   const deploy = await chosenDeploy(cli, idOrName)
   const service = await client.call<Service>('GET', servicePath(deploy.service_id))
   const diagnosis = await diagnose(cli, deploy)
-  const hint = isTrouble(deploy) ? hintFor(deploy, service.name) : null
+  const hint = isTrouble(deploy) ? hintFor(deploy, service) : null
   const hangsSince = isUnderWay(deploy) ? await builderHangsSince(cli) : null
   if (out.isJson) return out.json(toJson(deploy, diagnosis, hint, hangsSince))
   printHeading(out, deploy, service)

@@ -96,15 +96,16 @@ async function sayLive(
   if (address && !(out.isTerminal && out.isLive)) out.print(plain(address))
 }
 
-async function sayFailed(cli: Cli, deploy: Deploy, { name }: Service): Promise<void> {
+async function sayFailed(cli: Cli, deploy: Deploy, service: Service): Promise<void> {
   const { out } = cli
+  const { name } = service
   const total = duration(totalOf(await statesOf(cli, deploy.id)))
   const verb = deploy.status === 'canceled' ? 'was canceled' : 'failed'
   const when = deploy.phase ? `while ${deploy.phase}` : 'while queued'
   out.say(`${out.tint('red', ' ✘')} ${out.tint('bold', plain(`${name} ${verb} ${when}`))}, after ${total}`)
   const room = out.isLive ? out.width() : Number.POSITIVE_INFINITY
   for (const line of paragraph(deploy.error ?? 'it says no reason', '   ', room)) out.say(line)
-  for (const line of paragraph(hintFor(deploy, name), '   ', room)) out.say(out.tint('dim', line))
+  for (const line of paragraph(hintFor(deploy, service), '   ', room)) out.say(out.tint('dim', line))
   out.say(nextStep(out, 'why', `berth why ${deploy.id}`))
 }
 

@@ -1,6 +1,7 @@
-// What to do about a deploy that did not go live: the next command, by what its error says.
+// What to do about a deploy that did not go live: the next command, by the code of its error, else its words.
 // Mind: the error is for people and says why already; a hint only says what can be done from here.
 import type { Deploy } from '../../http/schemas/deploy.ts'
+import type { Service } from '../../http/schemas/service.ts'
 
 interface Case {
   words: RegExp
@@ -53,9 +54,22 @@ const cases: Case[] = [
   { words: /cannot read \S+:\/\//, hint: (name) => `berth show ${name} says where the source is` },
 ]
 
-export function hintFor(deploy: Deploy, serviceName: string): string {
+export function hintFor(deploy: Deploy, service: Pick<Service, 'name' | 'type'>): string {
+  const { name } = service
+  if (deploy.error_code === 'exited_early' && service.type === 'web_service') {
+    const way = siteCommand(deploy, name)
+    if (way) return `if its Dockerfile only builds pages, have FOLDER of its last stage served: ${way}`
+  }
   const found = cases.find(({ words }) => words.test(deploy.error ?? ''))
-  return found?.hint(serviceName, deploy) ?? `mend it, then: berth ${again(deploy)} ${serviceName}`
+  return found?.hint(name, deploy) ?? `mend it, then: berth ${again(deploy)} ${name}`
+}
+
+/** Null for what has no Dockerfile of its own. A service keeps its type, so it is another one. */
+function siteCommand({ source }: Deploy, name: string): string | null {
+  const site = `${name}-site`
+  const create = `berth create ${site} --type static_site --publish-dir FOLDER`
+  if (source.kind === 'archive') return `${create}, then: berth up ${site}`
+  return source.kind === 'git' ? `${create} --repo URL` : null
 }
 
 function defaultBranchIn(error: string | null): string {

@@ -103,7 +103,12 @@ function ended(instance: InstanceState | null, { settings, port, hasPort }: Chec
     command: settings.start_command,
     port: hasPort ? port : null,
   })
-  return new Failure(isOutOfMemory(instance) ? 'out_of_memory' : 'instance_failed', `the instance ${words}`)
+  return new Failure(codeOfEnd(instance), `the instance ${words}`)
+}
+
+function codeOfEnd(instance: InstanceState): string {
+  if (isOutOfMemory(instance)) return 'out_of_memory'
+  return instance.exitCode === 0 ? 'exited_early' : 'instance_failed'
 }
 
 async function unhealthy(host: Host, name: string, answer: string | null, check: Check) {

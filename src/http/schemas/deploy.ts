@@ -57,6 +57,12 @@ export const Deploy = z
     commit_sha: text,
     commit_message: text,
     error: text,
+    error_code: text.optional().meta({
+      description:
+        'What went wrong, for programs, such as `build_failed`, `health_check_failed`, `out_of_memory`, ' +
+        '`superseded`, `canceled`; `exited_early` when an instance ended with exit code 0. Null when ' +
+        'nothing did. Missing for deploys of older versions.',
+    }),
     created_at: timestamp,
     started_at: timestamp.nullable(),
     finished_at: timestamp.nullable(),

@@ -4,7 +4,8 @@ import { test } from 'node:test'
 import { hintFor } from '../../../src/cli/deploy/hints.ts'
 import { actAtOnce, needDeploy } from '../../../src/cli/service/setting-flags.ts'
 
-const failed = (error: string) => hintFor({ error, source: { kind: 'git' } } as never, 'web')
+const web = { name: 'web', type: 'web_service' } as const
+const failed = (error: string) => hintFor({ error, source: { kind: 'git' } } as never, web)
 
 test('an app at 127.0.0.1 is not told to change its port', () => {
   const error = 'the instance listens on 5000 at 127.0.0.1 only: it has to listen on 3000 at 0.0.0.0'
@@ -21,4 +22,18 @@ test('a setting of builds needs a deploy, not a restart', () => {
   assert.equal(needDeploy({ build_target: 'web' }), true)
   assert.equal(needDeploy({ memory_limit_mb: 256 }), false)
   assert.equal(actAtOnce({ instances: 2 }), true)
+})
+
+test('a program that ends at once may be a build of pages: a static site is named, by the code alone', () => {
+  const early = (kind: string, type: string = web.type) =>
+    hintFor(
+      { error: 'x', error_code: 'exited_early', source: { kind } } as never,
+      { name: 'web', type } as typeof web,
+    )
+  const create = 'berth create web-site --type static_site --publish-dir FOLDER'
+  assert.ok(early('archive').endsWith(`: ${create}, then: berth up web-site`))
+  assert.ok(early('git').endsWith(`: ${create} --repo URL`))
+  for (const other of [early('image'), early('reuse'), early('git', 'background_worker')]) {
+    assert.doesNotMatch(other, /static_site/)
+  }
 })
