@@ -12,18 +12,22 @@ test('what these tests tell is what the API tells', () => {
   assert.deepEqual(Schedule.parse(schedule), schedule)
 })
 
-test('jobs lists each run with what began it, how it ended, how long it ran, and its command', async (t) => {
-  const { berth, asked } = await startJobs(t)
+test('jobs lists each run: who asked for it, how it ended, how long it ran, its command', async (t) => {
+  const known = { ...runs[1]!, by: { kind: 'session' as const, id: 'usr-1', name: null } }
+  const listed = runs.map((run) => (run.id === known.id ? known : run))
+  const { berth, asked } = await startJobs(t, (one) =>
+    one.path.includes('/jobs') ? { body: listed } : answerOf(one),
+  )
 
   const { code, stdout, stderr } = await berth('jobs', 'nightly', '--limit', '7')
 
   assert.deepEqual([code, stderr], [0, ''])
   assert.deepEqual(stdout.split('\n'), [
-    'RUN                             STATUS      BY           TOOK  AGE  COMMAND',
-    `job-01k5yq0v3nhx8m2r7c9d4fwait  pending     manual              3h  ${'x'.repeat(119)}…`,
-    "job-01k5yq0v3nhx8m2r7c9d4fruns  running     manual         3h   3h  the image's own",
-    'job-01k5yq0v3nhx8m2r7c9d4fgood  succeeded   manual     1m 04s   3h  ./nightly --all',
-    'job-01k5yq0v3nhx8m2r7c9d4ffail  failed (3)  for 03:00  1m 04s   3h  ./nightly --all',
+    'RUN                             STATUS      BY               TOOK  AGE  COMMAND',
+    `job-01k5yq0v3nhx8m2r7c9d4fwait  pending     manual                  3h  ${'x'.repeat(119)}…`,
+    "job-01k5yq0v3nhx8m2r7c9d4fruns  running     administrator      3h   3h  the image's own",
+    'job-01k5yq0v3nhx8m2r7c9d4fgood  succeeded   manual         1m 04s   3h  ./nightly --all',
+    'job-01k5yq0v3nhx8m2r7c9d4ffail  failed (3)  for 03:00      1m 04s   3h  ./nightly --all',
     '',
   ])
   assert.deepEqual(asked()[0], ['GET', '/services/nightly/jobs?limit=7', undefined])

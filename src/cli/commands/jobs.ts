@@ -10,7 +10,7 @@ import { examples } from '../examples.ts'
 import { CliFailure, exitCodes, usageFailure } from '../failure.ts'
 import { sayNext } from '../follow-up.ts'
 import { toShellCommand } from '../job/shell-words.ts'
-import { commandOf, howToRun, originOf, outcomeOf, ranFor, runStyle } from '../job/words.ts'
+import { askedBy, commandOf, howToRun, outcomeOf, ranFor, runStyle } from '../job/words.ts'
 import { newest } from '../newest.ts'
 import { whole } from '../service/setting-flags.ts'
 import type { Cli } from '../session.ts'
@@ -114,7 +114,7 @@ async function listRuns(cli: Cli, name: string | undefined, { limit }: { limit: 
   await printTable(out, runs, [
     { heading: 'RUN', text: ({ id }) => id },
     { heading: 'STATUS', text: outcomeOf, style: runStyle },
-    { heading: 'BY', text: (run) => originOf(run, timeZone) },
+    { heading: 'BY', text: (run) => askedBy(run, timeZone) },
     { heading: 'TOOK', text: ranFor, isRight: true },
     { heading: 'AGE', text: ageOf, isRight: true },
     { heading: 'COMMAND', text: commandOf, isFlexible: true },

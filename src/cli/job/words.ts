@@ -1,6 +1,7 @@
 // How job runs are spoken of: the colour of a status, what began one, how long it took, its command.
 import type { JobRun } from '../../http/schemas/job.ts'
 import type { Service } from '../../http/schemas/service.ts'
+import { byWords } from '../by.ts'
 import { age, span } from '../terminal/ages.ts'
 import { clip } from '../terminal/clip.ts'
 import { plain, type Style } from '../terminal/output.ts'
@@ -17,6 +18,8 @@ const statusStyles: Record<string, Style> = {
 
 /** Of a list; a script of a hundred lines is one command too. */
 const longestCommand = 120
+/** Of a list: the id of a run leaves little room on a terminal. */
+const longestAsker = 13
 
 export function runStyle({ status }: { status: string }): Style {
   return statusStyles[status] ?? 'dim'
@@ -30,6 +33,12 @@ export function outcomeOf({ status, exit_code }: JobRun): string {
 /** `manual`, or `for 03:00`: the instant of its schedule, by the clock of that. */
 export function originOf({ trigger, scheduled_for }: JobRun, timeZone: string): string {
   return scheduled_for === null ? trigger : `for ${clockTime(scheduled_for, timeZone)}`
+}
+
+/** The instant of its schedule, else who asked for it, where that is known. */
+export function askedBy(run: JobRun, timeZone: string): string {
+  const asker = run.scheduled_for === null ? clip(plain(byWords(run.by)), longestAsker) : ''
+  return asker || originOf(run, timeZone)
 }
 
 /** How long it ran, or has been running; nothing before it began. */
