@@ -64,11 +64,13 @@ interface Target {
 /** Nothing is created or sent before the source is known to be sound, and packed. */
 async function packAndSend(cli: Cli, target: Target, options: UpOptions): Promise<Deploy> {
   const { approve, createForUpload } = await import('../source/new-service.ts')
-  const { packWithProgress, refuseOutwardLinks } = await import('../source/packing.ts')
+  const { packWithProgress, refuseOutwardLinks, warnOfUnserved } = await import('../source/packing.ts')
   const { uploadSource } = await import('../source/upload.ts')
   const { name, existing } = target
   const { inspected, guess } = await inspectAndGuess(cli, target, options)
-  refuseOutwardLinks(inspected.source, existing ?? { publish_dir: guess?.publishDir ?? null })
+  const settings = existing ?? { type: guess!.type, publish_dir: guess!.publishDir }
+  refuseOutwardLinks(inspected.source, settings)
+  warnOfUnserved(cli, inspected.source, settings)
   if (guess && !options.yes) await approve(cli, name, guess)
   const packed = await packWithProgress(cli, inspected)
   try {

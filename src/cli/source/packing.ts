@@ -1,4 +1,5 @@
 // The first steps of an upload as they are seen: looking through the folder, then packing it.
+import { posix } from 'node:path'
 import type { Service } from '../../http/schemas/service.ts'
 import { CliFailure } from '../failure.ts'
 import type { Cli } from '../session.ts'
@@ -17,6 +18,7 @@ export interface Inspected {
 }
 
 type Settings = Partial<Pick<Service, 'root_dir' | 'dockerfile_path' | 'publish_dir'>>
+type SiteSettings = Settings & { type: string }
 
 const name = 'packing'
 const shownPaths = 6
@@ -54,6 +56,22 @@ function sayLeftOut(out: Output, { entries, ignored, ignoreFiles, leftOut }: Sou
       `   ${out.tint('yellow', '!')} ${some(secrets)} will be in the image: secrets belong into berth env`,
     )
   }
+}
+
+/** Packages of a site that nothing builds are part of it: no build installs them anew. */
+export function warnOfUnserved({ out }: Cli, { entries, ignored }: Source, site: SiteSettings): void {
+  const { type, root_dir, publish_dir, dockerfile_path } = site
+  const below = (...parts: (string | null | undefined)[]) =>
+    posix.join('.', ...parts.map((part) => part ?? ''))
+  const dockerfile = below(root_dir, dockerfile_path ?? 'Dockerfile')
+  if (type !== 'static_site' || entries.some(({ path }) => path === dockerfile)) return
+  const top = below(root_dir, publish_dir, '/')
+  const unserved = ignored
+    .map(({ path }) => path)
+    .filter((path) => path.endsWith('node_modules/') && (top === './' || path.startsWith(top)))
+  if (unserved.length === 0) return
+  const way = 'if its pages need it, write !node_modules into .berthignore'
+  out.say(`   ${out.tint('yellow', '!')} the site is without ${some(unserved)}: ${way}`)
 }
 
 /** `.env` and `.env.production`, not one that shows others how theirs has to look. */

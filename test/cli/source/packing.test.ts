@@ -1,0 +1,44 @@
+// What is said of packages that are left out of a site which nothing builds.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Cli } from '../../../src/cli/session.ts'
+import { warnOfUnserved } from '../../../src/cli/source/packing.ts'
+import type { Source, SourceEntry } from '../../../src/cli/source/source-entries.ts'
+
+const entry = (path: string): SourceEntry => ({ path, kind: 'file', mode: 0o644, sizeBytes: 1, target: '' })
+
+function warn(
+  ignored: string[],
+  site: Partial<Parameters<typeof warnOfUnserved>[2]>,
+  paths: string[] = ['index.html'],
+): string {
+  const said: string[] = []
+  const out = { say: (words: string) => said.push(words), tint: (_: string, words: string) => words }
+  const source = {
+    entries: paths.map(entry),
+    ignored: ignored.map((path) => ({ path, reason: 'by default' })),
+  }
+  warnOfUnserved({ out } as unknown as Cli, source as unknown as Source, { type: 'static_site', ...site })
+  return said.join('\n')
+}
+
+test('packages inside the published folder of a site are missed, those beside it are not', () => {
+  const ignored = ['node_modules/', 'public/lib/node_modules/', 'publications/node_modules/']
+  const way = 'if its pages need it, write !node_modules into .berthignore'
+  assert.equal(
+    warn(ignored, { publish_dir: 'public' }),
+    `   ! the site is without public/lib/node_modules/: ${way}`,
+  )
+  assert.match(warn(ignored, {}), /without node_modules\/, public\/lib\/node_modules\/, publications/)
+  assert.match(
+    warn(['web/public/node_modules/'], { root_dir: 'web', publish_dir: './public' }),
+    /web\/public/,
+  )
+  assert.equal(warn(['public/.env', 'dist/'], { publish_dir: 'public' }), '')
+})
+
+test('where a Dockerfile builds, or no site is served, packages are installed anew', () => {
+  assert.equal(warn(['node_modules/'], {}, ['index.html', 'Dockerfile']), '')
+  assert.equal(warn(['node_modules/'], { dockerfile_path: 'site.df' }, ['site.df']), '')
+  assert.equal(warn(['node_modules/'], { type: 'web_service' }), '')
+})
