@@ -11,6 +11,7 @@ import { examples } from '../examples.ts'
 import { CliFailure } from '../failure.ts'
 import { followUp, sayDone } from '../follow-up.ts'
 import { newest } from '../newest.ts'
+import { shownService } from '../service/chosen.ts'
 import { whole } from '../service/setting-flags.ts'
 import type { Cli } from '../session.ts'
 import { age } from '../terminal/ages.ts'
@@ -63,7 +64,7 @@ async function deploy(cli: Cli, name: string | undefined, options: DeployOptions
 
 async function listDeploys(cli: Cli, name: string | undefined, { limit }: { limit: number }) {
   const { client, out } = cli
-  const service = chosenService(name)
+  const service = await shownService(cli, name)
   const path = `${servicePath(service)}/deploys`
   const deploys = await newest<Deploy>(client, path, limit)
   if (out.isJson) return out.json(deploys)

@@ -5,10 +5,10 @@ import type { CertificateAuthority } from '../../http/schemas/certificate.ts'
 import type { ServiceDomain } from '../../http/schemas/domains.ts'
 import { servicePath } from '../client.ts'
 import type { Runner } from '../command.ts'
-import { chosenService } from '../config/project.ts'
 import { examples } from '../examples.ts'
 import { CliFailure } from '../failure.ts'
 import { sayDone, sayUndo } from '../follow-up.ts'
+import { shownService } from '../service/chosen.ts'
 import { spoken } from '../service/words.ts'
 import type { Cli } from '../session.ts'
 import { plain } from '../terminal/output.ts'
@@ -43,8 +43,9 @@ export function addDomainCommands(program: Command, run: Runner): void {
     .action(run(remove))
 }
 
-async function list({ client, out }: Cli, name: string | undefined): Promise<void> {
-  const chosen = chosenService(name)
+async function list(cli: Cli, name: string | undefined): Promise<void> {
+  const { client, out } = cli
+  const chosen = await shownService(cli, name)
   const domains = await client.call<ServiceDomain[]>('GET', `${servicePath(chosen)}/domains`)
   if (out.isJson) return out.json(domains)
   if (domains.length === 0) return out.say(`${plain(chosen)} is not reached from outside: it has no domains`)

@@ -2,10 +2,10 @@
 import type { Command } from 'commander'
 import type { EnvVar } from '../../http/schemas/env.ts'
 import type { Runner } from '../command.ts'
-import { chosenService } from '../config/project.ts'
 import { examples } from '../examples.ts'
 import { CliFailure, exitCodes } from '../failure.ts'
 import { parseAssignments } from '../service/assignments.ts'
+import { shownService } from '../service/chosen.ts'
 import { masked } from '../service/env-changes.ts'
 import { toEnvLine } from '../service/env-file.ts'
 import { readEnv, readShownEnv, type SavingOptions, saveEnv, withSaving } from '../service/env-saving.ts'
@@ -44,7 +44,7 @@ export function addEnvCommands(program: Command, run: Runner): void {
 
 async function showEnv(cli: Cli, name: string | undefined, options: { show?: boolean }): Promise<void> {
   const { out } = cli
-  const service = chosenService(name)
+  const service = await shownService(cli, name)
   if (options.show && !out.isJson) return showLines(await readEnv(cli, service), out)
   const vars = await readShownEnv(cli, service)
   if (out.isJson) return out.json(vars)

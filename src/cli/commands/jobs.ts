@@ -12,6 +12,7 @@ import { sayNext } from '../follow-up.ts'
 import { toShellCommand } from '../job/shell-words.ts'
 import { askedBy, commandOf, howToRun, outcomeOf, ranFor, runStyle } from '../job/words.ts'
 import { newest } from '../newest.ts'
+import { shownService } from '../service/chosen.ts'
 import { whole } from '../service/setting-flags.ts'
 import type { Cli } from '../session.ts'
 import { span } from '../terminal/ages.ts'
@@ -105,7 +106,7 @@ function leaveRun(cli: Cli, run: JobRun): number {
 
 async function listRuns(cli: Cli, name: string | undefined, { limit }: { limit: number }): Promise<void> {
   const { client, out } = cli
-  const path = servicePath(chosenService(name))
+  const path = servicePath(await shownService(cli, name))
   const runs = await newest<JobRun>(client, `${path}/jobs`, limit)
   if (out.isJson) return out.json(runs)
   const service = await client.call<Service>('GET', path)

@@ -7,12 +7,12 @@ import type { JobRun } from '../../http/schemas/job.ts'
 import type { Service } from '../../http/schemas/service.ts'
 import { deployPath, jobPath, servicePath } from '../client.ts'
 import type { Runner } from '../command.ts'
-import { chosenService } from '../config/project.ts'
 import { followEvents, type StreamEvent } from '../event-stream.ts'
 import { examples } from '../examples.ts'
 import { exitCodes, usageFailure } from '../failure.ts'
 import { howToRun, runInWords } from '../job/words.ts'
 import { type LogLine, parseLogLine } from '../log-line.ts'
+import { shownService } from '../service/chosen.ts'
 import { whole } from '../service/setting-flags.ts'
 import type { Cli } from '../session.ts'
 import { coloured, type Output, plain, type Style } from '../terminal/output.ts'
@@ -60,7 +60,9 @@ export function addLogCommands(program: Command, run: Runner): void {
 
 async function showLogs(cli: Cli, name: string | undefined, options: LogsOptions): Promise<number> {
   const path = ownLogOf(name, options)
-  await (path === null ? showServiceLogs(cli, chosenService(name), options) : showLog(cli, path, options))
+  await (path === null
+    ? showServiceLogs(cli, await shownService(cli, name), options)
+    : showLog(cli, path, options))
   // Ctrl-C is how a followed log ends: there is nothing to say.
   return cli.signal.aborted ? exitCodes.interrupted : exitCodes.ok
 }

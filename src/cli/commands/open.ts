@@ -4,10 +4,10 @@ import type { Command } from 'commander'
 import type { Service } from '../../http/schemas/service.ts'
 import { isPlainUrl, servicePath } from '../client.ts'
 import type { Runner } from '../command.ts'
-import { chosenService } from '../config/project.ts'
 import { examples } from '../examples.ts'
 import { CliFailure } from '../failure.ts'
 import { sayDone } from '../follow-up.ts'
+import { shownService } from '../service/chosen.ts'
 import { addressOf, spoken } from '../service/words.ts'
 import type { Cli } from '../session.ts'
 import { openInBrowser } from '../terminal/browser.ts'
@@ -23,7 +23,7 @@ export function addOpenCommands(program: Command, run: Runner): void {
 
 async function openService(cli: Cli, name: string | undefined): Promise<void> {
   const { client, out } = cli
-  const service = await client.call<Service>('GET', servicePath(chosenService(name)))
+  const service = await client.call<Service>('GET', servicePath(await shownService(cli, name)))
   const { url } = service
   if (url === null) throw withoutAddress(service)
   if (!isPlainUrl(url)) throw new CliFailure('the server names an address that is none of a web page')

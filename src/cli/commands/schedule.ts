@@ -4,10 +4,10 @@ import type { Command } from 'commander'
 import type { Schedule } from '../../http/schemas/schedule.ts'
 import { servicePath } from '../client.ts'
 import type { Runner } from '../command.ts'
-import { chosenService } from '../config/project.ts'
 import { examples } from '../examples.ts'
 import { clockTime, dayAndTime, isKnownTimeZone, ownTimeZone, showTheSame } from '../job/instants.ts'
 import { runInWords, runStyle } from '../job/words.ts'
+import { shownService } from '../service/chosen.ts'
 import type { Cli } from '../session.ts'
 import { age, span } from '../terminal/ages.ts'
 import type { Output } from '../terminal/output.ts'
@@ -29,8 +29,9 @@ export function addScheduleCommands(program: Command, run: Runner): void {
     .action(run(showSchedule))
 }
 
-async function showSchedule({ client, out }: Cli, name: string | undefined): Promise<void> {
-  const service = chosenService(name)
+async function showSchedule(cli: Cli, name: string | undefined): Promise<void> {
+  const { client, out } = cli
+  const service = await shownService(cli, name)
   const schedule = await client.call<Schedule>('GET', `${servicePath(service)}/schedule`)
   if (out.isJson) return out.json(schedule)
   printSchedule(out, service, schedule)

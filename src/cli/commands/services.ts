@@ -8,6 +8,7 @@ import { chosenService } from '../config/project.ts'
 import { examples } from '../examples.ts'
 import { CliFailure, usageFailure } from '../failure.ts'
 import { sayDone, sayNext } from '../follow-up.ts'
+import { shownService } from '../service/chosen.ts'
 import { showService } from '../service/facts.ts'
 import {
   actAtOnce,
@@ -74,8 +75,9 @@ async function listServices({ client, out }: Cli): Promise<void> {
   ])
 }
 
-async function showOne({ client, out }: Cli, name: string | undefined): Promise<void> {
-  const service = await client.call<Service>('GET', servicePath(chosenService(name)))
+async function showOne(cli: Cli, name: string | undefined): Promise<void> {
+  const { client, out } = cli
+  const service = await client.call<Service>('GET', servicePath(await shownService(cli, name)))
   if (out.isJson) return out.json(service)
   showService(out, service)
 }

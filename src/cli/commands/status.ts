@@ -4,10 +4,10 @@ import type { Command } from 'commander'
 import type { ServiceStatus, Traffic } from '../../http/schemas/status.ts'
 import { servicePath } from '../client.ts'
 import type { Runner } from '../command.ts'
-import { chosenService } from '../config/project.ts'
 import { examples } from '../examples.ts'
 import { CliFailure, exitCodes, interruption } from '../failure.ts'
 import { sayNext } from '../follow-up.ts'
+import { shownService } from '../service/chosen.ts'
 import { spoken, stateStyle } from '../service/words.ts'
 import type { Cli } from '../session.ts'
 import { age } from '../terminal/ages.ts'
@@ -31,7 +31,7 @@ export function addStatusCommands(program: Command, run: Runner): void {
 
 async function showStatus(cli: Cli, name: string | undefined, options: { watch?: boolean }): Promise<void> {
   const { client, out } = cli
-  const chosen = chosenService(name)
+  const chosen = await shownService(cli, name)
   const look = () => client.call<ServiceStatus>('GET', `${servicePath(chosen)}/status`)
   if (options.watch) return watch(cli, chosen, look)
   const status = await look()

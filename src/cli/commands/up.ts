@@ -4,12 +4,12 @@ import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import type { Deploy } from '../../http/schemas/deploy.ts'
 import type { Service } from '../../http/schemas/service.ts'
-import { servicePath } from '../client.ts'
 import type { Runner } from '../command.ts'
 import { findProject } from '../config/project.ts'
 import { examples } from '../examples.ts'
-import { CliFailure, exitCodes, usageFailure } from '../failure.ts'
+import { CliFailure, usageFailure } from '../failure.ts'
 import { followUp } from '../follow-up.ts'
+import { findService, isFolderPath } from '../service/chosen.ts'
 import type { Cli } from '../session.ts'
 import { plain } from '../terminal/output.ts'
 
@@ -107,20 +107,11 @@ function sayTarget({ out, serverName }: Cli, name: string, path: string | null):
 
 /** A single argument that looks like a path is the folder. */
 async function readPlace(first: string | undefined, second: string) {
-  const isPath = first !== undefined && second === '.' && /^\.{1,2}$|\//.test(first)
+  const isPath = first !== undefined && second === '.' && isFolderPath(first)
   const folder = resolve(isPath ? first : second)
   const found = await stat(folder).catch(() => null)
   if (!found?.isDirectory()) throw usageFailure(`${folder} is not a folder`, 'berth up NAME DIR')
   return { named: isPath ? undefined : first, folder }
-}
-
-async function findService({ client }: Cli, name: string): Promise<Service | null> {
-  try {
-    return await client.call<Service>('GET', servicePath(name))
-  } catch (error) {
-    if (error instanceof CliFailure && error.exitCode === exitCodes.notFound) return null
-    throw error
-  }
 }
 
 function withoutSchedule(name: string): CliFailure {

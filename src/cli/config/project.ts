@@ -37,7 +37,13 @@ function refuseForeign(path: string, uid: number, folder: string): void {
 export function chosenService(name: string | undefined): string {
   const chosen = name ?? findProject()?.service
   if (chosen) return chosen
-  throw usageFailure('which service?', 'name it, or put {"service": "NAME"} into berth.json here')
+  throw whichService()
+}
+
+/** Usage; with what was looked for in vain. */
+export function whichService(why?: string): CliFailure {
+  const way = 'name it, or put {"service": "NAME"} into berth.json here'
+  return usageFailure('which service?', why === undefined ? way : `${why}\n${way}`)
 }
 
 function readProject(path: string, text: string): Project {

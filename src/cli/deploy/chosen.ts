@@ -1,17 +1,18 @@
 // Which deploy is meant: one by its id, or the newest of a service.
 import type { Deploy } from '../../http/schemas/deploy.ts'
 import { deployPath, servicePath } from '../client.ts'
-import { chosenService } from '../config/project.ts'
 import { CliFailure, exitCodes, usageFailure } from '../failure.ts'
+import { shownService } from '../service/chosen.ts'
 import type { Cli } from '../session.ts'
 
-/** Without a word the newest of the project's service. Throws CliFailure when it was never deployed. */
-export async function chosenDeploy({ client }: Cli, idOrName: string | undefined): Promise<Deploy> {
+/** Without a word the newest of this folder's service. Throws CliFailure when it was never deployed. */
+export async function chosenDeploy(cli: Cli, idOrName: string | undefined): Promise<Deploy> {
+  const { client } = cli
   if (idOrName?.startsWith('dep-')) return client.call<Deploy>('GET', deployPath(idOrName))
   if (idOrName?.startsWith('job-')) {
     throw usageFailure('that is a job run, and no deploy', `its log tells: berth logs --job ${idOrName}`)
   }
-  const name = chosenService(idOrName)
+  const name = await shownService(cli, idOrName)
   const path = `${servicePath(name)}/deploys`
   const [newest] = await client.call<Deploy[]>('GET', path, { query: { limit: 1 } })
   if (newest) return newest

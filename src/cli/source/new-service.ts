@@ -23,6 +23,13 @@ const siteFolders = ['public', 'dist', 'build', '_site', 'out']
 
 /** A folder's name as a service may have it. Throws (usage) when nothing of it can be used. */
 export function toServiceName(folder: string): string {
+  const name = serviceNameOf(folder)
+  if (name !== null) return name
+  throw usageFailure(`${folder} has no name that a service could have`, 'name it: berth up NAME')
+}
+
+/** The same; null when nothing of it can be used. */
+export function serviceNameOf(folder: string): string | null {
   const letters = basename(folder)
     .toLowerCase()
     .normalize('NFKD')
@@ -32,8 +39,7 @@ export function toServiceName(folder: string): string {
     .replace(/^[^a-z]+/, '')
     .slice(0, longestName)
     .replace(/-+$/, '')
-  if (name) return name
-  throw usageFailure(`${folder} has no name that a service could have`, 'name it: berth up NAME')
+  return name || null
 }
 
 /** By its Dockerfile, else by its index.html. Throws CliFailure where there is neither. */

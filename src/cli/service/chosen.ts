@@ -1,0 +1,44 @@
+// Which service a command means that only shows something: the one that is named, else that of the folder.
+// Mind: what changes a service asks config/project.ts: a folder may be called like a service by chance.
+import { statSync } from 'node:fs'
+import { resolve } from 'node:path'
+import type { Service } from '../../http/schemas/service.ts'
+import { servicePath } from '../client.ts'
+import { findProject, whichService } from '../config/project.ts'
+import { CliFailure, exitCodes, usageFailure } from '../failure.ts'
+import type { Cli } from '../session.ts'
+import { plain } from '../terminal/output.ts'
+
+/** `.`, `./shop`, `/srv/shop`: a path, as no service is called. */
+export function isFolderPath(text: string): boolean {
+  return /^\.{1,2}$|\//.test(text)
+}
+
+/** Null where there is no service of that name. */
+export async function findService({ client }: Cli, name: string): Promise<Service | null> {
+  try {
+    return await client.call<Service>('GET', servicePath(name))
+  } catch (error) {
+    if (error instanceof CliFailure && error.exitCode === exitCodes.notFound) return null
+    throw error
+  }
+}
+
+/**
+ * The name that is given; for a folder, and without a word for this one, what `berth up` takes: berth.json,
+ * else a service that is called like it. Throws (usage) where there is none.
+ */
+export async function shownService(cli: Cli, given: string | undefined): Promise<string> {
+  if (given !== undefined && !isFolderPath(given)) return given
+  const folder = resolve(given ?? '.')
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) {
+    throw usageFailure(`${plain(folder)} is not a folder`, 'name a service: berth services lists them')
+  }
+  const project = findProject(folder)?.service
+  if (project) return project
+  const { serviceNameOf } = await import('../source/new-service.ts')
+  const name = serviceNameOf(folder)
+  if (name === null) throw whichService()
+  if (await findService(cli, name)) return name
+  throw whichService(`there is none called ${name}, like this folder`)
+}
