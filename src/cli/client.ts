@@ -194,6 +194,9 @@ const reasons: Record<string, string> = {
   ETIMEDOUT: 'it does not answer',
   UND_ERR_CONNECT_TIMEOUT: 'it does not answer',
   UND_ERR_HEADERS_TIMEOUT: 'it does not answer',
+  EPROTO: 'it does not speak https',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak https',
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: 'it does not speak https',
 }
 
 function redirected(url: string, location: string): CliFailure {

@@ -37,7 +37,7 @@ export function addLoginCommands(program: Command, run: Runner): void {
       'after',
       examples(
         'berth login',
-        'berth login https://berth.example.com --server production',
+        'berth login berth.example.com --server production',
         'berth login https://berth.example.com --token-file token.txt   # without a browser, for scripts',
       ),
     )
@@ -58,9 +58,13 @@ export function addLoginCommands(program: Command, run: Runner): void {
 async function logIn(cli: Cli, address: string | undefined, options: { browser: boolean }): Promise<void> {
   const { env, flags, out } = cli
   const { url } = chooseTarget(cli, readConfig(env), address)
-  const given = givenToken(flags, env)
-  const token = given ?? (await approvedToken(cli, url, options.browser))
-  const info = await verify(cli, url, token)
+  const enter = async () => {
+    const token = givenToken(flags, env) ?? (await approvedToken(cli, url, options.browser))
+    return { token, info: await verify(cli, url, token) }
+  }
+  const { token, info } = await enter().catch((error: unknown) => {
+    throw isWithoutScheme(address) ? withClearText(error, url) : error
+  })
   const { name, isFirst } = await keepServer(cli, { url, token })
   if (out.isJson) return out.json({ server: name, url, version: info.version })
   sayDone(cli, `logged in to ${url}, called ${name} here`)
@@ -68,6 +72,20 @@ async function logIn(cli: Cli, address: string | undefined, options: { browser: 
     out.say(` ${out.tint('yellow', '!')} without https whoever is between here and there can read the token`)
   }
   sayNext(cli, isFirst ? 'berth up' : `berth servers use ${name}   # else: --server ${name}`)
+}
+
+function isWithoutScheme(address: string | undefined): boolean {
+  return address !== undefined && !address.includes('://')
+}
+
+/** What to type for a server that has no https: nothing goes over a network in clear text unasked. */
+function withClearText(error: unknown, url: string): unknown {
+  const isLost = error instanceof CliFailure && error.exitCode === exitCodes.unreachable
+  if (!isLost || !url.startsWith('https:')) return error
+  const { hostname: host, port } = new URL(url)
+  const plainUrl = `http://${host}:${port || new URL(defaultUrl).port}`
+  const hint = `without a scheme it is https; a server without that, in clear text: berth login ${plainUrl}`
+  return new CliFailure(error.message, { ...error, hint })
 }
 
 /** Under the name that is free for it now: others may have been kept since it was chosen. */
@@ -87,6 +105,8 @@ function chooseTarget({ env, flags }: Cli, config: Config, address: string | und
     const known = findServer(config, checkedName(wanted))
     return { name: wanted, url: parseServerUrl(address ?? known?.server.url ?? defaultUrl) }
   }
+  const known = address === undefined ? null : findServer(config, address)
+  if (known && wanted === undefined) return { name: known.name, url: known.server.url }
   const current = config.default === undefined ? null : findServer(config, config.default)
   const url = parseServerUrl(address ?? wanted ?? current?.server.url ?? defaultUrl)
   return { name: findServer(config, url)?.name ?? nameFor(config, url), url }

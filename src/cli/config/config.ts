@@ -41,9 +41,20 @@ export async function changeConfig(
   })
 }
 
-/** An address as it is kept: with a scheme, without a slash at the end. Throws (usage) for anything else. */
+/** A host with a port: no server is called like that. */
+const hostAndPort = /^(?:\[[\da-f:.]+\]|[a-z\d.-]+):\d{1,5}$/i
+/** A host as it is typed: a word alone is the name of a server, not an address. */
+const bareHost = /^(?:localhost|\[[\da-f:.]+\]|[a-z\d-]+(?:\.[a-z\d-]+)+)(?::\d{1,5})?(?:\/.*)?$/i
+const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?=[:/]|$)/i
+
+/**
+ * An address as it is kept: with a scheme, without a slash at the end. Throws (usage) for anything else.
+ * Without a scheme it is http on this host and https elsewhere: a token never goes over a network in clear
+ * text unless somebody wrote http.
+ */
 export function parseServerUrl(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : null
+  const whole = withScheme(text)
+  const url = URL.canParse(whole) ? new URL(whole) : null
   if (!url || !/^https?:$/.test(url.protocol) || !url.host) {
     throw usageFailure(`'${text}' is not the address of a server`, `write it like ${defaultUrl}`)
   }
@@ -53,8 +64,16 @@ export function parseServerUrl(text: string): string {
   return `${url.origin}${url.pathname}`.replace(/\/+$/, '')
 }
 
+function withScheme(text: string): string {
+  if (!hostAndPort.test(text) && !bareHost.test(text)) return text
+  if (!loopback.test(text)) return `https://${text}`
+  const url = new URL(`http://${text}`)
+  if (!/:\d+(?:\/|$)/.test(text)) url.port = new URL(defaultUrl).port
+  return url.href
+}
+
 export function isServerUrl(text: string): boolean {
-  return text.includes('://')
+  return text.includes('://') || hostAndPort.test(text)
 }
 
 /** The known server of this name or address. */

@@ -1,0 +1,35 @@
+// The address of a server as people type it.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { findServer, isServerUrl, parseServerUrl } from '../../../src/cli/config/config.ts'
+
+test('an address without a scheme is http on this host alone, and https everywhere else', () => {
+  const addresses = {
+    '127.0.0.1:7988': 'http://127.0.0.1:7988',
+    'localhost:7988': 'http://localhost:7988',
+    '[::1]:7988': 'http://[::1]:7988',
+    localhost: 'http://localhost:7878',
+    '10.0.0.5:7878': 'https://10.0.0.5:7878',
+    'berth.example.com': 'https://berth.example.com',
+    'berth.example.com:8443/sub/': 'https://berth.example.com:8443/sub',
+    'localhost.example.com': 'https://localhost.example.com',
+    '127.0.0.1.example.com:80': 'https://127.0.0.1.example.com:80',
+    'http://10.0.0.5:7878/': 'http://10.0.0.5:7878',
+  }
+  for (const [typed, url] of Object.entries(addresses)) assert.equal(parseServerUrl(typed), url, typed)
+})
+
+test('a word, another scheme and a password are no address', () => {
+  for (const typed of ['production', 'ftp://example.com', 'http://', 'ada:pass@example.com', 'a b', '']) {
+    assert.throws(() => parseServerUrl(typed), { exitCode: 2 }, typed)
+  }
+})
+
+test('a server is found by its name, and by its address with or without the scheme', () => {
+  const servers = { 'prod.eu': { url: 'http://127.0.0.1:7988', token: 'x' } }
+  const config = { default: undefined, servers }
+  for (const wanted of ['prod.eu', '127.0.0.1:7988', 'http://127.0.0.1:7988']) {
+    assert.equal(findServer(config, wanted)?.name, 'prod.eu', wanted)
+  }
+  assert.deepEqual([isServerUrl('prod.eu'), isServerUrl('prod.eu:80')], [false, true])
+})
