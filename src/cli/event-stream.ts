@@ -27,6 +27,7 @@ const silenceMs = 45_000
 const firstPauseMs = 250
 const longestPauseMs = 5_000
 const patienceMs = 10 * 60_000
+const lostWords = `connection lost, trying again for ${patienceMs / 60_000} minutes`
 /** A line of a log has 16 KiB at most. */
 const longestEventChars = 1024 * 1024
 /** What no second try changes. */
@@ -163,7 +164,7 @@ function isFinal({ lostAt }: Following, error: unknown): boolean {
 async function pauseAfterLoss(following: Following): Promise<void> {
   const { cli, options, signal } = following
   if (signal.aborted) return
-  if (following.lostAt === null && !options.quiet) cli.out.say(tell(cli, 'connection lost, trying again'))
+  if (following.lostAt === null && !options.quiet) cli.out.say(tell(cli, lostWords))
   following.lostAt ??= Date.now()
   const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** following.losses++)
   await delay(pauseMs * (0.5 + Math.random() / 2), null, { signal }).catch(() => {})

@@ -58,3 +58,10 @@ export function withoutSecrets(what: string): CliFailure {
 export function interruption(message = '', hint?: string): CliFailure {
   return new CliFailure(message, { exitCode: exitCodes.interrupted, hint })
 }
+
+/** For what goes on at the server, whatever became of the connection: how to come back to it. */
+export function withWayBack(error: unknown, way: string): unknown {
+  const isOver: number[] = [exitCodes.notFound, exitCodes.interrupted]
+  if (!(error instanceof CliFailure) || isOver.includes(error.exitCode)) return error
+  return new CliFailure(error.message, { ...error, hint: [error.hint, way].filter(Boolean).join('\n') })
+}

@@ -1,5 +1,6 @@
 // What a command says at its end: that it is done, how to undo it, and the deploy it has set off.
 import type { Deploy } from '../http/schemas/deploy.ts'
+import { withWayBack } from './failure.ts'
 import type { Cli } from './session.ts'
 import { plain } from './terminal/output.ts'
 import { nextStep } from './terminal/phase-line.ts'
@@ -21,12 +22,22 @@ export function sayNext({ out }: Cli, command: string): void {
 
 /** Shows the deploy until it is over; with --no-follow only says which it is. Returns the exit code. */
 export async function followUp(cli: Cli, deploy: Deploy, isFollowed: boolean): Promise<number> {
-  if (isFollowed) {
-    const { concludeDeploy, followDeploy } = await import('./deploy/follow.ts')
-    return concludeDeploy(cli, await followDeploy(cli, deploy.id))
-  }
+  if (isFollowed) return follow(cli, deploy)
   if (cli.out.isJson) cli.out.json(deploy)
   else cli.out.print(plain(deploy.id))
   sayNext(cli, `berth logs --deploy ${deploy.id} -f`)
   return 0
+}
+
+async function follow(cli: Cli, { id }: Deploy): Promise<number> {
+  const { concludeDeploy, followDeploy } = await import('./deploy/follow.ts')
+  try {
+    return await concludeDeploy(cli, await followDeploy(cli, id))
+  } catch (error) {
+    const goesOn = `the deploy ${id} goes on there, or as soon as the server runs again`
+    throw withWayBack(
+      error,
+      `${goesOn}\nfollow it: berth logs --deploy ${id} -f\nits outcome: berth why ${id}`,
+    )
+  }
 }

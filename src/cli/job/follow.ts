@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { JobRun } from '../../http/schemas/job.ts'
 import { jobPath } from '../client.ts'
 import { followEvents } from '../event-stream.ts'
-import { CliFailure, exitCodes, interruption } from '../failure.ts'
+import { CliFailure, exitCodes, interruption, withWayBack } from '../failure.ts'
 import { type LogLine, parseLogLine } from '../log-line.ts'
 import type { Cli } from '../session.ts'
 import { clip } from '../terminal/clip.ts'
@@ -37,7 +37,7 @@ export async function followRun(cli: Cli, { id, created_at }: JobRun): Promise<J
     }
     return await recordOf(cli, id)
   } catch (error) {
-    throw signal.aborted ? goesOn(id) : withWayBack(error, id)
+    throw signal.aborted ? goesOn(id) : withWayBack(error, `come back to the run: berth logs --job ${id} -f`)
   } finally {
     out.rest()
   }
@@ -84,13 +84,6 @@ async function recordOf({ client, signal }: Cli, id: string): Promise<JobRun> {
 function goesOn(id: string): CliFailure {
   const hint = `come back to it: berth logs --job ${id} -f\nend it: berth cancel ${id}`
   return interruption('the run goes on without you', hint)
-}
-
-/** It may well go on, where nobody sees it. */
-function withWayBack(error: unknown, id: string): unknown {
-  if (!(error instanceof CliFailure) || error.exitCode === exitCodes.notFound) return error
-  const hint = [error.hint, `come back to the run: berth logs --job ${id} -f`].filter(Boolean).join('\n')
-  return new CliFailure(error.message, { ...error, hint })
 }
 
 /** Says what became of it. Returns the exit code: that of the run, and 1 for one that failed without one. */

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import type { Service } from '../../http/schemas/service.ts'
-import { CliFailure, interruption, usageFailure } from '../failure.ts'
+import { CliFailure, interruption, usageFailure, withWayBack } from '../failure.ts'
 import { spoken } from '../service/words.ts'
 import type { Cli } from '../session.ts'
 import { plain } from '../terminal/output.ts'
@@ -81,7 +81,9 @@ export async function createForUpload(cli: Cli, name: string, guess: Guess): Pro
   const { type, publishDir, reason } = guess
   const body = { name, type, ...(publishDir ? { publish_dir: publishDir } : {}) }
   const startedAt = Date.now()
-  const service = await cli.client.call<Service>('POST', '/services', { body })
+  const service = await cli.client.call<Service>('POST', '/services', { body }).catch((error: unknown) => {
+    throw withWayBack(error, `nothing was uploaded; go on: berth up ${name}`)
+  })
   const line = { mark: '✔', name: 'creating', detail: `${name}, a ${spoken(type)}, ${reason}` }
   if (!cli.out.isJson) cli.out.say(phaseLine(cli.out, { ...line, durationMs: Date.now() - startedAt }))
   return service

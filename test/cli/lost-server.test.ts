@@ -1,0 +1,41 @@
+// A server that goes away while it is at work for somebody: what is known, and the way back.
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { type Answered, type AnsweringServer, answeringServer, problem } from '../support/answering-server.ts'
+import { runBerth } from '../support/berth.ts'
+import { temporaryDirectory } from '../support/directory.ts'
+import { writeTree } from '../support/write-tree.ts'
+
+const deploy = { id: 'dep-1', service_id: 'svc-1', status: 'queued' }
+
+/** Answers until it is asked for what it dies of. */
+async function dyingServer(t: TestContext, dies: RegExp, answered: Answered) {
+  const server: AnsweringServer = await answeringServer(t, ({ method, path }) => {
+    if (!dies.test(`${method} ${path}`)) return answered
+    void server.leave()
+    return { body: '' }
+  })
+  return { BERTH_SERVER: server.url, BERTH_TOKEN: 'bth_x' }
+}
+
+test('a server that is lost while a deploy is followed is said with the way back', async (t) => {
+  const env = await dyingServer(t, /^GET .*\/(logs|events|history)/, { body: deploy })
+
+  const { code, stderr } = await runBerth(t, ['deploy', 'shop'], { env })
+
+  assert.equal(code, 5)
+  const way = ['follow it: berth logs --deploy dep-1 -f', 'its outcome: berth why dep-1']
+  assert.match(stderr, /the deploy dep-1 goes on there/)
+  assert.ok(stderr.endsWith(way.map((line) => `   ${line}\n`).join('')), stderr)
+})
+
+test('a server that is lost before an upload is said so, with the command to go on', async (t) => {
+  const cwd = temporaryDirectory(t)
+  writeTree(cwd, { 'index.html': 'hello' })
+  const env = await dyingServer(t, /^POST .*\/services$/, problem(404, 'not_found', 'no such service'))
+
+  const { code, stderr } = await runBerth(t, ['up', 'shop', '.', '--yes'], { env, cwd })
+
+  assert.equal(code, 5)
+  assert.match(stderr, /\n {3}nothing was uploaded; go on: berth up shop\n$/)
+})
