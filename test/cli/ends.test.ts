@@ -63,8 +63,11 @@ describe('a command', { concurrency: 4 }, () => {
     assert.deepEqual(codes, [2, 2, 2, 2])
     assert.equal(unknown!.stderr, " ✘ unknown command 'servces'\n   did you mean services?\n")
     assert.match(option!.stderr, /did you mean --json\?/)
-    assert.match(missing!.stderr, /berth scale --help/)
-    assert.match(number!.stderr, /must be a whole number/)
+    assert.equal(missing!.stderr, " ✘ missing required argument 'number'\n   berth scale NAME NUMBER\n")
+    assert.equal(
+      number!.stderr,
+      " ✘ NUMBER is 'many': it must be a whole number\n   berth scale NAME NUMBER\n",
+    )
   })
 
   test('ends with 3 for what is not there and with 4 for a credential that will not do', async (t) => {
