@@ -30,9 +30,9 @@ import { addTrashCommands } from './commands/trash.ts'
 import { addUpCommands } from './commands/up.ts'
 import { addWhyCommands } from './commands/why.ts'
 import { examples } from './examples.ts'
-import { usageFailure } from './failure.ts'
-import { sharedOption, shareOptions } from './global-options.ts'
+import { shareOptions } from './global-options.ts'
 import { styleHelp } from './help.ts'
+import { wrongUsage } from './wrong-usage.ts'
 
 const groups: Record<string, string[]> = {
   'Deploy:': ['up', 'deploy', 'deploys', 'cancel', 'rollback', 'why', 'history'],
@@ -127,43 +127,5 @@ function arrange(program: Command): void {
 
 /** Help and version end the program as well: these go on to main as they are. */
 function end(command: Command, error: CommanderError): never {
-  if (error.exitCode === 0) throw error
-  const [said = '', suggestion] = error.message.replace(/^error: /, '').split('\n')
-  const what = error.code === 'commander.invalidArgument' ? wrongValue(said) : said
-  if (command.name() === 'run' && !process.argv.includes('--')) {
-    throw usageFailure(what, 'the command comes after --: berth run NAME -- COMMAND')
-  }
-  const hint = suggestion?.replace(/[()]/g, '').toLowerCase() ?? sharedOption(what)
-  const isAboutArguments = aboutArguments.includes(error.code) && !said.startsWith('option ')
-  throw usageFailure(what, hint ?? (isAboutArguments ? usageOf(command) : `${pathOf(command)} --help`))
-}
-
-const aboutArguments = ['commander.excessArguments', 'commander.invalidArgument', 'commander.missingArgument']
-
-/** `NUMBER is 'x': it must be a whole number`, of an argument; of an option `--limit is 'x': …`. */
-function wrongValue(said: string): string {
-  const [, value, name, rule] =
-    /^command-argument value '(.*)' is invalid for argument '(.*)'\. (.*)$/s.exec(said) ?? []
-  if (name !== undefined) return `${name.toUpperCase()} is '${value}': ${lower(rule!)}`
-  const [, flags, given, need] = /^option '(.*)' argument '(.*)' is invalid\. (.*)$/s.exec(said) ?? []
-  return flags === undefined ? said : `${flags.split(' ')[0]} is '${given}': ${lower(need!)}`
-}
-
-/** `It must be a whole number.` in the middle of a line. */
-function lower(sentence: string): string {
-  return sentence.slice(0, 1).toLowerCase() + sentence.slice(1).replace(/\.$/, '')
-}
-
-/** `berth scale NAME NUMBER` */
-function usageOf(command: Command): string {
-  const words = command.registeredArguments.map((argument) => {
-    const name = argument.name().toUpperCase() + (argument.variadic ? '…' : '')
-    return argument.required ? name : `[${name}]`
-  })
-  return [pathOf(command), ...words].join(' ')
-}
-
-/** `berth env set` */
-function pathOf(command: Command): string {
-  return command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name()
+  throw error.exitCode === 0 ? error : wrongUsage(command, error)
 }

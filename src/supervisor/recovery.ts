@@ -102,7 +102,7 @@ export class Recovery {
     const parked = actors.parkedOf(id)
     if (parked) return parked
     if (actors.record(id)) throw new Failure('not_parked', `${id} is not parked`)
-    throw new Failure('not_found', `there is no ${id}`)
+    throw new Failure('not_found', `there is no actor '${id}'`)
   }
 }
 

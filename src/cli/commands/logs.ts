@@ -73,9 +73,21 @@ function ownLogOf(name: string | undefined, { deploy, job, access, tail }: LogsO
   if (name !== undefined || (deploy !== undefined && job !== undefined)) {
     throw usageFailure('the logs of a service, of a deploy, or of a job run?', 'leave all but one out')
   }
+  refuseOtherId('deploy', deploy)
+  refuseOtherId('job', job)
   if (access) throw usageFailure('--access is for the logs of a service', 'leave it out')
   if (tail !== undefined) throw usageFailure('--tail is for the logs of a service', 'leave it out')
   return deploy === undefined ? jobPath(job!) : deployPath(deploy)
+}
+
+/** The name of a service in the place of an id finds nothing, and would not say why. */
+function refuseOtherId(noun: 'deploy' | 'job', id: string | undefined): void {
+  const prefix = noun === 'deploy' ? 'dep-' : 'job-'
+  if (id === undefined || id.startsWith(prefix)) return
+  throw usageFailure(
+    `--${noun} is '${id}': it must be an id like ${prefix}…`,
+    `berth ${noun}s NAME lists them`,
+  )
 }
 
 /** It has an end. */

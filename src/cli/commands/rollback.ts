@@ -5,7 +5,7 @@ import { servicePath } from '../client.ts'
 import type { Runner } from '../command.ts'
 import { chosenService } from '../config/project.ts'
 import { examples } from '../examples.ts'
-import { CliFailure, exitCodes } from '../failure.ts'
+import { CliFailure, exitCodes, usageFailure } from '../failure.ts'
 import { followUp } from '../follow-up.ts'
 import type { Cli } from '../session.ts'
 import { age } from '../terminal/ages.ts'
@@ -31,6 +31,12 @@ export function addRollbackCommands(program: Command, run: Runner): void {
 type Options = { follow: boolean }
 
 async function rollback(cli: Cli, name: string | undefined, given: string | undefined, { follow }: Options) {
+  if (given !== undefined && !given.startsWith('dep-')) {
+    throw usageFailure(
+      `DEPLOY is '${given}': it must be an id like dep-…`,
+      `berth deploys ${name} lists them`,
+    )
+  }
   const path = servicePath(chosenService(name))
   const deploy_id = given ?? (await chooseFormer(cli, path))
   const deploy = await cli.client.call<Deploy>('POST', `${path}/rollback`, { body: { deploy_id } })

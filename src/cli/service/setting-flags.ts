@@ -163,7 +163,7 @@ export function needDeploy(settings: Settings): boolean {
 
 /** A whole number. */
 export function whole(text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.')
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It must be a whole number, 0 or more.')
   return Number(text)
 }
 

@@ -1,0 +1,94 @@
+// What is said of a command that cannot be done as it was written: what is wrong, and how it is written.
+// Mind: commander says what is wrong in words alone; its code tells which words they are.
+import type { Command, CommanderError } from 'commander'
+import { nearest } from '../nearest-name.ts'
+import { type CliFailure, usageFailure } from './failure.ts'
+import { sharedOption } from './global-options.ts'
+
+/** What people type who come from other tools, and the command that does it here. */
+const otherWords: Record<string, string> = {
+  apps: 'services',
+  list: 'services',
+  ls: 'services',
+  ps: 'status',
+  rm: 'delete',
+  remove: 'delete',
+  destroy: 'delete',
+  exec: 'run',
+  ssh: 'run',
+  config: 'env',
+  secrets: 'env',
+  start: 'resume',
+  stop: 'suspend',
+  push: 'up',
+  launch: 'up',
+  version: '--version',
+}
+
+export function wrongUsage(command: Command, { code, message }: CommanderError): CliFailure {
+  const [what = '', suggestion] = message.replace(/^error: /, '').split('\n')
+  if (command.name() === 'run' && !process.argv.includes('--')) {
+    return usageFailure(what, 'the command comes after --: berth run NAME -- COMMAND')
+  }
+  if (code === 'commander.unknownCommand') return unknownCommand(command, what, suggestion)
+  if (code === 'commander.excessArguments') return surplus(command)
+  if (code === 'commander.missingArgument') return usageFailure(what, usageOf(command))
+  if (code === 'commander.invalidArgument') return wrongValue(command, what)
+  return usageFailure(what, tidy(suggestion) ?? sharedOption(what) ?? helpOf(command))
+}
+
+/** `(Did you mean deploy?)` → `did you mean deploy?` */
+function tidy(suggestion: string | undefined): string | undefined {
+  return suggestion?.replace(/[()]/g, '').toLowerCase()
+}
+
+function unknownCommand(command: Command, what: string, suggestion: string | undefined): CliFailure {
+  const meant = Object.hasOwn(otherWords, command.args[0] ?? '') ? otherWords[command.args[0]!] : undefined
+  const hint = meant === undefined ? tidy(suggestion) : `it is ${pathOf(command)} ${meant}`
+  return usageFailure(what, hint ?? helpOf(command))
+}
+
+/** Where there are commands below it, the first word too many was probably to be one of them. */
+function surplus(command: Command): CliFailure {
+  const [word = ''] = command.args.slice(command.registeredArguments.length)
+  const names = command.commands.map((below) => below.name())
+  const meant = nearest(command.args[0] ?? '', names)
+  const hint = meant === null ? null : `did you mean ${pathOf(command)} ${meant}?`
+  const way = names.length > 0 ? helpOf(command) : usageOf(command)
+  return usageFailure(`${pathOf(command)} does not take '${word}'`, hint ?? way)
+}
+
+/** `NUMBER is 'x': it must be a whole number`, of an argument; of an option `--limit is 'x': …`. */
+function wrongValue(command: Command, what: string): CliFailure {
+  const [, value, name, rule] =
+    /^command-argument value '(.*)' is invalid for argument '(.*)'\. (.*)$/s.exec(what) ?? []
+  if (name !== undefined) {
+    return usageFailure(`${name.toUpperCase()} is '${value}': ${clause(rule!)}`, usageOf(command))
+  }
+  const [, flags, given, need] = /^option '(.*)' argument '(.*)' is invalid\. (.*)$/s.exec(what) ?? []
+  const [flag = ''] = /--[\w-]+/.exec(flags ?? '') ?? []
+  return usageFailure(flag === '' ? what : `${flag} is '${given}': ${clause(need!)}`, helpOf(command))
+}
+
+/** `It must be a whole number.` in the middle of a line. */
+function clause(sentence: string): string {
+  return sentence.slice(0, 1).toLowerCase() + sentence.slice(1).replace(/\.$/, '')
+}
+
+/** `berth scale NAME NUMBER` */
+function usageOf(command: Command): string {
+  const words = command.registeredArguments.map((argument) => {
+    const name = argument.name().toUpperCase() + (argument.variadic ? '…' : '')
+    return argument.required ? name : `[${name}]`
+  })
+  return [pathOf(command), ...words].join(' ')
+}
+
+function helpOf(command: Command): string {
+  return `${pathOf(command)} --help`
+}
+
+/** `berth env set` */
+function pathOf(command: Command): string {
+  return command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name()
+}

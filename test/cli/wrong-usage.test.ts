@@ -1,0 +1,49 @@
+// What a newcomer reads who writes a command wrongly: what is wrong, and how it is written.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Command } from 'commander'
+import { buildProgram } from '../../src/cli/program.ts'
+import { runBerth } from '../support/berth.ts'
+
+const wrong: Record<string, [message: string, hint: string]> = {
+  'deploy --foo': ["unknown option '--foo'", 'berth deploy --help'],
+  deply: ["unknown command 'deply'", 'did you mean deploy?'],
+  ls: ["unknown command 'ls'", 'it is berth services'],
+  'rm web': ["unknown command 'rm'", 'it is berth delete'],
+  'ssh web': ["unknown command 'ssh'", 'it is berth run'],
+  'constructor web': ["unknown command 'constructor'", 'berth --help'],
+  'db creat x': ["berth db does not take 'creat'", 'did you mean berth db create?'],
+  'env web FOO=1': ["berth env does not take 'FOO=1'", 'berth env --help'],
+  'services extra': ["berth services does not take 'extra'", 'berth services'],
+  'scale web 3 4': ["berth scale does not take '4'", 'berth scale NAME NUMBER'],
+  'scale web': ["missing required argument 'number'", 'berth scale NAME NUMBER'],
+  'scale web -1': ["NUMBER is '-1': it must be a whole number, 0 or more", 'berth scale NAME NUMBER'],
+  'env set web': ["missing required argument 'KEY=value'", 'berth env set NAME KEY=VALUE…'],
+  'jobs --limit x': ["--limit is 'x': it must be a whole number, 0 or more", 'berth jobs --help'],
+  'db create x -k mysql': ["--kind is 'mysql': it must be postgres or redis", 'berth db create --help'],
+  'create x --init maybe': ["--init is 'maybe': it must be on or off", 'berth create --help'],
+}
+
+for (const [line, [message, hint]] of Object.entries(wrong)) {
+  test(`berth ${line}: ${hint}`, async () => {
+    const program = buildProgram(new Command('berth'), () => async () => undefined)
+    await assert.rejects(program.parseAsync(line.split(' '), { from: 'user' }), {
+      message,
+      hint,
+      exitCode: 2,
+    })
+  })
+}
+
+test('a name in the place of an id is told what an id looks like, and nobody is asked', async (t) => {
+  const env = { BERTH_SERVER: 'http://127.0.0.1:1' }
+  for (const [args, hint] of [
+    [['logs', '--deploy', 'web'], 'berth deploys NAME lists them'],
+    [['logs', '--job', 'web'], 'berth jobs NAME lists them'],
+    [['rollback', 'web', 'v1'], 'berth deploys web lists them'],
+  ] as const) {
+    const { code, stderr } = await runBerth(t, [...args], { env })
+    assert.equal(code, 2)
+    assert.match(stderr, new RegExp(`it must be an id like (dep|job)-…\\n +${hint}\\n$`))
+  }
+})
