@@ -31,13 +31,13 @@ export async function resetPassword(args: string[], stdin: NodeJS.ReadStream): P
     const password = stdin.isTTY ? await askTwice(stdin) : firstLine(await text(stdin))
     if (!isPassword(password)) throw new Failure('invalid_request', `the password ${passwordRule}`)
     const passwordHash = await createPasswords().hash(password)
-    const { sessions, tokens } = await access.commit(() => {
+    const { sessions, tokens } = await access.commit((commit) => {
       const open = access.sessions.list()
       const revoked = revokesTokens ? access.tokens.list() : []
-      access.account.setPassword(passwordHash)
+      access.account.setPassword(commit, passwordHash)
       access.attempts.clear()
-      for (const { id } of open) access.sessions.drop(id)
-      for (const { id } of revoked) access.tokens.drop(id)
+      for (const { id } of open) access.sessions.drop(commit, id)
+      for (const { id } of revoked) access.tokens.drop(commit, id)
       return { sessions: open.length, tokens: revoked.length }
     })
     const ended = sessions === 1 ? '1 session has' : `${sessions} sessions have`

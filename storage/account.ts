@@ -1,7 +1,7 @@
 // The administrator: one account, or none yet (section 2 of the API document, User).
 // Mind: it is kept twice, because without it nobody could sign in. The password is here as its hash alone.
 import { StorageError } from './errors.ts'
-import type { Store } from './store.ts'
+import type { Commit, Store } from './store.ts'
 import { openTwin } from './twin.ts'
 
 export interface AccountRow {
@@ -16,18 +16,23 @@ export interface AccountRow {
 export function openAccount(store: Store) {
   const stored = openTwin<AccountRow>(store, 'account', 'account')
 
+  function put(commit: Commit, account: AccountRow): void {
+    stored.put(account)
+    commit.announce({ kind: 'account', id: account.id, service_id: null, status: null, revision: null })
+  }
+
   return {
     get: (): AccountRow | null => stored.get(),
     /** Only inside a commit. Throws `already_set_up`. */
-    create(account: AccountRow): void {
+    create(commit: Commit, account: AccountRow): void {
       if (stored.get()) throw new StorageError('already_set_up', 'this server has its account already')
-      stored.put(account)
+      put(commit, account)
     },
     /** Only inside a commit. Throws `not_found` while there is no account. */
-    setPassword(passwordHash: string): void {
+    setPassword(commit: Commit, passwordHash: string): void {
       const account = stored.get()
       if (!account) throw new StorageError('not_found', 'this server has no account yet')
-      stored.put({ ...account, password_hash: passwordHash })
+      put(commit, { ...account, password_hash: passwordHash })
     },
   }
 }

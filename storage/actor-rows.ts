@@ -49,10 +49,11 @@ export class ActorRows {
   }
 
   write(commit: Commit, { row, record, entry, service, event }: Transition): void {
+    if (row.service_id && service) this.#services.patch(commit, row.service_id, service)
+    if (row.service_id && this.#changesItsService(row, record)) this.#services.touch(commit, row.service_id)
     this.writeRow(row)
     this.records.put(row.id, { ...record, revision: row.revision, by: row.by ?? null })
     this.writeHistory(row.id, row.revision, entry)
-    if (service && row.service_id) this.#services.patch(commit, row.service_id, service)
     if (event) this.#events.keep(event, entry.at, record)
     announce(commit, row, record)
   }
@@ -73,6 +74,13 @@ export class ActorRows {
     this.rows.remove(id)
     this.records.remove(id)
     this.index.remove({ kind, service_id: serviceId, id })
+  }
+
+  /** The state of a service follows from its deploys: queued and running ones are the same to it. */
+  #changesItsService({ id, kind }: ActorRow, { status }: ActorRecord): boolean {
+    const isActive = (one: string | undefined) => one === 'queued' || one === 'running'
+    const former = this.records.peek(id)?.status
+    return kind === 'deploy' && former !== status && !(isActive(former) && isActive(status))
   }
 
   /** Records of older servers, and records made again, do not have these fields. */

@@ -1,7 +1,7 @@
 // Who may ask by showing a secret: rows that are found by the SHA-256 of theirs, and by their id.
 // Mind: the secret itself is never kept, and a lookup needs it: no list leads to it.
 import * as crypto from 'node:crypto'
-import type { Store } from './store.ts'
+import type { Commit, Store } from './store.ts'
 
 export interface BearerRow {
   id: string
@@ -10,8 +10,45 @@ export interface BearerRow {
   last_used_at: string | null
 }
 
-/** The rows of one sort, such as `sessions`. */
-export function openBearers<Row extends BearerRow>(store: Store, name: string) {
+/** The rows of one sort; in the change feed one of them is of this kind. */
+export function openBearers<Row extends BearerRow>(
+  store: Store,
+  name: 'sessions' | 'tokens',
+  kind: 'session' | 'token',
+) {
+  const { erase, put, ...found } = openRows<Row>(store, name)
+
+  function announce(commit: Commit, id: string, status: string | null): void {
+    commit.announce({ kind, id, service_id: null, status, revision: null })
+  }
+
+  /** Only inside a commit. False when there was none. */
+  function drop(commit: Commit, id: string): boolean {
+    const isKnown = erase(id)
+    if (isKnown) announce(commit, id, 'deleted')
+    return isKnown
+  }
+
+  return {
+    ...found,
+    /** Only inside a commit. Takes the place of one with the same id. */
+    insert(commit: Commit, secret: string, row: Row): void {
+      erase(row.id)
+      put(hashSecret(secret), row)
+      announce(commit, row.id, null)
+    },
+    drop,
+    remove: (id: string): Promise<boolean> => store.commit((commit) => drop(commit, id)),
+    /** Forgets those that `isOver` says are over. */
+    async forget(isOver: (row: Row) => boolean): Promise<void> {
+      const over = found.list().filter(isOver)
+      if (over.length > 0) await store.commit((commit) => over.forEach(({ id }) => void drop(commit, id)))
+    },
+  }
+}
+
+/** What writes works inside a commit only. */
+function openRows<Row extends BearerRow>(store: Store, name: string) {
   const rows = store.table<Row>(name)
   const hashes = store.table<string>(`${name}_by_id`)
 
@@ -20,45 +57,31 @@ export function openBearers<Row extends BearerRow>(store: Store, name: string) {
     return hash === null ? null : rows.peek(hash)
   }
 
-  /** The newest first. */
-  function list(): Row[] {
-    return [...hashes.sound({ reverse: true })].flatMap(({ value: hash }) => rows.peek(hash) ?? [])
-  }
-
-  /** Only inside a commit. False when there was none. */
-  function drop(id: string): boolean {
-    const hash = hashes.peek(id)
-    if (hash !== null) rows.remove(hash)
-    hashes.remove(id)
-    return hash !== null
-  }
-
   return {
     /** null for the hash of a secret that is nobody's, and for a row that is damaged. */
     byHash: (hash: string): Row | null => rows.peek(hash),
     bySecret: (secret: string): Row | null => rows.peek(hashSecret(secret)),
     byId,
-    list,
-    /** Only inside a commit. Takes the place of one with the same id. */
-    insert(secret: string, row: Row): void {
-      const hash = hashSecret(secret)
-      drop(row.id)
+    /** The newest first. */
+    list: (): Row[] =>
+      [...hashes.sound({ reverse: true })].flatMap(({ value: hash }) => rows.peek(hash) ?? []),
+    put(hash: string, row: Row): void {
       rows.put(hash, row)
       hashes.put(row.id, hash)
     },
-    drop,
-    remove: (id: string): Promise<boolean> => store.commit(() => drop(id)),
+    /** False when there was none. */
+    erase(id: string): boolean {
+      const hash = hashes.peek(id)
+      if (hash !== null) rows.remove(hash)
+      hashes.remove(id)
+      return hash !== null
+    },
     /** Says when it was used; nothing when it is gone meanwhile. */
     touch: (id: string, at: string): Promise<void> =>
       store.commit(() => {
         const row = byId(id)
         if (row) rows.put(hashes.get(id)!, { ...row, last_used_at: at })
       }),
-    /** Forgets those that `isOver` says are over. */
-    async forget(isOver: (row: Row) => boolean): Promise<void> {
-      const over = list().filter(isOver)
-      if (over.length > 0) await store.commit(() => over.forEach(({ id }) => void drop(id)))
-    },
   }
 }
 

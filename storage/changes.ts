@@ -6,7 +6,8 @@ export interface Change {
   kind: string
   id: string
   service_id: string | null
-  status: string
+  /** Null for what has none. */
+  status: string | null
   /** Of the record; null for what has none. */
   revision: number | null
 }

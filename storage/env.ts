@@ -1,7 +1,7 @@
 // Env variables of services, sealed. Values are bytes to us: whatever text came in goes out unchanged.
 // Mind: nothing here may reach a log, an event or an actor; effects read it by the service's id.
 import type { Sealer } from './secrets.ts'
-import type { Store } from './store.ts'
+import type { Commit, Store } from './store.ts'
 
 export interface EnvVar {
   key: string
@@ -22,6 +22,12 @@ export function openEnv(store: Store, sealer: Sealer) {
     sealed.put(serviceId, seal(serviceId, byKey(vars)))
   }
 
+  function save(commit: Commit, serviceId: string, vars: EnvVar[]): EnvVar[] {
+    put(serviceId, vars)
+    commit.announce({ kind: 'env', id: serviceId, service_id: serviceId, status: null, revision: null })
+    return byKey(vars)
+  }
+
   return {
     get,
     /** Like `get`, for who can go on without them: null when they are damaged. */
@@ -34,18 +40,10 @@ export function openEnv(store: Store, sealer: Sealer) {
     remove: (serviceId: string) => sealed.remove(serviceId),
     /** Writes all of them anew, whatever was there: this puts right what is damaged. */
     replace: (serviceId: string, vars: () => EnvVar[]) =>
-      store.commit(() => {
-        const replaced = byKey(vars())
-        put(serviceId, replaced)
-        return replaced
-      }),
+      store.commit((commit) => save(commit, serviceId, vars())),
     /** Reads, changes and writes in one transaction: parallel changes of different keys all survive. */
     change: (serviceId: string, change: (vars: EnvVar[]) => EnvVar[]) =>
-      store.commit(() => {
-        const changed = byKey(change(get(serviceId)))
-        put(serviceId, changed)
-        return changed
-      }),
+      store.commit((commit) => save(commit, serviceId, change(get(serviceId)))),
   }
 }
 

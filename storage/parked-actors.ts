@@ -72,7 +72,7 @@ export class ParkedActors {
       const row = this.#all.rows.peek(id)
       const where = row ?? [...this.#all.index.active()].find((actor) => actor.id === id)
       if (!where) return
-      if (where.service_id) this.#services.giveUpOn(commit, where.service_id, id)
+      if (where.kind === 'deploy' && where.service_id) this.#services.giveUpOn(commit, where.service_id, id)
       const revision = (row?.revision ?? 0) + 1
       const shown = { service_id: where.service_id, ...this.#all.record(id), id, status: 'failed' }
       const errorCode = 'error_code' in shown ? { error_code: 'internal_error' } : {}

@@ -1,7 +1,7 @@
 // Credentials of image registries, sealed, one set for each host. Effects read them by the host of an image.
 // Mind: nothing here may reach a log, an event or an actor; answers show everything but the password.
 import type { Sealer } from './secrets.ts'
-import type { Store } from './store.ts'
+import type { Commit, Store } from './store.ts'
 
 export interface Registry {
   /** In lower case, with the port when it has one; the key. */
@@ -22,6 +22,10 @@ export function openRegistries(store: Store, sealer: Sealer) {
     return row === null ? null : open(host, row)
   }
 
+  function announce(commit: Commit, host: string, status: string | null): void {
+    commit.announce({ kind: 'registry', id: host, service_id: null, status, revision: null })
+  }
+
   return {
     get,
     /** By host. */
@@ -31,19 +35,23 @@ export function openRegistries(store: Store, sealer: Sealer) {
      * same set again changes nothing.
      */
     put: (host: string, { username, password }: Pick<Registry, 'username' | 'password'>, at: string) =>
-      store.commit((): Registry => {
+      store.commit((commit): Registry => {
         const row = sealed.peek(host)
         const former = row === null ? null : open(host, row)
         if (former?.username === username && former.password === password) return former
         const registry = { host, username, password, created_at: former?.created_at ?? at, updated_at: at }
         sealed.put(host, sealer.seal(JSON.stringify(registry), name(host)))
+        announce(commit, host, null)
         return registry
       }),
     /** False when there was nothing to remove. */
     remove: (host: string) =>
-      store.commit(() => {
+      store.commit((commit) => {
         const isKnown = sealed.has(host)
-        if (isKnown) sealed.remove(host)
+        if (isKnown) {
+          sealed.remove(host)
+          announce(commit, host, 'deleted')
+        }
         return isKnown
       }),
   }

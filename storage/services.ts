@@ -172,6 +172,12 @@ export class Services {
     if (differs) this.#write(commit, row, { ...row, ...fields, revision: row.revision + 1 })
   }
 
+  /** Only inside a commit: the state of the service follows from its deploys, and one of them changed. */
+  touch(commit: Commit, id: string): void {
+    const row = commit.hasAnnounced('service', id) ? null : this.#rows.peek(id)
+    if (row) this.#write(commit, row, { ...row, revision: row.revision + 1 })
+  }
+
   /** Only inside a commit. Throws `conflict`: nothing new begins for a service that is being deleted. */
   refuseDeleting(id: string): void {
     if (this.#rows.get(id)?.deleting) throw new StorageError('conflict', 'the service is being deleted')
@@ -199,15 +205,15 @@ export class Services {
     if (row?.live_deploy_id === deployId) this.patch(commit, id, { degraded: true })
     else if (row?.desired_deploy_id === deployId) {
       this.patch(commit, id, { desired_deploy_id: row.live_deploy_id })
-    }
+    } else this.touch(commit, id)
   }
 
   /** Removes the row and frees its name and domains, with whatever else goes in the same transaction. */
-  remove(id: string, also: () => void = () => undefined): Promise<void> {
+  remove(id: string, also: (commit: Commit) => void = () => undefined): Promise<void> {
     return this.#store.commit((commit) => {
       const row = this.#rows.get(id)
       if (!row) return
-      also()
+      also(commit)
       this.#rows.remove(id)
       this.#names.release(row.name)
       this.#domains.move(id, row.custom_domains, [], () => [])
@@ -227,7 +233,8 @@ export class Services {
     this.#domains.move(row.id, former?.custom_domains ?? [], row.custom_domains, () => this.list())
     this.#rows.put(row.id, row)
     const { id, revision } = row
-    commit.announce({ kind: 'service', id, service_id: id, status: statusOf(row), revision })
+    // Its state follows from its deploys too: who shows the change looks it up.
+    commit.announce({ kind: 'service', id, service_id: id, status: null, revision })
     return row
   }
 }
@@ -239,11 +246,4 @@ function settledArchives(row: ServiceRow, deployId: string, isSound: boolean): A
   if (isSound) return { former_archive_deploy_id: isNewest ? null : deployId }
   if (isNewest) return { archive_deploy_id: former, former_archive_deploy_id: null }
   return { former_archive_deploy_id: former === deployId ? null : former }
-}
-
-function statusOf(row: ServiceRow): string {
-  if (row.deleting) return 'deleting'
-  if (row.suspended) return 'suspended'
-  if (row.live_deploy_id) return row.degraded ? 'degraded' : 'live'
-  return 'not_deployed'
 }

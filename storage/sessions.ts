@@ -10,4 +10,4 @@ export interface SessionRow extends BearerRow {
 
 export type Sessions = Bearers<SessionRow>
 
-export const openSessions = (store: Store): Sessions => openBearers<SessionRow>(store, 'sessions')
+export const openSessions = (store: Store): Sessions => openBearers<SessionRow>(store, 'sessions', 'session')

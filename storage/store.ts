@@ -13,6 +13,7 @@ export type { Table } from './table.ts'
 /** What a commit may do besides writing: tell the change feed. */
 export interface Commit {
   announce(change: Omit<Change, 'number'>): void
+  hasAnnounced(kind: string, id: string): boolean
 }
 
 export interface Store {

@@ -19,4 +19,4 @@ export interface TokenRow extends BearerRow {
 
 export type Tokens = Bearers<TokenRow>
 
-export const openTokens = (store: Store): Tokens => openBearers<TokenRow>(store, 'tokens')
+export const openTokens = (store: Store): Tokens => openBearers<TokenRow>(store, 'tokens', 'token')

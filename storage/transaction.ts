@@ -32,7 +32,10 @@ export function createCommit(parts: TransactionParts): Store['commit'] {
     const durable = root.childTransaction(() => {
       id = root.getWriteTxnId()
       try {
-        const result = write({ announce: (change) => announced.push({ number: 0, ...change }) })
+        const result = write({
+          announce: (change) => announced.push({ number: 0, ...change }),
+          hasAnnounced: (kind, id) => announced.some((change) => change.kind === kind && change.id === id),
+        })
         if (announced.length > 0) meta.put('commit', changes.numberAll(announced))
         return result
       } catch (error) {

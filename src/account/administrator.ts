@@ -3,6 +3,7 @@
 import type { AccountRow } from '../../storage/account.ts'
 import type { Storage } from '../../storage/index.ts'
 import type { SessionRow } from '../../storage/sessions.ts'
+import type { Commit } from '../../storage/store.ts'
 import { Failure } from '../errors.ts'
 import type { Attempts } from './attempts.ts'
 import type { Passwords } from './passwords.ts'
@@ -117,9 +118,9 @@ export class Administrator {
     if (!(await this.#attempts.guess(guessed, () => this.#passwords.fits(known, password)))) {
       throw new Failure('invalid_credentials', 'the e-mail or the password is wrong')
     }
-    return this.#storage.commit(() => {
+    return this.#storage.commit((commit) => {
       this.#refuseReplaced(account)
-      return this.#openSession(account, userAgent, device)
+      return this.#openSession(commit, account, userAgent, device)
     })
   }
 
@@ -137,41 +138,46 @@ export class Administrator {
    * `invalid_credentials`, `unauthorized`.
    */
   async changePassword(sessionId: string, { current, next, revokeTokens }: PasswordChange): Promise<string> {
-    const { account, sessions, tokens, commit } = this.#storage
+    const { account, sessions, tokens } = this.#storage
     const former = account.get()!
     await this.checkPassword(current)
     const passwordHash = await this.#passwords.hash(next)
-    return commit(() => {
+    return this.#storage.commit((commit) => {
       this.#refuseReplaced(former)
       // Hashing takes its time: somebody may have ended this session meanwhile, because it is not theirs.
       if (!sessions.byId(sessionId)) throw new Failure('unauthorized', 'this session has ended')
-      account.setPassword(passwordHash)
-      for (const { id } of sessions.list()) if (id !== sessionId) sessions.drop(id)
-      if (revokeTokens) for (const { id } of tokens.list()) tokens.drop(id)
+      account.setPassword(commit, passwordHash)
+      for (const { id } of sessions.list()) if (id !== sessionId) sessions.drop(commit, id)
+      if (revokeTokens) for (const { id } of tokens.list()) tokens.drop(commit, id)
       return this.#sealDevice(account.get()!)
     })
   }
 
   async #createAccount({ email, password }: Credentials, userAgent: string | undefined): Promise<SignedIn> {
     this.#refuseSecond()
-    const { account, commit, ids, setupCode } = this.#storage
+    const { account, ids, setupCode } = this.#storage
     const password_hash = await this.#passwords.hash(password)
     const made = { id: ids.newId('usr'), email, password_hash, created_at: this.#isoNow() }
-    const signedIn = await commit(() => {
-      account.create(made)
-      return this.#openSession(made, userAgent)
+    const signedIn = await this.#storage.commit((commit) => {
+      account.create(commit, made)
+      return this.#openSession(commit, made, userAgent)
     })
     setupCode.remove()
     return signedIn
   }
 
   /** Only inside a commit. */
-  #openSession(account: AccountRow, userAgent: string | undefined, device?: string): SignedIn {
+  #openSession(
+    commit: Commit,
+    account: AccountRow,
+    userAgent: string | undefined,
+    device?: string,
+  ): SignedIn {
     const at = this.#isoNow()
     const user_agent = userAgent ? [...userAgent].slice(0, userAgentChars).join('') : null
     const session = { id: this.#storage.ids.newId('ses'), created_at: at, last_used_at: at, user_agent }
     const secret = newSecret('bths_')
-    this.#storage.sessions.insert(secret, session)
+    this.#storage.sessions.insert(commit, secret, session)
     return { account, session, secret, device: this.#sealDevice(account, device) }
   }
 

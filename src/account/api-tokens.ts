@@ -40,6 +40,6 @@ export async function createToken(
   const dates = { created_at: at, expires_at, last_used_at: null }
   const origin = terminal ? { terminal } : {}
   const row = { id, name, hint: token.slice(-4), role, services, ...dates, ...origin }
-  await storage.commit(() => storage.tokens.insert(token, row))
+  await storage.commit((commit) => storage.tokens.insert(commit, token, row))
   return { row, token }
 }

@@ -10,15 +10,16 @@ export interface Volume {
   labels: Record<string, string>
 }
 
-/** Makes the volume, or adopts ours of that name. Throws `docker_error` when it is somebody else's. */
+/** Creates the volume, or adopts ours of that name. Throws `docker_error` when it is somebody else's. */
 export async function ensureVolume(
   engine: Engine,
   owner: Owner,
   name: string,
   marks: Record<string, string> = {},
-): Promise<Volume> {
-  const found = (await findToChange(engine, owner, name)) ?? (await create(engine, owner, name, marks))
-  return toVolume(requireOurs(owner, found))
+): Promise<Volume & { isNew: boolean }> {
+  const found = await findToChange(engine, owner, name)
+  const volume = requireOurs(owner, found ?? (await create(engine, owner, name, marks)))
+  return { ...toVolume(volume), isNew: found === null }
 }
 
 /**

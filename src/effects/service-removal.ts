@@ -1,6 +1,7 @@
 // The effects of removing a service: its deploys end by their own charts, then what belongs to it goes.
 import type { machine } from '../../machines/service-removal.ts'
 import type { Effects } from '../../machines/slot.ts'
+import type { Commit } from '../../storage/store.ts'
 import { removeImage } from '../docker/images.ts'
 import { volumeName } from '../docker/names.ts'
 import { removeVolume } from '../docker/volumes.ts'
@@ -52,16 +53,23 @@ export function serviceRemovalEffects(host: Host): Effects<typeof machine> {
       await upstreams.release(serviceId)
       await host.logCollector.remove(serviceId)
       await host.accessLog.remove(serviceId)
-      await services.remove(serviceId, () => {
+      await services.remove(serviceId, (commit) => {
         env.remove(serviceId)
         buildCaches.remove(serviceId)
         credentials.put(serviceId, null)
+        if (service.disk_mount_path !== null) announceDisk(commit, host, serviceId, deleteDisk)
       })
       return { at: isoNow() }
     },
 
     trashDisk: trashDisk(host),
   }
+}
+
+function announceDisk(commit: Commit, { owner }: Host, serviceId: string, isDeleted: boolean): void {
+  const status = isDeleted ? 'deleted' : 'kept'
+  const id = volumeName(owner, serviceId)
+  commit.announce({ kind: 'disk', id, service_id: serviceId, status, revision: null })
 }
 
 function trashDisk(host: Host): Effects<typeof machine>['trashDisk'] {

@@ -96,6 +96,7 @@ export function toService(
     latest_deploy: latest,
     created_at: row.created_at,
     updated_at: row.updated_at,
+    revision: row.revision,
   }
 }
 

@@ -47,19 +47,24 @@ export function hintEvents(line: string): Events {
   })
 }
 
-/** The change feed after a number, or from now on: the changes that the caller may see. */
-export function changeEvents(
-  changes: ChangeFeed,
-  after: number | undefined,
-  isShown: (change: Change) => boolean,
-): Events {
+interface ChangeOptions {
+  /** The number of the last change that the reader has; without it the stream begins with the next one. */
+  after: number | undefined
+  /** Whether the caller may see the change. */
+  isShown: (change: Change) => boolean
+  /** The payload, the same for every reader. */
+  show: (change: Change) => object
+}
+
+/** The change feed. */
+export function changeEvents(changes: ChangeFeed, { after, isShown, show }: ChangeOptions): Events {
   return new Events((stream) => {
     let cursor = after ?? changes.head()
     stream.write(`${retry}id: ${cursor}\nevent: ready\ndata: {}\n\n`)
 
     function send(change: Change): void {
       cursor = change.number
-      if (isShown(change)) stream.write(changeFrame(change))
+      if (isShown(change)) stream.write(changeFrame(change, show))
     }
     function catchUp(): void {
       if (!stream.isWritable()) return
@@ -175,11 +180,10 @@ function encode({ first, lines }: Batch, show: Show): Frame[] {
 
 const changeFrames = new WeakMap<Change, string>()
 
-function changeFrame(change: Change): string {
+function changeFrame(change: Change, show: ChangeOptions['show']): string {
   let frame = changeFrames.get(change)
   if (frame === undefined) {
-    const { number, ...data } = change
-    frame = `id: ${number}\nevent: change\ndata: ${JSON.stringify(data)}\n\n`
+    frame = `id: ${change.number}\nevent: change\ndata: ${JSON.stringify(show(change))}\n\n`
     changeFrames.set(change, frame)
   }
   return frame

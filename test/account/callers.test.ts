@@ -29,9 +29,9 @@ const asToken = { kind: 'token', id: 'tok-1', ...all } as const
 async function start(t: TestContext) {
   const storage = await temporaryStorage(t)
   const { sessions, tokens, commit, serverToken } = storage
-  await commit(() => {
-    sessions.insert('bths_ses-1', session)
-    tokens.insert('bth_token-1', token)
+  await commit((commit) => {
+    sessions.insert(commit, 'bths_ses-1', session)
+    tokens.insert(commit, 'bth_token-1', token)
   })
   const clock = { ms: startMs }
   const touched: string[] = []
@@ -77,7 +77,9 @@ test('no secret at all is not the secret of a server without one', async (t) => 
 
 test('a token ends at the instant it was made to end, one without an end never', async (t) => {
   const { callers, clock, storage } = await start(t)
-  await storage.commit(() => storage.tokens.insert('bth_ever', { ...token, id: 'tok-2', expires_at: null }))
+  await storage.commit((commit) =>
+    storage.tokens.insert(commit, 'bth_ever', { ...token, id: 'tok-2', expires_at: null }),
+  )
 
   clock.ms = startMs + dayMs - 1
   deepEqual([callers.byToken('bth_token-1'), callers.isValid(asToken)], [asToken, true])
@@ -159,7 +161,7 @@ test('whoever was removed is nobody at once, and no use brings him back', async 
 
 test('a disk that takes nothing signs nobody out', async (t) => {
   const { sessions, tokens, serverToken, commit } = await temporaryStorage(t)
-  await commit(() => sessions.insert('bths_ses-1', session))
+  await commit((commit) => sessions.insert(commit, 'bths_ses-1', session))
   const full = { ...sessions, touch: () => Promise.reject(new Error('the disk is full')) }
   const callers = createCallers({ serverToken, tokens, sessions: full }, () => startMs + dayMs)
 

@@ -11,7 +11,7 @@ async function addToken(api: Api, id: string, fields: Partial<TokenRow>): Promis
   const secret = `bth_${id}`
   const grant = { role: 'admin' as const, services: null, hint: 'hint', expires_at: null }
   const row = { id, name: id, ...grant, created_at: at, last_used_at: at, ...fields }
-  await api.storage.commit(() => api.storage.tokens.insert(secret, row))
+  await api.storage.commit((commit) => api.storage.tokens.insert(commit, secret, row))
   return secret
 }
 

@@ -78,7 +78,7 @@ async function token({ storage }: OwnedApi, given: Partial<TokenRow> = {}): Prom
   const [id, secret] = [storage.ids.newId('tok'), `bth_walk-${++made}`]
   const row = { id, name: 'walk', hint: 'walk', created_at: '2026-01-01T00:00:00.000Z', last_used_at: null }
   const full = { ...row, role: 'admin', services: null, expires_at: null, ...given } as const
-  await storage.commit(() => storage.tokens.insert(secret, full))
+  await storage.commit((commit) => storage.tokens.insert(commit, secret, full))
   return secret
 }
 
@@ -94,7 +94,7 @@ function limited(role: Role, isOwn: boolean): Sort {
 async function cookie({ storage, server }: OwnedApi): Promise<{ cookie: string }> {
   const [id, secret, now] = [storage.ids.newId('ses'), `bths_walk-${++made}`, new Date().toISOString()]
   const row = { id, created_at: now, last_used_at: now, user_agent: null }
-  await storage.commit(() => storage.sessions.insert(secret, row))
+  await storage.commit((commit) => storage.sessions.insert(commit, secret, row))
   return { cookie: `svc_session_${server.port}=${secret}` }
 }
 

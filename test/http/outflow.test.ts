@@ -159,7 +159,7 @@ test('a token that is revoked ends the download it began', async (t) => {
     last_used_at: null,
   }
   const secret = `bth_${'x'.repeat(40)}`
-  await storage.commit(() => storage.tokens.insert(secret, row as never))
+  await storage.commit((commit) => storage.tokens.insert(commit, secret, row as never))
   const socket = ask(secret)
   socket.resume()
   const [first] = (await once(socket, 'data')) as [Buffer]

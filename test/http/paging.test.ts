@@ -111,7 +111,7 @@ test('a token for one service finds nothing of another one in the lists over all
   const rights = { role: 'read' as const, services: ['svc-1'], hint: 'role' }
   const dates = { created_at: instant, expires_at: null, last_used_at: null }
   const row = { id: 'tok-1', name: 'reader', ...rights, ...dates }
-  await api.storage.commit(() => api.storage.tokens.insert('bth_reader', row))
+  await api.storage.commit((commit) => api.storage.tokens.insert(commit, 'bth_reader', row))
   const asked = { token: 'bth_reader' }
 
   assert.deepEqual(await pagesOf(api, '/deploys', asked), [[4, 1]])

@@ -52,6 +52,7 @@ test('a new service has every field, with the defaults', async (t) => {
     internal_host: 'web',
     ...{ internal_port: null, port_source: null, health_check: null },
     latest_deploy: null,
+    revision: 1,
   })
 })
 

@@ -19,7 +19,7 @@ const rowOf = ({ storage }: OwnedApi, browser: Browser): SessionRow =>
 async function age(api: OwnedApi, browser: Browser, ageMs: number): Promise<void> {
   const row = rowOf(api, browser)
   const aged = { ...row, last_used_at: iso(Date.now() - ageMs) }
-  await api.storage.commit(() => api.storage.sessions.insert(secretOf(browser), aged))
+  await api.storage.commit((commit) => api.storage.sessions.insert(commit, secretOf(browser), aged))
 }
 
 test('the session that asks was used just now, however long ago it was used before', async (t) => {

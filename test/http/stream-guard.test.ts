@@ -65,7 +65,9 @@ const unsaid: typeof ends = {
   'it is over by itself': async (api, other) => {
     const row = api.storage.sessions.byId(idOf(api, other))!
     const over = { ...row, last_used_at: '2020-01-01T00:00:00.000Z' }
-    await api.storage.commit(() => api.storage.sessions.insert([...other.jar.values()][0]!, over))
+    await api.storage.commit((commit) =>
+      api.storage.sessions.insert(commit, [...other.jar.values()][0]!, over),
+    )
   },
 }
 
@@ -116,7 +118,7 @@ test('the streams of a token end when it expires', async (t) => {
   const streams = await openAll(t, api, asToken(token))
 
   const expired = { ...row, expires_at: new Date(Date.now() + 500).toISOString() }
-  await api.storage.commit(() => api.storage.tokens.insert(token, expired))
+  await api.storage.commit((commit) => api.storage.tokens.insert(commit, token, expired))
 
   await Promise.all(streams.map(ended))
   await goOn(api, feeds)

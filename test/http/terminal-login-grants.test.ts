@@ -27,7 +27,7 @@ async function age({ storage }: OwnedApi, browser: Browser, ageMs: number): Prom
   const secret = [...browser.jar.values()].find((value) => value.startsWith('bths_'))!
   const row = storage.sessions.bySecret(secret)!
   const created_at = new Date(Date.now() - ageMs).toISOString()
-  await storage.commit(() => storage.sessions.insert(secret, { ...row, created_at }))
+  await storage.commit((commit) => storage.sessions.insert(commit, secret, { ...row, created_at }))
 }
 
 test('an approval grants the role, the services and the end that it names', async (t) => {
@@ -112,7 +112,7 @@ test('the page grants what was chosen on it, and asks again for a password that 
   const fresh = await pages.get(path, session)
   const secret = session.cookie.split('=')[1]!
   const old = { ...row!, created_at: '2026-01-01T00:00:00.000Z' }
-  await pages.storage.commit(() => pages.storage.sessions.insert(secret, old))
+  await pages.storage.commit((commit) => pages.storage.sessions.insert(commit, secret, old))
 
   const shown = await pages.get(path, session)
   const chosen = { answer: 'approve', role: 'read', expires_in_days: '30' }

@@ -22,7 +22,7 @@ async function tokenWith({ storage }: Pick<Api, 'storage'>, rights: Rights): Pro
   const secret = `bth_role-${++made}`
   const dates = { created_at: instant, expires_at: null, last_used_at: null }
   const row = { id, name: 'role', hint: 'role', role: 'admin', services: null, ...dates, ...rights } as const
-  await storage.commit(() => storage.tokens.insert(secret, row))
+  await storage.commit((commit) => storage.tokens.insert(commit, secret, row))
   return secret
 }
 

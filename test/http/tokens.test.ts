@@ -109,7 +109,7 @@ test('one that has expired opens nothing from that instant on', async (t) => {
   const { api_token, token } = await create(api, { name: 'ci', expires_in_days: 1 })
   const row = api.storage.tokens.byId(api_token.id)!
   const expire = (expires_at: string) =>
-    api.storage.commit(() => api.storage.tokens.insert(token, { ...row, expires_at }))
+    api.storage.commit((commit) => api.storage.tokens.insert(commit, token, { ...row, expires_at }))
 
   assert.equal(await outcomeWith(api, token), '200')
   await expire(new Date(Date.now() + 1500).toISOString())

@@ -12,7 +12,7 @@ test('there is none at first, and then the one that was made, also after a resta
   const first = await temporaryStorage(t, directory)
   equal(first.account.get(), null)
 
-  await first.commit(() => first.account.create(ada))
+  await first.commit((commit) => first.account.create(commit, ada))
   deepEqual(first.account.get(), ada)
   await first.close()
 
@@ -21,9 +21,9 @@ test('there is none at first, and then the one that was made, also after a resta
 
 test('a second account is refused and leaves the first as it is', async (t) => {
   const { account, commit } = await temporaryStorage(t)
-  await commit(() => account.create(ada))
+  await commit((commit) => account.create(commit, ada))
 
-  const second = commit(() => account.create({ ...ada, email: 'eve@example.com' }))
+  const second = commit((commit) => account.create(commit, { ...ada, email: 'eve@example.com' }))
 
   await rejects(second, { code: 'already_set_up' })
   deepEqual(account.get(), ada)
@@ -32,12 +32,12 @@ test('a second account is refused and leaves the first as it is', async (t) => {
 test('another password replaces the hash and nothing else', async (t) => {
   const { account, commit } = await temporaryStorage(t)
   await rejects(
-    commit(() => account.setPassword('$argon2id$two')),
+    commit((commit) => account.setPassword(commit, '$argon2id$two')),
     { code: 'not_found' },
   )
-  await commit(() => account.create(ada))
+  await commit((commit) => account.create(commit, ada))
 
-  await commit(() => account.setPassword('$argon2id$two'))
+  await commit((commit) => account.setPassword(commit, '$argon2id$two'))
 
   deepEqual(account.get(), { ...ada, password_hash: '$argon2id$two' })
 })
@@ -46,7 +46,7 @@ for (const row of ['account', 'account_copy']) {
   test(`with its row ${row} damaged the administrator can still sign in`, async (t) => {
     const directory = temporaryDirectory(t)
     const first = await temporaryStorage(t, directory)
-    await first.commit(() => first.account.create(ada))
+    await first.commit((commit) => first.account.create(commit, ada))
     await first.close()
     await flipBit(directory, 'account', row)
 
@@ -57,7 +57,7 @@ for (const row of ['account', 'account_copy']) {
 test('with both rows damaged nobody takes the server for one without an account', async (t) => {
   const directory = temporaryDirectory(t)
   const first = await temporaryStorage(t, directory)
-  await first.commit(() => first.account.create(ada))
+  await first.commit((commit) => first.account.create(commit, ada))
   await first.close()
   for (const row of ['account', 'account_copy']) await flipBit(directory, 'account', row)
 
@@ -65,7 +65,7 @@ test('with both rows damaged nobody takes the server for one without an account'
 
   throws(() => account.get(), { code: 'row_damaged' })
   await rejects(
-    commit(() => account.create(ada)),
+    commit((commit) => account.create(commit, ada)),
     { code: 'row_damaged' },
   )
 })

@@ -25,8 +25,8 @@ function tokenRow(number: number, changes: Partial<TokenRow> = {}): TokenRow {
 
 /** Tokens 1 to 3, in that order. */
 async function withThree(storage: Storage): Promise<Storage> {
-  await storage.commit(() => {
-    for (const number of [1, 2, 3]) storage.tokens.insert(secretOf(number), tokenRow(number))
+  await storage.commit((commit) => {
+    for (const number of [1, 2, 3]) storage.tokens.insert(commit, secretOf(number), tokenRow(number))
   })
   return storage
 }
@@ -50,7 +50,7 @@ test('neither the id nor the hash of a secret opens what the secret opens', asyn
 test('a row takes the place of the one with its id, whose secret opens nothing then', async (t) => {
   const { tokens, commit } = await withThree(await temporaryStorage(t))
 
-  await commit(() => tokens.insert('bth_new', tokenRow(2, { name: 'again' })))
+  await commit((commit) => tokens.insert(commit, 'bth_new', tokenRow(2, { name: 'again' })))
 
   equal(tokens.bySecret(secretOf(2)), null)
   equal(tokens.bySecret('bth_new')?.name, 'again')
@@ -82,18 +82,20 @@ test('those that are over are forgotten, and the others stay', async (t) => {
   const before = changes.head()
 
   await tokens.forget(({ id }) => id === 'tok-1' || id === 'tok-3')
+  const told = changes.since(before)?.map(({ kind, id, status }) => `${kind} ${id} ${status}`)
   await tokens.forget(() => false)
 
   deepEqual(tokens.list(), [tokenRow(2)])
   equal(tokens.bySecret(secretOf(1)), null)
-  equal(changes.head(), before)
+  deepEqual(told?.sort(), ['token tok-1 deleted', 'token tok-3 deleted'])
+  equal(changes.head(), before + 2)
 })
 
 test('they are there after a restart, and no file holds a secret', async (t) => {
   const directory = temporaryDirectory(t)
   const first = await withThree(await temporaryStorage(t, directory))
-  await first.commit(() =>
-    first.sessions.insert('bths_canary-51d9', {
+  await first.commit((commit) =>
+    first.sessions.insert(commit, 'bths_canary-51d9', {
       ...{ id: 'ses-1', created_at: instant, last_used_at: instant, user_agent: 'canary-agent' },
     }),
   )

@@ -146,7 +146,7 @@ test('all that was written is there after it was closed and opened', async (t) =
 
   const storage = await temporaryStorage(t, directory)
 
-  deepEqual(storage.services.list(), [service])
+  deepEqual(storage.services.list(), [{ ...service, revision: 2 }])
   deepEqual(storage.actors.get(deployId), created.row)
   deepEqual(storage.events.get('key-1')?.body, { id: serviceId })
   equal(storage.addresses.get(deployId, 0), '10.201.0.2')

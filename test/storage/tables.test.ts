@@ -79,11 +79,23 @@ async function fillServices(storage: Storage): Promise<void> {
 
 async function fillAccount({ account, attempts, commit, sessions, tokens }: Storage): Promise<void> {
   const bearer = { created_at: instant, last_used_at: instant }
-  await commit(() => {
-    account.create({ id: 'usr-1', email: 'ada@example.com', password_hash: 'hash', created_at: instant })
-    sessions.insert('bths_1', { id: 'ses-1', user_agent: null, ...bearer })
+  await commit((commit) => {
+    account.create(commit, {
+      id: 'usr-1',
+      email: 'ada@example.com',
+      password_hash: 'hash',
+      created_at: instant,
+    })
+    sessions.insert(commit, 'bths_1', { id: 'ses-1', user_agent: null, ...bearer })
     const rights = { role: 'admin', services: null } as const
-    tokens.insert('bth_1', { id: 'tok-1', name: 'ci', hint: 'th_1', expires_at: null, ...rights, ...bearer })
+    tokens.insert(commit, 'bth_1', {
+      id: 'tok-1',
+      name: 'ci',
+      hint: 'th_1',
+      expires_at: null,
+      ...rights,
+      ...bearer,
+    })
   })
   await attempts.keep({ guessed: 'sign_in', atMs: 7, mark: 'mark' }, () => false)
 }

@@ -23,7 +23,7 @@ export async function startOwned(
 ): Promise<OwnedApi> {
   const api = await startApi(t, overrides)
   const account = { id: 'usr-1', email: owner.email, password_hash: await cheapHash, created_at: instant }
-  await api.storage.commit(() => api.storage.account.create(account))
+  await api.storage.commit((commit) => api.storage.account.create(commit, account))
   const stranger = () => openBrowser(api.url)
   const signedIn = async () => {
     const browser = stranger()

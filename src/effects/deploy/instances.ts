@@ -152,7 +152,10 @@ async function ensureWithVolume(host: Host, service: ServiceRow, spec: InstanceS
 export async function ensureDisk(host: Host, service: ServiceRow, { volume }: InstanceSpec): Promise<void> {
   if (!volume) return
   const owned = { [labels.kind]: diskKind, [labels.id]: service.id, [labels.service]: service.name }
-  await ensureVolume(host.engine, host.owner, volume.name, owned)
+  const { isNew } = await ensureVolume(host.engine, host.owner, volume.name, owned)
+  if (!isNew) return
+  const change = { kind: 'disk', id: volume.name, service_id: service.id, status: 'attached', revision: null }
+  await host.storage.commit((commit) => commit.announce(change))
 }
 
 export function instanceSpec(

@@ -56,7 +56,11 @@ Lists are arrays. Where a list takes \`before\`, it is a page of a longer one, n
 
 \`text/event-stream\` is a stream of server-sent events. \`id\` counts from 1, and \`Last-Event-ID\`
 resumes without a gap. A log sends \`log\` with a line as JSON, then \`end\` with empty data once
-nothing more comes. A comment is sent every 15 seconds.
+nothing more comes. A comment is sent every 15 seconds. \`contentSchema\` describes the events.
+
+\`GET /events\` is the change feed. Each \`change\` names a record and its status, never its content.
+Where a record has a \`revision\`, a client whose copy has the same one or a higher one is up to date.
+What ends with time alone, such as an expired session, is in no change until the server removes it.
 
 ## WebSockets
 

@@ -33,12 +33,18 @@ function hasPages({ query }: Route): boolean {
   return query !== undefined && 'before' in fieldsOf(query).properties
 }
 
-function contentOf({ answer }: Route, components: Components): Json | null {
+function contentOf({ answer, events }: Route, components: Components): Json | null {
   if (answer === undefined || answer === 'socket') return null
   if (answer === 'text') return { 'text/plain': { schema: { type: 'string' } } }
   if (answer === 'bytes') return { 'application/octet-stream': {} }
-  if (answer === 'stream') return { 'text/event-stream': { schema: { type: 'string' } } }
+  if (answer === 'stream') return { 'text/event-stream': { schema: streamOf(events, components) } }
   return { 'application/json': { schema: schemaOf(answer, 'output', components) } }
+}
+
+/** OpenAPI 3.1 has no word for the events of a stream: JSON Schema's word for what a text contains. */
+function streamOf(events: Route['events'], components: Components): Json {
+  const contentSchema = schemaOf(events!, 'output', components)
+  return { type: 'string', contentMediaType: 'text/event-stream', contentSchema }
 }
 
 function successHeaders(route: Route): string[] {

@@ -13,6 +13,7 @@ import {
   HistoryEntry,
   UploadQuery,
 } from '../schemas/deploy.ts'
+import { LogEvents } from '../schemas/feed.ts'
 import { ServiceParams } from '../schemas/service.ts'
 
 export const deployRoutes = tagged('Deploys', [
@@ -98,6 +99,7 @@ export const deployRoutes = tagged('Deploys', [
     params: DeployParams,
     query: DeployLogQuery,
     answer: 'stream',
+    events: LogEvents,
     handler: deploys.deployLogs,
   }),
   route({

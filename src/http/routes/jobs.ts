@@ -4,6 +4,7 @@ import * as jobs from '../handlers/jobs.ts'
 import * as schedules from '../handlers/schedules.ts'
 import { route, tagged, v1 } from '../route.ts'
 import { HistoryEntry } from '../schemas/deploy.ts'
+import { LogEvents } from '../schemas/feed.ts'
 import { CreateJob, JobListQuery, JobLogQuery, JobParams, JobRun, JobsQuery } from '../schemas/job.ts'
 import { Schedule } from '../schemas/schedule.ts'
 import { ServiceParams } from '../schemas/service.ts'
@@ -97,6 +98,7 @@ export const jobRoutes = tagged('Jobs', [
     params: JobParams,
     query: JobLogQuery,
     answer: 'stream',
+    events: LogEvents,
     handler: jobs.jobLogs,
   }),
   route({

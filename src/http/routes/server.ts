@@ -2,6 +2,7 @@
 import * as events from '../handlers/events.ts'
 import * as server from '../handlers/server.ts'
 import { type Route, route, tagged, v1 } from '../route.ts'
+import { FeedEvents } from '../schemas/feed.ts'
 import { Document, HealthQuery, Info } from '../schemas/info.ts'
 
 export const serverRoutes = (routes: () => readonly Route[]) =>
@@ -49,6 +50,7 @@ export const serverRoutes = (routes: () => readonly Route[]) =>
       summary:
         'The change feed: `ready`, then `change` after each commit; `reset` when Last-Event-ID is too old',
       answer: 'stream',
+      events: FeedEvents,
       handler: events.followChanges,
     }),
   ])

@@ -4,6 +4,7 @@ import * as deploys from '../handlers/deploys.ts'
 import * as services from '../handlers/services.ts'
 import { route, tagged, v1 } from '../route.ts'
 import { Deploy, Rollback } from '../schemas/deploy.ts'
+import { ServiceLogEvents } from '../schemas/feed.ts'
 import { DeleteQuery, Service, ServiceParams } from '../schemas/service.ts'
 import { CreateService, ScaleService, UpdateService } from '../schemas/service-settings.ts'
 import { ServiceLogQuery, ServiceStatus } from '../schemas/status.ts'
@@ -83,6 +84,7 @@ export const serviceRoutes = tagged('Services', [
     params: ServiceParams,
     query: ServiceLogQuery,
     answer: 'stream',
+    events: ServiceLogEvents,
     handler: services.serviceLogs,
   }),
   route({

@@ -88,6 +88,9 @@ export const Service = z
     latest_deploy: Deploy.nullable(),
     created_at: timestamp,
     updated_at: timestamp,
+    revision: z.int().meta({
+      description: 'Rises with each change of the settings and of the state; `latest_deploy` has its own.',
+    }),
   })
   .meta({ id: 'Service' })
 export type Service = z.output<typeof Service>

@@ -23,23 +23,25 @@ const Traffic = z
   .meta({ id: 'Traffic' })
 export type Traffic = z.output<typeof Traffic>
 
-/** One request, beside the line that tells of it. */
-export interface AccessRecord {
-  request_id: string
-  client: string
-  method: string
-  host: string
-  path: string
-  protocol: string
-  tls: boolean
-  status: number
-  bytes_in: number
-  bytes_out: number
-  duration_ms: number
-  user_agent: string | null
-  deploy_id: string | null
-  instance: number | null
-}
+export const AccessRecord = z
+  .object({
+    request_id: z.string().meta({ description: 'The `X-Request-Id` that the application received.' }),
+    client: z.string().meta({ description: 'Address of the client.' }),
+    method: z.string(),
+    host: z.string(),
+    path: z.string().meta({ description: 'Without the query.' }),
+    protocol: z.string().meta({ description: 'Such as `HTTP/1.1`.' }),
+    tls: z.boolean(),
+    status: z.int().meta({ description: '0 when the client left before the answer.' }),
+    bytes_in: z.int(),
+    bytes_out: z.int(),
+    duration_ms: z.number(),
+    user_agent: z.string().nullable(),
+    deploy_id: z.string().nullable().meta({ description: 'Deploy that answered; null when none did.' }),
+    instance: z.int().nullable().meta({ description: 'Index of the instance that answered, from 0.' }),
+  })
+  .meta({ id: 'AccessRecord', description: 'One request.' })
+export type AccessRecord = z.output<typeof AccessRecord>
 
 export const ServiceStatus = z
   .object({

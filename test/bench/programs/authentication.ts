@@ -15,10 +15,10 @@ const storage = await openStorage(process.argv[2]!, { onPanic: (reason) => conso
 const context = { ...openAccountPorts(storage), isTrustedProxy: () => false } as unknown as HttpContext
 const at = new Date().toISOString()
 const row = { created_at: at, last_used_at: at }
-await storage.commit(() => {
+await storage.commit((commit) => {
   const token = { role: 'admin', services: null, expires_at: null, ...row } as const
-  storage.tokens.insert('bth_bench', { id: 'tok-1', name: 'bench', hint: 'ench', ...token })
-  storage.sessions.insert('bths_bench', { id: 'ses-1', user_agent: null, ...row })
+  storage.tokens.insert(commit, 'bth_bench', { id: 'tok-1', name: 'bench', hint: 'ench', ...token })
+  storage.sessions.insert(commit, 'bths_bench', { id: 'ses-1', user_agent: null, ...row })
 })
 
 const requestWith = (name: string, value: string) =>

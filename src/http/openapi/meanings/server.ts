@@ -37,6 +37,18 @@ export const serverMeanings: Record<string, string> = {
   'DiskUsage.docker.volumes_bytes': 'Volumes.',
   'DiskUsage.docker.build_cache_bytes': 'The build cache.',
 
+  LogLine: 'A line of a log.',
+  'RuntimeLogLine.event': 'What happened, on a `system` line about the instance.',
+  'InstanceEvent.exit_code': 'Null when it is not known.',
+  'AccessLogLine.stream': 'Always `access`.',
+  'AccessLogLine.access': 'The request; missing from a line about other lines.',
+  'AccessRecord.method': 'Method of the request.',
+  'AccessRecord.tls': 'Whether it came over https.',
+  'AccessRecord.bytes_in': 'Bytes that the client sent.',
+  'AccessRecord.bytes_out': 'Bytes that the client got.',
+  'AccessRecord.duration_ms': 'From the first byte of the request to the last one of the response.',
+  'AccessRecord.user_agent': 'Null when the client sent none.',
+
   Actor: 'What works on a deploy, a datastore, a certificate or the like.',
   'Actor.status': 'The status of its record.',
   'Actor.id': 'The id; the one of its record, or `edge`.',

@@ -1,0 +1,116 @@
+// What event streams send: the change feed, and the lines of logs.
+import { z } from 'zod'
+import { actorKinds } from './actor.ts'
+import { timestamp } from './fields.ts'
+import { AccessRecord } from './status.ts'
+
+/** These actors appear as the resource that they change: a service, a schedule, a disk. */
+const hiddenKinds = ['service-removal', 'cron-schedule', 'disk-removal'] as const
+const shownKinds = actorKinds.filter((kind) => !hiddenKinds.some((hidden) => hidden === kind)) as Exclude<
+  (typeof actorKinds)[number],
+  (typeof hiddenKinds)[number]
+>[]
+
+export const feedKinds = [
+  ...shownKinds,
+  'account',
+  'disk',
+  'env',
+  'instance',
+  'registry',
+  'schedule',
+  'service',
+  'session',
+  'token',
+] as const
+
+export const FeedChange = z
+  .object({
+    kind: z.enum(feedKinds).meta({
+      description:
+        'What changed. `env` and `schedule` are below their service, and have its id. `instance` is in the ' +
+        'status of its service. `disk` is in GET /disks or GET /trash.',
+    }),
+    id: z.string().meta({
+      description: 'Id in the API: of a registry its host, of a disk and of an instance its name.',
+    }),
+    service_id: z
+      .string()
+      .nullable()
+      .meta({ description: 'Of its service or datastore; null for what belongs to the server.' }),
+    status: z
+      .string()
+      .nullable()
+      .meta({
+        description:
+          'State or status of the record, or `deleted`; null for what has none. Of a disk `attached`, ' +
+          '`kept`, `trashed`, `deleting` or `deleted`.',
+      }),
+    revision: z.int().nullable().meta({
+      description: 'Revision of the record; null for what has none. An older change has a lower one.',
+    }),
+  })
+  .meta({ id: 'FeedChange', description: 'That something changed. The record itself says how it is now.' })
+export type FeedChange = z.output<typeof FeedChange>
+
+const id = z.string().regex(/^\d+$/)
+
+const nothing = z.object({})
+
+export const FeedEvents = z
+  .discriminatedUnion('event', [
+    z.object({ event: z.literal('ready'), id, data: nothing }),
+    z.object({ event: z.literal('change'), id, data: FeedChange }),
+    z.object({ event: z.literal('reset'), id, data: nothing }),
+  ])
+  .meta({
+    id: 'FeedEvent',
+    description:
+      '`ready` comes first. `reset` says that `Last-Event-ID` is too old or unknown: read everything again.',
+  })
+
+const logStreams = ['stdout', 'stderr', 'system'] as const
+
+const LogLine = z
+  .object({
+    ts: timestamp.meta({ description: 'When it was written.' }),
+    stream: z.enum(logStreams).meta({ description: '`system` is what the server itself says.' }),
+    line: z.string(),
+  })
+  .meta({ id: 'LogLine' })
+
+/** The end of a log has no id, and no data. */
+const end = z.object({ event: z.literal('end'), data: z.literal('') })
+
+export const LogEvents = z
+  .discriminatedUnion('event', [z.object({ event: z.literal('log'), id, data: LogLine }), end])
+  .meta({ id: 'LogEvent', description: '`end` follows the last line.' })
+
+const InstanceEvent = z
+  .object({
+    type: z
+      .enum(['started', 'exited', 'stopped', 'removed'])
+      .meta({ description: '`stopped` by the server; `exited` by itself; `removed` from Docker.' }),
+    exit_code: z.int().nullable(),
+    out_of_memory: z.boolean().meta({ description: 'The main process was killed at its memory limit.' }),
+    restarts: z.boolean().meta({ description: 'It is started again.' }),
+    restarts_in_ms: z.int().nullable().meta({ description: 'Null when the delay is not known.' }),
+  })
+  .meta({ id: 'InstanceEvent', description: 'What happened to an instance.' })
+
+const RuntimeLine = z
+  .object({
+    ...LogLine.shape,
+    instance: z.string().optional().meta({ description: 'Index of the instance, from 0.' }),
+    deploy_id: z.string().optional().meta({ description: 'Deploy of the instance.' }),
+    event: InstanceEvent.optional(),
+  })
+  .meta({ id: 'RuntimeLogLine', description: 'A line of an instance, or about it.' })
+
+const AccessLine = z
+  .object({ ...LogLine.shape, stream: z.literal('access'), access: AccessRecord.optional() })
+  .meta({ id: 'AccessLogLine', description: 'A request that came.' })
+
+export const ServiceLogEvents = z
+  .union([z.object({ event: z.literal('log'), id, data: z.union([RuntimeLine, AccessLine]) }), end])
+  .meta({ id: 'ServiceLogEvent', description: 'With `access` each line is a request.' })
