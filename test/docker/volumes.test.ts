@@ -11,9 +11,10 @@ test('a volume is made once with its labels, listed, and removed once', async (t
   const made = await ensureVolume(engine, owner, name, { 'berth.service': 'web' })
   const again = await ensureVolume(engine, owner, name, { 'berth.service': 'other' })
 
-  assert.deepEqual(made, { name, labels: { 'berth.service': 'web', ...ownerLabels(owner) } })
-  assert.deepEqual(again, made)
-  assert.deepEqual(await listVolumes(engine, owner), [made])
+  const volume = { name, labels: { 'berth.service': 'web', ...ownerLabels(owner) } }
+  assert.deepEqual(made, { ...volume, isNew: true })
+  assert.deepEqual(again, { ...volume, isNew: false })
+  assert.deepEqual(await listVolumes(engine, owner), [volume])
   await removeVolume(engine, owner, name)
   await removeVolume(engine, owner, name)
   assert.deepEqual(await listVolumes(engine, owner), [])
