@@ -150,7 +150,7 @@ test('the list and the facts of a service show its address and what the edge doe
   for (const fact of [...facts, 'answer within +600 s', 'body limit +64 MiB']) {
     assert.match(shown.stdout, new RegExp(`^${fact}$`, 'm'))
   }
-  assert.deepEqual([wrong.code, wrong.stderr.includes('It must be on or off')], [2, true])
+  assert.deepEqual([wrong.code, wrong.stderr.includes('it must be on or off')], [2, true])
 })
 
 test('a deploy that goes live ends with the public address', async (t) => {

@@ -166,7 +166,7 @@ test('a cron job is made, shown, run and told of like one', async (t) => {
   )
   assert.match(
     (await berth(t, 'jobs', 'nightly')).stdout,
-    /^job-\S+ +failed \(4\) +manual .*echo nightly; exit 4$/m,
+    /^job-\S+ +failed \(4\) +server token .*echo nightly; exit 4$/m,
   )
   assert.match((await berth(t, 'schedule', 'nightly')).stdout, /^last run +none yet$/m)
   const idle = await berth(t, 'status', 'nightly')
