@@ -67,7 +67,7 @@ export function buildProgram(program: Command, run: Runner): Command {
     .version(version, '-V, --version', 'the version of berth')
     .helpOption('-h, --help', 'this help, or that of a command')
     .helpCommand('help [command]', 'the help of a command')
-    .configureOutput({ outputError: () => undefined })
+    .configureOutput({ outputError: () => undefined, writeErr: () => undefined })
     .enablePositionalOptions()
     .addHelpText('after', examples('berth login', 'berth up', 'berth logs shop -f'))
   styleHelp(program)

@@ -31,6 +31,7 @@ export function wrongUsage(command: Command, { code, message }: CommanderError):
     return usageFailure(what, 'the command comes after --: berth run NAME -- COMMAND')
   }
   if (code === 'commander.unknownCommand') return unknownCommand(command, what, suggestion)
+  if (code === 'commander.help') return unknownTopic(command)
   if (code === 'commander.excessArguments') return surplus(command)
   if (code === 'commander.missingArgument') return usageFailure(what, usageOf(command))
   if (code === 'commander.invalidArgument') return wrongValue(command, what)
@@ -46,6 +47,15 @@ function unknownCommand(command: Command, what: string, suggestion: string | und
   const meant = Object.hasOwn(otherWords, command.args[0] ?? '') ? otherWords[command.args[0]!] : undefined
   const hint = meant === undefined ? tidy(suggestion) : `it is ${pathOf(command)} ${meant}`
   return usageFailure(what, hint ?? helpOf(command))
+}
+
+/** `berth help deply` */
+function unknownTopic(command: Command): CliFailure {
+  const word = command.args.at(-1) ?? ''
+  const names = command.commands.map((below) => below.name())
+  const meant = nearest(word, names)
+  const hint = meant === null ? helpOf(command) : `did you mean berth help ${meant}?`
+  return usageFailure(`unknown command '${word}'`, hint)
 }
 
 /** Where there are commands below it, the first word too many was probably to be one of them. */

@@ -12,6 +12,8 @@ const wrong: Record<string, [message: string, hint: string]> = {
   'rm web': ["unknown command 'rm'", 'it is berth delete'],
   'ssh web': ["unknown command 'ssh'", 'it is berth run'],
   'constructor web': ["unknown command 'constructor'", 'berth --help'],
+  'help deply': ["unknown command 'deply'", 'did you mean berth help deploy?'],
+  'help nothing': ["unknown command 'nothing'", 'berth --help'],
   'db creat x': ["berth db does not take 'creat'", 'did you mean berth db create?'],
   'env web FOO=1': ["berth env does not take 'FOO=1'", 'berth env --help'],
   'services extra': ["berth services does not take 'extra'", 'berth services'],
