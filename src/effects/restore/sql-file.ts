@@ -5,8 +5,8 @@ import { createGunzip } from 'node:zlib'
 import { type DumpFormat, formatOf, headBytes } from '../../dump-format.ts'
 import { codeOf, Failure, messageOf } from '../../errors.ts'
 import { readPieces } from '../backup/file.ts'
-import { SqlLexer } from './sql-lexer.ts'
 import { unsupported } from './sql-marks.ts'
+import { openSqlThread } from './sql-thread.ts'
 
 const gibibyte = 1024 ** 3
 /** Text packs up to about 20 times. What packs far better is made to fill a disk. */
@@ -44,13 +44,18 @@ export async function* readSql(
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
   const isPacked = (await formatOfFile(path)) === 'gzip'
-  const lexer = new SqlLexer()
-  const packed = readPieces(path, tell, signal)
-  for await (const piece of startOfSql(isPacked ? unpack(packed, sizeBytes) : packed)) {
-    signal.throwIfAborted()
-    yield* lexer.push(Buffer.from(piece.buffer, piece.byteOffset, piece.length))
+  const lexer = openSqlThread(signal)
+  try {
+    const packed = readPieces(path, tell, signal)
+    for await (const piece of startOfSql(isPacked ? unpack(packed, sizeBytes) : packed)) {
+      signal.throwIfAborted()
+      const sql = await lexer.push(piece)
+      if (sql.length > 0) yield sql
+    }
+    await lexer.end()
+  } finally {
+    await lexer.close()
   }
-  lexer.end()
 }
 
 async function* unpack(packed: AsyncIterable<Uint8Array>, sizeBytes: number): AsyncGenerator<Uint8Array> {
