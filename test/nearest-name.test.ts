@@ -34,7 +34,7 @@ test('an unknown service or datastore is named, and the one that was probably me
   ])
   assert.deepEqual((await said('/services/quite-another')).slice(2), [
     "there is no service 'quite-another'",
-    undefined,
+    'berth services lists them',
   ])
   assert.deepEqual((await said('/services/shop-db')).slice(2), [
     "there is no service 'shop-db'",
@@ -44,6 +44,12 @@ test('an unknown service or datastore is named, and the one that was probably me
     "there is no datastore 'shopdb'",
     "did you mean 'shop-db'?",
   ])
+  const lists = {
+    '/datastores/quite-another': 'berth db lists them',
+    '/deploys/hello': 'berth deploys NAME lists them',
+    '/jobs/hello': 'berth jobs NAME lists them',
+  }
+  for (const [path, hint] of Object.entries(lists)) assert.equal((await said(path))[3], hint)
   assert.deepEqual((await said('/datastores/hello')).slice(2), [
     "there is no datastore 'hello'",
     'it is a service: berth show hello',

@@ -20,10 +20,10 @@ export function findDatastore(storage: HttpStorage, idOrName: string): Datastore
   return record as unknown as DatastoreRecord & Recorded
 }
 
-function hintFor(storage: HttpStorage, wanted: string): string | undefined {
+function hintFor(storage: HttpStorage, wanted: string): string {
   if (storage.services.get(wanted)) return `it is a service: berth show ${wanted}`
   const names = storage.datastores.list().map(({ name }) => name)
-  return suggestion(wanted, names)
+  return suggestion(wanted, names) ?? 'berth db lists them'
 }
 
 /** Throws `conflict` for one that does not serve. */

@@ -19,10 +19,10 @@ export function findService(storage: HttpStorage, idOrName: string): ServiceRow 
   throw new Failure('not_found', `there is no service '${idOrName}'`, hintFor(storage, idOrName))
 }
 
-function hintFor(storage: HttpStorage, wanted: string): string | undefined {
+function hintFor(storage: HttpStorage, wanted: string): string {
   if (storage.datastores.idOf(wanted) !== null) return `it is a datastore: berth db show ${wanted}`
   const names = storage.services.list().map(({ name }) => name)
-  return suggestion(wanted, names)
+  return suggestion(wanted, names) ?? 'berth services lists them'
 }
 
 /** Throws `conflict` for a service that is going: nothing new begins on it. */

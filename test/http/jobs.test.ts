@@ -105,7 +105,7 @@ test('where nothing is live, suspended, deleted or a site, nothing runs', async 
   assert.deepEqual(await asked('asleep'), [409, 'conflict', 'berth resume asleep first'])
   assert.deepEqual(await asked('going'), [409, 'conflict', undefined])
   assert.deepEqual(await asked('site'), [409, 'conflict', undefined])
-  assert.deepEqual(await asked('nobody'), [404, 'not_found', undefined])
+  assert.deepEqual(await asked('nobody'), [404, 'not_found', 'berth services lists them'])
 })
 
 test('the list is newest first, and its limit is brought into bounds', async (t) => {

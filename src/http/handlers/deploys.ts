@@ -110,6 +110,6 @@ export function deployLogs(call: Call<DeployParams, DeployLogQuery>): Events {
 /** By id only. Throws `not_found`, for actors of other kinds too. */
 function findDeploy({ storage }: HttpContext, id: string): Deploy {
   const record = id.startsWith('dep-') ? storage.actors.record(id) : null
-  if (!record) throw new Failure('not_found', 'there is no such deploy')
+  if (!record) throw new Failure('not_found', 'there is no such deploy', 'berth deploys NAME lists them')
   return record as Deploy
 }

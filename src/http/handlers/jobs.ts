@@ -105,6 +105,6 @@ export function jobLogs(call: Call<JobParams, JobLogQuery>): Events {
 /** By id only. Throws `not_found`, for actors of other kinds too. */
 function findJob({ storage }: HttpContext, id: string): JobRun {
   const record = id.startsWith('job-') ? storage.actors.record(id) : null
-  if (!record) throw new Failure('not_found', 'there is no such job run')
+  if (!record) throw new Failure('not_found', 'there is no such job run', 'berth jobs NAME lists them')
   return record as JobRun
 }
