@@ -64,6 +64,7 @@ const defaults = {
   listen: '127.0.0.1:7878',
   docker: 'unix:///var/run/docker.sock',
   prefix: 'berth',
+  'take-over-prefix': '',
   subnet: '10.201.0.0/16',
   'host-ports': [],
   'base-domain': 'localhost',

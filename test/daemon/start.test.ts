@@ -10,7 +10,7 @@ import { temporaryDirectory } from '../support/directory.ts'
 import { ensureEngine } from '../support/engine.ts'
 import { createEngineDoor } from '../support/engine-door.ts'
 import { askEngine } from '../support/engine-request.ts'
-import { findLeftovers } from '../support/leftovers.ts'
+import { findLeftovers, removeLeftovers } from '../support/leftovers.ts'
 import { programArgs } from '../support/program.ts'
 import { finishedDeploy, logLines, pageApp, until } from '../support/service.ts'
 import { createService } from '../support/suite.ts'
@@ -92,6 +92,7 @@ test('a new data directory takes a prefix over once the daemon that had it has e
 
   const args = [`--prefix=${prefix}`, `--take-over-prefix=${serverId}`]
   const daemon = await startDaemon(t, { dataDir: other, args })
+  t.after(() => removeLeftovers(prefix))
   const { name: second } = await createService(t, daemon.api, await pageApp('page'))
 
   const names = (await instances()).map((one) => one.replace(/-[^-]+-0$/, '')).sort()
