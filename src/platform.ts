@@ -7,6 +7,8 @@ interface Program {
   natives: string[]
   /** Whether it runs on a Node that it was not tested on, if that is a newer one. */
   takesNewer: boolean
+  /** Where it cannot run. The systemd unit does not restart the daemon after 2. */
+  exitCode: number
 }
 
 export interface Platform {
@@ -19,11 +21,12 @@ export interface Platform {
   load(name: string): Promise<unknown>
 }
 
-export const berth: Program = { name: 'berth', natives: [], takesNewer: true }
+export const berth: Program = { name: 'berth', natives: [], takesNewer: true, exitCode: 1 }
 export const berthd: Program = {
   name: 'berthd',
   natives: ['uWebSockets.js', 'lmdb', 'argon2'],
   takesNewer: false,
+  exitCode: 2,
 }
 
 /** The oldest of each line; package.json says the same in `engines`. */
@@ -37,13 +40,13 @@ const homes: Record<string, string> = {
   '2.38': ' (Debian 13, Ubuntu 24.04)',
 }
 
-/** Loads the program where it can run. Elsewhere one line says what to install, and the exit code is 1. */
+/** Loads the program where it can run. Elsewhere one line says what to install. */
 export function start(program: Program, load: () => Promise<unknown>): void {
   troubleOf(program, thisPlatform)
     .then((trouble) => {
       if (trouble === null) return load()
       process.stderr.write(`${program.name}: ${trouble}\n`)
-      process.exitCode = 1
+      process.exitCode = program.exitCode
     })
     .catch((error: unknown) => {
       process.stderr.write(`${program.name}: ${error instanceof Error ? error.stack : String(error)}\n`)

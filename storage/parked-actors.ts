@@ -40,6 +40,9 @@ export interface Discard {
   also?: (commit: Commit) => void
 }
 
+/** Begins the error of a parked actor's record. */
+const parkedError = 'internal: '
+
 /** In the table `meta`: the store lists every parked actor in its index. */
 const listedMark = 'parked_listed'
 
@@ -67,7 +70,9 @@ export class ParkedActors {
     return null
   }
 
-  park(id: string, reason: string, at: string, code: ParkCode = 'failed_repeatedly'): Promise<void> {
+  park(id: string, why: string, at: string, code: ParkCode = 'failed_repeatedly'): Promise<void> {
+    // An error without words: with an empty reason the actor would not count as parked.
+    const reason = why || 'an unknown error'
     return this.#store.commit((commit) => {
       const row = this.#all.rows.peek(id)
       const where = row ?? [...this.#all.index.active()].find((actor) => actor.id === id)
@@ -76,7 +81,7 @@ export class ParkedActors {
       const revision = (row?.revision ?? 0) + 1
       const shown = { service_id: where.service_id, ...this.#all.record(id), id, status: 'failed' }
       const errorCode = 'error_code' in shown ? { error_code: 'internal_error' } : {}
-      const record = { ...shown, error: `internal: ${reason}`, ...errorCode, finished_at: at, revision }
+      const record = { ...shown, error: `${parkedError}${reason}`, ...errorCode, finished_at: at, revision }
       this.#all.index.park(where, { at, code, reason })
       this.#all.records.put(id, record)
       if (row) {
@@ -136,13 +141,19 @@ export class ParkedActors {
     await this.#store.commit(() => {
       const active = new Set([...this.#all.index.active()].map(({ id }) => id))
       for (const actor of this.#all.index.everyListed()) {
-        const row = this.#all.rows.peek(actor.id)
-        if (active.has(actor.id) || (row ? row.final || row.parked === null : !this.#all.rows.has(actor.id)))
-          continue
+        if (active.has(actor.id) || !this.#wasParked(actor.id)) continue
         this.#all.index.park(actor, this.#noteAgain(actor.id))
       }
       this.#meta.put(listedMark, 1)
     })
+  }
+
+  /** Of a damaged row the record tells: parking wrote it. */
+  #wasParked(id: string): boolean {
+    const row = this.#all.rows.peek(id)
+    if (row) return !row.final && row.parked !== null
+    const record = this.#all.records.peek(id)
+    return record?.status === 'failed' && String(record.error).startsWith(parkedError)
   }
 
   #withNote(actor: ActiveActor): ParkedActor {
@@ -158,7 +169,7 @@ export class ParkedActors {
     return {
       at,
       code: 'row_damaged',
-      reason: String(error ?? 'its row is damaged').replace('internal: ', ''),
+      reason: String(error ?? 'its row is damaged').replace(parkedError, ''),
     }
   }
 }

@@ -102,19 +102,19 @@ const withoutNatives = `
   }`
 
 test('both programs end with one line on a Node that is too old', () => {
-  for (const [name, program] of [
-    ['src/main', 'berthd'],
-    ['src/cli/main', 'berth'],
+  for (const [name, program, exitCode] of [
+    ['src/main', 'berthd', 2],
+    ['src/cli/main', 'berth', 1],
   ] as const) {
     const { status, stdout, stderr } = run(name, asNode18)
-    assert.deepEqual([status, stdout], [1, ''])
+    assert.deepEqual([status, stdout], [exitCode, ''])
     assert.match(stderr, new RegExp(`^${program}: Node 18\\.20\\.8 is not supported: install Node 20 .*\n$`))
   }
 })
 
 test('the daemon ends with one line where its native packages do not load, the command line runs', () => {
   const { status, stdout, stderr } = run('src/main', withoutNatives)
-  assert.deepEqual([status, stdout], [1, ''])
+  assert.deepEqual([status, stdout], [2, ''])
   assert.match(stderr, /^berthd: uWebSockets\.js needs glibc 2\.99; this host has 2\.\d+\n$/)
   assert.equal(run('src/cli/main', withoutNatives).status, 0)
 })

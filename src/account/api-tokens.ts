@@ -43,3 +43,8 @@ export async function createToken(
   await storage.commit((commit) => storage.tokens.insert(commit, token, row))
   return { row, token }
 }
+
+/** Follows from the id of the terminal login: begun again after a crash, a login replaces its token. */
+export function tokenIdOf(loginId: string): string {
+  return loginId.replace(/^cli-/, 'tok-')
+}

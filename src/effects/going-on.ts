@@ -1,5 +1,6 @@
 // Whether a parked actor may go on: meanwhile another one may have taken its place.
 import type { DeploySnapshot } from '../../machines/deploy.ts'
+import type { JobRunSnapshot } from '../../machines/job-run.ts'
 import type { ActorRow } from '../../storage/actors.ts'
 import type { Storage } from '../../storage/index.ts'
 import { Failure } from '../errors.ts'
@@ -7,6 +8,7 @@ import { Failure } from '../errors.ts'
 /** Throws `conflict`. */
 export function requireOwnPlace(storage: Storage, row: ActorRow, snapshot: unknown): void {
   if (row.kind === 'deploy') requireTurn(storage, row, snapshot as DeploySnapshot)
+  else if (row.kind === 'job-run') requireAloneRun(storage, row, snapshot as JobRunSnapshot)
   else if (row.kind === 'certificate') requireAlone(storage, row, 'host')
   else if (row.kind === 'disk-removal') requireAlone(storage, row, 'disk')
   else if (row.kind === 'restore') requireAlone(storage, row, 'datastore_id')
@@ -24,6 +26,14 @@ function requireTurn({ actors, services }: Storage, { id, service_id }: ActorRow
   const live = services.get(service_id)?.live_deploy_id ?? null
   if (live !== snapshot.context.formerDeployId && live !== id)
     throw overtaken(id, `${live} is live meanwhile`)
+}
+
+/** The runs of a schedule follow one another. One that still waits for its turn goes on waiting. */
+function requireAloneRun({ actors }: Storage, { id, service_id }: ActorRow, snapshot: JobRunSnapshot) {
+  if (service_id === null || snapshot.context.overlap === null || !snapshot.matches('running')) return
+  const others = [...actors.active('job-run', service_id)].map((other) => actors.record(other.id))
+  const other = others.find((record) => record?.status === 'running' && record.overlap !== null)
+  if (other) throw overtaken(id, `${other.id} is running`)
 }
 
 function requireAlone({ actors }: Storage, { id, kind, service_id }: ActorRow, field: string): void {

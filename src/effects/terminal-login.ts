@@ -1,7 +1,7 @@
 // The effects of a terminal login: it expires, its token is made, and revoked when nobody collects it.
 import type { Effects } from '../../machines/slot.ts'
 import type { machine } from '../../machines/terminal-login.ts'
-import { createToken, type Grant } from '../account/api-tokens.ts'
+import { createToken, type Grant, tokenIdOf } from '../account/api-tokens.ts'
 import { type Host, isoNow } from './host.ts'
 import { sleep } from './waiting.ts'
 
@@ -36,9 +36,4 @@ export function terminalLoginEffects(host: LoginHost): Effects<typeof machine> {
       return { at: isoNow() }
     },
   }
-}
-
-/** Follows from the login's: begun again after a crash, it replaces what it had made. */
-function tokenIdOf(id: string): string {
-  return id.replace(/^cli-/, 'tok-')
 }

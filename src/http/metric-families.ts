@@ -30,7 +30,8 @@ export function render({ name, help, type, label, samples }: Family): string {
 }
 
 export function edgeFamilies({ storage }: Pick<HttpContext, 'storage'>): Family[] {
-  const edge = storage.actors.record(edgeId) as Edge | null
+  // The record of a parked edge may lack fields.
+  const edge = storage.actors.record(edgeId) as Partial<Edge> | null
   if (!edge || edge.status === 'off') return []
   const isUp = edge.status === 'serving' || edge.status === 'upgrading'
   const isReached = isUp && !portProblems.includes(edge.error_code ?? '')
@@ -40,14 +41,14 @@ export function edgeFamilies({ storage }: Pick<HttpContext, 'storage'>): Family[
     toFamily('berth_edge_reachable', 'Whether the edge alone answers on the public ports.', [
       [null, Number(isReached)],
     ]),
-    ...(version === null
+    ...(typeof version !== 'string'
       ? []
       : [
           toFamily('berth_edge_info', 'The HAProxy that runs.', [[version, 1]], 'version'),
           toFamily(
             'berth_edge_outdated',
             'Whether another HAProxy is available.',
-            [[version, Number(edge.available !== null)]],
+            [[version, Number(Boolean(edge.available))]],
             'version',
           ),
         ]),

@@ -26,7 +26,8 @@ export function changeService(
     refuseDeleting(row)
     const wanted = change(row)
     const isSame = !isForced && isDeepStrictEqual({ ...wanted, updated_at: row.updated_at }, row)
-    const changed = isSame ? row : wanted
+    // The store counts the same way; the answer is kept before it does.
+    const changed = isSame ? row : { ...wanted, revision: row.revision + 1 }
     refuseTakenHosts(context, changed, row)
     event.answer = answer(changed)
     return changed

@@ -51,3 +51,15 @@ test('a certificate does not go on beside another one of its host', async (t) =>
   await storage.actors.create({ ...other, record: { ...other.record, host: 'shop.example.com' } })
   await assert.rejects(supervisor.retry(id), { code: 'conflict' })
 })
+
+test('a run of a schedule does not go on beside another one, a run by hand does', async (t) => {
+  const { storage, supervisor, id } = await start(t, 'job-run', 'running.starting')
+  const other = transitionOf({ id: 'job-2', kind: 'job-run' }, { status: 'running' })
+  await storage.actors.create({ ...other, record: { ...other.record, overlap: null } })
+  const scheduled = transitionOf({ id: 'job-3', kind: 'job-run' }, { status: 'running' })
+  await storage.actors.create({ ...scheduled, record: { ...scheduled.record, overlap: 'skip' } })
+  await assert.rejects(supervisor.retry(id), { code: 'conflict', message: /job-3 is running/ })
+  await storage.actors.park('job-3', 'a bug', at)
+  await supervisor.retry(id)
+  assert.equal(storage.actors.parkedOf(id), null)
+})

@@ -148,3 +148,28 @@ test('only an admin may retry or discard; a read token sees what is parked', asy
     assert.deepEqual([status, body.code], [403, 'insufficient_role'])
   }
 })
+
+test('an actor that an error without words parked is listed and can be retried', async (t) => {
+  const { call, park } = await start(t)
+  const id = await park(one('backup'), '')
+  const { body } = await call('GET', '/actors?parked=true')
+  const [found] = body as unknown as { parked: { reason: string } }[]
+  assert.equal(found?.parked.reason, 'an unknown error')
+  assert.equal((await call('POST', `/actors/${id}/retry`)).status, 202)
+})
+
+test('discarding an approved terminal login takes back the token that it made', async (t) => {
+  const { call, park, storage } = await start(t)
+  const id = await park(one('terminal-login'))
+  const grant = { role: 'admin' as const, services: null, expires_at: null, hint: 'hint' }
+  const row = {
+    id: id.replace('cli-', 'tok-'),
+    name: 'a terminal',
+    created_at: at,
+    last_used_at: at,
+    ...grant,
+  }
+  await storage.commit((commit) => storage.tokens.insert(commit, 'bth_made', row))
+  assert.equal((await call('POST', `/actors/${id}/discard`)).status, 200)
+  assert.equal(storage.tokens.bySecret('bth_made'), null)
+})

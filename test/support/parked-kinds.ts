@@ -64,7 +64,7 @@ const known: Record<KindName, { id: string; input: object; context?: object }> =
     id: 'job-1',
     input: {
       ...{ ...owned, command: 'true', image: 'berth/shop:dep-1', trigger: 'manual' },
-      ...{ scheduledFor: null, overlap: null, timeoutSeconds: 3600 },
+      ...{ scheduledFor: null, overlap: 'skip', timeoutSeconds: 3600 },
     },
     context: { deployId: 'dep-1', startedAt: at, finishedAt: at },
   },

@@ -8,6 +8,7 @@ import { CliFailure } from '../failure.ts'
 import { sayDone, sayNext } from '../follow-up.ts'
 import type { Cli } from '../session.ts'
 import { plain } from '../terminal/output.ts'
+import { count } from '../terminal/quantities.ts'
 import { showStep } from '../terminal/step.ts'
 import { printTable } from '../terminal/table.ts'
 
@@ -32,7 +33,11 @@ async function show(cli: Cli): Promise<void> {
   const edge = await client.call<Edge>('GET', '/edge')
   if (out.isJson) return out.json(edge)
   const { status, mode, http_port, https_port, routes, error, available, upgrade_error } = edge
-  const served = routes && `${routes.services} services, ${routes.hosts} hosts, ${routes.ready} instances`
+  const served =
+    routes &&
+    [count(routes.services, 'service'), count(routes.hosts, 'host'), count(routes.ready, 'instance')].join(
+      ', ',
+    )
   const facts = [
     ['STATUS', status],
     ['MODE', mode],

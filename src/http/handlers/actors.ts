@@ -1,5 +1,6 @@
 // Actors: all that are not over, and what an administrator does about parked ones.
 import type { ParkedActor } from '../../../storage/actors.ts'
+import { tokenIdOf } from '../../account/api-tokens.ts'
 import { Failure } from '../../errors.ts'
 import { edgeId } from '../../hosts.ts'
 import { findActor, toActor } from '../actor-record.ts'
@@ -54,8 +55,10 @@ export async function discardActor({ context, params, eventId }: Call<ActorParam
   const status = 'discarded'
   const answer: DiscardedActor = { id, kind, service_id, status, parked: null, left_behind: left }
   await actors.discard(id, {
-    also: () => {
+    also: (commit) => {
       if (kind === 'datastore') storage.datastores.forgo(id)
+      // An approved login has made its token already.
+      if (kind === 'terminal-login') storage.tokens.drop(commit, tokenIdOf(id))
       if (eventId !== undefined) storage.events.keep(eventId, new Date().toISOString(), answer)
     },
   })
