@@ -2,18 +2,11 @@
 // Mind: answers name keys only.
 import { Failure } from '../errors.ts'
 import { type HasProperty, isResolvable } from './references.ts'
-import type { ChangeEnv, EnvChanges, EnvVar } from './schemas/env.ts'
-
-const totalLimitBytes = 512 * 1024
+import { type ChangeEnv, type EnvChanges, type EnvVar, isWithinTotal } from './schemas/env.ts'
 
 /** Throws `invalid_request` when the variables together are too large. */
 export function checkTotal(vars: readonly EnvVar[]): void {
-  const totalBytes = vars.reduce(
-    (sum, { key, value }) => sum + Buffer.byteLength(key) + Buffer.byteLength(value),
-    0,
-  )
-  if (totalBytes > totalLimitBytes)
-    throw new Failure('invalid_request', 'all variables together may have 512 KiB')
+  if (!isWithinTotal(vars)) throw new Failure('invalid_request', 'all variables together may have 512 KiB')
 }
 
 /** Removes first and sets after: a key in both is set. */

@@ -116,3 +116,22 @@ test('a build has a stage and arguments, which are replaced as a whole and clear
     assert.equal((await refused('PATCH', '/services/web', wrong))[0], 400)
   }
 })
+
+test('build arguments that are too large together are refused, and 512 KiB are not', async (t) => {
+  const { call, create, refused } = await startChecked(t)
+  await create({ name: 'web' })
+  // Keys of four characters: 128 arguments of 4 KiB each are 512 KiB.
+  const args = (count: number, valueLength: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, i) => [`A${100 + i}`, 'x'.repeat(valueLength)]))
+  const full = args(128, 4092)
+  const tooLarge = [400, 'invalid_request', 'build_args invalid']
+  const more = { ...full, B: '' }
+
+  assert.deepEqual(await refused('PATCH', '/services/web', { build_args: more }), tooLarge)
+  assert.deepEqual(await refused('POST', '/services', { name: 'api', build_args: more }), tooLarge)
+  assert.deepEqual(
+    await refused('PATCH', '/services/web', { build_args: { ...full, A100: `${'x'.repeat(4091)}é` } }),
+    tooLarge,
+  )
+  assert.equal((await call('PATCH', '/services/web', { build_args: full })).status, 200)
+})

@@ -4,6 +4,16 @@ import { z } from 'zod'
 import { flag, optional } from './fields.ts'
 
 const valueLimitBytes = 64 * 1024
+const totalLimitBytes = 512 * 1024
+
+/** Whether variables, or arguments of a build, are small enough together. */
+export function isWithinTotal(vars: readonly { key: string; value: string }[]): boolean {
+  const bytes = vars.reduce(
+    (sum, { key, value }) => sum + Buffer.byteLength(key) + Buffer.byteLength(value),
+    0,
+  )
+  return bytes <= totalLimitBytes
+}
 
 /** What the name of a variable may be. */
 export const EnvKey = z

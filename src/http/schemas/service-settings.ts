@@ -3,7 +3,7 @@
 import { posix } from 'node:path'
 import { z } from 'zod'
 import { Domain } from './domains.ts'
-import { EnvKey, EnvVars } from './env.ts'
+import { EnvKey, EnvVars, isWithinTotal } from './env.ts'
 import { clearable, clearableByZero, optional, unchangeable, withDefault } from './fields.ts'
 import { longestRunSeconds } from './job.ts'
 import { cpuLimit, memoryLimit } from './limits.ts'
@@ -68,6 +68,9 @@ const buildArgs = z
       .regex(/^[^\0]*$/, { error: 'must not hold a NUL' }),
   )
   .refine((args) => Object.keys(args).length <= 256, { error: 'must not have more than 256' })
+  .refine((args) => isWithinTotal(Object.entries(args).map(([key, value]) => ({ key, value }))), {
+    error: 'must be at most 512 KiB together',
+  })
 
 const customDomains = z.array(Domain).max(50)
 
@@ -97,7 +100,7 @@ export const settingMeanings: Readonly<Record<string, string>> = {
   build_target: "The name of the Dockerfile's stage to build; without it the last one.",
   build_args:
     'Build arguments with their values, which the history of the image shows: not for secrets. They ' +
-    'replace all former ones and come before those of build_env; {} clears.',
+    'replace all former ones and come before those of build_env; {} clears. 512 KiB together.',
   init:
     'An init process is process 1: it passes signals on and ends orphans. Without it true. An image whose ' +
     'entrypoint is one itself (/init, tini, dumb-init, systemd) never gets another.',
