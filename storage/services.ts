@@ -1,6 +1,5 @@
 // Services: the desired state that deploys read again and again. Field names are the API's.
-// Mind: `live_deploy_id` and `desired_deploy_id` are written by a deploy's own transaction, never by a
-// handler.
+// Mind: a deploy's own transaction writes `live_deploy_id` and `desired_deploy_id`, a handler never does.
 import { Domains } from './domains.ts'
 import { StorageError } from './errors.ts'
 import type { StoredEvents } from './events.ts'
@@ -68,6 +67,8 @@ export interface ServiceRow extends ServiceSettings {
   shared_network?: boolean
   /** The deploy that brought the archive which is kept; null when there is none that could be deployed. */
   archive_deploy_id: string | null
+  /** Whether `branch` is the default one that the remote named; missing where a person set it. */
+  branch_learnt?: boolean
   /** That of the archive to go back to should it turn out broken; null once it has been unpacked. */
   former_archive_deploy_id?: string | null
   degraded: boolean

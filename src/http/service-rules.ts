@@ -92,9 +92,17 @@ export function changedRow(
     custom_domains: normalDomains(custom_domains),
   }
   const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
-  const changed: ServiceRow = { ...row, ...given, updated_at: made.at }
+  const changed: ServiceRow = { ...withoutStaleBranch(row, made), ...given, updated_at: made.at }
   if (changed.repo_url && changed.image && !(made.repoUrl && made.image)) refuseSecondSource(row)
   return changed
+}
+
+/** The default branch of one repository says nothing of another one; a branch that a person set stays. */
+function withoutStaleBranch(row: ServiceRow, { branch, repoUrl }: ParsedSource): ServiceRow {
+  const { branch_learnt = false, ...others } = row
+  if (branch !== undefined) return others
+  const isMoved = repoUrl !== undefined && repoUrl !== row.repo_url
+  return branch_learnt && isMoved ? { ...others, branch: null } : row
 }
 
 /** What a service is made from changes only on purpose: the one goes in the PATCH that brings the other. */

@@ -1,6 +1,7 @@
 // The branch of a service that named none.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createRepository } from '../support/repository.ts'
 import { finishedDeploy, pageApp } from '../support/service.ts'
 import { createService, daemonSuite } from '../support/suite.ts'
 
@@ -28,4 +29,19 @@ test('without a branch the default one is deployed and kept, whatever the remote
   await api.patch(`/services/${name}`, { branch: '' })
   const third = await deploy()
   assert.deepEqual([third.source.branch, third.commit_message.trim()], ['next', 'Next'])
+})
+
+test('a service whose repository changes takes the default branch of the new one', async (t) => {
+  const { api } = suite
+  const { name, first } = await createService(t, api, await pageApp('one'))
+  assert.deepEqual([first.status, first.source.branch], ['live', 'main'], first.error)
+  const other = createRepository(t)
+  other.commit('Other', await pageApp('two'))
+  other.git('branch', '-m', 'trunk')
+
+  await api.patch(`/services/${name}`, { repo_url: other.directory })
+  const next = await finishedDeploy(api, (await api.post(`/services/${name}/deploys`)).id)
+
+  assert.deepEqual([next.status, next.source.branch], ['live', 'trunk'], next.error)
+  assert.equal((await api.get(`/services/${name}`)).branch, 'trunk')
 })

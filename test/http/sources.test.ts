@@ -135,3 +135,23 @@ test('build arguments that are too large together are refused, and 512 KiB are n
   )
   assert.equal((await call('PATCH', '/services/web', { build_args: full })).status, 200)
 })
+
+test('a default branch that was learnt goes with its repository, one that was set stays', async (t) => {
+  const { call, create, storage } = await startChecked(t)
+  const other = 'https://git.test/owner/other'
+  const { id } = await create({ name: 'web', repo_url, deploy: false })
+  const learn = () => storage.services.update(id, (row) => ({ ...row, branch: 'trunk', branch_learnt: true }))
+  const change = async (body: object) => (await call('PATCH', '/services/web', body)).body.branch
+
+  await learn()
+  assert.equal(await change({ repo_url, port: 4000 }), 'trunk', 'the repository is the same')
+  assert.equal(await change({ repo_url: other }), null)
+  await learn()
+  assert.equal(await change({ repo_url, branch: 'next' }), 'next')
+  assert.equal(await change({ repo_url: other }), 'next', 'it was set')
+  await learn()
+  assert.equal(await change({ branch: 'trunk' }), 'trunk')
+  assert.equal(await change({ repo_url }), 'trunk', 'it was set, to what it was')
+  await learn()
+  assert.equal(await change({ repo_url: '', image: 'nginx' }), null)
+})

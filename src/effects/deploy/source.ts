@@ -57,7 +57,7 @@ async function keepBranch(host: Host, { serviceId, source }: FetchInput, branch:
   const isMeant = (row: ServiceRow | null) => row?.branch === null && row.repo_url === source.repo_url
   const { services } = host.storage
   if (!isMeant(services.get(serviceId))) return
-  await services.update(serviceId, (row) => (isMeant(row) ? { ...row, branch } : row))
+  await services.update(serviceId, (row) => (isMeant(row) ? { ...row, branch, branch_learnt: true } : row))
 }
 
 /**

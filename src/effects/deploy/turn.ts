@@ -117,7 +117,8 @@ function requireService(host: Host, serviceId: string): ServiceRow {
 
 function settingsOf(service: ServiceRow): ServiceSettings {
   const { id, name, live_deploy_id, desired_deploy_id, degraded, deleting, ...rest } = service
-  const { archive_deploy_id, former_archive_deploy_id, created_at, updated_at, revision, ...settings } = rest
+  const { archive_deploy_id, former_archive_deploy_id, created_at, updated_at, revision, ...others } = rest
+  const { branch_learnt, ...settings } = others
   return settings
 }
 

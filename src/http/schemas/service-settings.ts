@@ -90,7 +90,9 @@ export const settingMeanings: Readonly<Record<string, string>> = {
     'https://, http://, ssh://, git@host:owner/name or an absolute path; user:token@ is kept apart, sealed.' +
     ' A path must be readable by every user of the host, or lie below --local-repositories.',
   image: 'An image to pull instead of a repository to build; its tag is resolved anew at each deploy.',
-  branch: 'Without it the default branch of the repository, as it is at the next deploy; that is kept.',
+  branch:
+    'Without it the default branch of the repository, as it is at the next deploy; that is kept until ' +
+    'repo_url changes.',
   root_dir: 'Where the source is inside the repository; without it the top.',
   dockerfile_path: 'Relative to root_dir; without it Dockerfile.',
   start_command: "Run by sh -c in the container, instead of the image's own command.",
