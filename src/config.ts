@@ -3,6 +3,7 @@
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { Failure } from './errors.ts'
+import type { Option } from './option-values.ts'
 import { options } from './options.ts'
 
 type Options = typeof options
@@ -63,11 +64,18 @@ export function helpText(): string {
 
 function parseFlags(args: string[]): Record<string, string | undefined> {
   const known = Object.keys(options).map((name) => [name, { type: 'string' as const }])
+  const written = args.map((arg, index) => (isBareFlag(arg, args[index + 1]) ? `${arg}=yes` : arg))
   try {
-    return parseArgs({ args, options: Object.fromEntries(known) }).values as Record<string, string>
+    const { values } = parseArgs({ args: written, options: Object.fromEntries(known) })
+    return values as Record<string, string>
   } catch (error) {
     throw new Failure('invalid_option', (error as Error).message, 'berthd --help lists the options')
   }
+}
+
+function isBareFlag(arg: string, next = '--'): boolean {
+  const known: Record<string, Option<unknown> | undefined> = options
+  return known[arg.replace(/^--/, '')]?.isFlag === true && next.startsWith('--')
 }
 
 function variableOf(name: string): string {

@@ -5,6 +5,8 @@ import { isIP, isIPv4 } from 'node:net'
 export interface Option<T> {
   help: string
   fallback: string
+  /** It may stand without a value. */
+  isFlag?: true
   parse(text: string): T
 }
 
@@ -43,6 +45,15 @@ export const option = <T>(help: string, fallback: string, parse: (value: string)
   help,
   fallback,
   parse,
+})
+
+/** Off by default. Its variable takes a word. */
+export const flag = (help: string): Option<boolean> => ({
+  help,
+  fallback: 'no',
+  isFlag: true,
+  parse: (value) =>
+    ['1', 'true', 'yes', 'on'].includes(oneOf('1', 'true', 'yes', 'on', '0', 'false', 'no', 'off')(value)),
 })
 
 export const listenAddress = (value: string) => {

@@ -28,6 +28,7 @@ const values: { [Name in keyof Config]: [text: string, value: Config[Name]] } = 
   'dashboard-host': ['berth.example.com', 'berth.example.com'],
   'trusted-proxy': ['10.0.0.5, fd00::/8', ['10.0.0.5', 'fd00::/8']],
   'local-repositories': ['/srv/git, /home/ada/git', ['/srv/git', '/home/ada/git']],
+  'deny-private-git-hosts': ['yes', true],
   builder: ['classic', 'classic'],
   'build-concurrency': ['5', 5],
   'job-concurrency': ['20', 20],
@@ -82,6 +83,7 @@ const defaults = {
   'dashboard-host': '',
   'trusted-proxy': [],
   'local-repositories': [],
+  'deny-private-git-hosts': false,
   builder: 'buildkit',
   'build-concurrency': 2,
   'job-concurrency': 8,
@@ -201,6 +203,10 @@ for (const [name, text, says] of bad) {
     assert.throws(() => readConfig([], { [variableOf(name)]: text }), refusal(variableOf(name)))
   })
 }
+
+test('a flag may stand without a value', () => {
+  assert.ok(readConfig(['--deny-private-git-hosts', '--edge=off'], {})['deny-private-git-hosts'])
+})
 
 test('0 takes the limits of builds away', () => {
   for (const limit of ['memory', 'cpu', 'pids'] as const) {

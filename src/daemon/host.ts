@@ -140,6 +140,7 @@ function settingsOf(config: Config, dataDir: string): Host['settings'] {
     keepImages: config['keep-images'],
     minFreeDiskMb: config['min-free-disk'],
     localRepositories: config['local-repositories'],
+    denyPrivateGitHosts: config['deny-private-git-hosts'],
     baseDomain: config['base-domain'],
     settleMs: config['settle-time'] * 1000,
     staticImage: config['static-image'],

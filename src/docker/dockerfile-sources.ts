@@ -2,10 +2,10 @@
 // network. The engine resolves names again and follows redirects; this check does not cover that.
 import { lookup } from 'node:dns/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isHostOnly, plainAddress } from '../address-classes.ts'
 import { Failure } from '../errors.ts'
 import { type Escape, linesOf } from './dockerfile-lines.ts'
 import { anything, expansions, unknown, variablesOf } from './dockerfile-variables.ts'
-import { isHostOnly, plainAddress } from './host-only-address.ts'
 
 /** A name that takes longer to resolve is not checked here. */
 const lookupMs = 5000

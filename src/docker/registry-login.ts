@@ -1,17 +1,13 @@
 // Whether a registry takes credentials, asked by the engine as `docker login` does; nothing is kept there.
 // Mind: the host is anybody's word. What leads to the services of a cloud is not asked.
 import { lookup } from 'node:dns/promises'
-import { BlockList, isIPv4 } from 'node:net'
+import { isInternal, plainAddress } from '../address-classes.ts'
 import { Failure } from '../errors.ts'
 import type { Engine } from './client.ts'
-import { isHostOnly, plainAddress } from './host-only-address.ts'
 import { describePullFailure } from './pull-failure.ts'
 import { type RegistryCredentials, serverAddressOf } from './registry-credentials.ts'
 
 const hint = 'berth registries add --no-verify stores them unchecked'
-const loopback = new BlockList()
-loopback.addSubnet('127.0.0.0', 8, 'ipv4')
-loopback.addAddress('::1', 'ipv6')
 
 /**
  * Throws `invalid_request` when the registry refuses them, `docker_error` when it could not be asked,
@@ -42,14 +38,10 @@ async function refuseInternal(host: string): Promise<void> {
   const literal = plainAddress(name)
   // The engine has its own words for a name that leads nowhere.
   const found = literal ? [literal] : (await lookup(name, { all: true }).catch(() => [])).map(addressIn)
-  if (!found.some((address) => isHostOnly(address) && !isLoopback(address))) return
+  if (!found.some(isInternal)) return
   throw new Failure('invalid_request', `${host} leads to a link-local or metadata address`)
 }
 
 function addressIn({ address }: { address: string }): string {
   return address
-}
-
-function isLoopback(address: string): boolean {
-  return loopback.check(address, isIPv4(address) ? 'ipv4' : 'ipv6')
 }

@@ -41,6 +41,7 @@ export interface HostSettings {
   minFreeDiskMb: number
   /** Directories whose repositories may be deployed by their path although others may not read them. */
   localRepositories: string[]
+  denyPrivateGitHosts: boolean
   baseDomain: string
   /** How long a new version must run, and pass its check again, before it replaces one that serves. */
   settleMs: number

@@ -10,6 +10,7 @@ import { openHistory } from './history.ts'
 import { GitError, runGit } from './process.ts'
 import { defaultBranchOf, openRemote } from './remote.ts'
 import { toFailure, toSourceFailure } from './remote-failure.ts'
+import type { HostRules } from './remote-host.ts'
 import { checkBranch, checkCommit, type RepositoryUrl } from './repository.ts'
 import { listSubmodules, submoduleDirectory } from './submodules.ts'
 
@@ -24,6 +25,7 @@ export interface CheckoutRequest {
   directory: string
   /** Directories of this host whose repositories may be read although others may not (see local.ts). */
   localRepositories: string[]
+  hostRules: HostRules
   /** Carried by every git process, so that a later daemon can end them (see reaper.ts). */
   marker: string
   onLine(line: string): void

@@ -1,6 +1,7 @@
 // The whole environment of a git process. Nothing of the daemon's own is passed on but what is named here,
 // so that no configuration, credential, prompt or hook of the host or its users takes part.
 import { type Credentials, credentialConfig, credentialVariables } from './credentials.ts'
+import { proxyVariables } from './remote-host.ts'
 import type { RepositoryKind, RepositoryUrl } from './repository.ts'
 
 /** Says whose a git process is, also after the daemon that started it is gone (see reaper.ts). */
@@ -8,12 +9,10 @@ export const markerVariable = 'BERTH_GIT_MARKER'
 
 export type Environment = Record<string, string>
 
-const proxyVariables = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'NO_PROXY']
-
-/** Only these may be spoken, also after a redirect: never from https down to http. */
+/** Only these may be spoken. */
 const protocols: Record<RepositoryKind, string> = {
   https: 'https',
-  http: 'http:https',
+  http: 'http',
   ssh: 'ssh',
   path: 'file',
 }
@@ -35,7 +34,8 @@ const sharedConfig: [key: string, value: string][] = [
 ]
 
 const httpConfig: [key: string, value: string][] = [
-  ['http.followRedirects', 'initial'],
+  // See redirects.ts.
+  ['http.followRedirects', 'false'],
   // Bytes a second, for as many seconds: then the transfer has stalled.
   ['http.lowSpeedLimit', '1000'],
   ['http.lowSpeedTime', '60'],
@@ -67,12 +67,13 @@ export function writingEnvironment(marker: string): Environment {
 export function remoteEnvironment(
   repository: RepositoryUrl,
   credentials: Credentials | null,
-  marker: string,
+  { marker, pinned }: { marker: string; pinned: string | null },
 ): Environment {
   const environment = { ...writingEnvironment(marker), GIT_ALLOW_PROTOCOL: protocols[repository.kind] }
   if (repository.kind === 'path') return environment
   if (repository.kind === 'ssh') return { ...environment, ...sshVariables() }
-  const config = [...sharedConfig, ...httpConfig]
+  const pin: typeof httpConfig = pinned === null ? [] : [['http.curloptResolve', pinned]]
+  const config = [...sharedConfig, ...httpConfig, ...pin]
   if (credentials === null) return { ...environment, ...networkVariables(), ...configVariables(config) }
   const helped = configVariables([...config, ...credentialConfig(new URL(repository.url).origin)])
   return { ...environment, ...networkVariables(), ...credentialVariables(credentials), ...helped }

@@ -8,7 +8,9 @@ import { type Credentials, createMask } from './credentials.ts'
 import { remoteEnvironment } from './environment.ts'
 import { openLocal } from './local.ts'
 import { runGit } from './process.ts'
+import { followRedirects, type Target } from './redirects.ts'
 import { toFailure } from './remote-failure.ts'
+import { type HostRules, pinHost } from './remote-host.ts'
 import type { RepositoryUrl } from './repository.ts'
 
 export interface RemotePlace {
@@ -18,6 +20,7 @@ export interface RemotePlace {
   directory: string
   /** Directories of this host whose repositories may be read although others may not (see local.ts). */
   localRepositories: string[]
+  hostRules: HostRules
   marker: string
   onLine(line: string): void
   signal: AbortSignal
@@ -42,6 +45,8 @@ export interface Branch {
 }
 
 const listTimeoutMs = 20_000
+/** Headers without their secrets, on standard error. */
+const traceVariables = { GIT_TRACE_CURL: '1', GIT_TRACE_CURL_NO_DATA: '1', GIT_TRACE_REDACT: '1' }
 /** git's own word for "no limit"; unlike --unshallow it is also right where everything is here. */
 const wholeDepth = 0x7fffffff
 
@@ -50,15 +55,30 @@ export function openRemote({
   credentials,
   directory,
   localRepositories,
+  hostRules,
   marker,
   onLine,
   signal,
 }: RemotePlace): Remote {
-  const env = remoteEnvironment(repository, credentials, marker)
   const mask = createMask(credentials)
-  const run = async (args: string[], options: string[]) => {
-    const address = await addressOf(repository, localRepositories)
+  let current: Target = { repository, credentials }
+
+  async function runAt(target: Target, args: string[], options: string[], traced: boolean): Promise<string> {
+    const address = await addressOf(target.repository, localRepositories)
+    const pinned = await pinHost(target.repository, hostRules)
+    const remote = remoteEnvironment(target.repository, target.credentials, { marker, pinned })
+    const env = traced ? { ...remote, ...traceVariables } : remote
     return runGit([...args, ...address, ...options], { cwd: directory, env, mask, onLine, signal })
+  }
+
+  async function run(args: string[], options: string[]): Promise<string> {
+    const { result, target } = await followRedirects(
+      current,
+      (at, { traced }) => runAt(at, args, options, traced),
+      (at, { traced }) => runAt(at, ['ls-remote'], [], traced),
+    )
+    current = target
+    return result
   }
 
   return {

@@ -14,7 +14,8 @@ function setEnvironment(t: TestContext, variables: Record<string, string>): void
 }
 
 const urls = ['https://example.com/web', 'http://example.com/web', 'git@example.com:web', '/srv/web']
-const environmentOf = (url: string) => remoteEnvironment(parseRepositoryUrl(url), null, 'dep-1')
+const environmentOf = (url: string) =>
+  remoteEnvironment(parseRepositoryUrl(url), null, { marker: 'dep-1', pinned: null })
 
 test('of the daemon’s environment only the path, proxies and certificates reach git', (t) => {
   const proxies = { HTTPS_PROXY: 'http://proxy:3128', no_proxy: 'localhost' }
@@ -55,7 +56,7 @@ test('git speaks the protocol of its repository and no other, and none while it 
     (env) => env.GIT_ALLOW_PROTOCOL,
   )
 
-  assert.deepEqual(allowed, ['https', 'http:https', 'ssh', 'file', ''])
+  assert.deepEqual(allowed, ['https', 'http', 'ssh', 'file', ''])
 })
 
 test('only ssh knows the home directory', (t) => {

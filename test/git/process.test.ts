@@ -57,7 +57,8 @@ const daemon = `
   const [url, directory, marker] = process.argv.slice(1)
   await checkoutSource({
     ...{ repository: parseRepositoryUrl(url), credentials: null, branch: 'main', commit: null },
-    ...{ directory, localRepositories: [], marker, onLine() {}, signal: new AbortController().signal },
+    ...{ directory, localRepositories: [], hostRules: { denyPrivateHosts: false },
+    marker, onLine() {}, signal: new AbortController().signal },
   })
 `
 

@@ -14,7 +14,8 @@ const noSignal = new AbortController().signal
 
 function branchesOf(url: string, signal = noSignal) {
   const repository = parseRepositoryUrl(url)
-  return listBranches({ repository, credentials: null, localRepositories: [], marker: 'list', signal })
+  const place = { localRepositories: [], hostRules: { denyPrivateHosts: false }, marker: 'list' }
+  return listBranches({ repository, credentials: null, ...place, signal })
 }
 
 test('branches are listed with the default branch first and the others by name', async (t) => {

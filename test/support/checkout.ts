@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { type BranchCheckout, checkoutSource } from '../../src/git/checkout.ts'
 import type { Credentials } from '../../src/git/credentials.ts'
+import type { HostRules } from '../../src/git/remote-host.ts'
 import { parseRepositoryUrl } from '../../src/git/repository.ts'
 import { temporaryDirectory } from './directory.ts'
 
@@ -16,6 +17,7 @@ export interface CheckoutOptions {
   marker?: string
   directory?: string
   localRepositories?: string[]
+  hostRules?: Partial<HostRules>
 }
 
 export interface CheckoutRun {
@@ -35,6 +37,7 @@ export function startCheckout(t: TestContext, options: CheckoutOptions): Checkou
     commit: options.commit ?? null,
     directory,
     localRepositories: options.localRepositories ?? [],
+    hostRules: { denyPrivateHosts: false, ...options.hostRules },
     marker: options.marker ?? 'dep-test',
     onLine: (line) => lines.push(line),
     signal: options.signal ?? new AbortController().signal,

@@ -3,9 +3,10 @@
 // explain what is wrong: behind NAT, and behind a proxy of the internet, they do not have that address.
 import { randomBytes } from 'node:crypto'
 import type { CertificateTrouble } from '../../../machines/certificate.ts'
+import { isLoopback, isPublicAddress } from '../../address-classes.ts'
 import { messageOf } from '../../errors.ts'
 import { within } from '../within.ts'
-import { type Echo, type Internet, isLoopback, isPublicAddress } from './internet.ts'
+import type { Echo, Internet } from './internet.ts'
 import type { CertificateHost } from './ports.ts'
 
 type Checked = Pick<CertificateHost, 'edge' | 'internet'>

@@ -2,7 +2,6 @@
 // Mind: names are asked from name servers alone. /etc/hosts means nothing to a CA.
 import { Resolver } from 'node:dns/promises'
 import { request } from 'node:http'
-import { BlockList, isIPv4 } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { codeOf, messageOf } from '../../errors.ts'
 
@@ -76,41 +75,4 @@ export function openInternet({ nameServers, port = 80 }: InternetOptions = {}): 
         sent.end()
       }),
   }
-}
-
-const unreachable = new BlockList()
-for (const [address, bits] of [
-  ['0.0.0.0', 8],
-  ['10.0.0.0', 8],
-  ['100.64.0.0', 10],
-  ['127.0.0.0', 8],
-  ['169.254.0.0', 16],
-  ['172.16.0.0', 12],
-  ['192.0.0.0', 24],
-  ['192.168.0.0', 16],
-  ['198.18.0.0', 15],
-  ['224.0.0.0', 3],
-] as const) {
-  unreachable.addSubnet(address, bits, 'ipv4')
-}
-for (const [address, bits] of [
-  ['::', 127],
-  // Ways to IPv4, whichever that leads to.
-  ['64:ff9b::', 96],
-  ['2002::', 16],
-  ['fc00::', 7],
-  ['fe80::', 10],
-  ['ff00::', 8],
-] as const) {
-  unreachable.addSubnet(address, bits, 'ipv6')
-}
-
-/** It means another machine to everybody who asks. */
-export function isLoopback(address: string): boolean {
-  return address.startsWith('127.') || address === '::1'
-}
-
-/** Whether anybody on the internet could mean this address. */
-export function isPublicAddress(address: string): boolean {
-  return !unreachable.check(address, isIPv4(address) ? 'ipv4' : 'ipv6')
 }

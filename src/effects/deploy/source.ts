@@ -44,6 +44,7 @@ async function fetchInto(host: Host, input: FetchInput, log: DeployLog, signal: 
     commit: source.commit,
     directory,
     localRepositories: host.settings.localRepositories,
+    hostRules: { denyPrivateHosts: host.settings.denyPrivateGitHosts },
     marker: id,
     onLine: log.say,
     signal,

@@ -14,6 +14,7 @@ export interface Border {
 }
 
 const ground = [
+  'src/address-classes.ts',
   'src/errors.ts',
   'src/logger.ts',
   'src/config.ts',
@@ -60,7 +61,7 @@ export const borders: Border[] = [
     of: 'src/docker/',
     packages: ['dockerode', 'tar-stream', 'protobufjs', '@grpc/grpc-js', 'dockerfile-ast'],
     node: true,
-    values: ['src/docker/', 'src/errors.ts'],
+    values: ['src/docker/', 'src/errors.ts', 'src/address-classes.ts'],
     types: [],
   },
   {
@@ -78,7 +79,13 @@ export const borders: Border[] = [
     values: ['src/dns/', 'src/errors.ts'],
     types: [],
   },
-  { of: 'src/git/', packages: ['simple-git'], node: true, values: ['src/git/', 'src/errors.ts'], types: [] },
+  {
+    of: 'src/git/',
+    packages: ['simple-git'],
+    node: true,
+    values: ['src/git/', 'src/errors.ts', 'src/address-classes.ts'],
+    types: [],
+  },
   { of: 'src/archive/', packages: [], node: true, values: ['src/archive/', 'src/errors.ts'], types: [] },
   {
     of: 'src/edge/',

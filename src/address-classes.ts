@@ -1,4 +1,4 @@
-// Addresses that lead to the host itself or to the services of its cloud: loopback, link-local and metadata.
+// Classes of IP addresses: loopback, link-local and metadata, private, public.
 import { BlockList, isIP, isIPv4 } from 'node:net'
 
 const list = new BlockList()
@@ -10,7 +10,7 @@ for (const subnet of [...subnets, ...metadata]) {
   list.addSubnet(address, Number(bits), isIPv4(address) ? 'ipv4' : 'ipv6')
 }
 
-/** Of an IPv4 or IPv6 address, also of an IPv4 address inside an IPv6 one. */
+/** Of the host itself or of the services of its cloud; also of an IPv4 address inside an IPv6 one. */
 export function isHostOnly(address: string): boolean {
   const inner = innerAddress(address)
   if (inner !== null && isHostOnly(inner)) return true
@@ -53,4 +53,50 @@ function wordsOf(address: string): number[] | null {
   } catch {
     return null
   }
+}
+
+/** Of the link or of the services of a cloud, which no address from outside may lead to. */
+export function isInternal(address: string): boolean {
+  return isHostOnly(address) && !isLoopback(address)
+}
+
+const loopback = new BlockList()
+loopback.addSubnet('127.0.0.0', 8, 'ipv4')
+loopback.addAddress('::1', 'ipv6')
+
+const unreachable = new BlockList()
+for (const [address, bits] of [
+  ['0.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.0.0.0', 24],
+  ['192.168.0.0', 16],
+  ['198.18.0.0', 15],
+  ['224.0.0.0', 3],
+] as const) {
+  unreachable.addSubnet(address, bits, 'ipv4')
+}
+for (const [address, bits] of [
+  ['::', 127],
+  // Ways to IPv4, whichever that leads to.
+  ['64:ff9b::', 96],
+  ['2002::', 16],
+  ['fc00::', 7],
+  ['fe80::', 10],
+  ['ff00::', 8],
+] as const) {
+  unreachable.addSubnet(address, bits, 'ipv6')
+}
+
+/** It means another machine to everybody who asks. */
+export function isLoopback(address: string): boolean {
+  return loopback.check(address, isIPv4(address) ? 'ipv4' : 'ipv6')
+}
+
+/** Whether anybody on the internet could mean this address. */
+export function isPublicAddress(address: string): boolean {
+  return !unreachable.check(address, isIPv4(address) ? 'ipv4' : 'ipv6')
 }

@@ -1,0 +1,66 @@
+// Redirects of a server: we follow them one by one, because git would not check the next host.
+import { Failure } from '../errors.ts'
+import type { Credentials } from './credentials.ts'
+import { GitError } from './process.ts'
+import { parseRepositoryUrl, type RepositoryUrl } from './repository.ts'
+
+export interface Target {
+  repository: RepositoryUrl
+  credentials: Credentials | null
+}
+
+/** Runs git; with `traced` its error holds the headers of the responses. */
+type Run<T> = (target: Target, options: { traced: boolean }) => Promise<T>
+
+const mostRedirects = 5
+const suffix = '/info/refs'
+
+/** Resolves with where the repository is, too: what follows begins there. */
+export async function followRedirects<T>(
+  start: Target,
+  run: Run<T>,
+  look: Run<unknown>,
+): Promise<{ result: T; target: Target }> {
+  let target = start
+  for (let count = 0; ; count++) {
+    try {
+      return { result: await run(target, { traced: false }), target }
+    } catch (error) {
+      if (!isRedirect(error) || count === mostRedirects) throw error
+      const next = await redirectOf(target, look)
+      if (next === null) throw error
+      target = next
+    }
+  }
+}
+
+async function redirectOf(target: Target, look: Run<unknown>): Promise<Target | null> {
+  const error = await look(target, { traced: true }).catch((reason: unknown) => reason)
+  if (!(error instanceof GitError)) {
+    if (error instanceof Error) throw error
+    return null
+  }
+  const location = error.said.findLast((line) => header.test(line))?.match(header)?.[1]
+  return location === undefined ? null : nextTarget(target, location)
+}
+
+const header = /<= Recv header: location: *(\S+)/i
+
+/** The credentials go along within their own origin only. Throws for a redirect that is not followed. */
+function nextTarget({ repository, credentials }: Target, location: string): Target | null {
+  const from = new URL(`${repository.url}${suffix}`)
+  if (!URL.canParse(location, from.href)) return null
+  const to = new URL(location, from)
+  const base = to.pathname.endsWith(suffix) ? to.pathname.slice(0, -suffix.length) : null
+  const isDowngrade = from.protocol === 'https:' && to.protocol !== 'https:'
+  if (base === null || isDowngrade || !/^https?:$/.test(to.protocol)) {
+    const what = isDowngrade ? 'away from https' : 'to something else than a repository'
+    throw new Failure('git_remote_unreachable', `cannot read ${repository.url}: it redirects ${what}`)
+  }
+  const next = { ...parseRepositoryUrl(`${to.origin}${base}`), credentials: null }
+  return { repository: next, credentials: to.origin === from.origin ? credentials : null }
+}
+
+function isRedirect(error: unknown): boolean {
+  return error instanceof GitError && error.said.some((line) => /returned error: 30[1278]\b/.test(line))
+}

@@ -1,0 +1,66 @@
+// The host of a remote: its name is resolved once, its addresses are checked, and git connects to no other.
+// Git runs with the network of the host, where a cloud keeps credentials at link-local addresses.
+import { lookup } from 'node:dns/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isInternal, isPublicAddress, plainAddress } from '../address-classes.ts'
+import { Failure } from '../errors.ts'
+import type { RepositoryUrl } from './repository.ts'
+
+export interface HostRules {
+  /** Whether only public addresses are allowed. */
+  denyPrivateHosts: boolean
+  /** All addresses of a name. */
+  resolve?: (name: string) => Promise<string[]>
+}
+
+const lookupMs = 20_000
+const mostAddresses = 8
+
+const resolveName = async (name: string): Promise<string[]> => {
+  const found = await Promise.race([lookup(name, { all: true }), sleep(lookupMs, [], { ref: false })])
+  return found.map(({ address }) => address)
+}
+
+/**
+ * The value of git's `http.curloptResolve`; null where nothing needs to be pinned. A host of ssh is checked
+ * and not pinned: the configuration of ssh may give the name another meaning.
+ * Throws `source_invalid`, `git_remote_unreachable`.
+ */
+export async function pinHost(
+  { url, kind, host }: RepositoryUrl,
+  { denyPrivateHosts, resolve = resolveName }: HostRules,
+): Promise<string | null> {
+  if (host === null) return null
+  const name = host.replace(/:\d+$/, '')
+  const literal = plainAddress(name)
+  const addresses = literal ? [literal] : await resolve(name).catch(() => [])
+  const refused = addresses.find((address) => !isAllowed(address, denyPrivateHosts))
+  if (refused !== undefined) throw refusal(url, name, refused)
+  if (literal || kind === 'ssh') return null
+  // A proxy may know names that this host does not.
+  if (addresses.length === 0 && hasProxy()) return null
+  if (addresses.length === 0) {
+    throw new Failure('git_remote_unreachable', `cannot read ${url}: its host name is not known`)
+  }
+  const shown = addresses.slice(0, mostAddresses).map((one) => (one.includes(':') ? `[${one}]` : one))
+  return `${name}:${new URL(url).port || (kind === 'https' ? 443 : 80)}:${shown.join(',')}`
+}
+
+function isAllowed(address: string, denyPrivateHosts: boolean): boolean {
+  return !isInternal(address) && (!denyPrivateHosts || isPublicAddress(address))
+}
+
+function refusal(url: string, name: string, address: string): Failure {
+  const leads = plainAddress(name) ? '' : `${name} leads to ${address}, `
+  const what = isInternal(address)
+    ? 'a link-local or metadata address, which is never read'
+    : 'an address that is not public, and berthd runs with --deny-private-git-hosts'
+  return new Failure('source_invalid', `cannot read ${url}: ${leads || 'it names '}${what}`)
+}
+
+export const proxyVariables = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'NO_PROXY']
+
+function hasProxy(): boolean {
+  const named = proxyVariables.filter((name) => name !== 'NO_PROXY')
+  return named.some((name) => process.env[name] || process.env[name.toLowerCase()])
+}

@@ -1,0 +1,97 @@
+// Which hosts git may connect to: by address, by name, and after a redirect. Nothing refused is connected to.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { pinHost } from '../../src/git/remote-host.ts'
+import { parseRepositoryUrl } from '../../src/git/repository.ts'
+import { readTree, startCheckout } from '../support/checkout.ts'
+import { createGitServer } from '../support/git-server.ts'
+import { createRepository } from '../support/repository.ts'
+
+const asked: string[] = []
+const resolvesTo =
+  (...addresses: string[]) =>
+  async (name: string) => {
+    asked.push(name)
+    return addresses
+  }
+const pin = (url: string, addresses: string[] = [], denyPrivateHosts = false) =>
+  pinHost(parseRepositoryUrl(url), { denyPrivateHosts, resolve: resolvesTo(...addresses) })
+
+const refused = { code: 'source_invalid' }
+
+test('link-local and metadata addresses are refused, however the URL writes them', async () => {
+  for (const host of [
+    '169.254.169.254',
+    '0xa9fea9fe',
+    '2852039166',
+    '0251.0376.0251.0376',
+    '100.100.100.200',
+  ]) {
+    await assert.rejects(pin(`http://${host}/app`), refused, host)
+  }
+  for (const addresses of [
+    ['169.254.1.1'],
+    ['8.8.8.8', 'fe80::1'],
+    ['::ffff:169.254.169.254'],
+    ['fd00:ec2::254'],
+  ]) {
+    await assert.rejects(pin('https://git.example.com/app', addresses), refused, String(addresses))
+    await assert.rejects(pin('git@git.example.com:app', addresses), refused, String(addresses))
+  }
+})
+
+test('loopback and private hosts are read, unless --deny-private-git-hosts forbids them', async () => {
+  for (const address of ['127.0.0.1', '10.0.0.5', '192.168.1.2', '100.64.0.1', 'fd12::1']) {
+    assert.match((await pin('https://git.example.com/app', [address]))!, /^git\.example\.com:443:/)
+    await assert.rejects(pin('https://git.example.com/app', [address], true), {
+      ...refused,
+      message: /leads to .* --deny-private-git-hosts/,
+    })
+  }
+  const pinned = await pin('http://git.example.com:8080/app', ['192.0.66.2', '2606:50c0::1'], true)
+  assert.equal(pinned, 'git.example.com:8080:192.0.66.2,[2606:50c0::1]')
+})
+
+test('git connects to the address that was checked, and not to what the name means later', async (t) => {
+  const repository = createRepository(t)
+  repository.commit('First', { file: 'one' })
+  const { url } = await createGitServer(t, repository)
+  const named = url.replace('127.0.0.1', 'git.invalid')
+
+  const { directory, done } = startCheckout(t, {
+    url: `${named}/app`,
+    hostRules: { resolve: resolvesTo('127.0.0.1') },
+  })
+
+  await done
+  assert.deepEqual(readTree(directory), { file: 'one' })
+})
+
+test('a redirect to a link-local address is not followed', async (t) => {
+  const repository = createRepository(t)
+  repository.commit('First', { file: 'one' })
+  const { url } = await createGitServer(t, {
+    ...repository,
+    answer: ({ path }) => ({ redirect: `http://169.254.169.254${path}` }),
+  })
+
+  await assert.rejects(startCheckout(t, { url: `${url}/app` }).done, {
+    code: 'source_invalid',
+    message: /link-local or metadata address/,
+  })
+})
+
+test('a redirect to a name of a link-local address is not followed', async (t) => {
+  const repository = createRepository(t)
+  repository.commit('First', { file: 'one' })
+  const { url } = await createGitServer(t, {
+    ...repository,
+    answer: ({ path }) => ({ redirect: `http://inside.example.com${path}` }),
+  })
+  const resolve = async () => ['169.254.169.254']
+
+  await assert.rejects(startCheckout(t, { url: `${url}/app`, hostRules: { resolve } }).done, {
+    code: 'source_invalid',
+    message: /inside\.example\.com leads to 169\.254\.169\.254/,
+  })
+})
