@@ -66,7 +66,7 @@ describe('a command', { concurrency: 4 }, () => {
     assert.equal(missing!.stderr, " ✘ missing required argument 'number'\n   berth scale NAME NUMBER\n")
     assert.equal(
       number!.stderr,
-      " ✘ NUMBER is 'many': it must be a whole number, 0 or more\n   berth scale NAME NUMBER\n",
+      " ✘ NUMBER is 'many': it must be a whole number, 1 or more\n   berth scale NAME NUMBER\n",
     )
   })
 

@@ -7,7 +7,7 @@ import type { Runner } from '../command.ts'
 import { chosenService } from '../config/project.ts'
 import { examples } from '../examples.ts'
 import { followUp, sayDone, sayUndo } from '../follow-up.ts'
-import { whole } from '../service/setting-flags.ts'
+import { positive } from '../service/setting-flags.ts'
 import { type Change, hasInstances, settleInstances } from '../service/settled-instances.ts'
 import type { Cli } from '../session.ts'
 import { count } from '../terminal/quantities.ts'
@@ -23,7 +23,7 @@ export function addInstanceCommands(program: Command, run: Runner): void {
   program
     .command('scale')
     .argument('<name>', 'the service')
-    .argument('<number>', 'how many instances', whole)
+    .argument('<number>', 'how many instances', positive)
     .description('set the number of instances, and wait until they run')
     .option('--no-wait', 'only ask for it')
     .addHelpText('after', examples('berth scale shop 3', 'berth scale shop 1 --no-wait'))

@@ -167,6 +167,12 @@ export function whole(text: string): number {
   return Number(text)
 }
 
+/** A whole number that is not 0. */
+export function positive(text: string): number {
+  if (!/^0*[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('It must be a whole number, 1 or more.')
+  return Number(text)
+}
+
 /** Of a flag that can be repeated. */
 export function collect(text: string, former: unknown): string[] {
   return [...(Array.isArray(former) ? former : []), text]
