@@ -41,6 +41,8 @@ export class BuilderWatch {
   #since: string | null = null
   #isWatching = false
   #checkedAt = 0
+  /** When a build last ended by itself, well or not. */
+  #endedAt = 0
 
   constructor(engine: Engine, options: WatchOptions) {
     this.#engine = engine
@@ -63,7 +65,10 @@ export class BuilderWatch {
       watched.steppedAt = performance.now()
     }
     const running = build({ ...request, onStep, signal })
-    watched.ended = running.catch(() => {})
+    watched.ended = running.then(
+      () => this.#sawEnd(signal),
+      () => this.#sawEnd(signal),
+    )
     this.#builds.add(watched)
     if (!this.#isWatching) void this.#watch()
     try {
@@ -97,6 +102,10 @@ export class BuilderWatch {
     this.#closing.abort()
   }
 
+  #sawEnd({ aborted }: AbortSignal): void {
+    if (!aborted) this.#endedAt = performance.now()
+  }
+
   async #watch(): Promise<void> {
     this.#isWatching = true
     while (this.#since === null && this.#builds.size > 0 && !this.#closing.signal.aborted) {
@@ -120,7 +129,9 @@ export class BuilderWatch {
     const began = performance.now()
     const found = await this.#probe(this.#times.probeMs)
     this.#checkedAt = performance.now()
-    if (found !== 'silent' || [...this.#builds].some(({ steppedAt }) => steppedAt > began)) return false
+    // On a slow host builds get on although a probe does not get its turn.
+    const isAlive = this.#endedAt > began || [...this.#builds].some(({ steppedAt }) => steppedAt > began)
+    if (found !== 'silent' || isAlive) return false
     return this.#engine.ping().then(
       () => true,
       () => false,

@@ -111,6 +111,28 @@ test('a step that writes nothing for long is not taken for a builder that hangs'
   assert.deepEqual(site.told, [])
 })
 
+test('a builder that still ends builds does not hang, however long a probe takes', async (t) => {
+  const site = await openSite(t, { probeMs: 1500 })
+  site.door.hang()
+  const { request } = prepareBuild(t, site.owner, { Dockerfile: `FROM ${site.images.busybox}` })
+  const abort = new AbortController()
+  const silent = site.watch.during({ ...request, signal: abort.signal }, ({ signal }) => rejection(signal))
+  await until('a probe', () => site.door.held() === 1)
+
+  await site.watch.during(request, async () => null)
+
+  await until('the end of the probe', () => site.door.held() === 0)
+  await until('the next probe', () => site.door.held() === 1)
+  assert.deepEqual(site.told, [])
+  abort.abort(new Error('canceled'))
+  await assert.rejects(silent, /canceled/)
+})
+
+/** A build that says nothing until it is aborted. */
+function rejection(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+}
+
 for (const fault of [
   'failed to solve: duplicate output 0',
   'buildkit scheduler error: return leaving incoming open. Please report this with …',
