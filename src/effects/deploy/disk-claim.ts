@@ -3,6 +3,7 @@
 import { codeOf, Failure } from '../../errors.ts'
 import type { Host } from '../host.ts'
 import { sleep } from '../waiting.ts'
+import { removeVersion } from './drain.ts'
 import type { DeployLog } from './log.ts'
 
 const claims = new Map<string, Promise<unknown>>()
@@ -13,12 +14,13 @@ export async function withDisk<T>(
   host: Host,
   serviceId: string,
   deployId: string,
+  signal: AbortSignal,
   work: () => Promise<T>,
 ): Promise<T> {
   const before = claims.get(serviceId)
   const claim = (async () => {
     await before?.catch(() => undefined)
-    await requireFree(host, serviceId, deployId)
+    await requireFree(host, serviceId, deployId, signal)
     return work()
   })()
   claims.set(serviceId, claim)
@@ -30,18 +32,43 @@ export async function withDisk<T>(
 }
 
 /** The version that the service wants may have it, once no other one with a disk has an instance. */
-async function requireFree(host: Host, serviceId: string, deployId: string): Promise<void> {
+async function requireFree(
+  host: Host,
+  serviceId: string,
+  deployId: string,
+  signal: AbortSignal,
+): Promise<void> {
   const service = host.storage.services.get(serviceId)
   const wanted = service?.desired_deploy_id ?? deployId
-  const holder =
-    wanted !== deployId && usesDisk(host, wanted) ? wanted : await findHolder(host, serviceId, deployId)
-  if (holder) throw new Failure('disk_in_use', `the disk is held by ${holder}`)
+  if (wanted !== deployId && usesDisk(host, wanted)) throw heldBy(wanted)
+  for (const holder of await findHolders(host, serviceId, deployId)) {
+    if (!isOver(host, serviceId, holder)) throw heldBy(holder)
+    // Discarded: nobody else would stop what it started.
+    host.logger.info({ deploy: holder }, 'a deploy that is over held the disk: its instances are removed')
+    await removeVersion(host, { id: holder, serviceId }, signal)
+  }
 }
 
-async function findHolder(host: Host, serviceId: string, deployId: string): Promise<string | undefined> {
+function heldBy(deployId: string): Failure {
+  return new Failure('disk_in_use', `the disk is held by ${deployId}`)
+}
+
+async function findHolders(host: Host, serviceId: string, deployId: string): Promise<Set<string>> {
   const instances = await host.instances.list({ serviceId })
-  const others = instances.filter((instance) => instance.deployId !== deployId)
-  return others.find((instance) => usesDisk(host, instance.deployId))?.deployId
+  const others = instances.map((instance) => instance.deployId).filter((id) => id !== deployId)
+  return new Set(others.filter((id) => usesDisk(host, id)))
+}
+
+/** Where nobody can tell, because its row is damaged or missing, it is not over. */
+function isOver({ storage: { actors } }: Host, serviceId: string, deployId: string): boolean {
+  const unfinished = [...actors.active('deploy', serviceId), ...actors.parked('deploy', serviceId)]
+  if (unfinished.some(({ id }) => id === deployId)) return false
+  try {
+    return actors.get(deployId)?.final ?? false
+  } catch (error) {
+    if (codeOf(error) !== 'row_damaged') throw error
+    return false
+  }
 }
 
 /** Where nobody can tell any more, because its release is damaged, it may: then nobody else gets the disk. */

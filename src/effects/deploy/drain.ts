@@ -64,11 +64,20 @@ export async function removeAbandoned(host: Host, serviceId: string, signal: Abo
   const instances = [...preDeploy, ...(await host.instances.list({ serviceId }))]
   for (const deployId of new Set(instances.map((instance) => instance.deployId))) {
     if (kept.has(deployId)) continue
-    await takeOut(host, { id: deployId, serviceId }, signal)
-    await stopInstances(host, deployId)
-    await forget(host, { id: deployId, serviceId }, signal)
-    await host.storage.addresses.release(deployId)
+    await removeVersion(host, { id: deployId, serviceId }, signal)
   }
+}
+
+/** All that runs of a deploy ends at once: it gets no request from then on. */
+export async function removeVersion(
+  host: Host,
+  whose: { id: string; serviceId: string },
+  signal: AbortSignal,
+): Promise<void> {
+  await takeOut(host, whose, signal)
+  await stopInstances(host, whose.id)
+  await forget(host, whose, signal)
+  await host.storage.addresses.release(whose.id)
 }
 
 /**

@@ -140,7 +140,7 @@ export async function ensureInstance(
   const address = await takeAddress(host, wanted.id, wanted.index, network)
   const spec = instanceSpec(host, service, release, { ...wanted, address, network: network.name })
   if (!spec.volume) return host.instances.ensure(spec, signal)
-  return withDisk(host, service.id, wanted.id, () => ensureWithVolume(host, service, spec, signal))
+  return withDisk(host, service.id, wanted.id, signal, () => ensureWithVolume(host, service, spec, signal))
 }
 
 async function ensureWithVolume(host: Host, service: ServiceRow, spec: InstanceSpec, signal: AbortSignal) {
