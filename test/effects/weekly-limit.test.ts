@@ -70,19 +70,32 @@ test('a full domain waits with a reason and a time, other domains do not', async
   )
 })
 
-test('after the authority refused a host, other new hosts of the domain wait as long', async (t) => {
+test('after the authority refused a host for its domain, other new hosts wait as long', async (t) => {
   const storage = await temporaryStorage(t)
   const free = { ...settings, newPerWeek: null }
   const retryAt = new Date(Date.now() + 5 * hourMs).toISOString()
-  openWeeklyLimit({ settings: free, storage }).refused('a.example.com', { message: 'too many', retryAt })
+  const message = 'the CA wants a pause: too many certificates (50) already issued for "example.com"'
+  openWeeklyLimit({ settings: free, storage }).refused('a.example.com', { message, retryAt })
 
   const later = openWeeklyLimit({ settings: free, storage })
 
   const { trouble } = later.take('b.example.com')
-  deepEqual([trouble?.message, trouble?.retryAt], ['too many', retryAt])
+  deepEqual([trouble?.message, trouble?.retryAt], [message, retryAt])
   deepEqual(later.list(), [
-    { domain: 'example.com', issued: 0, remaining: null, nextOrderAt: retryAt, reason: 'too many' },
+    { domain: 'example.com', issued: 0, remaining: null, nextOrderAt: retryAt, reason: message },
   ])
+})
+
+test('a limit of one host or of the account does not make other hosts wait', async (t) => {
+  const limit = openWeeklyLimit({ settings, storage: await temporaryStorage(t) })
+  for (const message of [
+    'too many failed authorizations (5) for "a.example.com" in the last 1h0m0s',
+    'too many certificates (5) already issued for this exact set of identifiers in the last 168h0m0s',
+    'too many new orders (300) from this account in the last 3h0m0s',
+  ]) {
+    limit.refused('a.example.com', { message, retryAt: null })
+    equal(limit.take('b.example.com').trouble, null, message)
+  }
 })
 
 test('a count that was cut off does not stop the daemon', async (t) => {

@@ -67,8 +67,9 @@ export function openWeeklyLimit({ settings, storage }: Counted) {
       ledger.record([{ directoryUrl, order, host, domain: registeredDomainOf(host), at: isoNow() }])
     },
 
-    /** The authority refused a new host of the domain: others need not ask before its time. */
+    /** The authority refused a new host. If its domain is the reason, others need not ask before its time. */
     refused(host: string, { message, retryAt }: Pick<CertificateTrouble, 'message' | 'retryAt'>): void {
+      if (!concernsDomain(message, host)) return
       const until = retryAt ?? new Date(Date.now() + pauseMs).toISOString()
       const pause: IssuancePause = { directoryUrl, domain: registeredDomainOf(host), until, reason: message }
       ledger.pause(pause)
@@ -81,6 +82,16 @@ export function openWeeklyLimit({ settings, storage }: Counted) {
       return domains.map((domain) => usageOf(domain)).filter((one) => one.issued > 0 || one.reason !== null)
     },
   }
+}
+
+/**
+ * Authorities have limits per domain, host and account, and tell them apart in words alone. A limit of the
+ * domain names the domain; what is not clear is taken for a limit of the host.
+ */
+function concernsDomain(message: string, host: string): boolean {
+  const domain = registeredDomainOf(host)
+  const names: string[] = message.toLowerCase().match(/[a-z0-9_-]+(?:\.[a-z0-9_-]+)+/g) ?? []
+  return host !== domain && names.includes(domain)
 }
 
 interface Ledger {
