@@ -95,6 +95,20 @@ test('an app that is busy with its start is not taken for the port that it opene
   assert.deepEqual([first.status, first.port, first.port_source], ['live', 3000, 'default'], first.error)
 })
 
+test('an app that opens a port for metrics and, idle for long, its own one later goes live', async (t) => {
+  const command = `httpd -p 9090 -h /www; sleep 35; ${serve(4000)}`
+  const { first } = await createService(t, suite.api, await listening(command), { port: 4000 })
+
+  assert.deepEqual([first.status, first.port, first.port_source], ['live', 4000, 'setting'], first.error)
+})
+
+test('an exposed port for metrics that opens first is not taken for the other exposed one', async (t) => {
+  const command = `httpd -p 9090 -h /www; sleep 12; ${serve(8080)}`
+  const { first } = await createService(t, suite.api, await listening(command, 'EXPOSE 9090 8080'))
+
+  assert.deepEqual([first.status, first.port, first.port_source], ['live', 8080, 'detected'], first.error)
+})
+
 test('the health path is asked on the port that was found', async (t) => {
   const settings = { health_check_path: '/index.html' }
   const { first } = await createService(t, suite.api, await listening(serve(5000)), settings)

@@ -25,12 +25,12 @@ const cases: Case[] = [
   },
   { words: /memory limit/, hint: (name) => `give it more: berth update ${name} --memory 1024` },
   {
-    words: /berth update \S+ --port \d+/,
-    hint: (name, deploy) => `${portCommand(deploy)}, then: berth ${again(deploy)} ${name}`,
+    words: /listens on [\d, ]+ at 127\.0\.0\.1 only/,
+    hint: () => 'listen at 0.0.0.0 instead of 127.0.0.1: many programs take --host 0.0.0.0',
   },
   {
-    words: /listens on \d+ at 127\.0\.0\.1 only/,
-    hint: () => 'listen at 0.0.0.0 instead of 127.0.0.1: many programs take --host 0.0.0.0',
+    words: /berth update \S+ --port \d+/,
+    hint: (name, deploy) => `${portCommand(deploy)}, then: berth ${again(deploy)} ${name}`,
   },
   {
     words: /listen on \d+ at 0\.0\.0\.0/,

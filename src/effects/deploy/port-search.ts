@@ -2,6 +2,7 @@
 // one it is, and else the deploy fails early and names it.
 // Mind: a slow app may open the port of a debugger or of its metrics first, so time has to pass.
 import type { PortSource } from '../../../machines/deploy-context.ts'
+import type { ServiceSettings } from '../../../storage/services.ts'
 import { inspectImage } from '../../docker/images.ts'
 import type { InstanceState } from '../../docker/instance-state.ts'
 import { findListeners, type Listener } from '../../docker/sockets.ts'
@@ -15,6 +16,7 @@ export interface Expected {
   portSource: PortSource
   /** Where the former version was found to listen: there is nothing to wait for when it is there again. */
   formerPort: number | null
+  settings: Pick<ServiceSettings, 'health_check_timeout_seconds'>
 }
 
 /** The port to use instead, or why waiting is no use; null to go on as before. */
@@ -37,8 +39,13 @@ const quietPercent = 10
 const connectMs = 2_000
 /** Debuggers of Node.js, Java, Python, Ruby, Go and PHP. */
 const debugPorts = [9229, 5005, 5678, 1234, 2345, 9003]
+/** For metrics, profiles and administration: an app opens those first, however long it starts. */
+const sidePorts = [2019, 2112, 6060, 8778, 9394, 9404, 9464, 9901, 9990]
+const isSide = (port: number) => sidePorts.includes(port) || (port >= 9090 && port <= 9199)
 /** Of images that expose several: hardly what a service answers by. */
-const unlikely = [22, 443]
+const isUnlikely = (port: number) => port === 22 || port === 443 || isSide(port)
+/** Whoever grants more than this default says that the start takes long. */
+const usualSeconds = 300
 /** Where the kernel puts a listener that names no port. */
 const isEphemeral = (port: number) => port >= 32_768 && port <= 60_999
 
@@ -47,17 +54,18 @@ export function createPortSearch(host: Host, expected: Expected, log: DeployLog)
   let since = 0
   let told = ''
   let quiet = 0
-  const { port, portSource, formerPort, serviceName } = expected
+  const { port, portSource, formerPort } = expected
 
-  async function find(instance: InstanceState, listeners: Listener[]): Promise<number | null> {
+  async function find(instance: InstanceState, listeners: Listener[]) {
     if (portSource !== 'default') return null
-    const image = await inspectImage(host.engine, instance.image)
-    return choosePort(listeners, image?.exposedPorts ?? [])
+    const exposed = (await inspectImage(host.engine, instance.image))?.exposedPorts ?? []
+    const found = choosePort(listeners, exposed)
+    return found === null ? null : { port: found, isLikely: isLikely(found, exposed) }
   }
 
-  function isSure(found: number, forMs: number): boolean {
-    if (found === formerPort) return forMs >= toldAfterMs
-    return forMs >= busyMs || (forMs >= steadyMs && quiet >= quietLooks.use)
+  function isSure(found: { port: number; isLikely: boolean }, forMs: number): boolean {
+    if (found.port === formerPort) return forMs >= toldAfterMs
+    return forMs >= busyMs || (found.isLikely && forMs >= steadyMs && quiet >= quietLooks.use)
   }
 
   return {
@@ -77,24 +85,25 @@ export function createPortSearch(host: Host, expected: Expected, log: DeployLog)
       }
       quiet = (await isQuiet(host, instance)) ? quiet + 1 : 0
       const found = await find(instance, listeners)
-      if (found !== null && isSure(found, forMs) && (await answers(instance, found, signal))) {
-        log.say(`nothing says which port it has: using ${found}, where it listens`)
-        return { port: found }
+      if (found !== null) {
+        if (!isSure(found, forMs)) return null
+        if (await answers(instance, found.port, signal)) {
+          log.say(`nothing says which port it has: using ${found.port}, where it listens`)
+          return { port: found.port }
+        }
       }
-      if (forMs < hopelessMs || quiet < quietLooks.giveUp) return null
-      return { trouble: adviceOn(listeners, port, serviceName) }
+      if (forMs < hopelessMs || quiet < quietLooks.giveUp || mayBeLate(listeners, expected)) return null
+      return { trouble: adviceOn(listeners, expected) }
     },
   }
 }
 
 /** What is said of an instance at the end of its time; empty where nobody can tell. */
-export async function describeListeners(
-  instance: InstanceState | null,
-  { port, serviceName }: Pick<Expected, 'port' | 'serviceName'>,
-): Promise<string> {
+export async function describeListeners(instance: InstanceState | null, expected: Advised): Promise<string> {
+  const { port } = expected
   const listeners = instance ? await listenersOf(instance, port) : null
   if (listeners === null || listeners.some((one) => one.port === port && !one.isLoopback)) return ''
-  return `; ${adviceOn(listeners, port, serviceName)}`
+  return `; ${adviceOn(listeners, expected)}`
 }
 
 /** Whether the instance listens there by now. */
@@ -106,14 +115,27 @@ export async function listensOn(instance: InstanceState, port: number): Promise<
 /** Among the ports that can be reached: one that the image exposes, else the only one. */
 export function choosePort(listeners: readonly Listener[], exposed: readonly number[]): number | null {
   const reached = listeners.filter(({ isLoopback }) => !isLoopback).map(({ port }) => port)
-  const declared = exposed.filter((port) => reached.includes(port))
-  const [first] = declared.sort((a, b) => rank(a) - rank(b) || a - b)
+  const [first] = inOrder(exposed.filter((port) => reached.includes(port)))
   if (first !== undefined) return first
   const lasting = reached.length > 1 ? reached.filter((port) => !isEphemeral(port)) : reached
   return lasting.length === 1 ? lasting[0]! : null
 }
 
-const rank = (port: number) => (unlikely.includes(port) ? 1 : 0)
+/** The likely ones first, then by number: Docker keeps no order of what an image exposes. */
+function inOrder(exposed: readonly number[]): number[] {
+  return [...exposed].sort((a, b) => Number(isUnlikely(a)) - Number(isUnlikely(b)) || a - b)
+}
+
+/** Another one may open a port that is likelier: that gets time. */
+export function isLikely(found: number, exposed: readonly number[]): boolean {
+  const [first] = inOrder(exposed)
+  return first === undefined ? !isSide(found) : found === first
+}
+
+/** Whether an idle instance may still open its port: one on the side does not say that its start is over. */
+export function mayBeLate(listeners: readonly Listener[], { settings }: Pick<Expected, 'settings'>): boolean {
+  return settings.health_check_timeout_seconds > usualSeconds || listeners.every(({ port }) => isSide(port))
+}
 
 async function listenersOf({ pid }: InstanceState, expected: number): Promise<Listener[] | null> {
   const found = pid ? await findListeners(pid) : null
@@ -139,13 +161,18 @@ function whereListening(listeners: readonly Listener[], expected: number): strin
   return `listens on ${listeners.map(({ port }) => port).join(', ')} at 127.0.0.1 only`
 }
 
-function adviceOn(listeners: readonly Listener[], expected: number, serviceName: string): string {
-  const needed = `it has to listen on ${expected} at 0.0.0.0`
+type Advised = Pick<Expected, 'port' | 'portSource' | 'serviceName'>
+
+export function adviceOn(listeners: readonly Listener[], { port, portSource, serviceName }: Advised): string {
+  const needed = `it has to listen on ${port} at 0.0.0.0`
   if (listeners.length === 0) return `nothing in the instance listens: ${needed}`
-  const words = `the instance ${whereListening(listeners, expected)}`
-  const [other] = listeners.filter(({ isLoopback }) => !isLoopback)
-  if (!other || listeners.some(({ port, isLoopback }) => port === expected && !isLoopback)) {
-    return `${words}: ${needed}`
-  }
-  return `${words}: berth update ${serviceName} --port ${other.port}`
+  const words = `the instance ${whereListening(listeners, port)}`
+  if (listeners.some((one) => one.port === port)) return `${words}: ${needed}`
+  const reached = listeners.filter(({ isLoopback }) => !isLoopback)
+  const [first, ...others] = reached.length > 0 ? reached : listeners
+  const served = [first!, ...others].find((one) => !isSide(one.port)) ?? first!
+  const command = `berth update ${serviceName} --port ${served.port}`
+  if (!served.isLoopback) return `${words}: ${command}`
+  const there = `it has to listen on ${served.port} at 0.0.0.0`
+  return portSource === 'default' ? `${words}: ${there}` : `${words}: ${there}, with ${command}`
 }

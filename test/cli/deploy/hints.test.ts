@@ -8,8 +8,10 @@ const web = { name: 'web', type: 'web_service' } as const
 const failed = (error: string) => hintFor({ error, source: { kind: 'git' } } as never, web)
 
 test('an app at 127.0.0.1 is not told to change its port', () => {
-  const error = 'the instance listens on 5000 at 127.0.0.1 only: it has to listen on 3000 at 0.0.0.0'
-  assert.match(failed(error), /^listen at 0\.0\.0\.0 instead of 127\.0\.0\.1/)
+  const error = 'the instance listens on 5000 at 127.0.0.1 only: it has to listen on 5000 at 0.0.0.0'
+  for (const words of [error, `${error}, with berth update web --port 5000`]) {
+    assert.match(failed(words), /^listen at 0\.0\.0\.0 instead of 127\.0\.0\.1/)
+  }
 })
 
 test('a failing HEALTHCHECK of the image is not told to change a path', () => {
