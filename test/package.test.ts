@@ -1,7 +1,7 @@
 // What `npm pack` ships: the compiled product and its papers, nothing of how it is made.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -44,4 +44,23 @@ test('the package holds each program and each paper, and nothing else', async (t
     ...papers,
   ]
   assert.deepEqual(packed, wanted.toSorted())
+})
+
+test('Node takes no option of the command line for its own', async (t) => {
+  const directory = temporaryDirectory(t)
+  await compile(directory, product)
+  const program = join(directory, 'dist/src/cli/main.js')
+  // As npm does it.
+  chmodSync(program, 0o755)
+  writeFileSync(join(directory, '.env'), 'NODE_OPTIONS=--no-such-option')
+
+  for (const file of ['-', '.env', 'missing']) {
+    const args = ['create', 'web', '--server', 'http://127.0.0.1:9', '--env-file', file]
+    const { stderr } = spawnSync(program, args, {
+      cwd: directory,
+      env: { PATH: process.env.PATH },
+      encoding: 'utf8',
+    })
+    assert.match(stderr, file === 'missing' ? /cannot read missing/ : /cannot reach the server/)
+  }
 })
