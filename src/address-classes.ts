@@ -80,12 +80,14 @@ for (const [address, bits] of [
   unreachable.addSubnet(address, bits, 'ipv4')
 }
 for (const [address, bits] of [
-  ['::', 127],
+  // Unspecified, loopback, and IPv4-compatible.
+  ['::', 96],
   // Ways to IPv4, whichever that leads to.
   ['64:ff9b::', 96],
   ['2002::', 16],
   ['fc00::', 7],
   ['fe80::', 10],
+  ['fec0::', 10],
   ['ff00::', 8],
 ] as const) {
   unreachable.addSubnet(address, bits, 'ipv6')

@@ -53,7 +53,7 @@ function isAllowed(address: string, denyPrivateHosts: boolean): boolean {
 function refusal(url: string, name: string, address: string): Failure {
   const leads = plainAddress(name) ? '' : `${name} leads to ${address}, `
   const what = isInternal(address)
-    ? 'a link-local or metadata address, which is never read'
+    ? 'a link-local or metadata address, which is never read; use the address of a git server'
     : 'an address that is not public, and berthd runs with --deny-private-git-hosts'
   return new Failure('source_invalid', `cannot read ${url}: ${leads || 'it names '}${what}`)
 }

@@ -52,6 +52,16 @@ test('loopback and private hosts are read, unless --deny-private-git-hosts forbi
   assert.equal(pinned, 'git.example.com:8080:192.0.66.2,[2606:50c0::1]')
 })
 
+test('--deny-private-git-hosts forbids former kinds of private IPv6 addresses too', async () => {
+  for (const address of ['fec0::1', '::10.0.0.1', '::ffff:10.0.0.1']) {
+    await assert.rejects(pin('https://git.example.com/app', [address], true), refused, address)
+  }
+})
+
+test('a refused host is told with what to do', async () => {
+  await assert.rejects(pin('http://169.254.169.254/app'), { message: /; use the address of a git server$/ })
+})
+
 test('git connects to the address that was checked, and not to what the name means later', async (t) => {
   const repository = createRepository(t)
   repository.commit('First', { file: 'one' })
