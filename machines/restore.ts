@@ -27,7 +27,7 @@ export interface RestoreSlot extends SlotInput {
   backupId: string | null
 }
 
-/** Why one failed, for programs. */
+/** Why a restore failed, for programs. */
 const errorCodes = [
   'canceled',
   'damaged_file',
@@ -173,7 +173,7 @@ export function toRecord(snapshot: RestoreSnapshot) {
   }
 }
 
-/** The check of a file is that of backups, whose code it has. */
+/** Backups and restores share the check of a file, and so its error code. */
 function codeOf({ code }: { code: string }): RestoreErrorCode {
   if (code === 'backup_failed') return 'damaged_file'
   return errorCodes.find((known) => known === code) ?? 'internal_error'

@@ -103,7 +103,7 @@ export function toRecord(snapshot: ServiceRemovalSnapshot) {
     status,
     phase: status === 'deleting' ? snapshot.value : null,
     delete_disk: deleteDisk,
-    /** What the trash shows until the removal of the disk has begun. */
+    /** The trash shows this entry until the removal of the disk begins. */
     trash: status === 'deleting' ? plannedTrash(trash) : null,
     created_at: at,
   }

@@ -55,7 +55,7 @@ function wordsOf(address: string): number[] | null {
   }
 }
 
-/** Of the link or of the services of a cloud, which no address from outside may lead to. */
+/** Link-local or cloud metadata addresses. No external name may lead to them. */
 export function isInternal(address: string): boolean {
   return isHostOnly(address) && !isLoopback(address)
 }
@@ -82,7 +82,7 @@ for (const [address, bits] of [
 for (const [address, bits] of [
   // Unspecified, loopback, and IPv4-compatible.
   ['::', 96],
-  // Ways to IPv4, whichever that leads to.
+  // Prefixes that embed an IPv4 address.
   ['64:ff9b::', 96],
   ['2002::', 16],
   ['fc00::', 7],
@@ -93,12 +93,12 @@ for (const [address, bits] of [
   unreachable.addSubnet(address, bits, 'ipv6')
 }
 
-/** It means another machine to everybody who asks. */
+/** A loopback address means a different machine for each client. */
 export function isLoopback(address: string): boolean {
   return loopback.check(address, isIPv4(address) ? 'ipv4' : 'ipv6')
 }
 
-/** Whether anybody on the internet could mean this address. */
+/** Whether the address is publicly routable. */
 export function isPublicAddress(address: string): boolean {
   return !unreachable.check(address, isIPv4(address) ? 'ipv4' : 'ipv6')
 }

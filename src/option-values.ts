@@ -5,7 +5,7 @@ import { isIP, isIPv4 } from 'node:net'
 export interface Option<T> {
   help: string
   fallback: string
-  /** It may stand without a value. */
+  /** The value of the option is optional. */
   isFlag?: true
   parse(text: string): T
 }
@@ -47,7 +47,7 @@ export const option = <T>(help: string, fallback: string, parse: (value: string)
   parse,
 })
 
-/** Off by default. Its variable takes a word. */
+/** Off by default. Its environment variable takes a value such as `yes` or `no`. */
 export const flag = (help: string): Option<boolean> => ({
   help,
   fallback: 'no',

@@ -7,7 +7,7 @@ interface Program {
   natives: string[]
   /** Whether it runs on a Node that it was not tested on, if that is a newer one. */
   takesNewer: boolean
-  /** Where it cannot run. The systemd unit does not restart the daemon after 2. */
+  /** The exit code on an unsupported platform. The systemd unit does not restart the daemon after 2. */
   exitCode: number
 }
 
@@ -40,7 +40,7 @@ const homes: Record<string, string> = {
   '2.38': ' (Debian 13, Ubuntu 24.04)',
 }
 
-/** Loads the program where it can run. Elsewhere one line says what to install. */
+/** Loads the program on a supported platform. Otherwise prints one line that says what to install. */
 export function start(program: Program, load: () => Promise<unknown>): void {
   troubleOf(program, thisPlatform)
     .then((trouble) => {

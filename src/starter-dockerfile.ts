@@ -129,7 +129,7 @@ async function kindOf(project: Project): Promise<Kind> {
   return found.lines === nodeLines && (await isStandaloneNext(project)) ? standaloneNext : found
 }
 
-/** Whether its build leaves a server of its own: `next start` does not support such a build. */
+/** Whether the build produces a standalone server. `next start` does not support such a build. */
 async function isStandaloneNext(project: Project): Promise<boolean> {
   const config = nextConfigs.find((name) => project.files.has(name))
   if (config === undefined || project.web !== null) return false
@@ -142,7 +142,7 @@ async function standaloneNextLines(project: Project): Promise<string[]> {
   const [from, ...build] = await nodeLines(project)
   return [
     ...[`${from} AS build`, ...build, `${from}`, 'WORKDIR /app'],
-    // Without it the server listens at the name of its container alone.
+    // By default the server listens only on the host name of its container.
     'ENV HOSTNAME=0.0.0.0',
     'COPY --from=build /app/.next/standalone ./',
     'COPY --from=build /app/.next/static ./.next/static',

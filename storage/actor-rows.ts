@@ -76,7 +76,7 @@ export class ActorRows {
     this.index.remove({ kind, service_id: serviceId, id })
   }
 
-  /** The state of a service follows from its deploys: queued and running ones are the same to it. */
+  /** The state of a service derives from its deploys. It does not distinguish queued from running. */
   #changesItsService({ id, kind }: ActorRow, { status }: ActorRecord): boolean {
     const isActive = (one: string | undefined) => one === 'queued' || one === 'running'
     const former = this.records.peek(id)?.status

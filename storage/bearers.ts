@@ -10,7 +10,7 @@ export interface BearerRow {
   last_used_at: string | null
 }
 
-/** The rows of one sort; in the change feed one of them is of this kind. */
+/** The table, and the kind of its rows in the change feed. */
 export function openBearers<Row extends BearerRow>(
   store: Store,
   name: 'sessions' | 'tokens',
@@ -31,7 +31,7 @@ export function openBearers<Row extends BearerRow>(
 
   return {
     ...found,
-    /** Only inside a commit. Takes the place of one with the same id. */
+    /** Only inside a commit. Replaces a row with the same id. */
     insert(commit: Commit, secret: string, row: Row): void {
       erase(row.id)
       put(hashSecret(secret), row)
@@ -39,7 +39,7 @@ export function openBearers<Row extends BearerRow>(
     },
     drop,
     remove: (id: string): Promise<boolean> => store.commit((commit) => drop(commit, id)),
-    /** Forgets those that `isOver` says are over. */
+    /** Deletes the rows for which `isOver` returns true. */
     async forget(isOver: (row: Row) => boolean): Promise<void> {
       const over = found.list().filter(isOver)
       if (over.length > 0) await store.commit((commit) => over.forEach(({ id }) => void drop(commit, id)))
@@ -47,7 +47,7 @@ export function openBearers<Row extends BearerRow>(
   }
 }
 
-/** What writes works inside a commit only. */
+/** The methods that write work only inside a commit. */
 function openRows<Row extends BearerRow>(store: Store, name: string) {
   const rows = store.table<Row>(name)
   const hashes = store.table<string>(`${name}_by_id`)

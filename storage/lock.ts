@@ -27,8 +27,8 @@ export function lockDirectory(directory: string): DirectoryLock {
 }
 
 /**
- * Whether a process holds the lock of a data directory; not where there is none. Throws `lock_unavailable`
- * when that cannot be seen.
+ * Whether a process holds the lock of a data directory. False when the lock file does not exist. Throws
+ * `lock_unavailable` when the lock file cannot be read.
  */
 export function isLocked(directory: string): boolean {
   let file: number

@@ -40,7 +40,7 @@ export interface Discard {
   also?: (commit: Commit) => void
 }
 
-/** Begins the error of a parked actor's record. */
+/** Prefix of the error in the record of a parked actor. */
 const parkedError = 'internal: '
 
 /** In the table `meta`: the store lists every parked actor in its index. */
@@ -71,7 +71,7 @@ export class ParkedActors {
   }
 
   park(id: string, why: string, at: string, code: ParkCode = 'failed_repeatedly'): Promise<void> {
-    // An error without words: with an empty reason the actor would not count as parked.
+    // An error without a message: with an empty reason the actor would not count as parked.
     const reason = why || 'an unknown error'
     return this.#store.commit((commit) => {
       const row = this.#all.rows.peek(id)
@@ -148,7 +148,7 @@ export class ParkedActors {
     })
   }
 
-  /** Of a damaged row the record tells: parking wrote it. */
+  /** For a damaged row, the record has the reason: parking wrote it. */
   #wasParked(id: string): boolean {
     const row = this.#all.rows.peek(id)
     if (row) return !row.final && row.parked !== null

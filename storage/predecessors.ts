@@ -1,5 +1,5 @@
-// Data directories whose Docker prefix was taken over. What they left in Docker is not ours, and does not
-// keep us from starting.
+// Data directories whose Docker prefix was taken over. Their remaining Docker objects are not ours, and do
+// not prevent the start.
 import { idTime } from './ids.ts'
 import type { Store } from './store.ts'
 import { openTwin } from './twin.ts'
@@ -19,7 +19,7 @@ export function openPredecessors(store: Store) {
         const others = list().filter(({ server_id }) => server_id !== serverId)
         stored.put([...others, { server_id: serverId, taken_over_at: at }])
       }),
-    /** Whether what has this id, which we do not know, is older than a take-over. */
+    /** Whether an object with this unknown id is older than a take-over. */
     mayHaveMade: (id: string) => list().some(({ taken_over_at }) => idTime(id) < Date.parse(taken_over_at)),
   }
 }

@@ -31,8 +31,8 @@ export function openRegistries(store: Store, sealer: Sealer) {
     /** By host. */
     list: (): Registry[] => [...sealed.sound()].map(({ key, value }) => open(String(key), value)),
     /**
-     * Resolves with what is kept from now on; the first set of a host says when it was made. The
-     * same set again changes nothing.
+     * Resolves with the stored row. `created_at` is the time of the first set of a host. Setting equal
+     * credentials changes nothing.
      */
     put: (host: string, { username, password }: Pick<Registry, 'username' | 'password'>, at: string) =>
       store.commit((commit): Registry => {

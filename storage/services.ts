@@ -67,7 +67,7 @@ export interface ServiceRow extends ServiceSettings {
   shared_network?: boolean
   /** The deploy that brought the archive which is kept; null when there is none that could be deployed. */
   archive_deploy_id: string | null
-  /** Whether `branch` is the default one that the remote named; missing where a person set it. */
+  /** Whether `branch` is the default branch of the remote; missing when a user set it. */
   branch_learnt?: boolean
   /** That of the archive to go back to should it turn out broken; null once it has been unpacked. */
   former_archive_deploy_id?: string | null
@@ -173,7 +173,7 @@ export class Services {
     if (differs) this.#write(commit, row, { ...row, ...fields, revision: row.revision + 1 })
   }
 
-  /** Only inside a commit: the state of the service follows from its deploys, and one of them changed. */
+  /** Only inside a commit, when a deploy changed: the state of the service derives from its deploys. */
   touch(commit: Commit, id: string): void {
     const row = commit.hasAnnounced('service', id) ? null : this.#rows.peek(id)
     if (row) this.#write(commit, row, { ...row, revision: row.revision + 1 })
@@ -234,7 +234,7 @@ export class Services {
     this.#domains.move(row.id, former?.custom_domains ?? [], row.custom_domains, () => this.list())
     this.#rows.put(row.id, row)
     const { id, revision } = row
-    // Its state follows from its deploys too: who shows the change looks it up.
+    // The state also derives from deploys, so the feed reads it when it sends the change.
     commit.announce({ kind: 'service', id, service_id: id, status: null, revision })
     return row
   }

@@ -204,7 +204,7 @@ for (const [name, text, says] of bad) {
   })
 }
 
-test('a flag may stand without a value', () => {
+test('the value of a flag is optional', () => {
   assert.ok(readConfig(['--deny-private-git-hosts', '--edge=off'], {})['deny-private-git-hosts'])
 })
 

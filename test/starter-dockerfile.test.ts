@@ -75,7 +75,7 @@ test('links are not followed, and a damaged or huge file is as if it were empty'
   assert.equal(huge.dockerfile.at(-1), 'CMD ["./start.sh"]')
 })
 
-test('a Next.js project with standalone output runs the server that its build leaves', async (t) => {
+test('a Next.js project with standalone output runs the server that its build produces', async (t) => {
   const files = {
     'package.json': '{"scripts":{"build":"next build","start":"next start"}}',
     'package-lock.json': '',

@@ -44,7 +44,7 @@ export async function createToken(
   return { row, token }
 }
 
-/** Follows from the id of the terminal login: begun again after a crash, a login replaces its token. */
+/** Derived from the id of the terminal login, so a login that resumes after a crash replaces its token. */
 export function tokenIdOf(loginId: string): string {
   return loginId.replace(/^cli-/, 'tok-')
 }

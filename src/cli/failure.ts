@@ -59,7 +59,7 @@ export function interruption(message = '', hint?: string): CliFailure {
   return new CliFailure(message, { exitCode: exitCodes.interrupted, hint })
 }
 
-/** For what goes on at the server, whatever became of the connection: how to come back to it. */
+/** For work that continues on the server after the connection is lost: adds how to resume following it. */
 export function withWayBack(error: unknown, way: string): unknown {
   const isOver: number[] = [exitCodes.notFound, exitCodes.interrupted]
   if (!(error instanceof CliFailure) || isOver.includes(error.exitCode)) return error

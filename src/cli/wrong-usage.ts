@@ -1,11 +1,11 @@
-// What is said of a command that cannot be done as it was written: what is wrong, and how it is written.
-// Mind: commander says what is wrong in words alone; its code tells which words they are.
+// Usage errors: what is wrong, and the usage of the command.
+// Commander reports the details only in its message; its error code tells the format of that message.
 import type { Command, CommanderError } from 'commander'
 import { nearest } from '../nearest-name.ts'
 import { type CliFailure, usageFailure } from './failure.ts'
 import { sharedOption } from './global-options.ts'
 
-/** What people type who come from other tools, and the command that does it here. */
+/** Commands of similar tools, and the equivalent command here. */
 const otherWords: Record<string, string> = {
   apps: 'services',
   list: 'services',
@@ -58,7 +58,7 @@ function unknownTopic(command: Command): CliFailure {
   return usageFailure(`unknown command '${word}'`, hint)
 }
 
-/** Where there are commands below it, the first word too many was probably to be one of them. */
+/** If the command has subcommands, the first excess word was probably meant as a subcommand. */
 function surplus(command: Command): CliFailure {
   const [word = ''] = command.args.slice(command.registeredArguments.length)
   const names = command.commands.map((below) => below.name())
@@ -68,7 +68,7 @@ function surplus(command: Command): CliFailure {
   return usageFailure(`${pathOf(command)} does not take '${word}'`, hint ?? way)
 }
 
-/** `NUMBER is 'x': it must be a whole number`, of an argument; of an option `--limit is 'x': …`. */
+/** `NUMBER is 'x': it must be a whole number` for an argument, `--limit is 'x': …` for an option. */
 function wrongValue(command: Command, what: string): CliFailure {
   const [, value, name, rule] =
     /^command-argument value '(.*)' is invalid for argument '(.*)'\. (.*)$/s.exec(what) ?? []
@@ -80,7 +80,7 @@ function wrongValue(command: Command, what: string): CliFailure {
   return usageFailure(flag === '' ? what : `${flag} is '${given}': ${clause(need!)}`, helpOf(command))
 }
 
-/** `It must be a whole number.` in the middle of a line. */
+/** `It must be a whole number.` as a clause within a line. */
 function clause(sentence: string): string {
   return sentence.slice(0, 1).toLowerCase() + sentence.slice(1).replace(/\.$/, '')
 }

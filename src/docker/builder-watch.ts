@@ -41,7 +41,7 @@ export class BuilderWatch {
   #since: string | null = null
   #isWatching = false
   #checkedAt = 0
-  /** When a build last ended by itself, well or not. */
+  /** When a build last finished on its own, successful or not. */
   #endedAt = 0
 
   constructor(engine: Engine, options: WatchOptions) {
@@ -129,7 +129,7 @@ export class BuilderWatch {
     const began = performance.now()
     const found = await this.#probe(this.#times.probeMs)
     this.#checkedAt = performance.now()
-    // On a slow host builds get on although a probe does not get its turn.
+    // On a slow host, builds progress although a probe times out.
     const isAlive = this.#endedAt > began || [...this.#builds].some(({ steppedAt }) => steppedAt > began)
     if (found !== 'silent' || isAlive) return false
     return this.#engine.ping().then(

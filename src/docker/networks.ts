@@ -54,7 +54,7 @@ async function adopt(engine: Engine, owner: Owner): Promise<Network | null> {
   return oldest ? toNetwork(oldest) : null
 }
 
-/** Removes the networks of our name that are another server's. A stopped container does not hold them. */
+/** Removes networks of our name that belong to another server. A stopped container does not block this. */
 export async function removeForeignNetworks(engine: Engine, former: Owner): Promise<void> {
   for (const { Id, Name, Labels } of await listNetworks(engine)) {
     if (Name === former.prefix && isOurs(former, Labels)) await remove(engine, Id)

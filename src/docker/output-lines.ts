@@ -1,6 +1,6 @@
 // What a program writes, as lines. It comes in pieces of any length: the last line is held back until its
 // line break is there. A line that does not end is told in parts, so that no program can fill the memory.
-// Of a line that is written over, as progress is, only its last state is a line, as on a terminal.
+// A line that is overwritten, such as progress, counts once, in its last state, as on a terminal.
 import { stripVTControlCharacters } from 'node:util'
 
 export interface OutputLines {
@@ -37,7 +37,7 @@ function lastState(line: string): string {
   return line.split('\r').findLast((state) => !isBlank(state)) ?? ''
 }
 
-/** What is after the last return may be blank so far: then the state before it still counts. */
+/** The text after the last return may still be blank. Then the state before it counts. */
 function withoutFormerStates(pending: string): string {
   const end = pending.lastIndexOf('\r')
   if (end === -1) return pending

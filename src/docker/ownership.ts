@@ -6,18 +6,18 @@ import { edgeKind, labels, type Owner } from './names.ts'
 export interface ForeignObject {
   kind: 'container' | 'network' | 'volume'
   name: string
-  /** Of a network, as of a container, Docker's own. A volume has its name. */
+  /** Docker's id of a container or network; the name of a volume. */
   id: string
   /** Empty where nothing says whose it is. */
   serverId: string
-  /** Of a container: whether it runs, or is about to. */
+  /** For a container: whether it is running or about to run. */
   isRunning: boolean
   isEdge: boolean
-  /** Directories of the host that a container has. */
+  /** Host directories that are mounted in the container. */
   directories: string[]
 }
 
-/** Every container, network and volume of our prefix that is not ours. */
+/** All containers, networks and volumes of our prefix that belong to another server. */
 export async function listForeignObjects(engine: Engine, owner: Owner): Promise<ForeignObject[]> {
   const { call, docker } = engine
   const filters = { label: [`${labels.instance}=${owner.prefix}`] }
@@ -38,7 +38,7 @@ export async function listForeignObjects(engine: Engine, owner: Owner): Promise<
   return objects.filter(({ serverId }) => serverId !== owner.serverId).sort(byText)
 }
 
-/** Like `container berth-web-…-0`. */
+/** For example `container berth-web-…-0`. */
 export function textOf({ kind, name }: ForeignObject): string {
   return `${kind} ${name}`
 }

@@ -10,7 +10,7 @@ export interface Volume {
   labels: Record<string, string>
 }
 
-/** Creates the volume, or adopts ours of that name. Throws `docker_error` when it is somebody else's. */
+/** Creates the volume, or adopts ours of that name. Throws `docker_error` for a foreign volume. */
 export async function ensureVolume(
   engine: Engine,
   owner: Owner,

@@ -28,7 +28,7 @@ function requireTurn({ actors, services }: Storage, { id, service_id }: ActorRow
     throw overtaken(id, `${live} is live meanwhile`)
 }
 
-/** The runs of a schedule follow one another. One that still waits for its turn goes on waiting. */
+/** Runs of a schedule never overlap. A run that is still queued stays queued. */
 function requireAloneRun({ actors }: Storage, { id, service_id }: ActorRow, snapshot: JobRunSnapshot) {
   if (service_id === null || snapshot.context.overlap === null || !snapshot.matches('running')) return
   const others = [...actors.active('job-run', service_id)].map((other) => actors.record(other.id))

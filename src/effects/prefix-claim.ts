@@ -1,7 +1,6 @@
-// Whose the prefix is. Objects of another data directory keep the daemon from starting, unless it is told
+// Ownership of the Docker prefix. Objects of another data directory prevent the start, unless an option says
 // to take the prefix over from that directory. Then the edge and the network are replaced, and everything
-// else stays.
-// Mind: a daemon that still runs must not lose its prefix. Each step looks for one first.
+// else stays. A running daemon must not lose its prefix, so each step checks for one first.
 import { dirname } from 'node:path'
 import type { Storage } from '../../storage/index.ts'
 import { isLocked } from '../../storage/lock.ts'
@@ -22,7 +21,7 @@ export interface PrefixClaim {
   logger: Logger
   /** The server id of the data directory whose prefix is taken over; empty for none. */
   takeOver: string
-  /** How long nothing of that directory may start. A daemon starts a stopped instance within seconds. */
+  /** How long to watch for new activity. A running daemon starts a stopped instance within seconds. */
   watchMs?: number
 }
 
@@ -42,7 +41,7 @@ export async function claimPrefix(claim: PrefixClaim): Promise<void> {
   if (foreign.length > 0) tellLeft(claim.logger, foreign)
 }
 
-/** Everything else can stay beside what is ours. */
+/** All other objects can coexist with ours. */
 function isInTheWay({ kind, isEdge }: ForeignObject): boolean {
   return kind === 'network' || isEdge
 }
@@ -52,7 +51,7 @@ async function takeOverFrom(claim: PrefixClaim, former: ForeignObject[]): Promis
   const owner = { ...claim.owner, serverId: takeOver }
   refuseRunning(takeOver, former)
   refuseLocked(storage.directory, former)
-  // A daemon that cannot be seen otherwise makes its edge again.
+  // A daemon that shows no other sign recreates its edge.
   for (const generation of await listEdgeContainers(engine, owner)) {
     await removeEdgeContainer(engine, owner, generation)
   }
@@ -75,7 +74,7 @@ function refuseRunning(serverId: string, former: ForeignObject[]): void {
   )
 }
 
-/** The edge has a folder of its data directory. That of our own directory is locked by us. */
+/** The edge mounts a folder of its data directory. We hold the lock of our own data directory. */
 function refuseLocked(ownDirectory: string, former: ForeignObject[]): void {
   const places = former.filter(({ isEdge }) => isEdge).flatMap(({ directories }) => directories)
   for (const directory of new Set(places.map((place) => dirname(place)))) {
@@ -92,7 +91,7 @@ function isHeld(directory: string): boolean {
   }
 }
 
-/** Throws when something of that data directory starts, or is made. */
+/** Throws when an object of that data directory is started or created. */
 async function watch({ engine, owner, takeOver, watchMs }: PrefixClaim, former: ForeignObject[]) {
   const known = new Set(former.filter(({ isEdge }) => !isEdge).map(({ id }) => id))
   const until = performance.now() + (watchMs ?? standardWatchMs)
@@ -124,7 +123,7 @@ function foreignObjects({ prefix }: Owner, foreign: ForeignObject[]): Failure {
   )
 }
 
-/** At every start, as long as something is left: nobody else would ever remove it. */
+/** At every start, as long as objects remain: only the operator can remove them. */
 function tellLeft(logger: Logger, foreign: ForeignObject[]): void {
   const named = (kind: ForeignObject['kind']) =>
     foreign.filter((object) => object.kind === kind).map(({ name }) => name)
@@ -135,7 +134,7 @@ const left =
   'the data directory that had this prefix before left these, and they are kept: save what you need, ' +
   'then docker rm NAME and docker volume rm NAME'
 
-/** True for what another attempt would only repeat. */
+/** True for errors that a retry cannot fix. */
 export function isRefusal(error: unknown): error is Failure {
   return codeOf(error) === 'foreign_objects'
 }

@@ -9,7 +9,7 @@ export const markerVariable = 'BERTH_GIT_MARKER'
 
 export type Environment = Record<string, string>
 
-/** Only these may be spoken. */
+/** Git may use only these protocols. */
 const protocols: Record<RepositoryKind, string> = {
   https: 'https',
   http: 'http',
@@ -34,7 +34,7 @@ const sharedConfig: [key: string, value: string][] = [
 ]
 
 const httpConfig: [key: string, value: string][] = [
-  // See redirects.ts.
+  // redirects.ts follows redirects and checks each host.
   ['http.followRedirects', 'false'],
   // Bytes a second, for as many seconds: then the transfer has stalled.
   ['http.lowSpeedLimit', '1000'],

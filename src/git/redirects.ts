@@ -9,13 +9,13 @@ export interface Target {
   credentials: Credentials | null
 }
 
-/** Runs git; with `traced` its error holds the headers of the responses. */
+/** Runs git; with `traced` its error contains the response headers. */
 type Run<T> = (target: Target, options: { traced: boolean }) => Promise<T>
 
 const mostRedirects = 5
 const suffix = '/info/refs'
 
-/** Resolves with where the repository is, too: what follows begins there. */
+/** Also resolves with the final location of the repository, for later commands. */
 export async function followRedirects<T>(
   start: Target,
   run: Run<T>,
@@ -46,7 +46,7 @@ async function redirectOf(target: Target, look: Run<unknown>): Promise<Target | 
 
 const header = /<= Recv header: location: *(\S+)/i
 
-/** The credentials go along within their own origin only. Throws for a redirect that is not followed. */
+/** Credentials are sent to their own origin only. Throws for a redirect that is not followed. */
 function nextTarget({ repository, credentials }: Target, location: string): Target | null {
   const from = new URL(`${repository.url}${suffix}`)
   if (!URL.canParse(location, from.href)) return null

@@ -22,8 +22,8 @@ const resolveName = async (name: string): Promise<string[]> => {
 }
 
 /**
- * The value of git's `http.curloptResolve`; null where nothing needs to be pinned. A host of ssh is checked
- * and not pinned: the configuration of ssh may give the name another meaning.
+ * The value of git's `http.curloptResolve`; null when nothing needs to be pinned. An ssh host is checked but
+ * not pinned: the ssh configuration may map the name to another host.
  * Throws `source_invalid`, `git_remote_unreachable`.
  */
 export async function pinHost(

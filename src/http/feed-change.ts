@@ -26,7 +26,7 @@ function toServiceChange(storage: HttpStorage, { service_id: id }: Omit<Change, 
   return { ...shown, status: stateOf(storage, row), revision: row.revision }
 }
 
-/** A schedule has no id of its own: it is below its service. */
+/** A schedule has no id of its own; it uses the id of its service. */
 function toScheduleChange(storage: HttpStorage, change: Omit<Change, 'number'>): FeedChange {
   const { service_id, revision } = change
   const row = storage.services.get(service_id!)
@@ -41,7 +41,7 @@ const diskStates: Record<string, string> = {
   restored: 'kept',
 }
 
-/** What goes through the trash is the disk. Its id in the API is its name. */
+/** The trash contains the disk. Its id in the API is its name. */
 function toDiskChange({ actors }: HttpStorage, change: Omit<Change, 'number'>): FeedChange {
   const { id, service_id, status } = change
   const disk = actors.record(id)?.disk

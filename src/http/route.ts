@@ -103,7 +103,7 @@ interface Definition<
    * asks a browser for what a change asks it; without it the answer is empty.
    */
   answer?: Answer | 'stream' | 'text' | 'bytes' | 'socket'
-  /** Of a `stream`: each of its events, as an object of `event`, `id` and `data`. */
+  /** For a `stream`: the schema of an event, as an object of `event`, `id` and `data`. */
   events?: z.ZodType
   /** Without it 200, 204 for an empty answer, 101 for a WebSocket. */
   status?: 101 | 200 | 201 | 202 | 204

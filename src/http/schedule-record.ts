@@ -1,5 +1,5 @@
 // The schedule of a cron job as the API shows it: its service, and the record of its chart.
-// Mind: when nothing begins by itself there is no next instant to tell.
+// A schedule that starts nothing by itself has no next run.
 import type { CronScheduleRecord } from '../../machines/cron-schedule.ts'
 import type { ServiceRow } from '../../storage/services.ts'
 import { scheduleIdOf } from '../jobs.ts'
@@ -33,14 +33,14 @@ export function scheduleStatus(storage: HttpStorage, row: ServiceRow): Schedule[
   return row.live_deploy_id ? 'waiting' : 'not_deployed'
 }
 
-/** What is parked has another status, and says why. */
+/** A parked schedule has its own status and gives the reason. */
 type ShownSchedule = Omit<CronScheduleRecord, 'status'> & { status: string; error?: string }
 
 function recordOf({ actors }: HttpStorage, { id }: ServiceRow): ShownSchedule | null {
   return actors.record(scheduleIdOf(id)) as ShownSchedule | null
 }
 
-/** Null too when it is so old that it was forgotten. */
+/** Also null when the run is so old that its record was removed. */
 function lastRun({ actors }: HttpStorage, record: ShownSchedule | null): JobRun | null {
   return record?.last_run ? (actors.record(record.last_run.job_id) as JobRun | null) : null
 }

@@ -26,7 +26,7 @@ export function changeService(
     refuseDeleting(row)
     const wanted = change(row)
     const isSame = !isForced && isDeepStrictEqual({ ...wanted, updated_at: row.updated_at }, row)
-    // The store counts the same way; the answer is kept before it does.
+    // The store increments the same way, but only after this response is recorded.
     const changed = isSame ? row : { ...wanted, revision: row.revision + 1 }
     refuseTakenHosts(context, changed, row)
     event.answer = answer(changed)

@@ -97,7 +97,7 @@ export function changedRow(
   return changed
 }
 
-/** The default branch of one repository says nothing of another one; a branch that a person set stays. */
+/** A detected default branch is cleared with its repository; a branch that a user set stays. */
 function withoutStaleBranch(row: ServiceRow, { branch, repoUrl }: ParsedSource): ServiceRow {
   const { branch_learnt = false, ...others } = row
   if (branch !== undefined) return others

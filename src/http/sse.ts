@@ -48,7 +48,7 @@ export function hintEvents(line: string): Events {
 }
 
 interface ChangeOptions {
-  /** The number of the last change that the reader has; without it the stream begins with the next one. */
+  /** Number of the last change that the reader has. Without it, the stream begins with the next change. */
   after: number | undefined
   /** Whether the caller may see the change. */
   isShown: (change: Change) => boolean

@@ -43,12 +43,12 @@ export function findTrashed(context: HttpContext, id: string): Trashed {
   return found
 }
 
-/** The disk of a service that is being deleted: its own removal begins when nothing of the service runs. */
+/** The disk of a service that is being deleted. Its removal begins when no instance runs any more. */
 function goingDisks({ storage, diskOf }: HttpContext): Trashed[] {
   return [...storage.actors.active('service-removal')].flatMap(({ id: serviceId }) => {
     const removal = storage.actors.record(serviceId) as unknown as ServiceRemovalRecord | null
     const row = storage.services.get(serviceId)
-    // A removal that an older version began does not show its plan.
+    // The record of a removal that an older version began lacks its plan.
     if (!removal?.trash || row?.disk_mount_path === null) return []
     const { id, service_name, expires_at } = removal.trash
     if (storage.actors.record(id) !== null) return []

@@ -31,7 +31,7 @@ test('actors shows what is parked first, since when and why', async (t) => {
   assert.equal(stdout, [...lines, 'dep-1  deploy  live\n'].join('\n'))
 })
 
-test('where nothing is parked there is no column for since when and why', async (t) => {
+test('the columns SINCE and REASON are missing when no actor is parked', async (t) => {
   const server = await answeringServer(t, () => ({ body: [deploy] }))
   const { stdout } = await runBerth(t, ['actors'], { env: { BERTH_SERVER: server.url } })
   assert.equal(stdout, 'ID     KIND    STATUS\ndep-1  deploy  live\n')

@@ -1,4 +1,4 @@
-// Which service is meant where none is named: that of the folder, for what only shows something.
+// Read-only commands without a service name use the service of the folder.
 import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -26,7 +26,7 @@ async function start(t: TestContext) {
   return { above, folder, berth, asked }
 }
 
-test('why, deploys and jobs find the service of a folder that is called like it, as up does', async (t) => {
+test('why, deploys and jobs use the service with the name of the folder, as up does', async (t) => {
   const { above, folder, berth, asked } = await start(t)
 
   const inside = await berth(folder, 'why')
@@ -40,7 +40,7 @@ test('why, deploys and jobs find the service of a folder that is called like it,
   assert.ok(asked().includes('GET /services/my-shop/deploys?limit=1'))
 })
 
-test('berth.json goes before the name of the folder, and is asked for nothing else', async (t) => {
+test('berth.json takes precedence over the name of the folder', async (t) => {
   const { folder, berth, asked } = await start(t)
   writeFileSync(join(folder, 'berth.json'), '{"service":"other"}')
 
@@ -49,7 +49,7 @@ test('berth.json goes before the name of the folder, and is asked for nothing el
   assert.deepEqual(asked(), ['GET /services/other/deploys?limit=1'])
 })
 
-test('a folder that no service is called like asks which one, and names no other on its own', async (t) => {
+test('a folder without a matching service is a usage error, and no other service is chosen', async (t) => {
   const { above, berth } = await start(t)
   const elsewhere = join(above, 'elsewhere')
   mkdirSync(elsewhere)
@@ -65,13 +65,13 @@ test('a folder that no service is called like asks which one, and names no other
   assert.deepEqual([none.code, /nowhere is not a folder/.test(none.stderr)], [2, true])
 })
 
-test('a service that is not there names the nearest', async (t) => {
+test('an unknown service name suggests the nearest one', async (t) => {
   const { above, berth } = await start(t)
   const { code, stderr } = await berth(above, 'why', 'my-shpo')
   assert.deepEqual([code, stderr.includes(hint)], [3, true])
 })
 
-test('what changes a service does not go by the name of a folder', async (t) => {
+test('commands that change a service ignore the name of the folder', async (t) => {
   const { folder, berth, asked } = await start(t)
   for (const command of [['restart'], ['suspend'], ['deploy'], ['rollback'], ['update', '--port', '1']]) {
     const { code, stderr } = await berth(folder, ...command)

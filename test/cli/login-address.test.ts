@@ -1,4 +1,4 @@
-// `berth login` with an address as people have it in mind: without a scheme, or as the name it is kept under.
+// `berth login` with an address without a scheme, or with the name of a known server.
 import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -37,7 +37,7 @@ test('a known name logs in to its address again', async (t) => {
   assert.match(stderr, new RegExp(`logged in to ${server.url}, called prod here`))
 })
 
-test('a server elsewhere without https is told with what to type, not asked in clear text', async (t) => {
+test('a remote server without https gets a hint, and no request in clear text', async (t) => {
   const { server, env, host } = await start(t)
   const elsewhere = host.replace('127.0.0.1', '[::ffff:7f00:1]')
 

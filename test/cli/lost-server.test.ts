@@ -1,4 +1,4 @@
-// A server that goes away while it is at work for somebody: what is known, and the way back.
+// The connection to the server is lost during a command: the error shows how to continue.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { type Answered, type AnsweringServer, answeringServer, problem } from '../support/answering-server.ts'
@@ -8,7 +8,7 @@ import { writeTree } from '../support/write-tree.ts'
 
 const deploy = { id: 'dep-1', service_id: 'svc-1', status: 'queued' }
 
-/** Answers until it is asked for what it dies of. */
+/** Answers requests until one matches `dies`. */
 async function dyingServer(t: TestContext, dies: RegExp, answered: Answered) {
   const server: AnsweringServer = await answeringServer(t, ({ method, path }) => {
     if (!dies.test(`${method} ${path}`)) return answered
@@ -18,7 +18,7 @@ async function dyingServer(t: TestContext, dies: RegExp, answered: Answered) {
   return { BERTH_SERVER: server.url, BERTH_TOKEN: 'bth_x' }
 }
 
-test('a server that is lost while a deploy is followed is said with the way back', async (t) => {
+test('losing the server while following a deploy shows the command that resumes following', async (t) => {
   const env = await dyingServer(t, /^GET .*\/(logs|events|history)/, { body: deploy })
 
   const { code, stderr } = await runBerth(t, ['deploy', 'shop'], { env })
@@ -29,7 +29,7 @@ test('a server that is lost while a deploy is followed is said with the way back
   assert.ok(stderr.endsWith(way.map((line) => `   ${line}\n`).join('')), stderr)
 })
 
-test('a server that is lost before an upload is said so, with the command to go on', async (t) => {
+test('losing the server before the upload shows the command that continues', async (t) => {
   const cwd = temporaryDirectory(t)
   writeTree(cwd, { 'index.html': 'hello' })
   const env = await dyingServer(t, /^POST .*\/services$/, problem(404, 'not_found', 'no such service'))

@@ -12,7 +12,7 @@ test('what these tests tell is what the API tells', () => {
   assert.deepEqual(Schedule.parse(schedule), schedule)
 })
 
-test('jobs lists each run: who asked for it, how it ended, how long it ran, its command', async (t) => {
+test('jobs lists the requester, outcome, duration and command of each run', async (t) => {
   const known = { ...runs[1]!, by: { kind: 'session' as const, id: 'usr-1', name: null } }
   const listed = runs.map((run) => (run.id === known.id ? known : run))
   const { berth, asked } = await startJobs(t, (one) =>

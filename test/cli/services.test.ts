@@ -81,7 +81,7 @@ describe('services without a deploy', { concurrency: 4 }, () => {
     assert.doesNotMatch(shown.stdout, /disk|dockerfile/)
   })
 
-  test('what listens nowhere is shown without a port', async (t) => {
+  test('a service that does not listen is shown without a port', async (t) => {
     await suite.api.post('/services', { name: 'digger', type: 'background_worker' })
     const shown = await berth(t, 'show', 'digger')
     const list = await berth(t, 'services')

@@ -42,7 +42,7 @@ test('ages and spans name one or two units', () => {
   assert.deepEqual([0, 59, 86_400, 90_000, 400_000].map(span), ['0s', '59s', '1d', '1d 1h', '4d'])
 })
 
-test('what is left of a time is rounded: right after 7 days began it is 7 days', () => {
+test('a remaining time is rounded: just under 7 days is shown as 7 days', () => {
   const now = Date.parse('2025-03-01T12:00:00.000Z')
   const left = (seconds: number) => timeLeft(new Date(now + seconds * 1000).toISOString(), now)
   const day = 86_400

@@ -1,4 +1,4 @@
-// What a newcomer reads who writes a command wrongly: what is wrong, and how it is written.
+// Usage errors: what is wrong, and the usage of the command.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Command } from 'commander'
@@ -38,7 +38,7 @@ for (const [line, [message, hint]] of Object.entries(wrong)) {
   })
 }
 
-test('a name in the place of an id is told what an id looks like, and nobody is asked', async (t) => {
+test('a name in place of an id is refused with the format of an id, without a request', async (t) => {
   const env = { BERTH_SERVER: 'http://127.0.0.1:1' }
   for (const [args, hint] of [
     [['logs', '--deploy', 'web'], 'berth deploys NAME lists them'],

@@ -1,4 +1,4 @@
-// A discarded deploy of a service with a disk: the next deploy gets the disk without help.
+// A discarded deploy of a service with a disk: the next deploy gets the disk without manual cleanup.
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { openStorage } from '../../storage/index.ts'

@@ -1,4 +1,4 @@
-// The last change of everything in the feed says what the API says: over deploys, failures and removals.
+// The last change of each record in the feed matches the API, across deploys, failures and removals.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { FeedChange } from '../../src/http/schemas/feed.ts'
@@ -8,7 +8,7 @@ import { createService, daemonSuite } from '../support/suite.ts'
 
 const suite = daemonSuite()
 
-/** What GET says of a record; undefined where nothing can be compared. */
+/** The GET response for a record; undefined when there is nothing to compare. */
 type Look = (api: Api, change: FeedChange) => Promise<{ status: string; revision?: number } | undefined>
 
 const read = async (api: Api, path: string) => {
@@ -36,7 +36,7 @@ const looks: Record<string, Look> = {
   },
 }
 
-/** By kind and id; filled from now on. */
+/** The last change by kind and id, collected from the call onwards. */
 function followLast(t: TestContext, api: Api): Map<string, FeedChange> {
   const leaving = new AbortController()
   t.after(() => leaving.abort())
@@ -60,7 +60,7 @@ async function differences(api: Api, last: Map<string, FeedChange>): Promise<str
     const shown = await looks[change.kind]?.(api, change)
     if (!shown) continue
     const isSame = shown.status === change.status
-    // A service that is gone takes what is below it along.
+    // Deleting a service also deletes the records below it.
     const isGone =
       shown.status === 'deleted' && last.get(`service ${change.service_id}`)?.status === 'deleted'
     if (!isSame && !isGone) found.push(`${name}: ${change.status}, GET says ${shown.status}`)
@@ -82,7 +82,7 @@ async function agree(api: Api, last: Map<string, FeedChange>, kinds: string[]): 
   })
 }
 
-test('the last change of a service, a deploy, a run, a schedule and a disk is what GET says', async (t) => {
+test('the last change of a service, a deploy, a run, a schedule and a disk matches GET', async (t) => {
   const { api } = suite
   const last = followLast(t, api)
   await until('the stream', async () => {

@@ -71,7 +71,7 @@ test('objects of the prefix that are of another data directory stop the start', 
   assert.match(said, new RegExp(`belong to another data directory: container ${daemon.prefix}-${name}-`))
 })
 
-test('a new data directory takes a prefix over once the daemon that had it has ended', async (t) => {
+test('a new data directory takes a prefix over after the daemon that owned it has stopped', async (t) => {
   const former = await startDaemon(t)
   const { name } = await createService(t, former.api, await pageApp('page'))
   const other = temporaryDirectory(t)

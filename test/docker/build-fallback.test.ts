@@ -111,7 +111,7 @@ test('a step that writes nothing for long is not taken for a builder that hangs'
   assert.deepEqual(site.told, [])
 })
 
-test('a builder that still ends builds does not hang, however long a probe takes', async (t) => {
+test('a builder that still finishes builds is not treated as hung, however long a probe takes', async (t) => {
   const site = await openSite(t, { probeMs: 1500 })
   site.door.hang()
   const { request } = prepareBuild(t, site.owner, { Dockerfile: `FROM ${site.images.busybox}` })
@@ -128,7 +128,7 @@ test('a builder that still ends builds does not hang, however long a probe takes
   await assert.rejects(silent, /canceled/)
 })
 
-/** A build that says nothing until it is aborted. */
+/** A build without output until it is aborted. */
 function rejection(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
 }

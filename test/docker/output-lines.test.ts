@@ -22,7 +22,7 @@ test('a line that does not end is told in parts, of which nothing is missing', (
   assert.ok(Math.max(...lines.map(({ length }) => length)) <= 16 * 1024 + 100)
 })
 
-test('of a line that is written over only the last state is told, and no other is kept', () => {
+test('an overwritten line is reported once, in its last state, and earlier states are dropped', () => {
   const output = createOutputLines()
   const blank = '\u001b[K'
 
@@ -35,7 +35,7 @@ test('of a line that is written over only the last state is told, and no other i
   assert.deepEqual(output.rest(), ['70%'])
 })
 
-test('progress that goes on for long without a line break is told once, at its end', () => {
+test('long progress without a line break is reported once, at its end', () => {
   const output = createOutputLines()
   const pieces = Array.from({ length: 5000 }, (_, at) => `\r${at} of 5000 ${'='.repeat(40)}`)
 

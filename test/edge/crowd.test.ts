@@ -107,7 +107,7 @@ for (const [name, crowd] of Object.entries(crowds)) {
     assert.ok((await countOpen(edge)) <= crowd.held, 'more connections are open than should be')
     const [ask, askEmpty] = [asking(t, edge), asking(t, empty)]
     for (let warm = 0; warm < 200; warm++) await Promise.all([await ask(), await askEmpty()])
-    // Other work on the host may hit one edge and not the other: it does not do so in every round.
+    // Other load on the host may slow down only one edge, but not in every round.
     let ratio = Number.POSITIVE_INFINITY
     for (let round = 0; round < rounds && ratio >= 2; round++) {
       ratio = Math.min(ratio, await compareTails(ask, askEmpty))
@@ -118,7 +118,7 @@ for (const [name, crowd] of Object.entries(crowds)) {
   })
 }
 
-/** The ratio of their 99th percentiles, asked in turns. */
+/** The ratio of the 99th percentiles of both edges, measured in alternation. */
 async function compareTails(ask: Ask, askOther: Ask): Promise<number> {
   const [times, otherTimes]: [number[], number[]] = [[], []]
   while (times.length < requests) {

@@ -52,7 +52,7 @@ test('a certificate does not go on beside another one of its host', async (t) =>
   await assert.rejects(supervisor.retry(id), { code: 'conflict' })
 })
 
-test('a run of a schedule does not go on beside another one, a run by hand does', async (t) => {
+test('a scheduled run does not resume while another run is active, a manual run does', async (t) => {
   const { storage, supervisor, id } = await start(t, 'job-run', 'running.starting')
   const other = transitionOf({ id: 'job-2', kind: 'job-run' }, { status: 'running' })
   await storage.actors.create({ ...other, record: { ...other.record, overlap: null } })

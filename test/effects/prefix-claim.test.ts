@@ -81,7 +81,7 @@ test('a prefix is not taken over while an instance of the other data directory r
   assert.deepEqual(await findLeftovers(former.prefix), before)
 })
 
-test('a prefix is not taken over while a daemon holds the other data directory', async (t) => {
+test('a prefix is not taken over while a daemon locks the other data directory', async (t) => {
   const directory = temporaryDirectory(t)
   mkdirSync(join(directory, 'edge'))
   const { former, claim } = await openTakeOver(t, directory)
@@ -94,7 +94,7 @@ test('a prefix is not taken over while a daemon holds the other data directory',
   await claim()
 })
 
-test('a prefix is not taken over when something of the other data directory comes back', async (t) => {
+test('a prefix is not taken over when an object of the other data directory is started again', async (t) => {
   const { engine, former, storage, claim, name } = await openTakeOver(t)
   const back = setTimeout(() => void openInstances(engine, former).start(name), 1000)
   t.after(() => clearTimeout(back))
@@ -106,7 +106,7 @@ test('a prefix is not taken over when something of the other data directory come
   assert.deepEqual(storage.predecessors.serverIds(), [])
 })
 
-test('images of the data directory that had the prefix before are none of ours', async (t) => {
+test('images of the previous data directory of the prefix are not listed as ours', async (t) => {
   const { engine, owner, images, storage, former } = await openTakeOver(t)
   const host = { engine, owner, storage } as unknown as Host
   const [earlier, later] = [createIds(() => 1000).newId('dep'), createIds(() => 3000).newId('dep')]

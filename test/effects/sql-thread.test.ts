@@ -1,4 +1,4 @@
-// The lexer in its thread: the event loop goes on, and what is wrong with a file is told as without a thread.
+// The lexer in its thread: the event loop is not blocked, and errors are the same as without a thread.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -12,7 +12,7 @@ function openThread(t: TestContext, signal = new AbortController().signal) {
 
 const insert = "insert into things values (1, 'one', now());\n"
 
-test('the event loop turns while a piece of SQL is looked through', async (t) => {
+test('the event loop is not blocked while a piece of SQL is parsed', async (t) => {
   const thread = openThread(t)
   const piece = Buffer.from(insert.repeat(100_000))
   let isDone = false
@@ -29,14 +29,14 @@ test('the event loop turns while a piece of SQL is looked through', async (t) =>
   await thread.end()
 })
 
-test('a refusal in the thread has its code, and the line of the whole file', async (t) => {
+test('a refusal in the thread keeps its code and the line number within the whole file', async (t) => {
   const thread = openThread(t)
   await thread.push(Buffer.from(insert))
   const message = /^line 2: \\connect leads to another database/
   await assert.rejects(thread.push(Buffer.from('\\connect other\n')), { code: 'unsupported_dump', message })
 })
 
-test('a statement that the thread leaves out is left out, and a cut one is refused at the end', async (t) => {
+test('an omitted statement is not passed on, and a truncated one is refused at the end', async (t) => {
   const thread = openThread(t)
   const sql = await thread.push(Buffer.from('grant all on things to ada;\nselect 1'))
   assert.equal(Buffer.from(sql).toString(), '\nselect 1')

@@ -70,7 +70,7 @@ test('a full domain waits with a reason and a time, other domains do not', async
   )
 })
 
-test('after the authority refused a host for its domain, other new hosts wait as long', async (t) => {
+test('after a refusal for the domain of a host, other new hosts of the domain wait too', async (t) => {
   const storage = await temporaryStorage(t)
   const free = { ...settings, newPerWeek: null }
   const retryAt = new Date(Date.now() + 5 * hourMs).toISOString()

@@ -1,4 +1,4 @@
-// Which hosts git may connect to: by address, by name, and after a redirect. Nothing refused is connected to.
+// The hosts of git: by address, by name, and after a redirect. Git never connects to a refused host.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { pinHost } from '../../src/git/remote-host.ts'
@@ -19,7 +19,7 @@ const pin = (url: string, addresses: string[] = [], denyPrivateHosts = false) =>
 
 const refused = { code: 'source_invalid' }
 
-test('link-local and metadata addresses are refused, however the URL writes them', async () => {
+test('link-local and metadata addresses are refused, in any notation', async () => {
   for (const host of [
     '169.254.169.254',
     '0xa9fea9fe',
@@ -40,7 +40,7 @@ test('link-local and metadata addresses are refused, however the URL writes them
   }
 })
 
-test('loopback and private hosts are read, unless --deny-private-git-hosts forbids them', async () => {
+test('loopback and private hosts are allowed unless --deny-private-git-hosts forbids them', async () => {
   for (const address of ['127.0.0.1', '10.0.0.5', '192.168.1.2', '100.64.0.1', 'fd12::1']) {
     assert.match((await pin('https://git.example.com/app', [address]))!, /^git\.example\.com:443:/)
     await assert.rejects(pin('https://git.example.com/app', [address], true), {
@@ -58,11 +58,11 @@ test('--deny-private-git-hosts forbids former kinds of private IPv6 addresses to
   }
 })
 
-test('a refused host is told with what to do', async () => {
+test('the refusal of a host says what to use instead', async () => {
   await assert.rejects(pin('http://169.254.169.254/app'), { message: /; use the address of a git server$/ })
 })
 
-test('git connects to the address that was checked, and not to what the name means later', async (t) => {
+test('git connects to the address that was checked, even if the name changes later', async (t) => {
   const repository = createRepository(t)
   repository.commit('First', { file: 'one' })
   const { url } = await createGitServer(t, repository)
@@ -91,7 +91,7 @@ test('a redirect to a link-local address is not followed', async (t) => {
   })
 })
 
-test('a redirect to a name of a link-local address is not followed', async (t) => {
+test('a redirect to a name that resolves to a link-local address is not followed', async (t) => {
   const repository = createRepository(t)
   repository.commit('First', { file: 'one' })
   const { url } = await createGitServer(t, {

@@ -149,7 +149,7 @@ test('only an admin may retry or discard; a read token sees what is parked', asy
   }
 })
 
-test('an actor that an error without words parked is listed and can be retried', async (t) => {
+test('an actor that was parked by an error without a message is listed and can be retried', async (t) => {
   const { call, park } = await start(t)
   const id = await park(one('backup'), '')
   const { body } = await call('GET', '/actors?parked=true')
@@ -158,7 +158,7 @@ test('an actor that an error without words parked is listed and can be retried',
   assert.equal((await call('POST', `/actors/${id}/retry`)).status, 202)
 })
 
-test('discarding an approved terminal login takes back the token that it made', async (t) => {
+test('discarding an approved terminal login revokes the token that it created', async (t) => {
   const { call, park, storage } = await start(t)
   const id = await park(one('terminal-login'))
   const grant = { role: 'admin' as const, services: null, expires_at: null, hint: 'hint' }

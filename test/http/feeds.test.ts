@@ -52,7 +52,7 @@ test('the change feed resumes after Last-Event-ID, and resets when that is unkno
   assert.equal((await lost.next())?.id, String(start + 4))
 })
 
-test('the feed says of a service what GET says, also where its state follows from a deploy', async (t) => {
+test('the feed shows a service as GET does, also when its state derives from a deploy', async (t) => {
   const api = await startApi(t)
   const { next } = await openFeed(t, api)
   const body = { name: 'web', image: 'busybox' }
@@ -61,7 +61,7 @@ test('the feed says of a service what GET says, also where its state follows fro
   const seen: [string | null, number][] = []
   for (const status of ['queued', 'running', 'failed', 'live'] as const) {
     if (status !== 'queued') await api.setDeploy(deploy.id, { status })
-    // Starting changes nothing of the service.
+    // The start of the deploy does not change the service.
     const told = status === 'running' ? null : await changeOf(next, 'service')
     const { body: shown } = await api.call('GET', `/api/v1/services/${id}`)
     if (!told) continue
@@ -112,7 +112,7 @@ test('a change of env, of a registry, a token, a session and the password is in 
   assert.deepEqual(await told('session'), [session, null, 'deleted', null])
 })
 
-test('a cron schedule and the removal of a service have the names of the API in the feed', async (t) => {
+test('cron schedules and service removals appear in the feed under their API names', async (t) => {
   const api = await startApi(t)
   const { next } = await openFeed(t, api)
   const cron = { name: 'nightly', type: 'cron_job', schedule: '0 3 * * *', start_command: 'true' }
@@ -131,7 +131,7 @@ test('a cron schedule and the removal of a service have the names of the API in 
   assert.deepEqual(await next(), service)
 })
 
-/** The changes from now on, each held against its schema. */
+/** The changes from now on, each checked against its schema. */
 async function openFeed(t: TestContext, api: Pick<Api, 'url'>) {
   const stream = await openStream(t, `${api.url}/api/v1/events`)
   const next = async (): Promise<FeedChange> => {

@@ -136,7 +136,7 @@ test('build arguments that are too large together are refused, and 512 KiB are n
   assert.equal((await call('PATCH', '/services/web', { build_args: full })).status, 200)
 })
 
-test('a default branch that was learnt goes with its repository, one that was set stays', async (t) => {
+test('a detected default branch is cleared with its repository, a branch that was set stays', async (t) => {
   const { call, create, storage } = await startChecked(t)
   const other = 'https://git.test/owner/other'
   const { id } = await create({ name: 'web', repo_url, deploy: false })

@@ -135,7 +135,7 @@ test('the disk of a service that exists is in use, and one that nobody knows is 
   assert.deepEqual(await api.refused('DELETE', '/disks/other'), [404, 'not_found'])
 })
 
-test('the disk of a service is in the trash as soon as the deletion has been answered', async (t) => {
+test('the disk of a service is in the trash as soon as the deletion returns', async (t) => {
   const api = await startDatastores(t)
   const rows = { web: '/data', worker: null }
   for (const [name, disk_mount_path] of Object.entries(rows)) {

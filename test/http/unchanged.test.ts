@@ -23,9 +23,9 @@ test('a PATCH with the values that a service has changes no time and tells no ch
 for (const [what, same, other] of [
   ['limits', { memory_limit_mb: 256, cpu_limit: 0.5 }, { cpu_limit: 0.25 }],
   ['backups', { backup_schedule: '0 3 * * *', backup_keep: 3 }, { backup_keep: 4 }],
-  ['nothing', {}, { cpu_limit: 0.25 }],
+  ['no limits', {}, { cpu_limit: 0.25 }],
 ] as const) {
-  test(`a PATCH of a datastore with the ${what} that it has changes nothing`, async (t) => {
+  test(`a PATCH of a datastore with unchanged values changes nothing (${what})`, async (t) => {
     let applied = 0
     const applyLimits = async () => {
       applied++
@@ -46,7 +46,7 @@ for (const [what, same, other] of [
   })
 }
 
-test('limits that could not be applied are tried again by a PATCH with the same values', async (t) => {
+test('limits that could not be applied are retried by a PATCH with the same values', async (t) => {
   const at = new Date().toISOString()
   const applyLimits = once(fails('docker_error', 'too small'), async () => ({ at, notice: null }))
   const { call, make, refused } = await startDatastores(t, { applyLimits })
@@ -56,7 +56,7 @@ test('limits that could not be applied are tried again by a PATCH with the same 
   assert.deepEqual([status, body.memory_limit_mb], [200, 128])
 })
 
-test('the same credentials of a registry again change no time', async (t) => {
+test('saving unchanged registry credentials keeps their timestamps', async (t) => {
   const { call, storage } = await startChecked(t)
   const ada = { username: 'ada', password: 'one' }
   const { body: first } = await call('PUT', '/registries/ghcr.io', ada)

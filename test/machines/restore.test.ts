@@ -94,7 +94,7 @@ for (const [code, shown] of [
   ['backup_failed', 'damaged_file'],
   ['ENOENT', 'internal_error'],
 ] as const) {
-  test(`one that ends with ${code} has the error code ${shown}`, async () => {
+  test(`a restore that ends with ${code} has the error code ${shown}`, async () => {
     const run = start({ checkFile: () => Promise.reject({ code, message: 'no', at: instant }) })
     await run.reached('failed')
     assert.equal(recordOf(run).error_code, shown)

@@ -1,4 +1,4 @@
-// What is kept of something that is being removed and of which nothing has ended yet.
+// The record of a removal before any of its steps has finished.
 import { getInitialSnapshot } from 'xstate'
 import { machine, type ServiceRemovalInput, toRecord } from '../../machines/service-removal.ts'
 import type { ActorRecord } from '../../storage/actors.ts'

@@ -78,7 +78,7 @@ function isWithoutScheme(address: string | undefined): boolean {
   return address !== undefined && !address.includes('://')
 }
 
-/** What to type for a server that has no https: nothing goes over a network in clear text unasked. */
+/** The command for a server without https. The CLI never falls back to clear text by itself. */
 function withClearText(error: unknown, url: string): unknown {
   const isLost = error instanceof CliFailure && error.exitCode === exitCodes.unreachable
   if (!isLost || !url.startsWith('https:')) return error

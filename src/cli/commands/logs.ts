@@ -80,7 +80,7 @@ function ownLogOf(name: string | undefined, { deploy, job, access, tail }: LogsO
   return deploy === undefined ? jobPath(job!) : deployPath(deploy)
 }
 
-/** The name of a service in the place of an id finds nothing, and would not say why. */
+/** Without this check, the name of a service in place of an id finds nothing and explains nothing. */
 function refuseOtherId(noun: 'deploy' | 'job', id: string | undefined): void {
   const prefix = noun === 'deploy' ? 'dep-' : 'job-'
   if (id === undefined || id.startsWith(prefix)) return

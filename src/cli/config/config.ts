@@ -41,16 +41,16 @@ export async function changeConfig(
   })
 }
 
-/** A host with a port: no server is called like that. */
+/** A host with a port. The name of a server never looks like this. */
 const hostAndPort = /^(?:\[[\da-f:.]+\]|[a-z\d.-]+):\d{1,5}$/i
-/** A host as it is typed: a word alone is the name of a server, not an address. */
+/** A host as users type it. A single word is the name of a server, not an address. */
 const bareHost = /^(?:localhost|\[[\da-f:.]+\]|[a-z\d-]+(?:\.[a-z\d-]+)+)(?::\d{1,5})?(?:\/.*)?$/i
 const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?=[:/]|$)/i
 
 /**
- * An address as it is kept: with a scheme, without a slash at the end. Throws (usage) for anything else.
- * Without a scheme it is http on this host and https elsewhere: a token never goes over a network in clear
- * text unless somebody wrote http.
+ * The stored form of an address: with a scheme, without a trailing slash. Throws a usage failure for anything
+ * else. The default scheme is http on this host and https elsewhere: a token is never sent over a network in
+ * clear text unless the user typed http.
  */
 export function parseServerUrl(text: string): string {
   const whole = withScheme(text)

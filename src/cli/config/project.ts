@@ -40,7 +40,7 @@ export function chosenService(name: string | undefined): string {
   throw whichService()
 }
 
-/** Usage; with what was looked for in vain. */
+/** A usage failure. `why` explains which lookup failed. */
 export function whichService(why?: string): CliFailure {
   const way = 'name it, or put {"service": "NAME"} into berth.json here'
   return usageFailure('which service?', why === undefined ? way : `${why}\n${way}`)

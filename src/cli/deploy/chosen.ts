@@ -5,7 +5,7 @@ import { CliFailure, exitCodes, usageFailure } from '../failure.ts'
 import { shownService } from '../service/chosen.ts'
 import type { Cli } from '../session.ts'
 
-/** Without a word the newest of this folder's service. Throws CliFailure when it was never deployed. */
+/** By default the newest deploy of this folder's service. Throws CliFailure when there is no deploy. */
 export async function chosenDeploy(cli: Cli, idOrName: string | undefined): Promise<Deploy> {
   const { client } = cli
   if (idOrName?.startsWith('dep-')) return client.call<Deploy>('GET', deployPath(idOrName))

@@ -1,4 +1,4 @@
-// What to do about a deploy that did not go live: the next command, by the code of its error, else its words.
+// What to do about a deploy that did not go live: the next command, by its error code, else its message.
 // Mind: the error is for people and says why already; a hint only says what can be done from here.
 import type { Deploy } from '../../http/schemas/deploy.ts'
 import type { Service } from '../../http/schemas/service.ts'
@@ -64,7 +64,7 @@ export function hintFor(deploy: Deploy, service: Pick<Service, 'name' | 'type'>)
   return found?.hint(name, deploy) ?? `mend it, then: berth ${again(deploy)} ${name}`
 }
 
-/** Null for what has no Dockerfile of its own. A service keeps its type, so it is another one. */
+/** Null for a source without a Dockerfile. The type of a service is fixed, so this creates a new service. */
 function siteCommand({ source }: Deploy, name: string): string | null {
   const site = `${name}-site`
   const create = `berth create ${site} --type static_site --publish-dir FOLDER`

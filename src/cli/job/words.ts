@@ -18,7 +18,7 @@ const statusStyles: Record<string, Style> = {
 
 /** Of a list; a script of a hundred lines is one command too. */
 const longestCommand = 120
-/** Of a list: the id of a run leaves little room on a terminal. */
+/** Short form for a list, where the id of a run leaves little room. */
 const longestAsker = 13
 
 export function runStyle({ status }: { status: string }): Style {
@@ -35,7 +35,7 @@ export function originOf({ trigger, scheduled_for }: JobRun, timeZone: string): 
   return scheduled_for === null ? trigger : `for ${clockTime(scheduled_for, timeZone)}`
 }
 
-/** The instant of its schedule, else who asked for it, where that is known. */
+/** The scheduled time, else who requested the run, if known. */
 export function askedBy(run: JobRun, timeZone: string): string {
   const asker = run.scheduled_for === null ? clip(plain(byWords(run.by)), longestAsker) : ''
   return asker || originOf(run, timeZone)

@@ -1,5 +1,5 @@
-// Which service a command means that only shows something: the one that is named, else that of the folder.
-// Mind: what changes a service asks config/project.ts: a folder may be called like a service by chance.
+// The service of a read-only command: the named service, else the service of the folder.
+// Commands that change a service use config/project.ts: a folder may have the name of a service by chance.
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Service } from '../../http/schemas/service.ts'
@@ -9,7 +9,7 @@ import { CliFailure, exitCodes, usageFailure } from '../failure.ts'
 import type { Cli } from '../session.ts'
 import { plain } from '../terminal/output.ts'
 
-/** `.`, `./shop`, `/srv/shop`: a path, as no service is called. */
+/** `.`, `./shop`, `/srv/shop`: a path. No service name looks like this. */
 export function isFolderPath(text: string): boolean {
   return /^\.{1,2}$|\//.test(text)
 }
@@ -25,8 +25,8 @@ export async function findService({ client }: Cli, name: string): Promise<Servic
 }
 
 /**
- * The name that is given; for a folder, and without a word for this one, what `berth up` takes: berth.json,
- * else a service that is called like it. Throws (usage) where there is none.
+ * The given name. For a folder (by default the current one), the same as `berth up`: berth.json, else the
+ * service with the name of the folder. Throws a usage failure when there is none.
  */
 export async function shownService(cli: Cli, given: string | undefined): Promise<string> {
   if (given !== undefined && !isFolderPath(given)) return given

@@ -28,7 +28,7 @@ export function toServiceName(folder: string): string {
   throw usageFailure(`${folder} has no name that a service could have`, 'name it: berth up NAME')
 }
 
-/** The same; null when nothing of it can be used. */
+/** The service name of a folder; null when the folder name has no usable character. */
 export function serviceNameOf(folder: string): string | null {
   const letters = basename(folder)
     .toLowerCase()

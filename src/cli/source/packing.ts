@@ -58,7 +58,7 @@ function sayLeftOut(out: Output, { entries, ignored, ignoreFiles, leftOut }: Sou
   }
 }
 
-/** Packages of a site that nothing builds are part of it: no build installs them anew. */
+/** A static site without a build needs its packages in the upload: no build installs them. */
 export function warnOfUnserved({ out }: Cli, { entries, ignored }: Source, site: SiteSettings): void {
   const { type, root_dir, publish_dir, dockerfile_path } = site
   const below = (...parts: (string | null | undefined)[]) =>

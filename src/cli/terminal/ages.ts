@@ -1,4 +1,4 @@
-// How long ago, for how long, and until when, as people say it: two units at most.
+// Ages, durations and remaining times for people: two units at most.
 
 const steps = [
   { unit: 'd', seconds: 86_400 },
@@ -26,7 +26,7 @@ export function span(seconds: number): string {
   return next && amount < 3 && rest > 0 ? `${amount}${unit} ${rest}${next.unit}` : `${amount}${unit}`
 }
 
-/** How long until then, rounded: what was kept for 7 days a second ago is not at 6 days. */
+/** Remaining time, rounded: one second after a deletion with 7 days of grace it is 7 days, not 6. */
 export function timeLeft(timestamp: string, now = Date.now()): string {
   const seconds = Math.max(0, (Date.parse(timestamp) - now) / 1000)
   const index = steps.findIndex((step) => seconds >= step.seconds)

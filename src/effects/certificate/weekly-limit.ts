@@ -67,7 +67,7 @@ export function openWeeklyLimit({ settings, storage }: Counted) {
       ledger.record([{ directoryUrl, order, host, domain: registeredDomainOf(host), at: isoNow() }])
     },
 
-    /** The authority refused a new host. If its domain is the reason, others need not ask before its time. */
+    /** The authority refused a new host. For a limit of the domain, its other new hosts wait as well. */
     refused(host: string, { message, retryAt }: Pick<CertificateTrouble, 'message' | 'retryAt'>): void {
       if (!concernsDomain(message, host)) return
       const until = retryAt ?? new Date(Date.now() + pauseMs).toISOString()
@@ -85,8 +85,8 @@ export function openWeeklyLimit({ settings, storage }: Counted) {
 }
 
 /**
- * Authorities have limits per domain, host and account, and tell them apart in words alone. A limit of the
- * domain names the domain; what is not clear is taken for a limit of the host.
+ * Authorities have limits per domain, host and account, and distinguish them only in the message. A limit of
+ * the domain names the domain. An unclear message counts as a limit of the host.
  */
 function concernsDomain(message: string, host: string): boolean {
   const domain = registeredDomainOf(host)

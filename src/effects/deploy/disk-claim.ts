@@ -43,7 +43,7 @@ async function requireFree(
   if (wanted !== deployId && usesDisk(host, wanted)) throw heldBy(wanted)
   for (const holder of await findHolders(host, serviceId, deployId)) {
     if (!isOver(host, serviceId, holder)) throw heldBy(holder)
-    // Discarded: nobody else would stop what it started.
+    // The holder was discarded, so nothing else stops its instances.
     host.logger.info({ deploy: holder }, 'a deploy that is over held the disk: its instances are removed')
     await removeVersion(host, { id: holder, serviceId }, signal)
   }
@@ -59,7 +59,7 @@ async function findHolders(host: Host, serviceId: string, deployId: string): Pro
   return new Set(others.filter((id) => usesDisk(host, id)))
 }
 
-/** Where nobody can tell, because its row is damaged or missing, it is not over. */
+/** A deploy whose row is damaged or missing counts as unfinished. */
 function isOver({ storage: { actors } }: Host, serviceId: string, deployId: string): boolean {
   const unfinished = [...actors.active('deploy', serviceId), ...actors.parked('deploy', serviceId)]
   if (unfinished.some(({ id }) => id === deployId)) return false

@@ -68,7 +68,7 @@ export async function removeAbandoned(host: Host, serviceId: string, signal: Abo
   }
 }
 
-/** All that runs of a deploy ends at once: it gets no request from then on. */
+/** Stops all instances of a deploy at once. They get no more requests. */
 export async function removeVersion(
   host: Host,
   whose: { id: string; serviceId: string },

@@ -1,13 +1,13 @@
-// The lexer in a thread of its own: it takes about a second of CPU for 15 MiB, which the event loop does not
-// have. This file is both sides: the daemon imports it, and the thread runs it.
-// Mind: one piece is under way at a time, so that a slow reader of the result holds back the file.
+// The lexer in a worker thread: 15 MiB take about one second of CPU, which would block the event loop.
+// This file is both sides: the daemon imports it, and the thread runs it.
+// Only one piece is in flight at a time, so a slow reader of the result applies back-pressure to the file.
 import { parentPort, Worker, workerData } from 'node:worker_threads'
 import { codeOf, Failure, messageOf } from '../../errors.ts'
 import { SqlLexer } from './sql-lexer.ts'
 
 const purpose = 'berth-sql-lexer'
 const { url } = import.meta
-/** From source, the thread needs a loader for TypeScript: it does not inherit that of the daemon. */
+/** From source, the thread needs a TypeScript loader: it does not inherit the daemon's loader. */
 const loader = url.endsWith('.ts') ? import.meta.resolve('tsx/esm/api') : null
 const start = `
   const { url, loader } = require('node:worker_threads').workerData
@@ -20,14 +20,14 @@ type Question = Uint8Array | null
 type Answer = { sql: Uint8Array } | { failure: { code: string; message: string } }
 
 export interface SqlThread {
-  /** What goes on to psql. Throws `unsupported_dump` with the line. */
+  /** Returns the text for psql. Throws `unsupported_dump` with the line. */
   push(piece: Uint8Array): Promise<Uint8Array>
-  /** Throws `unsupported_dump` for a file that is cut. */
+  /** Throws `unsupported_dump` for a truncated file. */
   end(): Promise<void>
   close(): Promise<void>
 }
 
-/** The abort of the signal ends the thread, also in the middle of a piece. */
+/** Aborting the signal ends the thread, even in the middle of a piece. */
 export function openSqlThread(signal: AbortSignal): SqlThread {
   const worker = new Worker(start, { eval: true, workerData: { purpose, url, loader } })
   let ended: unknown = null
@@ -55,7 +55,7 @@ export function openSqlThread(signal: AbortSignal): SqlThread {
     return answer.sql
   }
   return {
-    // A copy: the memory of the piece is its reader's.
+    // A copy: the reader owns the memory of the piece.
     push: (piece) => ask(new Uint8Array(piece)),
     end: async () => void (await ask(null)),
     close,
@@ -79,7 +79,7 @@ function runThread(): void {
   })
 }
 
-/** In memory of its own, which can be handed over. */
+/** In a separate buffer, which can be transferred. */
 function joined(pieces: Uint8Array[]): Uint8Array<ArrayBuffer> {
   const whole = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0))
   let at = 0

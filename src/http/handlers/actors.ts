@@ -57,7 +57,7 @@ export async function discardActor({ context, params, eventId }: Call<ActorParam
   await actors.discard(id, {
     also: (commit) => {
       if (kind === 'datastore') storage.datastores.forgo(id)
-      // An approved login has made its token already.
+      // An approved login has already created its token.
       if (kind === 'terminal-login') storage.tokens.drop(commit, tokenIdOf(id))
       if (eventId !== undefined) storage.events.keep(eventId, new Date().toISOString(), answer)
     },

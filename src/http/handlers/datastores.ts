@@ -108,7 +108,7 @@ function refuseNames(body: CreateDatastore): void {
 
 type Updating = Call<DatastoreParams, unknown, UpdateDatastore>
 
-/** What is left out, or has that value, stays as it is. Resolves when the newest limits are applied. */
+/** Omitted or equal values change nothing. Resolves when the newest limits are applied. */
 export async function updateDatastore(call: Updating): Promise<Datastore> {
   const { context, params, body } = call
   const { storage } = context
@@ -125,7 +125,7 @@ export async function updateDatastore(call: Updating): Promise<Datastore> {
   )
 }
 
-/** Those that are given and differ. */
+/** The given values that differ from the current ones. */
 function changesOf<T extends object>(given: T, known: T): Partial<T> {
   const isChanged = (key: string) => {
     const value = given[key as keyof T]
@@ -157,7 +157,7 @@ async function limitDatastore(call: Updating, found: DatastoreRecord): Promise<S
   return settled
 }
 
-/** Resolves with the revision that has them. Limits that could not be applied are tried again. */
+/** Resolves with the revision that has the limits. Retries limits that could not be applied. */
 async function setLimits(call: Updating, found: DatastoreRecord): Promise<number> {
   const { memory_limit_mb: memoryMb, cpu_limit: cpus } = call.body
   const limits = changesOf({ memoryMb, cpus }, { memoryMb: found.memory_limit_mb, cpus: found.cpu_limit })

@@ -41,7 +41,7 @@ function contentOf({ answer, events }: Route, components: Components): Json | nu
   return { 'application/json': { schema: schemaOf(answer, 'output', components) } }
 }
 
-/** OpenAPI 3.1 has no word for the events of a stream: JSON Schema's word for what a text contains. */
+/** OpenAPI 3.1 cannot describe the events of a stream, so this uses JSON Schema's `contentSchema`. */
 function streamOf(events: Route['events'], components: Components): Json {
   const contentSchema = schemaOf(events!, 'output', components)
   return { type: 'string', contentMediaType: 'text/event-stream', contentSchema }

@@ -75,7 +75,7 @@ export const CreateRestore = z
   .meta({ id: 'CreateRestore' })
 export type CreateRestore = z.output<typeof CreateRestore>
 
-/** As the chart has them. */
+/** The error codes of the restore chart. */
 export const restoreErrorCodes = [
   'canceled',
   'damaged_file',

@@ -6,7 +6,7 @@ import { flag, optional } from './fields.ts'
 const valueLimitBytes = 64 * 1024
 const totalLimitBytes = 512 * 1024
 
-/** Whether variables, or arguments of a build, are small enough together. */
+/** Whether the total size of variables or build arguments is within the limit. */
 export function isWithinTotal(vars: readonly { key: string; value: string }[]): boolean {
   const bytes = vars.reduce(
     (sum, { key, value }) => sum + Buffer.byteLength(key) + Buffer.byteLength(value),

@@ -1,4 +1,4 @@
-// What event streams send: the change feed, and the lines of logs.
+// The events of the event streams: the change feed and the log lines.
 import { z } from 'zod'
 import { actorKinds } from './actor.ts'
 import { timestamp } from './fields.ts'

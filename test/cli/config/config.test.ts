@@ -1,9 +1,9 @@
-// The address of a server as people type it.
+// Server addresses as users type them.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findServer, isServerUrl, parseServerUrl } from '../../../src/cli/config/config.ts'
 
-test('an address without a scheme is http on this host alone, and https everywhere else', () => {
+test('an address without a scheme uses http on this host only, and https everywhere else', () => {
   const addresses = {
     '127.0.0.1:7988': 'http://127.0.0.1:7988',
     'localhost:7988': 'http://localhost:7988',
@@ -19,7 +19,7 @@ test('an address without a scheme is http on this host alone, and https everywhe
   for (const [typed, url] of Object.entries(addresses)) assert.equal(parseServerUrl(typed), url, typed)
 })
 
-test('a word, another scheme and a password are no address', () => {
+test('a word, another scheme and a password are not valid addresses', () => {
   for (const typed of ['production', 'ftp://example.com', 'http://', 'ada:pass@example.com', 'a b', '']) {
     assert.throws(() => parseServerUrl(typed), { exitCode: 2 }, typed)
   }

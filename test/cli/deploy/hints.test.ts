@@ -26,7 +26,7 @@ test('a setting of builds needs a deploy, not a restart', () => {
   assert.equal(actAtOnce({ instances: 2 }), true)
 })
 
-test('a program that ends at once may be a build of pages: a static site is named, by the code alone', () => {
+test('the error code exited_early leads to a hint at a static site', () => {
   const early = (kind: string, type: string = web.type) =>
     hintFor(
       { error: 'x', error_code: 'exited_early', source: { kind } } as never,

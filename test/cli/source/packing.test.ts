@@ -1,4 +1,4 @@
-// What is said of packages that are left out of a site which nothing builds.
+// The warning about packages that are excluded from a static site without a build.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Cli } from '../../../src/cli/session.ts'
@@ -22,7 +22,7 @@ function warn(
   return said.join('\n')
 }
 
-test('packages inside the published folder of a site are missed, those beside it are not', () => {
+test('excluded packages inside the published folder cause a warning, those outside do not', () => {
   const ignored = ['node_modules/', 'public/lib/node_modules/', 'publications/node_modules/']
   const way = 'if its pages need it, write !node_modules into .berthignore'
   assert.equal(
@@ -37,7 +37,7 @@ test('packages inside the published folder of a site are missed, those beside it
   assert.equal(warn(['public/.env', 'dist/'], { publish_dir: 'public' }), '')
 })
 
-test('where a Dockerfile builds, or no site is served, packages are installed anew', () => {
+test('no warning for a Dockerfile build or a service that is not a static site', () => {
   assert.equal(warn(['node_modules/'], {}, ['index.html', 'Dockerfile']), '')
   assert.equal(warn(['node_modules/'], { dockerfile_path: 'site.df' }, ['site.df']), '')
   assert.equal(warn(['node_modules/'], { type: 'web_service' }), '')
