@@ -39,6 +39,8 @@ test('an instant while the daemon is down gets one run, however often it is kill
     await daemon.kill()
   }
   await daemon.start()
+  // A change of the schedule before that would take the instant away.
+  for (const { name } of services) await scheduledRuns(daemon.api, name, 1)
   // Nothing else is due while the test looks.
   for (const { name } of services) await daemon.api.patch(`/services/${name}`, { schedule: '0 0 1 1 *' })
 
