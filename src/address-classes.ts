@@ -27,11 +27,12 @@ export function plainAddress(host: string): string | null {
 const carriers: { prefix: number[]; at: number }[] = [
   { prefix: [0, 0, 0, 0, 0, 0xffff], at: 6 },
   { prefix: [0, 0, 0, 0, 0, 0], at: 6 },
+  { prefix: [0, 0, 0, 0, 0xffff, 0], at: 6 },
   { prefix: [0x64, 0xff9b], at: 6 },
   { prefix: [0x2002], at: 1 },
 ]
 
-/** IPv4-mapped, IPv4-compatible, NAT64 and 6to4. */
+/** IPv4-mapped, IPv4-compatible, IPv4-translated, NAT64 and 6to4. */
 function innerAddress(address: string): string | null {
   const words = isIPv4(address) ? null : wordsOf(address)
   const carrier = carriers.find(({ prefix }) => words && prefix.every((word, index) => word === words[index]))
@@ -84,6 +85,9 @@ for (const [address, bits] of [
   ['::', 96],
   // Prefixes that embed an IPv4 address.
   ['64:ff9b::', 96],
+  ['64:ff9b:1::', 48],
+  ['::ffff:0:0:0', 96],
+  ['2001::', 32],
   ['2002::', 16],
   ['fc00::', 7],
   ['fe80::', 10],

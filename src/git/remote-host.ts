@@ -15,6 +15,8 @@ export interface HostRules {
 
 const lookupMs = 20_000
 const mostAddresses = 8
+/** No connection to it succeeds. A proxy is asked for the name all the same. */
+const nowhere = '255.255.255.255'
 
 const resolveName = async (name: string): Promise<string[]> => {
   const found = await Promise.race([lookup(name, { all: true }), sleep(lookupMs, [], { ref: false })])
@@ -36,13 +38,14 @@ export async function pinHost(
   const addresses = literal ? [literal] : await resolve(name).catch(() => [])
   const refused = addresses.find((address) => !isAllowed(address, denyPrivateHosts))
   if (refused !== undefined) throw refusal(url, name, refused)
-  if (literal || kind === 'ssh') return null
-  // A proxy may know names that this host does not.
-  if (addresses.length === 0 && hasProxy()) return null
-  if (addresses.length === 0) {
+  // Both may know names that this host does not: the configuration of ssh, and a proxy.
+  const isElsewhere = kind === 'ssh' ? !denyPrivateHosts : hasProxy()
+  if (addresses.length === 0 && !isElsewhere) {
     throw new Failure('git_remote_unreachable', `cannot read ${url}: its host name is not known`)
   }
-  const shown = addresses.slice(0, mostAddresses).map((one) => (one.includes(':') ? `[${one}]` : one))
+  if (literal || kind === 'ssh') return null
+  const pinned = addresses.length === 0 ? [nowhere] : addresses.slice(0, mostAddresses)
+  const shown = pinned.map((one) => (one.includes(':') ? `[${one}]` : one))
   return `${name}:${new URL(url).port || (kind === 'https' ? 443 : 80)}:${shown.join(',')}`
 }
 

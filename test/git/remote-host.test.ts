@@ -105,3 +105,28 @@ test('a redirect to a name that resolves to a link-local address is not followed
     message: /inside\.example\.com leads to 169\.254\.169\.254/,
   })
 })
+
+test('a name that only a proxy may know is never connected to directly', async (t) => {
+  const repository = createRepository(t)
+  repository.commit('First', { file: 'one' })
+  const { url, requests } = await createGitServer(t, repository)
+  const before = process.env
+  // The proxy is not used for any name: git would connect itself.
+  process.env = { ...before, http_proxy: 'http://127.0.0.1:9', no_proxy: '*' }
+  t.after(() => {
+    process.env = before
+  })
+  const resolve = async () => []
+
+  const named = url.replace('127.0.0.1', 'localhost')
+  await assert.rejects(startCheckout(t, { url: `${named}/app`, hostRules: { resolve } }).done, {
+    code: 'git_remote_unreachable',
+  })
+  assert.deepEqual(requests, [])
+})
+
+test('a name that does not resolve is left to ssh, unless only public hosts are allowed', async () => {
+  assert.equal(await pin('git@work:app'), null)
+  await assert.rejects(pin('git@work:app', [], true), { code: 'git_remote_unreachable' })
+  await assert.rejects(pin('https://git.example.com/app'), { code: 'git_remote_unreachable' })
+})
