@@ -118,11 +118,17 @@ export async function updateDatastore(call: Updating): Promise<Datastore> {
   const { shared_network: isShared } = body
   if (isShared !== undefined && isShared !== storage.datastores.isShared(found.id))
     await storage.datastores.share(found.id, isShared)
-  const isLimited = body.memory_limit_mb !== undefined || body.cpu_limit !== undefined
+  const isPlanned = body.backup_schedule !== undefined || body.backup_keep !== undefined
+  // An empty PATCH applies the stored limits again.
+  const isLimited = namesLimits(call) || !(isPlanned || isShared !== undefined)
   return toDatastore(
     context,
     isLimited ? await limitDatastore(call, found) : findDatastore(storage, found.id),
   )
+}
+
+function namesLimits({ body }: Updating): boolean {
+  return body.memory_limit_mb !== undefined || body.cpu_limit !== undefined
 }
 
 /** The given values that differ from the current ones. */
@@ -161,7 +167,8 @@ async function limitDatastore(call: Updating, found: DatastoreRecord): Promise<S
 async function setLimits(call: Updating, found: DatastoreRecord): Promise<number> {
   const { memory_limit_mb: memoryMb, cpu_limit: cpus } = call.body
   const limits = changesOf({ memoryMb, cpus }, { memoryMb: found.memory_limit_mb, cpus: found.cpu_limit })
-  if (Object.keys(limits).length === 0 && found.limits.trouble === null) return found.limits.revision
+  const isSame = namesLimits(call) && Object.keys(limits).length === 0
+  if (isSame && found.limits.trouble === null && found.status !== 'failed') return found.limits.revision
   const { applied, record } = await tell(call.context, found, command(call, 'limits.set', limits))
   if (!applied) throw beingDeleted(found.name)
   return (record as unknown as DatastoreRecord).limits.revision
