@@ -54,6 +54,7 @@ test('a deploy from git goes through every phase, lives, drains and ends', async
     commit_sha: sha,
     commit_message: 'Fix the login',
     error: null,
+    error_code: null,
     created_at: instant,
     started_at: instant,
     finished_at: instant,
