@@ -1,6 +1,7 @@
 // A change as the feed shows it: with the kinds, ids and states of the API.
 // A state that the API derives is read when the change is sent. It may be newer than the change, never older.
 import type { Change } from '../../storage/changes.ts'
+import type { ServiceRow } from '../../storage/services.ts'
 import type { HttpStorage } from './context.ts'
 import { scheduleStatus } from './schedule-record.ts'
 import type { FeedChange } from './schemas/feed.ts'
@@ -20,18 +21,28 @@ const views: Record<string, View> = {
 }
 
 function toServiceChange(storage: HttpStorage, { service_id: id }: Omit<Change, 'number'>): FeedChange {
-  const row = storage.services.get(id!)
+  const row = rowOf(storage, id)
   const shown = { kind: 'service' as const, id: id!, service_id: id }
-  if (!row) return { ...shown, status: 'deleted', revision: null }
+  if (!row) return { ...shown, status: row === null ? 'deleted' : null, revision: null }
   return { ...shown, status: stateOf(storage, row), revision: row.revision }
 }
 
 /** A schedule has no id of its own; it uses the id of its service. */
 function toScheduleChange(storage: HttpStorage, change: Omit<Change, 'number'>): FeedChange {
   const { service_id, revision } = change
-  const row = storage.services.get(service_id!)
-  const status = row?.schedule ? scheduleStatus(storage, row) : 'deleted'
+  const row = rowOf(storage, service_id)
+  const known = row?.schedule ? scheduleStatus(storage, row) : 'deleted'
+  const status = row === undefined ? null : known
   return { kind: 'schedule', id: service_id!, service_id, status, revision }
+}
+
+/** Undefined for a damaged one: what shows changes must not throw. */
+function rowOf({ services }: HttpStorage, id: string | null): ServiceRow | null | undefined {
+  try {
+    return services.get(id!)
+  } catch {
+    return undefined
+  }
 }
 
 const diskStates: Record<string, string> = {

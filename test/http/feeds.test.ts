@@ -6,6 +6,7 @@ import { startOwned } from '../support/account.ts'
 import { openStream } from '../support/event-stream.ts'
 import { type Api, startApi } from '../support/http-context.ts'
 import { owner } from '../support/session.ts'
+import { instant as at } from '../support/supervised.ts'
 
 const change = (api: Api, name: string) => api.call('POST', '/api/v1/services', { body: { name } })
 
@@ -132,8 +133,8 @@ test('cron schedules and service removals appear in the feed under their API nam
 })
 
 /** The changes from now on, each checked against its schema. */
-async function openFeed(t: TestContext, api: Pick<Api, 'url'>) {
-  const stream = await openStream(t, `${api.url}/api/v1/events`)
+async function openFeed(t: TestContext, api: Pick<Api, 'url'>, headers: Record<string, string> = {}) {
+  const stream = await openStream(t, `${api.url}/api/v1/events`, headers)
   const next = async (): Promise<FeedChange> => {
     const { id, event, data } = (await stream.next())!
     const known = FeedEvents.parse({ id, event, data: JSON.parse(data) })
@@ -148,3 +149,40 @@ async function changeOf(next: () => Promise<FeedChange>, kind: string): Promise<
     if (found.kind === kind) return found
   }
 }
+
+test('a damaged service ends neither the feed nor the daemon, and is not taken for deleted', async (t) => {
+  const api = await startApi(t)
+  const { next } = await openFeed(t, api)
+  const { id } = (await change(api, 'web')).body as { id: string }
+  await next()
+  const get = api.storage.services.get.bind(api.storage.services)
+  api.storage.services.get = () => {
+    throw new Error('row_damaged')
+  }
+  t.after(() => (api.storage.services.get = get))
+  await api.storage.commit((commit) => {
+    const shared = { service_id: id, status: 'failed', revision: 3 }
+    commit.announce({ kind: 'service', id, ...shared })
+    commit.announce({ kind: 'cron-schedule', id: 'sch-1', ...shared })
+  })
+
+  assert.deepEqual((await next()).status, null)
+  assert.deepEqual((await next()).status, null)
+})
+
+test('a read token hears nothing of sessions, tokens and the account', async (t) => {
+  const api = await startApi(t)
+  const token = { id: 'tok-r', name: 'metrics', role: 'read' as const, services: null, hint: 'hint' }
+  const row = { ...token, expires_at: null, created_at: at, last_used_at: at }
+  await api.storage.commit((commit) => api.storage.tokens.insert(commit, 'bth_reader', row))
+  const { next } = await openFeed(t, api, { authorization: 'Bearer bth_reader' })
+
+  await api.storage.commit((commit) => {
+    for (const kind of ['session', 'token', 'account']) {
+      commit.announce({ kind, id: 'x', service_id: null, status: null, revision: null })
+    }
+  })
+  await change(api, 'web')
+
+  assert.equal((await next()).kind, 'service')
+})

@@ -1,14 +1,24 @@
 // The change feed: what changed, never what it holds.
-import { reachesService } from '../../account/rights.ts'
+import type { Change } from '../../../storage/changes.ts'
+import type { Caller } from '../../account/callers.ts'
+import { hasRole, reachesService } from '../../account/rights.ts'
 import { toFeedChange } from '../feed-change.ts'
 import type { Call, Events } from '../route.ts'
 import { changeEvents } from '../sse.ts'
+
+/** Their routes need the role `admin`. */
+const adminKinds = ['account', 'session', 'token']
 
 /** A token that is limited to services gets their changes only. */
 export function followChanges({ context: { storage }, caller, lastEventId }: Call): Events {
   return changeEvents(storage.changes, {
     after: lastEventId,
-    isShown: ({ service_id }) => reachesService(caller, service_id),
+    isShown: (change) => isShownTo(caller, change),
     show: (change) => toFeedChange(storage, change),
   })
+}
+
+function isShownTo(caller: Caller | null, { kind, service_id }: Change): boolean {
+  if (!reachesService(caller, service_id)) return false
+  return !adminKinds.includes(kind) || hasRole(caller!, 'admin')
 }

@@ -44,7 +44,7 @@ export const FeedChange = z
       .meta({
         description:
           'State or status of the record, or `deleted`; null for what has none. Of a disk `attached`, ' +
-          '`kept`, `trashed`, `deleting` or `deleted`.',
+          '`kept`, `trashed`, `deleting`, `deleted` or `failed`.',
       }),
     revision: z.int().nullable().meta({
       description: 'Revision of the record; null for what has none. An older change has a lower one.',
