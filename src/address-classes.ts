@@ -43,6 +43,11 @@ function innerAddress(address: string): string | null {
     .join('.')
 }
 
+/** What an address of the well-known NAT64 prefix stands for: hosts without IPv4 reach all of it by them. */
+export function withoutNat64(address: string): string {
+  return /^64:ff9b::/i.test(address) ? (innerAddress(address) ?? address) : address
+}
+
 function wordsOf(address: string): number[] | null {
   try {
     const normal = new URL(`http://[${address.replace(/%.*$/, '')}]/`).hostname.slice(1, -1)

@@ -2,7 +2,7 @@
 // Git runs with the network of the host, where a cloud keeps credentials at link-local addresses.
 import { lookup } from 'node:dns/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isInternal, isPublicAddress, plainAddress } from '../address-classes.ts'
+import { isInternal, isPublicAddress, plainAddress, withoutNat64 } from '../address-classes.ts'
 import { Failure } from '../errors.ts'
 import type { RepositoryUrl } from './repository.ts'
 
@@ -50,7 +50,7 @@ export async function pinHost(
 }
 
 function isAllowed(address: string, denyPrivateHosts: boolean): boolean {
-  return !isInternal(address) && (!denyPrivateHosts || isPublicAddress(address))
+  return !isInternal(address) && (!denyPrivateHosts || isPublicAddress(withoutNat64(address)))
 }
 
 function refusal(url: string, name: string, address: string): Failure {

@@ -68,7 +68,10 @@ export function openRemote({
     const pinned = await pinHost(target.repository, hostRules)
     const remote = remoteEnvironment(target.repository, target.credentials, { marker, pinned })
     const env = traced ? { ...remote, ...traceVariables } : remote
-    return runGit([...args, ...address, ...options], { cwd: directory, env, mask, onLine, signal })
+    const whole = [...args, ...address, ...options]
+    // The headers of a trace are read and never shown: masking would change the address in them.
+    if (traced) return runGit(whole, { cwd: directory, env, mask: (text) => text, onLine() {}, signal })
+    return runGit(whole, { cwd: directory, env, mask, onLine, signal })
   }
 
   async function run(args: string[], options: string[]): Promise<string> {

@@ -186,3 +186,17 @@ test('credentials with a line break are refused before git sees them', async (t)
     message: 'the user name or password of the repository has a control character',
   })
 })
+
+test('a redirect whose address holds the user name is followed', async (t) => {
+  const { url } = await createGitServer(t, {
+    ...createApp(t),
+    answer: ({ path }) => (path.startsWith('/old/') ? { redirect: path.replace('/old/', '/app/') } : 'serve'),
+  })
+  // It is part of /info/refs.
+  const info = { username: 'info', password: '' }
+
+  const { directory, done } = startCheckout(t, { url: `${url}/old`, credentials: info })
+
+  await done
+  assert.deepEqual(readTree(directory), { file: 'private' })
+})

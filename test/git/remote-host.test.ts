@@ -125,6 +125,12 @@ test('a name that only a proxy may know is never connected to directly', async (
   assert.deepEqual(requests, [])
 })
 
+test('behind NAT64 a public host stays public, and a private one private', async () => {
+  assert.match((await pin('https://git.example.com/app', ['64:ff9b::8c52:7903'], true))!, /64:ff9b/)
+  await assert.rejects(pin('https://git.example.com/app', ['64:ff9b::a00:5'], true), refused)
+  await assert.rejects(pin('https://git.example.com/app', ['64:ff9b:1::a00:1'], true), refused)
+})
+
 test('a name that does not resolve is left to ssh, unless only public hosts are allowed', async () => {
   assert.equal(await pin('git@work:app'), null)
   await assert.rejects(pin('git@work:app', [], true), { code: 'git_remote_unreachable' })
