@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test'
 import { reapGit } from '../../src/git/reaper.ts'
 import { startCheckout } from '../support/checkout.ts'
 import { temporaryDirectory } from '../support/directory.ts'
-import { gitProcesses, untilGitProcesses } from '../support/git-processes.ts'
+import { gitProcesses, stopGitProcesses, untilGitProcesses } from '../support/git-processes.ts'
 import { createGitServer, type GitServerAnswer } from '../support/git-server.ts'
 import { createRepository } from '../support/repository.ts'
 
@@ -73,6 +73,7 @@ test('the git processes of a daemon that was killed are ended by their marker', 
   })
   const ended = new Promise((resolve) => child.on('exit', resolve))
   await untilGitProcesses(marker, runs('index-pack'))
+  stopGitProcesses(marker)
   child.kill('SIGKILL')
   await ended
   assert.equal(runs('index-pack')(gitProcesses(marker)), true, 'git outlives the daemon')

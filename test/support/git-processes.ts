@@ -4,10 +4,20 @@ import { setTimeout as wait } from 'node:timers/promises'
 
 /** The command lines of the living processes that carry the marker, sorted. */
 export function gitProcesses(marker: string): string[] {
+  return markedPids(marker)
+    .map((pid) => read(pid, 'cmdline').replaceAll('\0', ' ').trim())
+    .sort()
+}
+
+/** A stopped process cannot end by itself, for example by writing its progress to a daemon that is dead. */
+export function stopGitProcesses(marker: string): void {
+  for (const pid of markedPids(marker)) process.kill(Number(pid), 'SIGSTOP')
+}
+
+function markedPids(marker: string): string[] {
   const entry = `BERTH_GIT_MARKER=${marker}`
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
-  const marked = pids.filter((pid) => read(pid, 'environ').split('\0').includes(entry))
-  return marked.map((pid) => read(pid, 'cmdline').replaceAll('\0', ' ').trim()).sort()
+  return pids.filter((pid) => read(pid, 'environ').split('\0').includes(entry))
 }
 
 /** Waits until the marked processes are as the test needs them. */
