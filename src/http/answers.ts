@@ -4,6 +4,7 @@ import { createReadStream } from 'node:fs'
 import type { Caller } from '../account/callers.ts'
 import { codeOf } from '../errors.ts'
 import type { Logger } from '../logger.ts'
+import { toJson } from './by.ts'
 import type { EventStream } from './event-stream.ts'
 import { createHeaders, type Headers } from './headers.ts'
 import { failurePage } from './pages/failure.ts'
@@ -65,7 +66,7 @@ function succeed(parts: AnswerParts, visit: Visit, result: unknown): void {
     response.send(result.status, headers.page(requestId, result.headers), result.html)
   } else if (result instanceof WithHeaders) sendJson(parts, visit, status, result.answer, result.headers)
   else if (result instanceof Repeated) {
-    response.send(status, headers.repeated(requestId), JSON.stringify(result.answer))
+    response.send(status, headers.repeated(requestId), toJson(visit.caller, result.answer))
   } else sendJson(parts, visit, status, result, [])
   report(parts, visit, result instanceof Raw || result instanceof Page ? result.status : status)
 }
@@ -77,9 +78,9 @@ function sendJson(
   answer: unknown,
   more: HeaderList,
 ): void {
-  const { response, requestId } = visit
+  const { caller, response, requestId } = visit
   if (status === 204) response.send(204, headers.empty(requestId, [...allowOf(visit), ...more]))
-  else response.send(status, headers.json(requestId, more), JSON.stringify(answer))
+  else response.send(status, headers.json(requestId, more), toJson(caller, answer))
 }
 
 type Ongoing = Pick<EventStream, 'end' | 'onClose'>

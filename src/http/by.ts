@@ -1,10 +1,7 @@
 // Who asks, as records and histories keep it: the name that a token has now, also when it is revoked later.
 import type { By } from '../../storage/actors.ts'
-import { serverCaller } from '../account/callers.ts'
+import { type Caller, serverCaller } from '../account/callers.ts'
 import type { Call } from './route.ts'
-
-/** In a sentence; the whole name is in the record. */
-const shownChars = 40
 
 type Asking = Pick<Call, 'caller' | 'context'>
 
@@ -25,12 +22,23 @@ export function command<Detail extends object>(call: Asking, type: string, detai
   return { type, at: new Date().toISOString(), by: wordsFor(asker), asker, ...(detail as Detail) }
 }
 
-/** Reads after "canceled by". */
+/** Reads after "canceled by". Everybody who sees the record reads it: no name of a token is in it. */
 export function wordsFor({ kind, name }: By): string {
   if (kind === 'session') return 'the administrator'
   if (name === 'server token') return 'the server token'
-  const shown = name === null ? '' : ` ${[...name].slice(0, shownChars).join('')}`
-  return kind === 'token' || kind === 'terminal' ? `${kind}${shown}` : (name ?? `the ${kind}`)
+  return kind === 'token' || kind === 'terminal' ? `a ${kind}` : (name ?? `the ${kind}`)
+}
+
+/** A response as JSON. A token that is limited to services sees of other callers the kind only. */
+export function toJson(caller: Caller | null, answer: unknown): string {
+  if (!caller || caller.services === null) return JSON.stringify(answer)
+  return JSON.stringify(answer, (key, value) =>
+    key === 'by' && isOther(caller, value) ? { kind: value.kind, id: null, name: null } : value,
+  )
+}
+
+function isOther({ id }: Caller, by: Partial<By> | null): boolean {
+  return ['session', 'token', 'terminal'].includes(by?.kind ?? '') && by?.id !== id
 }
 
 /** Terminals choose their name: no control or formatting character of it gets into a log or a table. */

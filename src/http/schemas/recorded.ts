@@ -9,9 +9,14 @@ export const By = z
         'schedule: a schedule. push: a push to a repository. server: the server itself.',
     }),
     id: z.string().nullable().meta({ description: 'Id of the user of a session, or of the token.' }),
-    name: z.string().nullable().meta({
-      description: 'Name that the token had then; of what the server does itself, the reason.',
-    }),
+    name: z
+      .string()
+      .nullable()
+      .meta({
+        description:
+          'Name that the token had then; of what the server does itself, the reason. ' +
+          'A token that is limited to services sees its own id and name only.',
+      }),
   })
   .meta({ id: 'By', description: 'Who caused it.' })
 export type By = z.output<typeof By>
