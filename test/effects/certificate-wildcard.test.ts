@@ -108,6 +108,35 @@ test('certificates per service serve on until the wildcard is there, and are giv
   equal(certificates.covers(host), true)
 })
 
+test('without --acme-dns the wildcard serves until each host has a certificate of its own', async (t) => {
+  const life = await lifeWith(t, update())
+  const { services, certificates } = life.storage
+  const [shop, blog] = [`shop.${baseDomain}`, `blog.${baseDomain}`]
+  await services.create(serviceRow({ id: 'svc-1', name: 'shop', live_deploy_id: 'dep-1' }))
+  await services.create(serviceRow({ id: 'svc-2', name: 'blog', live_deploy_id: 'dep-1' }))
+  const before = boot(t, life, ca)
+  await before.ensure()
+  await before.until(wildcard, 'valid', isValid)
+  await before.stop()
+  ca.names.hosts.set(shop, [here])
+  ca.names.hosts.delete(blog)
+
+  const { dns: _, ...withoutDns } = life
+  const after = boot(t, withoutDns, ca)
+  await after.restore()
+  await after.ensure()
+  await after.until(shop, 'valid', isValid)
+  await after.until(blog, 'waiting', isWaiting)
+  equal(certificates.isValid(wildcard), true, 'blog has no other certificate')
+  equal(after.rowOf(wildcard)?.status, 'valid')
+
+  ca.names.hosts.set(blog, [here])
+  await after.retry(blog)
+  await after.until(blog, 'valid', isValid)
+  await eventually('the wildcard to go', () => certificates.find(wildcard) === null)
+  deepEqual(after.installed.at(-1), [blog, shop])
+})
+
 test('a crash between the record and its removal leaves no record after the restart', async (t) => {
   const real = update()
   const died = new Promise<never>((_, reject) => t.after(() => reject(new Error('the test is over'))))

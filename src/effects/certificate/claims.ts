@@ -1,10 +1,9 @@
 // Who gets a certificate: every routed public host of a service that has been live, one actor each.
-// Calls run one after the other, or one host would get two actors. Authorities count certificates per week:
-// a service that never worked must not use them up.
-import type { ServiceRow } from '../../../storage/services.ts'
+// Calls run one after the other, or one host would get two actors.
 import { isPublicHost } from '../../hosts.ts'
 import { isoNow } from '../host.ts'
 import type { ClaimHost } from './ports.ts'
+import { ordersCertificates } from './routed-hosts.ts'
 
 export interface CertificateClaims {
   /** Resolves when every host that wants a certificate has its actor. Nothing happens without an e-mail. */
@@ -45,8 +44,7 @@ export function createCertificateClaims(host: ClaimHost): CertificateClaims {
 
 async function ensureCertificates(host: ClaimHost): Promise<void> {
   if (host.settings.acmeEmail === null) return
-  const hasBeenLive = ({ deleting, live_deploy_id }: ServiceRow) => !deleting && live_deploy_id !== null
-  const services = host.storage.services.list().filter(hasBeenLive)
+  const services = host.storage.services.list().filter(ordersCertificates)
   for (const serviceId of [null, ...services.map(({ id }) => id)]) {
     const claimed = claimedHosts(host, serviceId)
     const wanted = new Set(host.routedHosts(serviceId).filter(isPublicHost))

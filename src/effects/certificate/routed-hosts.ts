@@ -1,15 +1,17 @@
 // Which hosts want a certificate of their own, by who they belong to.
 import type { Storage } from '../../../storage/index.ts'
+import type { ServiceRow } from '../../../storage/services.ts'
 import { isPublicHost, type Publication, servedHostsOf, wildcardOf } from '../../hosts.ts'
 
 interface Parts {
-  services: Pick<Storage['services'], 'get'>
+  services: Pick<Storage['services'], 'get' | 'list'>
   certificates: Pick<Storage['certificates'], 'isValid'>
 }
 
 /**
- * Of a service, or with null of the server itself. A service that goes has none any more. A wildcard of the
- * base domain replaces the hosts below it; a host with a certificate keeps it until the wildcard has one.
+ * Of a service, or with null of the server itself. A service that is being deleted has none. A wildcard of
+ * the base domain replaces the hosts below it; a host with a certificate keeps it until the wildcard has one.
+ * A wildcard that is not ordered any more is kept until each host below it has a certificate, or it expires.
  */
 export function createRoutedHosts(
   { services, certificates }: Parts,
@@ -17,18 +19,30 @@ export function createRoutedHosts(
   hasWildcard = false,
 ): (serviceId: string | null) => string[] {
   const { mode, dashboardHost } = publication.edge
-  const wildcard = wildcardHostOf(publication, hasWildcard)
+  const wildcard = wildcardHostOf(publication, true)
+  const isBelow = (host: string) => wildcard !== null && wildcardOf(host) === wildcard
   const isReplaced = (host: string) =>
-    wildcardOf(host) === wildcard && (certificates.isValid(wildcard) || !certificates.isValid(host))
+    hasWildcard && isBelow(host) && (certificates.isValid(wildcard!) || !certificates.isValid(host))
   const hostsOf = (serviceId: string | null) => {
     if (serviceId === null) return mode === 'off' || dashboardHost === null ? [] : [dashboardHost]
     const row = services.get(serviceId)
     return row && !row.deleting ? servedHostsOf(row, publication) : []
   }
+  const isLacking = (serviceId: string | null) =>
+    hostsOf(serviceId).some((host) => isBelow(host) && !certificates.isValid(host))
+  const isLastResort = () =>
+    certificates.isValid(wildcard!) &&
+    (isLacking(null) || services.list().some((row) => ordersCertificates(row) && isLacking(row.id)))
   return (serviceId) => {
     const own = hostsOf(serviceId).filter((host) => !isReplaced(host))
-    return serviceId === null && wildcard !== null ? [...own, wildcard] : own
+    const isWanted = serviceId === null && wildcard !== null && (hasWildcard || isLastResort())
+    return isWanted ? [...own, wildcard] : own
   }
+}
+
+/** Authorities count certificates per week: a service that never worked must not use them up. */
+export function ordersCertificates({ deleting, live_deploy_id }: ServiceRow): boolean {
+  return !deleting && live_deploy_id !== null
 }
 
 /** null where no authority would sign it, or nobody would be served with it. */

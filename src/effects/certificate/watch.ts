@@ -3,6 +3,7 @@
 import type { WatchInput, WatchOutput } from '../../../machines/certificate.ts'
 import { isoNow } from '../host.ts'
 import { untilNudged } from '../waiting.ts'
+import { isWildcard } from './order.ts'
 import type { CertificateHost } from './ports.ts'
 
 type Watcher = Pick<CertificateHost, 'logger' | 'routedHosts' | 'settings' | 'storage'>
@@ -74,7 +75,9 @@ async function sleepOrChange(host: Watcher, input: WatchInput, signal: AbortSign
       const isOwn = change.kind === 'service' && change.service_id === input.serviceId
       // A wildcard may replace this certificate.
       const isOfServer = change.kind === 'certificate' && !change.service_id
-      if (isOwn || isOfServer) nudge()
+      // The hosts of all services decide whether a wildcard is kept.
+      const isBelow = isWildcard(input.host) && ['certificate', 'service'].includes(change.kind)
+      if (isOwn || isOfServer || isBelow) nudge()
     })
   }
   await untilNudged(listen, next - nowMs + 1, signal).finally(() => unsubscribe())
