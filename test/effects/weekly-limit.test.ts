@@ -95,8 +95,31 @@ test('a limit of one host or of the account does not make other hosts wait', asy
     'too many new orders (300) from this account in the last 3h0m0s',
   ]) {
     limit.refused('a.example.com', { message, retryAt: null })
-    equal(limit.take('b.example.com').trouble, null, message)
+    const turn = limit.take('b.example.com')
+    equal(turn.trouble, null, message)
+    turn.giveBack()
   }
+})
+
+test('a limit of a wildcard or of a domain’s own host does not make other hosts wait', async (t) => {
+  const limit = openWeeklyLimit({ settings, storage: await temporaryStorage(t) })
+  for (const [host, message] of [
+    ['*.example.com', 'too many failed authorizations (5) for "example.com" in the last 1h0m0s'],
+    ['*.example.com', 'too many certificates already issued for exact set of domains: *.example.com'],
+    ['example.com', 'too many failed authorizations (5) for "example.com" in the last 1h0m0s'],
+  ] as const) {
+    limit.refused(host, { message, retryAt: null })
+    const turn = limit.take('b.example.com')
+    equal(turn.trouble, null, message)
+    turn.giveBack()
+  }
+})
+
+test('a refusal of a domain’s own host for the domain makes its other hosts wait', async (t) => {
+  const limit = openWeeklyLimit({ settings, storage: await temporaryStorage(t) })
+  const message = 'too many certificates (50) already issued for "example.com" in the last 168h0m0s'
+  limit.refused('example.com', { message, retryAt: null })
+  equal(limit.take('b.example.com').trouble?.message, message)
 })
 
 test('a count that was cut off does not stop the daemon', async (t) => {

@@ -85,13 +85,16 @@ export function openWeeklyLimit({ settings, storage }: Counted) {
 }
 
 /**
- * Authorities have limits per domain, host and account, and distinguish them only in the message. A limit of
- * the domain names the domain. An unclear message counts as a limit of the host.
+ * Authorities have limits per domain, host and account. Only the message distinguishes them: the type is
+ * `rateLimited` for all. A limit of the domain names the domain, and so may a limit of its own host or of its
+ * wildcard. An unclear message counts as a limit of the host.
  */
 function concernsDomain(message: string, host: string): boolean {
+  const text = message.toLowerCase()
+  if (/authorization|exact set/.test(text)) return false
   const domain = registeredDomainOf(host)
-  const names: string[] = message.toLowerCase().match(/[a-z0-9_-]+(?:\.[a-z0-9_-]+)+/g) ?? []
-  return host !== domain && names.includes(domain)
+  const names: string[] = text.match(/[a-z0-9_-]+(?:\.[a-z0-9_-]+)+/g) ?? []
+  return names.includes(domain) && (host !== domain || /certificates .*issued/.test(text))
 }
 
 interface Ledger {
