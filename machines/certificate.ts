@@ -2,6 +2,7 @@
 // Mind: while a renewal fails the former certificate serves on. The status tells of that one, the error of
 // the next.
 import { assign, type SnapshotFrom, setup } from 'xstate'
+import { renewalOf, type toRecord } from './certificate-record.ts'
 import { type SlotFailure, type SlotInput, type SlotOutput, slot } from './slot.ts'
 
 export const version = 1
@@ -258,39 +259,6 @@ function troubled(context: CertificateContext, at: string, trouble: CertificateT
   return { trouble, repeats, nextAttemptAt: new Date(Math.max(ownMs, askedMs)).toISOString() }
 }
 
-/** At two thirds of its life. */
-function renewalOf({ notBefore, notAfter }: CertificateValidity): string {
-  const beginMs = Date.parse(notBefore)
-  return new Date(beginMs + ((Date.parse(notAfter) - beginMs) * 2) / 3).toISOString()
-}
-
-export function toRecord(snapshot: CertificateSnapshot) {
-  const { id, serviceId, host, validity, trouble, nextAttemptAt, attempts, at } = snapshot.context
-  const isWorking = ['checking', 'ordering', 'installing'].includes(snapshot.value)
-  return {
-    id,
-    service_id: serviceId,
-    host,
-    status: statusOf(snapshot),
-    /** What is done just now, also while a former certificate is valid. */
-    phase: isWorking ? snapshot.value : null,
-    error: trouble?.message ?? null,
-    hint: trouble?.hint ?? null,
-    not_before: validity?.notBefore ?? null,
-    not_after: validity?.notAfter ?? null,
-    next_attempt_at: nextAttemptAt,
-    renews_at: validity && renewalOf(validity),
-    attempts,
-    created_at: at,
-  }
-}
-
 export { rebuild } from './certificate-rebuild.ts'
+export { toRecord } from './certificate-record.ts'
 export type CertificateRecord = ReturnType<typeof toRecord>
-
-function statusOf({ value, context }: CertificateSnapshot) {
-  if (value === 'releasing' || value === 'released') return 'released'
-  if (context.isExpired) return 'expired'
-  if (value === 'waiting' && !context.validity) return 'waiting'
-  return context.validity ? 'valid' : value
-}

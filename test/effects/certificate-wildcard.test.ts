@@ -6,6 +6,7 @@ import { hasCommand } from '../../src/base-images/command.ts'
 import { createDynamicUpdate } from '../../src/dns/dynamic-update.ts'
 import type { DnsProvider } from '../../src/dns/provider.ts'
 import { parseTsigKey } from '../../src/dns/tsig.ts'
+import { Failure } from '../../src/errors.ts'
 import { installPackages } from '../support/apt.ts'
 import { startBind, tsigSecret } from '../support/bind.ts'
 import { besideCa, here, openCa } from '../support/ca.ts'
@@ -176,4 +177,38 @@ test('a key that the name server does not know is told with its reason, and neve
   equal(row.error, 'the name server refuses the key: BADSIG')
   match(row.hint!, /algorithm and secret/)
   doesNotMatch(JSON.stringify(row), new RegExp(tsigSecret.slice(0, 8)))
+})
+
+test('while a zone cannot be changed, hosts get certificates of their own', async (t) => {
+  const real = update()
+  let isBroken = true
+  const provider: DnsProvider = {
+    ...real,
+    present: (...args) =>
+      isBroken
+        ? Promise.reject(new Failure('dns_failed', 'the program ended with 1'))
+        : real.present(...args),
+  }
+  const life = await lifeWith(t, provider)
+  const host = `shop.${baseDomain}`
+  ca.names.hosts.set(host, [here])
+  const { services, certificates } = life.storage
+  await services.create(serviceRow({ id: 'svc-1', name: 'shop', live_deploy_id: 'dep-1' }))
+  const { ensure, start, retry, rowOf, until } = boot(t, life, ca)
+  t.after(start())
+  await ensure()
+  for (const attempts of [1, 2]) {
+    await until(wildcard, 'waiting', (row) => isWaiting(row) && row.attempts === attempts)
+    equal(rowOf(host), undefined)
+    await retry(wildcard)
+  }
+
+  await until(host, 'valid', isValid)
+  const { error } = await until(wildcard, 'waiting', (row) => isWaiting(row) && row.attempts === 3)
+  match(error!, /^the program ended with 1; until it is issued, the hosts below it get certificates/)
+
+  isBroken = false
+  await retry(wildcard)
+  await until(wildcard, 'valid', isValid)
+  await eventually('the single certificate to go', () => certificates.find(host) === null)
 })

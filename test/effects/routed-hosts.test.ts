@@ -2,7 +2,7 @@
 import { deepEqual } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createRoutedHosts } from '../../src/effects/certificate/routed-hosts.ts'
-import { serviceRow } from '../support/stored.ts'
+import { serviceRow, transitionOf } from '../support/stored.ts'
 import { temporaryStorage } from '../support/supervised.ts'
 import { issueTestCertificate } from '../support/test-certificate.ts'
 
@@ -24,7 +24,17 @@ async function start(t: TestContext, dashboardHost: string | null = null) {
     })
     storage.certificates.put(host, keyPem + chainPem)
   }
-  return { storage, certify, without: createRoutedHosts(storage, publication) }
+  const wildcardIs = (fields: object) => {
+    const row = { id: 'crt-1', kind: 'certificate', service_id: null }
+    const transition = transitionOf(row, { status: 'waiting' })
+    const record = { ...transition.record, host: wildcard, ...fields }
+    return storage.actors.create({ ...transition, record })
+  }
+  return {
+    ...{ storage, certify, wildcardIs },
+    ordered: createRoutedHosts(storage, publication, true),
+    without: createRoutedHosts(storage, publication),
+  }
 }
 
 test('a wildcard that is not ordered any more is kept while a host below it needs it', async (t) => {
@@ -61,4 +71,19 @@ test('services that order no certificate do not keep a wildcard', async (t) => {
   deepEqual(without(null), [])
   await storage.services.update('svc-2', (row) => ({ ...row, live_deploy_id: 'dep-2' }))
   deepEqual(without(null), [wildcard])
+})
+
+test('a wildcard that cannot be issued leaves its hosts to certificates of their own', async (t) => {
+  const { certify, ordered, wildcardIs } = await start(t, dashboard)
+  deepEqual([ordered(null), ordered('svc-1')], [[wildcard], []])
+  await wildcardIs({ fallback: true })
+  deepEqual([ordered(null), ordered('svc-1')], [[dashboard, wildcard], [shop]])
+  await certify(wildcard)
+  deepEqual([ordered(null), ordered('svc-1')], [[wildcard], []])
+})
+
+test('a wildcard that only waits leaves its hosts to nobody', async (t) => {
+  const { ordered, wildcardIs } = await start(t)
+  await wildcardIs({ fallback: false })
+  deepEqual(ordered('svc-1'), [])
 })

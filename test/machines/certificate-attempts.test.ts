@@ -5,6 +5,7 @@ import { type CertificateSnapshot, machine, toRecord, type WatchInput } from '..
 import {
   happy,
   hourMs,
+  input,
   inTurn,
   issues,
   leadsHere,
@@ -155,4 +156,47 @@ test('one whose file is lost is nobody’s any more, and is asked for again', as
 
   const { status, not_after } = recordOf(run)
   assert.deepEqual([status, not_after], ['ordering', null])
+})
+
+const cannot = (code: string, failures: number, host = '*.apps.example.com') => {
+  const due = inTurn(...Array(failures - 1).fill(news('due')))
+  const effects = { ...happy, obtainCertificate: troubled(code), keepWatch: due }
+  return runMachine(machine, effects, { input: { ...input, host, serviceId: null } })
+}
+
+test('after three failures of its own a wildcard leaves its hosts to single certificates', async (t) => {
+  for (const [code, failures, host, falls] of [
+    ['dns_failed', 3, undefined, true],
+    ['acme_challenge_failed', 4, undefined, true],
+    ['acme_rejected', 3, undefined, true],
+    ['dns_failed', 2, undefined, false],
+    ['acme_unreachable', 5, undefined, false],
+    ['acme_rate_limited', 5, undefined, false],
+    ['acme_challenge_failed', 5, 'shop.example.com', false],
+  ] as const) {
+    const run = cannot(code, failures, host)
+    t.after(() => run.actor.stop())
+    await turns(100)
+    const { attempts, error, fallback } = recordOf(run)
+    assert.deepEqual([attempts, fallback], [failures, falls], `${code}, ${failures} failures`)
+    assert.equal(/; until it is issued, the hosts below it get/.test(error!), falls)
+  }
+})
+
+test('a wildcard that is issued after all needs no single certificates', async (t) => {
+  const answers = [...Array(3).fill(troubled('dns_failed')), { at: instant, validity, trouble: null }]
+  const run = runMachine(
+    machine,
+    {
+      ...happy,
+      obtainCertificate: inTurn(...answers),
+      keepWatch: inTurn(...Array(3).fill(news('due'))),
+    },
+    { input: { ...input, host: '*.apps.example.com' } },
+  )
+  t.after(() => run.actor.stop())
+  await run.reached('valid')
+  const seen = run.snapshots.map((snapshot) => toRecord(snapshot as unknown as CertificateSnapshot).fallback)
+  assert.ok(seen.includes(true))
+  assert.deepEqual([recordOf(run).fallback, recordOf(run).error], [false, null])
 })

@@ -42,6 +42,7 @@ test('a host that leads here gets its certificate, and the record says until whe
     next_attempt_at: null,
     renews_at: renewsAt,
     attempts: 0,
+    fallback: false,
     created_at: instant,
   })
 })

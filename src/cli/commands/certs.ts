@@ -47,18 +47,22 @@ async function list({ client, out }: Cli): Promise<void> {
   for (const hint of new Set(certificates.flatMap(({ hint }) => hint ?? []))) {
     out.say(`   ${out.tint('dim', plain(hint))}`)
   }
-  await sayUsage({ client, out })
+  await sayUsage({ client, out }, certificates)
 }
 
 /** How much of the weekly limit is used. An older server, or a limited token, does not show it. */
-async function sayUsage({ client, out }: Pick<Cli, 'client' | 'out'>): Promise<void> {
+async function sayUsage(
+  { client, out }: Pick<Cli, 'client' | 'out'>,
+  certificates: Certificate[],
+): Promise<void> {
   const authority = await client
     .call<CertificateAuthority>('GET', '/certificate-authority')
     .catch((error: unknown) => {
       if (error instanceof CliFailure) return null
       throw error
     })
-  if (authority?.wildcard) {
+  const isFailing = certificates.some(({ fallback }) => fallback)
+  if (authority?.wildcard && !isFailing) {
     const words = `${authority.wildcard} serves all names below it: proved by ${authority.wildcard_by}`
     out.say(`   ${out.tint('dim', plain(words))}`)
   }

@@ -8,7 +8,7 @@ import { ordersCertificates } from './routed-hosts.ts'
 export interface CertificateClaims {
   /** Resolves when every host that wants a certificate has its actor. Nothing happens without an e-mail. */
   ensure(): Promise<void>
-  /** Now, and after each change of a service, until the answer is called. Actors are restored before it. */
+  /** Now, and after each change that matters, until the answer is called. Actors are restored before it. */
   start(): () => void
 }
 
@@ -35,8 +35,9 @@ export function createCertificateClaims(host: ClaimHost): CertificateClaims {
     ensure,
     start() {
       ensureQuietly()
-      return host.storage.changes.subscribe(({ kind }) => {
-        if (kind === 'service') ensureQuietly()
+      return host.storage.changes.subscribe(({ kind, service_id }) => {
+        // Hosts want certificates of their own while the wildcard of the server cannot be issued.
+        if (kind === 'service' || (kind === 'certificate' && !service_id)) ensureQuietly()
       })
     },
   }

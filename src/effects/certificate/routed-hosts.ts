@@ -4,6 +4,7 @@ import type { ServiceRow } from '../../../storage/services.ts'
 import { isPublicHost, type Publication, servedHostsOf, wildcardOf } from '../../hosts.ts'
 
 interface Parts {
+  actors: Pick<Storage['actors'], 'active' | 'record'>
   services: Pick<Storage['services'], 'get' | 'list'>
   certificates: Pick<Storage['certificates'], 'isValid'>
 }
@@ -11,18 +12,25 @@ interface Parts {
 /**
  * Of a service, or with null of the server itself. A service that is being deleted has none. A wildcard of
  * the base domain replaces the hosts below it; a host with a certificate keeps it until the wildcard has one.
+ * While a wildcard cannot be issued, the hosts below it want their own.
  * A wildcard that is not ordered any more is kept until each host below it has a certificate, or it expires.
  */
 export function createRoutedHosts(
-  { services, certificates }: Parts,
+  { actors, services, certificates }: Parts,
   publication: Publication,
   hasWildcard = false,
 ): (serviceId: string | null) => string[] {
   const { mode, dashboardHost } = publication.edge
   const wildcard = wildcardHostOf(publication, true)
   const isBelow = (host: string) => wildcard !== null && wildcardOf(host) === wildcard
+  const isFailing = () => {
+    const records = [...actors.active('certificate', '')].map(({ id }) => actors.record(id))
+    return records.some((one) => one?.host === wildcard && one.fallback === true)
+  }
   const isReplaced = (host: string) =>
-    hasWildcard && isBelow(host) && (certificates.isValid(wildcard!) || !certificates.isValid(host))
+    hasWildcard &&
+    isBelow(host) &&
+    (certificates.isValid(wildcard!) || !(certificates.isValid(host) || isFailing()))
   const hostsOf = (serviceId: string | null) => {
     if (serviceId === null) return mode === 'off' || dashboardHost === null ? [] : [dashboardHost]
     const row = services.get(serviceId)

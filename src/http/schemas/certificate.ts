@@ -29,6 +29,14 @@ export const Certificate = z
     next_attempt_at: timestamp.nullable(),
     renews_at: timestamp.nullable().meta({ description: 'At two thirds of its life.' }),
     attempts: z.int().meta({ description: 'Since the last certificate.' }),
+    fallback: z
+      .boolean()
+      .optional()
+      .meta({
+        description:
+          'Of a wildcard: it cannot be issued, and the hosts below it get certificates of their own. ' +
+          'Missing in records of older servers.',
+      }),
     created_at: timestamp,
     ...recorded,
   })

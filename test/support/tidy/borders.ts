@@ -50,6 +50,7 @@ export const borders: Border[] = [
       'deploy-slots',
       'job-run-record',
       'certificate-rebuild',
+      'certificate-record',
       'edge-rebuild',
       'rebuild',
       'datastore-rebuild',
