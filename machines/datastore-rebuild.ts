@@ -1,5 +1,6 @@
 // A datastore whose snapshot cannot be restored: its record tells what the container and the volume are.
 // It starts on its volume, as after a restart. One in the trash is not rebuilt: it would take its name again.
+// One whose data were being destroyed is not rebuilt: its volume may be gone.
 import type { DatastoreInput, DatastoreKind } from './datastore-context.ts'
 import { type RebuildFrom, textsOf } from './rebuild.ts'
 
@@ -7,7 +8,7 @@ const backupsKept = 7
 
 export function rebuild({ record, at }: RebuildFrom): DatastoreInput | null {
   const known = textsOf(record, 'id', 'name', 'kind', 'version', 'username', 'created_at')
-  if (!known || record.trash) return null
+  if (!known || record.trash || record.deleting) return null
   const { id, name, version, username, created_at: createdAt } = known
   const hostPort = numberOf(record.host_port)
   const schedule = typeof record.backup_schedule === 'string' ? record.backup_schedule : null

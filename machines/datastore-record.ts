@@ -40,6 +40,8 @@ export function toRecord(snapshot: DatastoreSnapshot) {
         size_bytes: context.trash.sizeBytes,
         trouble: context.trash.trouble,
       },
+    /** A parked one has the status `failed`: only this field says that its data are being destroyed. */
+    deleting: snapshot.matches('deleting'),
     failures: context.failures,
     next_attempt_at: context.retryAt === null ? null : new Date(context.retryAt).toISOString(),
     created_at: context.at,

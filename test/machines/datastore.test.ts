@@ -47,6 +47,7 @@ test('one is pulled, started, asked, and then kept', async () => {
     backup_keep: 7,
     backups_since: instant,
     trash: null,
+    deleting: false,
     failures: 0,
     next_attempt_at: null,
     created_at: instant,

@@ -140,8 +140,8 @@ test('one that was discarded is made anew for whoever asks for its id', async (t
 
 /** Retried where that is enough, else discarded. */
 async function recover(supervisor: Supervisor, storage: Storage, { id, kind, state }: RestingActor) {
-  const isTrashed = kind === 'datastore' && /trashed|trashing|reclaiming/.test(state)
-  if (rebuilt.includes(kind) && !isTrashed) {
+  const isGoing = kind === 'datastore' && /trashed|trashing|reclaiming|deleting/.test(state)
+  if (rebuilt.includes(kind) && !isGoing) {
     await supervisor.retry(id)
     assert.notEqual(storage.actors.record(id)?.status, 'failed', `${kind} ${state}`)
     assert.equal(storage.actors.get(id)?.final, false, `${kind} ${state}`)

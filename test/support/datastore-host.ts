@@ -137,6 +137,7 @@ function recordOf(kind: 'postgres' | 'redis'): DatastoreRecord {
     backup_keep: 7,
     backups_since: '2026-01-01T00:00:00.000Z',
     trash: null,
+    deleting: false,
     failures: 0,
     next_attempt_at: null,
     created_at: instant,
