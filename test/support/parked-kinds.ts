@@ -91,14 +91,25 @@ export interface RestingActor {
   transition: Transition
 }
 
-/** All of them. */
-export function restingActors(): RestingActor[] {
+/** All of them. The actors of one kind share an id, as long as `idOf` does not say otherwise. */
+export function restingActors(idOf: IdOf = (kind) => known[kind].id): RestingActor[] {
+  return actorsIn(restingValues, idOf)
+}
+
+/** One of every kind in every state in which its chart ends. */
+export function endedActors(idOf: IdOf): RestingActor[] {
+  return actorsIn(finalValues, idOf)
+}
+
+function actorsIn(select: (machine: AnyStateMachine) => StateValue[], idOf: IdOf): RestingActor[] {
   const kinds = Object.keys(catalogue) as KindName[]
   return kinds.flatMap((kind) => {
     const { machine } = catalogue[kind] as Kind
-    return restingValues(machine).map((value) => restingActor(kind, value))
+    return select(machine).map((value) => restingActor(kind, value, idOf(kind, nameOf(value))))
   })
 }
+
+type IdOf = (kind: KindName, state: string) => string
 
 /** Effects that go on for ever, for every slot of every kind. */
 export function endlessEffects(): Record<string, object> {
@@ -111,9 +122,9 @@ export function endlessEffects(): Record<string, object> {
   )
 }
 
-function restingActor(kind: KindName, value: StateValue): RestingActor {
+function restingActor(kind: KindName, value: StateValue, id: string): RestingActor {
   const { machine, version, toRecord } = catalogue[kind] as Kind
-  const { id, input, context = {} } = known[kind]
+  const { input, context = {} } = known[kind]
   const { context: initial } = machine.getInitialSnapshot({} as never, { id, ...input } as never)
   const isGone = JSON.stringify(value).includes('trash') || JSON.stringify(value).includes('reclaim')
   const trash = {
@@ -129,7 +140,8 @@ function restingActor(kind: KindName, value: StateValue): RestingActor {
   const stored = { ...(machine.getPersistedSnapshot(snapshot) as object), children: childrenOf(snapshot) }
   const record = toRecord(snapshot as never) as ActorRecord
   const service_id = typeof record.service_id === 'string' ? record.service_id : null
-  const row = { id, kind, service_id, version, snapshot: JSON.parse(JSON.stringify(stored)) }
+  const final = snapshot.status === 'done'
+  const row = { id, kind, service_id, version, snapshot: JSON.parse(JSON.stringify(stored)), final }
   const state = nameOf(snapshot.value)
   return { kind, id, state, record, transition: { ...transitionOf(row), record } }
 }
@@ -143,13 +155,20 @@ function childrenOf(snapshot: AnyMachineSnapshot): object {
 }
 
 function restingValues(machine: AnyStateMachine): StateValue[] {
+  return valuesOf(machine, (node) => node.type === 'atomic' && !node.config.always)
+}
+
+function finalValues(machine: AnyStateMachine): StateValue[] {
+  return valuesOf(machine, (node) => node.type === 'final')
+}
+
+function valuesOf(machine: AnyStateMachine, isWanted: (leaf: StateNode) => boolean): StateValue[] {
   const leaves = (node: StateNode): StateNode[] => {
     const inner = Object.values(node.states) as StateNode[]
     return inner.length > 0 ? inner.flatMap(leaves) : [node]
   }
-  const rests = (node: StateNode) => node.type === 'atomic' && !node.config.always
   return leaves(machine.root as StateNode)
-    .filter(rests)
+    .filter(isWanted)
     .map(({ path }) => path.reduceRight<StateValue>((value, name) => ({ [name]: value }), {}))
 }
 

@@ -1,0 +1,75 @@
+// Data directories that earlier versions wrote: this version opens each of them and loses nothing.
+import { deepEqual } from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { catalogue } from '../../machines/index.ts'
+import { Supervisor } from '../../src/supervisor/supervisor.ts'
+import type { Storage } from '../../storage/index.ts'
+import { temporaryDirectory } from '../support/directory.ts'
+import { endlessEffects } from '../support/parked-kinds.ts'
+import { type StorageView, viewOf } from '../support/storage-view.ts'
+import { silent, stopBeforeClose, temporaryStorage } from '../support/supervised.ts'
+
+const folder = join(import.meta.dirname, '../fixtures/data')
+const versions = readdirSync(folder).flatMap((name) => /^(.+)\.tar\.gz$/.exec(name)?.[1] ?? [])
+
+/** The storage of that version, and what the version itself found in it. */
+async function openData(
+  t: TestContext,
+  version: string,
+): Promise<{ storage: Storage; written: StorageView }> {
+  const directory = temporaryDirectory(t)
+  execFileSync('tar', ['--extract', '--gzip', '--file', join(folder, `${version}.tar.gz`), '-C', directory])
+  const written = JSON.parse(readFileSync(join(directory, 'view.json'), 'utf8'))
+  return { storage: await temporaryStorage(t, join(directory, 'data')), written }
+}
+
+const idsOf = ({ actors }: StorageView) => actors.shown.map(({ id }) => id)
+
+function superviseAll(t: TestContext, storage: Storage): Supervisor {
+  const supervisor = new Supervisor({ storage, catalogue, logger: silent })
+  supervisor.provide(endlessEffects())
+  stopBeforeClose(t, storage, () => supervisor.stop(1000))
+  return supervisor
+}
+
+test('there are data of version 0.1', () => {
+  deepEqual(versions.includes('0.1'), true)
+})
+
+for (const version of versions) {
+  test(`a data directory of version ${version} keeps all that was in it`, async (t) => {
+    const { storage, written } = await openData(t, version)
+
+    const view = await viewOf(storage, idsOf(written))
+
+    deepEqual(within(view, written), written)
+  })
+
+  test(`the actors of version ${version} go on where they were`, async (t) => {
+    const { storage, written } = await openData(t, version)
+
+    const { restored, parked } = await superviseAll(t, storage).restore()
+
+    const { active, parked: parkedBefore, shown } = written.actors
+    deepEqual([restored, parked], [active.length - parkedBefore.length, 0])
+    const records = idsOf(written).map((id) => storage.actors.record(id))
+    const before = shown.map(({ record }) => record)
+    deepEqual(within(records, before), before)
+  })
+}
+
+/** What of a value an earlier version knew as well: later ones add fields. */
+function within(value: unknown, known: unknown): unknown {
+  if (Array.isArray(value) && Array.isArray(known)) return value.map((one, i) => within(one, known[i]))
+  if (!isObject(value) || !isObject(known)) return value
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([key, inner]) => (key in known ? [[key, within(inner, known[key])]] : [])),
+  )
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
