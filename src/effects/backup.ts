@@ -1,18 +1,19 @@
 // The effects of a backup, one file for each thing its chart asks for.
 import type { BackupSlot, machine } from '../../machines/backup.ts'
 import type { Effects } from '../../machines/slot.ts'
+import { sleep } from '../async/sleep.ts'
 import { messageOf } from '../errors.ts'
 import { checkBackup, dumpDatastore } from './backup/dump.ts'
 import { removeFile } from './backup/file.ts'
 import { pruneBackups } from './backup/retention.ts'
 import { type Host, isoNow } from './host.ts'
-import { sleep, untilDone } from './waiting.ts'
+import { retryUntilCleanedUp } from './waiting.ts'
 
 const removeAgainMs = 30_000
 
 export function backupEffects(host: Host): Effects<typeof machine> {
   const remove = async (input: BackupSlot, signal: AbortSignal) => {
-    await untilDone(host, input.id, signal, () => host.tools.remove(input.id))
+    await retryUntilCleanedUp(host, input.id, signal, () => host.tools.remove(input.id))
     await untilRemoved(host, input, signal)
     return { at: isoNow() }
   }

@@ -1,6 +1,7 @@
 // The effects of a certificate: it is tried for when its host leads here, kept, watched and given up.
 import type { machine } from '../../machines/certificate.ts'
 import type { Effects } from '../../machines/slot.ts'
+import { withTimeout } from '../async/with-timeout.ts'
 import { codeOf } from '../errors.ts'
 import { createBuildSlots } from './build-slots.ts'
 import { checkHost } from './certificate/check.ts'
@@ -9,7 +10,6 @@ import type { CertificateHost } from './certificate/ports.ts'
 import { keepWatch } from './certificate/watch.ts'
 import { whileRouted } from './certificate/while-routed.ts'
 import { isoNow } from './host.ts'
-import { within } from './within.ts'
 
 /** CAs count requests of an address too: a server with many hosts asks for a few at a time. */
 const ordersAtATime = 4
@@ -68,7 +68,7 @@ export function certificateEffects(host: CertificateHost): Effects<typeof machin
 
 /** One that is away reads all of it when it comes back. */
 async function tellEdge({ edge }: CertificateHost, signal: AbortSignal): Promise<void> {
-  const told = within(edgeMs, signal, (bounded) => edge.changeCertificates(bounded))
+  const told = withTimeout(edgeMs, signal, (bounded) => edge.changeCertificates(bounded))
   await told.catch(() => signal.throwIfAborted())
 }
 

@@ -1,8 +1,8 @@
 // The stored log of one service while its instances' lines come in, with how far each container was read.
 // Mind: a note beside the log tells the places as they were at some line, and the lines behind that one tell
 // the rest: whatever the daemon dies of, what is stored is what counts as read.
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type LogLine, type Logs, lastNumberOf } from '../../storage/logs.ts'
+import { sleep } from '../async/sleep.ts'
 import { type TimedLine, toLogLine } from '../docker/log-frames.ts'
 import { createLogPlace, type LogPlace } from '../docker/log-place.ts'
 
@@ -123,6 +123,6 @@ async function untilWritten(logs: Logs, serviceId: string, signal: AbortSignal):
   for (;;) {
     await logs.flush(serviceId)
     if (logs.waitingBytes(serviceId) <= waitingLimitBytes || signal.aborted) return
-    await sleep(fullDiskPauseMs, undefined, { signal }).catch(() => {})
+    await sleep(fullDiskPauseMs, signal).catch(() => {})
   }
 }

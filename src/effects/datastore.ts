@@ -1,6 +1,7 @@
 // The effects of a datastore, one file for each thing its chart asks for.
 import type { machine } from '../../machines/datastore.ts'
 import type { Effects } from '../../machines/slot.ts'
+import { sleep } from '../async/sleep.ts'
 import { obtainImage } from './datastore/image.ts'
 import { applyLimits } from './datastore/limits.ts'
 import { awaitAnswer } from './datastore/probe.ts'
@@ -11,7 +12,6 @@ import { reclaimDatastore, saveDatastore, trashDatastore } from './datastore/tra
 import { keepDatastore } from './datastore/upkeep.ts'
 import { type Host, isoNow } from './host.ts'
 import { awaitExpiry } from './trash.ts'
-import { sleep } from './waiting.ts'
 
 export function datastoreEffects(host: Host): Effects<typeof machine> {
   return {

@@ -4,7 +4,7 @@ import type { Effects } from '../../machines/slot.ts'
 import { removeVolume } from '../docker/volumes.ts'
 import { type Host, isoNow } from './host.ts'
 import { awaitExpiry, measureVolume } from './trash.ts'
-import { untilDone } from './waiting.ts'
+import { retryUntilCleanedUp } from './waiting.ts'
 
 export function diskRemovalEffects(host: Host): Effects<typeof machine> {
   return {
@@ -14,7 +14,7 @@ export function diskRemovalEffects(host: Host): Effects<typeof machine> {
     },
     awaitExpiry,
     async removeDisk({ id, disk }, signal) {
-      await untilDone(host, id, signal, () => removeVolume(host.engine, host.owner, disk))
+      await retryUntilCleanedUp(host, id, signal, () => removeVolume(host.engine, host.owner, disk))
       return { at: isoNow() }
     },
   }

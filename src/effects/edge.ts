@@ -2,12 +2,12 @@
 // one without a failed request.
 import type { machine } from '../../machines/edge.ts'
 import type { Effects } from '../../machines/slot.ts'
+import { sleep } from '../async/sleep.ts'
 import { openPlace } from '../edge/place.ts'
 import { Failure } from '../errors.ts'
 import { EdgeKeeper, type EdgeParts } from './edge/keeper.ts'
 import { removeEdgeContainers, stopHostProcesses } from './edge/launcher.ts'
 import { type Host, isoNow } from './host.ts'
-import { sleep } from './waiting.ts'
 
 export function edgeEffects(host: Host, parts: EdgeParts | null): Effects<typeof machine> {
   if (!parts) return { ...withoutEdge, sleepUntil, stopEdge: () => stopAll(host) }

@@ -1,10 +1,10 @@
 // The gate to the engine: effects pass when it answers, is ours to use, and has our network.
 // Mind: objects of our prefix with another server id mean a wrong data directory; passing would clean a host.
+import { sleep } from '../async/sleep.ts'
 import { ensureNetwork, type Network } from '../docker/networks.ts'
 import { codeOf, type Failure } from '../errors.ts'
 import type { PrivateNetwork } from './host.ts'
 import { claimPrefix, isRefusal, type PrefixClaim } from './prefix-claim.ts'
-import { sleep } from './waiting.ts'
 
 export interface Gate {
   /** Resolves when the engine answers and the network is there; waits as long as the signal lets it. */

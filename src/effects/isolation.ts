@@ -1,8 +1,8 @@
 // Keeps the packet filter of the private network equal to what is stored: an application reaches itself, what
 // its env refers to, shared services, and the internet.
 // The rules are computed from committed records only, so a restart computes the same ones.
-import { setTimeout as pause } from 'node:timers/promises'
 import type { Storage } from '../../storage/index.ts'
+import { sleep } from '../async/sleep.ts'
 import { messageOf } from '../errors.ts'
 import type { Firewall } from '../firewall/firewall.ts'
 import { type Access, tableOf } from '../firewall/rules.ts'
@@ -129,7 +129,7 @@ export class Isolation {
   async #watch(): Promise<void> {
     const { signal } = this.#closing
     while (!signal.aborted) {
-      await pause(lookEveryMs, undefined, { signal, ref: false }).catch(() => undefined)
+      await sleep(lookEveryMs, signal, { ref: false }).catch(() => undefined)
       if (this.#bridge === null || signal.aborted) continue
       if (this.#applied !== null && !(await this.#options.firewall.isInForce())) {
         this.#applied = null

@@ -1,12 +1,13 @@
 // What instances write, read from Docker as long as they are there and stored by service: it outlives them.
 // Mind: a container must not be removed before `drained`: its last words would go with it.
 import type { Storage } from '../../storage/index.ts'
+import { settleWithin } from '../async/settle-within.ts'
+import { waitForWake } from '../async/wait-for-wake.ts'
 import { glanceAtInstances, type InstanceGlance } from '../docker/instance-glance.ts'
 import { preDeployIndex } from '../docker/names.ts'
 import { codeOf, messageOf } from '../errors.ts'
 import { type CollectedLog, openCollectedLog } from './collected-log.ts'
 import type { Host } from './host.ts'
-import { untilNudged } from './waiting.ts'
 
 type Parts = Pick<Host, 'engine' | 'owner' | 'instances' | 'instanceEvents' | 'logger'> & {
   storage: Pick<Storage, 'runtimeLogs'>
@@ -58,7 +59,11 @@ export class LogCollector {
   /** Resolves when what a stopped container wrote is stored; after 5 s in any case. */
   async drained(name: string): Promise<void> {
     // Whatever keeps it from being read must not keep a container for ever.
-    await within(drainMs, this.#readToEnd(name))
+    await settleWithin(
+      this.#readToEnd(name).catch(() => undefined),
+      drainMs,
+      undefined,
+    )
   }
 
   /** Removes the stored log of a service whose containers are gone. */
@@ -72,17 +77,15 @@ export class LogCollector {
     this.#unsubscribe()
     this.#stopping.abort()
     for (const { leaving } of this.#readings.values()) leaving.abort()
-    await within(
-      stopMs,
-      Promise.all([this.#looking, ...[...this.#readings.values()].map(({ done }) => done)]),
-    )
+    const readings = [...this.#readings.values()].map(({ done }) => done)
+    await settleWithin(Promise.all([this.#looking, ...readings]), stopMs, undefined)
     await this.#saveAll().catch((error: unknown) => this.#tell('how far logs were read is not noted', error))
   }
 
   async #lookOn(): Promise<void> {
     const { signal } = this.#stopping
     while (!signal.aborted) {
-      const nudged = untilNudged((listener) => (this.#nudge = listener), lookAgainMs, signal)
+      const nudged = waitForWake((listener) => (this.#nudge = listener), lookAgainMs, signal)
       const woken = nudged.catch(() => undefined)
       await this.#look().catch((error: unknown) => this.#tell('the logs to read are not known', error))
       await woken
@@ -185,14 +188,4 @@ export class LogCollector {
     if (this.#stopping.signal.aborted || codeOf(error) === 'docker_unavailable') return
     this.#host.logger.warn({ reason: messageOf(error) }, what)
   }
-}
-
-/** Resolves when the work is over, however it ends, or after that time. */
-async function within(limitMs: number, work: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, limitMs)
-  })
-  await Promise.race([work.catch(() => undefined), late])
-  clearTimeout(timer)
 }

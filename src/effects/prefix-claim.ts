@@ -4,6 +4,7 @@
 import { dirname } from 'node:path'
 import type { Storage } from '../../storage/index.ts'
 import { isLocked } from '../../storage/lock.ts'
+import { sleep } from '../async/sleep.ts'
 import type { Engine } from '../docker/client.ts'
 import { listEdgeContainers, removeEdgeContainer } from '../docker/edge-container.ts'
 import { labels, type Owner } from '../docker/names.ts'
@@ -12,7 +13,6 @@ import { type ForeignObject, listForeignObjects, textOf } from '../docker/owners
 import { codeOf, Failure, messageOf } from '../errors.ts'
 import type { Logger } from '../logger.ts'
 import { isoNow } from './host.ts'
-import { sleep } from './waiting.ts'
 
 export interface PrefixClaim {
   engine: Engine
@@ -96,7 +96,7 @@ async function watch({ engine, owner, takeOver, watchMs }: PrefixClaim, former: 
   const known = new Set(former.filter(({ isEdge }) => !isEdge).map(({ id }) => id))
   const until = performance.now() + (watchMs ?? standardWatchMs)
   do {
-    await sleep(lookEveryMs, new AbortController().signal)
+    await sleep(lookEveryMs)
     const found = await listForeignObjects(engine, owner)
     const containers = found.filter(({ serverId, kind }) => serverId === takeOver && kind === 'container')
     const moved = containers.filter(({ id, isRunning }) => isRunning || !known.has(id))

@@ -3,6 +3,7 @@
 import type { DatastoreKind } from '../../machines/datastore-context.ts'
 import type { machine, RestoreSlot } from '../../machines/restore.ts'
 import type { Effects } from '../../machines/slot.ts'
+import { sleep } from '../async/sleep.ts'
 import { codeOf, Failure, messageOf } from '../errors.ts'
 import { proveFile, untilServing } from './backup/dump.ts'
 import { type Datastore, findDatastore } from './datastore/access.ts'
@@ -13,7 +14,7 @@ import { redisRestorer } from './restore/redis.ts'
 import { formatOfFile } from './restore/sql-file.ts'
 import { proveSql } from './restore/sql-load.ts'
 import { isGone, isPassing, type Restorer, untilReached, workOf } from './restore/work.ts'
-import { sleep, untilDone, whileEngineReturns } from './waiting.ts'
+import { retryUntilCleanedUp, retryWhileEngineAway } from './waiting.ts'
 
 const restorers: Record<DatastoreKind, Restorer> = { postgres: postgresRestorer, redis: redisRestorer }
 const attempts = 5
@@ -28,7 +29,7 @@ export function restoreEffects(host: Host): Effects<typeof machine> {
       if (datastore.record.kind === 'postgres' && (await formatOfFile(path)) !== 'archive')
         await proveSql(host, workOf(host, input), signal)
       else
-        await whileEngineReturns(host, signal, () =>
+        await retryWhileEngineAway(host, signal, () =>
           proveFile(host, datastore, { id: input.id, path }, signal),
         )
       return { at: isoNow() }
@@ -70,7 +71,7 @@ async function severalTimes(
 ): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await whileEngineReturns(host, signal, async () =>
+      return await retryWhileEngineAway(host, signal, async () =>
         work(await untilServing(host, input.datastoreId, signal)),
       )
     } catch (error) {
@@ -93,7 +94,7 @@ function ending(
   work: (datastore: Datastore, input: RestoreSlot, signal: AbortSignal) => Promise<void>,
 ) {
   return async (input: RestoreSlot, signal: AbortSignal) => {
-    await untilDone(host, input.id, signal, () => host.tools.remove(input.id))
+    await retryUntilCleanedUp(host, input.id, signal, () => host.tools.remove(input.id))
     await untilReached(host, input, signal, (datastore) => work(datastore, input, signal))
     if (input.backupId === null) await host.storage.restoreFiles.remove(input.id)
     return { at: isoNow() }

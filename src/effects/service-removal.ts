@@ -10,7 +10,7 @@ import { removeAbandoned } from './deploy/drain.ts'
 import { type Host, isoNow } from './host.ts'
 import { removeRunContainers } from './job-run/clear.ts'
 import { listOwnImages } from './own-images.ts'
-import { untilCommitted, untilDone } from './waiting.ts'
+import { retryUntilCleanedUp, untilCommitted } from './waiting.ts'
 
 /** Actors beside the deploys of a service that end with it. */
 const companions = ['certificate', 'cron-schedule', 'job-run'] as const
@@ -35,7 +35,7 @@ export function serviceRemovalEffects(host: Host): Effects<typeof machine> {
         host.storage
       const service = services.get(serviceId)
       if (!service) return { at: isoNow() }
-      await untilDone(host, serviceId, signal, async () => {
+      await retryUntilCleanedUp(host, serviceId, signal, async () => {
         await removeAbandoned(host, serviceId, signal)
         await removeRunContainers(host, { serviceId })
         for (const { name } of await listOwnImages(host, service.name)) {

@@ -2,8 +2,8 @@
 import type { Effects } from '../../machines/slot.ts'
 import type { machine } from '../../machines/terminal-login.ts'
 import { createToken, type Grant, tokenIdOf } from '../account/api-tokens.ts'
+import { sleep } from '../async/sleep.ts'
 import { type Host, isoNow } from './host.ts'
-import { sleep } from './waiting.ts'
 
 export type LoginHost = Pick<Host, 'terminalLogins'> & {
   storage: Pick<Host['storage'], 'commit' | 'tokens'>

@@ -1,9 +1,10 @@
 // Entries of the trash: their size, and when their time is over.
 
+import { sleep } from '../async/sleep.ts'
 import { volumeBytes } from '../docker/volume-size.ts'
 import { findVolume } from '../docker/volumes.ts'
 import { type Host, isoNow } from './host.ts'
-import { sleep, untilDone } from './waiting.ts'
+import { retryUntilCleanedUp } from './waiting.ts'
 
 /** The clock may be changed during the wait. */
 const lookEveryMs = 30_000
@@ -20,7 +21,7 @@ export async function awaitExpiry({ wakeAt }: { wakeAt: number }, signal: AbortS
 /** Whether that volume exists, and its size if it can be measured in time. */
 export async function measureVolume(host: Host, actorId: string, name: string, signal: AbortSignal) {
   let found: { directory: string } | null = null
-  await untilDone(host, actorId, signal, async () => {
+  await retryUntilCleanedUp(host, actorId, signal, async () => {
     found = await findVolume(host.engine, host.owner, name)
   })
   const directory = (found as { directory: string } | null)?.directory

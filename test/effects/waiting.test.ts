@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Host } from '../../src/effects/host.ts'
-import { sleep, untilCommitted, untilNudged, whileEngineReturns } from '../../src/effects/waiting.ts'
+import { retryWhileEngineAway, untilCommitted } from '../../src/effects/waiting.ts'
 import { Failure } from '../../src/errors.ts'
 import { createChanges } from '../../storage/changes.ts'
 
@@ -68,29 +68,6 @@ test('the signal ends the wait for a change, also when it came before', async ()
   assert.equal(listeners(), 0)
 })
 
-test('a sleep ends after its time or with its signal, whatever is first', async () => {
-  const controller = new AbortController()
-  await sleep(1, controller.signal)
-  const long = sleep(600_000, controller.signal)
-  controller.abort(reason)
-  await assert.rejects(long, reason)
-  await assert.rejects(sleep(0, controller.signal), reason)
-})
-
-test('a nudge, and the time, end the wait for one; the signal rejects it', async () => {
-  let nudge = () => {}
-  const listen = (listener: () => void) => (nudge = listener)
-  const nudged = untilNudged(listen, 600_000, nobody)
-  nudge()
-  await nudged
-  await untilNudged((listener) => listener(), 600_000, nobody)
-  await untilNudged(listen, 1, nobody)
-  const controller = new AbortController()
-  const aborted = untilNudged(listen, 600_000, controller.signal)
-  controller.abort(reason)
-  await assert.rejects(aborted, reason)
-})
-
 test('work in which the engine went away is done again from the start when it is back', async () => {
   const steps: string[] = []
   const host = { ready: async () => void steps.push('the engine is back') } as unknown as Host
@@ -99,7 +76,7 @@ test('work in which the engine went away is done again from the start when it is
     if (steps.length === 1) throw new Failure('docker_unavailable', 'gone')
     return 'done'
   }
-  assert.equal(await whileEngineReturns(host, nobody, work, () => steps.push('gone')), 'done')
+  assert.equal(await retryWhileEngineAway(host, nobody, work, () => steps.push('gone')), 'done')
   assert.deepEqual(steps, ['work', 'gone', 'the engine is back', 'work'])
 })
 
@@ -109,17 +86,17 @@ test('any other failure is not tried again', async () => {
     attempts++
     return Promise.reject(new Failure('docker_error', 'refused'))
   }
-  await assert.rejects(whileEngineReturns({} as Host, nobody, work), { code: 'docker_error' })
+  await assert.rejects(retryWhileEngineAway({} as Host, nobody, work), { code: 'docker_error' })
   assert.equal(attempts, 1)
 })
 
 test('nobody waits for an engine after the abort', async () => {
   const controller = new AbortController()
   const work = () => Promise.reject(new Failure('docker_unavailable', 'gone'))
-  const working = whileEngineReturns({} as Host, controller.signal, work, () => controller.abort(reason))
+  const working = retryWhileEngineAway({} as Host, controller.signal, work, () => controller.abort(reason))
   await assert.rejects(working, reason)
   await assert.rejects(
-    whileEngineReturns({} as Host, controller.signal, () => assert.fail('it began')),
+    retryWhileEngineAway({} as Host, controller.signal, () => assert.fail('it began')),
     reason,
   )
 })

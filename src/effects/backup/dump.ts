@@ -2,11 +2,12 @@
 import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import type { BackupSlot, DumpFacts, DumpOutput } from '../../../machines/backup.ts'
+import { sleep } from '../../async/sleep.ts'
 import { Failure } from '../../errors.ts'
 import { type Datastore, findDatastore } from '../datastore/access.ts'
 import { whileRoomIn } from '../disk.ts'
 import { type Host, isoNow } from '../host.ts'
-import { sleep, whileEngineReturns } from '../waiting.ts'
+import { retryWhileEngineAway } from '../waiting.ts'
 import { createDraft, findFile, keepFile, readPieces } from './file.ts'
 import { formats } from './format.ts'
 import { complaintOf, runTool } from './tool.ts'
@@ -17,7 +18,7 @@ const lookEveryMs = 500
 
 export function dumpDatastore(host: Host) {
   return (input: BackupSlot, signal: AbortSignal): Promise<DumpOutput> =>
-    whileEngineReturns(host, signal, async () => {
+    retryWhileEngineAway(host, signal, async () => {
       const datastore = await untilServing(host, input.datastoreId, signal)
       try {
         const place = { what: 'a backup', directory: host.settings.backupDir }
@@ -62,7 +63,7 @@ export async function untilServing(host: Host, id: string, signal: AbortSignal):
 export function checkBackup(host: Host) {
   return async (input: BackupSlot & DumpFacts, signal: AbortSignal) => {
     const path = await findFile(host.settings, input)
-    const { sizeBytes, sha256 } = await whileEngineReturns(host, signal, () =>
+    const { sizeBytes, sha256 } = await retryWhileEngineAway(host, signal, () =>
       proveFile(host, findDatastore(host, input.datastoreId), { id: input.id, path }, signal),
     )
     if (sizeBytes !== input.sizeBytes || sha256 !== input.sha256)

@@ -4,8 +4,8 @@
 import { randomBytes } from 'node:crypto'
 import type { CertificateTrouble } from '../../../machines/certificate.ts'
 import { isLoopback, isPublicAddress } from '../../address-classes.ts'
+import { withTimeout } from '../../async/with-timeout.ts'
 import { messageOf } from '../../errors.ts'
-import { within } from '../within.ts'
 import type { Echo, Internet } from './internet.ts'
 import type { CertificateHost } from './ports.ts'
 
@@ -31,7 +31,7 @@ export async function checkHost(
   if (addresses.length === 0) return noAddress(host, internet)
   const [token, answer] = [newToken(), newToken()]
   try {
-    const failure = await within(edgeMs, signal, (bounded) =>
+    const failure = await withTimeout(edgeMs, signal, (bounded) =>
       edge.putChallenge(token, answer, bounded),
     ).catch((error: unknown) => {
       signal.throwIfAborted()

@@ -2,12 +2,12 @@
 // Mind: an order under way is in a file before the CA hears of its key, so that a crash loses no certificate.
 import type { CertificateTrouble, CertificateValidity } from '../../../machines/certificate.ts'
 import type { CertificateAccount } from '../../../storage/certificates.ts'
+import { withTimeout } from '../../async/with-timeout.ts'
 import type { AccountJwk } from '../../edge/acme/account-key.ts'
 import { AcmeFailure } from '../../edge/acme/failure.ts'
 import type { Challenges } from '../../edge/acme/order.ts'
 import { codeOf, type Failure, messageOf } from '../../errors.ts'
 import { isoNow } from '../host.ts'
-import { within } from '../within.ts'
 import type { CertificateHost } from './ports.ts'
 
 type Orderer = Pick<CertificateHost, 'dns' | 'edge' | 'settings' | 'storage' | 'weeklyLimit'>
@@ -50,7 +50,7 @@ export function createOrders(host: Orderer) {
     if (turn?.trouble) return { validity: null, trouble: turn.trouble }
     try {
       const key = await accountKey(account)
-      const validity = await within(isWildcard(ordered.host) ? dnsOrderMs : orderMs, signal, (bounded) =>
+      const validity = await withTimeout(isWildcard(ordered.host) ? dnsOrderMs : orderMs, signal, (bounded) =>
         fetchInto(host, ordered.host, { account, key, isNew }, bounded),
       )
       return { validity, trouble: null }

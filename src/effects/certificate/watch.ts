@@ -1,8 +1,8 @@
 // Waits for what a certificate has to know next: that it is due, expired, lost, or that nobody wants it.
 // Mind: whether a host is routed is read again after every change of its service; time only passes.
 import type { WatchInput, WatchOutput } from '../../../machines/certificate.ts'
+import { waitForWake } from '../../async/wait-for-wake.ts'
 import { isoNow } from '../host.ts'
-import { untilNudged } from '../waiting.ts'
 import { isWildcard } from './order.ts'
 import type { CertificateHost } from './ports.ts'
 
@@ -80,7 +80,7 @@ async function sleepOrChange(host: Watcher, input: WatchInput, signal: AbortSign
       if (isOwn || isOfServer || isBelow) nudge()
     })
   }
-  await untilNudged(listen, next - nowMs + 1, signal).finally(() => unsubscribe())
+  await waitForWake(listen, next - nowMs + 1, signal).finally(() => unsubscribe())
 }
 
 function marksOf(notAfter: string): number[] {

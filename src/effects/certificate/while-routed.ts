@@ -1,6 +1,6 @@
 // Work for a host that ends with its route: a service that is removed must not wait for a CA.
+import { withLinkedSignal } from '../../async/linked-signal.ts'
 import { Failure } from '../../errors.ts'
-import { withLinkedSignal } from '../linked-signal.ts'
 import type { CertificateHost } from './ports.ts'
 
 type Routed = Pick<CertificateHost, 'routedHosts' | 'storage'>

@@ -1,5 +1,5 @@
 // The clock that schedules go by, so that two years can pass in a second.
-import { untilNudged } from '../waiting.ts'
+import { waitForWake } from '../../async/wait-for-wake.ts'
 
 export interface Clock {
   /** Ms since 1970. */
@@ -8,4 +8,4 @@ export interface Clock {
   pause(listen: (listener: () => void) => void, durationMs: number, signal: AbortSignal): Promise<void>
 }
 
-export const systemClock: Clock = { now: Date.now, pause: untilNudged }
+export const systemClock: Clock = { now: Date.now, pause: waitForWake }

@@ -1,12 +1,12 @@
 // The image of a datastore: what is here is used as it is, so that a server never changes by itself.
 import type { DatastoreKind } from '../../../machines/datastore-context.ts'
+import { withTimeout } from '../../async/with-timeout.ts'
 import { parseImageReference } from '../../docker/image-reference.ts'
 import { inspectImage } from '../../docker/images.ts'
 import { pullImage } from '../../docker/pull.ts'
 import { codeOf, Failure } from '../../errors.ts'
 import { checkFreeDisk, whileRoomInDocker } from '../disk.ts'
 import { type Host, isoNow } from '../host.ts'
-import { within } from '../within.ts'
 
 const pullMs = 15 * 60_000
 /** A person waits for the answer: an engine that is away is told, and tried again. */
@@ -21,7 +21,7 @@ export function obtainImage(host: Host) {
     const credentials = host.storage.registries.get(registry)
     const onLine = (line: string) => host.logger.debug({ image: reference, line }, 'pulling')
     host.logger.info({ image: reference }, 'pulling the image of a datastore')
-    await within(pullMs, signal, (patient) =>
+    await withTimeout(pullMs, signal, (patient) =>
       whileRoomInDocker(host, 'a pull', patient, (bound) =>
         pullImage(host.engine, { reference, credentials, onLine, signal: bound }),
       ),
@@ -38,7 +38,7 @@ export function imageOf({ settings }: Host, kind: DatastoreKind, version: string
 /** The network, when the engine answers soon. Throws `docker_unavailable`. */
 export async function engineWithin(host: Host, signal: AbortSignal) {
   try {
-    return await within(engineMs, signal, host.ready)
+    return await withTimeout(engineMs, signal, host.ready)
   } catch (error) {
     signal.throwIfAborted()
     if (codeOf(error) !== 'timeout') throw error

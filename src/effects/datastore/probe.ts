@@ -1,9 +1,9 @@
 // Waiting until a datastore answers, and saying why it does not.
+import { sleep } from '../../async/sleep.ts'
+import { withTimeout } from '../../async/with-timeout.ts'
 import { explainExit } from '../../docker/exit.ts'
 import { codeOf, Failure, messageOf } from '../../errors.ts'
 import { type Host, isoNow } from '../host.ts'
-import { sleep } from '../waiting.ts'
-import { within } from '../within.ts'
 import { askDatastore, type Datastore, findDatastore, masked } from './access.ts'
 import { giveLimits } from './limits.ts'
 
@@ -19,7 +19,7 @@ export function awaitAnswer(host: Host) {
     const datastore = findDatastore(host, id)
     let reason = 'it has just begun'
     try {
-      await within(answerMs, signal, async (bound) => {
+      await withTimeout(answerMs, signal, async (bound) => {
         for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 1.5)) {
           await requireUp(host, datastore, bound)
           const refusal = await tryAsking(host, datastore, bound)

@@ -3,7 +3,7 @@
 import { datastoreName } from '../../docker/names.ts'
 import { removeVolume } from '../../docker/volumes.ts'
 import { type Host, isoNow } from '../host.ts'
-import { untilDone } from '../waiting.ts'
+import { retryUntilCleanedUp } from '../waiting.ts'
 
 export function removeDatastore(host: Host) {
   return async ({ id, backupId }: { id: string; backupId: string | null }, signal: AbortSignal) => {
@@ -13,7 +13,7 @@ export function removeDatastore(host: Host) {
     // container, and another datastore may have its name.
     const hasContainer = () => volume !== null && datastores.has(id) && !datastores.isTrashed(id)
     const nameOf = (text: string) => datastoreName(host.owner, text)
-    await untilDone(host, id, signal, async () => {
+    await retryUntilCleanedUp(host, id, signal, async () => {
       if (hasContainer()) await host.instances.remove(nameOf(String(actors.record(id)!.name)))
       if (volume !== null) await removeVolume(host.engine, host.owner, nameOf(volume), id)
     })

@@ -2,11 +2,11 @@
 // Mind: what was missed while the daemon was down is made up for once. A clock that is set back makes nothing
 // due again.
 import type { DatastoreSlot } from '../../../machines/datastore-context.ts'
+import { sleep } from '../../async/sleep.ts'
 import { nextTime } from '../../schedule.ts'
 import { backupsOf } from '../backup/retention.ts'
 import { bySchedule } from '../by.ts'
 import { type Host, isoNow } from '../host.ts'
-import { sleep } from '../waiting.ts'
 import { findDatastore } from './access.ts'
 
 /** The clock may be set meanwhile. */

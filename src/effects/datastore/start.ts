@@ -1,6 +1,7 @@
 // Starting a datastore: its volume, its address, its port of the host, and the container over all three.
 // Mind: a volume that was there before is somebody's data. It is never taken over, and never removed.
 import type { DatastoreKind } from '../../../machines/datastore-context.ts'
+import { sleep } from '../../async/sleep.ts'
 import { datastorePorts } from '../../connections.ts'
 import type { DatastoreSpec } from '../../docker/datastores.ts'
 import { datastoreKind, datastoreName, labels } from '../../docker/names.ts'
@@ -9,7 +10,6 @@ import { codeOf, messageOf } from '../../errors.ts'
 import { checkFreeDisk } from '../disk.ts'
 import { type Host, isoNow } from '../host.ts'
 import { takeAddress } from '../isolation.ts'
-import { sleep } from '../waiting.ts'
 import { type Datastore, findDatastore, limitsOf, noticeOf } from './access.ts'
 import { engineWithin, imageOf } from './image.ts'
 import { choosePort, noPort, portsTried } from './ports.ts'

@@ -4,7 +4,7 @@ import { datastoreName } from '../../docker/names.ts'
 import { byServer } from '../by.ts'
 import { type Host, isoNow } from '../host.ts'
 import { measureVolume } from '../trash.ts'
-import { untilCommitted, untilDone } from '../waiting.ts'
+import { retryUntilCleanedUp, untilCommitted } from '../waiting.ts'
 import { findDatastore } from './access.ts'
 import { stopSeconds } from './start.ts'
 
@@ -40,7 +40,7 @@ export function trashDatastore(host: Host) {
     const { datastores, addresses } = host.storage
     const name = String(host.storage.actors.record(id)!.name)
     const container = datastoreName(host.owner, name)
-    await untilDone(host, id, signal, async () => {
+    await retryUntilCleanedUp(host, id, signal, async () => {
       // When this runs again after a late end, another datastore may have that name.
       if (isRestored(host, id) || ![id, null].includes(datastores.idOf(name))) return
       if ((await host.instances.inspect(container))?.state === 'running') {

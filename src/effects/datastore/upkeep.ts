@@ -2,12 +2,12 @@
 // answers, and it has the limits that are wanted.
 // Mind: Docker may be away while the datastore is not. Who takes connections serves, whatever Docker says.
 import type { DatastoreRecord } from '../../../machines/datastore.ts'
+import { waitForWake } from '../../async/wait-for-wake.ts'
 import { datastorePorts } from '../../connections.ts'
 import type { InstanceState } from '../../docker/instances.ts'
 import { codeOf, messageOf } from '../../errors.ts'
 import { tryConnection } from '../connection.ts'
 import { type Host, isoNow } from '../host.ts'
-import { untilNudged } from '../waiting.ts'
 import { askDatastore, type Datastore, findDatastore, limitsOf } from './access.ts'
 import { giveLimits } from './limits.ts'
 import { explainLoss } from './probe.ts'
@@ -37,7 +37,7 @@ export function keepDatastore(host: Host) {
         const silence = await findSilence(host, datastore, isQuestioned, signal)
         misses = silence === null ? 0 : misses + 1
         if (misses >= mostMisses) return lost(beganAt, `it does not answer: ${silence}`)
-        await untilNudged((listener) => (wake = listener), misses > 0 ? connectMs / 2 : roundMs, signal)
+        await waitForWake((listener) => (wake = listener), misses > 0 ? connectMs / 2 : roundMs, signal)
       }
     } finally {
       unsubscribe()

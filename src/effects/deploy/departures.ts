@@ -2,7 +2,7 @@
 // Mind: who is wanted again before the end is told stays; only then nothing of it was stopped.
 import { messageOf } from '../../errors.ts'
 import type { Host } from '../host.ts'
-import { whileEngineReturns } from '../waiting.ts'
+import { retryWhileEngineAway } from '../waiting.ts'
 import { awaitSilence, stopInstances } from './drain.ts'
 import { forget, takeOut } from './upstreams.ts'
 
@@ -34,10 +34,10 @@ export function createDepartures(
     const port = (host.storage.actors.record(id)?.port as number | null) ?? 0
     const leaving = { id, serviceId, port, index: fromIndex, drainUntil: Date.now() + limitMs }
     await takeOut(host, leaving, signal, fromIndex)
-    await whileEngineReturns(host, signal, () => awaitSilence(host, leaving, signal, isOver))
+    await retryWhileEngineAway(host, signal, () => awaitSilence(host, leaving, signal, isOver))
     if (isOver()) return
     onStop()
-    await whileEngineReturns(host, signal, () => stopInstances(host, id, fromIndex))
+    await retryWhileEngineAway(host, signal, () => stopInstances(host, id, fromIndex))
     await forget(host, leaving, signal, fromIndex)
   }
 

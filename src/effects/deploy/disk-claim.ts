@@ -1,8 +1,8 @@
 // A disk belongs to one version at a time: two writers would ruin what is on it.
 // Mind: what Docker lists and what is made from it happen under one lock, or somebody comes in between.
+import { sleep } from '../../async/sleep.ts'
 import { codeOf, Failure } from '../../errors.ts'
 import type { Host } from '../host.ts'
-import { sleep } from '../waiting.ts'
 import { removeVersion } from './drain.ts'
 import type { DeployLog } from './log.ts'
 

@@ -1,8 +1,9 @@
 // The end of instances: open connections may finish until the deadline, then SIGTERM, ten seconds, SIGKILL.
+import { sleep } from '../../async/sleep.ts'
 import { preDeployIndex, preDeployKind } from '../../docker/names.ts'
 import { countConnections } from '../../docker/sockets.ts'
 import { type Host, isoNow } from '../host.ts'
-import { sleep, untilDone } from '../waiting.ts'
+import { retryUntilCleanedUp } from '../waiting.ts'
 import { removeOldImages } from './retention.ts'
 import { forget, isServed, takeOut, untilFinished } from './upstreams.ts'
 
@@ -21,7 +22,7 @@ const lookAgainMs = 250
 export function drainInstances(host: Host) {
   return async (input: DrainInput, signal: AbortSignal) => {
     await takeOut(host, input, signal)
-    await untilDone(host, input.id, signal, async () => {
+    await retryUntilCleanedUp(host, input.id, signal, async () => {
       await awaitSilence(host, input, signal)
       await stopInstances(host, input.id)
       await removeOldImages(host, input.serviceId, input.id)

@@ -1,12 +1,13 @@
 // Building the image of a deploy. Its name is a function of the deploy's id: one that is there is not built
 // twice.
+import { sleep } from '../../async/sleep.ts'
 import { emptyBuildCache } from '../../docker/build-cache.ts'
 import { inspectImage } from '../../docker/images.ts'
 import { imageName, labels, ownerLabels } from '../../docker/names.ts'
 import { codeOf, Failure, messageOf } from '../../errors.ts'
 import { whileRoomInDocker } from '../disk.ts'
 import { type Host, isoNow } from '../host.ts'
-import { sleep, whileEngineReturns } from '../waiting.ts'
+import { retryWhileEngineAway } from '../waiting.ts'
 import { whileBuilderReturns } from './builder-return.ts'
 import { buildInputs, cacheOf, findDockerfile } from './dockerfile.ts'
 import { requireRelease } from './instances.ts'
@@ -30,7 +31,7 @@ export function buildImage(host: Host) {
     const service = host.storage.services.get(input.serviceId)!
     const image = imageName(host.owner, service.name, input.id)
     const isBuilt = () => inspectImage(host.engine, image)
-    if (!(await whileEngineReturns(host, signal, isBuilt))) {
+    if (!(await retryWhileEngineAway(host, signal, isBuilt))) {
       await whileBuilderReturns({ host, log, timeoutMs: input.timeoutMs, signal }, async () => {
         const giveBack = await host.buildSlots.take(signal, (running) => log.say(waitsForSlot(running)))
         try {
@@ -69,7 +70,7 @@ async function buildInSlot(
       whileRoomInDocker(host, 'a build', either, async (bound) => {
         if (!(await isBuilt())) await make(host, input, image, log, bound)
       })
-    await whileEngineReturns(host, either, build, () =>
+    await retryWhileEngineAway(host, either, build, () =>
       log.say('the Docker engine went away: building again'),
     )
   } catch (error) {

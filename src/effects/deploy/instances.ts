@@ -17,7 +17,7 @@ import { listens, wantedInstances } from '../../service-types.ts'
 import { lookUpDatastore } from '../datastore/lookup.ts'
 import { type Host, isoNow } from '../host.ts'
 import { takeAddress } from '../isolation.ts'
-import { whileEngineReturns } from '../waiting.ts'
+import { retryWhileEngineAway } from '../waiting.ts'
 import { whileDiskIsBusy, withDisk } from './disk-claim.ts'
 import { removePreDeploy, stopInstances } from './drain.ts'
 import {
@@ -42,19 +42,19 @@ export function startInstances(host: Host) {
   return async (input: StartInput, signal: AbortSignal) => {
     const log = openDeployLog(host, input.id)
     const service = host.storage.services.get(input.serviceId)!
-    await whileEngineReturns(host, signal, () => removePreDeploy(host, input.id))
-    const chosen = await whileEngineReturns(host, signal, () => resolveEnvironment(host, input, service))
+    await retryWhileEngineAway(host, signal, () => removePreDeploy(host, input.id))
+    const chosen = await retryWhileEngineAway(host, signal, () => resolveEnvironment(host, input, service))
     const count = wantedInstances(service)
     // What was begun before a restart may be more than is wanted now, and not all of it may run.
     if (isBegunAgain(host, input.id)) {
-      await whileEngineReturns(host, signal, () => stopInstances(host, input.id, count))
+      await retryWhileEngineAway(host, signal, () => stopInstances(host, input.id, count))
     }
     // Nothing goes live unchecked: the next start of the service would bring up what was never seen to run.
     if (service.suspended) log.say('the service is suspended: this version is checked, then stopped')
     for (let index = 0; index < count; index++) {
       const wanted = { ...input, index, restart: 'no' } as const
       const start = () => ensureInstance(host, service, wanted, signal)
-      const state = await whileDiskIsBusy(log, signal, () => whileEngineReturns(host, signal, start))
+      const state = await whileDiskIsBusy(log, signal, () => retryWhileEngineAway(host, signal, start))
       const place = listens(service) ? `${state.address}:${chosen.port}` : state.address
       log.say(`started instance ${index + 1} of ${count} at ${place}`)
     }

@@ -1,8 +1,8 @@
 // What makes upkeep look again before its round is over: a change of the service, an event of its instances.
 
+import { waitForWake } from '../../async/wait-for-wake.ts'
 import type { ContainerEvent } from '../../docker/events.ts'
 import type { Host } from '../host.ts'
-import { untilNudged } from '../waiting.ts'
 
 export interface Nudge {
   /** Resolves at the next nudge (one since the last call counts) or after the time. */
@@ -33,7 +33,7 @@ export function createNudge(
   })
   return {
     async next(withinMs, signal) {
-      if (!nudged) await untilNudged((listener) => (wake = listener), withinMs, signal)
+      if (!nudged) await waitForWake((listener) => (wake = listener), withinMs, signal)
       nudged = false
       wake = null
     },

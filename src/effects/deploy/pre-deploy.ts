@@ -1,12 +1,13 @@
 // The command that runs once in the new image, with the env of the deploy, before anything of it starts:
 // migrations, most often. Mind: one that ran is never run again, also when the daemon was down as it ended.
 import type { ServiceRow } from '../../../storage/services.ts'
+import { sleep } from '../../async/sleep.ts'
 import { explainExit } from '../../docker/exit.ts'
 import { preDeployIndex, preDeployKind, preDeployName } from '../../docker/names.ts'
 import { codeOf, Failure, messageOf } from '../../errors.ts'
 import { type Host, isoNow } from '../host.ts'
 import { takeAddress } from '../isolation.ts'
-import { sleep, whileEngineReturns } from '../waiting.ts'
+import { retryWhileEngineAway } from '../waiting.ts'
 import { instanceSpec, requireRelease, resolveEnvironment, type StartInput } from './instances.ts'
 import { type DeployLog, isBegunAgain, openDeployLog } from './log.ts'
 
@@ -22,8 +23,8 @@ export function runPreDeploy(host: Host) {
         ? 'the daemon was restarted: the pre-deploy command from its first line'
         : 'running the pre-deploy command in the new image',
     )
-    await whileEngineReturns(host, signal, () => begin(host, input, service, name, signal))
-    await whileEngineReturns(host, signal, () => copyOutput(host, name, log, signal))
+    await retryWhileEngineAway(host, signal, () => begin(host, input, service, name, signal))
+    await retryWhileEngineAway(host, signal, () => copyOutput(host, name, log, signal))
     await requireSuccess(host, input, name, signal)
     // Its container stays until the next phase begins: removed before that is committed, it would run again
     // after a crash in between.
@@ -60,7 +61,7 @@ async function copyOutput(host: Host, name: string, log: DeployLog, signal: Abor
 }
 
 async function requireSuccess(host: Host, { id }: StartInput, name: string, signal: AbortSignal) {
-  const exit = await whileEngineReturns(host, signal, () => host.instances.inspectExit(name, signal))
+  const exit = await retryWhileEngineAway(host, signal, () => host.instances.inspectExit(name, signal))
   if (exit?.exitCode === 0) return
   const command = requireRelease(host, id).settings.pre_deploy_command
   const words = exit ? explainExit(exit, { command }) : 'disappeared while it ran'

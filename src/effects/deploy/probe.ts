@@ -1,11 +1,12 @@
 // Probing new instances, from the host to each instance's own address, until all pass or one is beyond help.
 // Mind: never a published port: Docker's own proxy accepts connections there with nobody behind it.
 import type { HealthCheck, PortSource } from '../../../machines/deploy-context.ts'
+import { sleep } from '../../async/sleep.ts'
 import type { InstanceState } from '../../docker/instance-state.ts'
 import { defaultHost } from '../../hosts.ts'
 import { listens } from '../../service-types.ts'
 import { type Host, isoNow } from '../host.ts'
-import { sleep, whileEngineReturns } from '../waiting.ts'
+import { retryWhileEngineAway } from '../waiting.ts'
 import { createHealthcheck, type Healthcheck } from './healthcheck.ts'
 import { requireRelease } from './instances.ts'
 import { type DeployLog, openDeployLog } from './log.ts'
@@ -25,7 +26,7 @@ interface ProbeInput {
 export function probeInstances(host: Host) {
   return async (input: ProbeInput, signal: AbortSignal) => {
     const log = openDeployLog(host, input.id)
-    const instances = await whileEngineReturns(host, signal, () =>
+    const instances = await retryWhileEngineAway(host, signal, () =>
       host.instances.list({ deployId: input.id }),
     )
     const check = openCheck(host, input, instances, log)
@@ -81,7 +82,7 @@ async function preferExpected(
 /** Answers whether there was anything to wait for. */
 async function hasSettled(host: Host, { id, settleMs = 0 }: ProbeInput, log: DeployLog, signal: AbortSignal) {
   if (settleMs === 0) return false
-  const instances = await whileEngineReturns(host, signal, () => host.instances.list({ deployId: id }))
+  const instances = await retryWhileEngineAway(host, signal, () => host.instances.list({ deployId: id }))
   const youngest = Math.max(...instances.map(({ startedAt }) => Date.parse(startedAt ?? isoNow())))
   const remainingMs = youngest + settleMs - Date.now()
   if (remainingMs <= 0) return false

@@ -13,7 +13,7 @@ import { pullImage as pullFromRegistry, resolveDigest } from '../../docker/pull.
 import { codeOf, messageOf } from '../../errors.ts'
 import { whileRoomInDocker } from '../disk.ts'
 import { type Host, isoNow } from '../host.ts'
-import { whileEngineReturns } from '../waiting.ts'
+import { retryWhileEngineAway } from '../waiting.ts'
 import { type DeployLog, isBegunAgain, openDeployLog } from './log.ts'
 import { dropPulledName, readPullNote, withPulledName, writePullNote } from './pulled-name.ts'
 
@@ -44,7 +44,7 @@ export function pullImage(host: Host) {
     const service = host.storage.services.get(serviceId)!
     const image = imageName(host.owner, service.name, id)
     const pull = { host, id, serviceId, wanted: parseImageReference(source.image!), image, log }
-    const reference = await whileEngineReturns(
+    const reference = await retryWhileEngineAway(
       host,
       signal,
       () => whileRoomInDocker(host, 'a pull', signal, (bound) => ensureImage({ ...pull, signal: bound })),

@@ -3,7 +3,7 @@
 import { wasEngineRestarted } from '../../docker/engine-restart.ts'
 import type { InstanceState } from '../../docker/instances.ts'
 import type { Host } from '../host.ts'
-import { whileEngineReturns } from '../waiting.ts'
+import { retryWhileEngineAway } from '../waiting.ts'
 import type { DeployLog } from './log.ts'
 
 /** False when it ended by itself, or is gone; then nothing was done. */
@@ -15,8 +15,8 @@ export async function startAgain(
 ): Promise<boolean> {
   if (instance === null) return false
   const { engine, instances } = host
-  if (!(await whileEngineReturns(host, signal, () => wasEngineRestarted(engine, instance)))) return false
+  if (!(await retryWhileEngineAway(host, signal, () => wasEngineRestarted(engine, instance)))) return false
   log.say('the Docker engine was restarted: starting the instance again')
-  await whileEngineReturns(host, signal, () => instances.start(instance.name))
+  await retryWhileEngineAway(host, signal, () => instances.start(instance.name))
   return true
 }

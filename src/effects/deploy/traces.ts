@@ -4,7 +4,7 @@ import { removeImage } from '../../docker/images.ts'
 import { imageName, treeName } from '../../docker/names.ts'
 import { reapGit } from '../../git/reaper.ts'
 import { type Host, isoNow } from '../host.ts'
-import { untilDone } from '../waiting.ts'
+import { retryUntilCleanedUp } from '../waiting.ts'
 import { removeFormerArchives } from './archive.ts'
 import { stopInstances } from './drain.ts'
 import { openDeployLog } from './log.ts'
@@ -28,9 +28,9 @@ export function removeTraces(host: Host) {
     // Who follows the log need not wait for the cleanup.
     await openDeployLog(host, id).close(canceled ? outcome : `failed: ${outcome}`)
     await reapGit(id)
-    await untilDone(host, id, signal, () => takeOffPulledName(host, id, signal))
+    await retryUntilCleanedUp(host, id, signal, () => takeOffPulledName(host, id, signal))
     await removeWork(host, id)
-    await untilDone(host, id, signal, async () => {
+    await retryUntilCleanedUp(host, id, signal, async () => {
       const former = stillLive(host, input) ? formerDeployId : null
       await putInCharge(host, former, id)
       if (former) await putBack(host, { id: former, serviceId: input.serviceId }, signal)

@@ -4,7 +4,7 @@ import type { ServiceRow } from '../../../storage/services.ts'
 import { Failure } from '../../errors.ts'
 import { urlOf } from '../../hosts.ts'
 import { type Host, isoNow } from '../host.ts'
-import { whileEngineReturns } from '../waiting.ts'
+import { retryWhileEngineAway } from '../waiting.ts'
 import { type DeployLog, openDeployLog } from './log.ts'
 import { startAgain } from './second-start.ts'
 import { admit, isServed, standAside } from './upstreams.ts'
@@ -18,9 +18,9 @@ interface SwitchInput {
 export function switchTraffic(host: Host) {
   return async (input: SwitchInput, signal: AbortSignal) => {
     const { id, formerDeployId } = input
-    await whileEngineReturns(host, signal, () => putInCharge(host, id, formerDeployId))
+    await retryWhileEngineAway(host, signal, () => putInCharge(host, id, formerDeployId))
     const log = openDeployLog(host, id)
-    const instances = await whileEngineReturns(host, signal, () => host.instances.list({ deployId: id }))
+    const instances = await retryWhileEngineAway(host, signal, () => host.instances.list({ deployId: id }))
     for (const instance of instances.filter(({ state }) => state !== 'running')) {
       if (await startAgain(host, instance, log, signal)) continue
       throw new Failure('instance_failed', `the instance ${instance.name} ended before it could serve`)
@@ -42,7 +42,7 @@ async function switchRequests(
 ): Promise<void> {
   const service = host.storage.services.get(serviceId)
   if (!service || !isServed(host, service)) return
-  const instances = await whileEngineReturns(host, signal, () => host.instances.list({ deployId: id }))
+  const instances = await retryWhileEngineAway(host, signal, () => host.instances.list({ deployId: id }))
   await admit(host, { id, serviceId }, instances, signal)
   if (!service.suspended) await sayWhetherReached(host, service, log, signal)
   if (formerDeployId) await standAside(host, { id: formerDeployId, serviceId }, signal)

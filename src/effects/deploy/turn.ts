@@ -9,7 +9,7 @@ import { Failure } from '../../errors.ts'
 import { listens } from '../../service-types.ts'
 import { checkFreeDisk } from '../disk.ts'
 import { type Host, isoNow } from '../host.ts'
-import { untilCommitted, waitForEngine, whileEngineReturns } from '../waiting.ts'
+import { retryWhileEngineAway, untilCommitted, waitForEngine } from '../waiting.ts'
 import { usesDisk } from './disk-claim.ts'
 import { openDeployLog } from './log.ts'
 
@@ -149,6 +149,6 @@ function reusedImage(host: Host, { serviceId, source }: TurnInput) {
 }
 
 async function requireImage(host: Host, image: string, signal: AbortSignal): Promise<void> {
-  const found = await whileEngineReturns(host, signal, () => inspectImage(host.engine, image))
+  const found = await retryWhileEngineAway(host, signal, () => inspectImage(host.engine, image))
   if (!found) throw new Failure('image_gone', `the image ${image} is gone: somebody removed it from Docker`)
 }

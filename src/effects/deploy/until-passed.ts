@@ -1,11 +1,12 @@
 // Asking one new instance until it passes its check, or fails by its end, its time or its port.
 import type { PortSource } from '../../../machines/deploy-context.ts'
 import type { ServiceSettings } from '../../../storage/services.ts'
+import { sleep } from '../../async/sleep.ts'
 import { explainExit, isOutOfMemory } from '../../docker/exit.ts'
 import type { InstanceState } from '../../docker/instance-state.ts'
 import { Failure } from '../../errors.ts'
 import type { Host } from '../host.ts'
-import { sleep, whileEngineReturns } from '../waiting.ts'
+import { retryWhileEngineAway } from '../waiting.ts'
 import type { DeployLog } from './log.ts'
 import { createPortSearch, describeListeners, type PortSearch } from './port-search.ts'
 import { notYet, type Probe, refused } from './probes.ts'
@@ -47,7 +48,7 @@ export async function untilPassed(
   let isStartedAgain = false
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 2)) {
     const look = () => host.instances.inspectExit(name, signal)
-    const instance = await whileEngineReturns(host, signal, look).catch(() => null)
+    const instance = await retryWhileEngineAway(host, signal, look).catch(() => null)
     try {
       signal.throwIfAborted()
       if (instance?.state !== 'running') {

@@ -5,7 +5,7 @@ import type { ServiceRow } from '../../../storage/services.ts'
 import type { InstanceState } from '../../docker/instances.ts'
 import { codeOf, messageOf } from '../../errors.ts'
 import { type Host, isoNow } from '../host.ts'
-import { whileEngineReturns } from '../waiting.ts'
+import { retryWhileEngineAway } from '../waiting.ts'
 import { createDepartures, type Departures } from './departures.ts'
 import { usesDisk } from './disk-claim.ts'
 import { removeAbandoned } from './drain.ts'
@@ -88,7 +88,7 @@ function createPatience(host: Host, { id: deploy, serviceId }: UpkeepInput, sign
   let told: string | null = null
   return async (work: () => Promise<void>): Promise<void> => {
     try {
-      await whileEngineReturns(host, signal, work)
+      await retryWhileEngineAway(host, signal, work)
       told = null
     } catch (error) {
       if (signal.aborted || !passing.includes(codeOf(error))) throw error

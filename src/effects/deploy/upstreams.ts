@@ -3,12 +3,12 @@
 // Mind: only services with a public address have any; for all others these do nothing.
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { UpstreamRow } from '../../../storage/upstreams.ts'
+import { sleep } from '../../async/sleep.ts'
 import type { InstanceState } from '../../docker/instances.ts'
 import { Failure } from '../../errors.ts'
 import { defaultHost, isPublicType } from '../../hosts.ts'
 import { isOf } from '../edge/edge.ts'
 import type { Host } from '../host.ts'
-import { sleep } from '../waiting.ts'
 import { requireRelease } from './instances.ts'
 
 interface Whose {

@@ -1,6 +1,6 @@
 // Reads the requests that the edge reports, from each of its processes.
 // After a reload or an upgrade the old process still finishes requests, and only it reports them.
-import { setTimeout as sleep } from 'node:timers/promises'
+import { sleep } from '../../async/sleep.ts'
 import type { AccessMark } from '../../edge/access-events.ts'
 import type { Place } from '../../edge/place.ts'
 import { codeOf } from '../../errors.ts'
@@ -34,7 +34,7 @@ export function createAccessReader(rounds: EdgeRounds, logger: Logger): AccessRe
         if (codeOf(error) !== 'edge_unavailable') logger.warn({ err: error }, 'requests could not be read')
       }
       if (!isWanted()) return
-      await sleep(pauseMs, undefined, { signal }).catch(() => undefined)
+      await sleep(pauseMs, signal).catch(() => undefined)
     }
   }
 

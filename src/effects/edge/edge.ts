@@ -1,5 +1,6 @@
 // The edge as other effects use it: they commit what should be, and wait until it is so.
 // Mind: the edge may be away. Whoever waits says for how long; nothing here gives up by itself.
+import { waitForWake } from '../../async/wait-for-wake.ts'
 import { type AccessMark, readAccess } from '../../edge/access-events.ts'
 import type { Driver } from '../../edge/driver.ts'
 import type { Place } from '../../edge/place.ts'
@@ -7,7 +8,6 @@ import { poolName, type Routes, slotName } from '../../edge/routes.ts'
 import { codeOf, Failure } from '../../errors.ts'
 import type { AccessLog } from '../access-log.ts'
 import type { Host } from '../host.ts'
-import { untilNudged } from '../waiting.ts'
 import { toAccessLine } from './access-line.ts'
 import type { PortProblem, PublicPorts } from './public-ports.ts'
 import { ServiceRoutes, type Surroundings, toRoutes } from './service-routes.ts'
@@ -184,7 +184,7 @@ export class DrivenEdge implements Edge, EdgeRounds {
     const listen = (settle: () => void) => {
       this.#wake = settle
     }
-    if (this.#asked === this.#applied) await untilNudged(listen, withinMs, signal)
+    if (this.#asked === this.#applied) await waitForWake(listen, withinMs, signal)
   }
 
   async *readAccess(place: Place, after: AccessMark | null, signal: AbortSignal) {
@@ -233,7 +233,7 @@ export class DrivenEdge implements Edge, EdgeRounds {
         listener = settle
         this.#waiting.add(settle)
       }
-      await untilNudged(listen, until - Date.now(), signal).finally(() => this.#waiting.delete(listener))
+      await waitForWake(listen, until - Date.now(), signal).finally(() => this.#waiting.delete(listener))
     }
   }
 }

@@ -1,9 +1,9 @@
 // Keeps the running edge at what is committed, and has a newer HAProxy take over from it.
 import type { EdgeSoftware } from '../../../machines/edge.ts'
+import { sleep } from '../../async/sleep.ts'
 import type { Place } from '../../edge/place.ts'
 import { Failure, messageOf } from '../../errors.ts'
 import { type Host, isoNow } from '../host.ts'
-import { sleep } from '../waiting.ts'
 import { createAccessReader } from './access-reader.ts'
 import type { EdgeRounds } from './edge.ts'
 import {

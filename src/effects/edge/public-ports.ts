@@ -1,9 +1,9 @@
 // Whether the public ports belong to this edge alone: looked at now and then while it serves, and by deploys.
 // The kernel divides connections between programs that share a port, so each look makes several.
 import { networkInterfaces } from 'node:os'
+import { sleep } from '../../async/sleep.ts'
 import { type Answerer, findAnswerer, type PortTarget, type Proof } from '../../edge/port-check.ts'
 import { type Host, isoNow } from '../host.ts'
-import { sleep } from '../waiting.ts'
 
 export interface PortProblem {
   code: 'port_shared' | 'port_unreachable'

@@ -1,4 +1,5 @@
 // Which HAProxy runs, and which one an upgrade would start.
+import { withTimeout } from '../../async/with-timeout.ts'
 import { ensureEdgeImage, officialEdgeImage } from '../../base-images/edge-image.ts'
 import { hasOfficialImage } from '../../base-images/official-image.ts'
 import { readEdgeImage } from '../../docker/edge-container.ts'
@@ -7,7 +8,6 @@ import { hostVersion } from '../../edge/host-process.ts'
 import type { Place } from '../../edge/place.ts'
 import { openRuntime } from '../../edge/runtime.ts'
 import type { Host } from '../host.ts'
-import { within } from '../within.ts'
 import type { Launcher } from './launcher.ts'
 
 /** By `identity` two are the same: the id of an image, or the version of a program. */
@@ -77,6 +77,6 @@ export async function wantedImage({ host, image }: SoftwareParts, signal: AbortS
   if ((await readEdgeImage(engine, image)) !== null) return image
   const pull = (bound: AbortSignal) =>
     pullImage(engine, { reference: image, credentials: null, signal: bound, onLine: () => undefined })
-  await within(pullMs, signal, pull)
+  await withTimeout(pullMs, signal, pull)
   return image
 }

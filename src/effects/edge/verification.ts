@@ -1,12 +1,12 @@
 // A request through the edge that has to reach one certain instance, before anybody else's does.
 // Mind: it asks by a socket of its own, where the slot can be named; host, pool and upstream are as for all.
 import { request } from 'node:http'
+import { sleep } from '../../async/sleep.ts'
 import type { Driver } from '../../edge/driver.ts'
 import type { Place } from '../../edge/place.ts'
 import { poolName, slotName } from '../../edge/routes.ts'
 import { Failure } from '../../errors.ts'
 import { inAscii } from '../deploy/probes.ts'
-import { sleep } from '../waiting.ts'
 
 export interface Verification {
   pool: number

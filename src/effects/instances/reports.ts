@@ -1,6 +1,7 @@
 // What happens to instances, for readers of the change feed and of their service's log. Docker's events say
 // when to look.
 import type { Storage } from '../../../storage/index.ts'
+import { sleep } from '../../async/sleep.ts'
 import type { ContainerEvent } from '../../docker/events.ts'
 import { killedExitCode } from '../../docker/exit.ts'
 import { type InstanceState, isEnded } from '../../docker/instance-state.ts'
@@ -8,7 +9,6 @@ import { wasKilledForMemory } from '../../docker/kernel-log.ts'
 import { instanceKind } from '../../docker/names.ts'
 import { messageOf } from '../../errors.ts'
 import type { Host } from '../host.ts'
-import { sleep } from '../waiting.ts'
 import { InstanceFeed } from './feed.ts'
 import { type InstanceEvent, lineOf, removed, started } from './line.ts'
 import { createLineBudget } from './line-budget.ts'

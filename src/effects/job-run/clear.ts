@@ -4,7 +4,7 @@ import type { RunSlot } from '../../../machines/job-run.ts'
 import { jobKind } from '../../docker/names.ts'
 import { openActorLog } from '../actor-log.ts'
 import { type Host, isoNow } from '../host.ts'
-import { untilDone } from '../waiting.ts'
+import { retryUntilCleanedUp } from '../waiting.ts'
 
 /** Of each service; the older ones are forgotten with their logs. */
 const runsKept = 1000
@@ -14,7 +14,7 @@ export function clearRun(host: Host) {
     await openActorLog(host, 'job', id).close(outcome)
     // Its container runs no more. Nobody waits for Docker to remove it.
     host.jobSlots.release(id)
-    await untilDone(host, id, signal, () => removeRunContainers(host, { deployId: id }))
+    await retryUntilCleanedUp(host, id, signal, () => removeRunContainers(host, { deployId: id }))
     await host.storage.addresses.release(id)
     for (const old of await host.storage.actors.forgetOlder('job-run', serviceId, runsKept)) {
       await host.storage.logs.remove(old)

@@ -1,6 +1,7 @@
 // A run from its start to its end: its output into its log, its exit code into its record.
 // Mind: it may have ended while the daemon was down. Then it ended as it did, its limit notwithstanding.
 import type { FollowedRun, RunFollow } from '../../../machines/job-run.ts'
+import { withTimeout } from '../../async/with-timeout.ts'
 import { wasEngineRestarted } from '../../docker/engine-restart.ts'
 import { explainExit } from '../../docker/exit.ts'
 import { isEnded } from '../../docker/instance-state.ts'
@@ -9,8 +10,7 @@ import { jobName } from '../../docker/names.ts'
 import { lacksShell, noShell } from '../../docker/shell.ts'
 import { codeOf, Failure } from '../../errors.ts'
 import { type Host, isoNow } from '../host.ts'
-import { whileEngineReturns } from '../waiting.ts'
-import { within } from '../within.ts'
+import { retryWhileEngineAway } from '../waiting.ts'
 import { copyOutput } from './output.ts'
 import { whileWanted } from './withdrawal.ts'
 
@@ -22,8 +22,8 @@ export function followRun(host: Host) {
       const name = jobName(host.owner, service, input.id)
       const leftMs = await timeLeft(host, input, name, wanted)
       const readToEnd = async (signal: AbortSignal) => {
-        await whileEngineReturns(host, signal, () => copyOutput(host, input.id, name, signal))
-        return whileEngineReturns(host, signal, () => host.instances.inspectExit(name, signal))
+        await retryWhileEngineAway(host, signal, () => copyOutput(host, input.id, name, signal))
+        return retryWhileEngineAway(host, signal, () => host.instances.inspectExit(name, signal))
       }
       const goesOn = async () => (await timeLeft(host, input, name, wanted)) !== null
       const exit = await inTime(input, leftMs, wanted, readToEnd, goesOn)
@@ -41,7 +41,7 @@ async function timeLeft(
   name: string,
   signal: AbortSignal,
 ) {
-  const found = await whileEngineReturns(host, signal, () => host.instances.inspect(name))
+  const found = await retryWhileEngineAway(host, signal, () => host.instances.inspect(name))
   if (found === null || isEnded(found)) return null
   // A clock that was set back makes no limit longer.
   return Math.min(timeoutSeconds * 1000, Math.max(0, endsAt - Date.now()))
@@ -56,7 +56,7 @@ async function inTime<T>(
 ): Promise<T> {
   if (leftMs === null) return work(outer)
   try {
-    return await within(leftMs, outer, work)
+    return await withTimeout(leftMs, outer, work)
   } catch (error) {
     if (outer.aborted || codeOf(error) !== 'timeout') throw error
     if (!(await goesOn())) return work(outer)
@@ -68,9 +68,9 @@ async function inTime<T>(
 async function troubleOf(host: Host, { command }: RunFollow, exit: InstanceState, signal: AbortSignal) {
   if (exit.exitCode === 0) return null
   const { engine } = host
-  if (await whileEngineReturns(host, signal, () => hadNoShell(host, exit))) return noShell
+  if (await retryWhileEngineAway(host, signal, () => hadNoShell(host, exit))) return noShell
   const words = explainExit(exit, { command })
-  const isRestarted = await whileEngineReturns(host, signal, () => wasEngineRestarted(engine, exit))
+  const isRestarted = await retryWhileEngineAway(host, signal, () => wasEngineRestarted(engine, exit))
   return isRestarted && exit.exitCode !== null && exit.exitCode > 128
     ? `${words}: the Docker engine was restarted meanwhile`
     : words

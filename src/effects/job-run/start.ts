@@ -10,7 +10,7 @@ import { withDefaults } from '../deploy/environment.ts'
 import { ensureDisk, instanceSpec, requireRelease } from '../deploy/instances.ts'
 import { type Host, isoNow } from '../host.ts'
 import { takeAddress } from '../isolation.ts'
-import { whileEngineReturns } from '../waiting.ts'
+import { retryWhileEngineAway } from '../waiting.ts'
 import { sayOnce } from './saying.ts'
 import { whileWanted } from './withdrawal.ts'
 
@@ -18,7 +18,7 @@ export function startRun(host: Host) {
   return (input: RunStart, outer: AbortSignal) =>
     whileWanted(host, input.serviceId, outer, async (signal) => {
       host.jobSlots.hold(input)
-      const { startedAt } = await whileEngineReturns(host, signal, () => begin(host, input, signal))
+      const { startedAt } = await retryWhileEngineAway(host, signal, () => begin(host, input, signal))
       return { at: isoNow(), startedAt: startedAt ?? isoNow() }
     })
 }

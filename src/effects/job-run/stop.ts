@@ -1,12 +1,12 @@
 // The end of a run that is not to go on: SIGTERM, ten seconds, SIGKILL, and what it wrote until then.
 import type { EndedRun, RunSlot } from '../../../machines/job-run.ts'
+import { withTimeout } from '../../async/with-timeout.ts'
 import type { InstanceState } from '../../docker/instances.ts'
 import { jobKind } from '../../docker/names.ts'
 import { codeOf } from '../../errors.ts'
 import { openActorLog } from '../actor-log.ts'
 import { type Host, isoNow } from '../host.ts'
-import { untilDone } from '../waiting.ts'
-import { within } from '../within.ts'
+import { retryUntilCleanedUp } from '../waiting.ts'
 import { copyOutput } from './output.ts'
 
 const graceSeconds = 10
@@ -19,7 +19,7 @@ export function stopRun(host: Host) {
     host.jobSlots.hold(input)
     const beganAt = performance.now()
     let ended: InstanceState | null = null
-    await untilDone(host, input.id, signal, async () => {
+    await retryUntilCleanedUp(host, input.id, signal, async () => {
       for (const { name } of await host.instances.list({ deployId: input.id, kind: jobKind })) {
         await host.instances.stop(name, graceSeconds)
         ended = await host.instances.inspect(name)
@@ -42,7 +42,7 @@ async function readLastWords(
   outer: AbortSignal,
 ): Promise<void> {
   try {
-    await within(limitMs, outer, (signal) => copyOutput(host, id, name, signal))
+    await withTimeout(limitMs, outer, (signal) => copyOutput(host, id, name, signal))
   } catch (error) {
     outer.throwIfAborted()
     if (codeOf(error) !== 'timeout') throw error

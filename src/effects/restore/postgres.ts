@@ -1,12 +1,12 @@
 // Restoring Postgres: the data go into a database of their own, and the two change their names in one
 // transaction.
 // Mind: which databases there are says how far it got, and nothing else does.
+import { sleep } from '../../async/sleep.ts'
 import { Failure, messageOf } from '../../errors.ts'
 import { readPieces, tellProgress } from '../backup/file.ts'
 import { complaintOf, runTool } from '../backup/tool.ts'
 import type { Datastore } from '../datastore/access.ts'
 import type { Host } from '../host.ts'
-import { sleep } from '../waiting.ts'
 import { formatOfFile } from './sql-file.ts'
 import { loadSql } from './sql-load.ts'
 import { ask, type Restorer } from './work.ts'

@@ -1,12 +1,12 @@
 // Restoring Redis: a second server beside it loads the file, and it becomes that one's replica until it has
 // all of it, on its disk too.
 // Mind: as a replica it refuses writes. So none is acknowledged that would be lost when it is replaced.
+import { sleep } from '../../async/sleep.ts'
 import { Failure } from '../../errors.ts'
 import { readPieces, tellProgress } from '../backup/file.ts'
 import { complaintOf, runTool } from '../backup/tool.ts'
 import type { Datastore } from '../datastore/access.ts'
 import type { Host } from '../host.ts'
-import { sleep } from '../waiting.ts'
 import { ask, isPassing, type Restorer, type RestoreWork } from './work.ts'
 
 const sourcePort = 16_379

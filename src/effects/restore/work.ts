@@ -3,13 +3,13 @@
 
 import type { BackupRecord } from '../../../machines/backup.ts'
 import type { RestoreSlot } from '../../../machines/restore.ts'
+import { sleep } from '../../async/sleep.ts'
 import { backupPath } from '../../backup-files.ts'
 import type { Command } from '../../docker/exec.ts'
 import { codeOf, Failure, messageOf } from '../../errors.ts'
 import { untilServing } from '../backup/dump.ts'
 import { type Datastore, masked } from '../datastore/access.ts'
 import type { Host } from '../host.ts'
-import { sleep } from '../waiting.ts'
 
 /** How one kind of datastore gets other data, all of them or none. Each step may be done again. */
 export interface Restorer {

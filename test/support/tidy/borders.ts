@@ -14,6 +14,7 @@ export interface Border {
 }
 
 const ground = [
+  'src/async/',
   'src/address-classes.ts',
   'src/errors.ts',
   'src/logger.ts',
@@ -57,6 +58,7 @@ export const borders: Border[] = [
     ].map((part) => `machines/${part}.ts`),
     types: ['machines/'],
   },
+  { of: 'src/async/', packages: [], node: true, values: ['src/async/'], types: [] },
   { of: 'storage/', packages: ['lmdb', 'ulid'], node: true, values: ['storage/'], types: [] },
   {
     of: 'src/docker/',

@@ -1,0 +1,26 @@
+import { withLinkedSignal } from './linked-signal.ts'
+
+export class TimeoutError extends Error {
+  readonly code = 'timeout'
+
+  constructor(durationMs: number) {
+    super(`it took longer than ${Math.round(durationMs / 1000)} s`)
+  }
+}
+
+/**
+ * Runs the work with a signal that ends with the outer one, or after the time with `late` as its reason. The
+ * work must end with its signal.
+ */
+export function withTimeout<T>(
+  durationMs: number,
+  outer: AbortSignal | undefined,
+  work: (signal: AbortSignal) => Promise<T>,
+  late: Error = new TimeoutError(durationMs),
+): Promise<T> {
+  const watch = (end: (reason: unknown) => void) => {
+    const timer = setTimeout(end, durationMs, late)
+    return () => clearTimeout(timer)
+  }
+  return withLinkedSignal(outer, watch, work)
+}
