@@ -1,6 +1,6 @@
 // Applies the limits of builds: moves each step into their control group as soon as it runs, and reports
 // which limit was reached.
-import { setTimeout as sleep } from 'node:timers/promises'
+import { sleep } from '../async/sleep.ts'
 import { messageOf } from '../errors.ts'
 import { type BuildCgroup, type BuildLimits, openBuildCgroup } from './build-cgroup.ts'
 import { createStepSearch } from './build-steps.ts'

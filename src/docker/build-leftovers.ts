@@ -1,8 +1,8 @@
 // What classic builds leave in the engine when they fail, are aborted or lose it: containers without a label,
 // images without a name. Mind: an image of one build may be the cache of another, so nothing may be removed
 // while any runs.
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { ImageInspectInfo } from 'dockerode'
+import { sleep } from '../async/sleep.ts'
 import type { ClassicFacts } from './build-classic-log.ts'
 import { acceptStatus, type Engine, orNull } from './client.ts'
 import { buildHost, type Owner } from './names.ts'

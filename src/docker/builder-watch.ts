@@ -1,6 +1,7 @@
 // Watches the engine's BuildKit while builds run by it, and finds out when it hangs for good. Silence alone
 // proves nothing: a step may compile for an hour. So a build without a new step makes us probe the builder.
-import { setTimeout as sleep } from 'node:timers/promises'
+import { sleep } from '../async/sleep.ts'
+import { waitFor } from '../async/wait-for.ts'
 import type { BuildRequest } from './build.ts'
 import { probeBuilder } from './builder-probe.ts'
 import type { Engine } from './client.ts'
@@ -82,20 +83,12 @@ export class BuilderWatch {
   }
 
   /** Resolves when it works; rejects with the signal. */
-  untilItWorks(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const settle = (outcome: () => void) => {
-        this.#waiting.delete(onWorks)
-        signal.removeEventListener('abort', onAbort)
-        outcome()
-      }
-      const onWorks = () => settle(resolve)
-      const onAbort = () => settle(() => reject(signal.reason))
-      this.#waiting.add(onWorks)
-      signal.addEventListener('abort', onAbort)
-      if (signal.aborted) onAbort()
-      else if (this.#since === null) onWorks()
-    })
+  untilItWorks(signal: AbortSignal): Promise<unknown> {
+    const subscribe = (listener: () => void) => {
+      this.#waiting.add(listener)
+      return () => void this.#waiting.delete(listener)
+    }
+    return waitFor(subscribe, () => (this.#since === null ? 'works' : null), signal)
   }
 
   close(): void {
@@ -163,6 +156,6 @@ export class BuilderWatch {
     }
     this.#since = null
     this.#options.onWorks(since)
-    for (const resolve of [...this.#waiting]) resolve()
+    for (const notify of [...this.#waiting]) notify()
   }
 }

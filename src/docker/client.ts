@@ -4,6 +4,8 @@ import { Agent } from 'node:http'
 import { connect, type NetConnectOpts, type Socket } from 'node:net'
 import { inspect } from 'node:util'
 import Docker from 'dockerode'
+import { abortable } from '../async/abortable.ts'
+import { withTimeout } from '../async/with-timeout.ts'
 import { Failure } from '../errors.ts'
 
 export interface Engine {
@@ -121,26 +123,8 @@ function failureFrom(code: string, message: string, cause: unknown): Failure {
 async function bounded<T>(run: (signal: AbortSignal) => Promise<T>, options: CallOptions): Promise<T> {
   const { timeoutMs = defaultTimeoutMs, signal } = options
   signal?.throwIfAborted()
-  const bound = new AbortController()
-  const giveUp = () => bound.abort(signal?.reason)
-  const timer = setTimeout(() => bound.abort(timeoutFailure(timeoutMs)), timeoutMs)
-  signal?.addEventListener('abort', giveUp, { once: true })
-  try {
-    return await Promise.race([run(bound.signal), rejectionOf(bound.signal)])
-  } finally {
-    clearTimeout(timer)
-    signal?.removeEventListener('abort', giveUp)
-  }
-}
-
-function rejectionOf(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-  })
-}
-
-function timeoutFailure(timeoutMs: number): Failure {
-  return new Failure('docker_unavailable', `Docker did not answer within ${timeoutMs / 1000} s`)
+  const late = new Failure('docker_unavailable', `Docker did not answer within ${timeoutMs / 1000} s`)
+  return withTimeout(timeoutMs, signal, (bound) => abortable(run(bound), bound), late)
 }
 
 async function negotiateVersion(docker: Docker, signal: AbortSignal): Promise<void> {

@@ -1,7 +1,7 @@
 // Making a container be there. Nothing is remembered between two calls: what Docker has is looked at each
 // time, so that a create that timed out here and was carried out later is adopted and not made twice.
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Container, ContainerCreateOptions } from 'dockerode'
+import { sleep } from '../async/sleep.ts'
 import { codeOf, Failure, messageOf } from '../errors.ts'
 import { acceptStatus, hasStatus } from './client.ts'
 import { type Found, findToChange, removeContainer, type Site } from './instance-container.ts'
@@ -37,7 +37,7 @@ export async function ensureContainer(
   for (let attempt = 1; attempt <= maxAttempts; attempt++) {
     const container = (await adopt(site, wanted)) ?? (await create(site, wanted, signal))
     if (container !== null) return bringUp(site, container, wanted, signal)
-    await sleep(attemptEveryMs, undefined, { signal })
+    await sleep(attemptEveryMs, signal)
   }
   throw new Failure('docker_error', `the name '${wanted.name}' does not become free`)
 }
@@ -159,7 +159,7 @@ export async function startContainer(site: Site, found: Found, options: StartOpt
       const ended = await endStaleTask(info.Id)
       if (ended === 'begun' && options.runsOnce) throw new Failure('docker_error', begunUnseen)
       // containerd needs a moment to notice.
-      await sleep(attemptEveryMs, undefined, { signal: options.signal })
+      await sleep(attemptEveryMs, options.signal)
     }
   }
 }

@@ -1,8 +1,8 @@
 // Refuses an `ADD` of an address that only the host should reach: the engine fetches it from the host's
 // network. The engine resolves names again and follows redirects; this check does not cover that.
 import { lookup } from 'node:dns/promises'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { isHostOnly, plainAddress } from '../address-classes.ts'
+import { settleWithin } from '../async/settle-within.ts'
 import { Failure } from '../errors.ts'
 import { type Escape, linesOf } from './dockerfile-lines.ts'
 import { anything, expansions, unknown, variablesOf } from './dockerfile-variables.ts'
@@ -90,8 +90,11 @@ async function whyHostOnly(name: string, resolve: Resolve): Promise<string | nul
   if (host === 'localhost' || host.endsWith('.localhost')) return `${host} is the host itself`
   const literal = plainAddress(host)
   if (literal !== null) return isHostOnly(literal) ? `${literal} is ${kindOfHost}` : null
-  const timeout = sleep<string[]>(lookupMs, [], { ref: false })
-  const found = await Promise.race([resolve(host).catch(() => []), timeout])
+  const found = await settleWithin(
+    resolve(host).catch(() => []),
+    lookupMs,
+    [],
+  )
   const bad = found.find(isHostOnly)
   return bad ? `${host} leads to ${bad}, ${kindOfHost}` : null
 }

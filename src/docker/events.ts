@@ -1,7 +1,7 @@
 // Events of our own containers, without gap or repetition over the breaks of the stream. They are nudges all
 // the same: an engine that restarts forgets its events, so whoever watches also looks at the whole after each
 // (re)connection.
-import { setTimeout as sleep } from 'node:timers/promises'
+import { sleep } from '../async/sleep.ts'
 import type { Engine } from './client.ts'
 import { labels, type Owner, ownerFilter } from './names.ts'
 import { streamLines } from './stream-lines.ts'
@@ -51,7 +51,7 @@ export async function watchEvents(
       } else if (history.isNew(news)) onEvent(news)
     }
     const pauseMs = Math.min(firstPauseMs * 2 ** failures++, longestPauseMs)
-    await sleep(pauseMs, undefined, { signal }).catch(() => {})
+    await sleep(pauseMs, signal).catch(() => {})
   }
 }
 

@@ -2,7 +2,7 @@
 // Mind: the engine cannot end such a command. Giving up closes its streams; what hangs all the same stays
 // until its container ends.
 import { PassThrough, type Readable } from 'node:stream'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { sleep } from '../async/sleep.ts'
 import { Failure } from '../errors.ts'
 import { findOwn, type Site } from './instance-container.ts'
 
@@ -64,7 +64,7 @@ export async function exitCodeOf(exec: Exec, abortSignal: AbortSignal): Promise<
     const { Running, ExitCode } = await exec.inspect({ abortSignal })
     if (!Running && ExitCode !== null) return ExitCode
     if (performance.now() > endAt) throw new Failure('docker_error', 'the command lost its output')
-    await sleep(lookEveryMs, undefined, { signal: abortSignal })
+    await sleep(lookEveryMs, abortSignal)
   }
 }
 

@@ -1,6 +1,6 @@
 // Whether an exit with code 137 was an out-of-memory kill. Docker may set the flag, or tell the event, only a
 // moment after it shows the container as ended: both are looked at for a while before a SIGKILL is believed.
-import { setTimeout as sleep } from 'node:timers/promises'
+import { sleep } from '../async/sleep.ts'
 import type { Engine } from './client.ts'
 import { killedExitCode } from './exit.ts'
 import type { InstanceState } from './instance-state.ts'
@@ -24,7 +24,7 @@ export async function settleExit(
     // Engines miss a kill now and then when the container ends with it; the kernel does not.
     if (await wasKilledForMemory(state.containerId)) return { ...state, oomKilled: true }
     if (performance.now() > doubtEndsAt) return state
-    await sleep(lookEveryMs, undefined, { signal })
+    await sleep(lookEveryMs, signal)
   }
 }
 

@@ -1,6 +1,6 @@
 // The log of one instance, followed over every break of its stream. A clean end of the stream proves nothing:
 // an engine that stops ends it the same way as an instance that exits.
-import { setTimeout as sleep } from 'node:timers/promises'
+import { sleep } from '../async/sleep.ts'
 import { codeOf } from '../errors.ts'
 import { createFrameReader, type TimedLine, toLogLine } from './log-frames.ts'
 import type { LogPlace } from './log-place.ts'
@@ -53,7 +53,7 @@ export async function* followLog(
     }
     if (signal.aborted) return
     hasEnded = (await whenAvailable(source.hasEnded(), signal)) ?? false
-    if (!hasEnded) await sleep(pauseMs, undefined, { signal }).catch(() => {})
+    if (!hasEnded) await sleep(pauseMs, signal).catch(() => {})
     stream = await whenAvailable(source.open(place.reopen()), signal)
   }
 }

@@ -1,7 +1,7 @@
 // What an instance uses right now. The engine's own CPU figure needs a wait of one to two seconds; two
 // samples a quarter of a second apart give the same.
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Container, ContainerStats } from 'dockerode'
+import { sleep } from '../async/sleep.ts'
 import { type Engine, orNull } from './client.ts'
 
 export interface InstanceUsage {

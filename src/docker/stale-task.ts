@@ -3,7 +3,7 @@
 // task is found in /proc. With an engine on another machine no shim is found, and nothing is ended.
 import { readdir, readFile, readlink } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { sleep } from '../async/sleep.ts'
 import { messageOf } from '../errors.ts'
 
 /** What was found: nothing; a task whose command never began; one whose command runs, or has run. */

@@ -2,8 +2,8 @@
 // of the server, a memory of their own, and unlike commands inside its container they can be ended.
 // Mind: nothing of a tool lasts. One that is met again is what a crash left, and is removed.
 import type { Duplex } from 'node:stream'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Container, ContainerCreateOptions } from 'dockerode'
+import { sleep } from '../async/sleep.ts'
 import { type Engine, hasStatus, toFailure } from './client.ts'
 import { findToChange, removeContainer, type Site } from './instance-container.ts'
 import { labels, type Owner, ownerLabels, toolKind, toolName } from './names.ts'
@@ -89,7 +89,7 @@ async function createTool(
       return await engine.call(`create a tool for ${id}`, create, { signal })
     } catch (error) {
       if (attempt === createAttempts || !hasStatus(error, 409)) throw error
-      await sleep(createAgainMs, undefined, { signal })
+      await sleep(createAgainMs, signal)
     }
   }
 }

@@ -64,7 +64,7 @@ export const borders: Border[] = [
     of: 'src/docker/',
     packages: ['dockerode', 'tar-stream', 'protobufjs', '@grpc/grpc-js', 'dockerfile-ast'],
     node: true,
-    values: ['src/docker/', 'src/errors.ts', 'src/address-classes.ts'],
+    values: ['src/docker/', 'src/async/', 'src/errors.ts', 'src/address-classes.ts'],
     types: [],
   },
   {
