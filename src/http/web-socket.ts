@@ -1,8 +1,7 @@
-// One open WebSocket. What is sent waits in memory until the client takes it: who sends asks `waitingBytes`.
-// Mind: uWS cannot make a client wait. Whoever takes bytes from one agrees with it on how many may be on
-// their way.
+// One open WebSocket. Sent messages are buffered until the peer reads them: a sender checks `waitingBytes`.
+// uWS cannot pause reading a WebSocket: a receiver needs a protocol that limits what the peer sends.
 
-/** What it needs of uWS. */
+/** The part of uWS's WebSocket that is used. */
 interface Wire {
   send(message: string | Uint8Array, isBinary: boolean): number
   getBufferedAmount(): number
@@ -11,27 +10,27 @@ interface Wire {
 
 export interface WebSocketListener {
   text(message: string): void
-  /** The bytes are the listener's to keep. */
+  /** The listener owns the bytes. */
   bytes(message: Buffer): void
-  /** Something of what waited has been taken. */
+  /** `waitingBytes` has decreased. */
   drained(): void
 }
 
 export interface WebSocket {
   isOpen(): boolean
-  /** Sent, and not taken by the client. */
+  /** Sent, but not yet handed to the network. */
   waitingBytes(): number
-  /** After the end it does nothing. */
+  /** Does nothing after the end. */
   send(message: string | Uint8Array): void
-  /** Before the first message can have come: in the moment of the upgrade. */
+  /** Must be called during the upgrade, before the first message can arrive. */
   listen(listener: WebSocketListener): void
-  /** Called once, whoever ends it; at once when it has ended. */
+  /** Called once, whichever side closes; immediately when it is closed already. */
   onClose(listener: () => void): void
-  /** Without a code: because it may not go on, or because the server stops. */
+  /** The default code is for a revoked credential or a server that stops. */
   end(code?: number, reason?: string): void
 }
 
-/** The same as its server sees it. */
+/** A WebSocket with the events that the server passes in. */
 export interface OpenWebSocket extends WebSocket {
   opened(wire: Wire): void
   received(message: ArrayBuffer, isBinary: boolean): void
@@ -42,11 +41,11 @@ export interface OpenWebSocket extends WebSocket {
 const kib = 1024
 
 export const webSocketLimits = {
-  /** Of one message of a client; a longer one ends the connection. */
+  /** A longer message from the peer closes the connection. */
   maxPayloadLength: 256 * kib,
-  /** What uWS would drop; ours is far below that. */
+  /** uWS drops messages above this; senders stay far below it. */
   maxBackpressure: 16 * kib * kib,
-  /** A client that does not even answer a ping for as long is gone. */
+  /** In seconds: a peer that sends nothing for this long, not even a pong, is closed. */
   idleTimeout: 60,
 }
 

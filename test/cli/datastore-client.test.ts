@@ -1,10 +1,10 @@
-// The clients of datastores where the server, the connection or the terminal does not do what it should.
+// `berth db psql` where the server, the connection or the terminal fails.
 import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { watchSilence } from '../../src/cli/datastore/silence.ts'
+import { keepAlive } from '../../src/cli/datastore/keepalive.ts'
 import { problem } from '../support/answering-server.ts'
 import { berthCommand, runBerth, startBerth } from '../support/berth.ts'
 import { type ClientServer, clientServer } from '../support/client-server.ts'
@@ -171,18 +171,18 @@ for (const signal of ['SIGTERM', 'SIGHUP', 'SIGINT'] as const) {
   })
 }
 
-test('silence of a minute is told once asked for, and any sound is none', (t) => {
+test('a server that is silent for a minute counts as gone, unless the socket is paused', (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] })
   const socket = Object.assign(new EventEmitter(), {
     pings: 0,
     isPaused: false,
     ping: () => void socket.pings++,
   })
-  let silences = 0
-  const stop = watchSilence(socket as never, () => silences++)
+  let deaths = 0
+  const stop = keepAlive(socket as never, () => deaths++)
   const pass = (rounds: number) => {
     for (let round = 0; round < rounds; round++) t.mock.timers.tick(20_000)
-    return silences
+    return deaths
   }
   assert.equal(pass(3), 0)
   socket.emit('pong')

@@ -2,17 +2,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Logger } from '../../src/logger.ts'
-import { bearer, openHouse, pathOf, start } from '../support/client-house.ts'
 import { token } from '../support/http-context.ts'
+import { bearer, openShellApi, pathOf, start } from '../support/shell-api.ts'
 import { eventually, silent } from '../support/supervised.ts'
-import { storeDatastore } from '../support/talker.ts'
+import { storeDatastore } from '../support/ws-client.ts'
 
 test('who may ask is decided before there is a WebSocket, as for every change', async (t) => {
-  const { url, browser, tried, spoken, storage } = await openHouse(t)
+  const { url, browser, tryOpen, opened, storage } = await openShellApi(t)
   const { cookie } = browser
   const path = pathOf('shop')
   const entered = async (headers: Record<string, string>, query = '') => {
-    const outcome = await tried(path + query, headers)
+    const outcome = await tryOpen(path + query, headers)
     return 'socket' in outcome ? 'in' : outcome
   }
   assert.deepEqual(await entered({}), [401, 'unauthorized'])
@@ -25,7 +25,7 @@ test('who may ask is decided before there is a WebSocket, as for every change', 
   assert.deepEqual(await entered({ cookie, 'sec-fetch-site': 'same-site' }), [403, 'cross_site_request'])
   assert.deepEqual(await entered({ ...bearer, host: 'evil.test' }), [400, 'invalid_request'])
   assert.deepEqual(await entered(bearer, '?words=x'), [400, 'invalid_request'])
-  assert.deepEqual(spoken, [])
+  assert.deepEqual(opened, [])
 
   assert.equal(await entered({ cookie, origin: url }), 'in')
   assert.equal(await entered({ cookie, 'sec-fetch-site': 'same-origin' }), 'in')
@@ -35,12 +35,12 @@ test('who may ask is decided before there is a WebSocket, as for every change', 
 })
 
 test('what cannot be opened is refused as by any other route', async (t) => {
-  const { tried, call, storage } = await openHouse(t)
+  const { tryOpen, call, storage } = await openShellApi(t)
   await storeDatastore(storage, 'broken', { status: 'failed', error: 'no memory' })
   await storeDatastore(storage, 'busy', { status: 'restarting' })
-  assert.deepEqual(await tried(pathOf('none')), [404, 'not_found'])
-  assert.deepEqual(await tried(pathOf('broken')), [409, 'conflict'])
-  assert.deepEqual(await tried(pathOf('busy')), [409, 'conflict'])
+  assert.deepEqual(await tryOpen(pathOf('none')), [404, 'not_found'])
+  assert.deepEqual(await tryOpen(pathOf('broken')), [409, 'conflict'])
+  assert.deepEqual(await tryOpen(pathOf('busy')), [409, 'conflict'])
 
   const plain = await call('GET', pathOf('shop'))
   assert.deepEqual([plain.status, plain.body.code], [400, 'invalid_request'])
@@ -49,40 +49,40 @@ test('what cannot be opened is refused as by any other route', async (t) => {
 })
 
 test('only so many are open at a time, and each that ends makes room', async (t) => {
-  const { tried, talk } = await openHouse(t)
-  const talks = [await talk(), await talk(), await talk(), await talk()]
-  assert.deepEqual(await tried(pathOf('shop')), [503, 'unavailable'])
-  talks[1]!.talker.socket.terminate()
-  await eventually('room', () => talks[1]!.client.isClosed)
-  await talk()
+  const { tryOpen, open } = await openShellApi(t)
+  const sessions = [await open(), await open(), await open(), await open()]
+  assert.deepEqual(await tryOpen(pathOf('shop')), [503, 'unavailable'])
+  sessions[1]!.ws.socket.terminate()
+  await eventually('room', () => sessions[1]!.client.isClosed)
+  await open()
 })
 
 test('it ends with the token and with the session that opened it, and no other does', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] })
-  const { browser, signedIn, talk, url, storage } = await openHouse(t)
+  const { browser, signedIn, open, url, storage } = await openShellApi(t)
   const made = (await browser.call('POST', '/auth/tokens', { name: 'ci' })).body
   const other = await signedIn()
-  const byToken = await talk({ authorization: `Bearer ${made.token}` })
-  const bySession = await talk({ cookie: other.cookie, origin: url })
-  const kept = await talk()
+  const byToken = await open({ authorization: `Bearer ${made.token}` })
+  const bySession = await open({ cookie: other.cookie, origin: url })
+  const kept = await open()
 
   await browser.call('DELETE', `/auth/tokens/${made.api_token.id}`)
   const session = storage.sessions.bySecret([...other.jar.values()][0]!)!
   await browser.call('DELETE', `/auth/sessions/${session.id}`)
 
-  assert.deepEqual(await Promise.all([byToken, bySession].map(({ talker }) => talker.closed())), [1001, 1001])
+  assert.deepEqual(await Promise.all([byToken, bySession].map(({ ws }) => ws.closed())), [1001, 1001])
   await eventually('their close', () => byToken.client.isClosed && bySession.client.isClosed)
   assert.equal(kept.client.isClosed, false)
-  kept.talker.say(start)
+  kept.ws.send(start)
   await eventually('that it goes on', () => kept.client.start)
 })
 
 test('a stop of the server ends it at once', async (t) => {
-  const { server, begun } = await openHouse(t)
-  const { talker, client } = await begun()
+  const { server, openStarted } = await openShellApi(t)
+  const { ws, client } = await openStarted()
   const startedAt = performance.now()
   await server.stop(60_000)
-  assert.equal(await talker.closed(), 1001)
+  assert.equal(await ws.closed(), 1001)
   assert.equal(client.isClosed, true)
   assert.ok(performance.now() - startedAt < 30_000)
 })
@@ -91,19 +91,19 @@ test('the log says who opened it and when it closed, and nothing of what was sai
   const lines: { msg?: string | undefined; datastore?: string; by?: string }[] = []
   const hear = (fields: object | string, msg?: string) => void lines.push({ msg, ...Object(fields) })
   const logger = { ...silent, debug: hear, info: hear, error: hear } as Logger
-  const { begun } = await openHouse(t, { logger })
-  const { talker, client } = await begun()
-  talker.socket.send(Buffer.from('drop table'))
+  const { openStarted } = await openShellApi(t, { logger })
+  const { ws, client } = await openStarted()
+  ws.socket.send(Buffer.from('drop table'))
   await eventually('the words', () => client.input.length === 1)
-  talker.socket.close()
+  ws.socket.close()
   await eventually('its close', () => client.isClosed)
   assert.deepEqual(
     lines
-      .filter(({ msg }) => msg?.startsWith('a client'))
+      .filter(({ msg }) => msg?.startsWith('datastore shell'))
       .map(({ msg, datastore, by }) => [msg, datastore, by]),
     [
-      ['a client of a datastore is opened', 'shop', 'server'],
-      ['a client of a datastore is closed', 'shop', 'server'],
+      ['datastore shell opened', 'shop', 'server'],
+      ['datastore shell closed', 'shop', 'server'],
     ],
   )
   assert.doesNotMatch(JSON.stringify(lines), /drop table/)

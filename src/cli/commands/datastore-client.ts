@@ -1,11 +1,11 @@
-// `berth db psql` and `berth db redis-cli`: a datastore's own client, in its container, from wherever one is.
-// Mind: the words after the datastore's name are the client's. Ours come before.
+// `berth db psql` and `berth db redis-cli`: a datastore's own client, in its container.
+// Options of Berth come before the datastore's name; everything after it belongs to the client.
 import type { Command } from 'commander'
 import type { WebSocket } from 'ws'
 import type { Datastore } from '../../http/schemas/datastore.ts'
 import type { Runner } from '../command.ts'
-import { converse } from '../datastore/conversation.ts'
 import { datastorePath } from '../datastore/datastore.ts'
+import { runShell } from '../datastore/shell.ts'
 import { examples } from '../examples.ts'
 import { CliFailure, exitCodes, usageFailure } from '../failure.ts'
 import type { Cli } from '../session.ts'
@@ -16,7 +16,7 @@ type Kind = Datastore['kind']
 
 interface ClientProgram {
   name: string
-  /** How it is run without us, with the address in `"$(…)"`. */
+  /** How to run it without Berth's server, followed by the address. */
   byAddress: string
   examples: string[]
 }
@@ -42,7 +42,7 @@ const programs: Record<Kind, ClientProgram> = {
   },
 }
 
-/** What ends by SIGKILL. */
+/** The exit code after SIGKILL. */
 const killed = 137
 
 export function addClientCommands(db: Command, run: Runner): void {
@@ -57,7 +57,7 @@ export function addClientCommands(db: Command, run: Runner): void {
   }
 }
 
-/** They may stand behind `--`, as those of `berth run` have to. */
+/** `--` before the words is optional here; `berth run` requires it. */
 function withoutDashes([first, ...others]: string[]): string[] {
   return first === undefined || first === '--' ? others : [first, ...others]
 }
@@ -75,7 +75,7 @@ async function openClient(cli: Cli, kind: Kind, name: string, words: string[]): 
       hint,
     )
   }
-  const code = await converse(cli, await connect(cli, datastore), words)
+  const code = await runShell(cli, await connect(cli, datastore), words)
   if (code !== killed) return code
   const why = `${plain(datastore.name)} stopped, or had no memory left for it`
   const hint = `berth db show ${datastore.name}`
@@ -87,7 +87,7 @@ async function connect(cli: Cli, { id, name, kind }: Datastore): Promise<WebSock
     return await openWebSocket({ ...cli.server, signal: cli.signal }, `${datastorePath(id)}/client`)
   } catch (error) {
     if (!(error instanceof CliFailure) || error.exitCode !== exitCodes.notFound) throw error
-    // Either it was deleted in this moment, or there is no such way in.
+    // Either the datastore was deleted just now, or the server has no such route.
     await cli.client.call('GET', datastorePath(id))
     throw new CliFailure(`the server at ${cli.client.url} opens no clients: it is older than this berth`, {
       hint: `on its host: ${programs[kind].byAddress} "$(berth db url ${name})"`,

@@ -1,17 +1,17 @@
-// The clients that people open in the containers of datastores, for the API: so many at a time, and no more.
-// Mind: who asks for one must close it, whatever became of it; until then it counts.
+// Clients (psql, redis-cli) in the containers of datastores, for the API; their number is limited.
+// An opened client counts until it is closed, even when its start failed.
 import type { InteractiveExec, InteractiveOptions, TerminalSize } from '../../docker/datastores.ts'
 import { Failure } from '../../errors.ts'
 import type { Host } from '../host.ts'
 import { findDatastore } from './access.ts'
 
 export interface Clients {
-  /** Counts from now on; runs with `start`. Throws `unavailable` when as many are open as may be. */
+  /** Counts at once; `start` runs it. Throws `unavailable` at the limit. */
   open(datastoreId: string): Client
 }
 
 export interface ClientStart {
-  /** For the client itself. */
+  /** Arguments of the client. */
   words: readonly string[]
   terminal: InteractiveOptions['terminal']
 }
@@ -19,9 +19,9 @@ export interface ClientStart {
 export type ClientEvents = Pick<InteractiveOptions, 'wrote' | 'ended' | 'failed'>
 
 export interface Client {
-  /** Once. Resolves when it runs, or when `events` were told that it does not. */
+  /** Call once. Resolves when the client runs, or after `events.failed`. */
   start(start: ClientStart, events: ClientEvents): Promise<void>
-  /** What comes before it runs waits for it. */
+  /** Input before the client runs is kept for it. */
   write(bytes: Buffer, taken: () => void): void
   end(): void
   resize(size: TerminalSize): void
@@ -30,14 +30,14 @@ export interface Client {
   close(): void
 }
 
-const mostClients = 16
+const maxClients = 16
 
 export function openClients(host: Host): Clients {
   const open = new Set<Client>()
   return {
     open(datastoreId) {
-      if (open.size >= mostClients) {
-        throw new Failure('unavailable', `${mostClients} clients of datastores are open already`, 'close one')
+      if (open.size >= maxClients) {
+        throw new Failure('unavailable', `${maxClients} datastore shells are already open`, 'close one')
       }
       const client = createClient(host, datastoreId, () => open.delete(client))
       open.add(client)
@@ -46,15 +46,15 @@ export function openClients(host: Host): Clients {
   }
 }
 
-type Order = (exec: InteractiveExec) => void
+type Call = (exec: InteractiveExec) => void
 
 function createClient(host: Host, datastoreId: string, onClose: () => void): Client {
   let exec: InteractiveExec | null = null
   let isClosed = false
-  const waiting: Order[] = []
-  const tell = (order: Order) => {
-    if (exec) order(exec)
-    else waiting.push(order)
+  const pending: Call[] = []
+  const whenStarted = (call: Call) => {
+    if (exec) call(exec)
+    else pending.push(call)
   }
   return {
     async start({ words, terminal }, events) {
@@ -66,16 +66,16 @@ function createClient(host: Host, datastoreId: string, onClose: () => void): Cli
         })
         if (isClosed) return started.close()
         exec = started
-        for (const order of waiting.splice(0)) order(exec)
+        for (const call of pending.splice(0)) call(exec)
       } catch (error) {
         if (!isClosed) events.failed(error)
       }
     },
-    write: (bytes, taken) => tell((started) => started.write(bytes, taken)),
-    end: () => tell((started) => started.end()),
-    resize: (size) => tell((started) => started.resize(size)),
-    pause: () => tell((started) => started.pause()),
-    resume: () => tell((started) => started.resume()),
+    write: (bytes, taken) => whenStarted((started) => started.write(bytes, taken)),
+    end: () => whenStarted((started) => started.end()),
+    resize: (size) => whenStarted((started) => started.resize(size)),
+    pause: () => whenStarted((started) => started.pause()),
+    resume: () => whenStarted((started) => started.resume()),
     close() {
       isClosed = true
       exec?.close()

@@ -1,4 +1,4 @@
-// The way into a datastore for people: its own client, in its container.
+// The route of a datastore's shell: its own client, in its container.
 import { openDatastoreClient } from '../handlers/datastore-clients.ts'
 import { route, tagged, v1 } from '../route.ts'
 import { DatastoreParams } from '../schemas/datastore.ts'

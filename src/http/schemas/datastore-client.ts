@@ -1,15 +1,15 @@
-// What is said over the WebSocket of a datastore's client: text messages are these, binary ones are bytes.
-// Mind: words of a person go in the first message, not in the address, which ends up in the logs of proxies.
+// The messages of a datastore's shell over its WebSocket: text messages are these, binary ones are bytes.
+// The client's arguments go in the first message and not in the address, which proxies log.
 import { z } from 'zod'
 
 const side = z.int().min(1).max(10_000)
 
-/** The kernel takes no longer argument. */
+/** Below the kernel's limit for one argument. */
 const longestWord = 100_000
 
 const ClientStart = z.strictObject({
   type: z.literal('start'),
-  /** For the client itself: `-c`, `select 1`. */
+  /** Arguments of the client: `-c`, `select 1`. */
   words: z
     .array(
       z
@@ -18,11 +18,11 @@ const ClientStart = z.strictObject({
         .refine((word) => !word.includes('\0'), { error: 'holds a NUL' }),
     )
     .max(1000),
-  /** null for pipes: then its two outputs are told apart, and its input has an end. */
+  /** null for pipes: stdout and stderr are separate, and the input can end. */
   terminal: z.strictObject({ name: z.string().regex(/^[\w.+-]{1,64}$/), cols: side, rows: side }).nullable(),
 })
 
-/** `start` comes first, and once. */
+/** `start` comes first and only once. */
 export const ClientMessage = z.discriminatedUnion('type', [
   ClientStart,
   z.strictObject({ type: z.literal('resize'), cols: side, rows: side }),
@@ -30,7 +30,7 @@ export const ClientMessage = z.discriminatedUnion('type', [
 ])
 export type ClientMessage = z.output<typeof ClientMessage>
 
-/** `taken` allows as many bytes more; `exit` and `error` are the last ones. */
+/** `taken` acknowledges that many bytes of input; `exit` and `error` are final. */
 export type ServerMessage =
   | { type: 'taken'; bytes: number }
   | { type: 'exit'; code: number }

@@ -1,5 +1,5 @@
-// The WebSocket of a datastore's client as a program would speak it, and clients that only say what they were
-// asked. Ends with its test.
+// A WebSocket client for the shell of a datastore, and fake psql clients that record the calls they get.
+// Both end with their test.
 import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import { text } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
@@ -11,7 +11,7 @@ import type { Body } from './api.ts'
 import { checkAnswer } from './openapi.ts'
 import { eventually, instant } from './supervised.ts'
 
-/** Stored as it is when its actor has come as far as this; nothing runs. */
+/** Stores the record only; nothing runs. */
 export async function storeDatastore(storage: Storage, name: string, fields: object = {}): Promise<string> {
   const id = storage.ids.newId('dst')
   const record = { id, name, kind: 'postgres', status: 'available', error: null, phase: null, ...fields }
@@ -29,74 +29,74 @@ export async function storeDatastore(storage: Storage, name: string, fields: obj
   return id
 }
 
-export interface Spoken {
+export interface FakeClient {
   start: ClientStart | null
   events: ClientEvents | null
-  /** What was asked of it, in order. */
-  asked: string[]
-  /** What came in; `take` says that the oldest one has been taken. */
+  /** Calls other than `start` and `write`, in order. */
+  calls: string[]
+  /** `take` confirms the oldest write that is not confirmed yet. */
   input: Buffer[]
   take(): void
   isClosed: boolean
 }
 
-/** As many as `most` at a time. */
-export function openFakeClients(most = 4): { clients: Clients; spoken: Spoken[] } {
-  const spoken: Spoken[] = []
+/** Allows `most` at a time. */
+export function openFakeClients(most = 4): { clients: Clients; opened: FakeClient[] } {
+  const opened: FakeClient[] = []
   const open = (): Client => {
-    if (spoken.filter(({ isClosed }) => !isClosed).length >= most)
+    if (opened.filter(({ isClosed }) => !isClosed).length >= most)
       throw new Failure('unavailable', 'all open')
     const taken: (() => void)[] = []
     const take = () => taken.shift()?.()
-    const one: Spoken = { start: null, events: null, asked: [], input: [], take, isClosed: false }
-    spoken.push(one)
-    const ask = (words: string) => void one.asked.push(words)
+    const client: FakeClient = { start: null, events: null, calls: [], input: [], take, isClosed: false }
+    opened.push(client)
+    const record = (call: string) => void client.calls.push(call)
     return {
       async start(start, events) {
-        Object.assign(one, { start, events })
+        Object.assign(client, { start, events })
       },
       write(bytes, done) {
-        one.input.push(bytes)
+        client.input.push(bytes)
         taken.push(done)
       },
-      end: () => ask('end'),
-      resize: ({ columns, rows }) => ask(`resize ${columns} ${rows}`),
-      pause: () => ask('pause'),
-      resume: () => ask('resume'),
+      end: () => record('end'),
+      resize: ({ columns, rows }) => record(`resize ${columns} ${rows}`),
+      pause: () => record('pause'),
+      resume: () => record('resume'),
       close() {
-        one.isClosed = true
+        client.isClosed = true
       },
     }
   }
-  return { clients: { open }, spoken }
+  return { clients: { open }, opened }
 }
 
-export interface Talker {
+export interface WsClient {
   socket: WebSocket
-  /** What came: messages parsed, bytes as `channel:text`. */
-  heard: (Body | string)[]
-  say(message: object): void
-  /** Resolves with the code of its close. */
+  /** Messages parsed, bytes as `channel:text`. */
+  received: (Body | string)[]
+  send(message: object): void
+  /** Resolves with the close code. */
   closed(): Promise<number>
-  hears(what: string, fits: (heard: Talker['heard']) => boolean): Promise<void>
+  receives(what: string, fits: (received: WsClient['received']) => boolean): Promise<void>
 }
 
 export type Refusal = [status: number, code: string]
 
-/** A refusal is held against the OpenAPI document. */
-export async function tryTalking(
+/** A refusal is checked against the OpenAPI document. */
+export async function tryConnecting(
   t: TestContext,
   url: string,
   path: string,
   headers: Record<string, string> = {},
-): Promise<Talker | Refusal> {
+): Promise<WsClient | Refusal> {
   const socket = new WebSocket(`${url.replace('http', 'ws')}${path}`, { headers })
   t.after(() => socket.terminate())
   const closing = new Promise<number>((resolve) => socket.once('close', resolve))
-  const heard: Talker['heard'] = []
+  const received: WsClient['received'] = []
   socket.on('message', (data, isBinary) => {
     const bytes = data as Buffer
-    heard.push(isBinary ? `${bytes[0]}:${bytes.subarray(1)}` : JSON.parse(String(data)))
+    received.push(isBinary ? `${bytes[0]}:${bytes.subarray(1)}` : JSON.parse(String(data)))
   })
   socket.on('error', () => {})
   const refused = new Promise<Refusal>((resolve) => {
@@ -109,10 +109,10 @@ export async function tryTalking(
   if (refusal) return refusal
   return {
     socket,
-    heard,
-    say: (message) => socket.send(JSON.stringify(message)),
+    received,
+    send: (message) => socket.send(JSON.stringify(message)),
     closed: () => closing,
-    hears: async (what, fits) => void (await eventually(what, () => fits(heard))),
+    receives: async (what, fits) => void (await eventually(what, () => fits(received))),
   }
 }
 

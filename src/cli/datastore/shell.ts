@@ -1,30 +1,30 @@
-// Talking to psql or redis-cli in the container of a datastore: at this terminal, or through these pipes.
-// Mind: what it writes is shown as it is, control sequences too: it is a program that the person asked for.
+// A session with psql or redis-cli in the container of a datastore, at this terminal or through pipes.
+// Output is passed on unchanged, control sequences included: the user started this program.
 import type { RawData, WebSocket } from 'ws'
 import type { ClientMessage, ServerMessage } from '../../http/schemas/datastore-client.ts'
 import { CliFailure, exitCodes, interruption } from '../failure.ts'
 import type { Cli } from '../session.ts'
 import { openRawTerminal, type RawTerminal } from '../terminal/raw-terminal.ts'
-import { watchSilence } from './silence.ts'
+import { keepAlive } from './keepalive.ts'
 
-/** Half of what the server lets be on its way. */
+/** Input that the server has not `taken` yet: half of what it accepts. */
 const windowBytes = 512 * 1024
 const pieceBytes = 32 * 1024
 const stderrChannel = 2
 
 type Start = Extract<ClientMessage, { type: 'start' }>
 
-/** Starts the client with these words. Resolves with its exit code; exit 5 when the connection is lost. */
-export async function converse(cli: Cli, socket: WebSocket, words: string[]): Promise<number> {
-  const say = (message: ClientMessage) => socket.send(JSON.stringify(message))
+/** Runs the client with these words. Resolves with its exit code; exit 5 when the connection is lost. */
+export async function runShell(cli: Cli, socket: WebSocket, words: string[]): Promise<number> {
+  const send = (message: ClientMessage) => socket.send(JSON.stringify(message))
   const isTerminal = process.stdin.isTTY === true && process.stdout.isTTY === true
-  const terminal = isTerminal ? openRawTerminal(() => say({ type: 'resize', ...terminal!.size() })) : null
+  const terminal = isTerminal ? openRawTerminal(() => send({ type: 'resize', ...terminal!.size() })) : null
   try {
     const window = createWindow()
-    const end = untilEnd(cli, socket, window.give)
-    say({ type: 'start', words, terminal: terminalOf(cli, terminal) })
+    const exit = untilExit(cli, socket, window.give)
+    send({ type: 'start', words, terminal: terminalOf(cli, terminal) })
     socket.resume()
-    return await Promise.race([end, sendInput(socket, window.take)])
+    return await Promise.race([exit, sendInput(socket, window.take)])
   } finally {
     terminal?.close()
     socket.terminate()
@@ -37,7 +37,7 @@ function terminalOf({ env }: Cli, terminal: RawTerminal | null): Start['terminal
   return { name, ...terminal.size() }
 }
 
-/** Never resolves: its end is not that of the client. */
+/** Never resolves: the client may go on after the end of its input. */
 async function sendInput(socket: WebSocket, take: (bytes: number) => Promise<void>): Promise<never> {
   try {
     for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
@@ -54,14 +54,14 @@ async function sendInput(socket: WebSocket, take: (bytes: number) => Promise<voi
   return new Promise(() => {})
 }
 
-function untilEnd(cli: Cli, socket: WebSocket, give: (bytes: number) => void): Promise<number> {
+function untilExit(cli: Cli, socket: WebSocket, give: (bytes: number) => void): Promise<number> {
   const { signal, client } = cli
   return new Promise((resolve, reject) => {
-    const stopWatching = watchSilence(socket, () => reject(lost(client.url, 'it does not answer')))
+    const stopKeepAlive = keepAlive(socket, () => reject(lost(client.url, 'it does not answer')))
     const giveUp = () => reject(interruption())
     signal.addEventListener('abort', giveUp, { once: true })
     socket.on('message', (data, isBinary) => {
-      if (isBinary) return show(socket, data as Buffer)
+      if (isBinary) return writeOutput(socket, data as Buffer)
       const message = parseMessage(data)
       if (message.type === 'taken') give(message.bytes)
       else if (message.type === 'exit') resolve(message.code)
@@ -69,15 +69,15 @@ function untilEnd(cli: Cli, socket: WebSocket, give: (bytes: number) => void): P
     })
     socket.on('error', (error) => reject(lost(client.url, error.message)))
     socket.on('close', (code) => {
-      stopWatching()
+      stopKeepAlive()
       signal.removeEventListener('abort', giveUp)
       reject(lost(client.url, code === 1001 ? 'the server stops, or your token has ended' : 'it broke off'))
     })
   })
 }
 
-/** Reads on when it is written. */
-function show(socket: WebSocket, data: Buffer): void {
+/** Reads no more until the output is written. */
+function writeOutput(socket: WebSocket, data: Buffer): void {
   const output = data[0] === stderrChannel ? process.stderr : process.stdout
   if (output.write(data.subarray(1))) return
   socket.pause()
@@ -103,7 +103,7 @@ function lost(url: string, reason: string): CliFailure {
   })
 }
 
-/** As many bytes may be on their way. */
+/** uWS cannot pause reading, so the server acknowledges input and this window waits for it. */
 function createWindow() {
   let free = windowBytes
   let wake = () => {}
