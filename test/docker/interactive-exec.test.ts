@@ -1,6 +1,7 @@
-// Commands that somebody talks to: what goes in and comes out, and that none outlives whoever talked to it.
+// Interactive commands: input and output, and that none outlives its connection.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { openDatastores } from '../../src/docker/datastores.ts'
 import type { InteractiveExec, InteractiveOptions } from '../../src/docker/interactive-exec.ts'
 import { type DockerSite, openDockerSite, until } from '../support/docker-site.ts'
@@ -117,6 +118,13 @@ for (const [how, at] of [
     assert.deepEqual([spoken.exitCode, spoken.failures], [null, []])
   })
 }
+
+test('a command that is closed while it starts is gone after it', async (t) => {
+  const { talk, name, site } = await openRoom(t)
+  for (const at of [null, terminal]) (await talk('sleep 5000', at)).exec.close()
+  await delay(3000)
+  await until('its end', async () => (await strangersIn(site, name)).length === 0)
+})
 
 test('a command that ended leaves nothing that waited for its end', async (t) => {
   const { talk, name, site } = await openRoom(t)
