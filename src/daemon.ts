@@ -1,10 +1,11 @@
 // Wires everything, once: storage, supervisor, effects, HTTP. Only berthd.ts and tests import it.
 // Mind the order: the lock and the store first, actors before requests, Docker whenever it answers.
-import { setTimeout as sleep } from 'node:timers/promises'
 import { catalogue } from '../machines/index.ts'
 import type { ActorRow } from '../storage/actors.ts'
 import { openStorage, type Storage, type StorageOptions } from '../storage/index.ts'
 import { openAccountPorts, setupCodeFor } from './account/ports.ts'
+import { abortable } from './async/abortable.ts'
+import { withTimeout } from './async/with-timeout.ts'
 import { clearTextListeners } from './clear-text.ts'
 import { type Config, parseListen } from './config.ts'
 import { certificatesOf } from './daemon/certificates.ts'
@@ -145,13 +146,11 @@ function storageOptions({ config, logger, onPanic }: Omit<DaemonOptions, 'onFata
 
 /** Not longer than the grace, whatever the engine does: the daemon then says so and serves. */
 async function awaitEngine(engine: Engine, gate: Gate, logger: Logger): Promise<void> {
-  const grace = AbortSignal.timeout(engineGraceMs)
   engine.ping().catch((error: unknown) => logger.warn(messageOf(error)))
-  const patience = sleep(engineGraceMs, undefined, { ref: false }).then(() => {
-    throw new Error(`it did not answer within ${engineGraceMs / 1000} s`)
-  })
+  const late = new Error(`it did not answer within ${engineGraceMs / 1000} s`)
+  const ready = (signal: AbortSignal) => abortable(gate.ready(signal), signal)
   try {
-    await Promise.race([gate.ready(grace), patience])
+    await withTimeout(engineGraceMs, undefined, ready, late)
   } catch (error) {
     logger.warn({ reason: messageOf(error) }, 'the Docker engine cannot be used; deploys wait until it can')
   }

@@ -3,10 +3,11 @@
 import { closeSync, existsSync, mkdirSync, openSync, readSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { open } from 'lmdb'
+import { settleWithin } from '../src/async/settle-within.ts'
 import { type Change, createChanges } from './changes.ts'
 import { StorageError } from './errors.ts'
 import { openTable, type Table } from './table.ts'
-import { createCommit, firstOf } from './transaction.ts'
+import { createCommit } from './transaction.ts'
 
 export type { Table } from './table.ts'
 
@@ -78,7 +79,7 @@ export function openStore(directory: string, options: StoreOptions): Store {
     commit: createCommit({ root, meta, changes, timeoutMs, onPanic, onOutcome }),
     changes: changes.feed,
     // After a failed commit lmdb waits for a flush that never comes.
-    close: () => firstOf(root.close(), closeMs, undefined),
+    close: () => settleWithin(root.close(), closeMs, undefined),
   }
 }
 

@@ -2,6 +2,7 @@
 // in a way that nothing later can be relied on.
 // Mind: a rejected commit is unknown, not failed; whoever needs to know reads again after a reopening.
 import type { RootDatabase } from 'lmdb'
+import { settleWithin } from '../src/async/settle-within.ts'
 import type { Change, createChanges } from './changes.ts'
 import { StorageError } from './errors.ts'
 import type { Commit, Store } from './store.ts'
@@ -64,7 +65,7 @@ export function createCommit(parts: TransactionParts): Store['commit'] {
 /** What could not be written may leave LMDB silent for ever: only a deadline notices. */
 async function withinDeadline<T>(work: Promise<T>, { timeoutMs, onPanic }: TransactionParts): Promise<T> {
   const expired = Symbol()
-  const result = await firstOf(work, timeoutMs, expired)
+  const result = await settleWithin(work, timeoutMs, expired)
   if (result !== expired) return result as T
   const reason = `the store did not finish a commit within ${timeoutMs / 1000} s`
   onPanic(reason)
@@ -87,20 +88,7 @@ function troubleOf(root: RootDatabase, id: number): string | null {
 async function reasonOf(error: unknown): Promise<string> {
   const { commitError } = error as { commitError?: Promise<never> }
   const told = commitError?.catch((cause: unknown) => cause)
-  const reason = await firstOf(told ?? Promise.resolve(error), reasonMs, error)
+  const reason = await settleWithin(told ?? Promise.resolve(error), reasonMs, error)
   // Behind the colon are sizes and positions.
   return reason instanceof Error ? reason.message.split(': ')[0]! : String(reason)
-}
-
-/** What the work comes to, or `otherwise` when that takes too long. */
-export async function firstOf<T, U>(work: Promise<T>, withinMs: number, otherwise: U): Promise<T | U> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<U>((resolve) => {
-    timer = setTimeout(resolve, withinMs, otherwise)
-  })
-  try {
-    return await Promise.race([work, late])
-  } finally {
-    clearTimeout(timer)
-  }
 }

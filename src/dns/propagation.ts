@@ -1,6 +1,6 @@
 // Whether a TXT record has reached every authoritative name server of its zone: a CA asks any of them.
 import { Resolver } from 'node:dns/promises'
-import { setTimeout as pause } from 'node:timers/promises'
+import { sleep } from '../async/sleep.ts'
 import { Failure } from '../errors.ts'
 import type { TxtRecord } from './provider.ts'
 
@@ -38,7 +38,7 @@ export async function waitForRecord(record: TxtRecord, lookup: Lookup, signal: A
     const states = await Promise.all(servers.map((address) => stateAt(address, record)))
     if (states.includes('present') && !states.includes('missing')) return
     if (performance.now() > deadlineMs) throw tooLate(record, servers, states)
-    await pause(pauseMs, undefined, { signal }).catch(() => signal.throwIfAborted())
+    await sleep(pauseMs, signal)
   }
 }
 

@@ -1,6 +1,6 @@
 // The access lines of HAProxy as they come, from its ring in memory.
 // Mind: a ring begins with what is still in it; where the reader was is known by the id of its last line.
-import { setTimeout as sleep } from 'node:timers/promises'
+import { settleWithin } from '../async/settle-within.ts'
 import type { Place } from './place.ts'
 import { openRuntime, restMs } from './runtime.ts'
 
@@ -51,7 +51,7 @@ export async function* readAccess(
   // Until that line is found, or the old content has come: it may all be new.
   let held: AccessEvent[] | null = after === null ? null : []
   for (let next = batches.next(); ; ) {
-    const found = held === null ? await next : await Promise.race([next, lull()])
+    const found = held === null ? await next : await settleWithin(next, lullMs, null)
     if (found?.done) break
     const events = found === null ? [] : found.value.map(parseAccess).filter((event) => event !== null)
     if (found !== null) next = batches.next()
@@ -72,11 +72,6 @@ export async function* readAccess(
 /** For a line of another ring: while two edges run, each has its own. */
 function endedAfter(events: AccessEvent[], { at }: AccessMark): AccessEvent[] {
   return events.filter((event) => event.at > at)
-}
-
-/** It keeps no process that ends. */
-function lull(): Promise<null> {
-  return sleep(lullMs, null, { ref: false })
 }
 
 /** null for a line that was cut. */

@@ -1,6 +1,6 @@
 // Drives one HAProxy: what should be served goes to its files first, then, command by command, into it.
 // Mind: what it was told is remembered, and forgotten at the first doubt: then everything is read anew.
-import { setTimeout as sleep } from 'node:timers/promises'
+import { sleep } from '../async/sleep.ts'
 import { codeOf, Failure } from '../errors.ts'
 import { type Frame, fingerprintOf, renderConfiguration } from './configuration.ts'
 import { ensureDefaultCertificate } from './default-certificate.ts'

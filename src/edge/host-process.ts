@@ -1,8 +1,8 @@
 // HAProxy as a process of this host, for `--edge host`: started by the daemon, and not ended with it.
 import { execFile, spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync } from 'node:fs'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { sleep } from '../async/sleep.ts'
 import { Failure, messageOf } from '../errors.ts'
 import { environmentOf } from './generations.ts'
 import type { Place } from './place.ts'

@@ -1,7 +1,7 @@
 // HAProxy's runtime socket: one command per connection, bounded, its answer as text.
 // Mind: a refusal is text like any other answer; who sends a command says which answers are fine.
 import { connect, type Socket } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { sleep } from '../async/sleep.ts'
 import { Failure } from '../errors.ts'
 
 export interface Runtime {
@@ -81,7 +81,7 @@ async function* linesOf(socket: Socket, signal: AbortSignal): AsyncGenerator<str
     const lines = (text + chunk).split('\n')
     text = lines.pop()!
     yield lines
-    if (chunk.length < manyAtOnce) await sleep(restMs, undefined, { signal }).catch(() => undefined)
+    if (chunk.length < manyAtOnce) await sleep(restMs, signal).catch(() => undefined)
   }
 }
 

@@ -1,7 +1,7 @@
 // Ends the git processes of a daemon that could not do it itself. They are known by the marker in their
 // environment, which every helper of git inherits; a process id alone may be somebody else's by now.
 import { readdir, readFile } from 'node:fs/promises'
-import { setTimeout as wait } from 'node:timers/promises'
+import { sleep } from '../async/sleep.ts'
 import { markerVariable } from './environment.ts'
 
 const maxRounds = 200
@@ -17,7 +17,7 @@ export async function reapGit(marker: string): Promise<number> {
     const pids = await findMarked(marker)
     if (pids.length === 0) break
     for (const pid of pids) if (kill(pid)) killed.add(pid)
-    await wait(roundMs)
+    await sleep(roundMs)
   }
   return killed.size
 }

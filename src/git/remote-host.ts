@@ -1,8 +1,8 @@
 // The host of a remote: its name is resolved once, its addresses are checked, and git connects to no other.
 // Git runs with the network of the host, where a cloud keeps credentials at link-local addresses.
 import { lookup } from 'node:dns/promises'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { isInternal, isPublicAddress, plainAddress, withoutNat64 } from '../address-classes.ts'
+import { settleWithin } from '../async/settle-within.ts'
 import { Failure } from '../errors.ts'
 import type { RepositoryUrl } from './repository.ts'
 
@@ -19,7 +19,7 @@ const mostAddresses = 8
 const nowhere = '255.255.255.255'
 
 const resolveName = async (name: string): Promise<string[]> => {
-  const found = await Promise.race([lookup(name, { all: true }), sleep(lookupMs, [], { ref: false })])
+  const found = await settleWithin(lookup(name, { all: true }), lookupMs, [])
   return found.map(({ address }) => address)
 }
 

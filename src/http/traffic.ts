@@ -1,5 +1,6 @@
 // What is going on in one server: requests without an answer, streams without an end.
 // Mind: a stream is no open request: a stop does not wait for it, it ends it.
+import { settleWithin } from '../async/settle-within.ts'
 
 export interface Traffic {
   stopping: boolean
@@ -20,11 +21,8 @@ export function leave({ requests, onIdle }: Traffic, request: object): void {
 /** Resolves when no request is open any more, and at the deadline at the latest. */
 export async function untilAnswered(traffic: Traffic, deadlineMs: number): Promise<void> {
   if (traffic.requests.size === 0) return
-  await new Promise<void>((resolve) => {
-    const deadline = setTimeout(resolve, deadlineMs)
-    traffic.onIdle = () => {
-      clearTimeout(deadline)
-      resolve()
-    }
+  const idle = new Promise<void>((resolve) => {
+    traffic.onIdle = resolve
   })
+  await settleWithin(idle, deadlineMs, undefined)
 }

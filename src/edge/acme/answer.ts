@@ -1,5 +1,6 @@
 // One request to a CA: over TLS, bounded in time and in size.
 // Mind: every address comes from the CA; one that is not https is refused, but on this host's own loopback.
+import { withTimeout } from '../../async/with-timeout.ts'
 import { Failure } from '../../errors.ts'
 import { AcmeFailure } from './failure.ts'
 
@@ -20,27 +21,28 @@ const requestMs = 30_000
 const largestBytes = 256 * 1024
 
 /** Throws `acme_unreachable`, or the signal's own reason. An answer of any status is an answer. */
-export async function ask(url: string, { method, body }: Question, signal: AbortSignal): Promise<Answer> {
+export async function ask(url: string, question: Question, signal: AbortSignal): Promise<Answer> {
   const { host } = requireSafe(url)
-  const clock = startClock(signal)
+  const late = new Error(`no answer within ${requestMs / 1000} s`)
   try {
-    const response = await fetch(url, {
-      method,
-      redirect: 'manual',
-      signal: clock.signal,
-      headers: { 'user-agent': 'berth', ...(body ? { 'content-type': 'application/jose+json' } : {}) },
-      ...(body ? { body: JSON.stringify(body) } : {}),
-    })
-    const text = await boundedText(response)
-    return { url, status: response.status, headers: response.headers, text }
+    return await withTimeout(requestMs, signal, (bound) => exchange(url, question, bound), late)
   } catch (error) {
     signal.throwIfAborted()
     if (error instanceof Failure) throw error
-    const reason = clock.signal.aborted ? `no answer within ${requestMs / 1000} s` : reasonOf(error)
-    throw new AcmeFailure('acme_unreachable', `${host} cannot be reached: ${reason}`)
-  } finally {
-    clock.stop()
+    throw new AcmeFailure('acme_unreachable', `${host} cannot be reached: ${reasonOf(error)}`)
   }
+}
+
+async function exchange(url: string, { method, body }: Question, signal: AbortSignal): Promise<Answer> {
+  const response = await fetch(url, {
+    method,
+    redirect: 'manual',
+    signal,
+    headers: { 'user-agent': 'berth', ...(body ? { 'content-type': 'application/jose+json' } : {}) },
+    ...(body ? { body: JSON.stringify(body) } : {}),
+  })
+  const text = await boundedText(response)
+  return { url, status: response.status, headers: response.headers, text }
 }
 
 /** Throws `acme_unreachable` for an address whose answers anybody on the way could write. */
@@ -49,22 +51,6 @@ export function requireSafe(text: string): URL {
   const isLoopback = url !== null && /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname)
   if (url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback)) return url
   throw new AcmeFailure('acme_unreachable', `the address of a CA is not https: ${text.slice(0, 200)}`)
-}
-
-// A signal combined by Node would stay on the caller's for as long as that lives.
-function startClock(outer: AbortSignal) {
-  const controller = new AbortController()
-  const onAbort = () => controller.abort(outer.reason)
-  const timer = setTimeout(() => controller.abort(), requestMs)
-  outer.addEventListener('abort', onAbort)
-  if (outer.aborted) onAbort()
-  return {
-    signal: controller.signal,
-    stop() {
-      clearTimeout(timer)
-      outer.removeEventListener('abort', onAbort)
-    },
-  }
 }
 
 async function boundedText(response: Response): Promise<string> {

@@ -1,7 +1,7 @@
 // One order of one certificate (RFC 8555 section 7.4): from the request to the chain.
 // Mind: an order that was asked for is written down first (`onPending`), so that whoever dies here can go on
 // with it: CAs count certificates, and one that is lost counts too.
-import { setTimeout as pause } from 'node:timers/promises'
+import { sleep } from '../../async/sleep.ts'
 import type { Answer } from './answer.ts'
 import { bundleOf, type IssuedCertificate } from './bundle.ts'
 import { type CertificateRequest, requestCertificate } from './certificate-request.ts'
@@ -158,7 +158,7 @@ async function poll(
     const retryAt = retryAtOf(answer.headers)
     const askedMs = retryAt === null ? pauseMs : Date.parse(retryAt) - Date.now()
     const waitMs = Math.min(longestPauseMs, Math.max(leastPauseMs, askedMs))
-    await pause(waitMs, undefined, { signal }).catch(() => signal.throwIfAborted())
+    await sleep(waitMs, signal)
   }
 }
 

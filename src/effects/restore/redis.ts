@@ -100,24 +100,17 @@ async function withSource(
   act: (requireSource: () => void) => Promise<void>,
 ): Promise<void> {
   const ending = new AbortController()
-  const giveUp = () => ending.abort(signal.reason)
-  signal.addEventListener('abort', giveUp)
-  if (signal.aborted) giveUp()
+  const either = AbortSignal.any([signal, ending.signal])
   const { password } = datastore.credentials
   const command = { argv: ['sh', '-c', sourceScript], env: { REDISCLI_AUTH: password } }
   const input = readPieces(work.path, tellProgress(host, work.id, work.sizeBytes), signal)
   let early: string | null = null
-  const running = runTool(
-    host,
-    datastore,
-    { id: work.id, command, isBeside: true, input },
-    ending.signal,
-  ).then(
+  const running = runTool(host, datastore, { id: work.id, command, isBeside: true, input }, either).then(
     (outcome) => {
       early = complaintOf(outcome, datastore) ?? 'it ended by itself'
     },
     (error: unknown) => {
-      if (!ending.signal.aborted) early = error instanceof Error ? error.message : String(error)
+      if (!either.aborted) early = error instanceof Error ? error.message : String(error)
     },
   )
   const requireSource = () => {
@@ -127,7 +120,6 @@ async function withSource(
     await untilLoaded(host, datastore, requireSource, signal)
     await act(requireSource)
   } finally {
-    signal.removeEventListener('abort', giveUp)
     ending.abort(new Failure('canceled', 'it is needed no more'))
     await running
   }
