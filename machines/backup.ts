@@ -2,6 +2,7 @@
 // Mind: what was kept is removed by one event, `delete`. A failure removes only what it had half written.
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import type { DatastoreKind } from './datastore-context.ts'
+import { type Problem, problemOf, shownProblem } from './problem.ts'
 import { type SlotFailure, type SlotInput, type SlotOutput, slot } from './slot.ts'
 
 export const version = 1
@@ -46,7 +47,7 @@ interface BackupContext extends BackupInput {
   phase: 'dumping' | 'checking' | 'waiting' | null
   attempts: number
   retryAt: number | null
-  error: { code: string; message: string } | null
+  error: Problem | null
   sizeBytes: number | null
   sha256: string | null
   finishedAt: string | null
@@ -72,7 +73,7 @@ const backup = setup({
     mayRetry: ({ context: { trigger, attempts } }) => trigger === 'schedule' && attempts < scheduledAttempts,
   },
   actions: {
-    keepFailure: assign((_, { code, message }: SlotFailure) => ({ error: { code, message } })),
+    keepFailure: assign((_, failure: SlotFailure) => ({ error: problemOf(failure) })),
   },
 })
 
@@ -215,7 +216,7 @@ export function toRecord(snapshot: BackupSnapshot) {
     trigger: context.trigger,
     status: status as 'running' | 'good' | 'failed' | 'deleting' | 'deleted',
     phase: context.phase,
-    error: context.error?.message ?? null,
+    ...shownProblem(context.error),
     attempts: context.attempts,
     next_attempt_at: context.retryAt === null ? null : new Date(context.retryAt).toISOString(),
     size_bytes: context.sizeBytes,

@@ -1,5 +1,6 @@
 // What the API shows of a certificate's snapshot.
 import type { CertificateSnapshot, CertificateValidity } from './certificate.ts'
+import { toErrorCode } from './error-codes.ts'
 
 /** Failed attempts after which the hosts below a wildcard get certificates of their own. */
 const fallbackAfter = 3
@@ -19,6 +20,7 @@ export function toRecord(snapshot: CertificateSnapshot) {
     /** What is done just now, also while a former certificate is valid. */
     phase: isWorking ? snapshot.value : null,
     error: trouble && (fallback ? `${trouble.message}; ${fallbackWords}` : trouble.message),
+    error_code: trouble && toErrorCode(trouble.code),
     hint: trouble?.hint ?? null,
     not_before: validity?.notBefore ?? null,
     not_after: validity?.notAfter ?? null,

@@ -1,5 +1,6 @@
 // What a datastore is made from, what its actor remembers, and what it asks its effects for: plain JSON.
 // Mind: the password is in the secret store. Slots read it by id; it is never in here.
+import type { Problem } from './problem.ts'
 import { type SlotInput, type SlotOutput, slot } from './slot.ts'
 
 export type DatastoreKind = 'postgres' | 'redis'
@@ -57,7 +58,7 @@ export interface Trash {
   /** The name that the restore gives it. */
   wantedName: string | null
   /** Why it was not restored. */
-  trouble: Trouble | null
+  trouble: Problem | null
 }
 
 /** What starting brings: the port of the host, chosen once and kept, and what differs from what was asked. */
@@ -88,17 +89,12 @@ export interface TrashOutput extends SlotOutput {
   sizeBytes: number | null
 }
 
-export interface Trouble {
-  code: string
-  message: string
-}
-
 export interface DatastoreContext extends DatastoreInput {
   hostPort: number | null
   /** How often the limits were set, and which of them the container has or was refused. */
   limitsRevision: number
   limitsSettled: number
-  limitsTrouble: Trouble | null
+  limitsTrouble: Problem | null
   notice: string | null
   /** Whether a start was ever tried: what it left is half made until it serves for the first time. */
   wasBegun: boolean
@@ -110,7 +106,7 @@ export interface DatastoreContext extends DatastoreInput {
   /** null unless the datastore is deleted. */
   trash: Trash | null
   phase: Phase | null
-  error: Trouble | null
+  error: Problem | null
   /** Attempts in a row that failed. */
   failures: number
   retryAt: number | null

@@ -1,6 +1,7 @@
 // What the API shows of a datastore, from its snapshot alone.
 import type { SnapshotFrom } from 'xstate'
 import type { machine } from './datastore.ts'
+import { shownProblem } from './problem.ts'
 
 const deletingStates = ['saving', 'trashing', 'deleting'] as const
 
@@ -15,7 +16,7 @@ export function toRecord(snapshot: DatastoreSnapshot) {
     version: context.version,
     status: statusOf(snapshot),
     phase: context.phase,
-    error: context.error?.message ?? null,
+    ...shownProblem(context.error),
     notice: context.notice,
     database: context.database,
     username: context.username,

@@ -7,6 +7,7 @@ import {
   type SaveOutput,
   type TrashOutput,
 } from './datastore-context.ts'
+import { problemOf } from './problem.ts'
 import type { SlotFailure, SlotOutput } from './slot.ts'
 
 type Given = { context: DatastoreContext }
@@ -104,10 +105,9 @@ export const trashStates = {
         target: 'trashed',
         actions: {
           type: 'keepTrash',
-          params: ({ event }: { event: { error: unknown } }) => {
-            const { code, message } = event.error as SlotFailure
-            return { trouble: { code, message } }
-          },
+          params: ({ event }: { event: { error: unknown } }) => ({
+            trouble: problemOf(event.error as SlotFailure),
+          }),
         },
       },
     },

@@ -19,6 +19,7 @@ import {
   type Trash,
 } from './datastore-context.ts'
 import { planTrash, planTrashOnly, trashStates } from './datastore-trash.ts'
+import { problemOf } from './problem.ts'
 import type { SlotFailure } from './slot.ts'
 
 export const version = 2
@@ -54,11 +55,12 @@ const datastore = setup({
     hasVolume: (_, { hasVolume }: { hasVolume: boolean }) => hasVolume,
   },
   actions: {
-    keepFailure: assign(({ context }, { code, message, at }: SlotFailure) => ({
-      error: { code, message },
+    keepFailure: assign(({ context }, failure: SlotFailure) => ({
+      error: problemOf(failure),
       failures: context.failures + 1,
       retryAt:
-        Date.parse(at) + Math.min(longestPauseMs, firstPauseMs * (2 ** Math.min(context.failures, 20) - 1)),
+        Date.parse(failure.at) +
+        Math.min(longestPauseMs, firstPauseMs * (2 ** Math.min(context.failures, 20) - 1)),
     })),
     keepLimits: assign(({ context }, { memoryMb, cpus, at }: Partial<DatastoreLimits> & { at: string }) => ({
       memoryMb: memoryMb === undefined ? context.memoryMb : memoryMb,
@@ -238,10 +240,10 @@ export const machine = datastore.createMachine({
                 },
                 onError: {
                   target: 'settled',
-                  actions: assign(({ context, event }) => {
-                    const { code, message } = event.error as SlotFailure
-                    return { limitsSettled: context.limitsRevision, limitsTrouble: { code, message } }
-                  }),
+                  actions: assign(({ context, event }) => ({
+                    limitsSettled: context.limitsRevision,
+                    limitsTrouble: problemOf(event.error as SlotFailure),
+                  })),
                 },
               },
             },

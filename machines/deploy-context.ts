@@ -1,6 +1,7 @@
 // What a deploy is asked for, and what its actor remembers: plain JSON, as everything that is stored.
 // Mind: no secret is in here. Settings and env of a deploy are its release, read by id.
-import type { SlotOutput } from './slot.ts'
+import { type Problem, problemOf } from './problem.ts'
+import type { SlotFailure, SlotOutput } from './slot.ts'
 
 export interface DeploySource {
   kind: 'git' | 'archive' | 'image' | 'reuse'
@@ -56,7 +57,7 @@ export interface DeployContext extends DeployInput {
   phase: Phase | null
   startedAt: string | null
   finishedAt: string | null
-  error: { code: string; message: string } | null
+  error: Problem | null
   commitSha: string | null
   commitMessage: string | null
   image: string | null
@@ -144,8 +145,21 @@ export function instantOf(event: unknown): string {
   return (event as { output: SlotOutput }).output.at
 }
 
+export function failed(context: DeployContext, failure: SlotFailure) {
+  const problem = problemOf(failure)
+  const isLate = problem.code === 'timeout'
+  const error = isLate ? { ...problem, message: describeTimeout(context) } : problem
+  return { error, finishedAt: failure.at }
+}
+
+export function superseded({ supersededBy, at }: Turn) {
+  const message = `superseded by ${supersededBy}`
+  const error: Problem = { code: 'superseded', message, details: { deploy_id: supersededBy! } }
+  return { error, finishedAt: at }
+}
+
 /** Why a phase was ended, with what it may take and the option that sets it. */
-export function describeTimeout({ phase, limits, checkMs }: DeployContext): string {
+function describeTimeout({ phase, limits, checkMs }: DeployContext): string {
   const [limitMs, option] = limitOf(phase, limits) ?? [checkMs, 'health_check_timeout_seconds']
   return `${phase} took longer than its limit of ${limitMs / 1000} s (${option})`
 }

@@ -1,6 +1,7 @@
 // What a deploy's snapshot means outside: the record that the API shows, and its part of the service row.
 // Mind: both are pure projections of one transition; they are committed with it or not at all.
 import type { DeploySnapshot } from './deploy.ts'
+import { shownProblem } from './problem.ts'
 
 const statuses: Record<string, string> = {
   queued: 'queued',
@@ -30,8 +31,7 @@ export function toRecord(snapshot: DeploySnapshot) {
     health_check: context.healthCheck ?? null,
     commit_sha: context.commitSha,
     commit_message: context.commitMessage,
-    error: context.error?.message ?? null,
-    error_code: context.error?.code ?? null,
+    ...shownProblem(context.error),
     created_at: context.at,
     started_at: context.startedAt,
     finished_at: context.finishedAt,

@@ -7,10 +7,11 @@ import {
   type DeployEvent,
   type DeployInput,
   type DeploySource,
-  describeTimeout,
+  failed,
   found,
   initialContext,
   instantOf,
+  superseded,
   type Turn,
   turnTaken,
 } from './deploy-context.ts'
@@ -48,10 +49,7 @@ const deploy = setup({
     keepImage: assign((_, { image, source }: { image: string; source?: DeploySource }) =>
       source ? { image, source } : { image },
     ),
-    keepFailure: assign(({ context }, { code, message, at }: SlotFailure) => ({
-      error: { code, message: code === 'timeout' ? describeTimeout(context) : message },
-      finishedAt: at,
-    })),
+    keepFailure: assign(({ context }, failure: SlotFailure) => failed(context, failure)),
     keepCancel: assign((_, { at, by }: { at: string; by: string }) => ({
       error: { code: 'canceled', message: `canceled by ${by}` },
       finishedAt: at,
@@ -94,10 +92,7 @@ export const machine = deploy.createMachine({
           {
             guard: { type: 'isSuperseded', params: ({ event }) => event.output },
             target: 'canceling',
-            actions: assign(({ event }) => ({
-              error: { code: 'superseded', message: `superseded by ${event.output.supersededBy}` },
-              finishedAt: event.output.at,
-            })),
+            actions: assign(({ event }) => superseded(event.output)),
           },
           {
             guard: 'isReuse',

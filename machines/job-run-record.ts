@@ -1,6 +1,7 @@
 // What a job run's snapshot means outside: the record that the API shows.
 // Mind: a run that has failed but whose container may still run is not over yet.
 import type { JobRunSnapshot } from './job-run.ts'
+import { shownProblem } from './problem.ts'
 
 const statuses: Record<string, 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled'> = {
   pending: 'pending',
@@ -29,7 +30,7 @@ export function toRecord(snapshot: JobRunSnapshot) {
     overlap: context.overlap,
     timeout_seconds: context.timeoutSeconds,
     exit_code: context.exitCode,
-    error: isOver(root) ? (context.error?.message ?? null) : null,
+    ...shownProblem(isOver(root) ? context.error : null),
     created_at: context.at,
     started_at: context.startedAt,
     finished_at: isOver(root) ? context.finishedAt : null,

@@ -2,6 +2,7 @@
 // Mind: what has begun is never begun again. After a crash its container is found by its name and ends as it
 // would have ended.
 import { assign, type SnapshotFrom, setup } from 'xstate'
+import { type Problem, problemOf } from './problem.ts'
 import { type SlotFailure, type SlotInput, type SlotOutput, slot } from './slot.ts'
 
 export const version = 1
@@ -70,6 +71,8 @@ export interface EndedRun extends SlotOutput {
 export interface FollowedRun extends EndedRun {
   /** Why that is a failure; null when it is none. */
   trouble: string | null
+  /** Of the trouble. */
+  code: string
 }
 
 export interface JobRunContext extends JobRunInput {
@@ -77,7 +80,7 @@ export interface JobRunContext extends JobRunInput {
   startedAt: string | null
   finishedAt: string | null
   exitCode: number | null
-  error: { code: string; message: string } | null
+  error: Problem | null
 }
 
 const jobRun = setup({
@@ -96,9 +99,9 @@ const jobRun = setup({
     isWithdrawn: (_, { code }: SlotFailure) => code === 'withdrawn',
   },
   actions: {
-    keepFailure: assign((_, { code, message, at }: SlotFailure) => ({
-      error: { code, message },
-      finishedAt: at,
+    keepFailure: assign((_, failure: SlotFailure) => ({
+      error: problemOf(failure),
+      finishedAt: failure.at,
     })),
     keepCancel: assign((_, { at, by }: { at: string; by: string }) => ({
       error: { code: 'canceled', message: `canceled by ${by}` },
@@ -225,7 +228,9 @@ export const machine = jobRun.createMachine({
                 target: '#job-run.failing',
                 actions: [
                   { type: 'keepEnd', params: ({ event }) => event.output },
-                  assign(({ event }) => ({ error: { code: 'job_failed', message: event.output.trouble! } })),
+                  assign(({ event }) => ({
+                    error: { code: event.output.code, message: event.output.trouble! },
+                  })),
                 ],
               },
             ],

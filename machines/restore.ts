@@ -3,6 +3,7 @@
 // then is repeated until it is either done or was never begun.
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import type { DatastoreKind } from './datastore-context.ts'
+import { type Problem, problemOf, shownProblem } from './problem.ts'
 import { type SlotFailure, type SlotInput, type SlotOutput, slot } from './slot.ts'
 
 export const version = 1
@@ -27,24 +28,9 @@ export interface RestoreSlot extends SlotInput {
   backupId: string | null
 }
 
-/** Why a restore failed, for programs. */
-const errorCodes = [
-  'canceled',
-  'damaged_file',
-  'datastore_failed',
-  'docker_error',
-  'docker_unavailable',
-  'insufficient_storage',
-  'internal_error',
-  'not_found',
-  'restore_failed',
-  'unsupported_dump',
-] as const
-export type RestoreErrorCode = (typeof errorCodes)[number]
-
 interface RestoreContext extends RestoreInput {
   phase: 'checking' | 'loading' | 'switching' | null
-  error: { code: string; message: string } | null
+  error: Problem | null
   finishedAt: string | null
 }
 
@@ -65,7 +51,7 @@ const restore = setup({
   },
   actions: {
     finish: assign((_, { at }: SlotOutput) => ({ finishedAt: at })),
-    keepFailure: assign((_, { code, message }: SlotFailure) => ({ error: { code, message } })),
+    keepFailure: assign((_, failure: SlotFailure) => ({ error: problemOf(failure) })),
     keepCancel: assign((_, { by }: { by: string }) => ({
       error: { code: 'canceled', message: `canceled by ${by}` },
     })),
@@ -165,8 +151,7 @@ export function toRecord(snapshot: RestoreSnapshot) {
     backup_id: context.backupId,
     status: statuses[snapshot.value],
     phase: context.phase,
-    error: context.error?.message ?? null,
-    error_code: context.error && codeOf(context.error),
+    ...shownProblem(context.error && { ...context.error, code: codeOf(context.error) }),
     size_bytes: context.sizeBytes,
     created_at: context.at,
     finished_at: context.finishedAt,
@@ -174,9 +159,8 @@ export function toRecord(snapshot: RestoreSnapshot) {
 }
 
 /** Backups and restores share the check of a file, and so its error code. */
-function codeOf({ code }: { code: string }): RestoreErrorCode {
-  if (code === 'backup_failed') return 'damaged_file'
-  return errorCodes.find((known) => known === code) ?? 'internal_error'
+function codeOf({ code }: Problem): string {
+  return code === 'backup_failed' ? 'damaged_file' : code
 }
 
 export type RestoreRecord = ReturnType<typeof toRecord>

@@ -2,6 +2,7 @@
 // Mind: `.provide()` does not notice an unfilled slot; `Slots<M>` makes it a compile error, the placeholder a
 // loud one.
 import { type AnyStateMachine, fromPromise, type PromiseActorLogic } from 'xstate'
+import type { ProblemDetails } from './problem.ts'
 
 /** Every effect knows whose it is: `id` is the actor's. The rest is plain JSON, deadlines are timestamps. */
 export interface SlotInput {
@@ -19,6 +20,7 @@ export interface SlotOutput {
 export interface SlotFailure {
   code: string
   message: string
+  details?: ProblemDetails
   at: string
 }
 

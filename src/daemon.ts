@@ -185,6 +185,6 @@ function tellParked({ actors }: Storage, logger: Logger): number {
 /** Who follows the log of a deploy or of a run that is parked must not wait for ever. */
 async function closeLog({ logs }: Storage, id: string, reason: string): Promise<void> {
   if (!/^(dep|job)-/.test(id) || logs.isEnded(id)) return
-  logs.append(id, 'system', `failed: internal: ${reason}`)
+  logs.append(id, 'system', `failed: internal: ${reason}`, undefined, { mark: 'outcome' })
   await logs.end(id)
 }

@@ -5,6 +5,8 @@ export class Failure extends Error {
   readonly code: string
   readonly hint: string | undefined
   readonly details: FailureDetail[] | undefined
+  /** What a program may need to know besides the code. */
+  facts: FailureFacts | undefined
 
   constructor(code: string, message: string, hint?: string, details?: FailureDetail[]) {
     super(message)
@@ -13,7 +15,15 @@ export class Failure extends Error {
     this.hint = hint
     this.details = details
   }
+
+  with(facts: FailureFacts): this {
+    this.facts = facts
+    return this
+  }
 }
+
+/** For example `{ port: 3000 }`. */
+export type FailureFacts = Readonly<Record<string, string | number>>
 
 /** A refusal that ends by itself. */
 export class TooSoon extends Failure {

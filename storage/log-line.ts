@@ -13,7 +13,6 @@ export interface LogLine {
   ts: string
   stream: LogStream
   line: string
-  /** The lines of deploys have none. */
   about?: LogAbout
 }
 

@@ -80,8 +80,8 @@ export class ParkedActors {
       if (where.kind === 'deploy' && where.service_id) this.#services.giveUpOn(commit, where.service_id, id)
       const revision = (row?.revision ?? 0) + 1
       const shown = { service_id: where.service_id, ...this.#all.record(id), id, status: 'failed' }
-      const errorCode = 'error_code' in shown ? { error_code: 'internal_error' } : {}
-      const record = { ...shown, error: `${parkedError}${reason}`, ...errorCode, finished_at: at, revision }
+      const failure = { error: `${parkedError}${reason}`, ...codesOf(shown) }
+      const record = { ...shown, ...failure, finished_at: at, revision }
       this.#all.index.park(where, { at, code, reason })
       this.#all.records.put(id, record)
       if (row) {
@@ -176,4 +176,12 @@ export class ParkedActors {
 
 function notParked(id: string): StorageError {
   return new StorageError('not_parked', `${id} is not parked`)
+}
+
+/** Only for records that have these fields. */
+function codesOf(record: object): object {
+  return {
+    ...('error_code' in record && { error_code: 'internal_error' }),
+    ...('error_details' in record && { error_details: null }),
+  }
 }

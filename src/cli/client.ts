@@ -157,6 +157,7 @@ export async function toFailure(url: string, response: Response): Promise<CliFai
     hint: isRefused ? 'log in: berth login' : problem.hint,
     requestId: problem.request_id,
     code: problem.code,
+    paths: (problem.errors ?? []).map(({ path }) => path),
     retryAfterSeconds: Number(response.headers.get('retry-after')) || undefined,
   })
 }

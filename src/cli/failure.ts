@@ -22,6 +22,8 @@ export interface FailureOptions {
   code?: string | undefined
   /** When the API may be asked again, where it says so. */
   retryAfterSeconds?: number | undefined
+  /** The fields that the API refused. */
+  paths?: string[] | undefined
 }
 
 /** What a command ends with: printed as what, why, next. */
@@ -31,6 +33,7 @@ export class CliFailure extends Error {
   readonly requestId: string | undefined
   readonly code: string | undefined
   readonly retryAfterSeconds: number | undefined
+  readonly paths: string[]
 
   constructor(message: string, options: FailureOptions = {}) {
     super(message)
@@ -40,6 +43,7 @@ export class CliFailure extends Error {
     this.requestId = options.requestId
     this.code = options.code
     this.retryAfterSeconds = options.retryAfterSeconds
+    this.paths = options.paths ?? []
   }
 }
 

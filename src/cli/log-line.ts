@@ -13,12 +13,18 @@ export interface LogLine {
   access?: AccessRecord
   /** Of a `system` line about an instance: what happened to it. */
   event?: Record<string, unknown>
+  /** Of the log of a deploy: the step of its build. */
+  step?: { number: number; state?: string; name?: string }
+  /** The line in fewer words, to stand after the name of the phase. */
+  brief?: string
+  /** Of the log of a job run: its command begins, or the last line. */
+  mark?: string
 }
 
 /** The data of a `log` event. Throws CliFailure for anything else. */
 export function parseLogLine(data: string): LogLine {
   const { ts, stream, line, ...about } = parseEvent<LogLine>(data, ['ts', 'stream', 'line'])
-  const { instance, deploy_id, access, event } = about
+  const { instance, deploy_id, access, event, step, brief, mark } = about
   return {
     ts,
     stream,
@@ -27,5 +33,8 @@ export function parseLogLine(data: string): LogLine {
     ...(typeof deploy_id === 'string' && { deploy_id }),
     ...(typeof access?.status === 'number' && { access }),
     ...(typeof event === 'object' && event !== null && { event }),
+    ...(typeof step?.number === 'number' && { step }),
+    ...(typeof brief === 'string' && { brief }),
+    ...(typeof mark === 'string' && { mark }),
   }
 }

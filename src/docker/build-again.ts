@@ -24,7 +24,7 @@ export async function againAfterFaults<T>(onLine: BuildLine, build: () => Promis
       return await build()
     } catch (error) {
       if (!(error instanceof BuilderFault) || attempt === attempts) throw error
-      onLine('system', 'BuildKit failed by an error of its own: building again')
+      onLine('system', 'BuildKit failed by an error of its own: building again', null)
     }
   }
 }

@@ -1,6 +1,6 @@
 // The messages of a classic build as lines, and what they tell of the build: its step, its container, its
 // images. Mind: a command may print what the engine prints, so while one runs only the end of it is believed.
-import type { BuildLine } from './build-log.ts'
+import type { BuildLine, BuildStep } from './build-log.ts'
 import { createOutputLines } from './output-lines.ts'
 
 /** One line of the engine's answer. */
@@ -33,7 +33,7 @@ export interface ClassicFacts {
   imageId: string | null
 }
 
-const stepPattern = /^Step (\d+)\/\d+ : (.*)/s
+const stepPattern = /^Step (\d+)(\/\d+) : (.*)/s
 const runningPattern = /^ ---> Running in ([0-9a-f]+)\n$/
 const imagePattern = /^ ---> ((?:[0-9a-f]{12})?)\n$/
 const cachePattern = /^ ---> Using cache\n$/
@@ -46,12 +46,12 @@ export function createClassicLog(onLine: BuildLine): ClassicLog {
   const outputs = { stdout: createOutputLines(), stderr: createOutputLines(), system: createOutputLines() }
 
   function say(stream: keyof typeof outputs, text: string): void {
-    for (const line of outputs[stream].push(text)) onLine(stream, line)
+    for (const line of outputs[stream].push(text)) onLine(stream, line, course.step())
   }
 
   function finishOutput(): void {
     for (const stream of ['stdout', 'stderr'] as const) {
-      for (const line of outputs[stream].rest()) onLine(stream, line)
+      for (const line of outputs[stream].rest()) onLine(stream, line, course.step())
     }
   }
 
@@ -72,6 +72,7 @@ export function createClassicLog(onLine: BuildLine): ClassicLog {
     if (aux?.ID !== undefined) course.facts.imageId = aux.ID
     if (error === undefined) return
     finishOutput()
+    course.fail()
     say('system', `ERROR: ${error}\n`)
   }
 
@@ -82,6 +83,7 @@ export function createClassicLog(onLine: BuildLine): ClassicLog {
 function createCourse() {
   const facts: ClassicFacts = { step: null, containers: [], baseImages: [], madeImages: [], imageId: null }
   let stepNumber = 0
+  let mark: Pick<BuildStep, 'state' | 'name'> = {}
   let isRunning = false
   let isReused = false
 
@@ -90,16 +92,21 @@ function createCourse() {
     stepPattern.exec(text)?.[1] === `${stepNumber + 1}`
 
   function learn(text: string): void {
-    const [, number, step] = stepPattern.exec(text) ?? []
+    const [, number, total, step] = stepPattern.exec(text) ?? []
     const container = runningPattern.exec(text)?.[1]
     const image = imagePattern.exec(text)?.[1]
+    mark = {}
     if (step !== undefined) {
       stepNumber = Number(number)
       facts.step = step.trim()
+      mark = { state: 'started', name: `[${number}${total}] ${facts.step}` }
       isReused = /^FROM\s/i.test(step)
     }
     if (container !== undefined) facts.containers.push(container)
-    if (cachePattern.test(text)) isReused = true
+    if (cachePattern.test(text)) {
+      isReused = true
+      mark = { state: 'cached' }
+    }
     if (image !== undefined) learnImage(image)
     isRunning = container !== undefined
   }
@@ -110,7 +117,16 @@ function createCourse() {
     if (isBelievable) facts[isReused ? 'baseImages' : 'madeImages'].push(image)
   }
 
-  return { facts, isOutput: (text: string) => isRunning && !isEndOfCommand(text), learn }
+  return {
+    facts,
+    isOutput: (text: string) => isRunning && !isEndOfCommand(text),
+    learn,
+    fail: () => {
+      mark = { state: 'failed' }
+    },
+    /** That of the line that comes now; null before the first. */
+    step: (): BuildStep | null => (stepNumber === 0 ? null : { number: stepNumber, ...mark }),
+  }
 }
 
 /** Null for what did not come from stderr. */

@@ -18,7 +18,7 @@ import {
   type ClassicMessage,
   createClassicLog,
 } from './build-classic-log.ts'
-import { describeBuildFailure } from './build-failure.ts'
+import { buildFailureFacts, describeBuildFailure } from './build-failure.ts'
 import type { BuildGuard, LimitWatch } from './build-guard.ts'
 import { type BuildLeftovers, createBuildLeftovers } from './build-leftovers.ts'
 import { killOrphans } from './build-orphans.ts'
@@ -123,5 +123,6 @@ async function toBuildFailure(
   const hasLimit = reached.limits.memoryMb !== null
   const isKilled = hasLimit && container !== undefined && (await wasKilledForMemory(container))
   const all = { ...reached, memory: isKilled || reached.memory }
-  return new Failure('build_failed', describeBuildFailure(error, failedStep, all))
+  const failure = new Failure('build_failed', describeBuildFailure(error, failedStep, all))
+  return failure.with(buildFailureFacts(failedStep, all))
 }

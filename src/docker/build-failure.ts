@@ -1,6 +1,7 @@
 // Why a build failed, in one line for people. Pure. BuildKit's own texts carry the layers they came through,
 // and the paths of its mounts; the step that failed says more.
 
+import type { FailureFacts } from '../errors.ts'
 import type { BuildLimits } from './build-cgroup.ts'
 import type { ReachedLimits } from './build-guard.ts'
 import { killedExitCode } from './exit.ts'
@@ -17,6 +18,14 @@ const nothingReached: ReachedLimits = {
   pids: false,
 }
 const maxStepLength = 120
+
+/** What programs read of a failed build: its step, and what was missing. */
+export function buildFailureFacts(step: FailedStep | null, reached: ReachedLimits): FailureFacts {
+  if (step === null) return {}
+  const isRefused = baseImageOf(step.name) !== null && wantsCredentials.test(step.error)
+  const reason = isRefused ? 'registry_credentials' : reached.memory === true ? 'build_memory' : null
+  return { step: shorten(stepName(step.name)), ...(reason && { reason }) }
+}
 
 export function describeBuildFailure(
   error: string,
@@ -36,9 +45,10 @@ function baseImageOf(step: string): string | null {
   return name?.replace(/^docker\.io\/(library\/)?/, '') ?? null
 }
 
+const wantsCredentials = /unauthorized|no basic auth|authentication required|denied|authorization failed/i
+
 // Registries do not tell strangers what they have: a private image and a missing one look the same.
 function describeMissingBase(image: string, reason: string): string {
-  const wantsCredentials = /unauthorized|no basic auth|authentication required|denied|authorization failed/i
   const advice = '; berth registries add HOST stores credentials for a registry'
   const words = reason.replace(failedRequest, '$1 does not answer ($2)')
   return `the base image ${image} cannot be had: ${words}${wantsCredentials.test(reason) ? advice : ''}`

@@ -30,7 +30,7 @@ export function createFallback(engine: Engine, { owner, guard, cache, watch }: F
   })
 
   async function build(request: BuildRequest): Promise<{ imageId: string }> {
-    const say = (line: string) => request.onLine('system', line)
+    const say = (line: string) => request.onLine('system', line, null)
     if (watch.hangsSince() === null) {
       try {
         return await run(() => watch.during(request, buildKit.build))

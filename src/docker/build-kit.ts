@@ -11,7 +11,7 @@ import {
 } from './build.ts'
 import { againAfterFaults, BuilderFault, faultOf } from './build-again.ts'
 import type { BuildCache } from './build-cache.ts'
-import { describeBuildFailure } from './build-failure.ts'
+import { buildFailureFacts, describeBuildFailure } from './build-failure.ts'
 import type { BuildGuard, LimitWatch } from './build-guard.ts'
 import { type BuildLine, createBuildLog } from './build-log.ts'
 import { killOrphans } from './build-orphans.ts'
@@ -76,9 +76,10 @@ async function follow(build: BuildAttempt, session: string, watch: LimitWatch): 
   let imageId: string | null = null
   for await (const message of messagesOf<Message>(build, { version: '2', session })) {
     if (message.error !== undefined) {
-      const reason = describeBuildFailure(shown(message.error), log.failedStep(), watch.reached())
+      const [step, reached] = [log.failedStep(), watch.reached()]
+      const reason = describeBuildFailure(shown(message.error), step, reached)
       const FailureOfIt = faultOf(message.error) === null ? Failure : BuilderFault
-      throw new FailureOfIt('build_failed', reason)
+      throw new FailureOfIt('build_failed', reason).with(buildFailureFacts(step, reached))
     }
     if (message.id === 'moby.buildkit.trace') log.push(withShownNames(decodeBuildStatus(message.aux), shown))
     if (message.id === 'moby.image.id') imageId = message.aux.ID
@@ -98,6 +99,11 @@ function withShownNames(status: BuildStatus, shown: (text: string) => string): B
 /** BuildKit tells names as if they were of Docker Hub; ours are on this host only. */
 function withOwnNames({ owner, request }: BuildAttempt): BuildLine {
   const own = `${owner.prefix}/`
-  return (stream, line) =>
-    request.onLine(stream, stream === 'system' ? line.replaceAll(`docker.io/${own}`, own) : line)
+  const shown = (text: string) => text.replaceAll(`docker.io/${own}`, own)
+  return (stream, line, step) =>
+    request.onLine(
+      stream,
+      stream === 'system' ? shown(line) : line,
+      step?.name ? { ...step, name: shown(step.name) } : step,
+    )
 }

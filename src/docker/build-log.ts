@@ -4,7 +4,16 @@ import type { BuildStatus, Timestamp, Vertex, VertexLog, VertexStatus } from './
 import { toSeconds } from './build-status.ts'
 import { createOutputLines, type OutputLines } from './output-lines.ts'
 
-export type BuildLine = (stream: 'stdout' | 'stderr' | 'system', line: string) => void
+/** A line of a build, and the step that it belongs to; null for what concerns all of the build. */
+export type BuildLine = (stream: 'stdout' | 'stderr' | 'system', line: string, step: BuildStep | null) => void
+
+export interface BuildStep {
+  number: number
+  /** Missing while nothing but output comes. */
+  state?: 'started' | 'cached' | 'done' | 'failed' | 'canceled'
+  /** With `started`: `[build 3/5] RUN make`. */
+  name?: string
+}
 
 export interface BuildLog {
   push(status: BuildStatus): void
@@ -39,7 +48,7 @@ export function createBuildLog(onLine: BuildLine, onStep = () => {}): BuildLog {
     if (started === null || steps.has(digest)) return
     const step = createStep(steps.size + 1, started)
     steps.set(digest, step)
-    onLine('system', `#${step.number} ${name}`)
+    onLine('system', `#${step.number} ${name}`, { number: step.number, state: 'started', name })
     onStep()
   }
 
@@ -48,12 +57,13 @@ export function createBuildLog(onLine: BuildLine, onStep = () => {}): BuildLog {
     const key = `${part.vertex} ${part.id}`
     if (step === undefined || part.completed === null || reportedParts.has(key)) return
     reportedParts.add(key)
-    onLine('system', `#${step.number} ${part.id}${part.current > 0 ? ` ${toSize(part.current)}` : ''} done`)
+    onLine('system', `#${step.number} ${part.id}${sizeOf(part)} done`, { number: step.number })
   }
 
   function print(log: VertexLog): void {
     const step = steps.get(log.vertex)
-    if (step !== undefined) for (const line of linesOf(step, log)) onLine(streamOf(log), line)
+    if (step === undefined) return
+    for (const line of linesOf(step, log)) onLine(streamOf(log), line, { number: step.number })
   }
 
   function finish(vertex: Vertex): void {
@@ -61,10 +71,10 @@ export function createBuildLog(onLine: BuildLine, onStep = () => {}): BuildLog {
     if (step === undefined || step.isFinished || vertex.completed === null) return
     step.isFinished = true
     for (const stream of ['stdout', 'stderr'] as const) {
-      const output = step[stream]
-      for (const line of output.lines.rest()) onLine(stream, toLine(step, output, line))
+      for (const line of restOf(step, step[stream])) onLine(stream, line, { number: step.number })
     }
-    onLine('system', `#${step.number} ${outcomeOf(step, vertex)}`)
+    const { state, words } = outcomeOf(step, vertex)
+    onLine('system', `#${step.number} ${words}`, { number: step.number, state })
     if (isFailed(vertex)) failed ??= vertex
   }
 
@@ -106,6 +116,11 @@ function linesOf(step: Step, log: VertexLog): string[] {
   return lines.map((line) => toLine(step, output, line))
 }
 
+/** What has no end of a line. */
+function restOf(step: Step, output: Output): string[] {
+  return output.lines.rest().map((line) => toLine(step, output, line))
+}
+
 function toLine(step: Step, output: Output, line: string): string {
   return `#${step.number} ${output.seconds.toFixed(3)} ${line}`
 }
@@ -118,15 +133,20 @@ function streamOf({ stream }: VertexLog): 'stdout' | 'stderr' {
   return stream === stderrStream ? 'stderr' : 'stdout'
 }
 
-function outcomeOf(step: Step, vertex: Vertex): string {
-  if (isFailed(vertex)) return `ERROR: ${vertex.error}`
-  if (vertex.error !== '') return 'CANCELED'
-  return vertex.cached ? 'CACHED' : `DONE ${secondsSince(step, vertex.completed).toFixed(1)}s`
+function outcomeOf(step: Step, vertex: Vertex) {
+  if (isFailed(vertex)) return { state: 'failed', words: `ERROR: ${vertex.error}` } as const
+  if (vertex.error !== '') return { state: 'canceled', words: 'CANCELED' } as const
+  if (vertex.cached) return { state: 'cached', words: 'CACHED' } as const
+  return { state: 'done', words: `DONE ${secondsSince(step, vertex.completed).toFixed(1)}s` } as const
 }
 
 // When one step fails or the build is aborted, the other steps end with this error and are not to blame.
 function isFailed({ error }: Vertex): boolean {
   return error !== '' && !error.includes('context canceled')
+}
+
+function sizeOf({ current }: VertexStatus): string {
+  return current > 0 ? ` ${toSize(current)}` : ''
 }
 
 function toSize(bytes: number): string {

@@ -1,10 +1,22 @@
 // The log of a deploy or a job run as its effects write it. What Berth itself says is on the `system` stream.
-import type { LogStream } from '../../storage/logs.ts'
+import type { LogAbout, LogStream } from '../../storage/logs.ts'
 import type { Host } from './host.ts'
 
+/** What programs read of a line; the line itself is for people. */
+export interface ActorLine extends LogAbout {
+  /** Of a build: the step, and what became of it. */
+  step?: { number: number; state?: string; name?: string }
+  /** The line in fewer words, to stand after the name of the phase. */
+  brief?: string
+  /** `running`: the command of a job begins. `outcome`: the last line. */
+  mark?: 'running' | 'outcome'
+}
+
 export interface ActorLog {
-  say(line: string): void
+  say(line: string, about?: ActorLine): void
   write(stream: LogStream, line: string): void
+  /** A line of a build. */
+  build(stream: LogStream, line: string, step: ActorLine['step'] | null): void
   /** Closes the log with its last line. Doing it again changes nothing. */
   close(lastLine: string): Promise<void>
 }
@@ -13,11 +25,12 @@ export interface ActorLog {
 export function openActorLog(host: Host, noun: 'deploy' | 'job', id: string): ActorLog {
   const { logs } = host.storage
   return {
-    say: (line) => logs.append(id, 'system', line),
+    say: (line, about) => logs.append(id, 'system', line, undefined, about),
     write: (stream, line) => logs.append(id, stream, line),
+    build: (stream, line, step) => logs.append(id, stream, line, undefined, step ? { step } : undefined),
     async close(lastLine) {
       if (logs.isEnded(id)) return
-      logs.append(id, 'system', lastLine)
+      logs.append(id, 'system', lastLine, undefined, { mark: 'outcome' })
       await logs.end(id)
       tellOutcome(host, noun, id, lastLine)
     },

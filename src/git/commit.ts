@@ -70,7 +70,11 @@ async function missingBranch({ remote, repository }: Places, branch: string): Pr
   const names = namesOf(advertised)
   const missing = `branch '${branch}' is not in ${repository.url}`
   if (names.length === 0) return notFound(`${missing}: the repository is empty`)
-  if (advertised.defaultBranch !== null) return notFound(`${missing}: its default branch is ${names[0]}`)
+  const { defaultBranch } = advertised
+  if (defaultBranch !== null) {
+    const failure = notFound(`${missing}: its default branch is '${defaultBranch}'`)
+    return failure.with({ default_branch: defaultBranch })
+  }
   return notFound(`${missing}: it has ${someOf(names)}`)
 }
 

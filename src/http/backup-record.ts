@@ -7,6 +7,8 @@ import { backupPath } from '../backup-files.ts'
 import { Failure } from '../errors.ts'
 import type { HttpContext, HttpStorage } from './context.ts'
 import type { Backup, Restore } from './schemas/backup.ts'
+import { failureOf } from './why/advice.ts'
+import { adviseOnBackup, adviseOnRestore } from './why/record-advice.ts'
 
 /** Throws `not_found`. */
 export function findBackup(storage: HttpStorage, id: string): BackupRecord & Recorded {
@@ -29,6 +31,7 @@ export function toBackup({ config, observe }: Around, record: BackupRecord & Rec
   const progress = observe.progress(record.id)
   return {
     ...shown,
+    ...failureOf(record, adviseOnBackup(record)),
     status: record.status as Backup['status'],
     done_bytes: progress?.doneBytes ?? null,
     total_bytes: progress?.totalBytes ?? null,
@@ -41,8 +44,7 @@ export function toRestore({ observe }: Around, record: RestoreRecord & Recorded)
   const progress = observe.progress(record.id)
   return {
     ...shown,
-    // A record of an earlier version has none.
-    error_code: record.error_code ?? null,
+    ...failureOf(record, adviseOnRestore(record)),
     done_bytes: progress?.doneBytes ?? null,
     total_bytes: progress?.totalBytes ?? null,
   }

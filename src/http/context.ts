@@ -107,7 +107,7 @@ export interface HttpStorage {
   events: Pick<Storage['events'], 'get' | 'keep' | 'record'>
   releases: Pick<Storage['releases'], 'has'>
   changes: Storage['changes']
-  logs: ReadableLogs
+  logs: ReadableLogs & Pick<Storage['logs'], 'tail'>
   /** What instances wrote, and what the edge answered, by service. */
   runtimeLogs: ReadableLogs
   accessLogs: ReadableLogs

@@ -10,6 +10,8 @@ import { suggestion } from '../nearest-name.ts'
 import { nextTime } from '../schedule.ts'
 import type { HttpContext, HttpStorage } from './context.ts'
 import type { Datastore } from './schemas/datastore.ts'
+import { failureOf } from './why/advice.ts'
+import { adviseOnDatastore } from './why/record-advice.ts'
 
 /** Finds one by id or name. Throws `not_found`. */
 export function findDatastore(storage: HttpStorage, idOrName: string): DatastoreRecord & Recorded {
@@ -48,7 +50,7 @@ export function toDatastore(
     version: record.version,
     status: record.status as Datastore['status'],
     phase: record.phase,
-    error: record.error,
+    ...failureOf(record, adviseOnDatastore(record, name)),
     notice: record.notice,
     next_attempt_at: record.next_attempt_at,
     database,

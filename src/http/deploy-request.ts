@@ -5,6 +5,7 @@ import type { ServiceRow } from '../../storage/services.ts'
 import { Failure } from '../errors.ts'
 import { byOf } from './by.ts'
 import type { HttpContext } from './context.ts'
+import { toDeploy } from './deploy-record.ts'
 import type { Call } from './route.ts'
 import type { Deploy } from './schemas/deploy.ts'
 import { decisiveDeploy, latestDeploy } from './service-record.ts'
@@ -116,7 +117,7 @@ export async function queueDeploy(
 ): Promise<Deploy> {
   const { by, ...input } = asked
   const { record } = await context.actors.spawn('deploy', asked.id, input, { ...options, by })
-  return record as Deploy
+  return toDeploy(context.storage, record)
 }
 
 /**

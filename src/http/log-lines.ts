@@ -3,6 +3,14 @@
 import type { LogLine } from '../../storage/logs.ts'
 import type { AccessRecord } from './schemas/status.ts'
 
+const shownDetails = ['step', 'brief', 'mark']
+
+/** Of the log of a deploy or a job run. */
+export function showActorLine({ ts, stream, line, about = {} }: LogLine) {
+  const details = Object.entries(about).filter(([name]) => shownDetails.includes(name))
+  return { ts, stream, line, ...Object.fromEntries(details) }
+}
+
 /** Of the runtime log. A line about other lines that are missing has no instance. */
 export function showRuntimeLine({ ts, stream, line, about }: LogLine) {
   if (about === undefined) return { ts, stream, line }

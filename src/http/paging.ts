@@ -1,4 +1,6 @@
 // Lists in pages: the page is the array, and the header `Link` leads to the next one.
+
+import type { ActorRecord } from '../../storage/actors.ts'
 import { reachesService } from '../account/rights.ts'
 import { Failure } from '../errors.ts'
 import { type Call, WithHeaders } from './route.ts'
@@ -26,13 +28,17 @@ interface Filters {
 }
 
 /** A page of all records of a kind that the caller may see. Throws `not_found` for the service. */
-export function pageOverServices<Item>(call: Call<unknown, Filters>, kind: string): WithHeaders<Item[]> {
+export function pageOverServices<Item>(
+  call: Call<unknown, Filters>,
+  kind: string,
+  toItem: (record: ActorRecord) => Item,
+): WithHeaders<Item[]> {
   const { service, status, trigger, limit, before } = call.query
   const accepts = (record: { status: string; trigger?: unknown }) =>
     (status ?? record.status) === record.status && (trigger ?? record.trigger) === record.trigger
   const { actors } = call.context.storage
   const { records, next } = actors.page(kind, servicesOf(call, service), { limit, before, accepts })
-  return paged(call, records as Item[], next)
+  return paged(call, records.map(toItem), next)
 }
 
 /** To a token, a service that it does not reach is one that does not exist. */

@@ -115,12 +115,15 @@ function toFailure(error: unknown, nowMs: number): SlotFailure {
   const code = codeOf(error)
   const message = messageOf(error)
   const text = code === 'internal_error' ? `${bugPrefix}${message}` : message
-  return { code, message: text, at: new Date(nowMs).toISOString() }
+  const facts = error instanceof Failure ? error.facts : undefined
+  return { code, message: text, ...(facts && { details: facts }), at: new Date(nowMs).toISOString() }
 }
 
 /** What an effect failed with, as an error again: with its code, and its words as they were. */
 export function toError(failure: unknown): unknown {
-  const { code, message } = (failure ?? {}) as Partial<SlotFailure>
+  const { code, message, details } = (failure ?? {}) as Partial<SlotFailure>
   if (failure instanceof Error || code === undefined || message === undefined) return failure
-  return new Failure(code, code === 'internal_error' ? message.slice(bugPrefix.length) : message)
+  const words = code === 'internal_error' ? message.slice(bugPrefix.length) : message
+  const error = new Failure(code, words)
+  return details ? error.with(details) : error
 }

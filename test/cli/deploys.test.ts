@@ -55,7 +55,7 @@ test('a build that fails ends with exit code 1, the phase, the reason and what t
   const [phase, reason, hint, why] = stderr.trimEnd().split('\n').slice(-4)
   assert.match(phase!, new RegExp(`^ ✘ ${name} failed while building, after \\d+\\.\\ds$`))
   assert.match(reason!, /exited with code 3$/)
-  assert.equal(hint, `   mend it, then: berth deploy ${name}`)
+  assert.equal(hint, `   fix it, then: berth deploy ${name}`)
   assert.match(why!, /^ {3}why: berth why dep-\w{26}$/)
 })
 

@@ -7,6 +7,12 @@ import { runBerth } from '../support/berth.ts'
 const id = 'dep-01k5yq0v3nhx8m2r7c9d4f6gbt'
 const at = '2026-01-01T00:00:00.000Z'
 
+const building = {
+  ...{ id, status: 'running', phase: 'building', reason: null, code: null, details: null },
+  ...{ failed_step: null, error_line: null, lines: [], hint: null, commands: [] },
+  phases: [{ name: 'building', duration_ms: 1000, failed: false }],
+}
+
 async function why(t: TestContext, info: Answered, ...more: string[]) {
   const deploy = {
     id,
@@ -18,8 +24,7 @@ async function why(t: TestContext, info: Answered, ...more: string[]) {
   }
   const server = await answeringServer(t, ({ path }) => {
     if (path.includes('/info')) return info
-    if (path.includes('/history')) return { body: [{ at, state: 'building', status: 'running' }] }
-    if (path.includes('/logs')) return { body: '' }
+    if (path.endsWith('/why')) return { body: building }
     const isDeploy = path.startsWith('/api/v1/deploys/')
     return { body: isDeploy ? { ...deploy, finished_at: null, source: {} } : { id: 'svc-1', name: 'shop' } }
   })
@@ -46,4 +51,27 @@ test('a token of some services, and an older server, show a deploy all the same'
     assert.match(stdout, /shop is building/)
     assert.doesNotMatch(stdout, /hangs/)
   }
+})
+
+test('a job run, by its id, is shown with its reason, its last lines and what to do', async (t) => {
+  const run = 'job-01k5yq0v3nhx8m2r7c9d4f6gbt'
+  const failed = {
+    ...building,
+    ...{ id: run, status: 'failed', phase: null, reason: 'exited with code 3', code: 'job_failed' },
+    ...{ lines: ['no such table'], hint: 'run it again: berth run shop', commands: ['berth run shop'] },
+  }
+  const asked: string[] = []
+  const server = await answeringServer(t, ({ path }) => {
+    asked.push(path)
+    return { body: failed }
+  })
+  const env = { BERTH_SERVER: server.url, BERTH_TOKEN: 'bth_x' }
+
+  const { code, stdout } = await runBerth(t, ['why', run], { env })
+
+  assert.equal(code, 0)
+  for (const words of ['no such table', 'exited with code 3', 'run it again: berth run shop']) {
+    assert.ok(stdout.includes(words), stdout)
+  }
+  assert.ok(asked.includes(`/api/v1/jobs/${run}/why`), asked.join(' '))
 })

@@ -45,7 +45,12 @@ const signal = new AbortController().signal
 /** Unpacks as the deploy `id` would, with these settings. Answers what is there then, and what was said. */
 async function fetch(storage: Storage, id: string, from = source(), settings: Partial<ServiceSettings> = {}) {
   const said: string[] = []
-  const log = { say: (line: string) => said.push(line), write: () => {}, close: async () => {} }
+  const log = {
+    say: (line: string) => said.push(line),
+    write: () => {},
+    build: () => {},
+    close: async () => {},
+  }
   const directory = join(storage.directory, 'work', id)
   const release = { settings: serviceRow(settings), env: [], resolved: null }
   await storage.releases.freeze(id, () => release)

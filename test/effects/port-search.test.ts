@@ -47,7 +47,7 @@ test('only a port on the side, or a long time that was granted, lets an idle app
 
 test('an app that listens at 127.0.0.1 is advised of the port that it has there', () => {
   const advice = (listeners: ReturnType<typeof at>, portSource: 'default' | 'setting') =>
-    adviceOn(listeners, { serviceName: 'web', port: 3000, portSource }).replace(
+    adviceOn(listeners, { serviceName: 'web', port: 3000, portSource }).message.replace(
       'the instance listens on ',
       '',
     )

@@ -38,6 +38,8 @@ test('a backup that was asked for runs, and says what it is of', async (t) => {
     status: 'running',
     phase: 'dumping',
     error: null,
+    error_code: null,
+    error_details: null,
     attempts: 1,
     next_attempt_at: null,
     size_bytes: null,

@@ -25,10 +25,8 @@ test('a command is answered with 202 and a pending run, and found again as it wa
     overlap: null,
     timeout_seconds: 86_400,
     exit_code: null,
-    error: null,
-    started_at: null,
-    finished_at: null,
-    revision: 1,
+    ...{ error: null, error_code: null, error_details: null },
+    ...{ started_at: null, finished_at: null, revision: 1 },
     by: { kind: 'token', id: 'server', name: 'server token' },
   })
   assert.deepEqual((await call('GET', `/jobs/${id}`)).body, body)

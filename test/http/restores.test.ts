@@ -22,6 +22,7 @@ test('a restore from a backup runs, and says what it is of', async (t) => {
     backup_id: backupId,
     error: null,
     error_code: null,
+    error_details: null,
     size_bytes: 14,
     done_bytes: null,
     total_bytes: null,

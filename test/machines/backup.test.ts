@@ -61,6 +61,8 @@ test('one is dumped, checked against what was dumped, and kept', async () => {
     status: 'good',
     phase: null,
     error: null,
+    error_code: null,
+    error_details: null,
     attempts: 1,
     next_attempt_at: null,
     size_bytes: 12,

@@ -36,6 +36,7 @@ test('a host that leads here gets its certificate, and the record says until whe
     status: 'valid',
     phase: null,
     error: null,
+    error_code: null,
     hint: null,
     not_before: instant,
     not_after: validity.notAfter,

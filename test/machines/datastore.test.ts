@@ -36,6 +36,8 @@ test('one is pulled, started, asked, and then kept', async () => {
     status: 'available',
     phase: null,
     error: null,
+    error_code: null,
+    error_details: null,
     notice: null,
     database: 'shop_db',
     username: 'shop_db',

@@ -88,7 +88,7 @@ test('why a deploy did not become live is kept with a code', async () => {
     ({ actor }) => (actor.getSnapshot() as { context: DeployContext }).context.error,
   )
   assert.deepEqual(errors, [
-    { code: 'superseded', message: 'superseded by dep-2' },
+    { code: 'superseded', message: 'superseded by dep-2', details: { deploy_id: 'dep-2' } },
     { code: 'canceled', message: 'canceled by Ada' },
   ])
 })

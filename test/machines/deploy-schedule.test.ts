@@ -35,6 +35,7 @@ test('a cron job is live without a check and without a switch of traffic', async
     commit_message: 'Fix the login',
     error: null,
     error_code: null,
+    error_details: null,
     created_at: instant,
     started_at: instant,
     finished_at: instant,

@@ -55,6 +55,7 @@ test('a deploy from git goes through every phase, lives, drains and ends', async
     commit_message: 'Fix the login',
     error: null,
     error_code: null,
+    error_details: null,
     created_at: instant,
     started_at: instant,
     finished_at: instant,

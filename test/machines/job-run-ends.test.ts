@@ -36,6 +36,9 @@ interface End {
 
 const outOfTime = 'took longer than its limit of 60 s (timeout_seconds)'
 const suspension = 'canceled by the suspension of its service'
+const late = { error: outOfTime, error_code: 'timeout' } as const
+const suspended = { error: suspension, error_code: 'withdrawn' } as const
+const noSpace = { error: 'no space left', error_code: 'docker_error' } as const
 const ends: Record<string, End> = {
   'whose command fails': {
     effects: { followRun: exits(3, 'exited with code 3') },
@@ -46,37 +49,37 @@ const ends: Record<string, End> = {
   'that never gets its turn': {
     effects: { awaitTurn: fails },
     path: ['pending', 'failing', 'failed'],
-    record: { ...asAsked, status: 'failed', error: 'no space left', finished_at: later },
+    record: { ...asAsked, status: 'failed', ...noSpace, finished_at: later },
     outcome: 'failed: no space left',
   },
   'that cannot be started': {
     effects: { startRun: fails, stopRun: findsNothing },
     path: ['pending', 'running.starting', 'running.stopping', 'failing', 'failed'],
-    record: { ...starting, status: 'failed', error: 'no space left', finished_at: later },
+    record: { ...starting, status: 'failed', ...noSpace, finished_at: later },
     outcome: 'failed: no space left',
   },
   'that cannot be followed': {
     effects: { followRun: fails },
     path: ['pending', 'running.starting', 'running.following', 'running.stopping', 'failing', 'failed'],
-    record: { ...failed, exit_code: 143, error: 'no space left' },
+    record: { ...failed, exit_code: 143, ...noSpace },
     outcome: 'failed: no space left',
   },
   'that takes too long': {
     effects: { followRun: timesOut },
     path: ['pending', 'running.starting', 'running.following', 'running.stopping', 'failing', 'failed'],
-    record: { ...failed, exit_code: 143, error: outOfTime },
+    record: { ...failed, exit_code: 143, ...late },
     outcome: `failed: ${outOfTime}`,
   },
   'whose service is suspended while it waits': {
     effects: { awaitTurn: withdrawn, stopRun: findsNothing },
     path: ['pending', 'canceling.stopping', 'canceling.clearing', 'canceled'],
-    record: { ...asAsked, status: 'canceled', error: suspension, finished_at: later },
+    record: { ...asAsked, status: 'canceled', ...suspended, finished_at: later },
     outcome: suspension,
   },
   'whose service is suspended while it starts': {
     effects: { startRun: withdrawn, stopRun: findsNothing },
     path: ['pending', 'running.starting', 'canceling.stopping', 'canceling.clearing', 'canceled'],
-    record: { ...starting, status: 'canceled', error: suspension, finished_at: later },
+    record: { ...starting, status: 'canceled', ...suspended, finished_at: later },
     outcome: suspension,
   },
   'whose service is suspended while it runs': {
@@ -85,14 +88,20 @@ const ends: Record<string, End> = {
       ...['pending', 'running.starting', 'running.following'],
       ...['canceling.stopping', 'canceling.clearing', 'canceled'],
     ],
-    record: { ...canceled, exit_code: 143, error: suspension, finished_at: later },
+    record: { ...canceled, exit_code: 143, ...suspended, finished_at: later },
     outcome: suspension,
   },
   'that is canceled while it waits': {
     effects: { awaitTurn: waits, stopRun: findsNothing },
     cancelIn: 'pending',
     path: ['pending', 'canceling.stopping', 'canceling.clearing', 'canceled'],
-    record: { ...asAsked, status: 'canceled', error: 'canceled by Ada', finished_at: ended },
+    record: {
+      ...asAsked,
+      status: 'canceled',
+      error: 'canceled by Ada',
+      error_code: 'canceled',
+      finished_at: ended,
+    },
     outcome: 'canceled by Ada',
   },
   // Docker started it all the same, a moment after the cancel.

@@ -148,7 +148,13 @@ test('the limit of a run counts from the start that Docker tells, also after a r
 })
 
 test('a run whose end Docker does not tell ended when that was seen', async () => {
-  const followRun: TestEffect = async () => ({ at: later, exitCode: 1, finishedAt: null, trouble: 'gone' })
+  const followRun: TestEffect = async () => ({
+    at: later,
+    exitCode: 1,
+    finishedAt: null,
+    trouble: 'gone',
+    code: 'job_failed',
+  })
   const run = startJob({ followRun })
   await run.reached('failed')
   assert.deepEqual([recordOf(run).exit_code, recordOf(run).finished_at], [1, later])

@@ -49,6 +49,7 @@ test('one is checked, loaded, switched, and tidied up after', async () => {
     phase: null,
     error: null,
     error_code: null,
+    error_details: null,
     size_bytes: 12,
     created_at: instant,
     finished_at: instant,

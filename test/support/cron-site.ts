@@ -148,7 +148,14 @@ export class CronSite {
 }
 
 function effectsOfRuns(endings: Map<string, () => void> | null): Effects<typeof jobRun.machine> {
-  const ended = { at: instant, exitCode: 0, startedAt: instant, finishedAt: instant, trouble: null }
+  const ended = {
+    at: instant,
+    exitCode: 0,
+    startedAt: instant,
+    finishedAt: instant,
+    trouble: null,
+    code: 'job_failed',
+  }
   return {
     awaitTurn: async () => ({ at: instant, deployId: 'dep-1', image: 'berth/shop:dep-1', command: null }),
     startRun: async () => ({ at: instant, startedAt: instant }),

@@ -126,6 +126,8 @@ function recordOf(kind: 'postgres' | 'redis'): DatastoreRecord {
     status: 'available',
     phase: null,
     error: null,
+    error_code: null,
+    error_details: null,
     notice: null,
     database: isRedis ? null : 'shop',
     username: isRedis ? 'default' : 'ada',

@@ -82,7 +82,7 @@ function createWorld(host: Host) {
       whileWanted(host, serviceId, outer, async (signal) => {
         const exitCode = await held(follows, id, signal)
         const trouble = exitCode === 0 ? null : `exited with code ${exitCode}`
-        return { at: instant, exitCode, startedAt: null, finishedAt: instant, trouble }
+        return { at: instant, exitCode, startedAt: null, finishedAt: instant, trouble, code: 'job_failed' }
       }),
     stopRun: async () => ({ at: instant, exitCode: 143, startedAt: null, finishedAt: instant }),
     async clearRun({ id, outcome }: Input) {

@@ -30,7 +30,7 @@ export const turn: TestEffect = async () => ({
 })
 export const exits =
   (exitCode: number, trouble: string | null): TestEffect =>
-  async () => ({ at: later, exitCode, startedAt: null, finishedAt: ended, trouble })
+  async () => ({ at: later, exitCode, startedAt: null, finishedAt: ended, trouble, code: 'job_failed' })
 export const rejects =
   (code: string, message: string): TestEffect =>
   () =>
@@ -119,6 +119,8 @@ export const asAsked: JobRunRecord = {
   timeout_seconds: 60,
   exit_code: null,
   error: null,
+  error_code: null,
+  error_details: null,
   created_at: asked,
   started_at: null,
   finished_at: null,
@@ -136,11 +138,13 @@ export const failed: JobRunRecord = {
   status: 'failed',
   exit_code: 3,
   error: 'exited with code 3',
+  error_code: 'job_failed',
   finished_at: ended,
 }
 export const canceled: JobRunRecord = {
   ...following,
   status: 'canceled',
   error: 'canceled by Ada',
+  error_code: 'canceled',
   finished_at: ended,
 }

@@ -90,7 +90,7 @@ async function beginRun({ client }: Cli, service: string, words: string[], { tim
   try {
     return await client.call<JobRun>('POST', `${servicePath(service)}/jobs`, { body })
   } catch (error) {
-    const isWordless = error instanceof CliFailure && /^command: /.test(error.message)
+    const isWordless = error instanceof CliFailure && error.paths.includes('command')
     if (!isWordless || words.length > 0) throw error
     const hint = `berth run ${service} -- COMMAND`
     throw new CliFailure(error.message, { ...error, hint, exitCode: exitCodes.usage })

@@ -1,14 +1,13 @@
-// `berth why`: what became of a deploy: where the time went, the step that failed, its last words, what next.
+// `berth why`: what became of a deploy or another record: the failure, what to do, where the time went.
 import type { Command } from 'commander'
 import type { Deploy } from '../../http/schemas/deploy.ts'
+import type { Why } from '../../http/schemas/failure.ts'
 import type { Info } from '../../http/schemas/info.ts'
 import type { Service } from '../../http/schemas/service.ts'
 import { byWords } from '../by.ts'
-import { servicePath } from '../client.ts'
+import { deployPath, servicePath } from '../client.ts'
 import type { Runner } from '../command.ts'
 import { chosenDeploy } from '../deploy/chosen.ts'
-import { type Diagnosis, diagnose, type PhaseTime } from '../deploy/diagnosis.ts'
-import { hintFor } from '../deploy/hints.ts'
 import { deployStyle, originOf } from '../deploy/words.ts'
 import { examples } from '../examples.ts'
 import { CliFailure } from '../failure.ts'
@@ -18,6 +17,7 @@ import { clip } from '../terminal/clip.ts'
 import { type Output, plain } from '../terminal/output.ts'
 import { paragraph } from '../terminal/phase-line.ts'
 import { duration } from '../terminal/quantities.ts'
+import { fetchWhy } from '../why.ts'
 
 const nameColumns = 13
 const clockColumns = 8
@@ -26,24 +26,58 @@ const barColumns = 30
 export function addWhyCommands(program: Command, run: Runner): void {
   program
     .command('why')
-    .argument('[deploy]', 'a deploy, or a service whose newest one is meant')
-    .description('why a deploy failed, or what took so long')
-    .addHelpText('after', examples('berth why', 'berth why shop', 'berth why dep-01k5yq0v3nhx8m2r7c9d4f6gbt'))
+    .argument('[id]', 'a service or datastore, or the id of a deploy, job run, backup, …')
+    .description('why something failed, or what took so long')
+    .addHelpText('after', examples('berth why', 'berth why shop', 'berth why job-01k5yq0v3nhx8m2r7c9d4f6gbt'))
     .action(run(explain))
 }
 
+/** By what their ids begin with. */
+const collections: Record<string, string> = {
+  job: '/jobs',
+  dst: '/datastores',
+  bak: '/backups',
+  rst: '/restores',
+  crt: '/certificates',
+}
+
 async function explain(cli: Cli, idOrName: string | undefined): Promise<void> {
+  const path = await recordPath(cli, idOrName)
+  return path === null ? explainDeploy(cli, idOrName) : explainRecord(cli, path)
+}
+
+/** Null for a deploy, and for a service whose newest deploy is meant. */
+async function recordPath({ client }: Cli, idOrName: string | undefined): Promise<string | null> {
+  if (idOrName === undefined || idOrName.startsWith('dep-')) return null
+  const collection = collections[/^([a-z]{3})-/.exec(idOrName)?.[1] ?? '']
+  const isId = collection !== undefined && /^[a-z]{3}-[0-9a-z]{26}$/.test(idOrName)
+  if (isId) return `${collection}/${encodeURIComponent(idOrName)}`
+  const datastores = await client.call<{ name: string }[]>('GET', '/datastores').catch(() => [])
+  const isDatastore = datastores.some(({ name }) => name === idOrName)
+  return isDatastore ? `/datastores/${encodeURIComponent(idOrName)}` : null
+}
+
+async function explainRecord(cli: Cli, path: string): Promise<void> {
+  const { out } = cli
+  const why = await fetchWhy(cli, path)
+  if (out.isJson) return out.json(why)
+  const words = `${why.status}${why.phase === null ? '' : `, ${why.phase}`}`
+  out.print(` ${out.paint('bold', plain(why.id))} is ${plain(words)}`)
+  printPhases(out, why.phases)
+  if (why.reason !== null) printTrouble(out, why)
+}
+
+async function explainDeploy(cli: Cli, idOrName: string | undefined): Promise<void> {
   const { client, out } = cli
   const deploy = await chosenDeploy(cli, idOrName)
   const service = await client.call<Service>('GET', servicePath(deploy.service_id))
-  const diagnosis = await diagnose(cli, deploy)
-  const hint = isTrouble(deploy) ? hintFor(deploy, service) : null
+  const why = await fetchWhy(cli, deployPath(deploy.id))
   const hangsSince = isUnderWay(deploy) ? await builderHangsSince(cli) : null
-  if (out.isJson) return out.json(toJson(deploy, diagnosis, hint, hangsSince))
+  if (out.isJson) return out.json(toJson(deploy, why, hangsSince))
   printHeading(out, deploy, service)
-  printPhases(out, diagnosis.phases)
+  printPhases(out, why.phases)
   if (hangsSince) out.print(out.paint('red', `\n ${plain(hangingBuilder(hangsSince))}`))
-  if (isTrouble(deploy)) printTrouble(out, deploy, diagnosis, hint)
+  if (isTrouble(deploy)) printTrouble(out, why)
   else if (service.type === 'cron_job') {
     out.print(out.paint('dim', `\n its runs: berth jobs ${plain(service.name)}`))
   }
@@ -72,25 +106,9 @@ function hangingBuilder(since: string): string {
   return `the Docker engine's BuildKit hangs since ${since}: only the classic builder builds`
 }
 
-function toJson(
-  deploy: Deploy,
-  { phases, failedStep, errorLine, lines }: Diagnosis,
-  hint: string | null,
-  hangsSince: string | null,
-) {
-  return {
-    deploy,
-    phases: phases.map(({ name, durationMs, hasFailed }) => ({
-      name,
-      duration_ms: durationMs,
-      failed: hasFailed,
-    })),
-    failed_step: isTrouble(deploy) ? failedStep : null,
-    error_line: isTrouble(deploy) ? errorLine : null,
-    lines: isTrouble(deploy) ? lines : [],
-    hint,
-    builder_hangs_since: hangsSince,
-  }
+function toJson(deploy: Deploy, why: Why, hangsSince: string | null) {
+  const { phases, failed_step, error_line, lines, hint, commands } = why
+  return { deploy, phases, failed_step, error_line, lines, hint, commands, builder_hangs_since: hangsSince }
 }
 
 /** ` shop failed while building, 2m ago` */
@@ -107,33 +125,26 @@ function printHeading(out: Output, deploy: Deploy, { name }: Service): void {
   out.print(out.paint('dim', ` ${plain(origin)}`))
 }
 
-function printPhases(out: Output, phases: PhaseTime[]): void {
-  const longestMs = Math.max(1, ...phases.map(({ durationMs }) => durationMs))
+function printPhases(out: Output, phases: Why['phases']): void {
+  const longestMs = Math.max(1, ...phases.map(({ duration_ms }) => duration_ms))
   out.print()
-  for (const { name, durationMs, hasFailed } of phases) {
-    const mark = hasFailed ? out.paint('red', '✘') : out.paint('green', '✔')
+  for (const { name, duration_ms: durationMs, failed } of phases) {
+    const mark = failed ? out.paint('red', '✘') : out.paint('green', '✔')
     const clock = duration(durationMs).padStart(clockColumns)
     const bar = '━'.repeat(Math.max(1, Math.round((durationMs / longestMs) * barColumns)))
-    const shownBar = out.isTerminal ? `  ${out.paint(hasFailed ? 'red' : 'cyan', bar)}` : ''
+    const shownBar = out.isTerminal ? `  ${out.paint(failed ? 'red' : 'cyan', bar)}` : ''
     out.print(` ${mark} ${plain(name).padEnd(nameColumns)}${out.paint('dim', clock)}${shownBar}`)
   }
 }
 
-function printTrouble(
-  out: Output,
-  deploy: Deploy,
-  { failedStep, errorLine, lines }: Diagnosis,
-  hint: string | null,
-): void {
+function printTrouble(out: Output, { reason, failed_step: step, error_line, lines, hint }: Why): void {
   out.print()
-  if (failedStep)
-    out.print(` ${out.isTerminal ? clip(plain(failedStep), out.width() - 2) : plain(failedStep)}`)
-  const shown = errorLine === null ? lines : [errorLine, '…', ...lines]
+  if (step) out.print(` ${out.isTerminal ? clip(plain(step), out.width() - 2) : plain(step)}`)
+  const shown = error_line === null ? lines : [error_line, '…', ...lines]
   for (const line of shown) out.print(windowLine(out, line))
-  if (failedStep || lines.length > 0) out.print()
+  if (step || lines.length > 0) out.print()
   const room = out.isTerminal ? out.width() : Number.POSITIVE_INFINITY
-  for (const line of paragraph(deploy.error ?? 'it says no reason', ' ', room))
-    out.print(out.paint('red', line))
+  for (const line of paragraph(reason ?? 'no reason given', ' ', room)) out.print(out.paint('red', line))
   if (hint) for (const line of paragraph(hint, ' ', room)) out.print(out.paint('dim', line))
 }
 

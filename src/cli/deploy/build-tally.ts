@@ -1,38 +1,34 @@
-// Counts the steps of a build by its log: BuildKit numbers what it does, `#6 [build 3/5] RUN make`, and ends
-// each with DONE or CACHED; the classic builder says `Step 3/5 : RUN make`.
-// Mind: `#1 [internal] load build definition` is work too, but no step of the Dockerfile.
+// Counts the steps of a build by what the server says of each line.
+// BuildKit's own work, such as `[internal] load build definition`, is no step of the Dockerfile.
+import type { LogLine } from '../log-line.ts'
 import { count } from '../terminal/quantities.ts'
 
 export interface BuildTally {
-  hear(line: string): void
+  hear(line: Pick<LogLine, 'step'>): void
   /** The newest step, `[3/5] RUN make`; null before the first. */
   current(): string | null
   /** `14 steps, 11 cached`; null before the first step. */
   summary(): string | null
 }
 
-const buildKitStep = /^#(\d+) (\[(?:\S+ )?\s*\d+\/\d+\] .*)/
-const classicStep = /^Step (\d+\/\d+) : (.*)/
+const dockerfileStep = /^\[(\S+ )?\s*\d+\/\d+\] /
 
 export function createBuildTally(): BuildTally {
-  const steps = new Set<string>()
-  const cached = new Set<string>()
-  let newest: { id: string; name: string } | null = null
-
-  function begin(id: string, name: string): void {
-    newest = { id, name }
-    steps.add(id)
-  }
+  const steps = new Set<number>()
+  const cached = new Set<number>()
+  let newest: string | null = null
 
   return {
-    hear(line) {
-      const [, id, name] = buildKitStep.exec(line) ?? classicStep.exec(line) ?? []
-      if (id && name) begin(id, name)
-      const known =
-        /^#(\d+) CACHED$/.exec(line)?.[1] ?? (line === ' ---> Using cache' ? newest?.id : undefined)
-      if (known && steps.has(known)) cached.add(known)
+    hear({ step }) {
+      if (!step) return
+      const { number, state, name = '' } = step
+      if (state === 'started' && dockerfileStep.test(name)) {
+        newest = name
+        steps.add(number)
+      }
+      if (state === 'cached' && steps.has(number)) cached.add(number)
     },
-    current: () => newest?.name ?? null,
+    current: () => newest,
     summary() {
       if (steps.size === 0) return null
       return cached.size > 0

@@ -10,8 +10,7 @@ import type { Cli } from '../session.ts'
 import { plain } from '../terminal/output.ts'
 import { nextStep, paragraph, phaseLine } from '../terminal/phase-line.ts'
 import { duration } from '../terminal/quantities.ts'
-import { type PhaseTime, phasesOf } from './diagnosis.ts'
-import { hintFor } from './hints.ts'
+import { fetchWhy } from '../why.ts'
 import { type DeployState, statesOf, watchDeploy } from './moments.ts'
 import { createDeployView } from './view.ts'
 
@@ -87,8 +86,10 @@ async function sayLive(
   const states = await statesOf(cli, deploy.id)
   const detail = address ? plain(address) : name
   out.say(phaseLine(out, { mark: '✔', name: 'live', detail, durationMs: totalOf(states) }))
-  const slowest = slowestOf(states)
-  if (slowest) out.say(out.tint('dim', `   slowest: ${plain(slowest.name)}, ${duration(slowest.durationMs)}`))
+  const { phases } = await fetchWhy(cli, deployPath(deploy.id))
+  const [slowest] = phases.sort((a, b) => b.duration_ms - a.duration_ms)
+  if (slowest)
+    out.say(out.tint('dim', `   slowest: ${plain(slowest.name)}, ${duration(slowest.duration_ms)}`))
   const former = await formerOf(cli, deploy)
   if (type === 'cron_job') out.say(nextStep(out, 'next', `berth schedule ${name}`))
   if (former) out.say(nextStep(out, 'undo', `berth rollback ${name} ${former.id}`))
@@ -105,7 +106,7 @@ async function sayFailed(cli: Cli, deploy: Deploy, service: Service): Promise<vo
   out.say(`${out.tint('red', ' ✘')} ${out.tint('bold', plain(`${name} ${verb} ${when}`))}, after ${total}`)
   const room = out.isLive ? out.width() : Number.POSITIVE_INFINITY
   for (const line of paragraph(deploy.error ?? 'it says no reason', '   ', room)) out.say(line)
-  for (const line of paragraph(hintFor(deploy, service), '   ', room)) out.say(out.tint('dim', line))
+  for (const line of paragraph(deploy.hint ?? '', '   ', room)) out.say(out.tint('dim', line))
   out.say(nextStep(out, 'why', `berth why ${deploy.id}`))
 }
 
@@ -120,8 +121,4 @@ async function formerOf({ client }: Cli, { id, service_id }: Deploy): Promise<De
 function totalOf(states: DeployState[]): number {
   const last = states.find(({ status }) => status !== 'queued' && status !== 'running') ?? states.at(-1)
   return last ? Date.parse(last.at) - Date.parse(states[0]!.at) : 0
-}
-
-function slowestOf(states: DeployState[]): PhaseTime | null {
-  return phasesOf(states, Date.now()).sort((a, b) => b.durationMs - a.durationMs)[0] ?? null
 }

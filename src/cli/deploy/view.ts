@@ -1,12 +1,11 @@
 // Shows a deploy while it happens: a line for each state of its chart, the newest lines of its log below.
 // Mind: on a terminal the running state moves and its log goes when it is done; elsewhere every line stays.
-
+import { createExcerpt, type Excerpt } from '../../error-line.ts'
 import type { LogLine } from '../log-line.ts'
 import { type Output, plain } from '../terminal/output.ts'
 import { phaseLine, windowLine } from '../terminal/phase-line.ts'
 import { createBuildTally } from './build-tally.ts'
 import type { DeployState } from './moments.ts'
-import { createExcerpt, type Excerpt } from './telling-line.ts'
 
 export interface DeployView {
   /** The deploy is in another state. */
@@ -44,7 +43,7 @@ export function createDeployView(out: Output, now: () => number): DeployView {
     if (silent.includes(running.name)) return []
     const durationMs = Math.max(0, now() - running.at)
     const { name, tally, note } = running
-    const detail = tally.current() ?? noteOf(note)
+    const detail = tally.current() ?? note
     const line = phaseLine(out, { mark: spinner, name, detail, durationMs })
     return [
       line,
@@ -62,7 +61,7 @@ export function createDeployView(out: Output, now: () => number): DeployView {
     if (running.name === 'queued' && durationMs < shortWaitMs && !hasFailed) return
     const { name, note, tally, hasHeading } = running
     // What stands above it already is not said twice.
-    const detail = tally.summary() ?? (hasHeading ? '' : noteOf(note))
+    const detail = tally.summary() ?? (hasHeading ? '' : note)
     out.say(phaseLine(out, { mark: hasFailed ? '✘' : '✔', name, detail, durationMs }))
     if (hasFailed && out.isLive) for (const line of shownOf(running)) out.say(windowLine(out, line))
   }
@@ -76,9 +75,9 @@ export function createDeployView(out: Output, now: () => number): DeployView {
     },
     hear(line) {
       if (silent.includes(running.name)) return
-      running.tally.hear(line.line)
+      running.tally.hear(line)
       if (isOutput(line)) running.excerpt.add(line.line)
-      else running.note = line.line
+      else running.note = line.brief ?? line.line
       if (!out.isLive) sayAll(out, running, line)
     },
   }
@@ -107,13 +106,6 @@ function sayAll(out: Output, running: Running, { line }: LogLine): void {
 }
 
 /** What programs write, and a builder's steps; the rest is Berth's own word on what it is at. */
-function isOutput({ stream, line }: LogLine): boolean {
-  return stream !== 'system' || /^(#\d+ |Step \d+\/\d+ : |\s*--->)/.test(line)
-}
-
-/** Without the words that the phase says already. */
-function noteOf(line: string): string {
-  return line
-    .replace(/^((healthy|waiting):|started|switched) /, '')
-    .replace(/^waiting for (dep-\w+) .*$/, 'behind $1')
+function isOutput({ stream, step }: LogLine): boolean {
+  return stream !== 'system' || step !== undefined
 }

@@ -32,7 +32,7 @@ export async function followRun(cli: Cli, { id, created_at }: JobRun): Promise<J
     if (!out.isJson) out.animate((spinner) => [line(spinner)])
     for await (const { data } of followEvents(cli, `${jobPath(id)}/logs`, { query: { follow: true } })) {
       const told = parseLogLine(data)
-      if (told.stream !== 'system' || told.line.startsWith('running ')) phase = 'running'
+      if (told.stream !== 'system' || told.mark === 'running') phase = 'running'
       await showLine(cli, told)
     }
     return await recordOf(cli, id)
@@ -49,7 +49,7 @@ async function showLine({ out, env }: Cli, line: LogLine): Promise<void> {
   else if (line.stream === 'stdout') out.print(shown(process.stdout, out.isColoured, line.line))
   else if (line.stream !== 'system') {
     out.say(shown(process.stderr, wantsColour(process.stderr, env), line.line))
-  } else if (!isOutcome(line)) out.say(out.tint('dim', ` · ${onOneLine(out, line.line)}`))
+  } else if (line.mark !== 'outcome') out.say(out.tint('dim', ` · ${onOneLine(out, line.line)}`))
   for (const stream of [process.stdout, process.stderr]) {
     if (stream.writableNeedDrain) await once(stream, 'drain')
   }
@@ -63,11 +63,6 @@ function onOneLine(out: Output, text: string): string {
 function shown(stream: NodeJS.WriteStream, isColoured: boolean, text: string): string {
   if (!stream.isTTY) return text
   return isColoured ? coloured(text) : plain(text)
-}
-
-/** The last line of the log: its words come at the end, from its record. */
-function isOutcome({ line }: LogLine): boolean {
-  return /^(succeeded$|failed: |canceled by )/.test(line)
 }
 
 async function recordOf({ client, signal }: Cli, id: string): Promise<JobRun> {

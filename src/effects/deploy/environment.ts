@@ -20,7 +20,7 @@ function resolveValue(key: string, value: string, lookup: Lookup): string {
     const found = reference && lookup(reference.noun, reference.name, reference.property)
     if (found !== null) return found
     const trouble = text.endsWith('}}') ? `refers to ${text}, which does not exist` : 'has an unclosed ${{'
-    throw new Failure('unresolved_reference', `the variable ${key} ${trouble}`)
+    throw new Failure('unresolved_reference', `the variable ${key} ${trouble}`).with({ variable: key })
   })
 }
 

@@ -116,7 +116,7 @@ async function buildFromDockerfile(
     tag: image,
     labels: { ...ownerLabels(host.owner), [labels.kind]: 'image', [labels.id]: input.id },
     ...(await cacheOf(host, input)),
-    onLine: log.write,
+    onLine: log.build,
     signal,
   })
 }

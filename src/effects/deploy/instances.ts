@@ -56,7 +56,8 @@ export function startInstances(host: Host) {
       const start = () => ensureInstance(host, service, wanted, signal)
       const state = await whileDiskIsBusy(log, signal, () => retryWhileEngineAway(host, signal, start))
       const place = listens(service) ? `${state.address}:${chosen.port}` : state.address
-      log.say(`started instance ${index + 1} of ${count} at ${place}`)
+      const brief = `instance ${index + 1} of ${count} at ${place}`
+      log.say(`started ${brief}`, { brief })
     }
     if (count === 0) log.say(`nothing starts now: it runs by its schedule, ${scheduleOf(service)}`)
     return { at: isoNow(), ...chosen }

@@ -20,7 +20,13 @@ export interface Expected {
 }
 
 /** The port to use instead, or why waiting is no use; null to go on as before. */
-export type Finding = { port: number } | { trouble: string } | null
+export type Finding = { port: number } | { advice: PortAdvice } | null
+
+/** Why no connection to the expected port succeeds, and at which port the program listens or has to. */
+export interface PortAdvice {
+  message: string
+  facts: { reason: 'wrong_port' | 'listens_locally' | 'nothing_listens'; port: number }
+}
 
 export interface PortSearch {
   /** Asked each time a connection to the expected port was refused. */
@@ -93,17 +99,20 @@ export function createPortSearch(host: Host, expected: Expected, log: DeployLog)
         }
       }
       if (forMs < hopelessMs || quiet < quietLooks.giveUp || mayBeLate(listeners, expected)) return null
-      return { trouble: adviceOn(listeners, expected) }
+      return { advice: adviceOn(listeners, expected) }
     },
   }
 }
 
-/** What is said of an instance at the end of its time; empty where nobody can tell. */
-export async function describeListeners(instance: InstanceState | null, expected: Advised): Promise<string> {
+/** Advice on an instance at the end of its time; null where its listeners are not known, or not at fault. */
+export async function findAdvice(
+  instance: InstanceState | null,
+  expected: Advised,
+): Promise<PortAdvice | null> {
   const { port } = expected
   const listeners = instance ? await listenersOf(instance, port) : null
-  if (listeners === null || listeners.some((one) => one.port === port && !one.isLoopback)) return ''
-  return `; ${adviceOn(listeners, expected)}`
+  if (listeners === null || listeners.some((one) => one.port === port && !one.isLoopback)) return null
+  return adviceOn(listeners, expected)
 }
 
 /** Whether the instance listens there by now. */
@@ -163,16 +172,24 @@ function whereListening(listeners: readonly Listener[], expected: number): strin
 
 type Advised = Pick<Expected, 'port' | 'portSource' | 'serviceName'>
 
-export function adviceOn(listeners: readonly Listener[], { port, portSource, serviceName }: Advised): string {
+export function adviceOn(listeners: readonly Listener[], expected: Advised): PortAdvice {
+  const { port, portSource, serviceName } = expected
+  const advice = (reason: PortAdvice['facts']['reason'], message: string, at = port) => ({
+    message,
+    facts: { reason, port: at },
+  })
   const needed = `it has to listen on ${port} at 0.0.0.0`
-  if (listeners.length === 0) return `nothing in the instance listens: ${needed}`
+  if (listeners.length === 0) {
+    return advice('nothing_listens', `nothing in the instance listens: ${needed}`)
+  }
   const words = `the instance ${whereListening(listeners, port)}`
-  if (listeners.some((one) => one.port === port)) return `${words}: ${needed}`
+  if (listeners.some((one) => one.port === port)) return advice('listens_locally', `${words}: ${needed}`)
   const reached = listeners.filter(({ isLoopback }) => !isLoopback)
   const [first, ...others] = reached.length > 0 ? reached : listeners
   const served = [first!, ...others].find((one) => !isSide(one.port)) ?? first!
   const command = `berth update ${serviceName} --port ${served.port}`
-  if (!served.isLoopback) return `${words}: ${command}`
+  if (!served.isLoopback) return advice('wrong_port', `${words}: ${command}`, served.port)
   const there = `it has to listen on ${served.port} at 0.0.0.0`
-  return portSource === 'default' ? `${words}: ${there}` : `${words}: ${there}, with ${command}`
+  const isFree = portSource === 'default'
+  return advice('listens_locally', `${words}: ${there}${isFree ? '' : `, with ${command}`}`, served.port)
 }

@@ -34,7 +34,7 @@ export function probeInstances(host: Host) {
       for (const { name } of instances) await untilPassed(host, name, check, signal)
     }
     await pass()
-    log.say(`healthy: ${check.probe().text}`)
+    log.say(`healthy: ${check.probe().text}`, { brief: check.probe().text })
     if (await hasSettled(host, input, log, signal)) {
       await preferExpected(host, input, instances, check)
       await pass()

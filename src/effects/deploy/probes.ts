@@ -8,6 +8,7 @@ import { isoNow } from '../host.ts'
 import type { Healthcheck } from './healthcheck.ts'
 
 export interface Probe {
+  kind: HealthCheck
   /** What it does, in the words of the log. */
   text: string
   /** null when it passed, else why not. */
@@ -53,8 +54,9 @@ export function chooseProbe(checked: Checked): Probe {
 /** Who listens has to be reached as well: requests come from outside of the instance. */
 function imageProbe(reached: Probe | null, healthcheck: Healthcheck): Probe {
   const text = 'the HEALTHCHECK of the image'
-  if (reached === null) return { text, run: healthcheck }
+  if (reached === null) return { kind: 'image', text, run: healthcheck }
   return {
+    kind: 'image',
     text: `${reached.text}, and ${text}`,
     run: async (instance, signal) =>
       (await reached.run(instance, signal)) ?? (await healthcheck(instance, signal)),
@@ -64,6 +66,7 @@ function imageProbe(reached: Probe | null, healthcheck: Healthcheck): Probe {
 function runningProbe(): Probe {
   const sinceStart = ({ startedAt }: InstanceState) => Date.now() - Date.parse(startedAt ?? isoNow())
   return {
+    kind: 'running',
     text: `still running after ${workerMustRunMs / 1000} s`,
     run: async (instance) => (sinceStart(instance) >= workerMustRunMs ? null : notYet),
   }
@@ -71,6 +74,7 @@ function runningProbe(): Probe {
 
 function tcpProbe(port: number): Probe {
   return {
+    kind: 'port',
     text: `TCP connection to port ${port}`,
     async run({ address }, signal) {
       const place = { host: address!, port, timeoutMs: attemptMs }
@@ -83,6 +87,7 @@ function tcpProbe(port: number): Probe {
 /** 2xx and 3xx pass. The Host is the service's own first host. */
 function httpProbe(path: string, port: number, hostName: string): Probe {
   return {
+    kind: 'path',
     text: `GET ${path} on port ${port}`,
     run: ({ address }, signal) =>
       new Promise((resolve) => {

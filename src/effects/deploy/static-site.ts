@@ -87,10 +87,8 @@ async function unsaid(root: string): Promise<Failure> {
   const trouble = 'the source has neither a Dockerfile nor an index.html at its top'
   for (const folder of usualFolders) {
     if (await isThere(join(root, folder, 'index.html'))) {
-      return new Failure(
-        'site_not_found',
-        `${trouble}; there is one in ${folder}: set publish_dir to ${folder}`,
-      )
+      const words = `${trouble}; there is one in ${folder}: set publish_dir to ${folder}`
+      return new Failure('site_not_found', words).with({ folder })
     }
   }
   return new Failure('site_not_found', `${trouble}; set publish_dir to the folder of the site`)
@@ -107,7 +105,7 @@ async function buildFromDockerfile(build: SiteBuild): Promise<void> {
       tag: tree,
       labels: imageLabels(build, 'tree'),
       ...(await cacheOf(host, input)),
-      onLine: log.write,
+      onLine: log.build,
       signal,
     })
     const folder = await folderInImage(build, tree)
@@ -162,7 +160,7 @@ async function buildServer(
     buildArgs: {},
     secrets: [],
     registries: host.storage.registries.list(),
-    onLine: log.write,
+    onLine: log.build,
     signal,
   })
 }

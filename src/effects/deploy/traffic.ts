@@ -28,7 +28,7 @@ export function switchTraffic(host: Host) {
     if (instances.length === 0) throw new Failure('instance_failed', 'no instance is left that could serve')
     await switchRequests(host, input, log, signal)
     sayHowLongAway(host, input.serviceId, log)
-    log.say('switched to the new version')
+    log.say('switched to the new version', { brief: 'to the new version' })
     return { at: isoNow() }
   }
 }

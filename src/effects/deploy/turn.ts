@@ -7,6 +7,7 @@ import type { ServiceRow, ServiceSettings } from '../../../storage/services.ts'
 import { inspectImage } from '../../docker/images.ts'
 import { Failure } from '../../errors.ts'
 import { listens } from '../../service-types.ts'
+import type { ActorLog } from '../actor-log.ts'
 import { checkFreeDisk } from '../disk.ts'
 import { type Host, isoNow } from '../host.ts'
 import { retryWhileEngineAway, untilCommitted, waitForEngine } from '../waiting.ts'
@@ -74,7 +75,7 @@ async function waitForTurn(
   host: Host,
   { id, serviceId }: TurnInput,
   signal: AbortSignal,
-  say: (line: string) => void,
+  say: ActorLog['say'],
 ): Promise<{ supersededBy: string | null }> {
   let told: string | null = null
   return untilCommitted(host.storage.changes, serviceId, signal, () => {
@@ -82,7 +83,9 @@ async function waitForTurn(
     const { ahead, newer } = queueAround(host, id, serviceId)
     if (newer) return { supersededBy: newer }
     if (!ahead) return { supersededBy: null }
-    if (told !== ahead) say(`waiting for ${ahead} of this service to finish`)
+    if (told !== ahead) {
+      say(`waiting for ${ahead} of this service to finish`, { brief: `behind ${ahead}` })
+    }
     told = ahead
     return null
   })

@@ -8,7 +8,7 @@ import { Failure } from '../../errors.ts'
 import type { Host } from '../host.ts'
 import { retryWhileEngineAway } from '../waiting.ts'
 import type { DeployLog } from './log.ts'
-import { createPortSearch, describeListeners, type PortSearch } from './port-search.ts'
+import { createPortSearch, findAdvice, type PortSearch } from './port-search.ts'
 import { notYet, type Probe, refused } from './probes.ts'
 import { startAgain } from './second-start.ts'
 
@@ -83,7 +83,8 @@ async function searchPort(search: PortSearch, instance: InstanceState, check: Ch
   if (found === null) return
   if ('port' in found) Object.assign(check, { port: found.port, portSource: 'detected' })
   else {
-    throw new Failure('health_check_failed', `${check.probe().text} → ${refused}; ${found.trouble}`)
+    const { message, facts } = found.advice
+    throw new Failure('health_check_failed', `${check.probe().text} → ${refused}; ${message}`).with(facts)
   }
 }
 
@@ -94,7 +95,8 @@ function createWaitingLine(log: DeployLog) {
     const key = answer.replace(/\d+/g, '0')
     if (key === told || answer === notYet) return
     told = key
-    log.say(`waiting: ${probe.text} → ${answer}`)
+    const brief = `${probe.text} → ${answer}`
+    log.say(`waiting: ${brief}`, { brief })
   }
 }
 
@@ -114,12 +116,13 @@ function codeOfEnd(instance: InstanceState): string {
 
 async function unhealthy(host: Host, name: string, answer: string | null, check: Check) {
   const instance = await host.instances.inspect(name).catch(() => null)
-  const hint = check.hasPort ? await describeListeners(instance, check) : ''
+  const { kind, text } = check.probe()
+  const advice = check.hasPort ? await findAdvice(instance, check) : null
   const limit = `${check.settings.health_check_timeout_seconds} s (health_check_timeout_seconds)`
-  return new Failure(
-    'health_check_failed',
-    `the health check did not pass within ${limit}: ${check.probe().text} → ${answer ?? 'no answer'}${hint}`,
-  )
+  const words = `the health check did not pass within ${limit}: ${text} → ${answer ?? 'no answer'}`
+  const failure = new Failure('health_check_failed', advice ? `${words}; ${advice.message}` : words)
+  if (advice) return failure.with(advice.facts)
+  return kind === 'image' ? failure.with({ reason: 'image_healthcheck' }) : failure
 }
 
 async function showLastLines(host: Host, name: string, log: DeployLog): Promise<void> {

@@ -3,7 +3,7 @@
 import type { FollowedRun, RunFollow } from '../../../machines/job-run.ts'
 import { withTimeout } from '../../async/with-timeout.ts'
 import { wasEngineRestarted } from '../../docker/engine-restart.ts'
-import { explainExit } from '../../docker/exit.ts'
+import { explainExit, isOutOfMemory } from '../../docker/exit.ts'
 import { isEnded } from '../../docker/instance-state.ts'
 import type { InstanceState } from '../../docker/instances.ts'
 import { jobName } from '../../docker/names.ts'
@@ -29,8 +29,9 @@ export function followRun(host: Host) {
       const exit = await inTime(input, leftMs, wanted, readToEnd, goesOn)
       if (exit === null) throw new Failure('job_failed', 'its container disappeared while it ran')
       const trouble = await troubleOf(host, input, exit, wanted)
+      const code = isOutOfMemory(exit) ? 'out_of_memory' : 'job_failed'
       const { exitCode, startedAt, finishedAt } = exit
-      return { at: isoNow(), exitCode, startedAt, finishedAt, trouble }
+      return { at: isoNow(), exitCode, startedAt, finishedAt, trouble, code }
     })
 }
 

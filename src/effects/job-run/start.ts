@@ -35,7 +35,7 @@ async function begin(host: Host, input: RunStart, signal: AbortSignal): Promise<
     throw new Failure('image_gone', `the image ${input.image} is gone: somebody removed it from Docker`)
   }
   const spec = await specOf(host, input, service, signal)
-  if (!found) await sayOnce(host, input.id, announcement(input))
+  if (!found) await sayOnce(host, input.id, announcement(input), { mark: 'running' })
   await ensureDisk(host, service, spec)
   return host.instances.ensure(spec, signal)
 }

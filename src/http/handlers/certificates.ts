@@ -59,7 +59,7 @@ function certificatesOf({ actors }: HttpStorage, owner: string): Certificate[] {
 }
 
 /** Throws `not_found`, for actors of other kinds too. */
-function findCertificate({ storage }: HttpContext, id: string): Certificate {
+export function findCertificate({ storage }: HttpContext, id: string): Certificate {
   const record = id.startsWith('crt-') ? storage.actors.record(id) : null
   if (!record) throw new Failure('not_found', 'there is no such certificate')
   return toCertificate(record)

@@ -4,7 +4,9 @@ import type { HistoryEntry } from '../../../storage/actors.ts'
 import { Failure, messageOf } from '../../errors.ts'
 import { byOf, command } from '../by.ts'
 import type { HttpContext } from '../context.ts'
+import { findDeploy, toDeploy } from '../deploy-record.ts'
 import { queueDeploy, refuseSuspended, requestRollback, requestSource } from '../deploy-request.ts'
+import { showActorLine } from '../log-lines.ts'
 import { paged, pageOverServices } from '../paging.ts'
 import type { Call, Events, WithHeaders } from '../route.ts'
 import type {
@@ -24,12 +26,16 @@ export function listDeploys(call: Call<ServiceParams, DeployListQuery>): WithHea
   const { storage } = call.context
   const { id } = findService(storage, call.params.id)
   const { records, next } = storage.actors.page('deploy', [id], call.query)
-  return paged(call, records as Deploy[], next)
+  return paged(
+    call,
+    records.map((record) => toDeploy(storage, record)),
+    next,
+  )
 }
 
 /** Of all services that the caller may see. */
 export function listAllDeploys(call: Call<unknown, DeploysQuery>): WithHeaders<Deploy[]> {
-  return pageOverServices<Deploy>(call, 'deploy')
+  return pageOverServices(call, 'deploy', (record) => toDeploy(call.context.storage, record))
 }
 
 export function createDeploy(call: Call<ServiceParams, unknown, CreateDeploy>): Promise<Deploy> {
@@ -61,7 +67,7 @@ export async function rollbackService(call: Call<ServiceParams, unknown, Rollbac
   const row = findService(context.storage, params.id)
   refuseDeleting(row)
   refuseSuspended(row)
-  const target = findDeploy(context, body.deploy_id)
+  const target = findDeploy(context.storage, body.deploy_id)
   const obstacle = await obstacleOf(context, row.id, target)
   if (obstacle) throw new Failure('invalid_request', `deploy_id: ${obstacle}`)
   return queueDeploy(context, requestRollback(context, row, target, byOf(call)), eventId ? { eventId } : {})
@@ -80,36 +86,30 @@ async function obstacleOf(context: HttpContext, serviceId: string, target: Deplo
 }
 
 export function getDeploy({ context, params }: Call<DeployParams>): Deploy {
-  return findDeploy(context, params.id)
+  return toDeploy(context.storage, findDeploy(context.storage, params.id))
 }
 
 export async function cancelDeploy(call: Call<DeployParams>): Promise<Deploy> {
   const { context, params, eventId } = call
-  const { id } = findDeploy(context, params.id)
+  const { id } = findDeploy(context.storage, params.id)
   const event = command(call, 'cancel')
   const { applied, record } = await context.actors.send(id, event, eventId === undefined ? {} : { eventId })
   if (!applied)
     throw new Failure('not_cancelable', `this deploy is ${record.status}: it cannot be canceled any more`)
-  return record as Deploy
+  return toDeploy(context.storage, record)
 }
 
 export function deployHistory({ context, params }: Call<DeployParams>): HistoryEntry[] {
-  return context.storage.actors.history(findDeploy(context, params.id).id)
+  return context.storage.actors.history(findDeploy(context.storage, params.id).id)
 }
 
 export function deployLogs(call: Call<DeployParams, DeployLogQuery>): Events {
   const { context, params, query, lastEventId, log } = call
-  const { id } = findDeploy(context, params.id)
+  const { id } = findDeploy(context.storage, params.id)
   return logEvents(context.storage.logs, id, {
     follow: query.follow,
     after: lastEventId ?? 0,
+    show: showActorLine,
     onError: (error) => log.error({ deploy_id: id, reason: messageOf(error) }, 'a log could not be read'),
   })
-}
-
-/** By id only. Throws `not_found`, for actors of other kinds too. */
-function findDeploy({ storage }: HttpContext, id: string): Deploy {
-  const record = id.startsWith('dep-') ? storage.actors.record(id) : null
-  if (!record) throw new Failure('not_found', 'there is no such deploy', 'berth deploys NAME lists them')
-  return record as Deploy
 }

@@ -7,7 +7,9 @@ import { Failure, messageOf } from '../../errors.ts'
 import { timeoutOf } from '../../jobs.ts'
 import { byOf, command } from '../by.ts'
 import type { HttpContext } from '../context.ts'
+import { findJob, toJobRun } from '../deploy-record.ts'
 import { refuseSuspended } from '../deploy-request.ts'
+import { showActorLine } from '../log-lines.ts'
 import { paged, pageOverServices } from '../paging.ts'
 import type { Call, Events, WithHeaders } from '../route.ts'
 import type { Deploy } from '../schemas/deploy.ts'
@@ -20,12 +22,16 @@ export function listJobs(call: Call<ServiceParams, JobListQuery>): WithHeaders<J
   const { storage } = call.context
   const { id } = findService(storage, call.params.id)
   const { records, next } = storage.actors.page('job-run', [id], call.query)
-  return paged(call, records as JobRun[], next)
+  return paged(
+    call,
+    records.map((record) => toJobRun(storage, record)),
+    next,
+  )
 }
 
 /** Of all services that the caller may see. */
 export function listAllJobs(call: Call<unknown, JobsQuery>): WithHeaders<JobRun[]> {
-  return pageOverServices<JobRun>(call, 'job-run')
+  return pageOverServices(call, 'job-run', (record) => toJobRun(call.context.storage, record))
 }
 
 export async function createJob(call: Call<ServiceParams, unknown, CreateJob>): Promise<JobRun> {
@@ -50,7 +56,7 @@ export async function createJob(call: Call<ServiceParams, unknown, CreateJob>): 
     ...(eventId ? { eventId } : {}),
     by: byOf(call),
   })
-  return record as JobRun
+  return toJobRun(context.storage, record)
 }
 
 /** Null for the one that a cron job has. Throws `invalid_request`, and `conflict` for what has no shell. */
@@ -60,7 +66,9 @@ function commandOf({ name, type }: ServiceRow, body: CreateJob): string | null {
   }
   const command = body.command?.trim() ? body.command : null
   if (command === null && type !== 'cron_job') {
-    throw new Failure('invalid_request', 'command: is required: only a cron job has one of its own')
+    const message = 'is required: only a cron job has one of its own'
+    const field = { path: 'command', code: 'required', message }
+    throw new Failure('invalid_request', `command: ${message}`, undefined, [field])
   }
   return command
 }
@@ -76,35 +84,29 @@ function liveImage({ storage }: HttpContext, { name, live_deploy_id }: ServiceRo
 }
 
 export function getJob({ context, params }: Call<JobParams>): JobRun {
-  return findJob(context, params.id)
+  return toJobRun(context.storage, findJob(context.storage, params.id))
 }
 
 export async function cancelJob(call: Call<JobParams>): Promise<JobRun> {
   const { context, params, eventId } = call
-  const { id } = findJob(context, params.id)
+  const { id } = findJob(context.storage, params.id)
   const event = command(call, 'cancel')
   const { applied, record } = await context.actors.send(id, event, eventId === undefined ? {} : { eventId })
-  if (applied) return record as JobRun
+  if (applied) return toJobRun(context.storage, record)
   throw new Failure('not_cancelable', `this run is ${record.status}: it cannot be canceled any more`)
 }
 
 export function jobHistory({ context, params }: Call<JobParams>): HistoryEntry[] {
-  return context.storage.actors.history(findJob(context, params.id).id)
+  return context.storage.actors.history(findJob(context.storage, params.id).id)
 }
 
 export function jobLogs(call: Call<JobParams, JobLogQuery>): Events {
   const { context, params, query, lastEventId, log } = call
-  const { id } = findJob(context, params.id)
+  const { id } = findJob(context.storage, params.id)
   return logEvents(context.storage.logs, id, {
     follow: query.follow,
     after: lastEventId ?? 0,
+    show: showActorLine,
     onError: (error) => log.error({ job_id: id, reason: messageOf(error) }, 'a log could not be read'),
   })
-}
-
-/** By id only. Throws `not_found`, for actors of other kinds too. */
-function findJob({ storage }: HttpContext, id: string): JobRun {
-  const record = id.startsWith('job-') ? storage.actors.record(id) : null
-  if (!record) throw new Failure('not_found', 'there is no such job run', 'berth jobs NAME lists them')
-  return record as JobRun
 }

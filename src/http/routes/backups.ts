@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import * as backups from '../handlers/backups.ts'
 import * as restores from '../handlers/restores.ts'
+import * as why from '../handlers/why.ts'
 import { route, tagged, v1 } from '../route.ts'
 import {
   Backup,
@@ -14,6 +15,7 @@ import {
 } from '../schemas/backup.ts'
 import { DatastoreParams } from '../schemas/datastore.ts'
 import { HistoryEntry } from '../schemas/deploy.ts'
+import { Why } from '../schemas/failure.ts'
 
 export const backupRoutes = tagged('Backups', [
   route({
@@ -136,5 +138,23 @@ export const backupRoutes = tagged('Backups', [
     params: RestoreParams,
     answer: z.array(HistoryEntry),
     handler: restores.restoreHistory,
+  }),
+  route({
+    method: 'GET',
+    path: `${v1}/backups/{id}/why`,
+    role: 'read',
+    summary: 'Why a backup failed, and what to do about it',
+    params: BackupParams,
+    answer: Why,
+    handler: why.whyBackup,
+  }),
+  route({
+    method: 'GET',
+    path: `${v1}/restores/{id}/why`,
+    role: 'read',
+    summary: 'Why a restore failed, and what to do about it',
+    params: RestoreParams,
+    answer: Why,
+    handler: why.whyRestore,
   }),
 ])

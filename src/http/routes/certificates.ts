@@ -1,9 +1,11 @@
 // Certificates of public hosts.
 import { z } from 'zod'
 import * as certificates from '../handlers/certificates.ts'
+import * as why from '../handlers/why.ts'
 import { route, tagged, v1 } from '../route.ts'
 import { Certificate, CertificateAuthority, CertificateParams } from '../schemas/certificate.ts'
 import { HistoryEntry } from '../schemas/deploy.ts'
+import { Why } from '../schemas/failure.ts'
 
 export const certificateRoutes = tagged('Certificates', [
   route({
@@ -42,5 +44,15 @@ export const certificateRoutes = tagged('Certificates', [
     status: 202,
     problems: ['conflict', 'slow_down'],
     handler: certificates.retryCertificate,
+  }),
+  route({
+    method: 'GET',
+    path: `${v1}/certificates/{id}/why`,
+    role: 'read',
+    scope: 'record',
+    summary: 'Why there is no new certificate, and what to do about it',
+    params: CertificateParams,
+    answer: Why,
+    handler: why.whyCertificate,
   }),
 ])

@@ -1,6 +1,7 @@
 // Managed Postgres and Redis (API document, part 4).
 import { z } from 'zod'
 import * as datastores from '../handlers/datastores.ts'
+import * as why from '../handlers/why.ts'
 import { route, tagged, v1 } from '../route.ts'
 import {
   CreateDatastore,
@@ -10,6 +11,7 @@ import {
   UpdateDatastore,
 } from '../schemas/datastore.ts'
 import { HistoryEntry } from '../schemas/deploy.ts'
+import { Why } from '../schemas/failure.ts'
 
 export const datastoreRoutes = tagged('Datastores', [
   route({
@@ -80,5 +82,14 @@ export const datastoreRoutes = tagged('Datastores', [
     params: DatastoreParams,
     answer: z.array(HistoryEntry),
     handler: datastores.datastoreHistory,
+  }),
+  route({
+    method: 'GET',
+    path: `${v1}/datastores/{id}/why`,
+    role: 'read',
+    summary: 'Why a datastore does not serve, and what to do about it',
+    params: DatastoreParams,
+    answer: Why,
+    handler: why.whyDatastore,
   }),
 ])

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import * as deploys from '../handlers/deploys.ts'
 import { archiveUpload, uploadDeploy } from '../handlers/uploads.ts'
+import * as why from '../handlers/why.ts'
 import { route, tagged, v1 } from '../route.ts'
 import {
   CreateDeploy,
@@ -13,6 +14,7 @@ import {
   HistoryEntry,
   UploadQuery,
 } from '../schemas/deploy.ts'
+import { Why } from '../schemas/failure.ts'
 import { LogEvents } from '../schemas/feed.ts'
 import { ServiceParams } from '../schemas/service.ts'
 
@@ -111,5 +113,15 @@ export const deployRoutes = tagged('Deploys', [
     params: DeployParams,
     answer: z.array(HistoryEntry),
     handler: deploys.deployHistory,
+  }),
+  route({
+    method: 'GET',
+    path: `${v1}/deploys/{deploy_id}/why`,
+    role: 'read',
+    scope: 'record',
+    summary: 'Why a deploy failed, what to do about it, and where the time went',
+    params: DeployParams,
+    answer: Why,
+    handler: why.whyDeploy,
   }),
 ])

@@ -2,8 +2,10 @@
 import { z } from 'zod'
 import * as jobs from '../handlers/jobs.ts'
 import * as schedules from '../handlers/schedules.ts'
+import * as why from '../handlers/why.ts'
 import { route, tagged, v1 } from '../route.ts'
 import { HistoryEntry } from '../schemas/deploy.ts'
+import { Why } from '../schemas/failure.ts'
 import { LogEvents } from '../schemas/feed.ts'
 import { CreateJob, JobListQuery, JobLogQuery, JobParams, JobRun, JobsQuery } from '../schemas/job.ts'
 import { Schedule } from '../schemas/schedule.ts'
@@ -110,5 +112,15 @@ export const jobRoutes = tagged('Jobs', [
     params: JobParams,
     answer: z.array(HistoryEntry),
     handler: jobs.jobHistory,
+  }),
+  route({
+    method: 'GET',
+    path: `${v1}/jobs/{job_id}/why`,
+    role: 'read',
+    scope: 'record',
+    summary: 'Why a job run failed, and what to do about it',
+    params: JobParams,
+    answer: Why,
+    handler: why.whyJob,
   }),
 ])

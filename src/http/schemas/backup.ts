@@ -1,7 +1,7 @@
 // A backup and a restore as the API shows them, and what a client says to begin one.
 import { z } from 'zod'
-import type { RestoreErrorCode } from '../../../machines/restore.ts'
 import { datastoreKinds } from './datastore.ts'
+import { failure } from './failure.ts'
 import { clamped, cursor, identifier, timestamp } from './fields.ts'
 import { recorded } from './recorded.ts'
 
@@ -38,7 +38,7 @@ const shared = {
   datastore_id: z.string(),
   datastore: z.string().meta({ description: 'Its name.' }),
   kind: z.enum(datastoreKinds),
-  error: text,
+  ...failure,
   size_bytes: bytes,
   done_bytes: bytes.meta({ description: 'How far the phase is.' }),
   total_bytes: bytes.meta({ description: 'How far it goes; null while that is not known.' }),
@@ -75,24 +75,9 @@ export const CreateRestore = z
   .meta({ id: 'CreateRestore' })
 export type CreateRestore = z.output<typeof CreateRestore>
 
-/** The error codes of the restore chart. */
-export const restoreErrorCodes = [
-  'canceled',
-  'damaged_file',
-  'datastore_failed',
-  'docker_error',
-  'docker_unavailable',
-  'insufficient_storage',
-  'internal_error',
-  'not_found',
-  'restore_failed',
-  'unsupported_dump',
-] as const satisfies readonly RestoreErrorCode[]
-
 export const Restore = z
   .object({
     ...shared,
-    error_code: z.enum(restoreErrorCodes).nullable(),
     backup_id: text.meta({ description: 'null for a file that was uploaded.' }),
     status: z.enum(['running', 'undoing', 'done', 'failed', 'canceled']),
     phase: z

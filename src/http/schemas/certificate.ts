@@ -1,6 +1,7 @@
 // The certificate of a host: how far it is, and why not further.
 // Mind: this is the record of its chart, word for word; machines/certificate.ts makes it.
 import { z } from 'zod'
+import { failure } from './failure.ts'
 import { identifier, timestamp } from './fields.ts'
 import { recorded } from './recorded.ts'
 
@@ -23,6 +24,7 @@ export const Certificate = z
       description: 'What is done just now, also while a former certificate is valid.',
     }),
     error: text.meta({ description: 'Why the last attempt failed.' }),
+    error_code: failure.error_code,
     hint: text.meta({ description: 'What would help.' }),
     not_before: timestamp.nullable(),
     not_after: timestamp.nullable(),

@@ -1,6 +1,7 @@
 // A managed datastore as the API shows it (API document, part 2), and what a client may set of it.
 // Mind: answers hold the password, because a person asked for them; nothing else of Berth's may.
 import { z } from 'zod'
+import { failure } from './failure.ts'
 import { flag, identifier, optional, purge, timestamp } from './fields.ts'
 import { cpuLimit, memoryLimit } from './limits.ts'
 import { Name } from './name.ts'
@@ -100,7 +101,7 @@ export const Datastore = z
     phase: z.enum(['pulling', 'stopping', 'starting', 'probing', 'saving']).nullable().meta({
       description: 'The current step of making it serve or deleting it (`saving` is its final backup).',
     }),
-    error: text.meta({ description: 'Why it does not serve.' }),
+    ...failure,
     notice: text.meta({ description: 'What of its limits the host cannot give.' }),
     next_attempt_at: timestamp.nullable(),
     database: text,

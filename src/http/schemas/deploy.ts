@@ -1,6 +1,7 @@
 // The deploy: what a client may send, and what it gets (decisions "Deploy").
 // Mind: this is the record of the deploy's chart, word for word; machines/deploy.ts makes it.
 import { z } from 'zod'
+import { failure } from './failure.ts'
 import { flag, identifier, optional, pageFields, timestamp } from './fields.ts'
 import { by, recorded } from './recorded.ts'
 
@@ -56,13 +57,7 @@ export const Deploy = z
       }),
     commit_sha: text,
     commit_message: text,
-    error: text,
-    error_code: text.optional().meta({
-      description:
-        'What went wrong, for programs, such as `build_failed`, `health_check_failed`, `out_of_memory`, ' +
-        '`superseded`, `canceled`; `exited_early` when an instance ended with exit code 0. Null when ' +
-        'nothing did. Missing for deploys of older versions.',
-    }),
+    ...failure,
     created_at: timestamp,
     started_at: timestamp.nullable(),
     finished_at: timestamp.nullable(),

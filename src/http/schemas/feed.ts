@@ -71,19 +71,41 @@ export const FeedEvents = z
 
 const logStreams = ['stdout', 'stderr', 'system'] as const
 
-const LogLine = z
+const line = {
+  ts: timestamp.meta({ description: 'When it was written.' }),
+  stream: z.enum(logStreams).meta({ description: '`system` is what the server itself says.' }),
+  line: z.string(),
+}
+
+const ActorLine = z
   .object({
-    ts: timestamp.meta({ description: 'When it was written.' }),
-    stream: z.enum(logStreams).meta({ description: '`system` is what the server itself says.' }),
-    line: z.string(),
+    ...line,
+    step: z
+      .object({
+        number: z.int().meta({ description: 'From 1.' }),
+        state: z
+          .enum(['started', 'cached', 'done', 'failed', 'canceled'])
+          .optional()
+          .meta({ description: 'What became of it; missing on lines of its output.' }),
+        name: z.string().optional().meta({ description: 'With `started`.' }),
+      })
+      .optional()
+      .meta({ description: 'Step of the build that the line belongs to; `state` when it changed.' }),
+    brief: z
+      .string()
+      .optional()
+      .meta({ description: 'The line in fewer words, to stand after the name of the phase.' }),
+    mark: z.enum(['running', 'outcome']).optional().meta({
+      description: '`running`: the command of a job run begins. `outcome`: the last line.',
+    }),
   })
-  .meta({ id: 'LogLine' })
+  .meta({ id: 'LogLine', description: 'A line of the log of a deploy or a job run.' })
 
 /** The end of a log has no id, and no data. */
 const end = z.object({ event: z.literal('end'), data: z.literal('') })
 
 export const LogEvents = z
-  .discriminatedUnion('event', [z.object({ event: z.literal('log'), id, data: LogLine }), end])
+  .discriminatedUnion('event', [z.object({ event: z.literal('log'), id, data: ActorLine }), end])
   .meta({ id: 'LogEvent', description: '`end` follows the last line.' })
 
 const InstanceEvent = z
@@ -100,7 +122,7 @@ const InstanceEvent = z
 
 const RuntimeLine = z
   .object({
-    ...LogLine.shape,
+    ...line,
     instance: z.string().optional().meta({ description: 'Index of the instance, from 0.' }),
     deploy_id: z.string().optional().meta({ description: 'Deploy of the instance.' }),
     event: InstanceEvent.optional(),
@@ -108,7 +130,7 @@ const RuntimeLine = z
   .meta({ id: 'RuntimeLogLine', description: 'A line of an instance, or about it.' })
 
 const AccessLine = z
-  .object({ ...LogLine.shape, stream: z.literal('access'), access: AccessRecord.optional() })
+  .object({ ...line, stream: z.literal('access'), access: AccessRecord.optional() })
   .meta({ id: 'AccessLogLine', description: 'A request that came.' })
 
 export const ServiceLogEvents = z

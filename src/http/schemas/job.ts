@@ -1,6 +1,7 @@
 // The job run: what a client may send, and what it gets (section 2, decisions "Job run").
 // Mind: this is the record of the run's chart, word for word; machines/job-run-record.ts makes it.
 import { z } from 'zod'
+import { failure } from './failure.ts'
 import { flag, identifier, optional, pageFields, timestamp } from './fields.ts'
 import { recorded } from './recorded.ts'
 
@@ -27,7 +28,7 @@ export const JobRun = z
     overlap: z.enum(['skip', 'queue', 'replace']).nullable(),
     timeout_seconds: z.int(),
     exit_code: z.int().nullable(),
-    error: text,
+    ...failure,
     created_at: timestamp,
     started_at: timestamp.nullable(),
     finished_at: timestamp.nullable(),

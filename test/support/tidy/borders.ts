@@ -16,6 +16,7 @@ export interface Border {
 const ground = [
   'src/async/',
   'src/address-classes.ts',
+  'src/error-line.ts',
   'src/errors.ts',
   'src/logger.ts',
   'src/config.ts',
@@ -42,6 +43,8 @@ export const borders: Border[] = [
     // A chart may be told in parts: what it remembers, what it shows.
     values: [
       'slot',
+      'problem',
+      'error-codes',
       'datastore-backups',
       'datastore-context',
       'datastore-record',
@@ -127,7 +130,7 @@ export const borders: Border[] = [
     of: 'src/http/',
     packages: ['uWebSockets.js', 'zod'],
     node: true,
-    values: ['src/http/', 'src/account/', ...ground],
+    values: ['src/http/', 'src/account/', 'machines/error-codes.ts', ...ground],
     types: ['src/', 'storage/', 'machines/'],
   },
   {
@@ -148,6 +151,7 @@ export const borders: Border[] = [
       'src/cli/',
       'src/version.ts',
       'src/hosts.ts',
+      'src/error-line.ts',
       'src/nearest-name.ts',
       'src/platform.ts',
       'src/starter-dockerfile.ts',

@@ -18,7 +18,6 @@ export const datastoreMeanings: Record<string, string> = {
 
   Backup: 'A backup of a datastore.',
   'Backup.kind': server,
-  'Backup.error': 'Why it failed, or why its last attempt did.',
   'Backup.size_bytes': 'The size of its file; null until that is complete.',
   'Backup.trigger':
     '`manual`: a request. `schedule`: the schedule of the datastore. `final`: the deletion of the datastore.',
@@ -30,12 +29,6 @@ export const datastoreMeanings: Record<string, string> = {
 
   Restore: 'The data of a backup, or of a file, on their way into a datastore.',
   'Restore.kind': server,
-  'Restore.error_code':
-    'Why it failed. `canceled`: on request. `damaged_file`: the file is not whole, or cannot be read. ' +
-    '`unsupported_dump`: a file of this kind cannot be restored. `restore_failed`: the datastore refused ' +
-    'the data. `datastore_failed`: it does not run. `docker_error` and `docker_unavailable`: the Docker ' +
-    'engine refused, or did not answer. `insufficient_storage`: the disk is nearly full. `not_found`: the ' +
-    'backup or the datastore is gone. `internal_error`: a fault of this server. null: nothing went wrong.',
   'Restore.size_bytes': 'The size of the file; null until that is known.',
   'Restore.status':
     '`running`: see `phase`. `undoing`: it failed or was canceled, and what was prepared is removed. ' +

@@ -28,7 +28,6 @@ export const deployMeanings: Record<string, string> = {
   'Deploy.port': 'The port that its instances listen on; null until it is known.',
   'Deploy.commit_sha': 'The commit that was built; null until it is known.',
   'Deploy.commit_message': 'The message of that commit.',
-  'Deploy.error': 'Why it failed or was canceled.',
   CreateDeploy: 'A deploy of the configured source.',
   Rollback: 'Which deploy to run again.',
 

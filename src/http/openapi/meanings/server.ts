@@ -37,7 +37,6 @@ export const serverMeanings: Record<string, string> = {
   'DiskUsage.docker.volumes_bytes': 'Volumes.',
   'DiskUsage.docker.build_cache_bytes': 'The build cache.',
 
-  LogLine: 'A line of a log.',
   'RuntimeLogLine.event': 'What happened, on a `system` line about the instance.',
   'InstanceEvent.exit_code': 'Null when it is not known.',
   'AccessLogLine.stream': 'Always `access`.',

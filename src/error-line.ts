@@ -1,6 +1,6 @@
-// The line of an output that names the error: node, Go and others write it first, and a long trace after it.
-// Mind: it is shown beside the last lines, so that a wrong guess hides nothing.
-import { plain } from '../terminal/output.ts'
+// Finds the line of an output that names the error: Node.js, Go and others write it before a long trace.
+// It is a guess, so readers get it together with the last lines.
+import { stripVTControlCharacters } from 'node:util'
 
 const signs = [
   // `TypeError: x`, `java.lang.IllegalStateException: x`, `Uncaught Error: x`, `Error [ERR_X]: x`
@@ -16,9 +16,9 @@ const signs = [
   /^npm (error|ERR!) /,
 ]
 
-export function isTelling(line: string): boolean {
+export function namesError(line: string): boolean {
   // The builder puts the number of the step and its clock in front.
-  const words = plain(line).replace(/^(#\d+ )?(\d+\.\d+ )?\s*/, '')
+  const words = stripVTControlCharacters(line).replace(/^(#\d+ )?(\d+\.\d+ )?\s*/, '')
   return signs.some((sign) => sign.test(words))
 }
 
@@ -36,7 +36,7 @@ export function createExcerpt(keptLines: number): Excerpt {
   const kept: string[] = []
   return {
     add(line) {
-      if (!first && isTelling(line)) first = { line, number: total }
+      if (!first && namesError(line)) first = { line, number: total }
       total += 1
       kept.push(line)
       if (kept.length > keptLines) kept.shift()

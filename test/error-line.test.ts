@@ -1,7 +1,7 @@
 // Which line of an output names the error, of the ways in which common runtimes write theirs.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createExcerpt, isTelling } from '../../../src/cli/deploy/telling-line.ts'
+import { createExcerpt, namesError } from '../src/error-line.ts'
 
 const telling = [
   "Error: Cannot find module 'expres'",
@@ -35,8 +35,8 @@ const silent = [
 ]
 
 test('the line that names an error is known in the words of common runtimes', () => {
-  for (const line of telling) assert.equal(isTelling(line), true, line)
-  for (const line of silent) assert.equal(isTelling(line), false, line)
+  for (const line of telling) assert.equal(namesError(line), true, line)
+  for (const line of silent) assert.equal(namesError(line), false, line)
 })
 
 test('the first one is kept when the trace behind it fills all the room', () => {

@@ -1,0 +1,26 @@
+// Why an actor failed, as its context keeps it. Programs decide by the code; the message is for people.
+import { toErrorCode } from './error-codes.ts'
+import type { SlotFailure } from './slot.ts'
+
+/** What a program may need to know besides the code, such as `{ port: 3000 }`. */
+export type ProblemDetails = Readonly<Record<string, string | number>>
+
+export interface Problem {
+  code: string
+  message: string
+  /** Missing in snapshots that are older than the field. */
+  details?: ProblemDetails
+}
+
+export function problemOf({ code, message, details }: SlotFailure): Problem {
+  return { code, message, ...(details && { details }) }
+}
+
+/** The fields of a record that show a problem. */
+export function shownProblem(problem: Problem | null) {
+  return {
+    error: problem?.message ?? null,
+    error_code: problem && toErrorCode(problem.code),
+    error_details: problem?.details ?? null,
+  }
+}

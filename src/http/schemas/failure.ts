@@ -1,0 +1,55 @@
+// Why a record failed: the text for people, the code and the details for programs, and what to do about it.
+import { z } from 'zod'
+import { errorCodes } from '../../../machines/error-codes.ts'
+
+const text = z.string().nullable()
+
+const code = z
+  .enum(errorCodes)
+  .nullish()
+  .meta({ description: 'Why it failed, for programs. Missing in records of older servers.' })
+
+const details = z
+  .record(z.string(), z.union([z.string(), z.number()]))
+  .nullish()
+  .meta({
+    description:
+      'What the code is about: `port`, `reason`, `default_branch`, `folder`, `deploy_id`, `step`, ' +
+      '`variable`.',
+  })
+
+/** The fields of a record that can fail. */
+export const failure = {
+  error: text.meta({ description: 'Why it failed or was canceled.' }),
+  error_code: code,
+  error_details: details,
+  hint: text.optional().meta({ description: 'What to do about it; null or missing when nothing failed.' }),
+}
+
+const Phase = z
+  .object({
+    name: z.string(),
+    duration_ms: z.int().meta({ description: 'Until now for the phase that is under way.' }),
+    failed: z.boolean().meta({ description: 'Whether it ended in this phase without success.' }),
+  })
+  .meta({ id: 'PhaseTime', description: 'How long a phase took.' })
+
+export const Why = z
+  .object({
+    id: z.string(),
+    status: z.string().meta({ description: 'As in the record.' }),
+    phase: text.meta({ description: 'The current phase, or the one that failed.' }),
+    reason: text.meta({ description: 'Why it failed; null when nothing did.' }),
+    code,
+    details,
+    failed_step: text.meta({ description: 'The step of the build that failed: `RUN npm run build`.' }),
+    error_line: text.meta({
+      description: 'The line before `lines` that names the error; null when there is none.',
+    }),
+    lines: z.array(z.string()).meta({ description: 'The last lines of the failed step, or of the log.' }),
+    hint: text.meta({ description: 'What to do about it.' }),
+    commands: z.array(z.string()).meta({ description: 'The commands of the hint.' }),
+    phases: z.array(Phase).meta({ description: 'In order, until it had its outcome.' }),
+  })
+  .meta({ id: 'Why', description: 'What became of it: the failure, the way out, and where the time went.' })
+export type Why = z.output<typeof Why>

@@ -1,0 +1,71 @@
+// What a log and a history tell of an outcome: the step that failed, its last lines, and the phases.
+import type { HistoryEntry } from '../../../storage/actors.ts'
+import type { LogLine } from '../../../storage/logs.ts'
+import { createExcerpt, type Excerpt } from '../../error-line.ts'
+import type { Why } from '../schemas/failure.ts'
+
+type Excerpted = Pick<Why, 'failed_step' | 'error_line' | 'lines'>
+
+interface Step {
+  name: string
+  excerpt: Excerpt
+}
+
+const keptLines = 15
+const setbacks = ['failing', 'failed', 'canceling', 'canceled', 'undoing', 'discarding']
+const busyStatuses = ['queued', 'pending', 'running', 'creating', 'restarting', 'undoing']
+
+export const nothing: Excerpted = { failed_step: null, error_line: null, lines: [] }
+
+/**
+ * The last lines of the failed step of a build; else what a program wrote last without a line of Berth's in
+ * between; else the last lines.
+ */
+export function excerptOf(log: readonly LogLine[]): Excerpted {
+  const steps = new Map<number, Step>()
+  const all = createExcerpt(keptLines)
+  let burst = createExcerpt(keptLines)
+  let isBurstOver = false
+  let failed: Step | null = null
+  for (const { stream, line, about } of log) {
+    all.add(line)
+    const part = about?.step as { number: number; state?: string; name?: string } | undefined
+    if (part === undefined) {
+      if (stream !== 'system' && isBurstOver) burst = createExcerpt(keptLines)
+      if (stream !== 'system') burst.add(line)
+      isBurstOver = stream === 'system'
+      continue
+    }
+    const step = steps.get(part.number) ?? { name: part.name ?? '', excerpt: createExcerpt(keptLines) }
+    steps.set(part.number, step)
+    if (part.state === 'failed') failed ??= step
+    else if (part.state === undefined) step.excerpt.add(withoutNumber(line, part.number))
+  }
+  const found = failed as Step | null
+  const excerpt = found?.excerpt ?? (burst.lines().length > 0 ? burst : all)
+  return { failed_step: found?.name || null, error_line: excerpt.missed(), lines: excerpt.lines() }
+}
+
+/** BuildKit's lines begin with the number of their step. */
+function withoutNumber(line: string, number: number): string {
+  const prefix = `#${number} `
+  return line.startsWith(prefix) ? line.slice(prefix.length) : line
+}
+
+/** Until it had its outcome. Transitions that stay in a state add to its phase. */
+export function phasesOf(history: readonly HistoryEntry[], nowMs: number): Why['phases'] {
+  const states = history.map(({ at, state, status }) => ({ at, name: state.split('.').at(-1)!, status }))
+  const changes = states.filter(({ name }, index) => name !== states[index - 1]?.name)
+  return changes.flatMap(({ name, at, status }, index) => {
+    if (!busyStatuses.includes(status) || setbacks.includes(name)) return []
+    const next = changes[index + 1]
+    const endMs = next ? Date.parse(next.at) : nowMs
+    return [
+      {
+        name,
+        duration_ms: Math.max(0, endMs - Date.parse(at)),
+        failed: next !== undefined && setbacks.includes(next.name),
+      },
+    ]
+  })
+}

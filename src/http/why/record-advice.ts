@@ -1,0 +1,79 @@
+// What to do about a job run, a datastore, a backup or a restore that failed.
+import type { Backup, Restore } from '../schemas/backup.ts'
+import type { JobRun } from '../schemas/job.ts'
+import { type Advice, advise, type Failed } from './advice.ts'
+
+type Run = Failed & Pick<JobRun, 'command' | 'trigger'>
+
+/** Null for a run that has not failed. `name` is that of its service. */
+export function adviseOnRun(run: Run, name: string): Advice | null {
+  if (!run.error_code) return null
+  const again = run.command === null ? `berth run ${name}` : `berth run ${name} -- COMMAND`
+  switch (run.error_code) {
+    case 'out_of_memory': {
+      const command = `berth update ${name} --memory 1024`
+      return advise(`give it more: ${command}`, command)
+    }
+    case 'timeout': {
+      const command = `berth update ${name} --job-timeout SECONDS`
+      return advise(`a longer limit: ${command}`, command)
+    }
+    case 'withdrawn':
+      return advise(`berth show ${name} says why nothing runs`, `berth show ${name}`)
+    case 'image_gone':
+      return advise(`berth deploy ${name} builds the image anew`, `berth deploy ${name}`)
+    case 'unresolved_reference':
+      return advise(`berth env ${name} shows its variables`, `berth env ${name}`)
+    default:
+      return advise(`run it again: ${again}`, again)
+  }
+}
+
+/** Null for a datastore that has not failed. */
+export function adviseOnDatastore({ error_code: code }: Failed, name: string): Advice | null {
+  if (!code) return null
+  const restart = `berth db restart ${name}`
+  switch (code) {
+    case 'port_taken':
+      return advise('free a port of --datastore-ports on the server, or give berthd another range')
+    case 'insufficient_storage':
+      return advise(`make room on the server, then: ${restart}`, 'berth disks', restart)
+    case 'out_of_memory': {
+      const command = `berth db update ${name} --memory 1024`
+      return advise(`give it more: ${command}`, command)
+    }
+    default:
+      return advise(`it is started again by itself; at once with: ${restart}`, restart)
+  }
+}
+
+/** Null for a backup that has not failed. */
+export function adviseOnBackup({ error_code: code, datastore }: Failed & Pick<Backup, 'datastore'>) {
+  if (!code) return null
+  const again = `berth db backup ${datastore}`
+  switch (code) {
+    case 'insufficient_storage':
+      return advise(`make room on the server, then: ${again}`, again)
+    case 'datastore_failed':
+      return advise(`berth why ${datastore} says what is wrong with it`, `berth why ${datastore}`)
+    default:
+      return advise(`try again: ${again}`, again)
+  }
+}
+
+/** Null for a restore that has not failed. The former data serve on. */
+export function adviseOnRestore({ error_code: code, datastore }: Failed & Pick<Restore, 'datastore'>) {
+  if (!code || code === 'canceled') return null
+  switch (code) {
+    case 'damaged_file':
+    case 'unsupported_dump':
+    case 'not_found': {
+      const command = `berth db backups ${datastore}`
+      return advise(`restore another backup: ${command} lists them`, command)
+    }
+    case 'insufficient_storage':
+      return advise('make room on the server, then restore again')
+    default:
+      return advise(`the data before it serve on; berth why ${datastore}`, `berth why ${datastore}`)
+  }
+}

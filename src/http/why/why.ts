@@ -1,0 +1,31 @@
+// The answer to "why": one shape for every record that can fail.
+import type { HttpStorage } from '../context.ts'
+import type { Why } from '../schemas/failure.ts'
+import type { Advice, Failed } from './advice.ts'
+import { excerptOf, nothing, phasesOf } from './diagnosis.ts'
+
+interface Explained extends Failed {
+  id: string
+  status: string
+  error: string | null
+  phase?: string | null
+}
+
+/** As many lines of a log are read: a failed step writes its last ones near the end. */
+const readLines = 2_000
+
+export async function explain(
+  { actors, logs }: Pick<HttpStorage, 'actors' | 'logs'>,
+  record: Explained,
+  { advice, hasLog }: { advice: Advice | null; hasLog: boolean },
+): Promise<Why> {
+  const { id, status, phase = null, error, error_code: code = null, error_details: details = null } = record
+  const isRead = hasLog && error !== null
+  const excerpt = isRead ? excerptOf(await logs.tail(id, readLines)) : nothing
+  return {
+    ...{ id, status, phase, reason: error, code: code as Why['code'], details },
+    ...excerpt,
+    ...{ hint: advice?.hint ?? null, commands: advice?.commands ?? [] },
+    phases: phasesOf(actors.history(id), Date.now()),
+  }
+}

@@ -1,0 +1,70 @@
+// What to do about a deploy that did not go live, by its code and the details.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { adviseOnDeploy, type FailedDeploy } from '../../../src/http/why/deploy-advice.ts'
+
+const web = { name: 'web', type: 'web_service' } as const
+
+function advice(code: string | null, details: FailedDeploy['error_details'] = null, kind = 'git') {
+  const deploy = { error_code: code, error_details: details, source: { kind } } as FailedDeploy
+  return adviseOnDeploy(deploy, web)
+}
+
+test('a deploy that has not failed needs no advice', () => {
+  assert.equal(advice(null), null)
+})
+
+test('an app at 127.0.0.1 is not told to change its port', () => {
+  const { hint } = advice('health_check_failed', { reason: 'listens_locally', port: 5000 })!
+  assert.match(hint, /^listen at 0\.0\.0\.0 instead of 127\.0\.0\.1/)
+})
+
+test('an app that listens at another port gets the command that sets it', () => {
+  const { commands } = advice('health_check_failed', { reason: 'wrong_port', port: 5000 })!
+  assert.deepEqual(commands, ['berth update web --port 5000', 'berth deploy web'])
+})
+
+test('a failing HEALTHCHECK of the image is not told to change a path', () => {
+  assert.doesNotMatch(advice('health_check_failed', { reason: 'image_healthcheck' })!.hint, /--health-path/)
+  assert.match(advice('health_check_failed')!.hint, /--health-path/)
+})
+
+test('a missing branch leads to the default branch where the remote has one', () => {
+  const { commands } = advice('source_not_found', { default_branch: 'trunk' })!
+  assert.deepEqual(commands, ['berth update web --branch trunk', 'berth deploy web'])
+  assert.equal(advice('source_not_found')!.hint, 'fix it, then: berth deploy web')
+})
+
+test('an unknown code and an upload lead to another upload', () => {
+  assert.equal(advice('a_later_code', null, 'archive')!.hint, 'fix it, then: berth up web')
+})
+
+test('the error code exited_early leads to a hint at a static site', () => {
+  const early = (kind: string, type: string = web.type) => {
+    const deploy = { error_code: 'exited_early', source: { kind } } as FailedDeploy
+    return adviseOnDeploy(deploy, { name: 'web', type } as typeof web)!.hint
+  }
+  const create = 'berth create web-site --type static_site --publish-dir FOLDER'
+  assert.ok(early('archive').endsWith(`: ${create}, then: berth up web-site`))
+  assert.ok(early('git').endsWith(`: ${create} --repo URL`))
+  for (const other of [early('image'), early('reuse'), early('git', 'background_worker')]) {
+    assert.doesNotMatch(other, /static_site/)
+  }
+})
+
+test('every command of an advice is in its hint', () => {
+  const cases = [
+    advice('superseded', { deploy_id: 'dep-2' }),
+    advice('canceled'),
+    advice('out_of_memory'),
+    advice('health_check_failed', { reason: 'nothing_listens', port: 3000 }),
+    advice('site_not_found', { folder: 'dist' }),
+    advice('git_remote_unreachable'),
+    advice('image_gone'),
+    advice('unresolved_reference', { variable: 'KEY' }),
+  ]
+  for (const { hint, commands } of cases.map((one) => one!)) {
+    assert.ok(commands.length > 0)
+    for (const command of commands) assert.ok(hint.includes(command), `${hint} | ${command}`)
+  }
+})

@@ -1,0 +1,77 @@
+// GET …/why: one answer for every record that can fail.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startChecked } from '../../support/checked-api.ts'
+import { startJobs } from '../../support/job-api.ts'
+import { endedActors, restingActors } from '../../support/parked-kinds.ts'
+
+test('a failed deploy says why, what failed in its build, and what to do', async (t) => {
+  const { call, create, setDeploy, storage } = await startChecked(t)
+  const { latest_deploy } = await create({ name: 'web', repo_url: 'https://git.test/a/b' })
+  const { id } = latest_deploy!
+  const name = '[2/3] RUN npm ci'
+  storage.logs.append(id, 'system', `#4 ${name}`, undefined, { step: { number: 4, state: 'started', name } })
+  storage.logs.append(id, 'stderr', '#4 0.5 npm error', undefined, { step: { number: 4 } })
+  storage.logs.append(id, 'system', '#4 ERROR: x', undefined, { step: { number: 4, state: 'failed' } })
+  await storage.logs.end(id)
+  const details = { step: 'RUN npm ci', reason: 'registry_credentials' }
+  const words = 'RUN npm ci exited with code 1'
+  const error = { error: words, error_code: 'build_failed', error_details: details } as const
+  await setDeploy(id, { status: 'failed', phase: 'building', ...error })
+
+  const { status, body } = await call('GET', `/deploys/${id}/why`)
+
+  const { phases, ...rest } = body
+  assert.equal(status, 200)
+  assert.deepEqual(rest, {
+    ...{ id, status: 'failed', phase: 'building', reason: error.error, code: 'build_failed', details },
+    ...{ failed_step: name, error_line: null, lines: ['0.5 npm error'] },
+    ...{ hint: 'berth registries keeps credentials', commands: ['berth registries add HOST'] },
+  })
+  assert.ok(Array.isArray(phases))
+  assert.equal((await call('GET', `/deploys/${id}`)).body.hint, rest.hint)
+  const [listed] = (await call('GET', '/deploys')).body as unknown as { hint?: string }[]
+  assert.equal(listed!.hint, rest.hint)
+})
+
+test('a failed run says why, and how to run it again', async (t) => {
+  const { ask, call, ends, live, starts } = await startJobs(t)
+  await live({ name: 'web' })
+  const { id } = await ask('web', { command: 'rake' })
+  await starts(id)
+  await ends(id, 3)
+
+  const { body } = await call('GET', `/jobs/${id}/why`)
+
+  assert.deepEqual([body.reason, body.code], ['exited with code 3', 'job_failed'])
+  assert.deepEqual(body.commands, ['berth run web -- COMMAND'])
+})
+
+test('records of every kind and state have an answer', async (t) => {
+  const { call, create, storage } = await startChecked(t)
+  const { id: serviceId } = await create({ name: 'shop', image: 'localhost/app:1' })
+  const collections = {
+    ...{ deploy: 'deploys', 'job-run': 'jobs', backup: 'backups' },
+    ...{ restore: 'restores', certificate: 'certificates' },
+  } as const
+  const prefixes: Record<string, string> = {
+    ...{ deploy: 'dep', 'job-run': 'job', backup: 'bak', restore: 'rst', certificate: 'crt' },
+  }
+  const idOf = (kind: string, state: string) => `${prefixes[kind]}-${state.replace(/[^a-z]+/g, '-')}`
+  const asked = [...restingActors(idOf), ...endedActors(idOf)].filter(({ kind }) => kind in collections)
+  for (const { id, kind, transition } of asked) {
+    const record = { ...transition.record, service_id: serviceId }
+    await storage.actors.create({ ...transition, record })
+    const { status, body } = await call('GET', `/${collections[kind as 'deploy']}/${id}/why`)
+    const isGone = kind === 'backup' && record.status === 'deleted'
+    assert.equal(status, isGone ? 404 : 200, id)
+    if (!isGone) assert.equal(body.status, record.status)
+  }
+})
+
+test('what does not exist has no reason', async (t) => {
+  const { call } = await startChecked(t)
+  for (const path of ['deploys/dep-1', 'jobs/job-1', 'backups/bak-1', 'restores/rst-1', 'datastores/db']) {
+    assert.equal((await call('GET', `/${path}/why`)).status, 404, path)
+  }
+})
