@@ -17,11 +17,11 @@ test('what a run writes comes as it is on both streams, and the rest is words on
     t,
     runThat(
       succeeded,
-      ['system', 'running ./nightly'],
+      ['system', 'running ./nightly', { mark: 'running' }],
       ['stdout', oddLine],
       ['stderr', oddLine],
       ['stdout', ''],
-      ['system', 'succeeded'],
+      ['system', 'succeeded', { mark: 'outcome' }],
     ),
   )
 
@@ -113,7 +113,8 @@ test('a command that is written without -- or is empty begins nothing', async (t
 
 test('a service that has no command of its own is told what to type', async (t) => {
   const detail = 'command: is required: only a cron job has one of its own'
-  const { berth } = await startJobs(t, () => problem(400, 'invalid_request', detail))
+  const errors = [{ path: 'command', code: 'required', message: 'is required' }]
+  const { berth } = await startJobs(t, () => problem(400, 'invalid_request', detail, { errors }))
 
   const { code, stderr } = await berth('run', 'shop')
 

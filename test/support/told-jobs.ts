@@ -88,10 +88,12 @@ export function answerOf({ path }: Asked): Answered {
   return { body: { id: `svc-${name}`, name, ...service } }
 }
 
+type ToldLine = [stream: string, line: string, about?: { mark: string }]
+
 /** The event stream of a log, with its end. */
-export function told(...lines: [stream: string, line: string][]): Answered {
-  const events = lines.map(([stream, line], index) => {
-    const data = JSON.stringify({ ts: '2026-11-22T02:00:00.000Z', stream, line })
+export function told(...lines: ToldLine[]): Answered {
+  const events = lines.map(([stream, line, about], index) => {
+    const data = JSON.stringify({ ts: '2026-11-22T02:00:00.000Z', stream, line, ...about })
     return `id: ${index + 1}\nevent: log\ndata: ${data}\n\n`
   })
   return {
@@ -101,7 +103,7 @@ export function told(...lines: [stream: string, line: string][]): Answered {
 }
 
 /** A run that is begun, writes this, and has then come to this. */
-export function runThat(run: JobRun, ...lines: [stream: string, line: string][]) {
+export function runThat(run: JobRun, ...lines: ToldLine[]) {
   const begun = { ...run, status: 'pending', exit_code: null, error: null, finished_at: null }
   return ({ method, path }: Asked): Answered => {
     if (method === 'POST') return { status: 202, body: begun }
