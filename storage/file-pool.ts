@@ -1,6 +1,7 @@
 // Open files by path, at most `limit` of them in use or kept open; the one used longest ago is closed first.
 // Files are opened for reading and writing and never made here: a path that is gone stays gone.
 import { type FileHandle, open } from 'node:fs/promises'
+import pLimit, { type LimitFunction } from 'p-limit'
 
 interface OpenFile {
   path: string
@@ -10,31 +11,29 @@ interface OpenFile {
 }
 
 export class FilePool {
-  readonly #limit: number
   #keptFiles: number
   readonly #files = new Map<string, OpenFile>()
   readonly #closing = new Set<Promise<void>>()
-  readonly #waiting: (() => void)[] = []
-  #turnsTaken = 0
+  readonly #turns: LimitFunction
 
   constructor(limit: number) {
-    this.#limit = limit
+    this.#turns = pLimit(limit)
     this.#keptFiles = limit
   }
 
   /** Runs with the open file; waits while too many are in use. After a failure the file is opened anew. */
-  async use<T>(path: string, run: (file: FileHandle) => Promise<T>): Promise<T> {
-    await this.#takeTurn()
-    const used = this.#enter(path)
-    try {
-      return await run(await used.file)
-    } catch (error) {
-      this.#forget(used)
-      throw error
-    } finally {
-      this.#leave(used)
-      this.#giveTurn()
-    }
+  use<T>(path: string, run: (file: FileHandle) => Promise<T>): Promise<T> {
+    return this.#turns(async () => {
+      const used = this.#enter(path)
+      try {
+        return await run(await used.file)
+      } catch (error) {
+        this.#forget(used)
+        throw error
+      } finally {
+        this.#leave(used)
+      }
+    })
   }
 
   /** Closes the file as soon as nobody uses it. */
@@ -48,17 +47,6 @@ export class FilePool {
     this.#keptFiles = 0
     for (const kept of this.#files.values()) this.#forget(kept)
     await Promise.all(this.#closing)
-  }
-
-  async #takeTurn(): Promise<void> {
-    if (this.#turnsTaken >= this.#limit) return new Promise((resolve) => this.#waiting.push(resolve))
-    this.#turnsTaken++
-  }
-
-  #giveTurn(): void {
-    const next = this.#waiting.shift()
-    if (next === undefined) this.#turnsTaken--
-    else next()
   }
 
   #enter(path: string): OpenFile {

@@ -1,5 +1,6 @@
 // The administrator and the ways in: setup, sign-in, another password (section 5 of the API document).
 // Mind: what is checked first is part of the contract; whoever fails early has used up nothing.
+import pLimit from 'p-limit'
 import type { AccountRow } from '../../storage/account.ts'
 import type { Storage } from '../../storage/index.ts'
 import type { SessionRow } from '../../storage/sessions.ts'
@@ -50,13 +51,12 @@ export interface AdministratorParts {
 
 const userAgentChars = 300
 
-/** A class, because setups wait for each other. */
 export class Administrator {
   readonly #storage: AdministratorParts['storage']
   readonly #attempts: Attempts
   readonly #passwords: Passwords
   readonly #now: () => number
-  #settingUp: Promise<unknown> = Promise.resolve()
+  readonly #setUpInTurn = pLimit(1)
 
   constructor({ storage, attempts, passwords, now = Date.now }: AdministratorParts) {
     this.#storage = storage
@@ -88,9 +88,7 @@ export class Administrator {
 
   /** One at a time: of many, the first makes the account, the others learn of it. Throws `already_set_up`. */
   setUp(credentials: Credentials, userAgent: string | undefined): Promise<SignedIn> {
-    const mine = this.#settingUp.then(() => this.#createAccount(credentials, userAgent))
-    this.#settingUp = mine.catch(() => undefined)
-    return mine
+    return this.#setUpInTurn(() => this.#createAccount(credentials, userAgent))
   }
 
   /** Throws `conflict` while there is no account. */

@@ -1,5 +1,6 @@
 // Wires everything that effects use: the engine and its nouns, the edge, the builder.
 import { join } from 'node:path'
+import pLimit from 'p-limit'
 import type { Storage } from '../../storage/index.ts'
 import type { AccountPorts } from '../account/ports.ts'
 import type { Config } from '../config.ts'
@@ -12,7 +13,6 @@ import type { Network } from '../docker/networks.ts'
 import { formatSubnet, parseSubnet } from '../docker/subnet.ts'
 import { openTools } from '../docker/tools.ts'
 import { AccessLog } from '../effects/access-log.ts'
-import { createBuildSlots } from '../effects/build-slots.ts'
 import { DiskWatch } from '../effects/disk-watch.ts'
 import { createGate } from '../effects/gate.ts'
 import type { Host } from '../effects/host.ts'
@@ -73,7 +73,7 @@ export function openHost({ config, logger, onFatal }: Around, { storage, supervi
     progress: new Map(),
     actors: supervisor,
     ...builds.parts,
-    buildSlots: createBuildSlots(config['build-concurrency']),
+    buildSlots: pLimit(config['build-concurrency']),
     jobSlots: createJobSlots(config['job-concurrency']),
     diskWatch: new DiskWatch(config['min-free-disk']),
     edge: edge.edge,

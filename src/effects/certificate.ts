@@ -1,9 +1,10 @@
 // The effects of a certificate: it is tried for when its host leads here, kept, watched and given up.
+import pLimit from 'p-limit'
 import type { machine } from '../../machines/certificate.ts'
 import type { Effects } from '../../machines/slot.ts'
+import { inTurn } from '../async/in-turn.ts'
 import { withTimeout } from '../async/with-timeout.ts'
 import { codeOf } from '../errors.ts'
-import { createBuildSlots } from './build-slots.ts'
 import { checkHost } from './certificate/check.ts'
 import { createOrders, isWildcard } from './certificate/order.ts'
 import type { CertificateHost } from './certificate/ports.ts'
@@ -19,7 +20,7 @@ const edgeMs = 5_000
 export function certificateEffects(host: CertificateHost): Effects<typeof machine> {
   const { certificates } = host.storage
   const orders = createOrders(host)
-  const turns = createBuildSlots(ordersAtATime)
+  const turns = pLimit(ordersAtATime)
   return {
     async checkHost(input, signal) {
       const isRouted = () => host.routedHosts(input.serviceId).includes(input.host)
@@ -30,15 +31,12 @@ export function certificateEffects(host: CertificateHost): Effects<typeof machin
     },
 
     async obtainCertificate(input, signal) {
-      return whileRouted(host, input, signal, async (routed) => {
-        const giveBack = await turns.take(routed, () => undefined)
-        try {
-          const { host: name, formerDirectoryUrl = null } = input
-          return { ...(await orders({ host: name, formerDirectoryUrl }, routed)), at: isoNow() }
-        } finally {
-          giveBack()
-        }
+      const { host: name, formerDirectoryUrl = null } = input
+      const order = async (routed: AbortSignal) => ({
+        ...(await orders({ host: name, formerDirectoryUrl }, routed)),
+        at: isoNow(),
       })
+      return whileRouted(host, input, signal, (routed) => inTurn(turns, routed, () => order(routed)))
     },
 
     async installCertificate(input, signal) {

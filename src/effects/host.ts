@@ -3,6 +3,7 @@
 // Mind: effects are handed ids and look everything else up here, so that a restart finds the same things
 // again.
 
+import type { LimitFunction } from 'p-limit'
 import type { BackupInput } from '../../machines/backup.ts'
 import type { CronScheduleInput } from '../../machines/cron-schedule.ts'
 import type { DiskRemovalInput } from '../../machines/disk-removal.ts'
@@ -21,7 +22,6 @@ import type { Tools } from '../docker/tools.ts'
 import type { Publication } from '../hosts.ts'
 import type { Logger } from '../logger.ts'
 import type { AccessLog } from './access-log.ts'
-import type { BuildSlots } from './build-slots.ts'
 import type { DiskWatch } from './disk-watch.ts'
 import type { Edge } from './edge/edge.ts'
 import type { InstanceEvents } from './instance-events.ts'
@@ -110,7 +110,8 @@ export interface Host {
   edge: Edge
   /** How the hosts of services are opened. */
   publication: Publication
-  buildSlots: BuildSlots
+  /** First come, first served is fair between services: each has one running deploy at most. */
+  buildSlots: LimitFunction
   jobSlots: JobSlots
   /** Cancels what writes to a disk that becomes too full. */
   diskWatch: DiskWatch

@@ -1,6 +1,7 @@
 // Answers challenges by TXT records in the operator's zone. Each is in a file before it is published, until
 // it is removed: after a crash the sweep of the next start removes what was left.
 import { createHash } from 'node:crypto'
+import pLimit from 'p-limit'
 import type { StoredTxtRecord } from '../../../storage/certificates.ts'
 import { followAliases, type Lookup, waitForRecord } from '../../dns/propagation.ts'
 import type { DnsProvider } from '../../dns/provider.ts'
@@ -80,13 +81,7 @@ function createZone(
   { provider }: DnsPorts,
   needed: Map<string, StoredTxtRecord>,
 ) {
-  let last: Promise<unknown> = Promise.resolve()
-
-  function inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const next = last.then(work, work)
-    last = next.catch(() => undefined)
-    return next
-  }
+  const oneAtATime = pLimit(1)
 
   async function cleanUp(record: StoredTxtRecord): Promise<void> {
     if ([...needed.values()].some((one) => one.name === record.name && one.value === record.value)) return
@@ -95,11 +90,12 @@ function createZone(
   }
 
   return {
-    publish: (record: StoredTxtRecord, signal: AbortSignal) => inTurn(() => provider.present(record, signal)),
+    publish: (record: StoredTxtRecord, signal: AbortSignal) =>
+      oneAtATime(() => provider.present(record, signal)),
 
     /** One that fails is repeated by the sweep. */
     remove: (record: StoredTxtRecord) =>
-      inTurn(() => cleanUp(record)).catch((error: unknown) =>
+      oneAtATime(() => cleanUp(record)).catch((error: unknown) =>
         logger.warn({ record: record.name, reason: messageOf(error) }, 'a TXT record cannot be removed yet'),
       ),
   }

@@ -1,34 +1,28 @@
 // A disk belongs to one version at a time: two writers would ruin what is on it.
 // Mind: what Docker lists and what is made from it happen under one lock, or somebody comes in between.
+import { KeyedMutex } from '../../async/keyed-mutex.ts'
 import { sleep } from '../../async/sleep.ts'
 import { codeOf, Failure } from '../../errors.ts'
 import type { Host } from '../host.ts'
 import { removeVersion } from './drain.ts'
 import type { DeployLog } from './log.ts'
 
-const claims = new Map<string, Promise<unknown>>()
+/** By service. */
+const disks = new KeyedMutex()
 const lookAgainMs = 250
 
 /** Runs `work` while no other version holds the service's disk. Throws `disk_in_use` when one does. */
-export async function withDisk<T>(
+export function withDisk<T>(
   host: Host,
   serviceId: string,
   deployId: string,
   signal: AbortSignal,
   work: () => Promise<T>,
 ): Promise<T> {
-  const before = claims.get(serviceId)
-  const claim = (async () => {
-    await before?.catch(() => undefined)
+  return disks.run(serviceId, signal, async () => {
     await requireFree(host, serviceId, deployId, signal)
     return work()
-  })()
-  claims.set(serviceId, claim)
-  try {
-    return await claim
-  } finally {
-    if (claims.get(serviceId) === claim) claims.delete(serviceId)
-  }
+  })
 }
 
 /** The version that the service wants may have it, once no other one with a disk has an instance. */

@@ -1,5 +1,6 @@
 // Building the image of a deploy. Its name is a function of the deploy's id: one that is there is not built
 // twice.
+import { inTurn } from '../../async/in-turn.ts'
 import { sleep } from '../../async/sleep.ts'
 import { emptyBuildCache } from '../../docker/build-cache.ts'
 import { inspectImage } from '../../docker/images.ts'
@@ -32,14 +33,11 @@ export function buildImage(host: Host) {
     const image = imageName(host.owner, service.name, input.id)
     const isBuilt = () => inspectImage(host.engine, image)
     if (!(await retryWhileEngineAway(host, signal, isBuilt))) {
-      await whileBuilderReturns({ host, log, timeoutMs: input.timeoutMs, signal }, async () => {
-        const giveBack = await host.buildSlots.take(signal, (running) => log.say(waitsForSlot(running)))
-        try {
-          await buildInSlot(host, input, image, log, signal)
-        } finally {
-          giveBack()
-        }
-      })
+      const build = () => buildInSlot(host, input, image, log, signal)
+      const onWait = (running: number) => log.say(waitsForSlot(running))
+      await whileBuilderReturns({ host, log, timeoutMs: input.timeoutMs, signal }, () =>
+        inTurn(host.buildSlots, signal, build, onWait),
+      )
     }
     await removeWork(host, input.id)
     return { at: isoNow(), image }

@@ -2,6 +2,7 @@
 // pull is somebody else's and stays. A note says which it was, because a kill may come in between.
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { KeyedMutex } from '../../async/keyed-mutex.ts'
 import { removePulledName } from '../../docker/pull.ts'
 import type { Host } from '../host.ts'
 import { workDirectory } from './source.ts'
@@ -13,48 +14,14 @@ export interface PullNote {
   pulledName: string | null
 }
 
-const turns = new Map<string, Promise<unknown>>()
+const names = new KeyedMutex()
 
 /**
- * Runs `work` while nobody else pulls that name or takes it off: two deploys of one image would pull the name
+ * Runs `work` while nothing else pulls or removes that name: two deploys of one image would pull the name
  * from under each other. Rejects when aborted while waiting.
  */
-export async function withPulledName<T>(
-  name: string,
-  signal: AbortSignal,
-  work: () => Promise<T>,
-): Promise<T> {
-  const before = turns.get(name)
-  let finish = () => {}
-  const done = new Promise<void>((resolve) => {
-    finish = resolve
-  })
-  const turn = Promise.all([before, done])
-  turns.set(name, turn)
-  // Not when `work` ends: who gave up waiting leaves while another still has the name.
-  void turn.then(() => {
-    if (turns.get(name) === turn) turns.delete(name)
-  })
-  try {
-    await unlessAborted(before, signal)
-    return await work()
-  } finally {
-    finish()
-  }
-}
-
-async function unlessAborted(waited: Promise<unknown> | undefined, signal: AbortSignal): Promise<void> {
-  signal.throwIfAborted()
-  let giveUp = () => {}
-  const aborted = new Promise<never>((_, reject) => {
-    giveUp = () => reject(signal.reason)
-  })
-  signal.addEventListener('abort', giveUp, { once: true })
-  try {
-    await Promise.race([waited, aborted])
-  } finally {
-    signal.removeEventListener('abort', giveUp)
-  }
+export function withPulledName<T>(name: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  return names.run(name, signal, work)
 }
 
 /** Null when there is none that can be read: then everything is done again. */

@@ -61,8 +61,14 @@ export const borders: Border[] = [
     ].map((part) => `machines/${part}.ts`),
     types: ['machines/'],
   },
-  { of: 'src/async/', packages: [], node: true, values: ['src/async/'], types: [] },
-  { of: 'storage/', packages: ['lmdb', 'ulid'], node: true, values: ['storage/', 'src/async/'], types: [] },
+  { of: 'src/async/', packages: ['p-limit'], node: true, values: ['src/async/'], types: [] },
+  {
+    of: 'storage/',
+    packages: ['lmdb', 'p-limit', 'ulid'],
+    node: true,
+    values: ['storage/', 'src/async/'],
+    types: [],
+  },
   {
     of: 'src/docker/',
     packages: ['dockerode', 'tar-stream', 'protobufjs', '@grpc/grpc-js', 'dockerfile-ast'],
@@ -102,7 +108,7 @@ export const borders: Border[] = [
   },
   {
     of: 'src/effects/',
-    packages: ['prom-client'],
+    packages: ['p-limit', 'prom-client'],
     node: true,
     values: [
       'src/effects/',
@@ -180,7 +186,13 @@ export const borders: Border[] = [
     types: [],
   },
   { of: 'src/daemon.ts', packages: [], node: true, values: ['src/', 'storage/', 'machines/'], types: [] },
-  { of: 'src/daemon/', packages: [], node: true, values: ['src/', 'storage/', 'machines/'], types: [] },
+  {
+    of: 'src/daemon/',
+    packages: ['p-limit'],
+    node: true,
+    values: ['src/', 'storage/', 'machines/'],
+    types: [],
+  },
   { of: 'src/*', packages: ['cron-parser', 'pino', 'zod'], node: true, values: ['src/*'], types: [] },
 ]
 

@@ -1,0 +1,166 @@
+// Turns: never more than there are, first come, first served, and none is lost to a caller that left.
+import assert from 'node:assert/strict'
+import { getEventListeners } from 'node:events'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import pLimit, { type LimitFunction } from 'p-limit'
+import { inTurn } from '../../src/async/in-turn.ts'
+import { KeyedMutex } from '../../src/async/keyed-mutex.ts'
+
+const nobody = new AbortController().signal
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+/** Resolves when the work has its turn, with the function that ends the work. */
+function take(turns: LimitFunction, signal: AbortSignal, onWait?: (running: number) => void) {
+  return new Promise<() => void>((resolve, reject) => {
+    inTurn(turns, signal, () => new Promise<void>((end) => resolve(end)), onWait).catch(reject)
+  })
+}
+
+test('as many as there are slots build at once, the next ones wait and are told how many build', async () => {
+  const slots = pLimit(2)
+  const told: number[] = []
+  const onWait = (running: number) => void told.push(running)
+  const [first] = await Promise.all([take(slots, nobody, onWait), take(slots, nobody, onWait)])
+  let third: (() => void) | null = null
+  const waiting = take(slots, nobody, onWait).then((giveBack) => (third = giveBack))
+  await turn()
+  assert.deepEqual([told, third], [[2], null])
+
+  first!()
+
+  await waiting
+  assert.notEqual(third, null)
+})
+
+test('whoever waits longest is next', async () => {
+  const slots = pLimit(1)
+  const order: string[] = []
+  const build = async (name: string) => {
+    const giveBack = await take(slots, nobody)
+    order.push(name)
+    await turn()
+    giveBack()
+  }
+
+  await Promise.all(['a', 'b', 'c', 'd'].map(build))
+
+  assert.deepEqual(order, ['a', 'b', 'c', 'd'])
+})
+
+test('who is aborted while waiting leaves the queue and takes nothing with it', async () => {
+  const slots = pLimit(1)
+  const giveBack = await take(slots, nobody)
+  const leaving = new AbortController()
+  const left = take(slots, leaving.signal)
+  const next = take(slots, nobody)
+  const reason = new Error('canceled')
+
+  leaving.abort(reason)
+
+  await assert.rejects(left, reason)
+  giveBack()
+  await next
+})
+
+test('who is aborted already does not even wait', async () => {
+  const slots = pLimit(1)
+  await assert.rejects(
+    take(slots, AbortSignal.abort(new Error('canceled')), () => assert.fail('it waited')),
+    /canceled/,
+  )
+  await take(slots, nobody, () => assert.fail('a slot was lost'))
+})
+
+test('an abort after the slot was taken gives nothing back by itself', async () => {
+  const slots = pLimit(1)
+  const controller = new AbortController()
+  await take(slots, controller.signal)
+  controller.abort()
+  let isFree = false
+  void take(slots, nobody).then(() => (isFree = true))
+  await turn()
+  assert.equal(isFree, false)
+})
+
+const step = fc.oneof(
+  fc.constant({ do: 'take' as const }),
+  fc.record({ do: fc.constant('giveBack' as const), which: fc.nat(20) }),
+  fc.record({ do: fc.constant('abort' as const), which: fc.nat(20) }),
+)
+
+test('whatever comes and goes, never more than N build, in order, and all slots come back', async () => {
+  const property = fc.asyncProperty(fc.integer({ min: 1, max: 3 }), fc.array(step), async (count, steps) => {
+    const slots = pLimit(count)
+    const building: (() => void)[] = []
+    const begun: number[] = []
+    const signals: AbortController[] = []
+    for (const one of steps) {
+      if (one.do === 'giveBack') building.splice(one.which % (building.length || 1), 1)[0]?.()
+      if (one.do === 'abort') signals[one.which]?.abort()
+      if (one.do === 'take') {
+        const number = signals.push(new AbortController()) - 1
+        const began = (giveBack: () => void) => {
+          begun.push(number)
+          building.push(giveBack)
+        }
+        take(slots, signals[number]!.signal).then(began, () => undefined)
+      }
+      await turn()
+      assert.ok(building.length <= count)
+    }
+    for (const controller of signals) controller.abort()
+    await turn()
+    for (const giveBack of building) giveBack()
+    await turn()
+    assert.deepEqual(
+      begun,
+      [...begun].sort((a, b) => a - b),
+    )
+    for (let free = 0; free < count; free++) await take(slots, nobody, () => assert.fail('a slot was lost'))
+  })
+  await fc.assert(property, { numRuns: 200 })
+})
+
+test('a turn leaves no listener on the signal', async () => {
+  const { signal } = new AbortController()
+  const turns = pLimit(1)
+  const results = [1, 2].map((number) => inTurn(turns, signal, async () => number))
+  assert.deepEqual(await Promise.all(results), [1, 2])
+  const failing = inTurn(turns, signal, () => Promise.reject(new Error('failed')))
+  await assert.rejects(failing, /failed/)
+  assert.equal(getEventListeners(signal, 'abort').length, 0)
+})
+
+test('work with one key runs one after the other, and other keys do not wait', async () => {
+  const mutex = new KeyedMutex()
+  const steps: string[] = []
+  let end = () => {}
+  const first = mutex.run('a', nobody, () => new Promise<void>((resolve) => (end = resolve)))
+  const second = mutex.run('a', nobody, async () => void steps.push('second'))
+  await mutex.run('b', nobody, async () => void steps.push('other key'))
+  await turn()
+  assert.deepEqual(steps, ['other key'])
+  end()
+  await Promise.all([first, second])
+  assert.deepEqual(steps, ['other key', 'second'])
+})
+
+test('a caller that is aborted while it waits for a key does not let the next one in', async () => {
+  const mutex = new KeyedMutex()
+  const controller = new AbortController()
+  let end = () => {}
+  let isIn = false
+  const first = mutex.run('a', nobody, () => new Promise<void>((resolve) => (end = resolve)))
+  const second = mutex.run('a', controller.signal, async () => assert.fail('it was aborted'))
+  controller.abort(new Error('canceled'))
+  await assert.rejects(second, /canceled/)
+  const third = mutex.run('a', nobody, async () => {
+    isIn = true
+  })
+  await turn()
+  assert.equal(isIn, false)
+  end()
+  await Promise.all([first, third])
+  assert.equal(isIn, true)
+})
