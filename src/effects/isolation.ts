@@ -2,6 +2,7 @@
 // its env refers to, shared services, and the internet.
 // The rules are computed from committed records only, so a restart computes the same ones.
 import type { Storage } from '../../storage/index.ts'
+import { SharedRounds } from '../async/shared-rounds.ts'
 import { sleep } from '../async/sleep.ts'
 import { messageOf } from '../errors.ts'
 import type { Firewall } from '../firewall/firewall.ts'
@@ -38,8 +39,7 @@ export class Isolation {
   /** What the kernel has; null when that is not known. */
   #applied: string | null = null
   #reason: string | null = 'the Docker engine has not answered yet'
-  #running: Promise<void> = Promise.resolve()
-  #waiting: Promise<void> | null = null
+  readonly #rounds = new SharedRounds(() => this.#applyOnce())
   #gathering: NodeJS.Timeout | null = null
 
   constructor(options: IsolationOptions) {
@@ -64,12 +64,7 @@ export class Isolation {
    * reason, and they are tried again. A call during a run waits for the next run, which reads the records.
    */
   apply(): Promise<void> {
-    this.#waiting ??= this.#running.then(() => {
-      this.#waiting = null
-      this.#running = this.#applyOnce()
-      return this.#running
-    })
-    return this.#waiting
+    return this.#rounds.run()
   }
 
   state(): IsolationState {
@@ -82,7 +77,7 @@ export class Isolation {
     this.#unsubscribe()
     if (this.#gathering) clearTimeout(this.#gathering)
     await this.#watching
-    await this.#running
+    await this.#rounds.settled()
   }
 
   #gather(): void {

@@ -1,5 +1,6 @@
 // Who gets a certificate: every routed public host of a service that has been live, one actor each.
 // Calls run one after the other, or one host would get two actors.
+import { SharedRounds } from '../../async/shared-rounds.ts'
 import { isPublicHost } from '../../hosts.ts'
 import { isoNow } from '../host.ts'
 import type { ClaimHost } from './ports.ts'
@@ -13,26 +14,14 @@ export interface CertificateClaims {
 }
 
 export function createCertificateClaims(host: ClaimHost): CertificateClaims {
-  let running: Promise<void> = Promise.resolve()
-  let queued: Promise<void> | null = null
-
-  function ensure(): Promise<void> {
-    queued ??= running.then(() => {
-      queued = null
-      const round = ensureCertificates(host)
-      running = round.catch(() => undefined)
-      return round
-    })
-    return queued
-  }
-
+  const rounds = new SharedRounds(() => ensureCertificates(host))
   const ensureQuietly = () =>
-    void ensure().catch((error: unknown) =>
-      host.logger.error({ err: error }, 'certificates could not be asked for'),
-    )
+    void rounds
+      .run()
+      .catch((error: unknown) => host.logger.error({ err: error }, 'certificates could not be asked for'))
 
   return {
-    ensure,
+    ensure: () => rounds.run(),
     start() {
       ensureQuietly()
       return host.storage.changes.subscribe(({ kind, service_id }) => {
