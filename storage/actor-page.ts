@@ -1,15 +1,14 @@
 // One page of a list of actors, the newest first.
-import type { ActorRecord } from './actor-row.ts'
 
-export interface PageAsked {
+export interface PageAsked<Item> {
   limit: number
   /** Only what is older than this id, which need not exist any more. */
   before?: string | undefined
-  accepts?: (record: ActorRecord) => boolean
+  accepts?: (record: Item) => boolean
 }
 
-export interface Page {
-  records: ActorRecord[]
+export interface Page<Item> {
+  records: Item[]
   /** The `before` of the next page; null when this is the last one. */
   next: string | null
 }
@@ -17,12 +16,12 @@ export interface Page {
 /** A filter that fits almost nothing must not read everything in one go: the page is shorter then. */
 const mostLookedAt = 2000
 
-export function pageOf(
+export function pageOf<Item>(
   ids: Iterable<string>,
-  recordOf: (id: string) => ActorRecord | null,
-  { limit, accepts = () => true }: PageAsked,
-): Page {
-  const records: ActorRecord[] = []
+  recordOf: (id: string) => Item | null,
+  { limit, accepts = () => true }: PageAsked<Item>,
+): Page<Item> {
+  const records: Item[] = []
   let lookedAt = 0
   let last: string | null = null
   for (const id of ids) {

@@ -5,6 +5,18 @@ import type { ServicePatch } from './services.ts'
 /** What the API shows of an actor: its own shape per kind, with at least these. */
 export type ActorRecord = { id: string; status: string } & { [field: string]: unknown }
 
+/**
+ * The record type of each kind. It is empty here, because records are opaque to storage: the supervisor
+ * declares the kinds of its catalogue.
+ */
+// biome-ignore lint/suspicious/noEmptyInterface: src/supervisor/record-types.ts adds the members.
+export interface KindRecords {}
+
+/** The stored record of an actor of that kind; an `ActorRecord` for a kind without a declared type. */
+export type RecordOf<Kind extends string> = Kind extends keyof KindRecords
+  ? KindRecords[Kind] & Recorded
+  : ActorRecord
+
 /** Who caused something, as it was called then. */
 export interface By {
   kind: 'session' | 'token' | 'terminal' | 'schedule' | 'push' | 'server'
@@ -39,10 +51,7 @@ export interface HistoryEntry {
 }
 
 /** What each record has beside its kind's own fields. */
-export interface Recorded {
-  revision: number
-  by: By | null
-}
+export type Recorded = { revision: number; by: By | null }
 
 /** One transition of one actor. `event` makes a repetition of the same request a no-op. */
 export interface Transition {

@@ -2,7 +2,7 @@
 // Mind: snapshots are opaque here. What a record means is the business of machines/, what a row is, of this
 // file.
 import { type Page, type PageAsked, pageOf } from './actor-page.ts'
-import type { ActiveActor, ActorRecord, ActorRow, HistoryEntry, ToRecord, Transition } from './actor-row.ts'
+import type { ActiveActor, ActorRow, HistoryEntry, RecordOf, ToRecord, Transition } from './actor-row.ts'
 import { ActorRows } from './actor-rows.ts'
 import { StorageError } from './errors.ts'
 import type { StoredEvents } from './events.ts'
@@ -24,6 +24,7 @@ export type {
   By,
   HistoryEntry,
   Recorded,
+  RecordOf,
   ToRecord,
   Transition,
 } from './actor-row.ts'
@@ -51,9 +52,9 @@ export class Actors {
     return this.#all.rows.get(id)
   }
 
-  /** A damaged one is made again from the snapshot. */
-  record(id: string): ActorRecord | null {
-    return this.#all.record(id)
+  /** A damaged one is made again from the snapshot. The caller knows the kind: it is not checked. */
+  record<Kind extends string = string>(id: string): RecordOf<Kind> | null {
+    return this.#all.record(id) as RecordOf<Kind> | null
   }
 
   /** Every actor that is not final; of all kinds, or of one, or of one and a service. */
@@ -62,17 +63,25 @@ export class Actors {
   }
 
   /** The newest first. */
-  list(kind: string, serviceId: string, limit: number): ActorRecord[] {
-    const records = this.ids(kind, serviceId, limit).map((id) => this.record(id))
+  list<Kind extends string>(kind: Kind, serviceId: string, limit: number): RecordOf<Kind>[] {
+    const records = this.ids(kind, serviceId, limit).map((id) => this.record<Kind>(id))
     return records.filter((record) => record !== null)
   }
 
   /** Over several services, the newest first. */
-  page(kind: string, serviceIds: readonly string[], asked: PageAsked): Page {
-    return pageOf(this.#all.index.newest(kind, serviceIds, asked.before), (id) => this.record(id), asked)
+  page<Kind extends string>(
+    kind: Kind,
+    serviceIds: readonly string[],
+    asked: PageAsked<RecordOf<Kind>>,
+  ): Page<RecordOf<Kind>> {
+    return pageOf(
+      this.#all.index.newest(kind, serviceIds, asked.before),
+      (id) => this.record<Kind>(id),
+      asked,
+    )
   }
 
-  latest(kind: string, serviceId: string): ActorRecord | null {
+  latest<Kind extends string>(kind: Kind, serviceId: string): RecordOf<Kind> | null {
     return this.list(kind, serviceId, 1)[0] ?? null
   }
 

@@ -12,16 +12,16 @@ import { adviseOnBackup, adviseOnRestore } from './why/record-advice.ts'
 
 /** Throws `not_found`. */
 export function findBackup(storage: HttpStorage, id: string): BackupRecord & Recorded {
-  const record = id.startsWith('bak-') ? storage.actors.record(id) : null
+  const record = id.startsWith('bak-') ? storage.actors.record<'backup'>(id) : null
   if (!record || record.status === 'deleted') throw new Failure('not_found', 'there is no such backup')
-  return record as unknown as BackupRecord & Recorded
+  return record
 }
 
 /** Throws `not_found`. */
 export function findRestore(storage: HttpStorage, id: string): RestoreRecord & Recorded {
-  const record = id.startsWith('rst-') ? storage.actors.record(id) : null
+  const record = id.startsWith('rst-') ? storage.actors.record<'restore'>(id) : null
   if (!record) throw new Failure('not_found', 'there is no such restore')
-  return record as unknown as RestoreRecord & Recorded
+  return record
 }
 
 type Around = Pick<HttpContext, 'config' | 'observe'>

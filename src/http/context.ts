@@ -1,7 +1,8 @@
 // What the HTTP layer gets from the daemon, and all it gets. Handlers know no other way to the outside.
 // Mind: handlers never call Docker to change something; `observe` only looks.
 
-import type { ActorRecord, By } from '../../storage/actors.ts'
+import type { KindName } from '../../machines/index.ts'
+import type { ActorRecord, By, RecordOf } from '../../storage/actors.ts'
 import type { RepositoryCredentials } from '../../storage/credentials.ts'
 import type { Storage } from '../../storage/index.ts'
 import type { Commit } from '../../storage/store.ts'
@@ -127,28 +128,18 @@ export interface TrafficNumbers {
 
 /** Starts actors and speaks to them; both resolve after the commit. */
 export interface ActorPort {
-  spawn(
-    kind:
-      | 'backup'
-      | 'certificate'
-      | 'datastore'
-      | 'deploy'
-      | 'disk-removal'
-      | 'edge'
-      | 'job-run'
-      | 'restore'
-      | 'service-removal'
-      | 'terminal-login',
+  spawn<Kind extends Exclude<KindName, 'cron-schedule'>>(
+    kind: Kind,
     id: string,
     input: object,
     options?: { eventId?: string; also?: (commit: Commit) => void; by?: By },
-  ): Promise<{ record: ActorRecord; duplicate: boolean }>
+  ): Promise<{ record: RecordOf<Kind>; duplicate: boolean }>
   /** `applied` is false when the actor's chart does not handle the event now. */
-  send(
+  send<Kind extends string = string>(
     id: string,
     event: { type: string; at: string; by: string; asker?: By; [detail: string]: unknown },
     options?: { eventId?: string },
-  ): Promise<{ applied: boolean; record: ActorRecord }>
+  ): Promise<{ applied: boolean; record: RecordOf<Kind> }>
   /** A parked actor goes on. Throws `not_found`, `not_parked`, `not_recoverable`, `conflict`. */
   retry(id: string, options?: { eventId?: string }): Promise<ActorRecord>
   /** A parked actor ends; what it made stays. Throws `not_found`, `not_parked`. */

@@ -16,10 +16,10 @@ import { adviseOnDatastore } from './why/record-advice.ts'
 /** Finds one by id or name. Throws `not_found`. */
 export function findDatastore(storage: HttpStorage, idOrName: string): DatastoreRecord & Recorded {
   const id = storage.datastores.idOf(idOrName)
-  const record = id === null ? null : storage.actors.record(id)
+  const record = id === null ? null : storage.actors.record<'datastore'>(id)
   if (!record)
     throw new Failure('not_found', `there is no datastore '${idOrName}'`, hintFor(storage, idOrName))
-  return record as unknown as DatastoreRecord & Recorded
+  return record
 }
 
 function hintFor(storage: HttpStorage, wanted: string): string {

@@ -5,7 +5,6 @@ import type { UsageSample } from '../effects/instance-metrics.ts'
 import { edgeId } from '../hosts.ts'
 import { wantedInstances } from '../service-types.ts'
 import type { HttpContext } from './context.ts'
-import type { Certificate } from './schemas/certificate.ts'
 import type { Edge } from './schemas/edge.ts'
 
 export interface Family {
@@ -91,7 +90,7 @@ function ofServices(name: string, help: string, samples: Family['samples'], type
 
 export function datastoreFamilies({ storage }: Pick<HttpContext, 'storage'>): Family[] {
   const records = storage.datastores.list().flatMap(({ id }) => {
-    const record = storage.actors.record(id) as DatastoreRecord | null
+    const record = storage.actors.record<'datastore'>(id)
     return record ? [record] : []
   })
   const backups = records.flatMap(({ id, name }) => {
@@ -124,7 +123,7 @@ export function datastoreFamilies({ storage }: Pick<HttpContext, 'storage'>): Fa
 
 export function certificateFamilies({ storage }: Pick<HttpContext, 'storage'>): Family[] {
   const expiries = [...storage.actors.active('certificate')].flatMap(({ id }) => {
-    const record = storage.actors.record(id) as Certificate | null
+    const record = storage.actors.record<'certificate'>(id)
     return record?.not_after ? [[record.host, Date.parse(record.not_after) / 1000] as const] : []
   })
   const name = 'berth_certificate_expiry_timestamp_seconds'

@@ -37,7 +37,7 @@ export function scheduleStatus(storage: HttpStorage, row: ServiceRow): Schedule[
 type ShownSchedule = Omit<CronScheduleRecord, 'status'> & { status: string; error?: string }
 
 function recordOf({ actors }: HttpStorage, { id }: ServiceRow): ShownSchedule | null {
-  return actors.record(scheduleIdOf(id)) as ShownSchedule | null
+  return actors.record<'cron-schedule'>(scheduleIdOf(id))
 }
 
 /** Also null when the run is so old that its record was removed. */

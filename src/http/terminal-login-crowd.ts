@@ -53,6 +53,6 @@ function evictionOrder(open: readonly TerminalLoginRecord[]): TerminalLoginRecor
 }
 
 function openLogins({ storage: { actors } }: HttpContext): TerminalLoginRecord[] {
-  const records = [...actors.active('terminal-login')].map(({ id }) => actors.record(id))
-  return records.filter((record) => record !== null) as unknown as TerminalLoginRecord[]
+  const records = [...actors.active('terminal-login')].map(({ id }) => actors.record<'terminal-login'>(id))
+  return records.filter((record) => record !== null)
 }

@@ -2,7 +2,6 @@
 import type { DatastoreRecord } from '../../machines/datastore.ts'
 import type { TrashPlan } from '../../machines/datastore-context.ts'
 import type { DiskRemovalRecord } from '../../machines/disk-removal.ts'
-import type { ServiceRemovalRecord } from '../../machines/service-removal.ts'
 import { Failure } from '../errors.ts'
 import type { HttpContext, HttpStorage } from './context.ts'
 import type { TrashEntry } from './schemas/trash.ts'
@@ -46,7 +45,7 @@ export function findTrashed(context: HttpContext, id: string): Trashed {
 /** The disk of a service that is being deleted. Its removal begins when no instance runs any more. */
 function goingDisks({ storage, diskOf }: HttpContext): Trashed[] {
   return [...storage.actors.active('service-removal')].flatMap(({ id: serviceId }) => {
-    const removal = storage.actors.record(serviceId) as unknown as ServiceRemovalRecord | null
+    const removal = storage.actors.record<'service-removal'>(serviceId)
     const row = storage.services.get(serviceId)
     // The record of a removal that an older version began lacks its plan.
     if (!removal?.trash || row?.disk_mount_path === null) return []
@@ -61,17 +60,16 @@ function goingDisks({ storage, diskOf }: HttpContext): Trashed[] {
 
 /** null when it is not in the trash, or is being removed. */
 function trashedOf({ actors }: HttpStorage, id: string): Trashed | null {
-  if (!/^(dst|dsk)-/.test(id)) return null
-  const found = actors.record(id)
-  if (found === null) return null
   if (id.startsWith('dsk-')) {
-    const record = found as unknown as DiskRemovalRecord
+    const record = actors.record<'disk-removal'>(id)
+    if (record === null) return null
     const { expires_at, status } = record
     if (expires_at === null || (status !== 'trashed' && status !== 'measuring')) return null
     return { kind: 'disk', record: { ...record, expires_at } }
   }
-  const record = found as unknown as DatastoreRecord
-  return record.trash ? { kind: 'datastore', record: { ...record, trash: record.trash } } : null
+  if (!id.startsWith('dst-')) return null
+  const record = actors.record<'datastore'>(id)
+  return record?.trash ? { kind: 'datastore', record: { ...record, trash: record.trash } } : null
 }
 
 function deletedAt(trashed: Trashed): string {

@@ -1,10 +1,10 @@
 // Receipts: who sent an event learns what became of it, after its commit.
 import type { EventObject } from 'xstate'
-import type { ActorRecord } from '../../storage/actors.ts'
+import type { RecordOf } from '../../storage/actors.ts'
 
-export interface Receipt {
+export interface Receipt<Kind extends string = string> {
   applied: boolean
-  record: ActorRecord
+  record: RecordOf<Kind>
 }
 
 interface Waiting {

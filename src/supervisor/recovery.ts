@@ -5,22 +5,16 @@ import type { AnyMachineSnapshot } from 'xstate'
 import type { Kind } from '../../machines/index.ts'
 import type { ActorRecord, ParkCode, ParkedActor } from '../../storage/actors.ts'
 import { codeOf, Failure, messageOf } from '../errors.ts'
-import type {
-  DiscardOptions,
-  Entry,
-  EventOptions,
-  Spawned,
-  SpawnOptions,
-  SupervisorOptions,
-} from './entry.ts'
+import type { DiscardOptions, EventOptions, Spawned, SpawnOptions, SupervisorOptions } from './options.ts'
+import type { RunningActor } from './running-actor.ts'
 import { pathOf } from './transition.ts'
 
 export interface RecoveryParts extends Pick<SupervisorOptions, 'storage' | 'catalogue'> {
   mayGoOn: SupervisorOptions['mayGoOn']
   /** An actor from the snapshot on disk, not started. Throws when it does not fit. */
-  restored(id: string): Entry
+  restored(id: string): RunningActor
   /** Starts it and keeps it. */
-  begin(id: string, entry: Entry): void
+  begin(id: string, entry: RunningActor): void
   /** Makes and starts a new one in place of the one that is there. */
   remake(kind: string, id: string, input: object, options: SpawnOptions): Promise<Spawned>
   isoNow(): string

@@ -2,9 +2,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ParkCode } from '../../storage/actors.ts'
 import { codeOf, messageOf } from '../errors.ts'
-import type { Entry, SupervisorOptions } from './entry.ts'
+import type { SupervisorOptions } from './options.ts'
 import { misfitCode } from './recovery.ts'
 import { createRestarts } from './restarts.ts'
+import type { RunningActor } from './running-actor.ts'
 
 interface ReturnParts extends Pick<SupervisorOptions, 'storage' | 'logger'> {
   now: () => number
@@ -18,7 +19,7 @@ interface ReturnParts extends Pick<SupervisorOptions, 'storage' | 'logger'> {
 export function createReturns({ storage, logger, now, halt, onParked, revive, forget }: ReturnParts) {
   const restarts = createRestarts(now)
 
-  async function goOnFromDisk(id: string, entry: Entry, error: unknown): Promise<void> {
+  async function goOnFromDisk(id: string, entry: RunningActor, error: unknown): Promise<void> {
     // A store that cannot write is no fault of the actor: it waits longer and longer, and is never parked.
     const isStoreFailure = codeOf(error) === 'commit_failed'
     const count = isStoreFailure ? restarts.next(`store of ${id}`) : restarts.next(id, entry.row.restarts)
@@ -55,7 +56,7 @@ export function createReturns({ storage, logger, now, halt, onParked, revive, fo
 
   return {
     park,
-    comeBack: (id: string, entry: Entry, error: unknown) =>
+    comeBack: (id: string, entry: RunningActor, error: unknown) =>
       goOnFromDisk(id, entry, error).catch((failure) => park(id, messageOf(failure), misfitCode(failure))),
   }
 }

@@ -2,26 +2,19 @@
 // Mind: this is the only place that calls createActor, and what it says to callers is said after the commit.
 import { type AnyEventObject, type AnyStateMachine, createActor } from 'xstate'
 import type { KindName } from '../../machines/index.ts'
-import type { ActorRecord, ActorRow } from '../../storage/actors.ts'
+import type { ActorRecord, ActorRow, RecordOf } from '../../storage/actors.ts'
 import { StorageError } from '../../storage/errors.ts'
 import { Failure, messageOf } from '../errors.ts'
 import { makeDurable } from './durable.ts'
-import type {
-  DiscardOptions,
-  Entry,
-  EventOptions,
-  Spawned,
-  SpawnOptions,
-  Step,
-  SupervisorOptions,
-} from './entry.ts'
 import { createFences } from './fences.ts'
+import type { DiscardOptions, EventOptions, Spawned, SpawnOptions, SupervisorOptions } from './options.ts'
 import { createReceipts, type Receipt } from './receipts.ts'
 import { misfitCode, Recovery } from './recovery.ts'
 import { createReturns } from './returns.ts'
 import { currentSnapshot, requireFit } from './revival.ts'
+import type { RunningActor } from './running-actor.ts'
 import { fillSlots, toError } from './slots.ts'
-import { toTransition } from './transition.ts'
+import { type Step, toTransition } from './transition.ts'
 
 /** A class, because what it does is many small things around the same few tables. */
 export class Supervisor {
@@ -34,7 +27,7 @@ export class Supervisor {
   readonly #returns: ReturnType<typeof createReturns>
   readonly #recovery: Recovery
   readonly #machines = new Map<string, AnyStateMachine>()
-  readonly #entries = new Map<string, Entry>()
+  readonly #entries = new Map<string, RunningActor>()
   readonly #spawning = new Map<string, Promise<Spawned>>()
   readonly #recovering = new Map<string, Promise<ActorRecord>>()
   readonly #halt = new AbortController()
@@ -71,15 +64,20 @@ export class Supervisor {
   }
 
   /** Makes and starts an actor; a known id answers the existing one's, and a parked one tries again. */
-  async spawn(kind: KindName, id: string, input: object, options: SpawnOptions = {}): Promise<Spawned> {
+  async spawn<Kind extends KindName>(
+    kind: Kind,
+    id: string,
+    input: object,
+    options: SpawnOptions = {},
+  ): Promise<Spawned<Kind>> {
     while (this.#recovering.has(id)) await this.#recovering.get(id)?.catch(() => undefined)
     const underWay = this.#spawning.get(id)
-    if (underWay) return { ...(await underWay), duplicate: true }
-    const known = this.#storage.actors.record(id)
-    const make = () => this.#create(kind, id, input, options)
-    const found = known ? this.#recovery.find(kind, id, input, options) : make()
+    if (underWay) return { ...((await underWay) as Spawned<Kind>), duplicate: true }
+    const found = this.#storage.actors.record(id)
+      ? this.#recovery.find(kind, id, input, options)
+      : this.#create(kind, id, input, options)
     this.#spawning.set(id, found)
-    return found.finally(() => this.#spawning.delete(id))
+    return found.finally(() => this.#spawning.delete(id)) as Promise<Spawned<Kind>>
   }
 
   /** A parked actor goes on. Throws `not_parked`, `not_recoverable`, `conflict`. */
@@ -93,21 +91,25 @@ export class Supervisor {
   }
 
   /** To one that is just made, too. `applied` is false when its chart does not take the event now. */
-  async send(id: string, event: AnyEventObject, { eventId }: EventOptions = {}): Promise<Receipt> {
+  async send<Kind extends string = string>(
+    id: string,
+    event: AnyEventObject,
+    { eventId }: EventOptions = {},
+  ): Promise<Receipt<Kind>> {
     const answered = eventId ? this.#storage.events.get(eventId) : null
-    if (answered) return { applied: true, record: answered.body as ActorRecord }
+    if (answered) return { applied: true, record: answered.body as RecordOf<Kind> }
     await this.#spawning.get(id)?.catch(() => undefined)
     await this.#recovering.get(id)?.catch(() => undefined)
-    await this.#entries.get(id)?.returning
+    await this.#entries.get(id)?.restarting
     const entry = this.#entries.get(id)
-    const record = this.#storage.actors.record(id)
+    const record = this.#storage.actors.record<Kind>(id)
     if (!record) throw new Failure('not_found', `there is no ${id}`)
     if (!entry || this.#halt.signal.aborted || entry.actor.getSnapshot().status !== 'active') {
       return { applied: false, record }
     }
     const receipt = this.#receipts.expect(event, eventId ?? null)
     entry.actor.send(event)
-    return receipt
+    return receipt as Promise<Receipt<Kind>>
   }
 
   /** Starts every actor that is not final: the only boot there is. One that cannot be restored is parked. */
@@ -139,8 +141,13 @@ export class Supervisor {
   }
 
   /** Makes the actor without starting it: until then it runs no effect. */
-  #open(kind: string, id: string, given: { input: object } | { snapshot: unknown }): Entry {
-    const entry = { kind, tail: Promise.resolve(), broken: false, returning: null } as unknown as Entry
+  #open(kind: string, id: string, given: { input: object } | { snapshot: unknown }): RunningActor {
+    const entry = {
+      kind,
+      tail: Promise.resolve(),
+      broken: false,
+      restarting: null,
+    } as unknown as RunningActor
     const machine = makeDurable(this.#machines.get(kind)!, {
       moved: (before, next, event, act) => this.#commit(entry, machine, { before, next, event }, act),
       // Said after the commits that came before it, so that the record it goes with explains it.
@@ -173,13 +180,7 @@ export class Supervisor {
   }
 
   /** `isAgain`: in place of a parked or discarded one, whose history goes on. */
-  async #create(
-    kind: string,
-    id: string,
-    input: object,
-    options: SpawnOptions,
-    isAgain = false,
-  ): Promise<Spawned> {
+  async #create(kind: string, id: string, input: object, options: SpawnOptions, isAgain = false) {
     const entry = this.#open(kind, id, { input })
     const next = entry.actor.getSnapshot()
     if (next.status === 'error') throw new Failure('internal_error', messageOf(next.error))
@@ -196,10 +197,9 @@ export class Supervisor {
   }
 
   /** Appends a transition to the actor's chain of commits; its effects run when it is durable. */
-  #commit(entry: Entry, machine: AnyStateMachine, step: Step, act: () => void): void {
-    const eventId = this.#receipts.eventIdOf(step.event)
+  #commit(entry: RunningActor, machine: AnyStateMachine, step: Step, act: () => void): void {
     const row = { ...entry.row, revision: entry.row.revision + 1 }
-    const move = { ...step, eventId, at: this.#isoNow(), row }
+    const move = { ...step, eventId: this.#receipts.eventIdOf(step.event), at: this.#isoNow(), row }
     const transition = toTransition(this.#catalogue[entry.kind]!, machine, move)
     entry.row = transition.row
     entry.tail = entry.tail.then(async () => {
@@ -222,7 +222,7 @@ export class Supervisor {
     this.#begin(id, this.#restored(row))
   }
 
-  #restored(row: ActorRow): Entry {
+  #restored(row: ActorRow): RunningActor {
     const kind = this.#catalogue[row.kind]
     if (!kind) throw new Error(`nobody knows the kind ${row.kind}`)
     const entry = this.#open(row.kind, row.id, { snapshot: currentSnapshot(row, kind) })
@@ -231,17 +231,17 @@ export class Supervisor {
     return entry
   }
 
-  #begin(id: string, entry: Entry): void {
+  #begin(id: string, entry: RunningActor): void {
     this.#entries.set(id, entry)
     if (!this.#halt.signal.aborted) entry.actor.start()
   }
 
   /** Stops an actor after a bug or a failed commit, waits, and goes on from disk. */
-  async #restart(id: string, entry: Entry, error: unknown): Promise<void> {
-    if (this.#halt.signal.aborted || entry.returning || this.#entries.get(id) !== entry) return
+  async #restart(id: string, entry: RunningActor, error: unknown): Promise<void> {
+    if (this.#halt.signal.aborted || entry.restarting || this.#entries.get(id) !== entry) return
     entry.broken = true
-    entry.returning = this.#returns.comeBack(id, entry, error)
-    await entry.returning
+    entry.restarting = this.#returns.comeBack(id, entry, error)
+    await entry.restarting
   }
 
   #isoNow(): string {

@@ -12,6 +12,8 @@ export interface Move {
   at: string
 }
 
+export type Step = Pick<Move, 'before' | 'next' | 'event'>
+
 /** Everything that the commit of a move writes. Pure: it asks the kind's own projections. */
 export function toTransition(kind: Kind, machine: AnyStateMachine, move: Move): Transition {
   const { before, next, event } = move

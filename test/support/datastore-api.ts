@@ -3,7 +3,6 @@
 // Mind: the answers are held against the document, as in checked-api.ts.
 import type { TestContext } from 'node:test'
 import * as datastore from '../../machines/datastore.ts'
-import type { KindName } from '../../machines/index.ts'
 import type { ActorPort, HttpContext } from '../../src/http/context.ts'
 import type { Datastore } from '../../src/http/schemas/datastore.ts'
 import { Supervisor } from '../../src/supervisor/supervisor.ts'
@@ -85,7 +84,7 @@ function joinActors(context: HttpContext, supervisor: Supervisor): void {
   const joined: ActorPort = {
     ...actors,
     spawn: (kind, ...rest) =>
-      kind === 'datastore' ? supervisor.spawn(kind as KindName, ...rest) : actors.spawn(kind, ...rest),
+      kind === 'datastore' ? supervisor.spawn(kind, ...rest) : actors.spawn(kind, ...rest),
     send: (id, ...rest) => (id.startsWith('dst-') ? supervisor : actors).send(id, ...rest),
     retry: (id, ...rest) => (id.startsWith('dst-') ? supervisor : actors).retry(id, ...rest),
     discard: (id, ...rest) => (id.startsWith('dst-') ? supervisor : actors).discard(id, ...rest),

@@ -12,6 +12,7 @@ import type { ActorPort, HttpContext } from '../../src/http/context.ts'
 import { type DeployRequest, queuedRecord } from '../../src/http/deploy-request.ts'
 import type { Deploy } from '../../src/http/schemas/deploy.ts'
 import type { Logger } from '../../src/logger.ts'
+import type { EventOptions, SpawnOptions } from '../../src/supervisor/options.ts'
 import { Supervisor } from '../../src/supervisor/supervisor.ts'
 import type { ActorRecord, By } from '../../storage/actors.ts'
 import type { Storage } from '../../storage/index.ts'
@@ -161,20 +162,20 @@ function createActors(storage: Storage): ActorPort {
   const nothing = async () => {
     throw new Error('nothing runs here')
   }
-  return {
+  const port = {
     retry: nothing,
     discard: nothing,
-    async spawn(kind, id, input, { eventId, also, by = null } = {}) {
+    async spawn(kind: string, id: string, input: object, { eventId, also, by }: SpawnOptions = {}) {
       const known = storage.actors.record(id)
       if (known) return { record: known, duplicate: true }
-      const asked = { ...input, by } as DeployRequest
+      const asked = { ...input, by: by ?? null } as DeployRequest
       const record = kind === 'deploy' ? queuedRecord(asked) : recordOfRemoval(kind, id, input)
       const serviceId = (input as { serviceId: string }).serviceId
       await storage.actors.create(transition(kind, record, serviceId, 1, eventId ?? null), also)
       if (kind === 'service-removal') await storage.services.update(id, (row) => ({ ...row, deleting: true }))
       return { record, duplicate: false }
     },
-    async send(id, event, { eventId } = {}) {
+    async send(id: string, event: { at: string; by: string }, { eventId }: EventOptions = {}) {
       const record = storage.actors.record(id) as Deploy
       const applied = record.status === 'queued' || record.status === 'running'
       if (!applied) return { applied, record }
@@ -188,6 +189,7 @@ function createActors(storage: Storage): ActorPort {
       return { applied, record: canceled }
     },
   }
+  return port as ActorPort
 }
 
 async function setDeploy(

@@ -1,7 +1,6 @@
 // The API with job runs that are real actors, in a world that a test makes: nothing runs until it says so.
 // Mind: a run gives itself up when its service is suspended or deleted, as it does in the daemon.
 import type { TestContext } from 'node:test'
-import type { KindName } from '../../machines/index.ts'
 import * as jobRun from '../../machines/job-run.ts'
 import { openActorLog } from '../../src/effects/actor-log.ts'
 import type { Host } from '../../src/effects/host.ts'
@@ -104,7 +103,7 @@ function joinActors(context: HttpContext, supervisor: Supervisor): void {
   const joined: ActorPort = {
     ...actors,
     spawn: (kind, ...rest) =>
-      kind === 'job-run' ? supervisor.spawn(kind as KindName, ...rest) : actors.spawn(kind, ...rest),
+      kind === 'job-run' ? supervisor.spawn(kind, ...rest) : actors.spawn(kind, ...rest),
     send: (id, ...rest) => (id.startsWith('job-') ? supervisor : actors).send(id, ...rest),
   }
   context.actors = joined

@@ -1,12 +1,11 @@
 // How many backups are kept: of the scheduled ones of a datastore the newest good ones, as many as it says.
 // Mind: those that somebody asked for stay until somebody deletes them.
 import type { BackupRecord } from '../../../machines/backup.ts'
-import type { DatastoreRecord } from '../../../machines/datastore.ts'
 import { type Host, isoNow } from '../host.ts'
 
 export function pruneBackups(host: Host) {
   return async ({ datastoreId }: { datastoreId: string }) => {
-    const datastore = host.storage.actors.record(datastoreId) as unknown as DatastoreRecord | null
+    const datastore = host.storage.actors.record<'datastore'>(datastoreId)
     if (datastore !== null) {
       const over = beyond(backupsOf(host, datastoreId), datastore.backup_keep)
       for (const { id } of over)
@@ -19,8 +18,8 @@ export function pruneBackups(host: Host) {
 /** Of a datastore, the newest first. */
 export function backupsOf({ storage }: Pick<Host, 'storage'>, datastoreId: string): BackupRecord[] {
   const ids = [...storage.actors.active('backup', datastoreId)].map(({ id }) => id)
-  const records = ids.sort((a, b) => (a < b ? 1 : -1)).map((id) => storage.actors.record(id))
-  return records.filter((record) => record !== null) as unknown as BackupRecord[]
+  const records = ids.sort((a, b) => (a < b ? 1 : -1)).map((id) => storage.actors.record<'backup'>(id))
+  return records.filter((record) => record !== null)
 }
 
 /** The good ones beyond `keep`, and what failed before the oldest that is kept. Newest first. */

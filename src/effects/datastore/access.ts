@@ -17,7 +17,7 @@ export interface Datastore {
 
 /** Throws `not_found` for one that is gone. */
 export function findDatastore(host: Host, id: string): Datastore {
-  const record = host.storage.actors.record(id) as unknown as DatastoreRecord | null
+  const record = host.storage.actors.record<'datastore'>(id)
   if (record === null) throw new Failure('not_found', `there is no datastore ${id}`)
   const { username, database, kind } = record
   return {

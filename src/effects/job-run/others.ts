@@ -10,7 +10,7 @@ type Actors = Pick<Host['storage']['actors'], 'active' | 'record'>
 export function* ownRuns(actors: Actors, serviceId: string, before?: string): Iterable<JobRunRecord> {
   for (const { id } of actors.active('job-run', serviceId)) {
     if (before !== undefined && id >= before) return
-    const record = actors.record(id) as JobRunRecord | null
+    const record = actors.record<'job-run'>(id)
     if (record && record.overlap !== null && mayRun(record)) yield record
   }
 }

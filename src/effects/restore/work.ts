@@ -1,7 +1,6 @@
 // What a restore works on, and how it asks the datastore: in the datastore's own container, and again when
 // that was away for a moment.
 
-import type { BackupRecord } from '../../../machines/backup.ts'
 import type { RestoreSlot } from '../../../machines/restore.ts'
 import { sleep } from '../../async/sleep.ts'
 import { backupPath } from '../../backup-files.ts'
@@ -37,9 +36,9 @@ const longestPauseMs = 30_000
 
 /** Throws `not_found` for the file of a backup that is gone. */
 export function workOf({ storage, settings }: Host, { id, backupId }: RestoreSlot): RestoreWork {
-  const sizeBytes = Number(storage.actors.record(id)!.size_bytes)
+  const sizeBytes = storage.actors.record<'restore'>(id)!.size_bytes
   if (backupId === null) return { id, path: storage.restoreFiles.path(id), sizeBytes }
-  const backup = storage.actors.record(backupId) as unknown as BackupRecord | null
+  const backup = storage.actors.record<'backup'>(backupId)
   if (backup?.status !== 'good') throw new Failure('not_found', `the backup ${backupId} is gone`)
   const { datastore: datastoreName, kind, created_at: at } = backup
   const place = { id: backupId, datastoreName, kind, at }

@@ -21,7 +21,7 @@ export function listBackups(call: Call<unknown, BackupsQuery>): WithHeaders<Back
   const ids = [...actors.active('backup')].map(({ id }) => id).filter((id) => id < (query.before ?? '~'))
   const shown: (BackupRecord & Recorded)[] = []
   for (const id of ids.sort().reverse()) {
-    const record = actors.record(id) as (BackupRecord & Recorded) | null
+    const record = actors.record<'backup'>(id)
     if (!record || !isOf(record, query.datastore)) continue
     if (shown.length === query.limit) return paged(call, shown.map(toShown), shown.at(-1)!.id)
     shown.push(record)
@@ -57,7 +57,7 @@ export async function createBackup(call: Call<DatastoreParams>): Promise<Backup>
     ...(eventId ? { eventId } : {}),
     by: byOf(call),
   })
-  return toBackup(context, record as unknown as BackupRecord & Recorded)
+  return toBackup(context, record)
 }
 
 /** What a repetition gets: the backup as it is now. */
@@ -78,7 +78,7 @@ export async function deleteBackup(call: Call<BackupParams>): Promise<undefined>
   const { context, params } = call
   const { actors } = context.storage
   const { id } = findBackup(context.storage, params.id)
-  const restores = [...actors.active('restore')].map((restore) => actors.record(restore.id))
+  const restores = [...actors.active('restore')].map((restore) => actors.record<'restore'>(restore.id))
   const user = restores.find((restore) => restore?.backup_id === id)
   if (user) throw new Failure('in_use', `${user.id} restores ${user.datastore} from it`)
   await context.actors.send(id, command(call, 'delete'))

@@ -1,7 +1,7 @@
 // Managed datastores. Handlers speak to the actor and wait for what is committed; they never change Docker.
 import type { DatastoreRecord } from '../../../machines/datastore.ts'
 import type { DatastoreInput } from '../../../machines/datastore-context.ts'
-import type { Recorded } from '../../../storage/actors.ts'
+import type { RecordOf } from '../../../storage/actors.ts'
 import { newPassword } from '../../account/secrets.ts'
 import { Failure } from '../../errors.ts'
 import { awaitRecord } from '../awaited-record.ts'
@@ -22,8 +22,6 @@ import {
 import type { HistoryEntry } from '../schemas/deploy.ts'
 import { planOf } from '../trash-record.ts'
 
-type Shown = DatastoreRecord & Recorded
-
 /** How long a creation waits for it to serve, or to fail. */
 const provisionMs = 60_000
 const limitsMs = 30_000
@@ -33,7 +31,7 @@ const defaultVersions = { postgres: '17', redis: '8' } as const
 /** By name. */
 export function listDatastores({ context, caller }: Call): Datastore[] {
   const { datastores, actors } = context.storage
-  const records = datastores.list().map(({ id }) => actors.record(id) as unknown as Shown)
+  const records = datastores.list().map(({ id }) => actors.record<'datastore'>(id))
   return records
     .filter((record) => record !== null)
     .map((record) => shownTo(caller, toDatastore(context, record)))
@@ -57,8 +55,8 @@ export async function createDatastore(call: Call<unknown, unknown, CreateDatasto
   const also = () => storage.datastores.insert(input.id, input.name, newPassword(), body.shared_network)
   const options = { also, by: byOf(call), ...(eventId ? { eventId } : {}) }
   await context.actors.spawn('datastore', input.id, input, options)
-  const record = await awaitRecord<Shown>(storage, input.id, provisionMs, isProvisioned)
-  return toDatastore(context, record)
+  const record = await awaitRecord<'datastore'>(storage, input.id, provisionMs, isProvisioned)
+  return toDatastore(context, record!)
 }
 
 /** What a repetition of a creation gets: the datastore as it is now. */
@@ -149,15 +147,15 @@ async function planBackups(call: Updating, found: DatastoreRecord): Promise<void
   if (!applied) throw beingDeleted(found.name)
 }
 
-async function limitDatastore(call: Updating, found: DatastoreRecord): Promise<Shown> {
+async function limitDatastore(call: Updating, found: DatastoreRecord): Promise<RecordOf<'datastore'>> {
   const { id, name } = found
   const revision = await setLimits(call, found)
-  const settled = await awaitRecord<Shown>(
+  const settled = (await awaitRecord<'datastore'>(
     call.context.storage,
     id,
     limitsMs,
     ({ limits, status }) => limits.settled >= revision || status === 'deleting',
-  )
+  ))!
   if (settled.status === 'deleting') throw beingDeleted(name)
   refuseUnapplied(settled)
   return settled
@@ -171,7 +169,7 @@ async function setLimits(call: Updating, found: DatastoreRecord): Promise<number
   if (isSame && found.limits.trouble === null && found.status !== 'failed') return found.limits.revision
   const { applied, record } = await tell(call.context, found, command(call, 'limits.set', limits))
   if (!applied) throw beingDeleted(found.name)
-  return (record as unknown as DatastoreRecord).limits.revision
+  return record.limits.revision
 }
 
 /** The value stays saved: it is applied with the next start, or with the next PATCH. */
@@ -188,7 +186,7 @@ export async function restartDatastore(call: Call<DatastoreParams>): Promise<Dat
   const event = command(call, 'restart')
   const { applied, record } = await tell(context, found, event, eventId ? { eventId } : {})
   if (!applied) throw beingDeleted(found.name)
-  return toDatastore(context, record as unknown as Shown)
+  return toDatastore(context, record)
 }
 
 export async function deleteDatastore(call: Call<DatastoreParams, DeleteDatastoreQuery>): Promise<undefined> {
@@ -216,7 +214,7 @@ async function tell(
   options: Send[2] = {},
 ) {
   if (status === 'failed') await actors.spawn('datastore', id, {})
-  return actors.send(id, event, options)
+  return actors.send<'datastore'>(id, event, options)
 }
 
 function beingDeleted(name: string): Failure {

@@ -1,6 +1,5 @@
 // The domains of a service: what it is reached by from outside. They act at once.
 // Mind: which host is whose is settled inside the commit of the row (host-claims.ts).
-import type { CertificateRecord } from '../../../machines/certificate.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import { Failure } from '../../errors.ts'
 import { defaultHost, hostsOf, isPublicType, normalizeDomain, originOf, wildcardOf } from '../../hosts.ts'
@@ -77,7 +76,7 @@ function toDomain(context: HttpContext, row: ServiceRow, domain: string): Servic
 
 /** How far the newest one of a host is; null for a host that gets none. */
 function certificateOf({ actors }: HttpStorage, serviceId: string, host: string) {
-  const records = actors.list('certificate', serviceId, certificatesLookedAt) as CertificateRecord[]
+  const records = actors.list('certificate', serviceId, certificatesLookedAt)
   const found = records.find((one) => one.host === host && one.status !== 'released')
   return found ? { status: found.status, error: found.error, not_after: found.not_after } : null
 }

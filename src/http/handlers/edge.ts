@@ -54,9 +54,9 @@ export async function upgradeEdge(call: Call<unknown, unknown, EdgeUpgrade>): Pr
   if (found.created_at === null) throw new Failure('conflict', refusal)
   const options = eventId === undefined ? {} : { eventId }
   const event = command(call, 'upgrade', { force: body.force })
-  const { applied, record } = await context.actors.send(edgeId, event, options)
+  const { applied, record } = await context.actors.send<'edge'>(edgeId, event, options)
   if (!applied) throw new Failure('conflict', refusal)
-  return record as unknown as Edge
+  return record
 }
 
 export function edgeHistory({ context: { storage } }: Call): HistoryEntry[] {

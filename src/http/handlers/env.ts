@@ -1,6 +1,5 @@
 // Env variables of a service. They take effect with the next deploy or restart.
 // Mind: values go out only where a person asked for them; never into a log, a message or an event.
-import type { DatastoreRecord } from '../../../machines/datastore.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import { readsSecrets } from '../../account/rights.ts'
 import { codeOf, Failure, messageOf } from '../../errors.ts'
@@ -38,7 +37,7 @@ type Save = (id: string, change: (vars: EnvVar[]) => EnvVar[]) => Promise<EnvVar
 /** A connection from outside needs the port that it gets when it is made. */
 function hasDatastoreProperty({ storage }: HttpContext, name: string, property: string): boolean {
   const id = storage.datastores.idOf(name)
-  const record = id === name || id === null ? null : (storage.actors.record(id) as DatastoreRecord | null)
+  const record = id === name || id === null ? null : storage.actors.record<'datastore'>(id)
   if (!record || record.status === 'deleting') return false
   if (property === 'externalConnectionString') return record.host_port !== null
   return property !== 'database' || record.database !== null

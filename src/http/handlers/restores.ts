@@ -2,8 +2,7 @@
 // Mind: one at a time for a datastore, which is looked at in the transaction that begins it.
 
 import type { DatastoreRecord } from '../../../machines/datastore.ts'
-import type { RestoreInput, RestoreRecord } from '../../../machines/restore.ts'
-import type { Recorded } from '../../../storage/actors.ts'
+import type { RestoreInput } from '../../../machines/restore.ts'
 import type { ArchiveDraft } from '../../../storage/archives.ts'
 import { backupFormats } from '../../backup-files.ts'
 import { formatOf, headBytes } from '../../dump-format.ts'
@@ -33,9 +32,7 @@ export function listRestores(call: Call<DatastoreParams, RestoresQuery>): WithHe
   const { storage } = call.context
   const { id } = findDatastore(storage, call.params.id)
   const { records, next } = storage.actors.page('restore', [id], call.query)
-  const shown = records.map((record) =>
-    toRestore(call.context, record as unknown as RestoreRecord & Recorded),
-  )
+  const shown = records.map((record) => toRestore(call.context, record))
   return paged(call, shown, next)
 }
 
@@ -154,7 +151,7 @@ async function begin(
   }
   const options = { also, by: byOf({ context, caller }), ...(eventId ? { eventId } : {}) }
   const { record } = await context.actors.spawn('restore', input.id, input, options)
-  return toRestore(context, record as unknown as RestoreRecord & Recorded)
+  return toRestore(context, record)
 }
 
 function refuseSecond({ storage }: HttpContext, datastoreId: string): void {
@@ -166,8 +163,8 @@ function refuseSecond({ storage }: HttpContext, datastoreId: string): void {
 export async function cancelRestore(call: Call<RestoreParams>): Promise<Restore> {
   const { context, params } = call
   const { id, status } = findRestore(context.storage, params.id)
-  const { applied, record } = await context.actors.send(id, command(call, 'cancel'))
+  const { applied, record } = await context.actors.send<'restore'>(id, command(call, 'cancel'))
   if (!applied)
     throw new Failure('not_cancelable', `the restore is ${status === 'running' ? 'switching' : status}`)
-  return toRestore(context, record as unknown as RestoreRecord & Recorded)
+  return toRestore(context, record)
 }

@@ -131,16 +131,16 @@ async function settle(
   id: string,
   event: Parameters<HttpContext['actors']['send']>[1],
 ): Promise<TerminalLoginRecord> {
-  const { applied, record } = await context.actors.send(id, event)
+  const { applied, record } = await context.actors.send<'terminal-login'>(id, event)
   if (!applied) throw unknownLogin()
-  return record as unknown as TerminalLoginRecord
+  return record
 }
 
 /** Throws `not_found` also for one that has expired, is over, or belongs to an earlier life of the daemon. */
 function find(context: HttpContext, id: string): TerminalLoginRecord {
-  const record = id.startsWith('cli-') ? context.storage.actors.record(id) : null
-  if (!record || !isOpen(context, record as unknown as TerminalLoginRecord)) throw unknownLogin()
-  return record as unknown as TerminalLoginRecord
+  const record = id.startsWith('cli-') ? context.storage.actors.record<'terminal-login'>(id) : null
+  if (!record || !isOpen(context, record)) throw unknownLogin()
+  return record
 }
 
 function isOpen({ terminalLogins }: HttpContext, record: TerminalLoginRecord): boolean {

@@ -44,12 +44,12 @@ async function restoreDatastore(call: Restoring, record: DatastoreRecord) {
   const event = command(call, 'reclaim', { name })
   const { applied } = await context.actors.send(id, event, eventId ? { eventId } : {})
   if (!applied) throw new Failure('conflict', `${record.name} is being restored or removed already`)
-  const settled = await awaitRecord<DatastoreRecord>(
+  const settled = (await awaitRecord<'datastore'>(
     context.storage,
     id,
     reclaimMs,
     ({ trash, status }) => trash === null || status === 'trashed',
-  )
+  ))!
   return restoredDatastore(settled, name)
 }
 
@@ -74,10 +74,12 @@ function nameTaken(id: string, name: string): Failure {
 
 /** The response to a repetition: the current name. */
 export function repeatRestoreTrash({ storage }: HttpContext, { id }: { id: string }): RestoredTrash {
-  const record = storage.actors.record(id)
-  if (!record) throw new Failure('not_found', 'there is no such entry in the trash')
-  if (id.startsWith('dsk-')) return { id, kind: 'disk', name: String(record.disk) }
-  const datastore = record as unknown as DatastoreRecord
+  if (id.startsWith('dsk-')) {
+    const disk = storage.actors.record<'disk-removal'>(id)
+    if (disk) return { id, kind: 'disk', name: disk.disk }
+  }
+  const datastore = storage.actors.record<'datastore'>(id)
+  if (!datastore) throw new Failure('not_found', 'there is no such entry in the trash')
   return restoredDatastore(datastore, datastore.name)
 }
 

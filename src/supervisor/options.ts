@@ -1,11 +1,9 @@
-// What the supervisor keeps of each running actor, and what callers give and get.
-import type { AnyActor } from 'xstate'
+// What callers give the supervisor, and what they get.
 import type { Kind } from '../../machines/index.ts'
-import type { ActorRecord, ActorRow, By } from '../../storage/actors.ts'
+import type { ActorRow, By, RecordOf } from '../../storage/actors.ts'
 import type { Storage } from '../../storage/index.ts'
 import type { Commit } from '../../storage/store.ts'
 import type { Logger } from '../logger.ts'
-import type { Move } from './transition.ts'
 
 export interface SupervisorOptions {
   storage: Pick<Storage, 'actors' | 'events'>
@@ -35,20 +33,7 @@ export interface DiscardOptions {
   also?: (commit: Commit) => void
 }
 
-export interface Spawned {
-  record: ActorRecord
+export interface Spawned<Kind extends string = string> {
+  record: RecordOf<Kind>
   duplicate: boolean
-}
-
-export type Step = Pick<Move, 'before' | 'next' | 'event'>
-
-export interface Entry {
-  kind: string
-  actor: AnyActor
-  row: ActorRow
-  /** The commits of one actor are a chain: after a failed one, later ones and their effects are dropped. */
-  tail: Promise<void>
-  broken: boolean
-  /** While it waits to be started again. */
-  returning: Promise<void> | null
 }
