@@ -32,11 +32,11 @@ test('a live service that cannot have its instances back says why, until it has'
   await docker.getImage(first.image).remove({ force: true })
   await docker.getContainer(instances[0].container_id).remove({ force: true })
 
-  const status = await until('degraded, with a reason', async () => {
+  // At first it may be known only that no instance runs.
+  await until('degraded, with the image as the reason', async () => {
     const found = await api.get(`/services/${name}/status`)
-    return found.state === 'degraded' && found
+    return found.state === 'degraded' && /image/i.test(found.reason)
   })
-  assert.match(status.reason, /image/i)
 
   assert.equal((await finishedDeploy(api, (await request()).id)).status, 'live')
   const after = await api.get(`/services/${name}/status`)

@@ -32,7 +32,7 @@ test('a git repository becomes a live container that answers', async (t) => {
     ...{ port: 3000, port_source: 'default', health_check: 'port', by: first.by },
     commit_sha: sha,
     commit_message: 'First',
-    ...{ error: null, error_code: null },
+    ...{ error: null, error_code: null, error_details: null },
   })
   assert.ok(created_at <= started_at && started_at <= finished_at)
   assert.equal(await fetchPage(api, name), 'hello')
