@@ -1,7 +1,7 @@
 // Following server-sent events through losses of the connection: a log goes on behind its last line.
 // Mind: only `end` ends a followed stream. A server that stops closes it too, which is a loss like any other.
-import { setTimeout as delay } from 'node:timers/promises'
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
+import { sleep } from '../async/sleep.ts'
 import type { Query } from './client.ts'
 import { CliFailure, exitCodes } from './failure.ts'
 import type { Cli } from './session.ts'
@@ -167,7 +167,7 @@ async function pauseAfterLoss(following: Following): Promise<void> {
   if (following.lostAt === null && !options.quiet) cli.out.say(tell(cli, lostWords))
   following.lostAt ??= Date.now()
   const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** following.losses++)
-  await delay(pauseMs * (0.5 + Math.random() / 2), null, { signal }).catch(() => {})
+  await sleep(pauseMs * (0.5 + Math.random() / 2), signal).catch(() => {})
 }
 
 function sayFound(following: Following): void {

@@ -1,7 +1,7 @@
 // The terminal login (sections 3 and 4 of the API document): a page and a code to compare, then polls until
 // somebody who is signed in there has approved it.
 // Mind: the token is handed over once; the secret it is asked with never leaves this process.
-import { setTimeout as sleep } from 'node:timers/promises'
+import { sleep } from '../async/sleep.ts'
 import type { PolledTerminalLogin, StartedTerminalLogin } from '../http/schemas/terminal-login.ts'
 import type { Client } from './client.ts'
 import { CliFailure, exitCodes, interruption } from './failure.ts'
@@ -28,11 +28,9 @@ export async function awaitApproval(cli: Cli, client: Client, login: StartedLogi
   let pauseSeconds = login.interval
   let isAway = false
   while (Date.now() < deadline) {
-    await sleep(Math.min(pauseSeconds * 1000, deadline - Date.now()), null, { signal: cli.signal }).catch(
-      () => {
-        throw interruption()
-      },
-    )
+    await sleep(Math.min(pauseSeconds * 1000, deadline - Date.now()), cli.signal).catch(() => {
+      throw interruption()
+    })
     const answer = await poll(client, login)
     if (answer.kind === 'token') return answer.token
     pauseSeconds = answer.kind === 'later' ? answer.seconds : login.interval

@@ -1,6 +1,6 @@
 // The edge of the server: which HAProxy serves, and its replacement by a newer one.
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Command } from 'commander'
+import { sleep } from '../../async/sleep.ts'
 import type { Edge } from '../../http/schemas/edge.ts'
 import type { Runner } from '../command.ts'
 import { examples } from '../examples.ts'

@@ -1,6 +1,6 @@
 // What runs of a service, once or for as long as somebody looks.
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Command } from 'commander'
+import { sleep } from '../../async/sleep.ts'
 import type { ServiceStatus, Traffic } from '../../http/schemas/status.ts'
 import { servicePath } from '../client.ts'
 import type { Runner } from '../command.ts'
@@ -56,7 +56,7 @@ async function watch(cli: Cli, name: string, look: () => Promise<ServiceStatus>)
     else if (!isAway && !signal.aborted) out.say('the server does not answer; looking again')
     isAway = status === null
     last = status ?? last
-    await sleep(lookEveryMs, null, { signal }).catch(() => null)
+    await sleep(lookEveryMs, signal).catch(() => null)
   }
   out.rest()
   if (last && isDrawn(out)) for (const line of await statusLines(out, name, last)) out.print(line)

@@ -1,7 +1,7 @@
 // A lock between processes of one person: a file that only one of them can make.
 import { closeSync, mkdirSync, openSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
+import { sleep } from '../../async/sleep.ts'
 import { CliFailure } from '../failure.ts'
 
 const pauseMs = 20
@@ -11,7 +11,7 @@ const staleMs = 5000
 
 /** Throws CliFailure when it cannot be had within 10 s, and what the work throws. */
 export async function withLock<T>(path: string, work: () => T): Promise<T> {
-  for (const end = Date.now() + patienceMs; !tryLock(path); await delay(pauseMs)) {
+  for (const end = Date.now() + patienceMs; !tryLock(path); await sleep(pauseMs)) {
     if (Date.now() > end) throw new CliFailure(`${path} is in the way`, { hint: 'take it away' })
     if (isStale(path)) rmSync(path, { force: true })
   }

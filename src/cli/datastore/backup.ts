@@ -1,6 +1,7 @@
 // Waiting for a backup or a restore on the command line, and a backup's way to standard output.
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
+import { sleep } from '../../async/sleep.ts'
 import type { Backup, Restore } from '../../http/schemas/backup.ts'
 import { brokenOff } from '../client.ts'
 import { CliFailure, interruption } from '../failure.ts'
@@ -27,7 +28,10 @@ export async function awaitWork<W extends Work>(
   const over = await showStep(out, step, async () => {
     current = await begin()
     while (isUnderWay(current)) {
-      await pause(signal, current.id)
+      const { id } = current
+      await sleep(lookEveryMs, signal).catch(() => {
+        throw interruption(`${id} goes on without you`)
+      })
       current = await client.call<W>('GET', `${path}/${current.id}`)
     }
     return current
@@ -45,21 +49,6 @@ function isUnderWay({ status }: Work): boolean {
 function progressOf({ status, phase, done_bytes: done, total_bytes: total }: Work): string {
   const amount = done === null ? '' : total === null ? size(done) : `${size(done)} of ${size(total)}`
   return [phase ?? status, amount].filter((words) => words !== '').join(', ')
-}
-
-function pause(signal: AbortSignal, id: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const leave = () => {
-      clearTimeout(timer)
-      reject(interruption(`${id} goes on without you`))
-    }
-    const timer = setTimeout(() => {
-      signal.removeEventListener('abort', leave)
-      resolve()
-    }, lookEveryMs)
-    signal.addEventListener('abort', leave, { once: true })
-    if (signal.aborted) leave()
-  })
 }
 
 /** Throws CliFailure where what came is not what was checked on the server. */

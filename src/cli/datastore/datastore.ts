@@ -1,4 +1,5 @@
 // How datastores are spoken of on the command line, and waiting until one serves.
+import { sleep } from '../../async/sleep.ts'
 import type { Datastore } from '../../http/schemas/datastore.ts'
 import { CliFailure, exitCodes } from '../failure.ts'
 import type { Cli } from '../session.ts'
@@ -89,7 +90,7 @@ export async function settledDatastore(
   }
   const datastore = await showStep(out, step, async () => {
     for (current = await ask(); isUnderWay(current); ) {
-      await new Promise((resolve) => setTimeout(resolve, lookEveryMs))
+      await sleep(lookEveryMs)
       current = await client.call<Datastore>('GET', datastorePath(current.id))
     }
     return current

@@ -1,7 +1,7 @@
 // A deploy as one story: the lines of its log and the states of its chart, in the order they happened.
 // Mind: they come on two streams. Each moment is held a little and sorted, or a line would land in the wrong
 // state; instants are the server's, whose clock need not be ours.
-import { setTimeout as delay } from 'node:timers/promises'
+import { sleep } from '../../async/sleep.ts'
 import type { Deploy, HistoryEntry } from '../../http/schemas/deploy.ts'
 import { deployPath } from '../client.ts'
 import { followEvents, parseEvent } from '../event-stream.ts'
@@ -72,7 +72,7 @@ async function* tellMoments(cli: Cli, deployId: string, clock: ServerClock): Asy
     for (let isLast = false; !isLast; ) {
       isLast = isAtEnd
       yield* takeBefore(held, isLast ? Number.POSITIVE_INFINITY : clock.now() - holdMs)
-      if (!isLast) await delay(stepMs)
+      if (!isLast) await sleep(stepMs)
     }
     await watching
   } finally {
@@ -110,7 +110,7 @@ async function throughLosses<T>(signal: AbortSignal, ask: () => Promise<T>): Pro
     } catch (error) {
       const isLoss = error instanceof CliFailure && error.exitCode === exitCodes.unreachable
       if (!isLoss || signal.aborted) throw error
-      await delay(askAgainMs)
+      await sleep(askAgainMs)
     }
   }
 }

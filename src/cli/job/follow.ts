@@ -1,7 +1,7 @@
 // Following a job run: what it writes as it comes, and the exit code that it ends with.
 // Mind: a run belongs to the server. Whoever stops following it stops nothing.
 import { once } from 'node:events'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { sleep } from '../../async/sleep.ts'
 import type { JobRun } from '../../http/schemas/job.ts'
 import { jobPath } from '../client.ts'
 import { followEvents } from '../event-stream.ts'
@@ -66,7 +66,7 @@ function shown(stream: NodeJS.WriteStream, isColoured: boolean, text: string): s
 }
 
 async function recordOf({ client, signal }: Cli, id: string): Promise<JobRun> {
-  for (const deadline = Date.now() + patienceMs; ; await sleep(askAgainMs, null, { signal })) {
+  for (const deadline = Date.now() + patienceMs; ; await sleep(askAgainMs, signal)) {
     try {
       return await client.call<JobRun>('GET', jobPath(id))
     } catch (error) {

@@ -1,6 +1,6 @@
 // Waiting until the instances of a service are as they were asked to be.
 // Mind: the server does it whether somebody waits or not; whoever stops waiting stops nothing.
-import { setTimeout as sleep } from 'node:timers/promises'
+import { sleep } from '../../async/sleep.ts'
 import type { Service } from '../../http/schemas/service.ts'
 import type { ServiceStatus } from '../../http/schemas/status.ts'
 import { servicePath } from '../client.ts'
@@ -65,7 +65,7 @@ async function settled(
     if (Date.now() - startedAt > longestMs) {
       throw new CliFailure(`${name} is not there yet: ${progressOf(status)}`, { hint })
     }
-    await sleep(lookEveryMs, null, { signal })
+    await sleep(lookEveryMs, signal)
   }
 }
 

@@ -155,6 +155,7 @@ export const borders: Border[] = [
     node: true,
     values: [
       'src/cli/',
+      'src/async/',
       'src/version.ts',
       'src/hosts.ts',
       'src/error-line.ts',
