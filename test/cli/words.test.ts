@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { isNewer } from '../../src/cli/config/update-notice.ts'
 import { parseEnvFile, toEnvLine } from '../../src/cli/service/env-file.ts'
 import { age, span, timeLeft } from '../../src/cli/terminal/ages.ts'
-import { coloured, openOutput, plain } from '../../src/cli/terminal/output.ts'
+import { coloured, type Output, openOutput, plain } from '../../src/cli/terminal/output.ts'
 import { type Column, tableLines } from '../../src/cli/terminal/table.ts'
 
 const introducer = '\u001b'
@@ -85,12 +85,32 @@ test('a table cuts its flexible column on a narrow terminal, and nothing off a t
     { heading: 'WORDS', text: ({ words }) => words, isFlexible: true },
   ]
 
-  assert.deepEqual(await tableLines(outputOn(true), rows, columns), [
+  assert.deepEqual(tableLines(outputOn(true), rows, columns), [
     'ID          WORDS',
     `dep-01jzx3  ${'漢字'.repeat(6)}漢…`,
   ])
-  const [, whole] = await tableLines(outputOn(false), rows, columns)
+  const [, whole] = tableLines(outputOn(false), rows, columns)
   assert.equal(whole, `dep-01jzx3  ${'漢字'.repeat(12)}`)
+})
+
+test('a table aligns wide letters, emoji and colours by their columns', () => {
+  const paint = (_: unknown, text: string) => `\x1b[31m${text}\x1b[39m`
+  const out = { isTerminal: true, width: () => 80, paint } as unknown as Output
+  const columns: Column<string[]>[] = [
+    { heading: 'A', text: ([text]) => text!, style: () => 'red' },
+    { heading: 'B', text: ([, text]) => text!, isRight: true },
+    { heading: 'C', text: ([, , text]) => text! },
+  ]
+  const rows = [
+    ['漢字', '12', 'x'],
+    ['👍', '3', ''],
+  ]
+
+  assert.deepEqual(tableLines(out, rows, columns), [
+    `${paint('', 'A')}      ${paint('', 'B')}  ${paint('', 'C')}`,
+    `${paint('', '漢字')}  12  x`,
+    `${paint('', '👍')}     3`,
+  ])
 })
 
 test('a version is newer by its numbers', () => {

@@ -37,7 +37,7 @@ async function list({ client, out }: Cli, { parked }: { parked?: boolean }): Pro
   const actors = await client.call<Actor[]>('GET', '/actors', { query: { parked } })
   if (out.isJson) return out.json(actors)
   if (actors.length === 0) return out.say(parked ? 'nothing is parked' : 'nothing is at work')
-  await printTable(out, actors, [
+  printTable(out, actors, [
     { heading: 'ID', text: ({ id }) => id, style: () => 'bold' },
     { heading: 'KIND', text: ({ kind }) => kind },
     {

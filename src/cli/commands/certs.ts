@@ -37,7 +37,7 @@ async function list({ client, out }: Cli): Promise<void> {
   if (certificates.length === 0) {
     return out.say('no certificates: berthd --acme-email YOU@EXAMPLE.COM makes them for public hosts')
   }
-  await printTable(out, certificates, [
+  printTable(out, certificates, [
     { heading: 'HOST', text: ({ host }) => host, style: () => 'bold' },
     { heading: 'STATUS', text: ({ status }) => status, style: styleOf },
     { heading: 'EXPIRES', text: ({ not_after }) => inTime(not_after) },

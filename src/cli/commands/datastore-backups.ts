@@ -91,7 +91,7 @@ async function listBackups(cli: Cli, name: string | undefined, { get, rm }: List
   const backups = await client.call<Backup[]>('GET', '/backups', { query })
   if (out.isJson) return out.json(backups)
   if (backups.length === 0) return out.say(`no backups yet: \`berth db backup ${name ?? 'NAME'}\` makes one`)
-  await printTable(out, backups, [
+  printTable(out, backups, [
     { heading: 'ID', text: ({ id }) => id },
     { heading: 'DATASTORE', text: ({ datastore }) => datastore, style: () => 'bold' },
     { heading: 'STATUS', text: ({ status }) => status, style: ({ status }) => styles[status] },

@@ -124,7 +124,7 @@ async function list({ client, out }: Cli): Promise<void> {
   const datastores = await client.call<Datastore[]>('GET', '/datastores')
   if (out.isJson) return out.json(datastores)
   if (datastores.length === 0) return out.say('no datastores yet: `berth db create NAME` makes a Postgres')
-  await printTable(out, datastores, [
+  printTable(out, datastores, [
     { heading: 'NAME', text: ({ name }) => name, style: () => 'bold' },
     { heading: 'STATUS', text: ({ status }) => status, style: ({ status }) => statusStyle(status) },
     { heading: 'KIND', text: ({ kind, version }) => `${kind} ${version}` },

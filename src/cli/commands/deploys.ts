@@ -69,7 +69,7 @@ async function listDeploys(cli: Cli, name: string | undefined, { limit }: { limi
   const deploys = await newest<Deploy>(client, path, limit)
   if (out.isJson) return out.json(deploys)
   if (deploys.length === 0) return out.say(`${service} was never deployed`)
-  await printTable(out, deploys, [
+  printTable(out, deploys, [
     { heading: 'DEPLOY', text: ({ id }) => id },
     { heading: 'STATUS', text: ({ status }) => status, style: deployStyle },
     { heading: 'BEGAN', text: ({ created_at }) => age(created_at) },

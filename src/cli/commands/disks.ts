@@ -40,7 +40,7 @@ async function list({ client, out }: Cli): Promise<void> {
   const disks = await client.call<Disk[]>('GET', '/disks')
   if (out.isJson) return out.json(disks)
   if (disks.length === 0) return out.say('no disks: `berth update NAME --disk PATH` gives a service one')
-  await printTable(out, disks, [
+  printTable(out, disks, [
     { heading: 'NAME', text: ({ name }) => name, style: () => 'bold' },
     { heading: 'SERVICE', text: ({ service_name }) => service_name },
     { heading: 'STATE', text: ({ kept }) => (kept ? 'kept, its service is deleted' : 'in use') },

@@ -49,7 +49,7 @@ async function list(cli: Cli, name: string | undefined): Promise<void> {
   const domains = await client.call<ServiceDomain[]>('GET', `${servicePath(chosen)}/domains`)
   if (out.isJson) return out.json(domains)
   if (domains.length === 0) return out.say(`${plain(chosen)} is not reached from outside: it has no domains`)
-  await printTable(out, domains, [
+  printTable(out, domains, [
     { heading: 'DOMAIN', text: ({ domain }) => domain, style: () => 'bold' },
     { heading: 'KIND', text: ({ kind }) => kind },
     { heading: 'URL', text: ({ url }) => url ?? 'no edge' },

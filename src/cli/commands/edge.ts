@@ -49,7 +49,7 @@ async function show(cli: Cli): Promise<void> {
     ['ERROR', error],
     ['UPGRADE FAILED', upgrade_error],
   ].flatMap(([name, value]) => (value ? [{ name: name!, value }] : []))
-  await printTable(out, facts, [
+  printTable(out, facts, [
     { heading: 'EDGE', text: ({ name }) => name, style: () => 'bold' },
     { heading: '', text: ({ value }) => value, isFlexible: true },
   ])

@@ -49,7 +49,7 @@ async function showEnv(cli: Cli, name: string | undefined, options: { show?: boo
   const vars = await readShownEnv(cli, service)
   if (out.isJson) return out.json(vars)
   if (vars.length === 0) return out.say('no variables')
-  await printTable(out, vars, [
+  printTable(out, vars, [
     { heading: 'KEY', text: ({ key }) => key },
     { heading: 'VALUE', text: ({ value }) => masked(value), style: () => 'dim' },
   ])

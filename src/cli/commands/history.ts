@@ -43,7 +43,7 @@ async function showHistory(cli: Cli, idOrName: string | undefined): Promise<void
     const before = entries[index - 1]
     return { ...entry, afterMs: before ? Date.parse(entry.at) - Date.parse(before.at) : null }
   })
-  await printTable(out, rows, [
+  printTable(out, rows, [
     { heading: 'AT', text: ({ at }) => at, style: () => 'dim' },
     { heading: 'AFTER', text: ({ afterMs }) => (afterMs === null ? '' : duration(afterMs)), isRight: true },
     { heading: 'STATE', text: ({ state }) => state, style: isRun ? runStyle : deployStyle },

@@ -112,7 +112,7 @@ async function listRuns(cli: Cli, name: string | undefined, { limit }: { limit: 
   const service = await client.call<Service>('GET', path)
   if (runs.length === 0) return out.say(howToRun(service))
   const timeZone = service.timezone ?? 'UTC'
-  await printTable(out, runs, [
+  printTable(out, runs, [
     { heading: 'RUN', text: ({ id }) => id },
     { heading: 'STATUS', text: outcomeOf, style: runStyle },
     { heading: 'BY', text: (run) => askedBy(run, timeZone) },

@@ -54,7 +54,7 @@ async function list({ client, out }: Cli): Promise<void> {
   const registries = await client.call<Registry[]>('GET', '/registries')
   if (out.isJson) return out.json(registries)
   if (registries.length === 0) return out.say('no registries: images are pulled without credentials')
-  await printTable(out, registries, [
+  printTable(out, registries, [
     { heading: 'HOST', text: ({ host }) => host, style: () => 'bold' },
     { heading: 'USERNAME', text: ({ username }) => username },
     { heading: 'CHANGED', text: ({ updated_at }) => age(updated_at) },

@@ -43,7 +43,7 @@ async function listServers({ env, out }: Cli): Promise<void> {
   })
   if (out.isJson) return out.json(servers)
   if (servers.length === 0) return out.say('no servers yet: berth login')
-  await printTable(out, servers, [
+  printTable(out, servers, [
     { heading: '', text: ({ is_default }) => (is_default ? '*' : ''), style: () => 'green' },
     { heading: 'NAME', text: ({ name }) => name, style: () => 'bold' },
     { heading: 'ADDRESS', text: ({ url }) => url, isFlexible: true },

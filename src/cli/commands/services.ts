@@ -65,7 +65,7 @@ async function listServices({ client, out }: Cli): Promise<void> {
   if (services.length === 0) {
     return out.say('no services yet: `berth up` deploys this folder, `berth create` asks what to make')
   }
-  await printTable(out, services, [
+  printTable(out, services, [
     { heading: 'NAME', text: ({ name }) => name, style: () => 'bold' },
     { heading: 'STATE', text: ({ state }) => spoken(state), style: ({ state }) => stateStyle(state) },
     { heading: 'TYPE', text: ({ type }) => spoken(type) },

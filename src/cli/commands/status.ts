@@ -97,7 +97,7 @@ async function statusLines(out: Output, name: string, status: ServiceStatus): Pr
     heading,
     ...(reason ? [`  ${out.paint('yellow', plain(reason))}`] : []),
     ...(status.traffic ? [`  ${trafficText(status.traffic)}`] : []),
-    ...(instances.length > 0 ? ['', ...(await tableLines(out, instances, columns))] : []),
+    ...(instances.length > 0 ? ['', ...tableLines(out, instances, columns)] : []),
   ]
 }
 

@@ -53,7 +53,7 @@ async function list({ client, out }: Cli): Promise<void> {
   const entries = await client.call<TrashEntry[]>('GET', '/trash')
   if (out.isJson) return out.json(entries)
   if (entries.length === 0) return out.say('the trash is empty')
-  await printTable(out, entries, [
+  printTable(out, entries, [
     { heading: 'ID', text: ({ id }) => id },
     { heading: 'NAME', text: ({ name }) => name, style: () => 'bold', isFlexible: true },
     { heading: 'WAS', text: wasOf },

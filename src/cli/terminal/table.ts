@@ -18,46 +18,43 @@ export interface Column<Row> {
 
 const gap = 2
 const leastColumns = 6
-const noBorders = Object.fromEntries(
-  [
-    ...['top', 'top-mid', 'top-left', 'top-right', 'bottom', 'bottom-mid', 'bottom-left', 'bottom-right'],
-    ...['left', 'left-mid', 'mid', 'mid-mid', 'right', 'right-mid', 'middle'],
-  ].map((name) => [name, '']),
-)
 
 /** Prints a row a line below dim headings. On a terminal no line is longer than it is wide. */
-export async function printTable<Row>(out: Output, rows: Row[], columns: Column<Row>[]): Promise<void> {
-  for (const line of await tableLines(out, rows, columns)) out.print(line)
+export function printTable<Row>(out: Output, rows: Row[], columns: Column<Row>[]): void {
+  for (const line of tableLines(out, rows, columns)) out.print(line)
 }
 
 /** The same as lines, for what is drawn again and again. */
-export async function tableLines<Row>(out: Output, rows: Row[], columns: Column<Row>[]): Promise<string[]> {
-  const { default: Table } = await import('cli-table3')
+export function tableLines<Row>(out: Output, rows: Row[], columns: Column<Row>[]): string[] {
   const texts = rows.map((row) => columns.map(({ text }) => plain(text(row))))
-  const widths = columns.map(({ heading }, place) =>
-    Math.max(...[heading, ...texts.map((cells) => cells[place]!)].map((text) => stringWidth(text))),
-  )
+  const widthOf = ({ heading }: Column<Row>, place: number) =>
+    Math.max(...[heading, ...texts.map((cells) => cells[place]!)].map((text) => stringWidth(text)))
+  const widths = columns.map(widthOf)
   const flexible = columns.findIndex(({ isFlexible }) => isFlexible)
   const surplus = widths.reduce((sum, width) => sum + width + gap, -gap) - out.width()
-  const isCut = out.isTerminal && surplus > 0 && flexible !== -1
-  const room = isCut ? Math.max(leastColumns, widths[flexible]! - surplus) : Number.POSITIVE_INFINITY
-  const table = new Table({
-    chars: noBorders,
-    style: { 'padding-left': 0, 'padding-right': gap, head: [], border: [], compact: true },
-    head: columns.map(({ heading }) => out.paint('dim', heading)),
-    colAligns: columns.map(({ isRight }) => (isRight ? 'right' : 'left')),
-  })
-  const toCell = (row: Row, text: string, place: number) => {
-    const { style, keepsEnd } = columns[place]!
-    const cut = place === flexible ? clip(text, room, keepsEnd) : text
-    const paint = style?.(row)
-    return paint ? out.paint(paint, cut) : cut
+  if (out.isTerminal && surplus > 0 && flexible !== -1) {
+    const room = Math.max(leastColumns, widths[flexible]! - surplus)
+    for (const cells of texts) cells[flexible] = clip(cells[flexible]!, room, columns[flexible]!.keepsEnd)
+    widths[flexible] = widthOf(columns[flexible]!, flexible)
   }
-  for (const [index, row] of rows.entries()) {
-    table.push(texts[index]!.map((text, place) => toCell(row, text, place)))
-  }
-  const lines = table.toString().split('\n')
-  return lines.map((line) => line.trimEnd())
+  const toLine = (cells: string[], styleOf: (column: Column<Row>) => Style | null | undefined) =>
+    cells
+      .map((text, place) => {
+        const column = columns[place]!
+        const style = styleOf(column)
+        const padding = ' '.repeat(widths[place]! - stringWidth(text))
+        const painted = style ? out.paint(style, text) : text
+        return column.isRight ? padding + painted : painted + padding
+      })
+      .join(' '.repeat(gap))
+      .trimEnd()
+  return [
+    toLine(
+      columns.map(({ heading }) => heading),
+      () => 'dim',
+    ),
+    ...rows.map((row, index) => toLine(texts[index]!, ({ style }) => style?.(row))),
+  ]
 }
 
 export type Fact = [label: string, value: string | null | undefined, style?: Style | null]

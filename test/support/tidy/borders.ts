@@ -149,7 +149,7 @@ export const borders: Border[] = [
   {
     of: 'src/cli/',
     packages: [
-      ...['@clack/prompts', 'cli-table3', 'commander', 'eventsource-parser', 'ignore'],
+      ...['@clack/prompts', 'commander', 'eventsource-parser', 'ignore'],
       ...['log-update', 'open', 'string-width', 'tar-stream', 'ws'],
     ],
     node: true,
