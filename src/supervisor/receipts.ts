@@ -13,6 +13,8 @@ interface Waiting {
   reject: (error: unknown) => void
 }
 
+export type Receipts = ReturnType<typeof createReceipts>
+
 /** Keyed by the event object itself, which XState hands through unchanged. */
 export function createReceipts() {
   const waiting = new Map<EventObject, Waiting>()

@@ -3,7 +3,7 @@
 // One at a time for each actor: the supervisor sees to that.
 import type { AnyMachineSnapshot } from 'xstate'
 import type { Kind } from '../../machines/index.ts'
-import type { ActorRecord, ParkCode, ParkedActor } from '../../storage/actors.ts'
+import type { ActorRecord, ParkedActor } from '../../storage/actors.ts'
 import { codeOf, Failure, messageOf } from '../errors.ts'
 import type { DiscardOptions, EventOptions, Spawned, SpawnOptions, SupervisorOptions } from './options.ts'
 import type { RunningActor } from './running-actor.ts'
@@ -14,7 +14,7 @@ export interface RecoveryParts extends Pick<SupervisorOptions, 'storage' | 'cata
   /** An actor from the snapshot on disk, not started. Throws when it does not fit. */
   restored(id: string): RunningActor
   /** Starts it and keeps it. */
-  begin(id: string, entry: RunningActor): void
+  begin(running: RunningActor): void
   /** Makes and starts a new one in place of the one that is there. */
   remake(kind: string, id: string, input: object, options: SpawnOptions): Promise<Spawned>
   isoNow(): string
@@ -78,16 +78,16 @@ export class Recovery {
   /** Commits that it goes on, then starts it. */
   async #goOn(id: string, { eventId }: EventOptions): Promise<ActorRecord> {
     const { storage, catalogue, mayGoOn, restored, begin, isoNow } = this.#parts
-    const entry = restored(id)
-    const snapshot = entry.actor.getSnapshot() as AnyMachineSnapshot
-    const kind: Kind = catalogue[entry.kind]!
-    mayGoOn?.(entry.row, snapshot)
+    const running = restored(id)
+    const snapshot = running.actor.getSnapshot() as AnyMachineSnapshot
+    const kind: Kind = catalogue[running.row.kind]!
+    mayGoOn?.(running.row, snapshot)
     const record = kind.toRecord(snapshot as never) as ActorRecord
     const service = kind.toService?.(snapshot as never, snapshot as never) ?? null
     const again = { record, state: pathOf(snapshot.value), service, event: eventId ?? null, at: isoNow() }
     await storage.actors.unpark(id, again)
-    entry.row = { ...entry.row, revision: entry.row.revision + 1, parked: null, restarts: 0 }
-    begin(id, entry)
+    running.row = { ...running.row, revision: running.row.revision + 1, parked: null, restarts: 0 }
+    begin(running)
     return record
   }
 
@@ -102,9 +102,4 @@ export class Recovery {
 
 function isDiscarded(row: { final: boolean; parked: string | null } | null): boolean {
   return Boolean(row?.final && row.parked !== null)
-}
-
-/** What a failed restoration says of the snapshot. */
-export function misfitCode(error: unknown): ParkCode {
-  return codeOf(error) === 'row_damaged' ? 'row_damaged' : 'snapshot_misfit'
 }

@@ -3,7 +3,6 @@ import type { AnyActor } from 'xstate'
 import type { ActorRow } from '../../storage/actors.ts'
 
 export interface RunningActor {
-  kind: string
   actor: AnyActor
   row: ActorRow
   /** The commits of one actor are a chain: after a failed one, later ones and their effects are dropped. */

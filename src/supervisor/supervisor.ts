@@ -1,33 +1,29 @@
-// Keeps every actor alive: creates, commits before effects, restores, restarts after bugs, parks.
-// Mind: this is the only place that calls createActor, and what it says to callers is said after the commit.
-import { type AnyEventObject, type AnyStateMachine, createActor } from 'xstate'
+// Keeps every actor alive: creates, sends, restores, stops. Callers are answered after the commit.
+import type { AnyEventObject } from 'xstate'
 import type { KindName } from '../../machines/index.ts'
-import type { ActorRecord, ActorRow, RecordOf } from '../../storage/actors.ts'
-import { StorageError } from '../../storage/errors.ts'
+import type { ActorRecord, RecordOf } from '../../storage/actors.ts'
 import { Failure, messageOf } from '../errors.ts'
-import { makeDurable } from './durable.ts'
+import { ActorFactory } from './actor-factory.ts'
 import { createFences } from './fences.ts'
 import type { DiscardOptions, EventOptions, Spawned, SpawnOptions, SupervisorOptions } from './options.ts'
+import { createParking, type Park } from './parking.ts'
 import { createReceipts, type Receipt } from './receipts.ts'
-import { misfitCode, Recovery } from './recovery.ts'
-import { createReturns } from './returns.ts'
-import { currentSnapshot, requireFit } from './revival.ts'
+import { Recovery } from './recovery.ts'
+import { createRestarting } from './restarting.ts'
+import { createRestarts } from './restarts.ts'
 import type { RunningActor } from './running-actor.ts'
-import { fillSlots, toError } from './slots.ts'
-import { type Step, toTransition } from './transition.ts'
+import { misfitCode } from './snapshot-check.ts'
 
-/** A class, because what it does is many small things around the same few tables. */
 export class Supervisor {
   readonly #storage: SupervisorOptions['storage']
-  readonly #catalogue: SupervisorOptions['catalogue']
   readonly #logger: SupervisorOptions['logger']
-  readonly #now: () => number
   readonly #fences = createFences()
   readonly #receipts = createReceipts()
-  readonly #returns: ReturnType<typeof createReturns>
+  readonly #factory: ActorFactory
+  readonly #park: Park
+  readonly #restartFromDisk: ReturnType<typeof createRestarting>
   readonly #recovery: Recovery
-  readonly #machines = new Map<string, AnyStateMachine>()
-  readonly #entries = new Map<string, RunningActor>()
+  readonly #running = new Map<string, RunningActor>()
   readonly #spawning = new Map<string, Promise<Spawned>>()
   readonly #recovering = new Map<string, Promise<ActorRecord>>()
   readonly #halt = new AbortController()
@@ -35,32 +31,31 @@ export class Supervisor {
 
   constructor({ storage, catalogue, logger, now = Date.now, onParked, mayGoOn }: SupervisorOptions) {
     this.#storage = storage
-    this.#catalogue = catalogue
     this.#logger = logger
-    this.#now = now
-    this.#returns = createReturns({
-      ...{ storage, logger, now, halt: this.#halt.signal, onParked },
-      revive: (id) => this.#revive(id),
-      forget: (id) => void this.#entries.delete(id),
+    const restarts = createRestarts(now)
+    const isoNow = () => new Date(now()).toISOString()
+    const halt = this.#halt.signal
+    const shared = { storage, logger, halt }
+    const forget = (id: string) => void this.#running.delete(id)
+    const revive = (id: string) => this.#revive(id)
+    this.#park = createParking({ ...shared, now, onParked, delayMs: restarts.delayMs, forget })
+    this.#restartFromDisk = createRestarting({ ...shared, restarts, park: this.#park, revive })
+    this.#factory = new ActorFactory({
+      ...{ storage, catalogue, logger, isoNow, receipts: this.#receipts, ended: forget },
+      slots: { fences: this.#fences, now, halt, isRestoring: () => this.#isRestoring },
+      failed: (running, error) => this.#restart(running, error),
     })
     this.#recovery = new Recovery({
-      ...{ storage, catalogue, mayGoOn },
-      restored: (id) => this.#restored(this.#storage.actors.get(id)!),
-      begin: (id, entry) => this.#begin(id, entry),
+      ...{ storage, catalogue, mayGoOn, isoNow },
+      restored: (id) => this.#factory.restore(storage.actors.get(id)!),
+      begin: (running) => this.#begin(running),
       remake: (kind, id, input, options) => this.#create(kind, id, input, options, true),
-      isoNow: () => this.#isoNow(),
     })
   }
 
   /** Fills the slots of every kind; the effects may hold the supervisor, so they come after it. */
   provide(effects: Record<string, object>): void {
-    const onBug = (slot: string, actor: string, err: unknown) =>
-      this.#logger.error({ err, actor, slot }, 'an effect failed for a reason of ours')
-    const options = { fences: this.#fences, now: this.#now, onBug, halt: this.#halt.signal }
-    for (const [name, kind] of Object.entries(this.#catalogue)) {
-      const own = { ...options, cleanups: kind.cleanups ?? [], isRestoring: () => this.#isRestoring }
-      this.#machines.set(name, fillSlots(kind.machine, effects[name] ?? {}, own))
-    }
+    this.#factory.provide(effects)
   }
 
   /** Makes and starts an actor; a known id answers the existing one's, and a parked one tries again. */
@@ -100,15 +95,15 @@ export class Supervisor {
     if (answered) return { applied: true, record: answered.body as RecordOf<Kind> }
     await this.#spawning.get(id)?.catch(() => undefined)
     await this.#recovering.get(id)?.catch(() => undefined)
-    await this.#entries.get(id)?.restarting
-    const entry = this.#entries.get(id)
+    await this.#running.get(id)?.restarting
+    const running = this.#running.get(id)
     const record = this.#storage.actors.record<Kind>(id)
     if (!record) throw new Failure('not_found', `there is no ${id}`)
-    if (!entry || this.#halt.signal.aborted || entry.actor.getSnapshot().status !== 'active') {
+    if (!running || this.#halt.signal.aborted || running.actor.getSnapshot().status !== 'active') {
       return { applied: false, record }
     }
     const receipt = this.#receipts.expect(event, eventId ?? null)
-    entry.actor.send(event)
+    running.actor.send(event)
     return receipt as Promise<Receipt<Kind>>
   }
 
@@ -127,47 +122,17 @@ export class Supervisor {
       }
     }
     this.#isRestoring = false
-    for (const [id, error] of misfits) await this.#returns.park(id, messageOf(error), misfitCode(error))
+    for (const [id, error] of misfits) await this.#park(id, messageOf(error), misfitCode(error))
     return { restored: active.length - misfits.length, parked: misfits.length }
   }
 
   /** Stops every actor; nothing of that is persisted. Waits, within a bound, for what is under way. */
   async stop(timeoutMs = 10_000): Promise<void> {
     this.#halt.abort()
-    const running = [...this.#entries.values()]
-    for (const entry of running) entry.actor.stop()
-    await Promise.all([...running.map((entry) => entry.tail), this.#fences.settled(timeoutMs)])
+    const all = [...this.#running.values()]
+    for (const { actor } of all) actor.stop()
+    await Promise.all([...all.map(({ tail }) => tail), this.#fences.settled(timeoutMs)])
     this.#receipts.failAll(new Failure('unavailable', 'the daemon is stopping'))
-  }
-
-  /** Makes the actor without starting it: until then it runs no effect. */
-  #open(kind: string, id: string, given: { input: object } | { snapshot: unknown }): RunningActor {
-    const entry = {
-      kind,
-      tail: Promise.resolve(),
-      broken: false,
-      restarting: null,
-    } as unknown as RunningActor
-    const machine = makeDurable(this.#machines.get(kind)!, {
-      moved: (before, next, event, act) => this.#commit(entry, machine, { before, next, event }, act),
-      // Said after the commits that came before it, so that the record it goes with explains it.
-      ignored: (event) => {
-        const settle = () =>
-          this.#receipts.settle(event, { applied: false, record: this.#storage.actors.record(id)! })
-        void entry.tail.then(settle).catch((error: unknown) => this.#receipts.fail(event, error))
-      },
-      rejected: (event, err) => {
-        this.#logger.error({ err, actor: id, event: event.type }, 'an event was rejected')
-        this.#receipts.fail(event, new Failure('internal_error', messageOf(err)))
-      },
-      failed: (event, error) => {
-        this.#receipts.fail(event, new Failure('internal_error', messageOf(error)))
-        void this.#restart(id, entry, toError(error))
-      },
-    })
-    entry.actor = createActor(machine, { id, ...(given as { input: never }) })
-    entry.actor.subscribe({ error: () => undefined }) // told through `failed`; unheard it would be thrown
-    return entry
   }
 
   /** Two operators of one actor come one after the other. */
@@ -181,70 +146,33 @@ export class Supervisor {
 
   /** `isAgain`: in place of a parked or discarded one, whose history goes on. */
   async #create(kind: string, id: string, input: object, options: SpawnOptions, isAgain = false) {
-    const entry = this.#open(kind, id, { input })
-    const next = entry.actor.getSnapshot()
-    if (next.status === 'error') throw new Failure('internal_error', messageOf(next.error))
-    const revision = isAgain ? this.#storage.actors.revisionOf(id) + 1 : 1
-    const row = { id, kind, revision, restarts: 0, by: options.by ?? null }
-    const event = { type: 'xstate.init' }
-    const move = { row, before: null, next, event, eventId: options.eventId ?? null, at: this.#isoNow() }
-    const transition = toTransition(this.#catalogue[kind]!, this.#machines.get(kind)!, move)
-    if (isAgain) await this.#storage.actors.replace(transition, options.also)
-    else await this.#storage.actors.create(transition, options.also)
-    entry.row = transition.row
-    this.#begin(id, entry)
+    const { actors } = this.#storage
+    const revision = isAgain ? actors.revisionOf(id) + 1 : 1
+    const origin = { id, kind, revision, restarts: 0, by: options.by ?? null }
+    const { running, transition } = this.#factory.create(origin, input, options.eventId ?? null)
+    if (isAgain) await actors.replace(transition, options.also)
+    else await actors.create(transition, options.also)
+    this.#begin(running)
     return { record: transition.record, duplicate: false }
   }
 
-  /** Appends a transition to the actor's chain of commits; its effects run when it is durable. */
-  #commit(entry: RunningActor, machine: AnyStateMachine, step: Step, act: () => void): void {
-    const row = { ...entry.row, revision: entry.row.revision + 1 }
-    const move = { ...step, eventId: this.#receipts.eventIdOf(step.event), at: this.#isoNow(), row }
-    const transition = toTransition(this.#catalogue[entry.kind]!, machine, move)
-    entry.row = transition.row
-    entry.tail = entry.tail.then(async () => {
-      try {
-        if (entry.broken) throw new StorageError('commit_failed', 'an earlier transition could not be saved')
-        await this.#storage.actors.advance(transition)
-        this.#receipts.settle(step.event, { applied: true, record: transition.record })
-        if (transition.row.final) this.#entries.delete(transition.row.id)
-        act()
-      } catch (error) {
-        this.#receipts.fail(step.event, error)
-        void this.#restart(entry.row.id, entry, error)
-      }
-    })
-  }
-
+  /** Starts an actor from disk. Throws when its snapshot does not fit. */
   #revive(id: string): void {
     const row = this.#storage.actors.get(id)
-    if (!row || row.final || row.parked) return void this.#entries.delete(id)
-    this.#begin(id, this.#restored(row))
+    if (!row || row.final || row.parked) this.#running.delete(id)
+    else this.#begin(this.#factory.restore(row))
   }
 
-  #restored(row: ActorRow): RunningActor {
-    const kind = this.#catalogue[row.kind]
-    if (!kind) throw new Error(`nobody knows the kind ${row.kind}`)
-    const entry = this.#open(row.kind, row.id, { snapshot: currentSnapshot(row, kind) })
-    requireFit(row, entry.actor.getSnapshot())
-    entry.row = row
-    return entry
+  #begin(running: RunningActor): void {
+    this.#running.set(running.row.id, running)
+    if (!this.#halt.signal.aborted) running.actor.start()
   }
 
-  #begin(id: string, entry: RunningActor): void {
-    this.#entries.set(id, entry)
-    if (!this.#halt.signal.aborted) entry.actor.start()
-  }
-
-  /** Stops an actor after a bug or a failed commit, waits, and goes on from disk. */
-  async #restart(id: string, entry: RunningActor, error: unknown): Promise<void> {
-    if (this.#halt.signal.aborted || entry.restarting || this.#entries.get(id) !== entry) return
-    entry.broken = true
-    entry.restarting = this.#returns.comeBack(id, entry, error)
-    await entry.restarting
-  }
-
-  #isoNow(): string {
-    return new Date(this.#now()).toISOString()
+  /** After a bug or a failed commit. Further failures of the same actor change nothing. */
+  #restart(running: RunningActor, error: unknown): void {
+    const isCurrent = this.#running.get(running.row.id) === running
+    if (this.#halt.signal.aborted || running.restarting || !isCurrent) return
+    running.broken = true
+    running.restarting = this.#restartFromDisk(running, error)
   }
 }

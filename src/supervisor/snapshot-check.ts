@@ -2,8 +2,8 @@
 // from it.
 import type { AnyMachineSnapshot } from 'xstate'
 import type { Kind } from '../../machines/index.ts'
-import type { ActorRecord, ActorRow } from '../../storage/actors.ts'
-import { messageOf } from '../errors.ts'
+import type { ActorRecord, ActorRow, ParkCode } from '../../storage/actors.ts'
+import { codeOf, messageOf } from '../errors.ts'
 
 /** A snapshot of an earlier version is migrated, or its actor parked: never started as it is. */
 export function currentSnapshot(row: ActorRow, kind: Kind): unknown {
@@ -26,4 +26,9 @@ export function requireFit(row: ActorRow, restored: AnyMachineSnapshot): void {
   const stored = Object.keys((row.snapshot as { children: object }).children)
   const missing = stored.find((child) => !restored.children[child])
   if (missing) throw new Error(`its effect ${missing} is not known any more`)
+}
+
+/** What a failed restoration says of the snapshot. */
+export function misfitCode(error: unknown): ParkCode {
+  return codeOf(error) === 'row_damaged' ? 'row_damaged' : 'snapshot_misfit'
 }

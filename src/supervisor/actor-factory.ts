@@ -1,0 +1,120 @@
+// Makes actors whose transitions are committed before their effects run. Nothing else calls createActor.
+import { type AnyStateMachine, createActor } from 'xstate'
+import type { ActorRow, Transition } from '../../storage/actors.ts'
+import { StorageError } from '../../storage/errors.ts'
+import { Failure, messageOf } from '../errors.ts'
+import { makeDurable } from './durable.ts'
+import type { SupervisorOptions } from './options.ts'
+import type { Receipts } from './receipts.ts'
+import type { RunningActor } from './running-actor.ts'
+import { fillSlots, type SlotOptions, toError } from './slots.ts'
+import { currentSnapshot, requireFit } from './snapshot-check.ts'
+import { type Move, type Step, toTransition } from './transition.ts'
+
+interface FactoryParts extends Pick<SupervisorOptions, 'storage' | 'catalogue' | 'logger'> {
+  receipts: Receipts
+  isoNow(): string
+  /** For the slots of every kind. */
+  slots: Omit<SlotOptions, 'onBug' | 'cleanups'>
+  /** After a bug or a failed commit. */
+  failed(running: RunningActor, error: unknown): void
+  /** After the commit of a final state. */
+  ended(id: string): void
+}
+
+export class ActorFactory {
+  readonly #parts: FactoryParts
+  readonly #machines = new Map<string, AnyStateMachine>()
+
+  constructor(parts: FactoryParts) {
+    this.#parts = parts
+  }
+
+  /** Fills the slots of every kind. */
+  provide(effects: Record<string, object>): void {
+    const { catalogue, logger, slots } = this.#parts
+    const onBug = (slot: string, actor: string, err: unknown) =>
+      logger.error({ err, actor, slot }, 'an effect failed for a reason of ours')
+    for (const [name, kind] of Object.entries(catalogue)) {
+      const own = { ...slots, onBug, cleanups: kind.cleanups ?? [] }
+      this.#machines.set(name, fillSlots(kind.machine, effects[name] ?? {}, own))
+    }
+  }
+
+  /** A new actor and the transition that has to be committed before it is started. */
+  create(
+    origin: Move['row'],
+    input: object,
+    eventId: string | null,
+  ): { running: RunningActor; transition: Transition } {
+    const { catalogue, isoNow } = this.#parts
+    const nothing = { service_id: null, version: 0, snapshot: null, final: false, parked: null }
+    const running = this.#open({ ...origin, ...nothing }, { input })
+    const next = running.actor.getSnapshot()
+    if (next.status === 'error') throw new Failure('internal_error', messageOf(next.error))
+    const event = { type: 'xstate.init' }
+    const move = { row: origin, before: null, next, event, eventId, at: isoNow() }
+    const transition = toTransition(catalogue[origin.kind]!, this.#machines.get(origin.kind)!, move)
+    running.row = transition.row
+    return { running, transition }
+  }
+
+  /** An actor from its stored snapshot, not started. Throws when the snapshot does not fit the chart. */
+  restore(row: ActorRow): RunningActor {
+    const kind = this.#parts.catalogue[row.kind]
+    if (!kind) throw new Error(`nobody knows the kind ${row.kind}`)
+    const running = this.#open(row, { snapshot: currentSnapshot(row, kind) })
+    requireFit(row, running.actor.getSnapshot())
+    return running
+  }
+
+  /** Until the actor is started it runs no effect. */
+  #open(row: ActorRow, given: { input: object } | { snapshot: unknown }): RunningActor {
+    const { storage, logger, receipts, failed } = this.#parts
+    const machine = makeDurable(this.#machines.get(row.kind)!, {
+      moved: (before, next, event, act) => this.#commit(running, machine, { before, next, event }, act),
+      // Settled after the commits that came before it, so that the record it goes with explains it.
+      ignored: (event) => {
+        const settle = () =>
+          receipts.settle(event, { applied: false, record: storage.actors.record(row.id)! })
+        void running.tail.then(settle).catch((error: unknown) => receipts.fail(event, error))
+      },
+      rejected: (event, err) => {
+        logger.error({ err, actor: row.id, event: event.type }, 'an event was rejected')
+        receipts.fail(event, new Failure('internal_error', messageOf(err)))
+      },
+      failed: (event, error) => {
+        receipts.fail(event, new Failure('internal_error', messageOf(error)))
+        failed(running, toError(error))
+      },
+    })
+    const actor = createActor(machine, { id: row.id, ...(given as { input: never }) })
+    // The journal's `failed` handles errors. XState throws an error that no observer handles.
+    actor.subscribe({ error: () => undefined })
+    const running: RunningActor = { actor, row, tail: Promise.resolve(), broken: false, restarting: null }
+    return running
+  }
+
+  /** Appends a transition to the actor's chain of commits; its effects run when it is durable. */
+  #commit(running: RunningActor, machine: AnyStateMachine, step: Step, act: () => void): void {
+    const { storage, catalogue, receipts, isoNow, failed, ended } = this.#parts
+    const row = { ...running.row, revision: running.row.revision + 1 }
+    const move = { ...step, eventId: receipts.eventIdOf(step.event), at: isoNow(), row }
+    const transition = toTransition(catalogue[row.kind]!, machine, move)
+    running.row = transition.row
+    running.tail = running.tail.then(async () => {
+      try {
+        if (running.broken) {
+          throw new StorageError('commit_failed', 'an earlier transition could not be saved')
+        }
+        await storage.actors.advance(transition)
+        receipts.settle(step.event, { applied: true, record: transition.record })
+        if (transition.row.final) ended(row.id)
+        act()
+      } catch (error) {
+        receipts.fail(step.event, error)
+        failed(running, error)
+      }
+    })
+  }
+}

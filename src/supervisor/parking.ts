@@ -1,0 +1,32 @@
+// Keeps an actor for an operator: its record shows `failed`, and what the actor made is left as it is.
+import type { ParkCode } from '../../storage/actors.ts'
+import { sleep } from '../async/sleep.ts'
+import type { SupervisorOptions } from './options.ts'
+
+interface ParkingParts extends Pick<SupervisorOptions, 'storage' | 'logger'> {
+  now: () => number
+  halt: AbortSignal
+  onParked: SupervisorOptions['onParked']
+  /** How long to wait after so many failed attempts. */
+  delayMs(tries: number): number
+  forget(id: string): void
+}
+
+export type Park = (id: string, reason: string, code: ParkCode) => Promise<void>
+
+/** Retries while the store cannot write, until the supervisor stops. */
+export function createParking({ storage, logger, now, halt, onParked, delayMs, forget }: ParkingParts): Park {
+  return async (id, reason, code) => {
+    logger.error({ actor: id, reason }, 'an actor is parked')
+    for (let tries = 1; !halt.aborted; tries++) {
+      try {
+        await storage.actors.park(id, reason, new Date(now()).toISOString(), code)
+        forget(id)
+        return await onParked?.(id, reason)
+      } catch (err) {
+        logger.error({ err, actor: id }, 'an actor could not be marked as parked')
+        await sleep(delayMs(tries), halt).catch(() => undefined)
+      }
+    }
+  }
+}
