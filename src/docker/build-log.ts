@@ -1,5 +1,6 @@
 // The progress of a build as the lines that `docker build --progress=plain` would print, as they happen.
 import { TextDecoder } from 'node:util'
+import { size } from '../quantities.ts'
 import type { BuildStatus, Timestamp, Vertex, VertexLog, VertexStatus } from './build-status.ts'
 import { toSeconds } from './build-status.ts'
 import { createOutputLines, type OutputLines } from './output-lines.ts'
@@ -146,10 +147,5 @@ function isFailed({ error }: Vertex): boolean {
 }
 
 function sizeOf({ current }: VertexStatus): string {
-  return current > 0 ? ` ${toSize(current)}` : ''
-}
-
-function toSize(bytes: number): string {
-  if (bytes < 1_000) return `${bytes}B`
-  return bytes < 1_000_000 ? `${(bytes / 1_000).toFixed(1)}kB` : `${(bytes / 1_000_000).toFixed(1)}MB`
+  return current > 0 ? ` ${size(current)}` : ''
 }

@@ -1,6 +1,7 @@
 // Why an instance ended, in words for people. Pure. 137 alone is no proof of an out-of-memory kill, and the
 // flag alone none either: it may have hit a child process.
 import { constants } from 'node:os'
+import { size } from '../quantities.ts'
 
 export interface ExitFacts {
   exitCode: number | null
@@ -26,10 +27,11 @@ export function isOutOfMemory(exit: Pick<ExitFacts, 'exitCode' | 'oomKilled'>): 
 /** One line that reads after the name of an instance: "exited with code 1". */
 export function explainExit(exit: ExitFacts, program: ExitedProgram): string {
   if (exit.exitCode === null) return 'never ran'
-  if (isOutOfMemory(exit)) return `was killed for using more than its memory limit of ${limitOf(exit)}`
+  if (isOutOfMemory(exit))
+    return `was killed for using more than its memory limit of ${size(exit.memoryLimitBytes)}`
   const words = explainCode(exit.exitCode, program)
   return exit.oomKilled
-    ? `${words}, after one of its processes was killed at the memory limit of ${limitOf(exit)}`
+    ? `${words}, after one of its processes was killed at the memory limit of ${size(exit.memoryLimitBytes)}`
     : words
 }
 
@@ -65,8 +67,4 @@ function explainSignal(code: number): string | null {
 
 function nameOf(program: ExitedProgram): string {
   return program.command === null ? 'the command of the image' : `'${program.command}'`
-}
-
-function limitOf(exit: ExitFacts): string {
-  return `${Math.round(exit.memoryLimitBytes / 1024 / 1024)} MB`
 }

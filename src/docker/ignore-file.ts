@@ -4,6 +4,7 @@ import { constants } from 'node:fs'
 import { open, realpath } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 import { Failure } from '../errors.ts'
+import { size } from '../quantities.ts'
 import { type IgnoreRules, parseIgnore } from './ignore-rules.ts'
 
 export interface IgnoreFile {
@@ -34,7 +35,7 @@ export async function readBounded(
     const bytes = Buffer.alloc(maxBytes + 1)
     const { bytesRead } = await handle.read(bytes, 0, bytes.length)
     if (bytesRead <= maxBytes) return bytes.subarray(0, bytesRead)
-    throw new Failure('build_failed', `${name} is larger than ${maxBytes / 1024} KiB`)
+    throw new Failure('build_failed', `${name} is larger than ${size(maxBytes)}`)
   } finally {
     await handle.close()
   }

@@ -1,4 +1,5 @@
 // The progress of a pull in a few lines: the engine sends thousands of small steps, layer by layer.
+import { size } from '../quantities.ts'
 
 /** One step as the engine tells it; `id` is a layer's, except in the first one. */
 export interface PullStep {
@@ -60,7 +61,7 @@ function advance(
 function describe(layers: Layer[]): string {
   const done = layers.filter(({ state }) => state !== 'coming').length
   const [received, total] = [sum(layers, 'receivedBytes'), sum(layers, 'totalBytes')]
-  return `${done} of ${count(layers.length)} are here, ${mebibytes(received)} of ${mebibytes(total)} MiB came`
+  return `${done} of ${count(layers.length)} are here, ${size(received)} of ${size(total)} came`
 }
 
 function conclude(layers: Layer[]): string {
@@ -70,8 +71,8 @@ function conclude(layers: Layer[]): string {
   const others = rest === 0 ? '' : `, ${rest} ${rest === 1 ? 'was' : 'were'} here already`
   const bytes = sum(pulled, 'totalBytes')
   // Of very small layers the engine does not always tell the size.
-  const size = bytes < mebibyte / 10 ? '' : ` of ${mebibytes(bytes)} MiB`
-  return `pulled ${count(pulled.length)}${size}${others}`
+  const amount = bytes < mebibyte / 10 ? '' : ` of ${size(bytes)}`
+  return `pulled ${count(pulled.length)}${amount}${others}`
 }
 
 function count(layers: number): string {
@@ -80,8 +81,4 @@ function count(layers: number): string {
 
 function sum(layers: Layer[], which: 'receivedBytes' | 'totalBytes'): number {
   return layers.reduce((bytes, layer) => bytes + layer[which], 0)
-}
-
-function mebibytes(bytes: number): string {
-  return (bytes / mebibyte).toFixed(1)
 }

@@ -2,6 +2,7 @@
 // Mind: both listen at once, because what comes before anybody listens is lost; a source whose client left is
 // dead.
 import { Failure } from '../errors.ts'
+import { size } from '../quantities.ts'
 import { Slabs } from './slabs.ts'
 
 /** What of a request its body needs. */
@@ -28,7 +29,6 @@ export interface Sink {
 /** Held in memory at most, give or take one read of the socket; at half of it the client goes on. */
 const heldLimitSlabs = 4
 const piecesAtOnce = 1024
-const bytesPerMib = 1024 * 1024
 
 /** What Content-Length says; null when the body comes in chunks. Throws `payload_too_large`. */
 export function announcedBytes(headers: BodySource['headers'], limitBytes: number): number | null {
@@ -156,6 +156,5 @@ function clientLeft(): Failure {
 }
 
 function tooLarge(limitBytes: number): Failure {
-  const limit = limitBytes < bytesPerMib ? `${limitBytes / 1024} KiB` : `${limitBytes / bytesPerMib} MiB`
-  return new Failure('payload_too_large', `the body may have at most ${limit}`)
+  return new Failure('payload_too_large', `the body may have at most ${size(limitBytes)}`)
 }

@@ -1,6 +1,7 @@
 // What readers of a service's logs get of a line: who wrote it, and of a request what there is to know.
 // Mind: clients choose paths and names of browsers; no control character of theirs gets into the text.
 import type { LogLine } from '../../storage/logs.ts'
+import { size } from '../quantities.ts'
 import type { AccessRecord } from './schemas/status.ts'
 
 const shownDetails = ['step', 'brief', 'mark']
@@ -24,7 +25,7 @@ export function showAccessLine({ ts, stream, line, about }: LogLine) {
   return access === undefined ? { ts, stream, line } : { ts, stream, line: accessText(access), access }
 }
 
-/** `GET /path 200 12ms 1.2kB 203.0.113.9 "curl/8"` */
+/** `GET /path 200 12ms 1.2KiB 203.0.113.9 "curl/8"` */
 export function accessText(access: AccessRecord): string {
   const { method, path, status, duration_ms, bytes_out, client, user_agent } = access
   const agent = user_agent === null ? '-' : JSON.stringify(user_agent)
@@ -33,7 +34,7 @@ export function accessText(access: AccessRecord): string {
     path,
     status || '---',
     `${Math.round(duration_ms)}ms`,
-    sizeOf(bytes_out),
+    size(bytes_out).replace(' ', ''),
     client,
     agent,
   ]
@@ -42,11 +43,4 @@ export function accessText(access: AccessRecord): string {
 
 function escaped(letter: string): string {
   return `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`
-}
-
-/** In thousands. */
-function sizeOf(bytes: number): string {
-  const units = ['B', 'kB', 'MB', 'GB', 'TB']
-  const power = Math.min(units.length - 1, Math.floor(Math.log10(Math.max(bytes, 1)) / 3))
-  return power === 0 ? `${bytes}B` : `${(bytes / 1000 ** power).toFixed(1)}${units[power]}`
 }

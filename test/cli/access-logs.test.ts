@@ -32,8 +32,8 @@ test('requests are told a line each, and followed as they come', async (t) => {
   await following.shows('/two')
 
   assert.deepEqual(following.stdout.split('\n'), [
-    'GET /one 200 12ms 1.2kB 203.0.113.9 "curl/8"',
-    'GET /two 404 12ms 1.2kB 203.0.113.9 "curl/8"',
+    'GET /one 200 12ms 1.2KiB 203.0.113.9 "curl/8"',
+    'GET /two 404 12ms 1.2KiB 203.0.113.9 "curl/8"',
     '',
   ])
 })

@@ -175,7 +175,7 @@ test('backups lists, shows as JSON, prints and deletes', async (t) => {
   const removed = await berth('db', 'backups', '--rm', 'bak-1')
 
   assert.match(list.stdout, /^ID +DATASTORE +STATUS +SIZE +BY +MADE/)
-  assert.match(list.stdout, /^bak-1 +shop-db +good +1\.\d MB +hand /m)
+  assert.match(list.stdout, /^bak-1 +shop-db +good +976\.6 KiB +hand /m)
   assert.deepEqual(JSON.parse(json.stdout), [good])
   assert.deepEqual([got.code, readFileSync(output).equals(content)], [0, true])
   assert.equal(removed.stderr, ' ✔ bak-1 is being deleted\n')

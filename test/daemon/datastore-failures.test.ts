@@ -26,7 +26,7 @@ test('a server that is killed for its memory limit is told as such, and has it r
   assert.equal((await site.api.call('POST', '/datastores', asked)).status, 201)
   // Short of memory it may fight for longer than the creation is waited for.
   const { error } = await reached('tiny', 'failed')
-  assert.match(error, /killed (for using more than its|at the) memory limit of 16 MB/)
+  assert.match(error, /killed (for using more than its|at the) memory limit of 16 MiB/)
 
   await site.api.patch('/datastores/tiny', { memory_limit_mb: 256 })
   assert.equal((await site.api.post('/datastores/tiny/restart')).error, null)

@@ -87,7 +87,7 @@ const failures: [what: string, command: string, code: number, error: string | Re
   ['that is not found', 'nonesuch --now', 127, /^could not run 'nonesuch --now': command not found/],
   ['that is no program', '/etc/passwd', 126, /^could not run '\/etc\/passwd': it is not executable/],
   ['whose process is killed', 'kill -9 $$', 137, 'was ended by SIGKILL (exit code 137)'],
-  ['that eats all memory', 'tail /dev/zero', 137, /^was killed for using more .* limit of 24 MB$/],
+  ['that eats all memory', 'tail /dev/zero', 137, /^was killed for using more .* limit of 24 MiB$/],
 ]
 
 for (const [what, command, code, error] of failures) {

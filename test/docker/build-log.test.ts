@@ -13,7 +13,7 @@ test('a build reads like the plain progress of the command line', () => {
 
   assert.deepEqual(lines, [
     'system #1 step a',
-    'system #1 transferring context: 12.3kB done',
+    'system #1 transferring context: 12.1 KiB done',
     'system #1 DONE 2.3s',
     'system #2 step b',
     'system #2 CACHED',

@@ -36,9 +36,9 @@ test('codes that have a meaning are told in words', () => {
 })
 
 test('a kill for memory names the limit, and tells the main process from a child', () => {
-  assert.equal(explain(137, true), 'was killed for using more than its memory limit of 512 MB')
+  assert.equal(explain(137, true), 'was killed for using more than its memory limit of 512 MiB')
   assert.equal(
     explain(1, true),
-    'exited with code 1, after one of its processes was killed at the memory limit of 512 MB',
+    'exited with code 1, after one of its processes was killed at the memory limit of 512 MiB',
   )
 })

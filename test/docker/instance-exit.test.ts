@@ -11,7 +11,7 @@ test('a process that takes too much memory is known as killed for it, with its l
   assert.equal(isOutOfMemory(state), true)
   assert.equal(
     explainExit(state, { command: null }),
-    'was killed for using more than its memory limit of 16 MB',
+    'was killed for using more than its memory limit of 16 MiB',
   )
 })
 

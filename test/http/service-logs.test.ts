@@ -129,7 +129,7 @@ test('a request is a line of the access log that people can read, with all there
     ...{ protocol: 'HTTP/1.1', tls: false, status: 200, bytes_in: 80, bytes_out: 1234, duration_ms: 12 },
     ...{ user_agent: 'curl/8', deploy_id: 'dep-1', instance: 0 },
   }
-  const line = 'GET /path 200 12ms 1.2kB 203.0.113.9 "curl/8"'
+  const line = 'GET /path 200 12ms 1.2KiB 203.0.113.9 "curl/8"'
   assert.deepEqual([event?.id, event?.event], ['1', 'log'])
   assert.deepEqual(JSON.parse(event!.data), { ts, stream: 'access', line, access })
 })

@@ -1,6 +1,7 @@
 // `berth history`: every transition of a deploy's chart, or of a job run's.
 import type { Command } from 'commander'
 import type { HistoryEntry } from '../../http/schemas/deploy.ts'
+import { duration } from '../../quantities.ts'
 import { byWords } from '../by.ts'
 import { deployPath, jobPath } from '../client.ts'
 import type { Runner } from '../command.ts'
@@ -9,7 +10,6 @@ import { deployStyle } from '../deploy/words.ts'
 import { examples } from '../examples.ts'
 import { runStyle } from '../job/words.ts'
 import type { Cli } from '../session.ts'
-import { duration } from '../terminal/quantities.ts'
 import { printTable } from '../terminal/table.ts'
 
 interface Row extends HistoryEntry {

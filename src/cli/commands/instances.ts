@@ -2,6 +2,7 @@
 import type { Command } from 'commander'
 import type { Deploy } from '../../http/schemas/deploy.ts'
 import type { Service } from '../../http/schemas/service.ts'
+import { count } from '../../quantities.ts'
 import { servicePath } from '../client.ts'
 import type { Runner } from '../command.ts'
 import { chosenService } from '../config/project.ts'
@@ -10,7 +11,6 @@ import { followUp, sayDone, sayUndo } from '../follow-up.ts'
 import { positive } from '../service/setting-flags.ts'
 import { type Change, hasInstances, settleInstances } from '../service/settled-instances.ts'
 import type { Cli } from '../session.ts'
-import { count } from '../terminal/quantities.ts'
 
 export function addInstanceCommands(program: Command, run: Runner): void {
   program

@@ -1,13 +1,13 @@
 // The servers a person knows, and what the chosen one says of itself.
 import type { Command } from 'commander'
 import type { Info } from '../../http/schemas/info.ts'
+import { size } from '../../quantities.ts'
 import type { Runner } from '../command.ts'
 import { changeConfig, knownServer, readConfig } from '../config/config.ts'
 import { examples } from '../examples.ts'
 import { sayDone } from '../follow-up.ts'
 import type { Cli } from '../session.ts'
 import { span } from '../terminal/ages.ts'
-import { size } from '../terminal/quantities.ts'
 import { printFacts, printTable } from '../terminal/table.ts'
 import { forgetServer } from './login.ts'
 
@@ -101,7 +101,7 @@ function hangingBuilder({ hangs_since: since }: Info['builds']): string | null {
   return since ? `BuildKit hangs since ${since}: the classic builder builds` : null
 }
 
-/** `store 1 MB, build cache 2 GB`, without empty parts. */
+/** `store 1 MiB, build cache 2 GiB`, without empty parts. */
 function sizes(counted: Record<string, number>): string {
   const used = Object.entries(counted).filter(([, bytes]) => bytes > 0)
   return used

@@ -2,6 +2,7 @@
 import type { Command } from 'commander'
 import { sleep } from '../../async/sleep.ts'
 import type { ServiceStatus, Traffic } from '../../http/schemas/status.ts'
+import { count } from '../../quantities.ts'
 import { servicePath } from '../client.ts'
 import type { Runner } from '../command.ts'
 import { examples } from '../examples.ts'
@@ -12,7 +13,6 @@ import { spoken, stateStyle } from '../service/words.ts'
 import type { Cli } from '../session.ts'
 import { age } from '../terminal/ages.ts'
 import { type Output, plain } from '../terminal/output.ts'
-import { count } from '../terminal/quantities.ts'
 import { type Column, tableLines } from '../terminal/table.ts'
 
 type Instance = ServiceStatus['instances'][number]

@@ -2,6 +2,7 @@
 import type { Command } from 'commander'
 import type { Datastore } from '../../http/schemas/datastore.ts'
 import type { RestoredTrash, TrashEntry } from '../../http/schemas/trash.ts'
+import { size } from '../../quantities.ts'
 import type { Runner } from '../command.ts'
 import { datastorePath, settledDatastore } from '../datastore/datastore.ts'
 import { examples } from '../examples.ts'
@@ -11,7 +12,6 @@ import type { Cli } from '../session.ts'
 import { age, timeLeft } from '../terminal/ages.ts'
 import { plain } from '../terminal/output.ts'
 import { askText } from '../terminal/prompts.ts'
-import { size } from '../terminal/quantities.ts'
 import { printTable } from '../terminal/table.ts'
 
 export function addTrashCommands(program: Command, run: Runner): void {

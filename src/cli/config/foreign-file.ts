@@ -1,5 +1,6 @@
 // Small files that come with a folder somebody else may have made: read only where they are what they seem.
 import { closeSync, constants, fstatSync, lstatSync, openSync, readSync } from 'node:fs'
+import { size } from '../../quantities.ts'
 import { CliFailure } from '../failure.ts'
 
 interface Found {
@@ -20,8 +21,8 @@ export function readForeignFile(path: string, limitBytes: number): Found | null 
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
   const file = orFailure(path, () => openSync(path, flags))
   try {
-    const { size, uid } = fstatSync(file)
-    if (size > limitBytes) throw new CliFailure(`${path} is larger than ${limitBytes / 1024} KiB`)
+    const { size: sizeBytes, uid } = fstatSync(file)
+    if (sizeBytes > limitBytes) throw new CliFailure(`${path} is larger than ${size(limitBytes)}`)
     const bytes = Buffer.alloc(limitBytes)
     return { text: bytes.subarray(0, readSync(file, bytes)).toString('utf8'), uid }
   } finally {

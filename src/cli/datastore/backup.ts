@@ -3,10 +3,10 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { sleep } from '../../async/sleep.ts'
 import type { Backup, Restore } from '../../http/schemas/backup.ts'
+import { size } from '../../quantities.ts'
 import { brokenOff } from '../client.ts'
 import { CliFailure, interruption } from '../failure.ts'
 import type { Cli } from '../session.ts'
-import { size } from '../terminal/quantities.ts'
 import { showStep } from '../terminal/step.ts'
 
 const lookEveryMs = 400
@@ -45,7 +45,7 @@ function isUnderWay({ status }: Work): boolean {
   return status === 'running' || status === 'undoing'
 }
 
-/** `dumping, 12.4 MB`, `checking, 3.1 MB of 12.4 MB` */
+/** `dumping, 12.4 MiB`, `checking, 3.1 MiB of 12.4 MiB` */
 function progressOf({ status, phase, done_bytes: done, total_bytes: total }: Work): string {
   const amount = done === null ? '' : total === null ? size(done) : `${size(done)} of ${size(total)}`
   return [phase ?? status, amount].filter((words) => words !== '').join(', ')

@@ -1,7 +1,7 @@
 // Counts the steps of a build by what the server says of each line.
 // BuildKit's own work, such as `[internal] load build definition`, is no step of the Dockerfile.
+import { count } from '../../quantities.ts'
 import type { LogLine } from '../log-line.ts'
-import { count } from '../terminal/quantities.ts'
 
 export interface BuildTally {
   hear(line: Pick<LogLine, 'step'>): void

@@ -1,7 +1,7 @@
 // How deploys are spoken of: the colour of a status, what they are made from, how long they took.
 import type { Deploy } from '../../http/schemas/deploy.ts'
+import { duration } from '../../quantities.ts'
 import type { Style } from '../terminal/output.ts'
-import { duration } from '../terminal/quantities.ts'
 
 const statusStyles: Record<string, Style> = {
   queued: 'cyan',

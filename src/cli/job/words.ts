@@ -1,11 +1,11 @@
 // How job runs are spoken of: the colour of a status, what began one, how long it took, its command.
 import type { JobRun } from '../../http/schemas/job.ts'
 import type { Service } from '../../http/schemas/service.ts'
+import { duration } from '../../quantities.ts'
 import { byWords } from '../by.ts'
 import { age, span } from '../terminal/ages.ts'
 import { clip } from '../terminal/clip.ts'
 import { plain, type Style } from '../terminal/output.ts'
-import { duration } from '../terminal/quantities.ts'
 import { clockTime } from './instants.ts'
 
 const statusStyles: Record<string, Style> = {

@@ -2,11 +2,11 @@
 import type { Command } from 'commander'
 import type { ChangeEnv, EnvVar, ShownEnvVar } from '../../http/schemas/env.ts'
 import type { Service } from '../../http/schemas/service.ts'
+import { count } from '../../quantities.ts'
 import { servicePath } from '../client.ts'
 import { withoutSecrets } from '../failure.ts'
 import { followUp, sayDone, sayNext, sayUndo } from '../follow-up.ts'
 import type { Cli } from '../session.ts'
-import { count } from '../terminal/quantities.ts'
 
 export interface SavingOptions {
   restart?: boolean

@@ -3,10 +3,10 @@
 import { sleep } from '../../async/sleep.ts'
 import type { Service } from '../../http/schemas/service.ts'
 import type { ServiceStatus } from '../../http/schemas/status.ts'
+import { count } from '../../quantities.ts'
 import { servicePath } from '../client.ts'
 import { CliFailure, interruption } from '../failure.ts'
 import type { Cli } from '../session.ts'
-import { count } from '../terminal/quantities.ts'
 import { showStep } from '../terminal/step.ts'
 
 const lookEveryMs = 500

@@ -1,10 +1,10 @@
 // The first steps of an upload as they are seen: looking through the folder, then packing it.
 import { posix } from 'node:path'
 import type { Service } from '../../http/schemas/service.ts'
+import { count, size } from '../../quantities.ts'
 import { CliFailure } from '../failure.ts'
 import type { Cli } from '../session.ts'
 import { type Output, plain } from '../terminal/output.ts'
-import { count, size } from '../terminal/quantities.ts'
 import { showStep } from '../terminal/step.ts'
 import { leavesTopFolder } from './archive-rules.ts'
 import type { LeftOut } from './ignore-files.ts'

@@ -3,8 +3,8 @@
 import type { Stats } from 'node:fs'
 import { lstat, readdir, readlink } from 'node:fs/promises'
 import { join } from 'node:path'
+import { count, size } from '../../quantities.ts'
 import { CliFailure } from '../failure.ts'
-import { count, size } from '../terminal/quantities.ts'
 import { archiveLimits, troubleWithLink, troubleWithName } from './archive-rules.ts'
 import { type FolderRules, type LeftOut, rulesOf } from './ignore-files.ts'
 
@@ -59,7 +59,7 @@ export async function listSource(folder: string, options: WalkOptions): Promise<
 /** Names the folders that are to blame. */
 export function tooLarge(source: Source, state: 'packed' | 'unpacked'): CliFailure {
   const limitBytes = archiveLimits[`${state}Bytes`]
-  return new CliFailure(`the source is too large: ${state} it is over ${limitBytes / 1024 ** 2} MiB`, {
+  return new CliFailure(`the source is too large: ${state} it is over ${size(limitBytes)}`, {
     hint: `leave something out in .berthignore; the largest:\n${largest(source).join('\n')}`,
   })
 }

@@ -3,10 +3,10 @@
 import type { FileHandle } from 'node:fs/promises'
 import { Transform } from 'node:stream'
 import type { Deploy } from '../../http/schemas/deploy.ts'
+import { size } from '../../quantities.ts'
 import { readJson, servicePath } from '../client.ts'
 import { CliFailure, exitCodes, interruption } from '../failure.ts'
 import type { Cli } from '../session.ts'
-import { size } from '../terminal/quantities.ts'
 import { showStep } from '../terminal/step.ts'
 import type { PackedSource } from './pack.ts'
 
@@ -58,7 +58,7 @@ function meterOf(file: FileHandle) {
   return { stream: content.pipe(stream), bytes: () => bytes }
 }
 
-/** `3.1 MB of 12.4 MB, 2.2 MB/s` */
+/** `3.1 MiB of 12.4 MiB, 2.2 MiB/s` */
 function progress(bytes: number, sizeBytes: number, elapsedMs: number): string {
   const rate = elapsedMs > rateAfterMs ? `, ${size(Math.round((bytes / elapsedMs) * 1000))}/s` : ''
   return `${size(bytes)} of ${size(sizeBytes)}${rate}`

@@ -2,6 +2,7 @@
 // Mind: every address comes from the CA; one that is not https is refused, but on this host's own loopback.
 import { withTimeout } from '../../async/with-timeout.ts'
 import { Failure } from '../../errors.ts'
+import { size } from '../../quantities.ts'
 import { AcmeFailure } from './failure.ts'
 
 export interface Answer {
@@ -58,7 +59,7 @@ async function boundedText(response: Response): Promise<string> {
   let bytes = 0
   for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
     bytes += chunk.byteLength
-    if (bytes > largestBytes) throw new Error(`its answer is larger than ${largestBytes / 1024} KiB`)
+    if (bytes > largestBytes) throw new Error(`its answer is larger than ${size(largestBytes)}`)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')

@@ -7,6 +7,7 @@ import type { ActorRecord } from '../../../storage/actors.ts'
 import type { ServiceSettings } from '../../../storage/services.ts'
 import { type Unpacked, unpackArchive } from '../../archive/unpack.ts'
 import { codeOf, Failure, messageOf } from '../../errors.ts'
+import { size } from '../../quantities.ts'
 import { roomBytes } from '../disk.ts'
 import type { Host } from '../host.ts'
 import type { DeployLog } from './log.ts'
@@ -19,9 +20,6 @@ interface UnpackInput {
   directory: string
 }
 
-const kibibyte = 1024
-const mebibyte = 1024 * kibibyte
-
 /** Throws `source_not_found`, `archive_invalid` and `insufficient_storage`. */
 export async function unpackSource(host: Host, input: UnpackInput, log: DeployLog, signal: AbortSignal) {
   const { archives } = host.storage
@@ -32,7 +30,7 @@ export async function unpackSource(host: Host, input: UnpackInput, log: DeployLo
   const unpacked = await unpackOrGiveUp(host, input, archiveId, signal)
   if (unpacked.leftOut) log.say(`left out the single folder ${unpacked.leftOut} at the top of the archive`)
   const counted = unpacked.entries === 1 ? '1 entry' : `${unpacked.entries} entries`
-  log.say(`unpacked the archive: ${counted}, ${sizeOf(unpacked.bytes)}`)
+  log.say(`unpacked the archive: ${counted}, ${size(unpacked.bytes)}`)
   await removeFormerArchives(host)
   return { commitSha: null, commitMessage: null }
 }
@@ -67,12 +65,6 @@ function isSpokenOf(tree: string, folder: string, settings: ServiceSettings): bo
   const inFolder = (path: string) => existsSync(join(tree, folder, path))
   const path = root_dir ?? dockerfile_path ?? (inFolder('Dockerfile') ? null : publish_dir)
   return path !== null && existsSync(join(tree, path)) && !inFolder(path)
-}
-
-function sizeOf(bytes: number): string {
-  if (bytes < kibibyte) return `${bytes} B`
-  const [unit, name] = bytes < mebibyte ? [kibibyte, 'KiB'] : [mebibyte, 'MiB']
-  return `${(bytes / unit).toFixed(1)} ${name}`
 }
 
 /** A deploy has the archive it came with, or that of the deploy it names. */

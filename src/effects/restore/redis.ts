@@ -3,6 +3,7 @@
 // Mind: as a replica it refuses writes. So none is acknowledged that would be lost when it is replaced.
 import { sleep } from '../../async/sleep.ts'
 import { Failure } from '../../errors.ts'
+import { size } from '../../quantities.ts'
 import { readPieces, tellProgress } from '../backup/file.ts'
 import { complaintOf, runTool } from '../backup/tool.ts'
 import type { Datastore } from '../datastore/access.ts'
@@ -37,10 +38,9 @@ export const redisRestorer: Restorer = {
       const used = numberIn(await info(host, datastore, sourcePort, 'memory', signal), 'used_memory')
       const limit = numberIn(await info(host, datastore, null, 'memory', signal), 'maxmemory')
       if (limit === 0 || used <= limit) return
-      const [needed, given] = [used, limit].map((bytes) => `${Math.ceil(bytes / 1024 / 1024)} MiB`)
       throw new Failure(
         'restore_failed',
-        `the data need ${needed}, three quarters of its memory limit are ${given}`,
+        `the data need ${size(used)}, three quarters of its memory limit are ${size(limit)}`,
       )
     })
   },

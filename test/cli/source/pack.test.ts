@@ -135,8 +135,8 @@ test('more than the server unpacks is refused with the largest folders, before i
   truncateSync(join(directory, 'data/small'), 1_000_000)
 
   await assert.rejects(list(directory), {
-    message: 'the source is too large: unpacked it is over 4096 MiB',
-    hint: 'leave something out in .berthignore; the largest:\n  models/  4.3 GB\n  data/  1.0 MB\n  a  0 B',
+    message: 'the source is too large: unpacked it is over 4 GiB',
+    hint: 'leave something out in .berthignore; the largest:\n  models/  4 GiB\n  data/  976.6 KiB\n  a  0 B',
   })
 })
 

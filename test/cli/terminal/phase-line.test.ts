@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import stringWidth from 'string-width'
 import { clip } from '../../../src/cli/terminal/clip.ts'
 import { paragraph, phaseLine, windowLine } from '../../../src/cli/terminal/phase-line.ts'
-import { count, duration, size } from '../../../src/cli/terminal/quantities.ts'
+import { count, duration, size } from '../../../src/quantities.ts'
 
 const screen = (isLive: boolean, columns = 60) => ({
   isLive,
@@ -47,9 +47,19 @@ test('sentences are broken between words, with the indent on every line', () => 
 
 test('amounts are short and read well at every size', () => {
   const durations = [0, 8449, 59_949, 59_951, 184_000, 3_599_999, 3_720_000].map(duration)
-  const sizes = [0, 999, 1000, 999_949, 999_950, 1_800_000, 4_294_967_296].map(size)
+  const sizes = [0, 1023, 1024, 1500, 1_048_524, 1_048_525, 1_887_437, 536_870_912, 4_617_089_843].map(size)
 
   assert.deepEqual(durations, ['0.0s', '8.4s', '59.9s', '1m 00s', '3m 04s', '1h 00m', '1h 02m'])
-  assert.deepEqual(sizes, ['0 B', '999 B', '1.0 kB', '999.9 kB', '1.0 MB', '1.8 MB', '4.3 GB'])
+  assert.deepEqual(sizes, [
+    '0 B',
+    '1023 B',
+    '1 KiB',
+    '1.5 KiB',
+    '1023.9 KiB',
+    '1 MiB',
+    '1.8 MiB',
+    '512 MiB',
+    '4.3 GiB',
+  ])
   assert.deepEqual([count(1, 'file'), count(12_045, 'file')], ['1 file', '12,045 files'])
 })

@@ -25,6 +25,7 @@ const ground = [
   'src/connections.ts',
   'src/jobs.ts',
   'src/nearest-name.ts',
+  'src/quantities.ts',
   'src/schedule.ts',
   'src/service-types.ts',
   'src/starter-dockerfile.ts',
@@ -73,7 +74,7 @@ export const borders: Border[] = [
     of: 'src/docker/',
     packages: ['dockerode', 'tar-stream', 'protobufjs', '@grpc/grpc-js', 'dockerfile-ast'],
     node: true,
-    values: ['src/docker/', 'src/async/', 'src/errors.ts', 'src/address-classes.ts'],
+    values: ['src/docker/', 'src/async/', 'src/errors.ts', 'src/address-classes.ts', 'src/quantities.ts'],
     types: [],
   },
   {
@@ -103,7 +104,7 @@ export const borders: Border[] = [
     of: 'src/edge/',
     packages: ['jose', '@peculiar/x509', 'reflect-metadata'],
     node: true,
-    values: ['src/edge/', 'src/async/', 'src/errors.ts'],
+    values: ['src/edge/', 'src/async/', 'src/errors.ts', 'src/quantities.ts'],
     types: [],
   },
   {
@@ -161,6 +162,7 @@ export const borders: Border[] = [
       'src/error-line.ts',
       'src/nearest-name.ts',
       'src/platform.ts',
+      'src/quantities.ts',
       'src/starter-dockerfile.ts',
     ],
     types: ['src/http/schemas/'],

@@ -1,6 +1,6 @@
-// Amounts as people read them.
+// Sizes, durations and counts for people, in messages of the server and of the CLI.
 
-const sizeUnits = ['kB', 'MB', 'GB', 'TB']
+const sizeUnits = ['KiB', 'MiB', 'GiB', 'TiB']
 
 /** `8.4s`, `3m 04s`, `1h 02m`. */
 export function duration(durationMs: number): string {
@@ -12,16 +12,16 @@ export function duration(durationMs: number): string {
   return hours ? `${hours}h ${twoDigits(minutes)}m` : `${minutes}m ${twoDigits(seconds)}s`
 }
 
-/** In thousands: `812 B`, `1.8 MB`. */
+/** `812 B`, `1.8 MiB`, `512 MiB`. */
 export function size(sizeBytes: number): string {
   let amount = sizeBytes
   let unit = 'B'
   for (const next of sizeUnits) {
-    if (amount < 999.95 || (unit === 'B' && amount < 1000)) break
-    amount /= 1000
+    if (amount < (unit === 'B' ? 1024 : 1023.95)) break
+    amount /= 1024
     unit = next
   }
-  return `${unit === 'B' ? amount : amount.toFixed(1)} ${unit}`
+  return `${Number(amount.toFixed(1))} ${unit}`
 }
 
 /** `1 file`, `214 files`, `12,045 files`. */
