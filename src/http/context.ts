@@ -134,6 +134,8 @@ export interface ActorPort {
     input: object,
     options?: { eventId?: string; also?: (commit: Commit) => void; by?: By },
   ): Promise<{ record: RecordOf<Kind>; duplicate: boolean }>
+  /** The record that `spawn` would commit. It commits nothing. */
+  preview<Kind extends KindName>(kind: Kind, id: string, input: object, options: { by: By }): RecordOf<Kind>
   /** `applied` is false when the actor's chart does not handle the event now. */
   send<Kind extends string = string>(
     id: string,

@@ -87,26 +87,9 @@ function request(
   return { id, serviceId: row.id, ...asked, limits, at: new Date().toISOString() }
 }
 
-/** The record a deploy begins with. */
-export function queuedRecord({ id, serviceId, trigger, source, at, by }: DeployRequest): Deploy {
-  return {
-    id,
-    service_id: serviceId,
-    status: 'queued',
-    phase: null,
-    trigger,
-    source,
-    image: null,
-    port: null,
-    commit_sha: null,
-    commit_message: null,
-    error: null,
-    created_at: at,
-    started_at: null,
-    finished_at: null,
-    revision: 1,
-    by,
-  }
+/** The record that the deploy would begin with. */
+export function previewDeploy({ actors, storage }: HttpContext, { by, ...input }: DeployRequest): Deploy {
+  return toDeploy(storage, actors.preview('deploy', input.id, input, { by }))
 }
 
 /** Starts the deploy's actor; resolves with its committed record. */

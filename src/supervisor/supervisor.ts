@@ -1,7 +1,7 @@
 // Keeps every actor alive: creates, sends, restores, stops. Callers are answered after the commit.
 import type { AnyEventObject } from 'xstate'
 import type { KindName } from '../../machines/index.ts'
-import type { ActorRecord, RecordOf } from '../../storage/actors.ts'
+import type { ActorRecord, By, RecordOf } from '../../storage/actors.ts'
 import { Failure, messageOf } from '../errors.ts'
 import { ActorFactory } from './actor-factory.ts'
 import { createFences } from './fences.ts'
@@ -73,6 +73,12 @@ export class Supervisor {
       : this.#create(kind, id, input, options)
     this.#spawning.set(id, found)
     return found.finally(() => this.#spawning.delete(id)) as Promise<Spawned<Kind>>
+  }
+
+  /** The record that `spawn` would commit. It commits nothing. */
+  preview<Kind extends KindName>(kind: Kind, id: string, input: object, { by }: { by: By }): RecordOf<Kind> {
+    const origin = { id, kind, revision: 1, restarts: 0, by }
+    return this.#factory.create(origin, input, null).transition.record as RecordOf<Kind>
   }
 
   /** A parked actor goes on. Throws `not_parked`, `not_recoverable`, `conflict`. */

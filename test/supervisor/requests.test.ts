@@ -23,6 +23,16 @@ test('an actor that does not exist gets no event, and that is said', async (t) =
   })
 })
 
+test('a preview is the record that a spawn commits, and commits nothing', async (t) => {
+  const storage = await temporaryStorage(t)
+  const supervisor = superviseErrands(t, { storage, effects: { work: heldEffect().effect } })
+  const by = { kind: 'server' as const, id: null, name: null }
+  const preview = supervisor.preview('err-1', by)
+  assert.equal(storage.actors.record('err-1'), null)
+  const { record } = await supervisor.spawn('err-1')
+  assert.deepEqual(preview, { ...record, by })
+})
+
 test('the request that made an actor is kept with what it was answered', async (t) => {
   const storage = await temporaryStorage(t)
   const supervisor = superviseErrands(t, { storage, effects: { work: heldEffect().effect } })

@@ -9,13 +9,13 @@ import { Failure } from '../../src/errors.ts'
 import { typed } from '../../src/git/typed.ts'
 import { openApi } from '../../src/http/api.ts'
 import type { ActorPort, HttpContext } from '../../src/http/context.ts'
-import { type DeployRequest, queuedRecord } from '../../src/http/deploy-request.ts'
 import type { Deploy } from '../../src/http/schemas/deploy.ts'
 import type { Logger } from '../../src/logger.ts'
 import type { EventOptions, SpawnOptions } from '../../src/supervisor/options.ts'
 import { Supervisor } from '../../src/supervisor/supervisor.ts'
 import type { ActorRecord, By } from '../../storage/actors.ts'
 import type { Storage } from '../../storage/index.ts'
+import { queuedRecord } from './queued-record.ts'
 import { raw } from './raw-request.ts'
 import { recordOfRemoval } from './removal-record.ts'
 import { silent, temporaryStorage } from './supervised.ts'
@@ -152,6 +152,7 @@ function withTerminalLogins(
   const portFor = (isLogin: boolean) => (isLogin ? supervisor : actors)
   return {
     spawn: (kind, ...rest) => portFor(kind === 'terminal-login').spawn(kind, ...rest),
+    preview: actors.preview,
     send: (id, ...rest) => portFor(id.startsWith('cli-')).send(id, ...rest),
     retry: (id, ...rest) => portFor(id.startsWith('cli-')).retry(id, ...rest),
     discard: (id, ...rest) => portFor(id.startsWith('cli-')).discard(id, ...rest),
@@ -165,11 +166,11 @@ function createActors(storage: Storage): ActorPort {
   const port = {
     retry: nothing,
     discard: nothing,
+    preview: (_kind: string, _id: string, input: object, { by }: { by: By }) => queuedRecord(input, by),
     async spawn(kind: string, id: string, input: object, { eventId, also, by }: SpawnOptions = {}) {
       const known = storage.actors.record(id)
       if (known) return { record: known, duplicate: true }
-      const asked = { ...input, by: by ?? null } as DeployRequest
-      const record = kind === 'deploy' ? queuedRecord(asked) : recordOfRemoval(kind, id, input)
+      const record = kind === 'deploy' ? queuedRecord(input, by) : recordOfRemoval(kind, id, input)
       const serviceId = (input as { serviceId: string }).serviceId
       await storage.actors.create(transition(kind, record, serviceId, 1, eventId ?? null), also)
       if (kind === 'service-removal') await storage.services.update(id, (row) => ({ ...row, deleting: true }))
@@ -180,12 +181,8 @@ function createActors(storage: Storage): ActorPort {
       const applied = record.status === 'queued' || record.status === 'running'
       if (!applied) return { applied, record }
       const error = `canceled by ${event.by}`
-      const canceled = await setDeploy(
-        storage,
-        id,
-        { status: 'canceled', error, finished_at: event.at },
-        eventId,
-      )
+      const fields = { status: 'canceled' as const, error, finished_at: event.at }
+      const canceled = await setDeploy(storage, id, fields, eventId)
       return { applied, record: canceled }
     },
   }

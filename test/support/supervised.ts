@@ -4,6 +4,7 @@ import type { TestContext } from 'node:test'
 import type { KindName } from '../../machines/index.ts'
 import { createLogger, type Logger } from '../../src/logger.ts'
 import { Supervisor } from '../../src/supervisor/supervisor.ts'
+import type { By } from '../../storage/actors.ts'
 import { openStorage, type Storage } from '../../storage/index.ts'
 import { temporaryDirectory } from './directory.ts'
 import * as errand from './errand.ts'
@@ -61,6 +62,7 @@ export function superviseErrands(t: TestContext, options: Supervised) {
     supervisor.spawn('errand' as KindName, id, { id, ...input }, options)
   return {
     spawn,
+    preview: (id: string, by: By) => supervisor.preview('errand' as KindName, id, { id }, { by }),
     send: supervisor.send.bind(supervisor),
     restore: supervisor.restore.bind(supervisor),
     stop: supervisor.stop.bind(supervisor),

@@ -7,7 +7,7 @@ import { wantedInstances } from '../../service-types.ts'
 import { parkedReason } from '../actor-record.ts'
 import { byOf } from '../by.ts'
 import type { HttpContext, HttpStorage } from '../context.ts'
-import { queueDeploy, queuedRecord, queueRestart, requestSource } from '../deploy-request.ts'
+import { previewDeploy, queueDeploy, queueRestart, requestSource } from '../deploy-request.ts'
 import { checkTotal } from '../env-changes.ts'
 import { refuseTakenHosts } from '../host-claims.ts'
 import { awaitRunsGivenUp } from '../job-withdrawal.ts'
@@ -42,7 +42,7 @@ export async function createService(call: Call<unknown, unknown, CreateService>)
   const vars = body.env ?? []
   checkTotal(vars)
   const first = body.deploy ? requestSource(context, row, { trigger: 'create', by: byOf(call) }) : null
-  const answer = toService(context, row, first && queuedRecord(first))
+  const answer = toService(context, row, first && previewDeploy(context, first))
   const also = () => {
     refuseTakenHosts(context, row, null)
     storage.env.put(row.id, vars)

@@ -1,0 +1,9 @@
+// The record of a deploy that was just queued, from its chart.
+import { getInitialSnapshot } from 'xstate'
+import { machine, toRecord } from '../../machines/deploy.ts'
+import type { DeployInput } from '../../machines/deploy-context.ts'
+import type { By } from '../../storage/actors.ts'
+
+export function queuedRecord(input: object, by: By | null = null) {
+  return { ...toRecord(getInitialSnapshot(machine, input as DeployInput)), revision: 1, by }
+}
