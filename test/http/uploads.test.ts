@@ -70,9 +70,11 @@ test('an upload is kept for its owner only, and its deploy is queued', async (t)
   const { id, created_at, ...deploy } = body
   const made = { revision: 1, by: { kind: 'token', id: 'server', name: 'server token' } }
   const nothing = { started_at: null, finished_at: null, image: null, port: null, error: null, phase: null }
+  const unknown = { error_code: null, error_details: null, health_check: null, port_source: null }
   assert.equal(status, 202)
   assert.deepEqual(deploy, {
     ...nothing,
+    ...unknown,
     ...made,
     service_id: service.id,
     status: 'queued',
