@@ -12,7 +12,7 @@ interface Explained extends Failed {
 }
 
 /** As many lines of a log are read: a failed step writes its last ones near the end. */
-const readLines = 2_000
+const readLines = 500
 
 export async function explain(
   { actors, logs }: Pick<HttpStorage, 'actors' | 'logs'>,
