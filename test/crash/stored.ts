@@ -1,6 +1,7 @@
 // Checks of what is on disk after the daemon has stopped: rows, indexes, logs, and no row for what is gone.
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { showActorLine } from '../../src/http/log-lines.ts'
 import { openStorage, type Storage } from '../../storage/index.ts'
 import type { LogLine } from '../../storage/logs.ts'
 import { openStore, type Store } from '../../storage/store.ts'
@@ -116,7 +117,7 @@ async function checkLogs(storage: Storage, { ledger, settled, seen, restartsAt }
     const lines = await readLog(storage, id)
     const follower = seen.find((one) => one.id === id)
     const shown = follower?.lines ?? []
-    const stored = lines.map((line) => JSON.stringify(line))
+    const stored = lines.map((line) => JSON.stringify(showActorLine(line)))
     const at = stored.findIndex((line, index) => line !== shown[index])
     if (!storage.logs.isEnded(id)) ledger.breach('logs end', `the log of ${id} has no end`)
     if (!follower?.isEnded || shown.length !== stored.length || at >= 0) {
