@@ -1,5 +1,6 @@
 // Deploys and job runs as the API shows them: the record of the chart, and what to do about a failure.
 import type { ActorRecord } from '../../storage/actors.ts'
+import type { ServiceRow } from '../../storage/services.ts'
 import { Failure } from '../errors.ts'
 import type { HttpStorage } from './context.ts'
 import type { Deploy } from './schemas/deploy.ts'
@@ -15,8 +16,8 @@ export function toDeploy(storage: Storage, record: ActorRecord): Deploy {
 }
 
 /** Null for a deploy that has not failed. */
-export function deployAdvice({ services }: Storage, deploy: Deploy) {
-  const service = deploy.error_code ? services.get(deploy.service_id) : null
+export function deployAdvice(storage: Storage, deploy: Deploy) {
+  const service = deploy.error_code ? readService(storage, deploy.service_id) : null
   return service && adviseOnDeploy(deploy, service)
 }
 
@@ -25,9 +26,18 @@ export function toJobRun(storage: Storage, record: ActorRecord): JobRun {
 }
 
 /** Null for a run that has not failed. */
-export function runAdvice({ services }: Storage, run: JobRun) {
-  const service = run.error_code ? services.get(run.service_id) : null
+export function runAdvice(storage: Storage, run: JobRun) {
+  const service = run.error_code ? readService(storage, run.service_id) : null
   return service && adviseOnRun(run, service.name)
+}
+
+/** Null for a damaged row, which must not hide the records of its service. */
+function readService({ services }: Storage, id: string): ServiceRow | null {
+  try {
+    return services.get(id)
+  } catch {
+    return null
+  }
 }
 
 /** A repeated request gets the stored record: one that has not failed must look the same. */

@@ -30,7 +30,7 @@ test('each instant gets a run of its own, as the service is set', async (t) => {
     overlap: 'queue',
     timeout_seconds: 7,
     exit_code: 0,
-    error: null,
+    ...{ error: null, error_code: null, error_details: null },
     by: { kind: 'schedule', id: null, name: null },
   }
   const instants = [at('10:00'), at('10:30')]
