@@ -28,6 +28,7 @@ export const errorCodes = [
   'exited_early',
   'git_remote_unreachable',
   'health_check_failed',
+  'host_elsewhere',
   'host_unknown',
   'host_unreachable',
   'host_unrouted',

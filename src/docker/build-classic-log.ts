@@ -33,6 +33,8 @@ export interface ClassicFacts {
   imageId: string | null
 }
 
+type StepChange = Pick<BuildStep, 'state' | 'name'>
+
 const stepPattern = /^Step (\d+)(\/\d+) : (.*)/s
 const runningPattern = /^ ---> Running in ([0-9a-f]+)\n$/
 const imagePattern = /^ ---> ((?:[0-9a-f]{12})?)\n$/
@@ -45,8 +47,15 @@ export function createClassicLog(onLine: BuildLine): ClassicLog {
   const course = createCourse()
   const outputs = { stdout: createOutputLines(), stderr: createOutputLines(), system: createOutputLines() }
 
-  function say(stream: keyof typeof outputs, text: string): void {
-    for (const line of outputs[stream].push(text)) onLine(stream, line, course.step())
+  // The engine ends the line of a step in a message of its own: the change waits for the end of the line.
+  let change: StepChange = {}
+
+  function say(stream: keyof typeof outputs, text: string, newChange: StepChange = {}): void {
+    change = { ...change, ...newChange }
+    for (const line of outputs[stream].push(text)) {
+      onLine(stream, line, course.step(change))
+      change = {}
+    }
   }
 
   function finishOutput(): void {
@@ -61,8 +70,7 @@ export function createClassicLog(onLine: BuildLine): ClassicLog {
       say(painted === null ? 'stdout' : 'stderr', painted ?? text)
     } else {
       finishOutput()
-      course.learn(text)
-      say('system', text)
+      say('system', text, course.learn(text))
     }
   }
 
@@ -72,8 +80,7 @@ export function createClassicLog(onLine: BuildLine): ClassicLog {
     if (aux?.ID !== undefined) course.facts.imageId = aux.ID
     if (error === undefined) return
     finishOutput()
-    course.fail()
-    say('system', `ERROR: ${error}\n`)
+    say('system', `ERROR: ${error}\n`, { state: 'failed' })
   }
 
   return { push, facts: () => course.facts }
@@ -83,7 +90,6 @@ export function createClassicLog(onLine: BuildLine): ClassicLog {
 function createCourse() {
   const facts: ClassicFacts = { step: null, containers: [], baseImages: [], madeImages: [], imageId: null }
   let stepNumber = 0
-  let mark: Pick<BuildStep, 'state' | 'name'> = {}
   let isRunning = false
   let isReused = false
 
@@ -91,24 +97,23 @@ function createCourse() {
     removalPattern.exec(text)?.[1] === facts.containers.at(-1) ||
     stepPattern.exec(text)?.[1] === `${stepNumber + 1}`
 
-  function learn(text: string): void {
+  /** Returns what the text says of its step. */
+  function learn(text: string): StepChange {
     const [, number, total, step] = stepPattern.exec(text) ?? []
     const container = runningPattern.exec(text)?.[1]
     const image = imagePattern.exec(text)?.[1]
-    mark = {}
     if (step !== undefined) {
       stepNumber = Number(number)
       facts.step = step.trim()
-      mark = { state: 'started', name: `[${number}${total}] ${facts.step}` }
       isReused = /^FROM\s/i.test(step)
     }
     if (container !== undefined) facts.containers.push(container)
-    if (cachePattern.test(text)) {
-      isReused = true
-      mark = { state: 'cached' }
-    }
+    const isCached = cachePattern.test(text)
+    if (isCached) isReused = true
     if (image !== undefined) learnImage(image)
     isRunning = container !== undefined
+    if (step !== undefined) return { state: 'started', name: `[${number}${total}] ${facts.step}` }
+    return isCached ? { state: 'cached' } : {}
   }
 
   function learnImage(image: string): void {
@@ -121,11 +126,9 @@ function createCourse() {
     facts,
     isOutput: (text: string) => isRunning && !isEndOfCommand(text),
     learn,
-    fail: () => {
-      mark = { state: 'failed' }
-    },
-    /** That of the line that comes now; null before the first. */
-    step: (): BuildStep | null => (stepNumber === 0 ? null : { number: stepNumber, ...mark }),
+    /** The current step; null before the first. */
+    step: (change: StepChange = {}): BuildStep | null =>
+      stepNumber === 0 ? null : { number: stepNumber, ...change },
   }
 }
 

@@ -1,11 +1,12 @@
 // The log of a deploy or a job run as its effects write it. What Berth itself says is on the `system` stream.
 import type { LogAbout, LogStream } from '../../storage/logs.ts'
+import type { BuildStep } from '../docker/build-log.ts'
 import type { Host } from './host.ts'
 
 /** What programs read of a line; the line itself is for people. */
 export interface ActorLine extends LogAbout {
   /** Of a build: the step, and what became of it. */
-  step?: { number: number; state?: string; name?: string }
+  step?: BuildStep
   /** The line in fewer words, to stand after the name of the phase. */
   brief?: string
   /** `running`: the command of a job begins. `outcome`: the last line. */
@@ -16,7 +17,7 @@ export interface ActorLog {
   say(line: string, about?: ActorLine): void
   write(stream: LogStream, line: string): void
   /** A line of a build. */
-  build(stream: LogStream, line: string, step: ActorLine['step'] | null): void
+  build(stream: LogStream, line: string, step: BuildStep | null): void
   /** Closes the log with its last line. Doing it again changes nothing. */
   close(lastLine: string): Promise<void>
 }

@@ -66,8 +66,8 @@ export function certificateEffects(host: CertificateHost): Effects<typeof machin
 
 /** One that is away reads all of it when it comes back. */
 async function tellEdge({ edge }: CertificateHost, signal: AbortSignal): Promise<void> {
-  const told = withTimeout(edgeMs, signal, (bounded) => edge.changeCertificates(bounded))
-  await told.catch(() => signal.throwIfAborted())
+  const change = withTimeout(edgeMs, signal, (bounded) => edge.changeCertificates(bounded))
+  await change.catch(() => signal.throwIfAborted())
 }
 
 /** The host may have moved to another service, whose claim goes on. */

@@ -61,7 +61,7 @@ export async function retryUntilCleanedUp(
   signal: AbortSignal,
   work: () => Promise<void>,
 ) {
-  let told: string | null = null
+  let logged: string | null = null
   for (let pauseMs = 250; ; pauseMs = Math.min(30_000, pauseMs * 2)) {
     try {
       return await retryWhileEngineAway(host, signal, work)
@@ -69,8 +69,8 @@ export async function retryUntilCleanedUp(
       signal.throwIfAborted()
       if (codeOf(error) !== 'docker_error') throw error
       const reason = messageOf(error)
-      if (reason !== told) host.logger.warn({ actor: id, reason }, 'Docker refuses a cleanup; retrying')
-      told = reason
+      if (reason !== logged) host.logger.warn({ actor: id, reason }, 'Docker refuses a cleanup; retrying')
+      logged = reason
       await sleep(pauseMs, signal)
     }
   }

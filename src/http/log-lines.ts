@@ -4,12 +4,9 @@ import type { LogLine } from '../../storage/logs.ts'
 import { size } from '../quantities.ts'
 import type { AccessRecord } from './schemas/status.ts'
 
-const shownDetails = ['step', 'brief', 'mark']
-
 /** Of the log of a deploy or a job run. */
-export function showActorLine({ ts, stream, line, about = {} }: LogLine) {
-  const details = Object.entries(about).filter(([name]) => shownDetails.includes(name))
-  return { ts, stream, line, ...Object.fromEntries(details) }
+export function showActorLine({ ts, stream, line, about }: LogLine) {
+  return { ts, stream, line, ...about }
 }
 
 /** Of the runtime log. A line about other lines that are missing has no instance. */

@@ -62,7 +62,7 @@ export class ActorFactory {
   /** An actor from its stored snapshot, not started. Throws when the snapshot does not fit the chart. */
   restore(row: ActorRow): RunningActor {
     const kind = this.#parts.catalogue[row.kind]
-    if (!kind) throw new Error(`nobody knows the kind ${row.kind}`)
+    if (!kind) throw new Error(`unknown actor kind ${row.kind}`)
     const running = this.#open(row, { snapshot: currentSnapshot(row, kind) })
     requireFit(row, running.actor.getSnapshot())
     return running

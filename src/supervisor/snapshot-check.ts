@@ -12,10 +12,10 @@ export function currentSnapshot(row: ActorRow, kind: Kind): unknown {
   return kind.migrate(row.snapshot, row.version)
 }
 
-/** The record that goes with a stored snapshot. Throws when nobody knows the kind any more. */
+/** The record that goes with a stored snapshot. Throws for a kind that no longer exists. */
 export function recordOf(row: ActorRow, catalogue: Record<string, Kind>): ActorRecord {
   const kind = catalogue[row.kind]
-  if (!kind) throw new Error(`nobody knows the kind ${row.kind}`)
+  if (!kind) throw new Error(`unknown actor kind ${row.kind}`)
   return kind.toRecord(currentSnapshot(row, kind) as never) as ActorRecord
 }
 

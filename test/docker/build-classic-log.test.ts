@@ -90,6 +90,14 @@ test('what is made from nothing has no base, and no command can claim that later
   assert.deepEqual(log.facts().baseImages, [''])
 })
 
+test('only the line that reports a change of a step carries its state', () => {
+  const states: (string | undefined)[] = []
+  const log = createClassicLog((_stream, _line, step) => states.push(step?.state))
+  messages.slice(0, 8).forEach(log.push)
+
+  assert.deepEqual(states, ['started', undefined, undefined, 'started', 'cached'])
+})
+
 function linesOf(all: ClassicMessage[]): string[] {
   const lines: string[] = []
   const log = createClassicLog((stream, line) => lines.push(`${stream} ${line}`))

@@ -63,7 +63,7 @@ test('an actor of a kind that nobody knows is parked, and the others go on', asy
   await storage.actors.create(transitionOf({ id: 'old-1', kind: 'errand-of-old' }))
   const outcome = await superviseErrands(t, { storage }).restore()
   assert.deepEqual(outcome, { restored: 1, parked: 1 })
-  assert.equal(storage.actors.get('old-1')?.parked, 'nobody knows the kind errand-of-old')
+  assert.equal(storage.actors.get('old-1')?.parked, 'unknown actor kind errand-of-old')
 })
 
 test('an actor whose row is damaged when it is to come back is parked for that', async (t) => {

@@ -37,7 +37,7 @@ export async function fillStorage(storage: Storage): Promise<void> {
 
 async function fillAccess(storage: Storage): Promise<void> {
   const { account, attempts, registries, sessions, tokens } = storage
-  const account_ = {
+  const administrator = {
     id: 'usr-1',
     email: 'admin@example.com',
     password_hash: '$argon2id$v=19$x',
@@ -46,7 +46,7 @@ async function fillAccess(storage: Storage): Promise<void> {
   const token = { name: 'ci', role: 'deploy' as const, services: ['svc-1'], hint: 'abcd', expires_at: later }
   const used = { created_at: at, last_used_at: at }
   await storage.commit((commit) => {
-    account.create(commit, account_)
+    account.create(commit, administrator)
     sessions.insert(commit, 'session secret', { id: 'ses-1', user_agent: null, ...used })
     tokens.insert(commit, 'token secret', { id: 'tok-1', ...token, ...used })
     tokens.insert(commit, 'terminal secret', {

@@ -42,27 +42,28 @@ const collections: Record<string, string> = {
 }
 
 async function explain(cli: Cli, idOrName: string | undefined): Promise<void> {
-  const path = await recordPath(cli, idOrName)
-  return path === null ? explainDeploy(cli, idOrName) : explainRecord(cli, path)
+  const [, collection] = /^([a-z]{3})-[0-9a-z]{26}$/.exec(idOrName ?? '') ?? []
+  const path = collections[collection ?? '']
+  if (path) return printWhy(cli, await fetchWhy(cli, `${path}/${idOrName}`))
+  try {
+    await explainDeploy(cli, idOrName)
+  } catch (error) {
+    const isUnknown = error instanceof CliFailure && error.code === 'not_found'
+    if (!isUnknown || idOrName === undefined) throw error
+    // Services and datastores share their names.
+    const why = await fetchWhy(cli, `/datastores/${encodeURIComponent(idOrName)}`).catch(() => null)
+    if (why === null) throw error
+    printWhy(cli, why)
+  }
 }
 
-/** Null for a deploy, and for a service whose newest deploy is meant. */
-async function recordPath({ client }: Cli, idOrName: string | undefined): Promise<string | null> {
-  if (idOrName === undefined || idOrName.startsWith('dep-')) return null
-  const collection = collections[/^([a-z]{3})-/.exec(idOrName)?.[1] ?? '']
-  const isId = collection !== undefined && /^[a-z]{3}-[0-9a-z]{26}$/.test(idOrName)
-  if (isId) return `${collection}/${encodeURIComponent(idOrName)}`
-  const datastores = await client.call<{ name: string }[]>('GET', '/datastores').catch(() => [])
-  const isDatastore = datastores.some(({ name }) => name === idOrName)
-  return isDatastore ? `/datastores/${encodeURIComponent(idOrName)}` : null
-}
-
-async function explainRecord(cli: Cli, path: string): Promise<void> {
-  const { out } = cli
-  const why = await fetchWhy(cli, path)
-  if (out.isJson) return out.json(why)
-  const words = `${why.status}${why.phase === null ? '' : `, ${why.phase}`}`
-  out.print(` ${out.paint('bold', plain(why.id))} is ${plain(words)}`)
+function printWhy({ out }: Cli, why: Why): void {
+  if (out.isJson) {
+    out.json(why)
+    return
+  }
+  const state = `${why.status}${why.phase === null ? '' : `, ${why.phase}`}`
+  out.print(` ${out.paint('bold', plain(why.id))} ${plain(state)}`)
   printPhases(out, why.phases)
   if (why.reason !== null) printTrouble(out, why)
 }

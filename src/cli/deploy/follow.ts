@@ -1,6 +1,7 @@
 // Following a deploy to its outcome, and what is said at its end.
 // Mind: a deploy belongs to the server. Whoever stops following it stops nothing.
 import type { Deploy } from '../../http/schemas/deploy.ts'
+import type { Why } from '../../http/schemas/failure.ts'
 import type { Service } from '../../http/schemas/service.ts'
 import type { ServiceStatus } from '../../http/schemas/status.ts'
 import { duration } from '../../quantities.ts'
@@ -86,7 +87,7 @@ async function sayLive(
   const states = await statesOf(cli, deploy.id)
   const detail = address ? plain(address) : name
   out.say(phaseLine(out, { mark: '✔', name: 'live', detail, durationMs: totalOf(states) }))
-  const { phases } = await fetchWhy(cli, deployPath(deploy.id))
+  const phases = await phasesOf(cli, deploy.id)
   const [slowest] = phases.sort((a, b) => b.duration_ms - a.duration_ms)
   if (slowest)
     out.say(out.tint('dim', `   slowest: ${plain(slowest.name)}, ${duration(slowest.duration_ms)}`))
@@ -108,6 +109,12 @@ async function sayFailed(cli: Cli, deploy: Deploy, service: Service): Promise<vo
   for (const line of paragraph(deploy.error ?? 'it says no reason', '   ', room)) out.say(line)
   for (const line of paragraph(deploy.hint ?? '', '   ', room)) out.say(out.tint('dim', line))
   out.say(nextStep(out, 'why', `berth why ${deploy.id}`))
+}
+
+/** Empty for an older server: a live deploy must not end as a failure of the command. */
+async function phasesOf(cli: Cli, id: string): Promise<Why['phases']> {
+  const why = await fetchWhy(cli, deployPath(id)).catch(() => null)
+  return why?.phases ?? []
 }
 
 /** The one that served before. */

@@ -31,9 +31,9 @@ export async function followRun(cli: Cli, { id, created_at }: JobRun): Promise<J
   try {
     if (!out.isJson) out.animate((spinner) => [line(spinner)])
     for await (const { data } of followEvents(cli, `${jobPath(id)}/logs`, { query: { follow: true } })) {
-      const told = parseLogLine(data)
-      if (told.stream !== 'system' || told.mark === 'running') phase = 'running'
-      await showLine(cli, told)
+      const logLine = parseLogLine(data)
+      if (logLine.stream !== 'system' || logLine.mark === 'running') phase = 'running'
+      await showLine(cli, logLine)
     }
     return await recordOf(cli, id)
   } catch (error) {

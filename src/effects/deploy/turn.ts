@@ -77,16 +77,16 @@ async function waitForTurn(
   signal: AbortSignal,
   say: ActorLog['say'],
 ): Promise<{ supersededBy: string | null }> {
-  let told: string | null = null
+  let logged: string | null = null
   return untilCommitted(host.storage.changes, serviceId, signal, () => {
     requireService(host, serviceId)
     const { ahead, newer } = queueAround(host, id, serviceId)
     if (newer) return { supersededBy: newer }
     if (!ahead) return { supersededBy: null }
-    if (told !== ahead) {
+    if (logged !== ahead) {
       say(`waiting for ${ahead} of this service to finish`, { brief: `behind ${ahead}` })
     }
-    told = ahead
+    logged = ahead
     return null
   })
 }

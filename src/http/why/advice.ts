@@ -13,7 +13,7 @@ export function advise(hint: string, ...commands: string[]): Advice {
 }
 
 /** Two commands, one after the other. */
-export function inTurn(first: string, second: string): Advice {
+export function inOrder(first: string, second: string): Advice {
   return advise(`${first}, then: ${second}`, first, second)
 }
 

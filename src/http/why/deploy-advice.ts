@@ -1,7 +1,7 @@
 // What to do about a deploy that did not go live.
 import type { Deploy } from '../schemas/deploy.ts'
 import type { Service } from '../schemas/service.ts'
-import { type Advice, advise, detailOf, type Failed, inTurn } from './advice.ts'
+import { type Advice, advise, detailOf, type Failed, inOrder } from './advice.ts'
 
 export type FailedDeploy = Failed & Pick<Deploy, 'source'>
 type Deployed = Pick<Service, 'name' | 'type'>
@@ -14,17 +14,17 @@ export function adviseOnDeploy(deploy: FailedDeploy, service: Deployed): Advice 
   switch (code) {
     case 'superseded': {
       const follow = `berth logs --deploy ${detailOf(deploy, 'deploy_id', 'DEPLOY')} -f`
-      return advise(`the newer deploy goes on: ${follow}`, follow)
+      return advise(`follow the newer deploy: ${follow}`, follow)
     }
     case 'canceled':
-      return advise(`berth deploy ${name} begins anew`, `berth deploy ${name}`)
+      return advise(`deploy again: berth deploy ${name}`, `berth deploy ${name}`)
     case 'exited_early':
       return adviseOnPages(deploy, service) ?? retry(deploy, name)
     case 'health_check_failed':
       return adviseOnCheck(deploy, service)
     case 'out_of_memory': {
       const command = `berth update ${name} --memory 1024`
-      return advise(`give it more: ${command}`, command)
+      return advise(`raise the memory limit: ${command}`, command)
     }
     default:
       return adviseOnSource(deploy, name) ?? adviseOnServer(code, name) ?? retry(deploy, name)
@@ -34,17 +34,17 @@ export function adviseOnDeploy(deploy: FailedDeploy, service: Deployed): Advice 
 function adviseOnSource(deploy: FailedDeploy, name: string): Advice | null {
   switch (deploy.error_code) {
     case 'dockerfile_not_found':
-      return advise('its log has a Dockerfile to start from')
+      return advise('its log contains a Dockerfile to start from')
     case 'source_not_found': {
       const branch = detailOf(deploy, 'default_branch', '')
-      return branch === '' ? null : inTurn(`berth update ${name} --branch ${branch}`, `berth deploy ${name}`)
+      return branch === '' ? null : inOrder(`berth update ${name} --branch ${branch}`, `berth deploy ${name}`)
     }
     case 'site_not_found': {
       const command = `berth update ${name} --publish-dir ${detailOf(deploy, 'folder', 'FOLDER')}`
       return advise(command, command)
     }
     case 'git_remote_unreachable':
-      return advise(`berth show ${name} says where the source is`, `berth show ${name}`)
+      return advise(`check the address of the source: berth show ${name}`, `berth show ${name}`)
     case 'build_failed':
       return adviseOnBuild(deploy)
     default:
@@ -57,26 +57,26 @@ function adviseOnBuild(deploy: FailedDeploy): Advice | null {
     case 'registry_credentials':
       return credentials
     case 'build_memory':
-      return advise('builds need a higher --build-memory-limit of berthd, or no limit')
+      return advise('raise --build-memory-limit of berthd, or set it to 0')
     default:
       return null
   }
 }
 
-const credentials = advise('berth registries keeps credentials', 'berth registries add HOST')
+const credentials = advise('store its credentials: berth registries add HOST', 'berth registries add HOST')
 
 function adviseOnServer(code: string, name: string): Advice | null {
   switch (code) {
     case 'builder_hangs':
-      return advise('a restart of the Docker engine ends this, and interrupts every service')
+      return advise('restart the Docker engine, which interrupts every service')
     case 'unresolved_reference':
-      return advise(`berth env ${name} shows its variables`, `berth env ${name}`)
+      return advise(`check the variables: berth env ${name}`, `berth env ${name}`)
     case 'registry_unauthorized':
       return credentials
     case 'image_gone':
-      return advise(`berth deploy ${name} builds it anew`, `berth deploy ${name}`)
+      return advise(`rebuild the image: berth deploy ${name}`, `berth deploy ${name}`)
     case 'insufficient_storage':
-      return advise('make room on the server, then deploy again', 'berth disks', `berth deploy ${name}`)
+      return advise(`free disk space on the server, then: berth deploy ${name}`, `berth deploy ${name}`)
     default:
       return null
   }
@@ -88,7 +88,7 @@ function adviseOnCheck(deploy: FailedDeploy, { name }: Deployed): Advice {
     case 'listens_locally':
       return advise('listen at 0.0.0.0 instead of 127.0.0.1: many programs take --host 0.0.0.0')
     case 'wrong_port':
-      return inTurn(`berth update ${name} --port ${port}`, again(deploy, name))
+      return inOrder(`berth update ${name} --port ${port}`, again(deploy, name))
     case 'nothing_listens': {
       const command = `berth update ${name} --port N`
       return advise(`listen on $PORT at 0.0.0.0, or: ${command}`, command)
@@ -107,12 +107,12 @@ function adviseOnPages({ source }: FailedDeploy, { name, type }: Deployed): Advi
   if (type !== 'web_service') return null
   const site = `${name}-site`
   const create = `berth create ${site} --type static_site --publish-dir FOLDER`
-  const words = 'if its Dockerfile only builds pages, have FOLDER of its last stage served: '
+  const condition = 'if its Dockerfile only builds pages, have FOLDER of its last stage served: '
   if (source.kind === 'archive') {
     const upload = `berth up ${site}`
-    return advise(`${words}${create}, then: ${upload}`, create, upload)
+    return advise(`${condition}${create}, then: ${upload}`, create, upload)
   }
-  return source.kind === 'git' ? advise(`${words}${create} --repo URL`, `${create} --repo URL`) : null
+  return source.kind === 'git' ? advise(`${condition}${create} --repo URL`, `${create} --repo URL`) : null
 }
 
 function retry(deploy: FailedDeploy, name: string): Advice {

@@ -1,6 +1,7 @@
 // What a log and a history tell of an outcome: the step that failed, its last lines, and the phases.
 import type { HistoryEntry } from '../../../storage/actors.ts'
 import type { LogLine } from '../../../storage/logs.ts'
+import type { BuildStep } from '../../docker/build-log.ts'
 import { createExcerpt, type Excerpt } from '../../error-line.ts'
 import type { Why } from '../schemas/failure.ts'
 
@@ -29,7 +30,7 @@ export function excerptOf(log: readonly LogLine[]): Excerpted {
   let failed: Step | null = null
   for (const { stream, line, about } of log) {
     all.add(line)
-    const part = about?.step as { number: number; state?: string; name?: string } | undefined
+    const part = about?.step as BuildStep | undefined
     if (part === undefined) {
       if (stream !== 'system' && isBurstOver) burst = createExcerpt(keptLines)
       if (stream !== 'system') burst.add(line)

@@ -3,7 +3,7 @@ import type { Backup, Restore } from '../schemas/backup.ts'
 import type { JobRun } from '../schemas/job.ts'
 import { type Advice, advise, type Failed } from './advice.ts'
 
-type Run = Failed & Pick<JobRun, 'command' | 'trigger'>
+type Run = Failed & Pick<JobRun, 'command'>
 
 /** Null for a run that has not failed. `name` is that of its service. */
 export function adviseOnRun(run: Run, name: string): Advice | null {
@@ -12,18 +12,18 @@ export function adviseOnRun(run: Run, name: string): Advice | null {
   switch (run.error_code) {
     case 'out_of_memory': {
       const command = `berth update ${name} --memory 1024`
-      return advise(`give it more: ${command}`, command)
+      return advise(`raise the memory limit: ${command}`, command)
     }
     case 'timeout': {
       const command = `berth update ${name} --job-timeout SECONDS`
-      return advise(`a longer limit: ${command}`, command)
+      return advise(`raise the time limit: ${command}`, command)
     }
     case 'withdrawn':
-      return advise(`berth show ${name} says why nothing runs`, `berth show ${name}`)
+      return advise(`check the state of the service: berth show ${name}`, `berth show ${name}`)
     case 'image_gone':
-      return advise(`berth deploy ${name} builds the image anew`, `berth deploy ${name}`)
+      return advise(`rebuild the image: berth deploy ${name}`, `berth deploy ${name}`)
     case 'unresolved_reference':
-      return advise(`berth env ${name} shows its variables`, `berth env ${name}`)
+      return advise(`check the variables: berth env ${name}`, `berth env ${name}`)
     default:
       return advise(`run it again: ${again}`, again)
   }
@@ -37,13 +37,9 @@ export function adviseOnDatastore({ error_code: code }: Failed, name: string): A
     case 'port_taken':
       return advise('free a port of --datastore-ports on the server, or give berthd another range')
     case 'insufficient_storage':
-      return advise(`make room on the server, then: ${restart}`, 'berth disks', restart)
-    case 'out_of_memory': {
-      const command = `berth db update ${name} --memory 1024`
-      return advise(`give it more: ${command}`, command)
-    }
+      return advise(`free disk space on the server, then: ${restart}`, restart)
     default:
-      return advise(`it is started again by itself; at once with: ${restart}`, restart)
+      return advise(`Berth restarts it later; restart it now: ${restart}`, restart)
   }
 }
 
@@ -53,15 +49,15 @@ export function adviseOnBackup({ error_code: code, datastore }: Failed & Pick<Ba
   const again = `berth db backup ${datastore}`
   switch (code) {
     case 'insufficient_storage':
-      return advise(`make room on the server, then: ${again}`, again)
+      return advise(`free disk space on the server, then: ${again}`, again)
     case 'datastore_failed':
-      return advise(`berth why ${datastore} says what is wrong with it`, `berth why ${datastore}`)
+      return advise(`check the datastore: berth why ${datastore}`, `berth why ${datastore}`)
     default:
       return advise(`try again: ${again}`, again)
   }
 }
 
-/** Null for a restore that has not failed. The former data serve on. */
+/** Null for a restore that has not failed. The datastore keeps its former data. */
 export function adviseOnRestore({ error_code: code, datastore }: Failed & Pick<Restore, 'datastore'>) {
   if (!code || code === 'canceled') return null
   switch (code) {
@@ -69,11 +65,11 @@ export function adviseOnRestore({ error_code: code, datastore }: Failed & Pick<R
     case 'unsupported_dump':
     case 'not_found': {
       const command = `berth db backups ${datastore}`
-      return advise(`restore another backup: ${command} lists them`, command)
+      return advise(`restore another backup of the list: ${command}`, command)
     }
     case 'insufficient_storage':
-      return advise('make room on the server, then restore again')
+      return advise('free disk space on the server, then restore again')
     default:
-      return advise(`the data before it serve on; berth why ${datastore}`, `berth why ${datastore}`)
+      return advise(`check the datastore: berth why ${datastore}`, `berth why ${datastore}`)
   }
 }

@@ -26,7 +26,7 @@ test('a failed deploy says why, what failed in its build, and what to do', async
   assert.deepEqual(rest, {
     ...{ id, status: 'failed', phase: 'building', reason: error.error, code: 'build_failed', details },
     ...{ failed_step: name, error_line: null, lines: ['0.5 npm error'] },
-    ...{ hint: 'berth registries keeps credentials', commands: ['berth registries add HOST'] },
+    ...{ hint: 'store its credentials: berth registries add HOST', commands: ['berth registries add HOST'] },
   })
   assert.ok(Array.isArray(phases))
   assert.equal((await call('GET', `/deploys/${id}`)).body.hint, rest.hint)
