@@ -1,5 +1,5 @@
 // Who caused something, in a word or two.
-import type { By } from '../http/schemas/recorded.ts'
+import type { By } from '../api/parts/recorded.ts'
 
 /** Empty where nobody is known: servers before this field leave it out. */
 export function byWords(by: By | null | undefined): string {

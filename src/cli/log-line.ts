@@ -1,5 +1,5 @@
 // One line of a log as the server sends it (section 6 of the API document).
-import type { AccessRecord } from '../http/schemas/status.ts'
+import type { AccessRecord } from '../api/status.ts'
 import { parseEvent } from './event-stream.ts'
 
 export interface LogLine {

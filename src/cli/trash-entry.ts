@@ -1,5 +1,5 @@
 // What a deletion prints about the trash: until when the data are kept, and how to restore them.
-import type { TrashEntry } from '../http/schemas/trash.ts'
+import type { TrashEntry } from '../api/trash.ts'
 import { sayUndo } from './follow-up.ts'
 import type { Cli } from './session.ts'
 import { timeLeft } from './terminal/ages.ts'

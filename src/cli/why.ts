@@ -1,5 +1,5 @@
 // What the server knows of an outcome: why it failed, what to do, and where the time went.
-import type { Why } from '../http/schemas/failure.ts'
+import type { Why } from '../api/parts/failure.ts'
 import type { Cli } from './session.ts'
 
 /** The path of a record: `/deploys/dep-…`. */

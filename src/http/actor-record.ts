@@ -1,8 +1,8 @@
 // Actors as the API shows them, and what a person can do about a parked one.
 import type { ActiveActor, ParkedActor } from '../../storage/actors.ts'
+import type { Actor } from '../api/actor.ts'
 import { Failure } from '../errors.ts'
 import type { HttpStorage } from './context.ts'
-import type { Actor } from './schemas/actor.ts'
 
 /** Throws `not_found`. */
 export function findActor({ actors }: HttpStorage, id: string): Actor {

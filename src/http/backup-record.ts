@@ -3,10 +3,10 @@
 import type { BackupRecord } from '../../machines/backup.ts'
 import type { RestoreRecord } from '../../machines/restore.ts'
 import type { Recorded } from '../../storage/actors.ts'
+import type { Backup, Restore } from '../api/backup.ts'
 import { backupPath } from '../backup-files.ts'
 import { Failure } from '../errors.ts'
 import type { HttpContext, HttpStorage } from './context.ts'
-import type { Backup, Restore } from './schemas/backup.ts'
 import { failureOf } from './why/advice.ts'
 import { adviseOnBackup, adviseOnRestore } from './why/record-advice.ts'
 

@@ -9,14 +9,14 @@ import type { Commit } from '../../storage/store.ts'
 import type { Administrator } from '../account/administrator.ts'
 import type { Callers } from '../account/callers.ts'
 import type { TerminalLogins } from '../account/terminal-logins.ts'
+import type { CertificateAuthority } from '../api/certificate.ts'
+import type { Info } from '../api/info.ts'
+import type { ServiceStatus, Traffic } from '../api/status.ts'
 import type { Clients } from '../effects/datastore/clients.ts'
 import type { DiskUsage } from '../effects/disk-usage.ts'
 import type { UsageSample } from '../effects/instance-metrics.ts'
 import type { LeftBehind } from '../effects/left-behind.ts'
 import type { EdgeSettings } from '../hosts.ts'
-import type { CertificateAuthority } from './schemas/certificate.ts'
-import type { Info } from './schemas/info.ts'
-import type { ServiceStatus, Traffic } from './schemas/status.ts'
 
 export interface HttpContext {
   version: string

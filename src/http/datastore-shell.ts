@@ -2,10 +2,11 @@
 // Memory is bounded in both directions. Output: the client is paused while too much is buffered. Input:
 // uWS cannot pause reading a WebSocket, so `taken` messages tell the CLI how much it may send. Without them,
 // a dump that is piped in faster than psql reads it would end the shell.
+
+import { ClientMessage, type ServerMessage } from '../api/datastore-shell.ts'
 import type { Client } from '../effects/datastore/clients.ts'
 import { Failure, messageOf } from '../errors.ts'
 import { toProblem } from './problem.ts'
-import { ClientMessage, type ServerMessage } from './schemas/datastore-client.ts'
 import { validate } from './validation.ts'
 import { closeCodes, type WebSocket } from './web-socket.ts'
 

@@ -1,10 +1,10 @@
 // Deploys and job runs as the API shows them: the record of the chart, and what to do about a failure.
 import type { ActorRecord } from '../../storage/actors.ts'
 import type { ServiceRow } from '../../storage/services.ts'
+import type { Deploy } from '../api/deploy.ts'
+import type { JobRun } from '../api/job.ts'
 import { Failure } from '../errors.ts'
 import type { HttpStorage } from './context.ts'
-import type { Deploy } from './schemas/deploy.ts'
-import type { JobRun } from './schemas/job.ts'
 import type { Advice } from './why/advice.ts'
 import { adviseOnDeploy } from './why/deploy-advice.ts'
 import { adviseOnRun } from './why/record-advice.ts'

@@ -2,12 +2,12 @@
 // Mind: the actor holds ids only; settings and env are frozen when the deploy has its turn.
 import type { By } from '../../storage/actors.ts'
 import type { ServiceRow } from '../../storage/services.ts'
+import type { Deploy } from '../api/deploy.ts'
 import { Failure } from '../errors.ts'
 import { byOf } from './by.ts'
 import type { HttpContext } from './context.ts'
 import { toDeploy } from './deploy-record.ts'
 import type { Call } from './route.ts'
-import type { Deploy } from './schemas/deploy.ts'
 import { decisiveDeploy, latestDeploy } from './service-record.ts'
 
 export interface DeployRequest {

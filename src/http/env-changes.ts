@@ -1,8 +1,9 @@
 // Changes of a set of env variables: what comes out, and what differs.
 // Mind: answers name keys only.
+
+import { type ChangeEnv, type EnvChanges, type EnvVar, isWithinTotal } from '../api/env.ts'
 import { Failure } from '../errors.ts'
 import { type HasProperty, isResolvable } from './references.ts'
-import { type ChangeEnv, type EnvChanges, type EnvVar, isWithinTotal } from './schemas/env.ts'
 
 /** Throws `invalid_request` when the variables together are too large. */
 export function checkTotal(vars: readonly EnvVar[]): void {

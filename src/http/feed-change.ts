@@ -2,9 +2,9 @@
 // A state that the API derives is read when the change is sent. It may be newer than the change, never older.
 import type { Change } from '../../storage/changes.ts'
 import type { ServiceRow } from '../../storage/services.ts'
+import type { FeedChange } from '../api/feed.ts'
 import type { HttpStorage } from './context.ts'
 import { scheduleStatus } from './schedule-record.ts'
-import type { FeedChange } from './schemas/feed.ts'
 import { stateOf } from './service-record.ts'
 
 export function toFeedChange(storage: HttpStorage, { number: _, ...change }: Change): FeedChange {

@@ -1,8 +1,8 @@
 // What readers of a service's logs get of a line: who wrote it, and of a request what there is to know.
 // Mind: clients choose paths and names of browsers; no control character of theirs gets into the text.
 import type { LogLine } from '../../storage/logs.ts'
+import type { AccessRecord } from '../api/status.ts'
 import { size } from '../quantities.ts'
-import type { AccessRecord } from './schemas/status.ts'
 
 /** Of the log of a deploy or a job run. */
 export function showActorLine({ ts, stream, line, about }: LogLine) {

@@ -1,11 +1,11 @@
 // Metrics of services, datastores, certificates and the edge, from committed records and the last sample.
 import type { DatastoreRecord } from '../../machines/datastore.ts'
 import type { ServiceRow } from '../../storage/services.ts'
+import type { Edge } from '../api/edge.ts'
 import type { UsageSample } from '../effects/instance-metrics.ts'
 import { edgeId } from '../hosts.ts'
 import { wantedInstances } from '../service-types.ts'
 import type { HttpContext } from './context.ts'
-import type { Edge } from './schemas/edge.ts'
 
 export interface Family {
   name: string

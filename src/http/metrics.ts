@@ -1,6 +1,8 @@
 // The numbers of the server as Prometheus reads them: what the edge counted, and how many there are of what.
 // Mind: gauges are read from the records when they are asked for; nothing is counted beside them.
 import type { ServiceRow } from '../../storage/services.ts'
+import { actorKinds } from '../api/actor.ts'
+import { serviceStates } from '../api/service.ts'
 import type { HttpContext } from './context.ts'
 import {
   certificateFamilies,
@@ -11,8 +13,6 @@ import {
   serviceFamilies,
   toFamily,
 } from './metric-families.ts'
-import { actorKinds } from './schemas/actor.ts'
-import { serviceStates } from './schemas/service.ts'
 import { stateOf } from './service-record.ts'
 
 const deployStates = ['queued', 'running'] as const

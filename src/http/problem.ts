@@ -1,8 +1,8 @@
 // Problem answers (RFC 9457); the codes they can have are in problem-codes.ts.
 // Mind: an error whose code is not in the table is ours: it is logged, and nothing of it is shown.
 import { STATUS_CODES } from 'node:http'
+import { kindOf, problemCodes } from '../api/parts/problem-codes.ts'
 import { codeOf, Failure, type FailureDetail, messageOf, TooSoon } from '../errors.ts'
-import { kindOf, problemCodes } from './problem-codes.ts'
 
 /** Codes of the store and of the system that mean one of ours. */
 const synonyms: Record<string, string> = {

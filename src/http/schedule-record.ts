@@ -2,11 +2,11 @@
 // A schedule that starts nothing by itself has no next run.
 import type { CronScheduleRecord } from '../../machines/cron-schedule.ts'
 import type { ServiceRow } from '../../storage/services.ts'
+import type { JobRun } from '../api/job.ts'
+import type { Schedule } from '../api/schedule.ts'
 import { scheduleIdOf } from '../jobs.ts'
 import { nextTime } from '../schedule.ts'
 import type { HttpStorage } from './context.ts'
-import type { JobRun } from './schemas/job.ts'
-import type { Schedule } from './schemas/schedule.ts'
 
 const shownInstants = 5
 

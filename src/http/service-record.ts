@@ -1,13 +1,13 @@
 // The service as the API shows it: its row, and what follows from its deploys (decisions "Service").
 // Mind: read from committed records only, never from an actor's memory.
 import type { ServiceRow } from '../../storage/services.ts'
+import type { Deploy } from '../api/deploy.ts'
+import type { Service } from '../api/service.ts'
 import { Failure } from '../errors.ts'
 import { type Publication, servedHostsOf, urlOf } from '../hosts.ts'
 import { suggestion } from '../nearest-name.ts'
 import { listens } from '../service-types.ts'
 import type { HttpContext, HttpStorage } from './context.ts'
-import type { Deploy } from './schemas/deploy.ts'
-import type { Service } from './schemas/service.ts'
 
 /** How far back a deploy that is not canceled is looked for. */
 const lookBack = 20

@@ -2,10 +2,10 @@
 // Mind: a PATCH is judged by the whole row it would make, not by the fields it names.
 import { posix } from 'node:path'
 import type { ServiceRow } from '../../storage/services.ts'
+import type { CreateService, UpdateService } from '../api/service-settings.ts'
 import { Failure, type FailureDetail } from '../errors.ts'
 import { customDomainLimit, isPublicType, normalizeDomain } from '../hosts.ts'
 import { listens } from '../service-types.ts'
-import type { CreateService, UpdateService } from './schemas/service-settings.ts'
 
 /** What the edge does for a service that says nothing of it. */
 const atEdge = { hsts: false, request_timeout_seconds: 75, max_body_mb: 512 }

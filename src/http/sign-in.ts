@@ -1,9 +1,9 @@
 // Signing a browser in, for the API and for the pages: which limit the attempt has, and the cookies it gets.
 import type { SignedIn, SignInSource } from '../account/administrator.ts'
+import type { Login } from '../api/access/account.ts'
 import { deviceCookie, devicesOf, sessionCookie } from './cookies.ts'
 import { isFromHost, originOf } from './origin.ts'
 import type { Call } from './route.ts'
-import type { Login } from './schemas/account.ts'
 import type { HeaderList } from './server.ts'
 
 type Asking = Pick<Call, 'context' | 'request'>

@@ -1,8 +1,8 @@
 // What a request grants a token: its role, the services that it is limited to, and when it ends.
 import type { Grant } from '../account/api-tokens.ts'
+import type { CreateToken } from '../api/access/token.ts'
 import { Failure } from '../errors.ts'
 import type { HttpStorage } from './context.ts'
-import type { CreateToken } from './schemas/token.ts'
 
 /** Throws `invalid_request` for an unknown service, and for an admin token that is limited to services. */
 export function toGrant(storage: HttpStorage, asked: Omit<CreateToken, 'name'>): Grant {

@@ -2,9 +2,9 @@
 import type { DatastoreRecord } from '../../machines/datastore.ts'
 import type { TrashPlan } from '../../machines/datastore-context.ts'
 import type { DiskRemovalRecord } from '../../machines/disk-removal.ts'
+import type { TrashEntry } from '../api/trash.ts'
 import { Failure } from '../errors.ts'
 import type { HttpContext, HttpStorage } from './context.ts'
-import type { TrashEntry } from './schemas/trash.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
 

@@ -1,7 +1,7 @@
 // `berth actors`, `berth retry`, `berth discard`: what is parked, and what a person does about it.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { Actor } from '../../src/http/schemas/actor.ts'
+import type { Actor } from '../../src/api/actor.ts'
 import { type Answered, answeringServer, problem } from '../support/answering-server.ts'
 import { runBerth } from '../support/berth.ts'
 

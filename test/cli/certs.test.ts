@@ -1,7 +1,7 @@
 // `berth certs`: what a person reads of their certificates, and the next attempt at once.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { Certificate } from '../../src/http/schemas/certificate.ts'
+import type { Certificate } from '../../src/api/certificate.ts'
 import { type Answered, answeringServer, problem } from '../support/answering-server.ts'
 import { runBerth } from '../support/berth.ts'
 

@@ -1,7 +1,7 @@
 // Domains and addresses from the command line, against the API: what is said, and what then holds.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { Deploy } from '../../src/http/schemas/deploy.ts'
+import type { Deploy } from '../../src/api/deploy.ts'
 import { answeringServer } from '../support/answering-server.ts'
 import { runBerth, startBerth } from '../support/berth.ts'
 import { startChecked } from '../support/checked-api.ts'

@@ -1,7 +1,7 @@
 // `berth edge`: which HAProxy serves, and how its upgrade ends.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { Edge } from '../../src/http/schemas/edge.ts'
+import type { Edge } from '../../src/api/edge.ts'
 import { answeringServer } from '../support/answering-server.ts'
 import { runBerth } from '../support/berth.ts'
 

@@ -1,7 +1,7 @@
 // What changes the instances of a service, and when the command is done.
 import assert from 'node:assert/strict'
 import { before, type TestContext, test } from 'node:test'
-import type { ServiceStatus } from '../../src/http/schemas/status.ts'
+import type { ServiceStatus } from '../../src/api/status.ts'
 import { type Ended, runBerth } from '../support/berth.ts'
 import { baseImages } from '../support/images.ts'
 import { pageApp } from '../support/service.ts'

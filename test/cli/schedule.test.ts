@@ -2,8 +2,8 @@
 // nothing.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { JobRun } from '../../src/http/schemas/job.ts'
-import { Schedule } from '../../src/http/schemas/schedule.ts'
+import { JobRun } from '../../src/api/job.ts'
+import { Schedule } from '../../src/api/schedule.ts'
 import { openTerminal } from '../support/pty.ts'
 import { answerOf, failed, runs, schedule, startJobs } from '../support/told-jobs.ts'
 

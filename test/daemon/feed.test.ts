@@ -1,7 +1,7 @@
 // The last change of each record in the feed matches the API, across deploys, failures and removals.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { FeedChange } from '../../src/http/schemas/feed.ts'
+import { FeedChange } from '../../src/api/feed.ts'
 import type { Api } from '../support/api.ts'
 import { dockerfile, until } from '../support/service.ts'
 import { createService, daemonSuite } from '../support/suite.ts'

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { catalogue } from '../../machines/index.ts'
-import { actorKinds } from '../../src/http/schemas/actor.ts'
+import { actorKinds } from '../../src/api/actor.ts'
 import { Supervisor } from '../../src/supervisor/supervisor.ts'
 import { startChecked } from '../support/checked-api.ts'
 import { endlessEffects, restingActors } from '../support/parked-kinds.ts'

@@ -1,8 +1,8 @@
 // The body limit of the routes of the account, and the cost of many unknown keys.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Login } from '../../src/api/access/account.ts'
 import { routes } from '../../src/http/routes.ts'
-import { Login } from '../../src/http/schemas/account.ts'
 import { validate } from '../../src/http/validation.ts'
 import { outcomeOf, startOwned } from '../support/account.ts'
 import { owner } from '../support/session.ts'

@@ -2,7 +2,7 @@
 // who asks for the datastore, and nowhere else.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Datastore } from '../../src/http/schemas/datastore.ts'
+import type { Datastore } from '../../src/api/datastore.ts'
 import { filesWith } from '../support/canary.ts'
 import { fails, startDatastores } from '../support/datastore-api.ts'
 import { eventually } from '../support/supervised.ts'

@@ -1,8 +1,8 @@
 // What a datastore may be asked to be: the rules of its fields, one by one, and names that are taken.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Datastore } from '../../src/api/datastore.ts'
 import { Failure } from '../../src/errors.ts'
-import type { Datastore } from '../../src/http/schemas/datastore.ts'
 import { startDatastores } from '../support/datastore-api.ts'
 
 const postgres = { kind: 'postgres', name: 'shop-db' }

@@ -1,7 +1,7 @@
 // Datastores over HTTP: every route, what each answers, and that a creation answers whatever came of it.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Datastore } from '../../src/http/schemas/datastore.ts'
+import type { Datastore } from '../../src/api/datastore.ts'
 import { fails, hostPort, once, startDatastores, waits } from '../support/datastore-api.ts'
 import { eventually } from '../support/supervised.ts'
 

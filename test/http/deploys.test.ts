@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
-import type { Deploy } from '../../src/http/schemas/deploy.ts'
+import type { Deploy } from '../../src/api/deploy.ts'
 import { type Asked, startApi, token } from '../support/http-context.ts'
 import { checkAnswer } from '../support/openapi.ts'
 

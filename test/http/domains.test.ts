@@ -1,7 +1,7 @@
 // Domains over HTTP: adding, listing and taking them away, and the addresses that follow.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { ServiceDomain } from '../../src/http/schemas/domains.ts'
+import type { ServiceDomain } from '../../src/api/domains.ts'
 import { startChecked } from '../support/checked-api.ts'
 import { transitionOf } from '../support/stored.ts'
 

@@ -1,7 +1,7 @@
 // The change feed as an event stream, over a real store and real sockets.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { type FeedChange, FeedEvents } from '../../src/http/schemas/feed.ts'
+import { type FeedChange, FeedEvents } from '../../src/api/feed.ts'
 import { startOwned } from '../support/account.ts'
 import { openStream } from '../support/event-stream.ts'
 import { type Api, startApi } from '../support/http-context.ts'

@@ -1,7 +1,7 @@
 // Job runs, over HTTP and a real store: who may ask for one, what is told of it, and how it is canceled.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { JobRun } from '../../src/http/schemas/job.ts'
+import type { JobRun } from '../../src/api/job.ts'
 import { openStream } from '../support/event-stream.ts'
 import { startJobs } from '../support/job-api.ts'
 

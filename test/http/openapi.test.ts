@@ -1,7 +1,7 @@
 // The route table and its document.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { knownCodes } from '../../src/http/problem-codes.ts'
+import { knownCodes } from '../../src/api/parts/problem-codes.ts'
 import { routes } from '../../src/http/routes.ts'
 import { startApi } from '../support/http-context.ts'
 import { checkAnswer, createAjv, document, served } from '../support/openapi.ts'

@@ -1,7 +1,7 @@
 // Credentials of image registries, over HTTP and a real store.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Registry } from '../../src/http/schemas/registry.ts'
+import type { Registry } from '../../src/api/registry.ts'
 import { startChecked } from '../support/checked-api.ts'
 
 const ada = { username: 'ada', password: 'canary-pässword-5f2c' }

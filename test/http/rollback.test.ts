@@ -2,7 +2,7 @@
 // anything starts.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { Deploy } from '../../src/http/schemas/deploy.ts'
+import type { Deploy } from '../../src/api/deploy.ts'
 import { startChecked } from '../support/checked-api.ts'
 import { serviceRow } from '../support/stored.ts'
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { CronScheduleRecord } from '../../machines/cron-schedule.ts'
-import type { Schedule } from '../../src/http/schemas/schedule.ts'
+import type { Schedule } from '../../src/api/schedule.ts'
 import { scheduleIdOf } from '../../src/jobs.ts'
 import type { Storage } from '../../storage/index.ts'
 import { startChecked } from '../support/checked-api.ts'

@@ -1,9 +1,9 @@
 // Services, over HTTP and a real store.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Deploy } from '../../src/api/deploy.ts'
+import type { Service } from '../../src/api/service.ts'
 import { Failure } from '../../src/errors.ts'
-import type { Deploy } from '../../src/http/schemas/deploy.ts'
-import type { Service } from '../../src/http/schemas/service.ts'
 import { startChecked } from '../support/checked-api.ts'
 
 const repo_url = 'https://git.test/owner/name'

@@ -1,7 +1,7 @@
 // What a service may be made from, over HTTP and a real store.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Deploy } from '../../src/http/schemas/deploy.ts'
+import type { Deploy } from '../../src/api/deploy.ts'
 import { startChecked } from '../support/checked-api.ts'
 
 const repo_url = 'https://git.test/owner/name'

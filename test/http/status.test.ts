@@ -1,9 +1,9 @@
 // What runs of a service, as its deploys' records tell it apart.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Deploy } from '../../src/api/deploy.ts'
+import type { ServiceStatus } from '../../src/api/status.ts'
 import type { InstanceStatus } from '../../src/http/context.ts'
-import type { Deploy } from '../../src/http/schemas/deploy.ts'
-import type { ServiceStatus } from '../../src/http/schemas/status.ts'
 import { startChecked } from '../support/checked-api.ts'
 
 const instanceOf = (deployId: string): InstanceStatus => ({

@@ -1,8 +1,8 @@
 // What handlers throw by name, against what the document says of their routes.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { kindOf } from '../../src/api/parts/problem-codes.ts'
 import { codesOf } from '../../src/http/openapi/responses.ts'
-import { kindOf } from '../../src/http/problem-codes.ts'
 import { routes } from '../../src/http/routes.ts'
 import { codesThrownBy, definersOf } from '../support/thrown-codes.ts'
 

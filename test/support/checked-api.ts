@@ -1,7 +1,7 @@
 // The API for tests of its nouns: every answer is held against the OpenAPI document. It is asked with the
 // server's token, and by a browser where no token will do.
 import type { TestContext } from 'node:test'
-import type { Service } from '../../src/http/schemas/service.ts'
+import type { Service } from '../../src/api/service.ts'
 import { type Answer, type Asked, startApi } from './http-context.ts'
 import { checkAnswer, needsSession } from './openapi.ts'
 import { type SessionHeaders, signUp } from './session.ts'

@@ -3,8 +3,8 @@
 // Mind: the answers are held against the document, as in checked-api.ts.
 import type { TestContext } from 'node:test'
 import * as datastore from '../../machines/datastore.ts'
+import type { Datastore } from '../../src/api/datastore.ts'
 import type { ActorPort, HttpContext } from '../../src/http/context.ts'
-import type { Datastore } from '../../src/http/schemas/datastore.ts'
 import { Supervisor } from '../../src/supervisor/supervisor.ts'
 import { startChecked } from './checked-api.ts'
 import type { Answer, Asked } from './http-context.ts'

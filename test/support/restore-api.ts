@@ -2,7 +2,7 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import type { Restore } from '../../src/http/schemas/backup.ts'
+import type { Restore } from '../../src/api/backup.ts'
 import { startBackups } from './backup-api.ts'
 import { eventually } from './supervised.ts'
 

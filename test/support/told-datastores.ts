@@ -1,8 +1,8 @@
 // Datastores as a server tells them to the command line, and a server that has them.
 // Mind: all hold one password, to be looked for in what is printed.
 import type { TestContext } from 'node:test'
-import type { Datastore } from '../../src/http/schemas/datastore.ts'
-import type { TrashEntry } from '../../src/http/schemas/trash.ts'
+import type { Datastore } from '../../src/api/datastore.ts'
+import type { TrashEntry } from '../../src/api/trash.ts'
 import { type Answered, type Asked, answeringServer, problem } from './answering-server.ts'
 import { runBerth } from './berth.ts'
 import { temporaryDirectory } from './directory.ts'

@@ -1,8 +1,8 @@
 // Job runs and a schedule as a server tells them to the command line, and a server that has them.
 // Mind: `nightly` is a cron job, `shop` is not, and `fresh` is one that was never deployed.
 import type { TestContext } from 'node:test'
-import type { JobRun } from '../../src/http/schemas/job.ts'
-import type { Schedule } from '../../src/http/schemas/schedule.ts'
+import type { JobRun } from '../../src/api/job.ts'
+import type { Schedule } from '../../src/api/schedule.ts'
 import { type Answered, type Asked, answeringServer, problem } from './answering-server.ts'
 import { runBerth } from './berth.ts'
 import { temporaryDirectory } from './directory.ts'

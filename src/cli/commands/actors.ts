@@ -1,6 +1,6 @@
 // What works behind the records, and what an administrator does about what a fault of the server stopped.
 import type { Command } from 'commander'
-import type { Actor, DiscardedActor } from '../../http/schemas/actor.ts'
+import type { Actor, DiscardedActor } from '../../api/actor.ts'
 import type { Runner } from '../command.ts'
 import { examples } from '../examples.ts'
 import { CliFailure } from '../failure.ts'

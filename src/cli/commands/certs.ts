@@ -1,6 +1,6 @@
 // The certificates of all hosts: how far each is, why not further, and the next attempt at once.
 import type { Command } from 'commander'
-import type { Certificate, CertificateAuthority } from '../../http/schemas/certificate.ts'
+import type { Certificate, CertificateAuthority } from '../../api/certificate.ts'
 import type { Runner } from '../command.ts'
 import { examples } from '../examples.ts'
 import { CliFailure, exitCodes } from '../failure.ts'

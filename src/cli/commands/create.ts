@@ -1,7 +1,7 @@
 // `berth create`: a new service from flags, and from answers where a flag is missing and a person is there.
 import type { Command } from 'commander'
-import type { EnvVar } from '../../http/schemas/env.ts'
-import type { Service } from '../../http/schemas/service.ts'
+import type { EnvVar } from '../../api/env.ts'
+import type { Service } from '../../api/service.ts'
 import type { Runner } from '../command.ts'
 import { examples } from '../examples.ts'
 import { followUp, sayDone, sayNext } from '../follow-up.ts'

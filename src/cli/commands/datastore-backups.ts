@@ -1,8 +1,8 @@
 // `berth db backup`, `backups` and `restore`: the data of a datastore as a file, and back.
 import { fstatSync } from 'node:fs'
 import type { Command } from 'commander'
-import type { Backup, Restore } from '../../http/schemas/backup.ts'
-import type { Datastore } from '../../http/schemas/datastore.ts'
+import type { Backup, Restore } from '../../api/backup.ts'
+import type { Datastore } from '../../api/datastore.ts'
 import { size } from '../../quantities.ts'
 import { readJson } from '../client.ts'
 import type { Runner } from '../command.ts'

@@ -2,7 +2,7 @@
 // Options of Berth come before the datastore's name; everything after it belongs to the client.
 import type { Command } from 'commander'
 import type { WebSocket } from 'ws'
-import type { Datastore } from '../../http/schemas/datastore.ts'
+import type { Datastore } from '../../api/datastore.ts'
 import type { Runner } from '../command.ts'
 import { datastorePath } from '../datastore/datastore.ts'
 import { runShell } from '../datastore/shell.ts'

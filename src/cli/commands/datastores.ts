@@ -1,7 +1,7 @@
 // Managed datastores from the command line: `berth db`.
 // Mind: addresses hold passwords. They are printed only where a command asks for them by name.
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import type { Datastore } from '../../http/schemas/datastore.ts'
+import type { Datastore } from '../../api/datastore.ts'
 import type { Runner } from '../command.ts'
 import {
   datastorePath,

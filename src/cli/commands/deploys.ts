@@ -1,7 +1,7 @@
 // Deploys of what is configured: ask for one, list them, cancel one, or a job run.
 import type { Command } from 'commander'
-import type { Deploy } from '../../http/schemas/deploy.ts'
-import type { JobRun } from '../../http/schemas/job.ts'
+import type { Deploy } from '../../api/deploy.ts'
+import type { JobRun } from '../../api/job.ts'
 import { byWords } from '../by.ts'
 import { deployPath, jobPath, servicePath } from '../client.ts'
 import type { Runner } from '../command.ts'

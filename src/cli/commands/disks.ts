@@ -1,7 +1,7 @@
 // The disks of services, also of deleted ones: `berth disks`.
 import type { Command } from 'commander'
-import type { Disk } from '../../http/schemas/disk.ts'
-import type { TrashEntry } from '../../http/schemas/trash.ts'
+import type { Disk } from '../../api/disk.ts'
+import type { TrashEntry } from '../../api/trash.ts'
 import type { Runner } from '../command.ts'
 import { examples } from '../examples.ts'
 import { CliFailure } from '../failure.ts'

@@ -1,8 +1,8 @@
 // The domains of a service: list, add, take away; each acts at once.
 import type { Command } from 'commander'
+import type { CertificateAuthority } from '../../api/certificate.ts'
+import type { ServiceDomain } from '../../api/domains.ts'
 import { isPublicHost } from '../../hosts.ts'
-import type { CertificateAuthority } from '../../http/schemas/certificate.ts'
-import type { ServiceDomain } from '../../http/schemas/domains.ts'
 import { servicePath } from '../client.ts'
 import type { Runner } from '../command.ts'
 import { examples } from '../examples.ts'

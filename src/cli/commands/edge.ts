@@ -1,7 +1,7 @@
 // The edge of the server: which HAProxy serves, and its replacement by a newer one.
 import type { Command } from 'commander'
+import type { Edge } from '../../api/edge.ts'
 import { sleep } from '../../async/sleep.ts'
-import type { Edge } from '../../http/schemas/edge.ts'
 import { count } from '../../quantities.ts'
 import type { Runner } from '../command.ts'
 import { examples } from '../examples.ts'

@@ -1,6 +1,6 @@
 // Variables from a file, or in an editor: what would change is shown and agreed to before it is saved.
 import type { Command } from 'commander'
-import type { EnvChanges } from '../../http/schemas/env.ts'
+import type { EnvChanges } from '../../api/env.ts'
 import { servicePath } from '../client.ts'
 import type { Runner } from '../command.ts'
 import { examples } from '../examples.ts'

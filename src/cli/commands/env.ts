@@ -1,6 +1,6 @@
 // The variables of a service: show, set, unset. They are secrets: values are shown to who asks for them only.
 import type { Command } from 'commander'
-import type { EnvVar } from '../../http/schemas/env.ts'
+import type { EnvVar } from '../../api/env.ts'
 import type { Runner } from '../command.ts'
 import { examples } from '../examples.ts'
 import { CliFailure, exitCodes } from '../failure.ts'

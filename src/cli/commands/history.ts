@@ -1,6 +1,6 @@
 // `berth history`: every transition of a deploy's chart, or of a job run's.
 import type { Command } from 'commander'
-import type { HistoryEntry } from '../../http/schemas/deploy.ts'
+import type { HistoryEntry } from '../../api/deploy.ts'
 import { duration } from '../../quantities.ts'
 import { byWords } from '../by.ts'
 import { deployPath, jobPath } from '../client.ts'

@@ -1,7 +1,7 @@
 // What changes the running instances at once: restart, scale, suspend, resume.
 import type { Command } from 'commander'
-import type { Deploy } from '../../http/schemas/deploy.ts'
-import type { Service } from '../../http/schemas/service.ts'
+import type { Deploy } from '../../api/deploy.ts'
+import type { Service } from '../../api/service.ts'
 import { count } from '../../quantities.ts'
 import { servicePath } from '../client.ts'
 import type { Runner } from '../command.ts'

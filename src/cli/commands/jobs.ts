@@ -1,8 +1,8 @@
 // Job runs: a command in a container of its own, made from what is live, and the list of them.
 // Mind: the words after `--` are the command's. Ours come before.
 import type { Command } from 'commander'
-import type { JobRun } from '../../http/schemas/job.ts'
-import type { Service } from '../../http/schemas/service.ts'
+import type { JobRun } from '../../api/job.ts'
+import type { Service } from '../../api/service.ts'
 import { servicePath } from '../client.ts'
 import type { Runner } from '../command.ts'
 import { chosenService } from '../config/project.ts'

@@ -1,8 +1,8 @@
 // Logging in to a server, and out of it; who one is there.
 import { hostname } from 'node:os'
 import type { Command } from 'commander'
-import type { AuthStatus } from '../../http/schemas/account.ts'
-import type { Info } from '../../http/schemas/info.ts'
+import type { AuthStatus } from '../../api/access/account.ts'
+import type { Info } from '../../api/info.ts'
 import { createClient } from '../client.ts'
 import type { Runner } from '../command.ts'
 import {

@@ -3,8 +3,8 @@
 // Mind: whoever reads slowly is waited for: a log may be longer than what fits into memory.
 import { once } from 'node:events'
 import type { Command } from 'commander'
-import type { JobRun } from '../../http/schemas/job.ts'
-import type { Service } from '../../http/schemas/service.ts'
+import type { JobRun } from '../../api/job.ts'
+import type { Service } from '../../api/service.ts'
 import { deployPath, jobPath, servicePath } from '../client.ts'
 import type { Runner } from '../command.ts'
 import { followEvents, type StreamEvent } from '../event-stream.ts'

@@ -1,7 +1,7 @@
 // `berth open`: the public address of a service, in the browser of whoever sits here.
 // Mind: the address comes from a server: only one of a web page is handed to a program.
 import type { Command } from 'commander'
-import type { Service } from '../../http/schemas/service.ts'
+import type { Service } from '../../api/service.ts'
 import { isPlainUrl, servicePath } from '../client.ts'
 import type { Runner } from '../command.ts'
 import { examples } from '../examples.ts'

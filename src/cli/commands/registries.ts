@@ -1,6 +1,6 @@
 // The registries whose private images the server may pull.
 import type { Command } from 'commander'
-import type { Registry } from '../../http/schemas/registry.ts'
+import type { Registry } from '../../api/registry.ts'
 import type { Runner } from '../command.ts'
 import { examples } from '../examples.ts'
 import { sayDone } from '../follow-up.ts'

@@ -1,6 +1,6 @@
 // `berth rollback`: a former deploy's image, settings and variables, run again.
 import type { Command } from 'commander'
-import type { Deploy } from '../../http/schemas/deploy.ts'
+import type { Deploy } from '../../api/deploy.ts'
 import { servicePath } from '../client.ts'
 import type { Runner } from '../command.ts'
 import { chosenService } from '../config/project.ts'

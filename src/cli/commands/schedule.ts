@@ -1,7 +1,7 @@
 // `berth schedule`: when a cron job runs next, how it went last, and why an instant had no run.
 // Mind: instants are shown by the clock of the schedule, which need not be the one on this wall.
 import type { Command } from 'commander'
-import type { Schedule } from '../../http/schemas/schedule.ts'
+import type { Schedule } from '../../api/schedule.ts'
 import { servicePath } from '../client.ts'
 import type { Runner } from '../command.ts'
 import { examples } from '../examples.ts'

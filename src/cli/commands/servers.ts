@@ -1,6 +1,6 @@
 // The servers a person knows, and what the chosen one says of itself.
 import type { Command } from 'commander'
-import type { Info } from '../../http/schemas/info.ts'
+import type { Info } from '../../api/info.ts'
 import { size } from '../../quantities.ts'
 import type { Runner } from '../command.ts'
 import { changeConfig, knownServer, readConfig } from '../config/config.ts'

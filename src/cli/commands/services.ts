@@ -1,7 +1,7 @@
 // The services: list, create, show, update, delete.
 import type { Command } from 'commander'
-import type { Info } from '../../http/schemas/info.ts'
-import type { Service } from '../../http/schemas/service.ts'
+import type { Info } from '../../api/info.ts'
+import type { Service } from '../../api/service.ts'
 import { servicePath } from '../client.ts'
 import type { Runner } from '../command.ts'
 import { chosenService } from '../config/project.ts'

@@ -1,7 +1,7 @@
 // What runs of a service, once or for as long as somebody looks.
 import type { Command } from 'commander'
+import type { ServiceStatus, Traffic } from '../../api/status.ts'
 import { sleep } from '../../async/sleep.ts'
-import type { ServiceStatus, Traffic } from '../../http/schemas/status.ts'
 import { count } from '../../quantities.ts'
 import { servicePath } from '../client.ts'
 import type { Runner } from '../command.ts'

@@ -1,7 +1,7 @@
 // What was deleted and can be restored: `berth trash`.
 import type { Command } from 'commander'
-import type { Datastore } from '../../http/schemas/datastore.ts'
-import type { RestoredTrash, TrashEntry } from '../../http/schemas/trash.ts'
+import type { Datastore } from '../../api/datastore.ts'
+import type { RestoredTrash, TrashEntry } from '../../api/trash.ts'
 import { size } from '../../quantities.ts'
 import type { Runner } from '../command.ts'
 import { datastorePath, settledDatastore } from '../datastore/datastore.ts'

@@ -1,9 +1,9 @@
 // `berth why`: what became of a deploy or another record: the failure, what to do, where the time went.
 import type { Command } from 'commander'
-import type { Deploy } from '../../http/schemas/deploy.ts'
-import type { Why } from '../../http/schemas/failure.ts'
-import type { Info } from '../../http/schemas/info.ts'
-import type { Service } from '../../http/schemas/service.ts'
+import type { Deploy } from '../../api/deploy.ts'
+import type { Info } from '../../api/info.ts'
+import type { Why } from '../../api/parts/failure.ts'
+import type { Service } from '../../api/service.ts'
 import { duration } from '../../quantities.ts'
 import { byWords } from '../by.ts'
 import { deployPath, servicePath } from '../client.ts'

@@ -1,8 +1,8 @@
 // Waiting for a backup or a restore on the command line, and a backup's way to standard output.
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
+import type { Backup, Restore } from '../../api/backup.ts'
 import { sleep } from '../../async/sleep.ts'
-import type { Backup, Restore } from '../../http/schemas/backup.ts'
 import { size } from '../../quantities.ts'
 import { brokenOff } from '../client.ts'
 import { CliFailure, interruption } from '../failure.ts'

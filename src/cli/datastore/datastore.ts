@@ -1,6 +1,7 @@
 // How datastores are spoken of on the command line, and waiting until one serves.
+
+import type { Datastore } from '../../api/datastore.ts'
 import { sleep } from '../../async/sleep.ts'
-import type { Datastore } from '../../http/schemas/datastore.ts'
 import { CliFailure, exitCodes } from '../failure.ts'
 import type { Cli } from '../session.ts'
 import { age, span } from '../terminal/ages.ts'

@@ -1,7 +1,7 @@
 // A session with psql or redis-cli in the container of a datastore, at this terminal or through pipes.
 // Output is passed on unchanged, control sequences included: the user started this program.
 import type { RawData, WebSocket } from 'ws'
-import type { ClientMessage, ServerMessage } from '../../http/schemas/datastore-client.ts'
+import type { ClientMessage, ServerMessage } from '../../api/datastore-shell.ts'
 import { CliFailure, exitCodes, interruption } from '../failure.ts'
 import type { Cli } from '../session.ts'
 import { openRawTerminal, type RawTerminal } from '../terminal/raw-terminal.ts'

@@ -1,5 +1,5 @@
 // Which deploy is meant: one by its id, or the newest of a service.
-import type { Deploy } from '../../http/schemas/deploy.ts'
+import type { Deploy } from '../../api/deploy.ts'
 import { deployPath, servicePath } from '../client.ts'
 import { CliFailure, exitCodes, usageFailure } from '../failure.ts'
 import { shownService } from '../service/chosen.ts'

@@ -1,9 +1,9 @@
 // Following a deploy to its outcome, and what is said at its end.
 // Mind: a deploy belongs to the server. Whoever stops following it stops nothing.
-import type { Deploy } from '../../http/schemas/deploy.ts'
-import type { Why } from '../../http/schemas/failure.ts'
-import type { Service } from '../../http/schemas/service.ts'
-import type { ServiceStatus } from '../../http/schemas/status.ts'
+import type { Deploy } from '../../api/deploy.ts'
+import type { Why } from '../../api/parts/failure.ts'
+import type { Service } from '../../api/service.ts'
+import type { ServiceStatus } from '../../api/status.ts'
 import { duration } from '../../quantities.ts'
 import { deployPath, servicePath } from '../client.ts'
 import { exitCodes, interruption } from '../failure.ts'

@@ -1,8 +1,9 @@
 // A deploy as one story: the lines of its log and the states of its chart, in the order they happened.
 // Mind: they come on two streams. Each moment is held a little and sorted, or a line would land in the wrong
 // state; instants are the server's, whose clock need not be ours.
+
+import type { Deploy, HistoryEntry } from '../../api/deploy.ts'
 import { sleep } from '../../async/sleep.ts'
-import type { Deploy, HistoryEntry } from '../../http/schemas/deploy.ts'
 import { deployPath } from '../client.ts'
 import { followEvents, parseEvent } from '../event-stream.ts'
 import { CliFailure, exitCodes } from '../failure.ts'

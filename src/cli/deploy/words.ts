@@ -1,5 +1,5 @@
 // How deploys are spoken of: the colour of a status, what they are made from, how long they took.
-import type { Deploy } from '../../http/schemas/deploy.ts'
+import type { Deploy } from '../../api/deploy.ts'
 import { duration } from '../../quantities.ts'
 import type { Style } from '../terminal/output.ts'
 

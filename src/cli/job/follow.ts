@@ -1,8 +1,8 @@
 // Following a job run: what it writes as it comes, and the exit code that it ends with.
 // Mind: a run belongs to the server. Whoever stops following it stops nothing.
 import { once } from 'node:events'
+import type { JobRun } from '../../api/job.ts'
 import { sleep } from '../../async/sleep.ts'
-import type { JobRun } from '../../http/schemas/job.ts'
 import { jobPath } from '../client.ts'
 import { followEvents } from '../event-stream.ts'
 import { CliFailure, exitCodes, interruption, withWayBack } from '../failure.ts'

@@ -1,6 +1,6 @@
 // How job runs are spoken of: the colour of a status, what began one, how long it took, its command.
-import type { JobRun } from '../../http/schemas/job.ts'
-import type { Service } from '../../http/schemas/service.ts'
+import type { JobRun } from '../../api/job.ts'
+import type { Service } from '../../api/service.ts'
 import { duration } from '../../quantities.ts'
 import { byWords } from '../by.ts'
 import { age, span } from '../terminal/ages.ts'

@@ -1,5 +1,5 @@
 // Variables as arguments: `KEY=value`, and `KEY=-` for a value that is piped in and so seen by nobody.
-import type { EnvVar } from '../../http/schemas/env.ts'
+import type { EnvVar } from '../../api/env.ts'
 import { usageFailure } from '../failure.ts'
 import { readStandardInput } from '../terminal/standard-input.ts'
 

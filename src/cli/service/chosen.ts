@@ -2,7 +2,7 @@
 // Commands that change a service use config/project.ts: a folder may have the name of a service by chance.
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { Service } from '../../http/schemas/service.ts'
+import type { Service } from '../../api/service.ts'
 import { servicePath } from '../client.ts'
 import { findProject, whichService } from '../config/project.ts'
 import { CliFailure, exitCodes, usageFailure } from '../failure.ts'

@@ -1,5 +1,5 @@
 // What would change about the variables of a service, shown by key and never with a value.
-import type { EnvVar } from '../../http/schemas/env.ts'
+import type { EnvVar } from '../../api/env.ts'
 import { type Output, plain } from '../terminal/output.ts'
 
 export interface EnvDifference {

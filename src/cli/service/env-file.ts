@@ -1,7 +1,7 @@
 // Variables as a file of lines KEY=value, the way node reads them.
 // Mind: that form has no escapes: a value with every kind of quotes cannot be written in it.
 import { parseEnv } from 'node:util'
-import type { EnvVar } from '../../http/schemas/env.ts'
+import type { EnvVar } from '../../api/env.ts'
 import { usageFailure } from '../failure.ts'
 
 /** The variables of such a file, each key once. Throws (usage) for a line that is none of them. */

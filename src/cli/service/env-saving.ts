@@ -1,7 +1,7 @@
 // Reading and saving the variables of a service, and restarting it with them when that is wanted.
 import type { Command } from 'commander'
-import type { ChangeEnv, EnvVar, ShownEnvVar } from '../../http/schemas/env.ts'
-import type { Service } from '../../http/schemas/service.ts'
+import type { ChangeEnv, EnvVar, ShownEnvVar } from '../../api/env.ts'
+import type { Service } from '../../api/service.ts'
 import { count } from '../../quantities.ts'
 import { servicePath } from '../client.ts'
 import { withoutSecrets } from '../failure.ts'

@@ -1,5 +1,5 @@
 // All that is worth knowing of a service, on one screen.
-import type { Service } from '../../http/schemas/service.ts'
+import type { Service } from '../../api/service.ts'
 import { age } from '../terminal/ages.ts'
 import type { Output } from '../terminal/output.ts'
 import { type Fact, printFacts } from '../terminal/table.ts'

@@ -1,8 +1,9 @@
 // Waiting until the instances of a service are as they were asked to be.
 // Mind: the server does it whether somebody waits or not; whoever stops waiting stops nothing.
+
+import type { Service } from '../../api/service.ts'
+import type { ServiceStatus } from '../../api/status.ts'
 import { sleep } from '../../async/sleep.ts'
-import type { Service } from '../../http/schemas/service.ts'
-import type { ServiceStatus } from '../../http/schemas/status.ts'
 import { count } from '../../quantities.ts'
 import { servicePath } from '../client.ts'
 import { CliFailure, interruption } from '../failure.ts'

@@ -1,5 +1,5 @@
 // How services are spoken of: the colour of a state, the address people open.
-import type { Service } from '../../http/schemas/service.ts'
+import type { Service } from '../../api/service.ts'
 import type { Style } from '../terminal/output.ts'
 
 const stateStyles: Record<string, Style> = {

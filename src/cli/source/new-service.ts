@@ -1,7 +1,7 @@
 // The service that `berth up` makes of a folder nobody deployed before: its name and what it is.
 import { existsSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import type { Service } from '../../http/schemas/service.ts'
+import type { Service } from '../../api/service.ts'
 import { CliFailure, interruption, usageFailure, withWayBack } from '../failure.ts'
 import { spoken } from '../service/words.ts'
 import type { Cli } from '../session.ts'

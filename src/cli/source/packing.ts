@@ -1,6 +1,6 @@
 // The first steps of an upload as they are seen: looking through the folder, then packing it.
 import { posix } from 'node:path'
-import type { Service } from '../../http/schemas/service.ts'
+import type { Service } from '../../api/service.ts'
 import { count, size } from '../../quantities.ts'
 import { CliFailure } from '../failure.ts'
 import type { Cli } from '../session.ts'

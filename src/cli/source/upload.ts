@@ -2,7 +2,7 @@
 // Mind: half an upload is worth nothing, and a second one might be a second deploy: it is never retried.
 import type { FileHandle } from 'node:fs/promises'
 import { Transform } from 'node:stream'
-import type { Deploy } from '../../http/schemas/deploy.ts'
+import type { Deploy } from '../../api/deploy.ts'
 import { size } from '../../quantities.ts'
 import { readJson, servicePath } from '../client.ts'
 import { CliFailure, exitCodes, interruption } from '../failure.ts'

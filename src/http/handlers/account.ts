@@ -1,17 +1,17 @@
 // The account and the ways in and out (section 4 of the API document, Account).
 import type { SignedIn } from '../../account/administrator.ts'
-import { callerOf } from '../auth.ts'
-import type { HttpContext } from '../context.ts'
-import { clearedCookie, deviceCookie, sessionSecretsOf } from '../cookies.ts'
-import { originOf } from '../origin.ts'
-import { type Call, WithHeaders } from '../route.ts'
 import {
   type AuthStatus,
   type ChangePassword,
   type Login,
   NewAccount,
   type Setup,
-} from '../schemas/account.ts'
+} from '../../api/access/account.ts'
+import { callerOf } from '../auth.ts'
+import type { HttpContext } from '../context.ts'
+import { clearedCookie, deviceCookie, sessionSecretsOf } from '../cookies.ts'
+import { originOf } from '../origin.ts'
+import { type Call, WithHeaders } from '../route.ts'
 import { cookiesFor, signIn } from '../sign-in.ts'
 import { validate } from '../validation.ts'
 

@@ -1,12 +1,12 @@
 // Actors: all that are not over, and what an administrator does about parked ones.
 import type { ParkedActor } from '../../../storage/actors.ts'
 import { tokenIdOf } from '../../account/api-tokens.ts'
+import type { Actor, ActorParams, ActorsQuery, DiscardedActor } from '../../api/actor.ts'
 import { Failure } from '../../errors.ts'
 import { edgeId } from '../../hosts.ts'
 import { findActor, toActor } from '../actor-record.ts'
 import type { HttpContext, HttpStorage } from '../context.ts'
 import type { Call } from '../route.ts'
-import type { Actor, ActorParams, ActorsQuery, DiscardedActor } from '../schemas/actor.ts'
 import { wakeEdge } from './edge.ts'
 
 /** Parked ones first. */

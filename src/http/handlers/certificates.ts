@@ -1,11 +1,11 @@
 // Certificates: made by themselves for every public host; a person reads them, or asks for the next try.
 import type { HistoryEntry, RecordOf } from '../../../storage/actors.ts'
 import { reachesService } from '../../account/rights.ts'
+import type { Certificate, CertificateAuthority, CertificateParams } from '../../api/certificate.ts'
 import { Failure, TooSoon } from '../../errors.ts'
 import { command } from '../by.ts'
 import type { HttpContext, HttpStorage } from '../context.ts'
 import type { Call } from '../route.ts'
-import type { Certificate, CertificateAuthority, CertificateParams } from '../schemas/certificate.ts'
 
 /** Of a service, with those that were given up. */
 const mostLookedAt = 500

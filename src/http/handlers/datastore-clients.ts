@@ -1,9 +1,10 @@
 // The shells of datastores.
 // Everything that can be refused is refused before the upgrade, where the CLI can read a problem.
+
+import type { DatastoreParams } from '../../api/datastore.ts'
 import { findDatastore, refuseIdle } from '../datastore-record.ts'
 import { openDatastoreShell } from '../datastore-shell.ts'
 import { type Call, Conversation } from '../route.ts'
-import type { DatastoreParams } from '../schemas/datastore.ts'
 
 /** Throws `not_found`, `conflict` for one that does not serve, `unavailable` at the limit of shells. */
 export function openDatastoreClient({ context, params, caller, log, requestId }: Call<DatastoreParams>) {

@@ -3,13 +3,6 @@ import type { DatastoreRecord } from '../../../machines/datastore.ts'
 import type { DatastoreInput } from '../../../machines/datastore-context.ts'
 import type { RecordOf } from '../../../storage/actors.ts'
 import { newPassword } from '../../account/secrets.ts'
-import { Failure } from '../../errors.ts'
-import { awaitRecord } from '../awaited-record.ts'
-import { byOf, command } from '../by.ts'
-import type { HttpContext } from '../context.ts'
-import { findDatastore, shownTo, toDatastore } from '../datastore-record.ts'
-import { refuseReferred } from '../references.ts'
-import type { Call } from '../route.ts'
 import {
   type CreateDatastore,
   type Datastore,
@@ -18,8 +11,15 @@ import {
   isReservedDatabase,
   isReservedRole,
   type UpdateDatastore,
-} from '../schemas/datastore.ts'
-import type { HistoryEntry } from '../schemas/deploy.ts'
+} from '../../api/datastore.ts'
+import type { HistoryEntry } from '../../api/deploy.ts'
+import { Failure } from '../../errors.ts'
+import { awaitRecord } from '../awaited-record.ts'
+import { byOf, command } from '../by.ts'
+import type { HttpContext } from '../context.ts'
+import { findDatastore, shownTo, toDatastore } from '../datastore-record.ts'
+import { refuseReferred } from '../references.ts'
+import type { Call } from '../route.ts'
 import { planOf } from '../trash-record.ts'
 
 /** How long a creation waits for it to serve, or to fail. */

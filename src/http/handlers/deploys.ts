@@ -1,14 +1,6 @@
 // Deploys: asked for here, carried out by their actors.
 // Mind: 202 means committed; the deploy goes on whatever becomes of the request.
 import type { HistoryEntry } from '../../../storage/actors.ts'
-import { Failure, messageOf } from '../../errors.ts'
-import { byOf, command } from '../by.ts'
-import type { HttpContext } from '../context.ts'
-import { findDeploy, toDeploy } from '../deploy-record.ts'
-import { queueDeploy, refuseSuspended, requestRollback, requestSource } from '../deploy-request.ts'
-import { showActorLine } from '../log-lines.ts'
-import { paged, pageOverServices } from '../paging.ts'
-import type { Call, Events, WithHeaders } from '../route.ts'
 import type {
   CreateDeploy,
   Deploy,
@@ -17,8 +9,16 @@ import type {
   DeployParams,
   DeploysQuery,
   Rollback,
-} from '../schemas/deploy.ts'
-import type { ServiceParams } from '../schemas/service.ts'
+} from '../../api/deploy.ts'
+import type { ServiceParams } from '../../api/service.ts'
+import { Failure, messageOf } from '../../errors.ts'
+import { byOf, command } from '../by.ts'
+import type { HttpContext } from '../context.ts'
+import { findDeploy, toDeploy } from '../deploy-record.ts'
+import { queueDeploy, refuseSuspended, requestRollback, requestSource } from '../deploy-request.ts'
+import { showActorLine } from '../log-lines.ts'
+import { paged, pageOverServices } from '../paging.ts'
+import type { Call, Events, WithHeaders } from '../route.ts'
 import { findService, refuseDeleting } from '../service-record.ts'
 import { logEvents } from '../sse.ts'
 

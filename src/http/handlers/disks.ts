@@ -1,9 +1,10 @@
 // The disks of this server, as Docker has them: the only way to find those that outlived their services.
+
+import type { DeleteDiskQuery, Disk, DiskParams } from '../../api/disk.ts'
 import { Failure } from '../../errors.ts'
 import { byOf, command } from '../by.ts'
 import type { HttpStorage } from '../context.ts'
 import type { Call } from '../route.ts'
-import type { DeleteDiskQuery, Disk, DiskParams } from '../schemas/disk.ts'
 import { expiryOf } from '../trash-record.ts'
 
 /** Without those in the trash. Throws `docker_unavailable`. */

@@ -1,12 +1,12 @@
 // The domains of a service: what it is reached by from outside. They act at once.
 // Mind: which host is whose is settled inside the commit of the row (host-claims.ts).
 import type { ServiceRow } from '../../../storage/services.ts'
+import type { AddDomain, DomainParams, ServiceDomain } from '../../api/domains.ts'
+import type { ServiceParams } from '../../api/service.ts'
 import { Failure } from '../../errors.ts'
 import { defaultHost, hostsOf, isPublicType, normalizeDomain, originOf, wildcardOf } from '../../hosts.ts'
 import type { HttpContext, HttpStorage } from '../context.ts'
 import type { Call } from '../route.ts'
-import type { AddDomain, DomainParams, ServiceDomain } from '../schemas/domains.ts'
-import type { ServiceParams } from '../schemas/service.ts'
 import { changeService } from '../service-change.ts'
 import { findService, publicationOf } from '../service-record.ts'
 import { checkRow } from '../service-rules.ts'

@@ -1,11 +1,12 @@
 // The edge: whether it serves, its HAProxy, and its upgrade. Options set everything else.
+
+import type { HistoryEntry } from '../../api/deploy.ts'
+import type { Edge, EdgeUpgrade } from '../../api/edge.ts'
 import { Failure } from '../../errors.ts'
 import { edgeId } from '../../hosts.ts'
 import { command } from '../by.ts'
 import type { HttpContext } from '../context.ts'
 import type { Call } from '../route.ts'
-import type { HistoryEntry } from '../schemas/deploy.ts'
-import type { Edge, EdgeUpgrade } from '../schemas/edge.ts'
 
 export function getEdge({ context: { storage, config } }: Pick<Call, 'context'>): Edge {
   const { mode, httpPort, httpsPort } = config.edge

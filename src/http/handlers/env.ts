@@ -2,6 +2,8 @@
 // Mind: values go out only where a person asked for them; never into a log, a message or an event.
 import type { ServiceRow } from '../../../storage/services.ts'
 import { readsSecrets } from '../../account/rights.ts'
+import type { ChangeEnv, EnvChanges, EnvQuery, EnvVar, ReplaceEnv, ShownEnvVar } from '../../api/env.ts'
+import type { ServiceParams } from '../../api/service.ts'
 import { codeOf, Failure, messageOf } from '../../errors.ts'
 import { urlOf } from '../../hosts.ts'
 import type { HttpContext } from '../context.ts'
@@ -9,8 +11,6 @@ import { queueRestart } from '../deploy-request.ts'
 import { checkTotal, compareVars, mergeVars } from '../env-changes.ts'
 import type { HasProperty } from '../references.ts'
 import type { Call } from '../route.ts'
-import type { ChangeEnv, EnvChanges, EnvQuery, EnvVar, ReplaceEnv, ShownEnvVar } from '../schemas/env.ts'
-import type { ServiceParams } from '../schemas/service.ts'
 import { decisiveDeploy, findService, publicationOf, refuseDeleting } from '../service-record.ts'
 
 /** Without the values for a caller that may not read secrets. */

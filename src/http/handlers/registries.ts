@@ -1,9 +1,9 @@
 // Credentials of image registries. The next pull from that host takes them.
 // Mind: records are copied field by field, so that the password stays behind.
 import type { Registry as StoredRegistry } from '../../../storage/registries.ts'
+import type { PutRegistry, Registry, RegistryParams } from '../../api/registry.ts'
 import { Failure } from '../../errors.ts'
 import type { Call } from '../route.ts'
-import type { PutRegistry, Registry, RegistryParams } from '../schemas/registry.ts'
 
 export function listRegistries({ context: { storage } }: Call): Registry[] {
   return storage.registries.list().map(toRegistry)

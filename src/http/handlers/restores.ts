@@ -4,6 +4,9 @@
 import type { DatastoreRecord } from '../../../machines/datastore.ts'
 import type { RestoreInput } from '../../../machines/restore.ts'
 import type { ArchiveDraft } from '../../../storage/archives.ts'
+import type { CreateRestore, Restore, RestoreParams, RestoresQuery } from '../../api/backup.ts'
+import type { DatastoreParams } from '../../api/datastore.ts'
+import type { HistoryEntry } from '../../api/deploy.ts'
 import { backupFormats } from '../../backup-files.ts'
 import { formatOf, headBytes } from '../../dump-format.ts'
 import { Failure } from '../../errors.ts'
@@ -15,9 +18,6 @@ import { findDatastore, refuseIdle } from '../datastore-record.ts'
 import { refuseFullDisk } from '../full-disk.ts'
 import { paged } from '../paging.ts'
 import type { Call, Upload, WithHeaders } from '../route.ts'
-import type { CreateRestore, Restore, RestoreParams, RestoresQuery } from '../schemas/backup.ts'
-import type { DatastoreParams } from '../schemas/datastore.ts'
-import type { HistoryEntry } from '../schemas/deploy.ts'
 
 export const restoreUpload = {
   mediaTypes: ['application/octet-stream'],

@@ -1,13 +1,13 @@
 // The schedule of a cron job: what it will do next, and what it did.
 import type { HistoryEntry } from '../../../storage/actors.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
+import type { Schedule } from '../../api/schedule.ts'
+import type { ServiceParams } from '../../api/service.ts'
 import { Failure } from '../../errors.ts'
 import { scheduleIdOf } from '../../jobs.ts'
 import type { HttpStorage } from '../context.ts'
 import type { Call } from '../route.ts'
 import { toSchedule } from '../schedule-record.ts'
-import type { Schedule } from '../schemas/schedule.ts'
-import type { ServiceParams } from '../schemas/service.ts'
 import { findService } from '../service-record.ts'
 
 export function getSchedule({ context: { storage }, params }: Call<ServiceParams>): Schedule {

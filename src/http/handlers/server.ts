@@ -1,4 +1,6 @@
 // The server itself: whether it is up, what it is, and what its API looks like.
+
+import type { HealthQuery, Info } from '../../api/info.ts'
 import { edgeId } from '../../hosts.ts'
 import type { BuildSettings, HttpContext, Observer } from '../context.ts'
 import { metricsText } from '../metrics.ts'
@@ -6,7 +8,6 @@ import { anyPort } from '../openapi/guide.ts'
 import { openApiDocument } from '../openapi.ts'
 import { originOf, portOf } from '../origin.ts'
 import { type Call, Raw, type Route } from '../route.ts'
-import type { HealthQuery, Info } from '../schemas/info.ts'
 
 export function health({ context, query }: Call<unknown, HealthQuery>): Raw {
   const isReady = context.ready()

@@ -1,11 +1,11 @@
 // Sessions: the browsers that are signed in.
 import type { SessionRow } from '../../../storage/sessions.ts'
 import { sessionEndMs } from '../../account/callers.ts'
+import type { Session, SessionParams } from '../../api/access/session.ts'
 import { Failure } from '../../errors.ts'
 import { clearedCookie } from '../cookies.ts'
 import { originOf } from '../origin.ts'
 import { type Call, WithHeaders } from '../route.ts'
-import type { Session, SessionParams } from '../schemas/session.ts'
 
 /** Those that are not over, last used first. */
 export function listSessions({ context: { storage }, caller }: Pick<Call, 'caller' | 'context'>): Session[] {

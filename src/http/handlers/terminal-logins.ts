@@ -5,12 +5,6 @@ import { randomInt } from 'node:crypto'
 import type { TerminalLoginInput, TerminalLoginRecord } from '../../../machines/terminal-login.ts'
 import type { Caller } from '../../account/callers.ts'
 import { fitsHash, hashOf, newSecret } from '../../account/secrets.ts'
-import { Failure } from '../../errors.ts'
-import { refuseEnded } from '../auth.ts'
-import { command } from '../by.ts'
-import type { HttpContext } from '../context.ts'
-import { clientAddressOf } from '../origin.ts'
-import type { Call } from '../route.ts'
 import type {
   ApproveTerminalLogin,
   PolledTerminalLogin,
@@ -19,7 +13,13 @@ import type {
   StartTerminalLogin,
   TerminalLogin,
   TerminalLoginParams,
-} from '../schemas/terminal-login.ts'
+} from '../../api/access/terminal-login.ts'
+import { Failure } from '../../errors.ts'
+import { refuseEnded } from '../auth.ts'
+import { command } from '../by.ts'
+import type { HttpContext } from '../context.ts'
+import { clientAddressOf } from '../origin.ts'
+import type { Call } from '../route.ts'
 import { makeRoom, refuseCrowd } from '../terminal-login-crowd.ts'
 import { toGrant } from '../token-grant.ts'
 

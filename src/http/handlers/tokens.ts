@@ -2,10 +2,10 @@
 // Mind: records are copied field by field; the token itself is shown once and kept nowhere.
 import type { TokenRow } from '../../../storage/tokens.ts'
 import { createToken as makeToken } from '../../account/api-tokens.ts'
+import type { CreatedToken, CreateToken, Token, TokenParams } from '../../api/access/token.ts'
 import { Failure } from '../../errors.ts'
 import type { HttpStorage } from '../context.ts'
 import type { Call } from '../route.ts'
-import type { CreatedToken, CreateToken, Token, TokenParams } from '../schemas/token.ts'
 import { toGrant } from '../token-grant.ts'
 
 /** The newest first; the server's own is not among them. */

@@ -1,11 +1,11 @@
 // The trash: what was deleted is listed, restored, or removed before its time.
 import type { DatastoreRecord } from '../../../machines/datastore.ts'
+import type { RestoredTrash, RestoreTrash, TrashEntry, TrashParams } from '../../api/trash.ts'
 import { Failure } from '../../errors.ts'
 import { awaitRecord } from '../awaited-record.ts'
 import { command } from '../by.ts'
 import type { HttpContext } from '../context.ts'
 import type { Call } from '../route.ts'
-import type { RestoredTrash, RestoreTrash, TrashEntry, TrashParams } from '../schemas/trash.ts'
 import { findTrashed, listTrashed, type Trashed, toTrashEntry } from '../trash-record.ts'
 
 const reclaimMs = 30_000

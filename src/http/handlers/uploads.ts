@@ -3,6 +3,8 @@
 // Mind: the service is looked at again in the transaction that makes the deploy; an upload can take long.
 import type { ArchiveDraft } from '../../../storage/archives.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
+import type { Deploy, UploadQuery } from '../../api/deploy.ts'
+import type { ServiceParams } from '../../api/service.ts'
 import { Failure } from '../../errors.ts'
 import type { Sink } from '../body.ts'
 import { byOf } from '../by.ts'
@@ -10,8 +12,6 @@ import type { HttpContext } from '../context.ts'
 import { queueDeploy, refuseSuspended, requestUpload } from '../deploy-request.ts'
 import { refuseFullDisk } from '../full-disk.ts'
 import type { Call, Upload } from '../route.ts'
-import type { Deploy, UploadQuery } from '../schemas/deploy.ts'
-import type { ServiceParams } from '../schemas/service.ts'
 import { findService, refuseDeleting } from '../service-record.ts'
 
 const mebibyte = 1024 * 1024

@@ -1,6 +1,6 @@
 // What fields mean, where their schema does not say it itself.
 // Mind: a key is `Schema`, or `Schema.field` with the fields of inner objects behind further dots.
-import { settingMeanings } from '../schemas/service-settings.ts'
+import { settingMeanings } from '../../api/service-settings.ts'
 import { datastoreMeanings } from './meanings/datastores.ts'
 import { deployMeanings } from './meanings/deploys.ts'
 import { serverMeanings } from './meanings/server.ts'

@@ -1,9 +1,9 @@
 // Every answer that a route can give. What follows from its declaration is not said again at the route.
 import { STATUS_CODES } from 'node:http'
+import { ProblemDetails } from '../../api/parts/problem.ts'
+import { kindOf } from '../../api/parts/problem-codes.ts'
 import { statusOf } from '../problem.ts'
-import { kindOf } from '../problem-codes.ts'
 import type { Route } from '../route.ts'
-import { ProblemDetails } from '../schemas/problem.ts'
 import { headersNamed } from './headers.ts'
 import { type Components, fieldsOf, type Json, schemaOf } from './schema.ts'
 

@@ -1,7 +1,8 @@
 // How `/account` looks.
+
+import type { Session } from '../../api/access/session.ts'
+import type { CreatedToken, Token } from '../../api/access/token.ts'
 import type { Page } from '../route.ts'
-import type { Session } from '../schemas/session.ts'
-import type { CreatedToken, Token } from '../schemas/token.ts'
 import { browserOf } from './browser.ts'
 import { roleChoice, tickBox } from './choices.ts'
 import { type Field, fieldsOf, newPasswordField, passwordField, usernameOf } from './fields.ts'

@@ -1,14 +1,15 @@
 // `/account`: who is signed in, where else, and with which tokens. Each of its forms says which act it asks
 // for.
 // Mind: what can be said only once (a new token) is the answer itself; all else is a redirect to what is now.
+
+import { ChangePassword } from '../../api/access/account.ts'
+import { SessionParams } from '../../api/access/session.ts'
+import { CreateToken, TokenParams } from '../../api/access/token.ts'
 import { Failure } from '../../errors.ts'
 import * as account from '../handlers/account.ts'
 import * as sessions from '../handlers/sessions.ts'
 import * as tokens from '../handlers/tokens.ts'
 import { Page } from '../route.ts'
-import { ChangePassword } from '../schemas/account.ts'
-import { SessionParams } from '../schemas/session.ts'
-import { CreateToken, TokenParams } from '../schemas/token.ts'
 import { validate } from '../validation.ts'
 import { accountPage, type Outcome } from './account-page.ts'
 import type { Form } from './input.ts'

@@ -1,8 +1,9 @@
 // `/login`: signs a browser in, and leads on to where it wanted to go.
+
+import { Login } from '../../api/access/account.ts'
 import { sessionOf } from '../auth.ts'
 import { originOf } from '../origin.ts'
 import type { Call, Page } from '../route.ts'
-import { Login } from '../schemas/account.ts'
 import { cookiesFor, signIn } from '../sign-in.ts'
 import { validate } from '../validation.ts'
 import { emailField, fieldsOf, passwordField } from './fields.ts'

@@ -1,7 +1,8 @@
 // `/setup`: makes the account of a server that has none, with the code that the server printed.
+
+import { Setup } from '../../api/access/account.ts'
 import { signUp } from '../handlers/account.ts'
 import type { Call, Page } from '../route.ts'
-import { Setup } from '../schemas/account.ts'
 import { cookiesFor } from '../sign-in.ts'
 import { validate } from '../validation.ts'
 import { emailField, type Field, fieldsOf, newPasswordField } from './fields.ts'

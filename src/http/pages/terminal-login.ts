@@ -2,6 +2,11 @@
 // Mind: nothing here is ready to be pressed by a stray Enter, and a name is anybody's text.
 
 import {
+  ApproveTerminalLogin,
+  type TerminalLogin,
+  TerminalLoginParams,
+} from '../../api/access/terminal-login.ts'
+import {
   approveTerminalLogin,
   denyTerminalLogin,
   getTerminalLogin,
@@ -9,7 +14,6 @@ import {
 } from '../handlers/terminal-logins.ts'
 import { originOf } from '../origin.ts'
 import type { Page } from '../route.ts'
-import { ApproveTerminalLogin, type TerminalLogin, TerminalLoginParams } from '../schemas/terminal-login.ts'
 import { validate } from '../validation.ts'
 import { endChoice, roleChoice } from './choices.ts'
 import { type Field, fieldsOf, passwordField, usernameOf } from './fields.ts'

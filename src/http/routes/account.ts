@@ -1,13 +1,13 @@
 // The account: who may come in, and how (section 4 of the API document, Account). With sessions and tokens.
 // Mind: a key that repeats a request gets nobody in twice: what these answer with is kept nowhere.
 import { z } from 'zod'
+import { AuthStatus, ChangePassword, Login, Setup } from '../../api/access/account.ts'
+import { Session, SessionParams } from '../../api/access/session.ts'
+import { CreatedToken, CreateToken, Token, TokenParams } from '../../api/access/token.ts'
 import * as account from '../handlers/account.ts'
 import * as sessions from '../handlers/sessions.ts'
 import * as tokens from '../handlers/tokens.ts'
 import { route, tagged, v1 } from '../route.ts'
-import { AuthStatus, ChangePassword, Login, Setup } from '../schemas/account.ts'
-import { Session, SessionParams } from '../schemas/session.ts'
-import { CreatedToken, CreateToken, Token, TokenParams } from '../schemas/token.ts'
 import { accountBodyLimitBytes } from '../validation.ts'
 
 export const accountRoutes = tagged('Account', [

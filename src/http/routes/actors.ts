@@ -1,8 +1,8 @@
 // Actors that wait for an administrator, and what is done about them.
 import { z } from 'zod'
+import { Actor, ActorParams, ActorsQuery, DiscardedActor } from '../../api/actor.ts'
 import * as actors from '../handlers/actors.ts'
 import { route, tagged, v1 } from '../route.ts'
-import { Actor, ActorParams, ActorsQuery, DiscardedActor } from '../schemas/actor.ts'
 
 export const actorRoutes = tagged('Actors', [
   route({

@@ -1,9 +1,5 @@
 // Backups of datastores and their way back.
 import { z } from 'zod'
-import * as backups from '../handlers/backups.ts'
-import * as restores from '../handlers/restores.ts'
-import * as why from '../handlers/why.ts'
-import { route, tagged, v1 } from '../route.ts'
 import {
   Backup,
   BackupParams,
@@ -12,10 +8,14 @@ import {
   Restore,
   RestoreParams,
   RestoresQuery,
-} from '../schemas/backup.ts'
-import { DatastoreParams } from '../schemas/datastore.ts'
-import { HistoryEntry } from '../schemas/deploy.ts'
-import { Why } from '../schemas/failure.ts'
+} from '../../api/backup.ts'
+import { DatastoreParams } from '../../api/datastore.ts'
+import { HistoryEntry } from '../../api/deploy.ts'
+import { Why } from '../../api/parts/failure.ts'
+import * as backups from '../handlers/backups.ts'
+import * as restores from '../handlers/restores.ts'
+import * as why from '../handlers/why.ts'
+import { route, tagged, v1 } from '../route.ts'
 
 export const backupRoutes = tagged('Backups', [
   route({

@@ -1,11 +1,11 @@
 // Certificates of public hosts.
 import { z } from 'zod'
+import { Certificate, CertificateAuthority, CertificateParams } from '../../api/certificate.ts'
+import { HistoryEntry } from '../../api/deploy.ts'
+import { Why } from '../../api/parts/failure.ts'
 import * as certificates from '../handlers/certificates.ts'
 import * as why from '../handlers/why.ts'
 import { route, tagged, v1 } from '../route.ts'
-import { Certificate, CertificateAuthority, CertificateParams } from '../schemas/certificate.ts'
-import { HistoryEntry } from '../schemas/deploy.ts'
-import { Why } from '../schemas/failure.ts'
 
 export const certificateRoutes = tagged('Certificates', [
   route({

@@ -1,7 +1,8 @@
 // The route of a datastore's shell: its own client, in its container.
+
+import { DatastoreParams } from '../../api/datastore.ts'
 import { openDatastoreClient } from '../handlers/datastore-clients.ts'
 import { route, tagged, v1 } from '../route.ts'
-import { DatastoreParams } from '../schemas/datastore.ts'
 
 export const datastoreClientRoutes = tagged('Datastores', [
   route({

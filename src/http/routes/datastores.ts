@@ -1,17 +1,17 @@
 // Managed Postgres and Redis (API document, part 4).
 import { z } from 'zod'
-import * as datastores from '../handlers/datastores.ts'
-import * as why from '../handlers/why.ts'
-import { route, tagged, v1 } from '../route.ts'
 import {
   CreateDatastore,
   Datastore,
   DatastoreParams,
   DeleteDatastoreQuery,
   UpdateDatastore,
-} from '../schemas/datastore.ts'
-import { HistoryEntry } from '../schemas/deploy.ts'
-import { Why } from '../schemas/failure.ts'
+} from '../../api/datastore.ts'
+import { HistoryEntry } from '../../api/deploy.ts'
+import { Why } from '../../api/parts/failure.ts'
+import * as datastores from '../handlers/datastores.ts'
+import * as why from '../handlers/why.ts'
+import { route, tagged, v1 } from '../route.ts'
 
 export const datastoreRoutes = tagged('Datastores', [
   route({

@@ -1,9 +1,5 @@
 // Deploys, and what they leave to read.
 import { z } from 'zod'
-import * as deploys from '../handlers/deploys.ts'
-import { archiveUpload, uploadDeploy } from '../handlers/uploads.ts'
-import * as why from '../handlers/why.ts'
-import { route, tagged, v1 } from '../route.ts'
 import {
   CreateDeploy,
   Deploy,
@@ -13,10 +9,14 @@ import {
   DeploysQuery,
   HistoryEntry,
   UploadQuery,
-} from '../schemas/deploy.ts'
-import { Why } from '../schemas/failure.ts'
-import { LogEvents } from '../schemas/feed.ts'
-import { ServiceParams } from '../schemas/service.ts'
+} from '../../api/deploy.ts'
+import { LogEvents } from '../../api/feed.ts'
+import { Why } from '../../api/parts/failure.ts'
+import { ServiceParams } from '../../api/service.ts'
+import * as deploys from '../handlers/deploys.ts'
+import { archiveUpload, uploadDeploy } from '../handlers/uploads.ts'
+import * as why from '../handlers/why.ts'
+import { route, tagged, v1 } from '../route.ts'
 
 export const deployRoutes = tagged('Deploys', [
   route({

@@ -1,8 +1,8 @@
 // The disks of services, which outlive them.
 import { z } from 'zod'
+import { DeleteDiskQuery, Disk, DiskParams } from '../../api/disk.ts'
 import * as disks from '../handlers/disks.ts'
 import { route, tagged, v1 } from '../route.ts'
-import { DeleteDiskQuery, Disk, DiskParams } from '../schemas/disk.ts'
 
 export const diskRoutes = tagged('Disks', [
   route({

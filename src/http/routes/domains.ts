@@ -1,9 +1,9 @@
 // The domains of a service.
 import { z } from 'zod'
+import { AddDomain, DomainParams, ServiceDomain } from '../../api/domains.ts'
+import { ServiceParams } from '../../api/service.ts'
 import * as domains from '../handlers/domains.ts'
 import { route, tagged, v1 } from '../route.ts'
-import { AddDomain, DomainParams, ServiceDomain } from '../schemas/domains.ts'
-import { ServiceParams } from '../schemas/service.ts'
 
 export const domainRoutes = tagged('Domains', [
   route({

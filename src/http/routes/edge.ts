@@ -1,9 +1,9 @@
 // The edge that requests to services come by.
 import { z } from 'zod'
+import { HistoryEntry } from '../../api/deploy.ts'
+import { Edge, EdgeUpgrade } from '../../api/edge.ts'
 import * as edge from '../handlers/edge.ts'
 import { route, tagged, v1 } from '../route.ts'
-import { HistoryEntry } from '../schemas/deploy.ts'
-import { Edge, EdgeUpgrade } from '../schemas/edge.ts'
 
 export const edgeRoutes = tagged('Edge', [
   route({

@@ -1,9 +1,9 @@
 // The env variables of services.
 import { z } from 'zod'
+import { ChangeEnv, EnvChanges, EnvQuery, EnvVar, ReplaceEnv, ShownEnvVar } from '../../api/env.ts'
+import { ServiceParams } from '../../api/service.ts'
 import * as env from '../handlers/env.ts'
 import { route, tagged, v1 } from '../route.ts'
-import { ChangeEnv, EnvChanges, EnvQuery, EnvVar, ReplaceEnv, ShownEnvVar } from '../schemas/env.ts'
-import { ServiceParams } from '../schemas/service.ts'
 import { envBodyLimitBytes } from '../validation.ts'
 
 export const envRoutes = tagged('Env', [

@@ -1,15 +1,15 @@
 // Job runs, what they leave to read, and the schedules that begin them.
 import { z } from 'zod'
+import { HistoryEntry } from '../../api/deploy.ts'
+import { LogEvents } from '../../api/feed.ts'
+import { CreateJob, JobListQuery, JobLogQuery, JobParams, JobRun, JobsQuery } from '../../api/job.ts'
+import { Why } from '../../api/parts/failure.ts'
+import { Schedule } from '../../api/schedule.ts'
+import { ServiceParams } from '../../api/service.ts'
 import * as jobs from '../handlers/jobs.ts'
 import * as schedules from '../handlers/schedules.ts'
 import * as why from '../handlers/why.ts'
 import { route, tagged, v1 } from '../route.ts'
-import { HistoryEntry } from '../schemas/deploy.ts'
-import { Why } from '../schemas/failure.ts'
-import { LogEvents } from '../schemas/feed.ts'
-import { CreateJob, JobListQuery, JobLogQuery, JobParams, JobRun, JobsQuery } from '../schemas/job.ts'
-import { Schedule } from '../schemas/schedule.ts'
-import { ServiceParams } from '../schemas/service.ts'
 
 export const jobRoutes = tagged('Jobs', [
   route({

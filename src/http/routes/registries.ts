@@ -1,8 +1,8 @@
 // The credentials of image registries.
 import { z } from 'zod'
+import { PutRegistry, Registry, RegistryParams } from '../../api/registry.ts'
 import * as registries from '../handlers/registries.ts'
 import { route, tagged, v1 } from '../route.ts'
-import { PutRegistry, Registry, RegistryParams } from '../schemas/registry.ts'
 
 export const registryRoutes = tagged('Registries', [
   route({

@@ -1,9 +1,10 @@
 // The server itself: health, the contract, the machine, the change feed.
+
+import { FeedEvents } from '../../api/feed.ts'
+import { Document, HealthQuery, Info } from '../../api/info.ts'
 import * as events from '../handlers/events.ts'
 import * as server from '../handlers/server.ts'
 import { type Route, route, tagged, v1 } from '../route.ts'
-import { FeedEvents } from '../schemas/feed.ts'
-import { Document, HealthQuery, Info } from '../schemas/info.ts'
 
 export const serverRoutes = (routes: () => readonly Route[]) =>
   tagged('Server', [

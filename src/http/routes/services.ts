@@ -1,13 +1,13 @@
 // Services: the desired state that a person sets.
 import { z } from 'zod'
+import { Deploy, Rollback } from '../../api/deploy.ts'
+import { ServiceLogEvents } from '../../api/feed.ts'
+import { DeleteQuery, Service, ServiceParams } from '../../api/service.ts'
+import { CreateService, ScaleService, UpdateService } from '../../api/service-settings.ts'
+import { ServiceLogQuery, ServiceStatus } from '../../api/status.ts'
 import * as deploys from '../handlers/deploys.ts'
 import * as services from '../handlers/services.ts'
 import { route, tagged, v1 } from '../route.ts'
-import { Deploy, Rollback } from '../schemas/deploy.ts'
-import { ServiceLogEvents } from '../schemas/feed.ts'
-import { DeleteQuery, Service, ServiceParams } from '../schemas/service.ts'
-import { CreateService, ScaleService, UpdateService } from '../schemas/service-settings.ts'
-import { ServiceLogQuery, ServiceStatus } from '../schemas/status.ts'
 import { envBodyLimitBytes } from '../validation.ts'
 
 export const serviceRoutes = tagged('Services', [

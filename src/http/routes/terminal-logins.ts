@@ -1,6 +1,5 @@
 // Terminal logins: a terminal asks, the administrator answers, the terminal polls.
-import * as logins from '../handlers/terminal-logins.ts'
-import { route, tagged, v1 } from '../route.ts'
+
 import {
   ApproveTerminalLogin,
   PolledTerminalLogin,
@@ -9,7 +8,9 @@ import {
   StartTerminalLogin,
   TerminalLogin,
   TerminalLoginParams,
-} from '../schemas/terminal-login.ts'
+} from '../../api/access/terminal-login.ts'
+import * as logins from '../handlers/terminal-logins.ts'
+import { route, tagged, v1 } from '../route.ts'
 import { accountBodyLimitBytes } from '../validation.ts'
 
 export const terminalLoginRoutes = tagged('Terminal login', [

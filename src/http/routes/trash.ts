@@ -1,8 +1,8 @@
 // The trash: deleted datastores and disks until their time is over.
 import { z } from 'zod'
+import { RestoredTrash, RestoreTrash, TrashEntry, TrashParams } from '../../api/trash.ts'
 import * as trash from '../handlers/trash.ts'
 import { route, tagged, v1 } from '../route.ts'
-import { RestoredTrash, RestoreTrash, TrashEntry, TrashParams } from '../schemas/trash.ts'
 
 export const trashRoutes = tagged('Trash', [
   route({

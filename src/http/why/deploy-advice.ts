@@ -1,6 +1,6 @@
 // What to do about a deploy that did not go live.
-import type { Deploy } from '../schemas/deploy.ts'
-import type { Service } from '../schemas/service.ts'
+import type { Deploy } from '../../api/deploy.ts'
+import type { Service } from '../../api/service.ts'
 import { type Advice, advise, detailOf, type Failed, inOrder } from './advice.ts'
 
 export type FailedDeploy = Failed & Pick<Deploy, 'source'>

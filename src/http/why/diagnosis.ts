@@ -1,9 +1,9 @@
 // What a log and a history tell of an outcome: the step that failed, its last lines, and the phases.
 import type { HistoryEntry } from '../../../storage/actors.ts'
 import type { LogLine } from '../../../storage/logs.ts'
+import type { Why } from '../../api/parts/failure.ts'
 import type { BuildStep } from '../../docker/build-log.ts'
 import { createExcerpt, type Excerpt } from '../../error-line.ts'
-import type { Why } from '../schemas/failure.ts'
 
 type Excerpted = Pick<Why, 'failed_step' | 'error_line' | 'lines'>
 

@@ -1,6 +1,6 @@
 // What to do about a job run, a datastore, a backup or a restore that failed.
-import type { Backup, Restore } from '../schemas/backup.ts'
-import type { JobRun } from '../schemas/job.ts'
+import type { Backup, Restore } from '../../api/backup.ts'
+import type { JobRun } from '../../api/job.ts'
 import { type Advice, advise, type Failed } from './advice.ts'
 
 type Run = Failed & Pick<JobRun, 'command'>

@@ -137,8 +137,18 @@ export const borders: Border[] = [
     of: 'src/http/',
     packages: ['uWebSockets.js', 'zod'],
     node: true,
-    values: ['src/http/', 'src/account/', 'machines/error-codes.ts', ...ground],
+    values: ['src/http/', 'src/api/', 'src/account/', ...ground],
     types: ['src/', 'storage/', 'machines/'],
+  },
+  {
+    of: 'src/api/',
+    packages: ['zod'],
+    node: true,
+    values: [
+      ...['src/api/', 'src/account/password-rule.ts', 'src/account/rights.ts'],
+      ...['machines/error-codes.ts', ...ground],
+    ],
+    types: ['machines/', 'storage/'],
   },
   {
     of: 'src/inspect/',
@@ -165,7 +175,7 @@ export const borders: Border[] = [
       'src/quantities.ts',
       'src/starter-dockerfile.ts',
     ],
-    types: ['src/http/schemas/'],
+    types: ['src/api/'],
   },
   {
     of: 'src/account/',
@@ -179,7 +189,7 @@ export const borders: Border[] = [
     packages: [],
     node: false,
     values: ['src/dashboard/'],
-    types: ['src/http/schemas/'],
+    types: ['src/api/'],
   },
   {
     of: 'src/reset-password.ts',

@@ -1,9 +1,9 @@
 // A backup and a restore as the API shows them, and what a client says to begin one.
 import { z } from 'zod'
 import { datastoreKinds } from './datastore.ts'
-import { failure } from './failure.ts'
-import { clamped, cursor, identifier, timestamp } from './fields.ts'
-import { recorded } from './recorded.ts'
+import { failure } from './parts/failure.ts'
+import { clamped, cursor, identifier, timestamp } from './parts/fields.ts'
+import { recorded } from './parts/recorded.ts'
 
 const text = z.string().nullable()
 const bytes = z.int().nullable()

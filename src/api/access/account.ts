@@ -3,7 +3,7 @@
 // takes any text for them, and says what is wrong with it when the code is right.
 import { z } from 'zod'
 import { isPassword, passwordRule } from '../../account/password-rule.ts'
-import { optional, timestamp } from './fields.ts'
+import { optional, timestamp } from '../parts/fields.ts'
 
 const emailLimitChars = 254
 

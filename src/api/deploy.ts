@@ -1,9 +1,9 @@
 // The deploy: what a client may send, and what it gets (decisions "Deploy").
 // Mind: this is the record of the deploy's chart, word for word; machines/deploy.ts makes it.
 import { z } from 'zod'
-import { failure } from './failure.ts'
-import { flag, identifier, optional, pageFields, timestamp } from './fields.ts'
-import { by, recorded } from './recorded.ts'
+import { failure } from './parts/failure.ts'
+import { flag, identifier, optional, pageFields, timestamp } from './parts/fields.ts'
+import { by, recorded } from './parts/recorded.ts'
 
 export const deployStatuses = ['queued', 'running', 'live', 'deactivated', 'failed', 'canceled'] as const
 export const deployPhases = [

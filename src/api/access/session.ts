@@ -1,6 +1,6 @@
 // Sessions of the dashboard (section 2 of the API document, Session).
 import { z } from 'zod'
-import { identifier, timestamp } from './fields.ts'
+import { identifier, timestamp } from '../parts/fields.ts'
 
 export const SessionParams = z.object({ id: identifier.meta({ description: 'Id of a session.' }) })
 export type SessionParams = z.output<typeof SessionParams>

@@ -1,7 +1,7 @@
 // The events of the event streams: the change feed and the log lines.
 import { z } from 'zod'
 import { actorKinds } from './actor.ts'
-import { timestamp } from './fields.ts'
+import { timestamp } from './parts/fields.ts'
 import { AccessRecord } from './status.ts'
 
 /** These actors appear as the resource that they change: a service, a schedule, a disk. */

@@ -1,7 +1,7 @@
 // Env variables in requests and answers (decisions "Service").
 // Mind: values are byte-exact and secret: no message of this file may ever hold one.
 import { z } from 'zod'
-import { flag, optional } from './fields.ts'
+import { flag, optional } from './parts/fields.ts'
 
 const valueLimitBytes = 64 * 1024
 const totalLimitBytes = 512 * 1024

@@ -1,11 +1,11 @@
 // A managed datastore as the API shows it (API document, part 2), and what a client may set of it.
 // Mind: answers hold the password, because a person asked for them; nothing else of Berth's may.
 import { z } from 'zod'
-import { failure } from './failure.ts'
-import { flag, identifier, optional, purge, timestamp } from './fields.ts'
-import { cpuLimit, memoryLimit } from './limits.ts'
-import { Name } from './name.ts'
-import { recorded } from './recorded.ts'
+import { failure } from './parts/failure.ts'
+import { flag, identifier, optional, purge, timestamp } from './parts/fields.ts'
+import { cpuLimit, memoryLimit } from './parts/limits.ts'
+import { Name } from './parts/name.ts'
+import { recorded } from './parts/recorded.ts'
 import { scheduleText } from './schedule.ts'
 
 export const datastoreKinds = ['postgres', 'redis'] as const

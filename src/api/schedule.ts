@@ -1,9 +1,9 @@
 // When something happens by itself, as cron writes it.
 import { z } from 'zod'
-import { parseSchedule } from '../../schedule.ts'
-import { isTimeZone } from '../../time-zone.ts'
-import { clearable, timestamp } from './fields.ts'
+import { parseSchedule } from '../schedule.ts'
+import { isTimeZone } from '../time-zone.ts'
 import { JobRun } from './job.ts'
+import { clearable, timestamp } from './parts/fields.ts'
 
 /** In normal form; undefined when left out, null when cleared. */
 export const scheduleText = clearable(z.string().max(100))

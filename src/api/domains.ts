@@ -1,7 +1,7 @@
 // The hosts of a service, one by one, with what HTTPS each has (decisions "Service").
 // Mind: how a domain must look is said by src/hosts.ts: it brings it into its normal form first.
 import { z } from 'zod'
-import { identifier, timestamp } from './fields.ts'
+import { identifier, timestamp } from './parts/fields.ts'
 
 /** As people write it: umlauts, capitals and a dot at its end are taken. */
 export const Domain = z.string().min(1).max(1024)

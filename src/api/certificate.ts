@@ -1,9 +1,9 @@
 // The certificate of a host: how far it is, and why not further.
 // Mind: this is the record of its chart, word for word; machines/certificate.ts makes it.
 import { z } from 'zod'
-import { failure } from './failure.ts'
-import { identifier, timestamp } from './fields.ts'
-import { recorded } from './recorded.ts'
+import { failure } from './parts/failure.ts'
+import { identifier, timestamp } from './parts/fields.ts'
+import { recorded } from './parts/recorded.ts'
 
 const certificateStatuses = [
   ...['checking', 'ordering', 'installing', 'waiting'],

@@ -1,7 +1,7 @@
 // Registries: whose images need credentials, and which (decisions "Deploy").
 // Mind: a password comes in and never goes out again.
 import { z } from 'zod'
-import { identifier, timestamp } from './fields.ts'
+import { identifier, timestamp } from './parts/fields.ts'
 
 /** Long enough for a service account's key, which some registries take as a password. */
 const passwordLimitBytes = 16 * 1024

@@ -1,6 +1,6 @@
 // The problem answer as the OpenAPI document shows it (decisions "Errors"); problem.ts makes it.
 import { z } from 'zod'
-import { knownCodes } from '../problem-codes.ts'
+import { knownCodes } from './problem-codes.ts'
 
 export const ProblemDetails = z
   .object({

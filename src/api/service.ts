@@ -2,7 +2,7 @@
 // Mind: what a client may set of it is in service-settings.ts.
 import { z } from 'zod'
 import { Deploy, healthChecks, portSources } from './deploy.ts'
-import { flag, identifier, timestamp } from './fields.ts'
+import { flag, identifier, timestamp } from './parts/fields.ts'
 
 export const serviceTypes = [
   'web_service',

@@ -1,7 +1,7 @@
 // The edge as the API shows it: the record of its chart, word for word; machines/edge.ts makes it.
 import { z } from 'zod'
-import { timestamp } from './fields.ts'
-import { recorded } from './recorded.ts'
+import { timestamp } from './parts/fields.ts'
+import { recorded } from './parts/recorded.ts'
 
 const Software = z.object({ version: z.string().nullable(), image: z.string().nullable() })
 

@@ -1,7 +1,7 @@
 // Terminal logins (section 2 of the API document, Terminal login request).
 import { z } from 'zod'
+import { identifier, optional, timestamp } from '../parts/fields.ts'
 import { typed } from './account.ts'
-import { identifier, optional, timestamp } from './fields.ts'
 import { grantFields, tokenName } from './token.ts'
 
 export const TerminalLoginParams = z.object({

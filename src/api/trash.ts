@@ -1,8 +1,8 @@
 // What was deleted and can be restored: datastores and disks.
 import { z } from 'zod'
 import { datastoreKinds } from './datastore.ts'
-import { identifier, optional, timestamp } from './fields.ts'
-import { Name } from './name.ts'
+import { identifier, optional, timestamp } from './parts/fields.ts'
+import { Name } from './parts/name.ts'
 
 const text = z.string().nullable()
 

@@ -1,6 +1,6 @@
 // Actors: what the server does is done by them. Those that are parked wait for an administrator.
 import { z } from 'zod'
-import { bounded, flag, identifier, timestamp } from './fields.ts'
+import { bounded, flag, identifier, timestamp } from './parts/fields.ts'
 
 /** Every kind; test/http/actors.test.ts compares them with the charts. */
 export const actorKinds = [

@@ -1,6 +1,6 @@
 // Disks: the volumes of services, also of services that are gone (decisions "Service").
 import { z } from 'zod'
-import { identifier, purge } from './fields.ts'
+import { identifier, purge } from './parts/fields.ts'
 
 export const DiskParams = z.object({
   name: identifier.meta({ description: 'Name of the Docker volume of a disk.' }),

@@ -2,7 +2,7 @@
 // Mind: the token itself is in the answer to its creation, and nowhere else.
 import { z } from 'zod'
 import { tokenRoles } from '../../account/rights.ts'
-import { identifier, optional, timestamp, withDefault } from './fields.ts'
+import { identifier, optional, timestamp, withDefault } from '../parts/fields.ts'
 
 /** Of a token, and of a terminal login, whose token gets it. */
 export const tokenName = z

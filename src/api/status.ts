@@ -1,6 +1,6 @@
 // What runs of a service right now, as Docker tells it (decisions "Service").
 import { z } from 'zod'
-import { bounded, flag, timestamp } from './fields.ts'
+import { bounded, flag, timestamp } from './parts/fields.ts'
 import { serviceStates } from './service.ts'
 
 const instanceRoles = ['starting', 'live', 'draining', 'removing'] as const
