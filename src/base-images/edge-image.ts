@@ -1,9 +1,9 @@
 // The image of the edge: the official one, or, when its registry does not answer, one with Debian's HAProxy
 // and the libraries that it loads. --edge-image names another one; its `haproxy` needs TLS and a runtime
 // socket.
-import type { Engine } from '../docker/client.ts'
-import { loadImage } from '../docker/image-load.ts'
-import { inspectImage } from '../docker/images.ts'
+import type { Engine } from '../docker/engine/client.ts'
+import { loadImage } from '../docker/images/image-load.ts'
+import { inspectImage } from '../docker/images/images.ts'
 import { Failure, messageOf } from '../errors.ts'
 import { PackagesMissing } from './debian-packages.ts'
 import { type EnsureOptions, ensureImage, type Recipe } from './recipe.ts'

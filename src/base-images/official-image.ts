@@ -3,9 +3,9 @@
 import { createHash } from 'node:crypto'
 import { mkdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Engine } from '../docker/client.ts'
-import { inspectImage } from '../docker/images.ts'
-import { pullImage, resolveDigest } from '../docker/pull.ts'
+import type { Engine } from '../docker/engine/client.ts'
+import { inspectImage } from '../docker/images/images.ts'
+import { pullImage, resolveDigest } from '../docker/images/pull.ts'
 import { codeOf } from '../errors.ts'
 import { cacheDirectory } from './debian-packages.ts'
 

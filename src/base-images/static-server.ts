@@ -1,8 +1,8 @@
 // The image that static sites are put into: nginx, which serves /site on $PORT, and index.html in place of
 // missing pages when BERTH_SPA is 1. Another image that does the same may stand in for it (--static-image).
-import type { Engine } from '../docker/client.ts'
-import { loadImage } from '../docker/image-load.ts'
-import { inspectImage } from '../docker/images.ts'
+import type { Engine } from '../docker/engine/client.ts'
+import { loadImage } from '../docker/images/image-load.ts'
+import { inspectImage } from '../docker/images/images.ts'
 import { Failure, messageOf } from '../errors.ts'
 import { PackagesMissing } from './debian-packages.ts'
 import { type EnsureOptions, ensureImage, type ImageStore, type Recipe } from './recipe.ts'

@@ -3,7 +3,7 @@
 import { eventLifetimeMs } from '../../storage/events.ts'
 import type { Storage } from '../../storage/index.ts'
 import { forgetOver } from '../account/ports.ts'
-import type { Owner } from '../docker/names.ts'
+import type { Owner } from '../docker/engine/names.ts'
 import { forgetOldDeploys } from '../effects/deploy/forgetting.ts'
 import type { Logger } from '../logger.ts'
 

@@ -1,8 +1,8 @@
 // Wires what the HTTP layer gets from the daemon, and all it gets.
 import type { AccountPorts } from '../account/ports.ts'
 import { type Config, parseListen } from '../config.ts'
-import { parseImageReference, parseRegistryHost } from '../docker/image-reference.ts'
-import { volumeName } from '../docker/names.ts'
+import { volumeName } from '../docker/engine/names.ts'
+import { parseImageReference, parseRegistryHost } from '../docker/images/image-reference.ts'
 import { openClients } from '../effects/datastore/clients.ts'
 import { whileRoomIn } from '../effects/disk.ts'
 import type { Host } from '../effects/host.ts'

@@ -3,8 +3,8 @@
 // the rest: whatever the daemon dies of, what is stored is what counts as read.
 import { type LogLine, type Logs, lastNumberOf } from '../../storage/logs.ts'
 import { sleep } from '../async/sleep.ts'
-import { type TimedLine, toLogLine } from '../docker/log-frames.ts'
-import { createLogPlace, type LogPlace } from '../docker/log-place.ts'
+import { createLogPlace, type LogPlace } from '../docker/logs/log-cursor.ts'
+import { type TimedLine, toLogLine } from '../docker/logs/log-frames.ts'
 
 /** Which container of a service: of which deploy, and which of its instances. */
 export interface LogWriter {

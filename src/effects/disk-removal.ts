@@ -1,7 +1,7 @@
 // The effects of removing a disk: measuring its size for the trash, waiting, removing.
 import type { machine } from '../../machines/disk-removal.ts'
 import type { Effects } from '../../machines/slot.ts'
-import { removeVolume } from '../docker/volumes.ts'
+import { removeVolume } from '../docker/containers/volumes.ts'
 import { type Host, isoNow } from './host.ts'
 import { awaitExpiry, measureVolume } from './trash.ts'
 import { retryUntilCleanedUp } from './waiting.ts'

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import type { BackupRecord } from '../../machines/backup.ts'
 import type { ActorRecord } from '../../storage/actors.ts'
 import { backupPath } from '../backup-files.ts'
-import { edgeName, listEdgeContainers } from '../docker/edge-container.ts'
+import { edgeName, listEdgeContainers } from '../docker/containers/edge-container.ts'
+import { hasVolume } from '../docker/containers/volumes.ts'
 import {
   type ContainerKind,
   datastoreName,
@@ -12,8 +13,7 @@ import {
   preDeployKind,
   toolKind,
   volumeName,
-} from '../docker/names.ts'
-import { hasVolume } from '../docker/volumes.ts'
+} from '../docker/engine/names.ts'
 import type { Host } from './host.ts'
 import { listOwnImages } from './own-images.ts'
 

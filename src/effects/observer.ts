@@ -1,11 +1,11 @@
 // What runs now, as Docker tells it: for the API's live answers. Nothing here changes anything.
 
-import { inspectImage } from '../docker/images.ts'
-import type { InstanceState } from '../docker/instances.ts'
-import { datastoreName, diskKind, labels } from '../docker/names.ts'
-import type { RegistryCredentials } from '../docker/registry-credentials.ts'
-import { checkLogin } from '../docker/registry-login.ts'
-import { hasVolume, listVolumes, type Volume, volumeExists } from '../docker/volumes.ts'
+import type { InstanceState } from '../docker/containers/instances.ts'
+import { hasVolume, listVolumes, type Volume, volumeExists } from '../docker/containers/volumes.ts'
+import { datastoreName, diskKind, labels } from '../docker/engine/names.ts'
+import { inspectImage } from '../docker/images/images.ts'
+import type { RegistryCredentials } from '../docker/images/registry-credentials.ts'
+import { checkLogin } from '../docker/images/registry-login.ts'
 import { listens } from '../service-types.ts'
 import { freeBytes } from './disk.ts'
 import { createDiskUsage } from './disk-usage.ts'

@@ -5,7 +5,7 @@ import { get, type IncomingMessage } from 'node:http'
 import { test } from 'node:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { ensureStaticServer } from '../../src/base-images/static-server.ts'
-import { inspectImage } from '../../src/docker/images.ts'
+import { inspectImage } from '../../src/docker/images/images.ts'
 import { servedSite } from '../support/served-site.ts'
 
 const home = `<!doctype html><title>Home</title>${'<p>Hello</p>'.repeat(100)}`

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { betweenBuilds } from '../../src/docker/between-builds.ts'
+import { betweenBuilds } from '../../src/docker/build/when-idle.ts'
 
 test('the work is done before the first build and after the last one, never while one runs', async () => {
   const events: string[] = []

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { openBuildCgroup } from '../../src/docker/build-cgroup.ts'
+import { openBuildCgroup } from '../../src/docker/build/build-cgroup.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { writeTree } from '../support/write-tree.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type ClassicMessage, createClassicLog } from '../../src/docker/build-classic-log.ts'
+import { type ClassicMessage, createClassicLog } from '../../src/docker/build/build-classic-log.ts'
 
 const esc = '\u001b'
 

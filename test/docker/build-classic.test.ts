@@ -1,11 +1,11 @@
 // What only the classic builder does: a memory limit, no secrets, and leftovers that have to be looked after.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { Builder } from '../../src/docker/build.ts'
-import { createClassic } from '../../src/docker/build-classic.ts'
-import { openBuildGuard } from '../../src/docker/build-guard.ts'
-import { acceptStatus, orNull } from '../../src/docker/client.ts'
-import { buildHost, type Owner } from '../../src/docker/names.ts'
+import type { Builder } from '../../src/docker/build/build.ts'
+import { createClassic } from '../../src/docker/build/build-classic.ts'
+import { openBuildGuard } from '../../src/docker/build/build-guard.ts'
+import { acceptStatus, orNull } from '../../src/docker/engine/client.ts'
+import { buildHost, type Owner } from '../../src/docker/engine/names.ts'
 import { buildContainers, drivers, prepareBuild, unlimited } from '../support/build-site.ts'
 import { type DockerSite, openDockerSite, testOwner, until } from '../support/docker-site.ts'
 

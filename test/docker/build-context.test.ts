@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { extract } from 'tar-stream'
-import { type ContextRequest, openBuildContext } from '../../src/docker/build-context.ts'
+import { type ContextRequest, openBuildContext } from '../../src/docker/dockerfile/build-context.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { writeTree } from '../support/write-tree.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { describeBuildFailure } from '../../src/docker/build-failure.ts'
-import type { ReachedLimits } from '../../src/docker/build-guard.ts'
+import { describeBuildFailure } from '../../src/docker/build/build-failure.ts'
+import type { ReachedLimits } from '../../src/docker/build/build-guard.ts'
 
 test('a command that failed is named with its exit code, in the words of old and new engines', () => {
   const old = 'executor failed running [/bin/sh -c npm run build]: exit code: 1'

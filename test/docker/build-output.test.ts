@@ -2,7 +2,7 @@
 // through, and all that the classic builder tells, arrives.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { BuildRequest } from '../../src/docker/build.ts'
+import type { BuildRequest } from '../../src/docker/build/build.ts'
 import { drivers, openBuildSite, prepareBuild } from '../support/build-site.ts'
 
 const lineCount = 200_000

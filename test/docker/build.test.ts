@@ -1,9 +1,9 @@
 // What every builder promises, tried on each of them.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Engine } from '../../src/docker/client.ts'
-import { inspectImage, listImages } from '../../src/docker/images.ts'
-import { imageName } from '../../src/docker/names.ts'
+import type { Engine } from '../../src/docker/engine/client.ts'
+import { imageName } from '../../src/docker/engine/names.ts'
+import { inspectImage, listImages } from '../../src/docker/images/images.ts'
 import { drivers, openBuildSite, prepareBuild } from '../support/build-site.ts'
 import { until } from '../support/docker-site.ts'
 import { openEngineProxy } from '../support/engine-proxy.ts'

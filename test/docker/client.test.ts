@@ -3,7 +3,7 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { inspect } from 'node:util'
-import { acceptStatus, hasStatus, openEngine, orNull, toFailure } from '../../src/docker/client.ts'
+import { acceptStatus, hasStatus, openEngine, orNull, toFailure } from '../../src/docker/engine/client.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { openDockerSite } from '../support/docker-site.ts'
 

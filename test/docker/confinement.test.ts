@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openDatastores } from '../../src/docker/datastores.ts'
+import { openDatastores } from '../../src/docker/containers/datastores.ts'
 import { datastoreImages } from '../support/datastore-images.ts'
 import { type DockerSite, openDockerSite, until } from '../support/docker-site.ts'
 import { ensureEngine } from '../support/engine.ts'

@@ -1,7 +1,7 @@
 // The container of a datastore in Docker's words, and what of it counts as another request.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type DatastoreSpec, wantedDatastore } from '../../src/docker/datastore-spec.ts'
+import { type DatastoreSpec, wantedDatastore } from '../../src/docker/containers/datastore-spec.ts'
 
 const owner = { prefix: 'berth', serverId: 'one' }
 const host = { cpus: 2, loggingDriver: 'json-file' }

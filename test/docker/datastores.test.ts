@@ -1,8 +1,8 @@
 // Containers of datastores on a real engine, with a real Redis: made once, limited in place, and asked.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { type DatastoreSpec, openDatastores } from '../../src/docker/datastores.ts'
-import { claimVolume } from '../../src/docker/volumes.ts'
+import { type DatastoreSpec, openDatastores } from '../../src/docker/containers/datastores.ts'
+import { claimVolume } from '../../src/docker/containers/volumes.ts'
 import { askDatastore, type Datastore } from '../../src/effects/datastore/access.ts'
 import { kinds } from '../../src/effects/datastore/kind.ts'
 import { freePorts } from '../../src/effects/datastore/ports.ts'

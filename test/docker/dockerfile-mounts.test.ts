@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { withCacheIds, withoutCacheIds } from '../../src/docker/dockerfile-mounts.ts'
+import { withCacheIds, withoutCacheIds } from '../../src/docker/dockerfile/dockerfile-mounts.ts'
 
 const edits: Record<string, [before: string, after: string]> = {
   'the target is the id by default': [

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { needOfBuildKit } from '../../src/docker/dockerfile-needs.ts'
+import { needOfBuildKit } from '../../src/docker/dockerfile/dockerfile-needs.ts'
 
 const needs: [string, string][] = [
   ['FROM a\nRUN --mount=type=cache,target=/x npm ci', 'RUN --mount'],

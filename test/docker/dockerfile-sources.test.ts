@@ -1,7 +1,7 @@
 // Which `ADD` a Dockerfile may not have. No address is connected to: the check only reads and resolves.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { refuseHostOnlySources } from '../../src/docker/dockerfile-sources.ts'
+import { refuseHostOnlySources } from '../../src/docker/dockerfile/dockerfile-sources.ts'
 
 const check = (dockerfile: string, args: Record<string, string> = {}) =>
   refuseHostOnlySources(dockerfile, args)

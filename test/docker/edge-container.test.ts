@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ensureEdgeImage } from '../../src/base-images/edge-image.ts'
-import { ensureEdgeContainer } from '../../src/docker/edge-container.ts'
+import { ensureEdgeContainer } from '../../src/docker/containers/edge-container.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { openDockerSite, until } from '../support/docker-site.ts'
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { Engine } from '../../src/docker/client.ts'
-import { type ContainerEvent, watchEvents } from '../../src/docker/events.ts'
-import type { Owner } from '../../src/docker/names.ts'
+import type { Engine } from '../../src/docker/engine/client.ts'
+import { type ContainerEvent, watchEvents } from '../../src/docker/engine/events.ts'
+import type { Owner } from '../../src/docker/engine/names.ts'
 import { openDockerSite, until } from '../support/docker-site.ts'
 import { openEngineProxy } from '../support/engine-proxy.ts'
 

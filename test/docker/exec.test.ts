@@ -1,7 +1,7 @@
 // Commands inside a container that runs: what they print, how they end, and who may not be asked.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { runInside } from '../../src/docker/exec.ts'
+import { runInside } from '../../src/docker/exec/exec.ts'
 import { openDockerSite, testOwner, until } from '../support/docker-site.ts'
 
 async function start(t: TestContext) {

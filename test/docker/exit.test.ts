@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type ExitedProgram, explainExit } from '../../src/docker/exit.ts'
+import { type ExitedProgram, explainExit } from '../../src/docker/containers/exit-explanation.ts'
 
 const server: ExitedProgram = { command: 'node server.js', port: 3000 }
 const explain = (exitCode: number | null, oomKilled = false, program = server) =>

@@ -1,7 +1,7 @@
 // Heredocs on an engine whose own builder does not know them, as Docker 20.10.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { withHeredocAdvice } from '../../src/docker/heredocs.ts'
+import { withHeredocAdvice } from '../../src/docker/dockerfile/heredocs.ts'
 import { Failure, messageOf } from '../../src/errors.ts'
 import { drivers, openBuildSite, prepareBuild } from '../support/build-site.ts'
 

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { maxIgnoreBytes, readIgnoreFile } from '../../src/docker/ignore-file.ts'
+import { maxIgnoreBytes, readIgnoreFile } from '../../src/docker/dockerfile/ignore-file.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { writeTree } from '../support/write-tree.ts'
 

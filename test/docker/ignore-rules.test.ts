@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import dockerignore from '@balena/dockerignore'
-import { ignoreRules, maxPatterns, parseIgnore } from '../../src/docker/ignore-rules.ts'
+import { ignoreRules, maxPatterns, parseIgnore } from '../../src/docker/dockerfile/ignore-rules.ts'
 
 const patterns = [
   ...['a', '/a/', 'a/b', './a/../b', '*', '*.js', 'a*', '*/b', '**', '**/b', 'a/**', 'a**', 'a/**/b'],

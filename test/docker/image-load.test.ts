@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createImageArchive } from '../../src/base-images/image-archive.ts'
 import { createRootFilesystem } from '../../src/base-images/root-filesystem.ts'
-import { loadImage } from '../../src/docker/image-load.ts'
-import { inspectImage } from '../../src/docker/images.ts'
-import { imageName } from '../../src/docker/names.ts'
+import { imageName } from '../../src/docker/engine/names.ts'
+import { loadImage } from '../../src/docker/images/image-load.ts'
+import { inspectImage } from '../../src/docker/images/images.ts'
 import { openDockerSite } from '../support/docker-site.ts'
 
 test('an archive becomes an image of the name in it, and loading it again changes nothing', async (t) => {

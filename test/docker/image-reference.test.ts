@@ -6,7 +6,7 @@ import {
   parseRegistryHost,
   pinnedName,
   withDigest,
-} from '../../src/docker/image-reference.ts'
+} from '../../src/docker/images/image-reference.ts'
 
 const digest = `sha256:${'0123456789abcdef'.repeat(4)}`
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { inspectImage, listImages, removeImage, tagImage } from '../../src/docker/images.ts'
-import { imageName } from '../../src/docker/names.ts'
+import { imageName } from '../../src/docker/engine/names.ts'
+import { inspectImage, listImages, removeImage, tagImage } from '../../src/docker/images/images.ts'
 import { createIds } from '../../storage/ids.ts'
 import { openDockerSite } from '../support/docker-site.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { explainExit, isOutOfMemory } from '../../src/docker/exit.ts'
+import { explainExit, isOutOfMemory } from '../../src/docker/containers/exit-explanation.ts'
 import { type DockerSite, openDockerSite, until } from '../support/docker-site.ts'
 
 test('a process that takes too much memory is known as killed for it, with its limit', async (t) => {

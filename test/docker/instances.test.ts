@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openInstances } from '../../src/docker/instances.ts'
-import { ownerLabels } from '../../src/docker/names.ts'
-import { containerSpec } from '../../src/docker/spec.ts'
-import { ensureVolume } from '../../src/docker/volumes.ts'
+import { openInstances } from '../../src/docker/containers/instances.ts'
+import { containerSpec } from '../../src/docker/containers/spec.ts'
+import { ensureVolume } from '../../src/docker/containers/volumes.ts'
+import { ownerLabels } from '../../src/docker/engine/names.ts'
 import { openDockerSite, testOwner, until } from '../support/docker-site.ts'
 
 test('an instance runs with its limits at its address, found by the name of its service', async (t) => {

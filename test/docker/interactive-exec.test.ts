@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { openDatastores } from '../../src/docker/datastores.ts'
-import type { InteractiveExec, InteractiveOptions } from '../../src/docker/interactive-exec.ts'
+import { openDatastores } from '../../src/docker/containers/datastores.ts'
+import type { InteractiveExec, InteractiveOptions } from '../../src/docker/exec/interactive-exec.ts'
 import { type DockerSite, openDockerSite, until } from '../support/docker-site.ts'
 import { findProcesses } from '../support/processes.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createFrameReader, type TimedLine, toLogLine } from '../../src/docker/log-frames.ts'
+import { createFrameReader, type TimedLine, toLogLine } from '../../src/docker/logs/log-frames.ts'
 
 const time = '2026-01-02T03:04:05.678901234Z'
 const later = '2026-01-02T03:04:05.678901235Z'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import * as names from '../../src/docker/names.ts'
+import * as names from '../../src/docker/engine/names.ts'
 
 const owner = { prefix: 'berth', serverId: 'one' }
 const deployId = 'dep-01hzy7k9m00000000000000000'

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ownerLabels } from '../../src/docker/names.ts'
-import { ensureNetwork } from '../../src/docker/networks.ts'
-import { addressAt, overlaps, parseSubnet } from '../../src/docker/subnet.ts'
+import { ownerLabels } from '../../src/docker/engine/names.ts'
+import { ensureNetwork } from '../../src/docker/network/networks.ts'
+import { addressAt, overlaps, parseSubnet } from '../../src/docker/network/subnet.ts'
 import { openDockerSite, testOwner, testSubnet } from '../support/docker-site.ts'
 
 test('a network is made once and found again, whatever subnet is asked for later', async (t) => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createOutputLines } from '../../src/docker/output-lines.ts'
+import { createOutputLines } from '../../src/docker/logs/output-lines.ts'
 
 test('a line is told when its end is there, however it came', () => {
   const output = createOutputLines()

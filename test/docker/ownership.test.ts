@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { listForeignObjects, textOf } from '../../src/docker/ownership.ts'
-import { ensureVolume } from '../../src/docker/volumes.ts'
+import { ensureVolume } from '../../src/docker/containers/volumes.ts'
+import { listForeignObjects, textOf } from '../../src/docker/engine/ownership.ts'
 import { openDockerSite, testOwner } from '../support/docker-site.ts'
 
 test('what another server made under our prefix is named, what is ours is not', async (t) => {

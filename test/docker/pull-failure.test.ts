@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { describePullFailure } from '../../src/docker/pull-failure.ts'
+import { describePullFailure } from '../../src/docker/images/pull-failure.ts'
 
 const asked = { reference: 'ghcr.io/ada/web:v1', host: 'ghcr.io', credentials: null }
 

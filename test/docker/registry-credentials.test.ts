@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { credentialsFor, toRegistryConfig } from '../../src/docker/registry-credentials.ts'
+import { credentialsFor, toRegistryConfig } from '../../src/docker/images/registry-credentials.ts'
 
 const hub = { host: 'docker.io', username: 'ada', password: 'one' }
 const own = { host: 'registry.example.com:5000', username: 'bob', password: 'þ??>>ÿ~~' }

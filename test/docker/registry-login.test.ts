@@ -1,8 +1,8 @@
 // Credentials are tried on a real registry by a real engine, before anything is stored.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openEngine } from '../../src/docker/client.ts'
-import { checkLogin } from '../../src/docker/registry-login.ts'
+import { openEngine } from '../../src/docker/engine/client.ts'
+import { checkLogin } from '../../src/docker/images/registry-login.ts'
 import { openDockerSite } from '../support/docker-site.ts'
 import { account, startRegistry } from '../support/registry.ts'
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { findListeners } from '../../src/docker/sockets.ts'
+import { findListeners } from '../../src/docker/containers/sockets.ts'
 
 async function listen(t: TestContext, host: string, port = 0): Promise<number> {
   const server = createServer().listen(port, host)

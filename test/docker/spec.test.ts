@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { containerSpec, type InstanceSpec, specHash } from '../../src/docker/spec.ts'
+import { containerSpec, type InstanceSpec, specHash } from '../../src/docker/containers/spec.ts'
 
 const owner = { prefix: 'berth', serverId: 'one' }
 const host = { cpus: 2, loggingDriver: 'json-file' }

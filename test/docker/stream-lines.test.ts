@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
-import { streamLines } from '../../src/docker/stream-lines.ts'
+import { streamLines } from '../../src/docker/engine/stream-lines.ts'
 
 test('lines are whole, whatever chunks they come in, without empty ones between', async () => {
   const bytes = Buffer.from('{"a":"grüße"}\r\n\n{"b":2}\n{"c":3}')

@@ -7,7 +7,7 @@ import {
   overlaps,
   parseRoutes,
   parseSubnet,
-} from '../../src/docker/subnet.ts'
+} from '../../src/docker/network/subnet.ts'
 
 const subnet = (text: string) => parseSubnet(text)!
 

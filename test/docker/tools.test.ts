@@ -1,7 +1,11 @@
 // Tools on the real engine: what goes in and comes out is whole, and of none of them anything stays.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { openTools, type ToolSpec, type ToolStreams } from '../../src/docker/tools.ts'
+import {
+  openTools,
+  type ToolSpec,
+  type ToolStreams,
+} from '../../src/docker/containers/one-shot-containers.ts'
 import { Failure } from '../../src/errors.ts'
 import { openDockerSite, until } from '../support/docker-site.ts'
 

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ownerLabels } from '../../src/docker/names.ts'
-import { claimVolume, ensureVolume, hasVolume, listVolumes, removeVolume } from '../../src/docker/volumes.ts'
+import {
+  claimVolume,
+  ensureVolume,
+  hasVolume,
+  listVolumes,
+  removeVolume,
+} from '../../src/docker/containers/volumes.ts'
+import { ownerLabels } from '../../src/docker/engine/names.ts'
 import { openDockerSite, testOwner } from '../support/docker-site.ts'
 
 test('a volume is made once with its labels, listed, and removed once', async (t) => {

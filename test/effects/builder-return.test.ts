@@ -1,7 +1,7 @@
 // What a build does that needs the engine's builder while that hangs.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { BuilderWatch } from '../../src/docker/builder-watch.ts'
+import type { BuilderWatch } from '../../src/docker/build/builder-watch.ts'
 import { whileBuilderReturns } from '../../src/effects/deploy/builder-return.ts'
 import { Failure } from '../../src/errors.ts'
 

@@ -1,7 +1,7 @@
 // When a live deploy is degraded: a lack that lasts, or a crash loop; not every restart.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { InstanceState } from '../../src/docker/instances.ts'
+import type { InstanceState } from '../../src/docker/containers/instances.ts'
 import { createHealth } from '../../src/effects/deploy/health.ts'
 
 const instances = (...states: InstanceState['state'][]) => states.map((state) => ({ state }) as InstanceState)

@@ -1,8 +1,8 @@
 // What instances use, as scrapes see it: sampled in the background, whatever the engine does.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ContainerEvent } from '../../src/docker/events.ts'
-import type { InstanceSample } from '../../src/docker/instance-sample.ts'
+import type { InstanceSample } from '../../src/docker/containers/instance-sample.ts'
+import type { ContainerEvent } from '../../src/docker/engine/events.ts'
 import { createInstanceEvents } from '../../src/effects/instance-events.ts'
 import { InstanceMetrics } from '../../src/effects/instance-metrics.ts'
 import { silent } from '../support/supervised.ts'

@@ -1,7 +1,7 @@
 // Rules computed from the records, and applied to the kernel: with a fake firewall that records them.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { preDeployIndex } from '../../src/docker/names.ts'
+import { preDeployIndex } from '../../src/docker/engine/names.ts'
 import { Isolation, takeAddress } from '../../src/effects/isolation.ts'
 import type { Firewall } from '../../src/firewall/firewall.ts'
 import type { RuleSet } from '../../src/firewall/rules.ts'

@@ -1,7 +1,7 @@
 // The command before a deploy, when its effect begins again: what ran is not run twice.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { preDeployKind } from '../../src/docker/names.ts'
+import { preDeployKind } from '../../src/docker/engine/names.ts'
 import { removePreDeploy } from '../../src/effects/deploy/drain.ts'
 import { runPreDeploy } from '../../src/effects/deploy/pre-deploy.ts'
 import type { Host } from '../../src/effects/host.ts'

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { DeploySource } from '../../machines/deploy-context.ts'
-import { inspectImage, tagImage } from '../../src/docker/images.ts'
-import { imageName } from '../../src/docker/names.ts'
-import { pullImage as pullFromRegistry } from '../../src/docker/pull.ts'
+import { imageName } from '../../src/docker/engine/names.ts'
+import { inspectImage, tagImage } from '../../src/docker/images/images.ts'
+import { pullImage as pullFromRegistry } from '../../src/docker/images/pull.ts'
 import { pullImage } from '../../src/effects/deploy/pull.ts'
 import {
   dropPulledName,

@@ -6,7 +6,7 @@ import type { Socket } from 'node:net'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
-import { type Engine, openEngine } from '../../src/docker/client.ts'
+import { type Engine, openEngine } from '../../src/docker/engine/client.ts'
 import { temporaryDirectory } from './directory.ts'
 
 export interface AskingEngine {

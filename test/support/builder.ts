@@ -1,7 +1,7 @@
 // Whether the engine's builder still builds. BuildKit can hang for good: then every test with a build would
 // fail by its own deadline, one after the other.
-import { probeBuilder } from '../../src/docker/builder-probe.ts'
-import { openEngine } from '../../src/docker/client.ts'
+import { probeBuilder } from '../../src/docker/build/builder-probe.ts'
+import { openEngine } from '../../src/docker/engine/client.ts'
 import { Unprepared } from './unprepared.ts'
 
 const limitMs = 60_000

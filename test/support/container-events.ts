@@ -1,7 +1,7 @@
 // What Docker tells of the containers of a daemon's job runs: when each was made, started, signaled, removed.
 // Mind: `create` and `destroy` bound the time that a container is there, `start` and `die` that it runs.
 import type Docker from 'dockerode'
-import { streamLines } from '../../src/docker/stream-lines.ts'
+import { streamLines } from '../../src/docker/engine/stream-lines.ts'
 import type { Scope } from './directory.ts'
 import { until } from './service.ts'
 

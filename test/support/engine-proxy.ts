@@ -3,7 +3,7 @@
 import { createServer, connect as dial, type Socket } from 'node:net'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { type Engine, openEngine } from '../../src/docker/client.ts'
+import { type Engine, openEngine } from '../../src/docker/engine/client.ts'
 import { temporaryDirectory } from './directory.ts'
 import { ensureEngine } from './engine.ts'
 

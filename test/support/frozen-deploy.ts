@@ -1,6 +1,6 @@
 // A deploy on the real engine as its effects see it: frozen, on its network, and nobody's but the test's.
 import type { TestContext } from 'node:test'
-import { ensureNetwork } from '../../src/docker/networks.ts'
+import { ensureNetwork } from '../../src/docker/network/networks.ts'
 import type { Host } from '../../src/effects/host.ts'
 import { createIds } from '../../storage/ids.ts'
 import type { ServiceSettings } from '../../storage/services.ts'

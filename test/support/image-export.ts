@@ -5,7 +5,7 @@ import { buffer } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { extract } from 'tar-stream'
-import type { Engine } from '../../src/docker/client.ts'
+import type { Engine } from '../../src/docker/engine/client.ts'
 import { temporaryDirectory } from './directory.ts'
 
 /** A folder with the configuration, the history and each layer as a tar archive. */

@@ -8,7 +8,7 @@ import { text } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { commandEnv } from '../../src/base-images/command.ts'
-import { openEngine } from '../../src/docker/client.ts'
+import { openEngine } from '../../src/docker/engine/client.ts'
 import { pingEngine } from './engine.ts'
 
 export interface PrivateEngine {

@@ -1,7 +1,7 @@
 // The queue of a service's deploys, as rows that a test moves on; what asks for the turn is the real effect.
 import type { TestContext } from 'node:test'
 import type { DeploySource } from '../../machines/deploy-context.ts'
-import { openEngine } from '../../src/docker/client.ts'
+import { openEngine } from '../../src/docker/engine/client.ts'
 import { awaitTurn } from '../../src/effects/deploy/turn.ts'
 import type { Host } from '../../src/effects/host.ts'
 import type { Storage } from '../../storage/index.ts'

@@ -18,7 +18,7 @@ import {
 } from '../../src/base-images/debian-packages.ts'
 import { withFileLock } from '../../src/base-images/file-lock.ts'
 import { createRootFilesystem } from '../../src/base-images/root-filesystem.ts'
-import { type Engine, openEngine } from '../../src/docker/client.ts'
+import { type Engine, openEngine } from '../../src/docker/engine/client.ts'
 import { type Scope, temporaryDirectory } from './directory.ts'
 import { ensureEngine } from './engine.ts'
 import { baseImages } from './images.ts'

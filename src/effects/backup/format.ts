@@ -2,7 +2,7 @@
 // the server's own programs, reading all of it.
 import type { DatastoreKind } from '../../../machines/datastore-context.ts'
 import type { Credentials } from '../../connections.ts'
-import type { Command } from '../../docker/exec.ts'
+import type { Command } from '../../docker/exec/exec.ts'
 
 export interface BackupFormat {
   /** What its dump writes to its standard output. */

@@ -1,6 +1,7 @@
 // Running a datastore's own programs for it: in a container of its image, beside it or on their own.
-import type { Command } from '../../docker/exec.ts'
-import type { ToolOutcome, ToolStreams } from '../../docker/tools.ts'
+
+import type { ToolOutcome, ToolStreams } from '../../docker/containers/one-shot-containers.ts'
+import type { Command } from '../../docker/exec/exec.ts'
 import { type Datastore, limitsOf, masked } from '../datastore/access.ts'
 import { imageOf } from '../datastore/image.ts'
 import type { Host } from '../host.ts'

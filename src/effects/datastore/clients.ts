@@ -1,6 +1,6 @@
 // Clients (psql, redis-cli) in the containers of datastores, for the API; their number is limited.
 // An opened client counts until it is closed, even when its start failed.
-import type { InteractiveExec, InteractiveOptions, TerminalSize } from '../../docker/datastores.ts'
+import type { InteractiveExec, InteractiveOptions, TerminalSize } from '../../docker/containers/datastores.ts'
 import { Failure } from '../../errors.ts'
 import type { Host } from '../host.ts'
 import { findDatastore } from './access.ts'

@@ -1,9 +1,9 @@
 // The image of a datastore: what is here is used as it is, so that a server never changes by itself.
 import type { DatastoreKind } from '../../../machines/datastore-context.ts'
 import { withTimeout } from '../../async/with-timeout.ts'
-import { parseImageReference } from '../../docker/image-reference.ts'
-import { inspectImage } from '../../docker/images.ts'
-import { pullImage } from '../../docker/pull.ts'
+import { parseImageReference } from '../../docker/images/image-reference.ts'
+import { inspectImage } from '../../docker/images/images.ts'
+import { pullImage } from '../../docker/images/pull.ts'
 import { codeOf, Failure } from '../../errors.ts'
 import { checkFreeDisk, whileRoomInDocker } from '../disk.ts'
 import { type Host, isoNow } from '../host.ts'

@@ -3,7 +3,7 @@
 // Mind: a password goes in by the environment alone. An argument can be read by every user of the host.
 import type { DatastoreKind } from '../../../machines/datastore-context.ts'
 import type { Credentials } from '../../connections.ts'
-import type { Command, Outcome } from '../../docker/exec.ts'
+import type { Command, Outcome } from '../../docker/exec/exec.ts'
 
 export interface StoreKind {
   /** Where the volume belongs, by the server's version. */

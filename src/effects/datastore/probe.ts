@@ -1,7 +1,7 @@
 // Waiting until a datastore answers, and saying why it does not.
 import { sleep } from '../../async/sleep.ts'
 import { withTimeout } from '../../async/with-timeout.ts'
-import { explainExit } from '../../docker/exit.ts'
+import { explainExit } from '../../docker/containers/exit-explanation.ts'
 import { codeOf, Failure, messageOf } from '../../errors.ts'
 import { type Host, isoNow } from '../host.ts'
 import { askDatastore, type Datastore, findDatastore, masked } from './access.ts'

@@ -1,7 +1,7 @@
 // Removing a datastore: its container and the volume that was made for it, and only these; its name last.
 
-import { datastoreName } from '../../docker/names.ts'
-import { removeVolume } from '../../docker/volumes.ts'
+import { removeVolume } from '../../docker/containers/volumes.ts'
+import { datastoreName } from '../../docker/engine/names.ts'
 import { type Host, isoNow } from '../host.ts'
 import { retryUntilCleanedUp } from '../waiting.ts'
 

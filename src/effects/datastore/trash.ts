@@ -1,6 +1,6 @@
 // A datastore on its way into the trash and out of it: its final backup, its name, its volume.
 import type { DatastoreSlot } from '../../../machines/datastore-context.ts'
-import { datastoreName } from '../../docker/names.ts'
+import { datastoreName } from '../../docker/engine/names.ts'
 import { byServer } from '../by.ts'
 import { type Host, isoNow } from '../host.ts'
 import { measureVolume } from '../trash.ts'

@@ -4,7 +4,7 @@
 import type { DatastoreRecord } from '../../../machines/datastore.ts'
 import { waitForWake } from '../../async/wait-for-wake.ts'
 import { datastorePorts } from '../../connections.ts'
-import type { InstanceState } from '../../docker/instances.ts'
+import type { InstanceState } from '../../docker/containers/instances.ts'
 import { codeOf, messageOf } from '../../errors.ts'
 import { tryConnection } from '../connection.ts'
 import { type Host, isoNow } from '../host.ts'

@@ -2,7 +2,7 @@
 // may use. Mind: an argument is readable in the image for ever, a secret only by the step that mounts it.
 import { join, normalize, relative } from 'node:path'
 import type { EnvVar } from '../../../storage/env.ts'
-import type { BuildRequest } from '../../docker/build.ts'
+import type { BuildRequest } from '../../docker/build/build.ts'
 import { codeOf, Failure } from '../../errors.ts'
 import type { Host } from '../host.ts'
 import { resolveReferences } from './environment.ts'

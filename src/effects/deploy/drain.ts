@@ -1,7 +1,7 @@
 // The end of instances: open connections may finish until the deadline, then SIGTERM, ten seconds, SIGKILL.
 import { sleep } from '../../async/sleep.ts'
-import { preDeployIndex, preDeployKind } from '../../docker/names.ts'
-import { countConnections } from '../../docker/sockets.ts'
+import { countConnections } from '../../docker/containers/sockets.ts'
+import { preDeployIndex, preDeployKind } from '../../docker/engine/names.ts'
 import { type Host, isoNow } from '../host.ts'
 import { retryUntilCleanedUp } from '../waiting.ts'
 import { removeOldImages } from './retention.ts'

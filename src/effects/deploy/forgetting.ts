@@ -3,7 +3,7 @@
 import type { DeploySource } from '../../../machines/deploy-context.ts'
 import type { Storage } from '../../../storage/index.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
-import { imageName, type Owner } from '../../docker/names.ts'
+import { imageName, type Owner } from '../../docker/engine/names.ts'
 
 /** Of each service. */
 export const deploysKept = 200

@@ -1,6 +1,6 @@
 // Whether a live deploy is degraded: fewer instances run than wanted, or one keeps crashing.
 // Mind: an exit that upkeep itself asked for is none.
-import type { InstanceState } from '../../docker/instances.ts'
+import type { InstanceState } from '../../docker/containers/instances.ts'
 
 export interface Health {
   /** This instance is about to be stopped on purpose. */

@@ -2,8 +2,8 @@
 // Mind: Docker asks for the first time after a whole interval, 30 s by default. So the same command is run
 // here as well while Docker still calls the instance "starting", as newer engines do by --start-interval.
 
-import { runInside } from '../../docker/exec.ts'
-import type { InstanceState } from '../../docker/instance-state.ts'
+import type { InstanceState } from '../../docker/containers/instance-state.ts'
+import { runInside } from '../../docker/exec/exec.ts'
 import { codeOf } from '../../errors.ts'
 import type { Host } from '../host.ts'
 

@@ -2,9 +2,9 @@
 // twice.
 import { inTurn } from '../../async/in-turn.ts'
 import { sleep } from '../../async/sleep.ts'
-import { emptyBuildCache } from '../../docker/build-cache.ts'
-import { inspectImage } from '../../docker/images.ts'
-import { imageName, labels, ownerLabels } from '../../docker/names.ts'
+import { emptyBuildCache } from '../../docker/build/build-cache.ts'
+import { imageName, labels, ownerLabels } from '../../docker/engine/names.ts'
+import { inspectImage } from '../../docker/images/images.ts'
 import { codeOf, Failure, messageOf } from '../../errors.ts'
 import { whileRoomInDocker } from '../disk.ts'
 import { type Host, isoNow } from '../host.ts'

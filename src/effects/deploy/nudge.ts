@@ -1,7 +1,7 @@
 // What makes upkeep look again before its round is over: a change of the service, an event of its instances.
 
 import { waitForWake } from '../../async/wait-for-wake.ts'
-import type { ContainerEvent } from '../../docker/events.ts'
+import type { ContainerEvent } from '../../docker/engine/events.ts'
 import type { Host } from '../host.ts'
 
 export interface Nudge {

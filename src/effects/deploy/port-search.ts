@@ -3,9 +3,9 @@
 // Mind: a slow app may open the port of a debugger or of its metrics first, so time has to pass.
 import type { PortSource } from '../../../machines/deploy-context.ts'
 import type { ServiceSettings } from '../../../storage/services.ts'
-import { inspectImage } from '../../docker/images.ts'
-import type { InstanceState } from '../../docker/instance-state.ts'
-import { findListeners, type Listener } from '../../docker/sockets.ts'
+import type { InstanceState } from '../../docker/containers/instance-state.ts'
+import { findListeners, type Listener } from '../../docker/containers/sockets.ts'
+import { inspectImage } from '../../docker/images/images.ts'
 import { tryConnection } from '../connection.ts'
 import type { Host } from '../host.ts'
 import type { DeployLog } from './log.ts'

@@ -2,8 +2,8 @@
 // migrations, most often. Mind: one that ran is never run again, also when the daemon was down as it ended.
 import type { ServiceRow } from '../../../storage/services.ts'
 import { sleep } from '../../async/sleep.ts'
-import { explainExit } from '../../docker/exit.ts'
-import { preDeployIndex, preDeployKind, preDeployName } from '../../docker/names.ts'
+import { explainExit } from '../../docker/containers/exit-explanation.ts'
+import { preDeployIndex, preDeployKind, preDeployName } from '../../docker/engine/names.ts'
 import { codeOf, Failure, messageOf } from '../../errors.ts'
 import { type Host, isoNow } from '../host.ts'
 import { takeAddress } from '../isolation.ts'

@@ -2,7 +2,7 @@
 // Mind: never a published port: Docker's own proxy accepts connections there with nobody behind it.
 import type { HealthCheck, PortSource } from '../../../machines/deploy-context.ts'
 import { sleep } from '../../async/sleep.ts'
-import type { InstanceState } from '../../docker/instance-state.ts'
+import type { InstanceState } from '../../docker/containers/instance-state.ts'
 import { defaultHost } from '../../hosts.ts'
 import { listens } from '../../service-types.ts'
 import { type Host, isoNow } from '../host.ts'

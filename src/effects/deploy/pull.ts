@@ -1,15 +1,15 @@
 // Pulling the image of a deploy: its tag is resolved anew each time, and what it meant gets a name of ours.
 // Mind: a registry that does not answer is no reason to fail while the image is here; one that refuses is.
 import type { DeploySource } from '../../../machines/deploy-context.ts'
+import { imageName } from '../../docker/engine/names.ts'
 import {
   type ImageReference,
   parseImageReference,
   pinnedName,
   withDigest,
-} from '../../docker/image-reference.ts'
-import { inspectImage, tagImage } from '../../docker/images.ts'
-import { imageName } from '../../docker/names.ts'
-import { pullImage as pullFromRegistry, resolveDigest } from '../../docker/pull.ts'
+} from '../../docker/images/image-reference.ts'
+import { inspectImage, tagImage } from '../../docker/images/images.ts'
+import { pullImage as pullFromRegistry, resolveDigest } from '../../docker/images/pull.ts'
 import { codeOf, messageOf } from '../../errors.ts'
 import { whileRoomInDocker } from '../disk.ts'
 import { type Host, isoNow } from '../host.ts'

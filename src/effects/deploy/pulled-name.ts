@@ -3,7 +3,7 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { KeyedMutex } from '../../async/keyed-mutex.ts'
-import { removePulledName } from '../../docker/pull.ts'
+import { removePulledName } from '../../docker/images/pull.ts'
 import type { Host } from '../host.ts'
 import { workDirectory } from './source.ts'
 

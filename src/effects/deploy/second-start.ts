@@ -1,7 +1,8 @@
 // An instance that ended because the engine itself was restarted: no fault of the version, it is started
 // again.
-import { wasEngineRestarted } from '../../docker/engine-restart.ts'
-import type { InstanceState } from '../../docker/instances.ts'
+
+import type { InstanceState } from '../../docker/containers/instances.ts'
+import { wasEngineRestarted } from '../../docker/engine/engine-restart.ts'
 import type { Host } from '../host.ts'
 import { retryWhileEngineAway } from '../waiting.ts'
 import type { DeployLog } from './log.ts'

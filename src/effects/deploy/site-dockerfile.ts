@@ -1,7 +1,7 @@
 // The Dockerfile that puts a site into the static server's image, and what of the source goes in. Pure.
 import { posix } from 'node:path'
 import { siteOwner } from '../../base-images/static-server-files.ts'
-import { ignoreLines } from '../../docker/ignore-rules.ts'
+import { ignoreLines } from '../../docker/dockerfile/ignore-rules.ts'
 import { codeOf, Failure, messageOf } from '../../errors.ts'
 
 export interface Site {

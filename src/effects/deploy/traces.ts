@@ -1,7 +1,8 @@
 // Removing what a failed or canceled deploy leaves, after the former one is back in charge.
 // Mind: this never gives up. A trace that stays is somebody's disk, address or money.
-import { removeImage } from '../../docker/images.ts'
-import { imageName, treeName } from '../../docker/names.ts'
+
+import { imageName, treeName } from '../../docker/engine/names.ts'
+import { removeImage } from '../../docker/images/images.ts'
 import { reapGit } from '../../git/reaper.ts'
 import { type Host, isoNow } from '../host.ts'
 import { retryUntilCleanedUp } from '../waiting.ts'

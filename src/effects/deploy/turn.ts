@@ -4,7 +4,7 @@
 import type { DeploySource } from '../../../machines/deploy-context.ts'
 import type { Release } from '../../../storage/releases.ts'
 import type { ServiceRow, ServiceSettings } from '../../../storage/services.ts'
-import { inspectImage } from '../../docker/images.ts'
+import { inspectImage } from '../../docker/images/images.ts'
 import { Failure } from '../../errors.ts'
 import { listens } from '../../service-types.ts'
 import type { ActorLog } from '../actor-log.ts'

@@ -2,7 +2,7 @@
 // Mind: desired state is the service row, observed state is Docker's answer; both are read anew each round.
 
 import type { ServiceRow } from '../../../storage/services.ts'
-import type { InstanceState } from '../../docker/instances.ts'
+import type { InstanceState } from '../../docker/containers/instances.ts'
 import { codeOf, messageOf } from '../../errors.ts'
 import { type Host, isoNow } from '../host.ts'
 import { retryWhileEngineAway } from '../waiting.ts'

@@ -4,7 +4,7 @@
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { UpstreamRow } from '../../../storage/upstreams.ts'
 import { sleep } from '../../async/sleep.ts'
-import type { InstanceState } from '../../docker/instances.ts'
+import type { InstanceState } from '../../docker/containers/instances.ts'
 import { Failure } from '../../errors.ts'
 import { defaultHost, isPublicType } from '../../hosts.ts'
 import { isOf } from '../edge/edge.ts'

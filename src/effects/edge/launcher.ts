@@ -8,7 +8,7 @@ import {
   listEdgeContainers,
   removeEdgeContainer,
   requireLocalEngine,
-} from '../../docker/edge-container.ts'
+} from '../../docker/containers/edge-container.ts'
 import { environmentOf, listGenerations, removeFiles } from '../../edge/generations.ts'
 import { alertsIn, openHostProcess, servesWithin } from '../../edge/host-process.ts'
 import type { Place } from '../../edge/place.ts'

@@ -1,7 +1,7 @@
 // Who may connect to whom, from the addresses that containers hold and the references in their env.
 import type { HeldAddress } from '../../../storage/addresses.ts'
 import type { Storage } from '../../../storage/index.ts'
-import { preDeployIndex } from '../../docker/names.ts'
+import { preDeployIndex } from '../../docker/engine/names.ts'
 import type { Access } from '../../firewall/rules.ts'
 import { type Reference, referencesIn } from '../../references.ts'
 

@@ -1,7 +1,7 @@
 // After a run: the last line of its log, then its container, address and place go, and runs that are too old.
 // Mind: who follows the log need not wait for the rest.
 import type { RunSlot } from '../../../machines/job-run.ts'
-import { jobKind } from '../../docker/names.ts'
+import { jobKind } from '../../docker/engine/names.ts'
 import { openActorLog } from '../actor-log.ts'
 import { type Host, isoNow } from '../host.ts'
 import { retryUntilCleanedUp } from '../waiting.ts'

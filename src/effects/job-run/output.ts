@@ -1,7 +1,7 @@
 // What a run writes, copied into its log. How far it was read is told by the log itself, so that a restart of
 // the daemon goes on at the very line.
 import { sleep } from '../../async/sleep.ts'
-import { isEnded } from '../../docker/instance-state.ts'
+import { isEnded } from '../../docker/containers/instance-state.ts'
 import { codeOf, messageOf } from '../../errors.ts'
 import { openActorLog } from '../actor-log.ts'
 import { openCollectedLog } from '../collected-log.ts'

@@ -2,9 +2,9 @@
 // Mind: one that is there is the run itself, running or over. It is looked at, and never made anew.
 import type { RunStart } from '../../../machines/job-run.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
-import { inspectImage } from '../../docker/images.ts'
-import type { InstanceSpec, InstanceState } from '../../docker/instances.ts'
-import { jobKind, jobName } from '../../docker/names.ts'
+import type { InstanceSpec, InstanceState } from '../../docker/containers/instances.ts'
+import { jobKind, jobName } from '../../docker/engine/names.ts'
+import { inspectImage } from '../../docker/images/images.ts'
 import { Failure } from '../../errors.ts'
 import { withDefaults } from '../deploy/environment.ts'
 import { ensureDisk, instanceSpec, requireRelease } from '../deploy/instances.ts'

@@ -1,8 +1,8 @@
 // The end of a run that is not to go on: SIGTERM, ten seconds, SIGKILL, and what it wrote until then.
 import type { EndedRun, RunSlot } from '../../../machines/job-run.ts'
 import { withTimeout } from '../../async/with-timeout.ts'
-import type { InstanceState } from '../../docker/instances.ts'
-import { jobKind } from '../../docker/names.ts'
+import type { InstanceState } from '../../docker/containers/instances.ts'
+import { jobKind } from '../../docker/engine/names.ts'
 import { codeOf } from '../../errors.ts'
 import { openActorLog } from '../actor-log.ts'
 import { type Host, isoNow } from '../host.ts'

@@ -2,7 +2,7 @@
 import type { HistoryEntry } from '../../../storage/actors.ts'
 import type { LogLine } from '../../../storage/logs.ts'
 import type { Why } from '../../api/parts/failure.ts'
-import type { BuildStep } from '../../docker/build-log.ts'
+import type { BuildStep } from '../../docker/build/build-log.ts'
 import { createExcerpt, type Excerpt } from '../../error-line.ts'
 
 type Excerpted = Pick<Why, 'failed_step' | 'error_line' | 'lines'>

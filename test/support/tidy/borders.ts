@@ -212,7 +212,7 @@ export const borders: Border[] = [
 /** Libraries with side effects, each with the one place that may load it; types may be named elsewhere. */
 export const gates: { from: string; name?: string; gate: string }[] = [
   { from: 'lmdb', gate: 'storage/store.ts' },
-  { from: 'dockerode', gate: 'src/docker/client.ts' },
+  { from: 'dockerode', gate: 'src/docker/engine/client.ts' },
   { from: 'uWebSockets.js', gate: 'src/http/server.ts' },
   { from: 'prom-client', gate: 'src/effects/traffic-numbers.ts' },
   { from: 'xstate', name: 'createActor', gate: 'src/supervisor/' },

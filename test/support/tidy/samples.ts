@@ -27,7 +27,7 @@ export const samples: Record<RuleName, Sample> = {
     clean: {
       'machines/deploy.ts': "import { setup } from 'xstate'\nimport type { A } from './job-run.ts'",
       'src/http/handlers/deploys.ts': "import type { Actors } from '../../supervisor/supervisor.ts'",
-      'src/docker/names.ts':
+      'src/docker/engine/names.ts':
         "// import 'xstate'\nexport const text = \"import 'xstate'\"\nimport { join } from 'node:path'",
       'src/daemon.ts': "import { openStorage } from '../storage/index.ts'",
       'machines/job-run.ts': "import { slot } from './slot.ts'",
@@ -64,7 +64,7 @@ export const samples: Record<RuleName, Sample> = {
   'each library with side effects is loaded in one place': {
     clean: {
       'storage/store.ts': "import { open } from 'lmdb'",
-      'src/docker/spec.ts': "import type { ContainerCreateOptions } from 'dockerode'",
+      'src/docker/containers/spec.ts': "import type { ContainerCreateOptions } from 'dockerode'",
       'src/supervisor/supervisor.ts': "import { createActor } from 'xstate'",
       'machines/deploy.ts': "import { setup } from 'xstate'",
     },
@@ -74,8 +74,8 @@ export const samples: Record<RuleName, Sample> = {
         'storage/env.ts:1 only storage/store.ts loads lmdb',
       ),
       broken(
-        { 'src/docker/spec.ts': "import Docker from 'dockerode'" },
-        'src/docker/spec.ts:1 only src/docker/client.ts loads dockerode',
+        { 'src/docker/containers/spec.ts': "import Docker from 'dockerode'" },
+        'src/docker/containers/spec.ts:1 only src/docker/engine/client.ts loads dockerode',
       ),
       broken(
         { 'machines/a.ts': "import { createActor } from 'xstate'" },

@@ -1,0 +1,113 @@
+// Why a build failed, in one line for people. Pure. BuildKit's own texts carry the layers they came through,
+// and the paths of its mounts; the step that failed says more.
+
+import type { FailureFacts } from '../../errors.ts'
+import { killedExitCode } from '../containers/exit-explanation.ts'
+import type { BuildLimits } from './build-cgroup.ts'
+import type { ReachedLimits } from './build-guard.ts'
+
+export interface FailedStep {
+  /** As the builder names it. */
+  name: string
+  error: string
+}
+
+const nothingReached: ReachedLimits = {
+  limits: { memoryMb: null, cpus: null, pids: null },
+  memory: null,
+  pids: false,
+}
+const maxStepLength = 120
+
+/** What programs read of a failed build: its step, and what was missing. */
+export function buildFailureFacts(step: FailedStep | null, reached: ReachedLimits): FailureFacts {
+  if (step === null) return {}
+  const isRefused = baseImageOf(step.name) !== null && wantsCredentials.test(step.error)
+  const reason = isRefused ? 'registry_credentials' : reached.memory === true ? 'build_memory' : null
+  return { step: shorten(stepName(step.name)), ...(reason && { reason }) }
+}
+
+export function describeBuildFailure(
+  error: string,
+  step: FailedStep | null,
+  reached: ReachedLimits = nothingReached,
+): string {
+  if (step === null) return cleanError(error)
+  const baseImage = baseImageOf(step.name)
+  if (baseImage !== null) return describeMissingBase(baseImage, cleanError(step.error))
+  const code = exitCodeOf(step.error)
+  const name = shorten(stepName(step.name))
+  return code === null ? `${name}: ${cleanError(step.error)}` : `${name} ${explainStepExit(code, reached)}`
+}
+
+function baseImageOf(step: string): string | null {
+  const name = /^(?:\[internal\] load metadata for|FROM(?: --\S+)*) (\S+)/i.exec(step)?.[1]
+  return name?.replace(/^docker\.io\/(library\/)?/, '') ?? null
+}
+
+const wantsCredentials = /unauthorized|no basic auth|authentication required|denied|authorization failed/i
+
+// Registries do not tell strangers what they have: a private image and a missing one look the same.
+function describeMissingBase(image: string, reason: string): string {
+  const advice = '; berth registries add HOST stores credentials for a registry'
+  const words = reason.replace(failedRequest, '$1 does not answer ($2)')
+  return `the base image ${image} cannot be had: ${words}${wantsCredentials.test(reason) ? advice : ''}`
+}
+
+const failedRequest = /^failed to do request: \w+ "https?:\/\/([^/"]+)[^"]*": (.+)$/
+
+/** `[2/5] RUN npm ci` is `RUN npm ci`. */
+function stepName(name: string): string {
+  return oneLine(name.replace(/^\[[^\]]*\] /, ''))
+}
+
+// "executor failed running [/bin/sh -c x]: exit code: 1", since BuildKit 0.10 "process "/bin/sh -c x" did not
+// complete successfully: exit code: 1"; of the classic builder "The command '/bin/sh -c x' returned a
+// non-zero code: 1". The command comes first, and may hold anything.
+function exitCodeOf(error: string): number | null {
+  const code = /(?:: exit|' returned a non-zero) code: (\d+)$/.exec(error.trim())?.[1]
+  return code === undefined ? null : Number(code)
+}
+
+function explainStepExit(code: number, { limits, memory, pids }: ReachedLimits): string {
+  const memoryLimit = `the memory limit of builds, ${limits.memoryMb} MiB (--build-memory-limit)`
+  const isKilled = code === killedExitCode
+  if (memory === true && isKilled) return `was killed at ${memoryLimit}`
+  // The process that was killed or refused may be a child: the step then failed with its own code.
+  if (memory === true) return `exited with code ${code}, after a process was killed at ${memoryLimit}`
+  if (pids) return `exited with code ${code}, after ${processLimitReached(limits)}`
+  if (code === 127) return 'exited with code 127: command not found'
+  if (!isKilled) return `exited with code ${code}`
+  const isAtLimit = memory === null && limits.memoryMb !== null
+  const cause = isAtLimit ? `at ${memoryLimit}` : 'because the host ran out of memory'
+  return `was killed (exit code 137), most likely ${cause}`
+}
+
+function processLimitReached({ pids }: BuildLimits): string {
+  return `builds reached their limit of ${pids} processes (--build-pids-limit)`
+}
+
+const wrappers = [
+  /^rpc error: code = \w+ desc = /,
+  /^failed to solve( with frontend [\w.]+)?: /,
+  /^failed to create LLB definition: /,
+  /^(COPY|ADD) failed: /,
+  /^failed to (compute cache key|calculate checksum of ref \S+): /,
+]
+
+function cleanError(error: string): string {
+  const text = oneLine(error)
+  const wrapper = wrappers.find((one) => one.test(text))
+  if (wrapper !== undefined) return cleanError(text.replace(wrapper, ''))
+  return text
+    .replace(/ not found: not found$/, ' not found')
+    .replace(/ requires BuildKit\. Refer to .*$/, ' requires BuildKit (--builder buildkit)')
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, ' ').trim()
+}
+
+function shorten(text: string): string {
+  return text.length <= maxStepLength ? text : `${text.slice(0, maxStepLength - 1)}…`
+}

@@ -1,0 +1,109 @@
+// The builder by default: BuildKit, as part of the engine. It asks for secrets and credentials in a session.
+import { Failure } from '../../errors.ts'
+import { withCacheIds, withoutCacheIds } from '../dockerfile/dockerfile-mounts.ts'
+import type { Engine } from '../engine/client.ts'
+import type { Owner } from '../engine/names.ts'
+import {
+  attempt,
+  type BuildAttempt,
+  type BuildDriver,
+  type Builder,
+  type BuildRequest,
+  messagesOf,
+} from './build.ts'
+import { againAfterFaults, BuilderFault, faultOf } from './build-again.ts'
+import type { BuildCache } from './build-cache.ts'
+import { buildFailureFacts, describeBuildFailure } from './build-failure.ts'
+import type { BuildGuard, LimitWatch } from './build-guard.ts'
+import { type BuildLine, createBuildLog } from './build-log.ts'
+import { openBuildSession } from './build-session.ts'
+import { type BuildStatus, decodeBuildStatus } from './build-status.ts'
+import { killOrphans } from './orphaned-steps.ts'
+import { tidied } from './when-idle.ts'
+
+/** One line of the answer: progress, the result, or the error. */
+type Message = { error?: string } & (
+  | { id: 'moby.buildkit.trace'; aux: string }
+  | { id: 'moby.image.id'; aux: { ID: string } }
+  | { id?: undefined }
+)
+
+export interface BuildKitOptions {
+  owner: Owner
+  guard: BuildGuard
+  cache: BuildCache
+}
+
+export function createBuildKit(engine: Engine, options: BuildKitOptions): Builder {
+  return tidied(buildKitDriver(engine, options), options.cache)
+}
+
+export function buildKitDriver(
+  engine: Engine,
+  { owner, guard }: Pick<BuildKitOptions, 'owner' | 'guard'>,
+): BuildDriver {
+  const buildOnce = (request: BuildRequest) =>
+    guard.run((watch) =>
+      attempt(
+        engine,
+        owner,
+        request,
+        (begun) => buildInSession(begun, watch),
+        (dockerfile) => withCacheIds(dockerfile, request.cachePrefix),
+      ),
+    )
+  return {
+    build: (request) => againAfterFaults(request.onLine, () => buildOnce(request)),
+    async tidy() {
+      await guard.endSteps()
+      await killOrphans(owner)
+    },
+  }
+}
+
+async function buildInSession(build: BuildAttempt, watch: LimitWatch): Promise<{ imageId: string }> {
+  const session = await openBuildSession(build.engine, build.request, build.request.signal)
+  try {
+    return await Promise.race([follow(build, session.id, watch), session.lost])
+  } finally {
+    session.close()
+  }
+}
+
+async function follow(build: BuildAttempt, session: string, watch: LimitWatch): Promise<{ imageId: string }> {
+  const shown = (text: string) => withoutCacheIds(text, build.request.cachePrefix)
+  const log = createBuildLog(withOwnNames(build), build.request.onStep)
+  let imageId: string | null = null
+  for await (const message of messagesOf<Message>(build, { version: '2', session })) {
+    if (message.error !== undefined) {
+      const [step, reached] = [log.failedStep(), watch.reached()]
+      const reason = describeBuildFailure(shown(message.error), step, reached)
+      const FailureOfIt = faultOf(message.error) === null ? Failure : BuilderFault
+      throw new FailureOfIt('build_failed', reason).with(buildFailureFacts(step, reached))
+    }
+    if (message.id === 'moby.buildkit.trace') log.push(withShownNames(decodeBuildStatus(message.aux), shown))
+    if (message.id === 'moby.image.id') imageId = message.aux.ID
+  }
+  if (imageId !== null) return { imageId }
+  throw new Failure('docker_unavailable', 'Docker ended the build without a result')
+}
+
+/** Shows the steps as they are in the Dockerfile. */
+function withShownNames(status: BuildStatus, shown: (text: string) => string): BuildStatus {
+  const vertexes = status.vertexes.map((vertex) => {
+    return { ...vertex, name: shown(vertex.name), error: shown(vertex.error) }
+  })
+  return { ...status, vertexes }
+}
+
+/** BuildKit tells names as if they were of Docker Hub; ours are on this host only. */
+function withOwnNames({ owner, request }: BuildAttempt): BuildLine {
+  const own = `${owner.prefix}/`
+  const shown = (text: string) => text.replaceAll(`docker.io/${own}`, own)
+  return (stream, line, step) =>
+    request.onLine(
+      stream,
+      stream === 'system' ? shown(line) : line,
+      step?.name ? { ...step, name: shown(step.name) } : step,
+    )
+}

@@ -1,0 +1,151 @@
+// The progress of a build as the lines that `docker build --progress=plain` would print, as they happen.
+import { TextDecoder } from 'node:util'
+import { size } from '../../quantities.ts'
+import { createOutputLines, type OutputLines } from '../logs/output-lines.ts'
+import type { BuildStatus, Timestamp, Vertex, VertexLog, VertexStatus } from './build-status.ts'
+import { toSeconds } from './build-status.ts'
+
+/** A line of a build, and the step that it belongs to; null for what concerns all of the build. */
+export type BuildLine = (stream: 'stdout' | 'stderr' | 'system', line: string, step: BuildStep | null) => void
+
+export interface BuildStep {
+  number: number
+  /** Missing while nothing but output comes. */
+  state?: 'started' | 'cached' | 'done' | 'failed' | 'canceled'
+  /** With `started`: `[build 3/5] RUN make`. */
+  name?: string
+}
+
+export interface BuildLog {
+  push(status: BuildStatus): void
+  /** The step that failed, once one did. */
+  failedStep(): Vertex | null
+}
+
+interface Step {
+  number: number
+  startedAt: Timestamp
+  isFinished: boolean
+  stdout: Output
+  stderr: Output
+}
+
+/** What a step writes to one stream. */
+interface Output {
+  decoder: TextDecoder
+  lines: OutputLines
+  /** Of the newest piece, since the step began. */
+  seconds: number
+}
+
+const stderrStream = 2
+
+export function createBuildLog(onLine: BuildLine, onStep = () => {}): BuildLog {
+  const steps = new Map<string, Step>()
+  const reportedParts = new Set<string>()
+  let failed: Vertex | null = null
+
+  function begin({ digest, name, started }: Vertex): void {
+    if (started === null || steps.has(digest)) return
+    const step = createStep(steps.size + 1, started)
+    steps.set(digest, step)
+    onLine('system', `#${step.number} ${name}`, { number: step.number, state: 'started', name })
+    onStep()
+  }
+
+  function report(part: VertexStatus): void {
+    const step = steps.get(part.vertex)
+    const key = `${part.vertex} ${part.id}`
+    if (step === undefined || part.completed === null || reportedParts.has(key)) return
+    reportedParts.add(key)
+    onLine('system', `#${step.number} ${part.id}${sizeOf(part)} done`, { number: step.number })
+  }
+
+  function print(log: VertexLog): void {
+    const step = steps.get(log.vertex)
+    if (step === undefined) return
+    for (const line of linesOf(step, log)) onLine(streamOf(log), line, { number: step.number })
+  }
+
+  function finish(vertex: Vertex): void {
+    const step = steps.get(vertex.digest)
+    if (step === undefined || step.isFinished || vertex.completed === null) return
+    step.isFinished = true
+    for (const stream of ['stdout', 'stderr'] as const) {
+      for (const line of restOf(step, step[stream])) onLine(stream, line, { number: step.number })
+    }
+    const { state, words } = outcomeOf(step, vertex)
+    onLine('system', `#${step.number} ${words}`, { number: step.number, state })
+    if (isFailed(vertex)) failed ??= vertex
+  }
+
+  function push(status: BuildStatus): void {
+    for (const { vertexes, statuses, logs } of byStep(status)) {
+      vertexes.forEach(begin)
+      statuses.forEach(report)
+      logs.forEach(print)
+      vertexes.forEach(finish)
+    }
+  }
+
+  return { push, failedStep: () => failed }
+}
+
+/** One message as one for each step: what began and ended in it is told whole before the next begins. */
+function byStep({ vertexes, statuses, logs }: BuildStatus): BuildStatus[] {
+  const digests = new Set([
+    ...vertexes.map(({ digest }) => digest),
+    ...[...statuses, ...logs].map(({ vertex }) => vertex),
+  ])
+  return [...digests].map((step) => ({
+    vertexes: vertexes.filter(({ digest }) => digest === step),
+    statuses: statuses.filter(({ vertex }) => vertex === step),
+    logs: logs.filter(({ vertex }) => vertex === step),
+  }))
+}
+
+function createStep(number: number, startedAt: Timestamp): Step {
+  const output = () => ({ decoder: new TextDecoder(), lines: createOutputLines(), seconds: 0 })
+  return { number, startedAt, isFinished: false, stdout: output(), stderr: output() }
+}
+
+/** The lines that a piece of output completes. */
+function linesOf(step: Step, log: VertexLog): string[] {
+  const output = step[streamOf(log)]
+  output.seconds = secondsSince(step, log.timestamp)
+  const lines = output.lines.push(output.decoder.decode(log.msg, { stream: true }))
+  return lines.map((line) => toLine(step, output, line))
+}
+
+/** What has no end of a line. */
+function restOf(step: Step, output: Output): string[] {
+  return output.lines.rest().map((line) => toLine(step, output, line))
+}
+
+function toLine(step: Step, output: Output, line: string): string {
+  return `#${step.number} ${output.seconds.toFixed(3)} ${line}`
+}
+
+function secondsSince({ startedAt }: Step, instant: Timestamp | null): number {
+  return toSeconds(instant ?? startedAt) - toSeconds(startedAt)
+}
+
+function streamOf({ stream }: VertexLog): 'stdout' | 'stderr' {
+  return stream === stderrStream ? 'stderr' : 'stdout'
+}
+
+function outcomeOf(step: Step, vertex: Vertex) {
+  if (isFailed(vertex)) return { state: 'failed', words: `ERROR: ${vertex.error}` } as const
+  if (vertex.error !== '') return { state: 'canceled', words: 'CANCELED' } as const
+  if (vertex.cached) return { state: 'cached', words: 'CACHED' } as const
+  return { state: 'done', words: `DONE ${secondsSince(step, vertex.completed).toFixed(1)}s` } as const
+}
+
+// When one step fails or the build is aborted, the other steps end with this error and are not to blame.
+function isFailed({ error }: Vertex): boolean {
+  return error !== '' && !error.includes('context canceled')
+}
+
+function sizeOf({ current }: VertexStatus): string {
+  return current > 0 ? ` ${size(current)}` : ''
+}

@@ -1,0 +1,88 @@
+// The steps of our builds, by their first processes. A step carries no label; a name in its /etc/hosts marks
+// it. Only root on the engine's own machine can see them; for others the list is empty.
+import { constants } from 'node:fs'
+import { open, readdir, readFile } from 'node:fs/promises'
+import { buildHost, type Owner } from '../engine/names.ts'
+
+/** A hosts file of ours is shorter. */
+const hostsBytes = 64 * 1024
+const descriptionBytes = 1024 * 1024
+
+export interface StepSearch {
+  /** The process ids of the first process of each step that runs now. Never rejects. */
+  find(): Promise<number[]>
+}
+
+/** One search remembers the processes that cannot begin a step, so that repeating it costs little. */
+export function createStepSearch(owner: Owner): StepSearch {
+  const host = buildHost(owner)
+  let others = new Set<string>()
+  return {
+    async find() {
+      const names = (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name))
+      others = new Set(names.filter((name) => others.has(name)))
+      const looks = names.map(async (name) => {
+        if (others.has(name)) return []
+        const kind = await kindOf(Number(name), host).catch(() => 'other' as const)
+        if (kind === 'other') others.add(name)
+        return kind === 'step' ? [Number(name)] : []
+      })
+      return (await Promise.all(looks)).flat()
+    },
+  }
+}
+
+// A container that is starting has no hosts file yet: it is checked again. A step controls its own
+// /etc/hosts, because it may change its root directory, but not the file that its runtime was given. An
+// image that reads the Dockerfile (`# syntax=`) gets our name as an option only.
+async function kindOf(pid: number, host: string): Promise<'step' | 'container' | 'other'> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8')
+  if (!isFirstOfContainer(status)) return 'other'
+  const found = await readHosts(`/proc/${pid}/root/etc/hosts`).catch(() => '')
+  if (found.includes(host)) return 'step'
+  const given = await readGiven(status).catch(() => null)
+  if (given === null) return 'container'
+  return given.includes(host) ? 'step' : 'other'
+}
+
+function isFirstOfContainer(status: string): boolean {
+  return /^NSpid:\t\d+\t(\d+\t)*1$/m.test(status)
+}
+
+interface Description {
+  mounts: { destination: string; source?: string }[]
+  process: { env?: string[] }
+}
+
+const hostsOption = /^BUILDKIT_FRONTEND_OPT_\d+=add-hosts=/
+
+/**
+ * The hosts that the container was made with: its runtime, or the shim, is the parent of its first process
+ * and works in the folder of its description. Throws when there is none.
+ */
+async function readGiven(status: string): Promise<string> {
+  const parent = /^PPid:\t(\d+)$/m.exec(status)?.[1]
+  const text = await readStart(`/proc/${parent}/cwd/config.json`, descriptionBytes)
+  const { mounts, process } = JSON.parse(text) as Description
+  const options = (process.env ?? []).filter((variable) => hostsOption.test(variable))
+  const source = mounts.find(({ destination }) => destination === '/etc/hosts')?.source
+  if (!source?.startsWith('/')) throw new Error('it has no hosts file')
+  return [await readHosts(`/proc/${parent}/root${source}`), ...options].join('\n')
+}
+
+function readHosts(path: string): Promise<string> {
+  return readStart(path, hostsBytes)
+}
+
+// A container may control this path: follow no link, do not block, and read a bounded number of bytes.
+async function readStart(path: string, bytes: number): Promise<string> {
+  const flags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW
+  const file = await open(path, flags)
+  try {
+    const length = Math.min((await file.stat()).size, bytes)
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, 0)
+    return buffer.toString('utf8', 0, bytesRead)
+  } finally {
+    await file.close()
+  }
+}

@@ -1,0 +1,131 @@
+// What it is to build an image from a directory: the contract of all builders, and what they share of it.
+// A build that fails still answers 200: the error is one of the lines of the answer.
+import { type BuildContext, openBuildContext } from '../dockerfile/build-context.ts'
+import { refuseHostOnlySources } from '../dockerfile/dockerfile-sources.ts'
+import { requireStage } from '../dockerfile/dockerfile-stages.ts'
+import { withHeredocAdvice } from '../dockerfile/heredocs.ts'
+import { type Engine, toFailure } from '../engine/client.ts'
+import { buildHost, type Owner } from '../engine/names.ts'
+import { upload } from '../engine/raw-requests.ts'
+import { streamLines } from '../engine/stream-lines.ts'
+import type { RegistryCredentials } from '../images/registry-credentials.ts'
+import type { BuildLine } from './build-log.ts'
+import type { BuildSecret } from './build-session.ts'
+
+export interface Builder {
+  /**
+   * Throws `build_failed` with one line that names the step, or what an engine call throws. An abort of
+   * `signal` ends the build's processes at once and throws its reason; only `signal` bounds the time.
+   */
+  build(request: BuildRequest): Promise<{ imageId: string }>
+}
+
+/** A builder without what is done around builds. */
+export interface BuildDriver extends Builder {
+  /** Removes what lost builds left: only while no build runs. */
+  tidy(): Promise<void>
+}
+
+export interface BuildRequest {
+  contextDir: string
+  /** Relative to `contextDir`. */
+  dockerfile: string
+  /** The directory that neither of them may lead out of; `contextDir` by default. */
+  sourceDir?: string
+  /** Lines as of a .dockerignore, instead of those of the source. */
+  ignore?: string[]
+  tag: string
+  labels: Record<string, string>
+  noCache: boolean
+  /** Prefix of the ids of its cache mounts: builds with different prefixes share no folders. */
+  cachePrefix: string
+  /** For `ARG`. Mind: the image's history shows what a command was run with. */
+  buildArgs: Record<string, string>
+  /** The stage to build; without it the last one. */
+  target?: string | null
+  /** For `RUN --mount=type=secret`, byte for byte; they are in no layer and no history. */
+  secrets: readonly BuildSecret[]
+  /** For private base images. */
+  registries: readonly RegistryCredentials[]
+  onLine: BuildLine
+  /** Called by BuildKit when a step begins, which its output is no sign of. */
+  onStep?: (() => void) | undefined
+  signal: AbortSignal
+}
+
+/** A build that has begun. */
+export interface BuildAttempt {
+  /** Connections that end with the build, however it ends. */
+  engine: Engine
+  owner: Owner
+  request: BuildRequest
+  context: BuildContext
+}
+
+/**
+ * The engine answers when it has read the context, which may be large; the caller's signal is what bounds a
+ * build.
+ */
+const uploadTimeoutMs = 60 * 60 * 1000
+
+/**
+ * Runs one build on connections of its own: closing them is what ends it in the engine, with all its
+ * processes. A context that cannot be read ends it too.
+ */
+export async function attempt<T>(
+  engine: Engine,
+  owner: Owner,
+  request: BuildRequest,
+  run: (build: BuildAttempt) => Promise<T>,
+  edit = (dockerfile: string) => dockerfile,
+): Promise<T> {
+  const connections = engine.fork()
+  const packing = new AbortController()
+  let dockerfile = ''
+  try {
+    request.signal.throwIfAborted()
+    const editDockerfile = async (text: string) => {
+      dockerfile = text
+      await refuseHostOnlySources(text, request.buildArgs)
+      if (request.target) requireStage(text, request.target)
+      return edit(text)
+    }
+    const context = await openBuildContext({ ...request, editDockerfile, signal: packing.signal })
+    const unreadable = new Promise<never>((_, reject) => context.packed.catch(reject))
+    return await Promise.race([run({ engine: connections, owner, request, context }), unreadable])
+  } catch (error) {
+    request.signal.throwIfAborted()
+    throw withHeredocAdvice(error, dockerfile)
+  } finally {
+    packing.abort()
+    connections.close()
+  }
+}
+
+/** Sends the context and gives the messages of the answer as they come. Throws what an engine call throws. */
+export async function* messagesOf<Message>(
+  { engine, owner, request, context }: BuildAttempt,
+  query: Record<string, unknown>,
+  headers: Record<string, string> = {},
+): AsyncGenerator<Message> {
+  const { signal } = request
+  const common = {
+    t: request.tag,
+    dockerfile: context.dockerfile,
+    labels: request.labels,
+    buildargs: request.buildArgs,
+    nocache: request.noCache,
+    ...(request.target ? { target: request.target } : {}),
+    extrahosts: `${buildHost(owner)}:0.0.0.0`,
+  }
+  const post = { path: '/build', query: { ...common, ...query }, headers, body: context.stream, signal }
+  const answer = await engine.call('build an image', () => upload(engine, post), {
+    signal,
+    timeoutMs: uploadTimeoutMs,
+  })
+  try {
+    for await (const line of streamLines(answer)) yield JSON.parse(line)
+  } catch (error) {
+    throw toFailure('build an image', error)
+  }
+}

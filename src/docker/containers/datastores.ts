@@ -1,0 +1,65 @@
+// The containers of datastores, as idempotent verbs. What they share with instances (looking, stopping,
+// removing) goes by their name through `Instances`.
+
+import { messageOf } from '../../errors.ts'
+import { type Engine, orNull } from '../engine/client.ts'
+import type { Owner } from '../engine/names.ts'
+import { type Command, type Outcome, runInside } from '../exec/exec.ts'
+import { type InteractiveExec, type InteractiveOptions, openInteractive } from '../exec/interactive-exec.ts'
+import { type DatastoreSpec, wantedDatastore } from './datastore-spec.ts'
+import { ensureContainer } from './ensure-container.ts'
+import { findToChange } from './find-container.ts'
+import type { InstanceState } from './instance-state.ts'
+import { type Limits, limits } from './spec.ts'
+
+export type { Outcome } from '../exec/exec.ts'
+export type { InteractiveExec, InteractiveOptions, TerminalSize } from '../exec/interactive-exec.ts'
+export type { DatastoreSpec } from './datastore-spec.ts'
+
+export interface Datastores {
+  /** Makes the container be there and run: adopts what was made from the same spec, replaces what was not. */
+  ensure(spec: DatastoreSpec, signal?: AbortSignal): Promise<InstanceState>
+  /**
+   * Changes its limits in place, running or not; its processes live on. False when there is no container.
+   * Throws `docker_error` with the engine's words: a limit below what is in use may be refused.
+   */
+  limit(name: string, wanted: Limits): Promise<boolean>
+  /** Runs a command inside, to its end. */
+  run(name: string, command: Command, options?: RunOptions): Promise<Outcome>
+  /** Runs one inside that somebody talks to. */
+  open(name: string, command: Command, options: InteractiveOptions): Promise<InteractiveExec>
+}
+
+export interface RunOptions {
+  signal?: AbortSignal
+  timeoutMs?: number
+}
+
+export function openDatastores(engine: Engine, owner: Owner): Datastores {
+  const site = { engine, owner }
+  return {
+    ensure: (spec, signal) => ensureContainer(site, wantedDatastore(owner, spec), signal),
+    async limit(name, wanted) {
+      const found = await findToChange(site, name)
+      if (!found) return false
+      // Memory and swap are one change: on its own, either may contradict the other's present value.
+      const change = limits(wanted, await engine.info())
+      const update = engine.call(`limit ${name}`, (abortSignal) =>
+        found.container.update({ ...change, abortSignal }),
+      )
+      return (await unlessGoing(update)) !== null
+    },
+    run: (name, command, options) => runInside(site, name, command, options),
+    open: (name, command, options) => openInteractive(site, name, command, options),
+  }
+}
+
+/** null for a container that was removed since it was found, or is about to be. */
+async function unlessGoing<T>(update: Promise<T>): Promise<T | null> {
+  try {
+    return await orNull(update)
+  } catch (error) {
+    if (/marked for removal/.test(messageOf(error))) return null
+    throw error
+  }
+}

@@ -1,0 +1,174 @@
+// The container of the edge: HAProxy in the network of the host, with next to no rights.
+// A running one is never replaced in place: it has open connections. An upgrade starts another one.
+import type { ContainerCreateOptions } from 'dockerode'
+import { Failure } from '../../errors.ts'
+import { acceptStatus, type Engine, orNull } from '../engine/client.ts'
+import { edgeKind, labelFilter, labels, type Owner, ownerLabels } from '../engine/names.ts'
+import { readLines } from '../logs/instance-log.ts'
+import { type Found, findToChange, removeContainer, type Site } from './find-container.ts'
+
+export interface EdgeContainerSpec {
+  image: string
+  /** Each upgrade starts the next generation. */
+  generation: number
+  environment: Record<string, string>
+  /** Mounted where it is on the host, so that its paths mean the same to both. */
+  directory: string
+  arguments: string[]
+  /** Whether the daemon, to whom the sockets must belong, is another user than root. */
+  isForeignUser: boolean
+}
+
+const startTimeoutMs = 60_000
+
+/** How one ended by itself. */
+export interface EdgeEnd {
+  exitCode: number
+  isOutOfMemory: boolean
+  /** What it wrote last, oldest first. */
+  output: string
+}
+
+/**
+ * Makes it be there and run. Docker starts it again by itself, also at a boot. Answers how the former one
+ * ended, because its log goes with it; null when none has run, or it runs.
+ */
+export async function ensureEdgeContainer(
+  engine: Engine,
+  owner: Owner,
+  spec: EdgeContainerSpec,
+  signal: AbortSignal,
+): Promise<EdgeEnd | null> {
+  const site = { engine, owner }
+  const name = edgeName(owner, spec.generation)
+  const found = await findToChange(site, name)
+  if (found?.info.State.Running && !found.info.State.Restarting) return null
+  const hasRun = found !== null && found.info.State.Status !== 'created'
+  const end = hasRun ? await endOf(engine, found) : null
+  if (found) await removeContainer(site, found)
+  const options = containerOptions(owner, spec)
+  const container = await engine.call(
+    `create ${name}`,
+    (abortSignal) => engine.docker.createContainer({ ...options, abortSignal }),
+    { signal },
+  )
+  const start = engine.call(`start ${name}`, (abortSignal) => container.start({ abortSignal }), {
+    signal,
+    timeoutMs: startTimeoutMs,
+  })
+  await acceptStatus(304, start)
+  return end
+}
+
+/** Not there is fine. */
+export async function removeEdgeContainer(engine: Engine, owner: Owner, generation: number): Promise<void> {
+  const site: Site = { engine, owner }
+  const found = await findToChange(site, edgeName(owner, generation))
+  if (found) await removeContainer(site, found)
+}
+
+/** The generations that have a container, running or not. */
+export async function listEdgeContainers(engine: Engine, owner: Owner): Promise<number[]> {
+  const filters = { label: labelFilter({ ...ownerLabels(owner), [labels.kind]: edgeKind }) }
+  const found = await engine.call('list the containers of the edge', (abortSignal) =>
+    engine.docker.listContainers({ all: true, filters, abortSignal }),
+  )
+  return found.flatMap(({ Names }) => {
+    const [, generation = '1'] = /-edge(?:-(\d+))?$/.exec(Names[0] ?? '') ?? []
+    return [Number(generation)]
+  })
+}
+
+/** Prevents restarts after its exit or a boot. A missing container is fine. */
+export async function keepEdgeEnded(engine: Engine, owner: Owner, generation: number): Promise<void> {
+  const name = edgeName(owner, generation)
+  const found = await findToChange({ engine, owner }, name)
+  if (!found || found.info.HostConfig.RestartPolicy?.Name === 'no') return
+  await engine.call(`update ${name}`, (abortSignal) =>
+    found.container.update({ RestartPolicy: { Name: 'no' }, abortSignal }),
+  )
+}
+
+/** The image of a container; null when the container is missing. */
+export async function edgeImageOf(
+  engine: Engine,
+  owner: Owner,
+  generation: number,
+): Promise<{ name: string; id: string } | null> {
+  const found = await findToChange({ engine, owner }, edgeName(owner, generation))
+  return found && { name: found.info.Config.Image, id: found.info.Image }
+}
+
+/** An image on this engine, with the version of HAProxy if it has the label; null when it is missing. */
+export async function readEdgeImage(
+  { call, docker }: Engine,
+  name: string,
+): Promise<{ id: string; version: string | null } | null> {
+  const info = await orNull(call(`inspect the image ${name}`, () => docker.getImage(name).inspect()))
+  if (!info) return null
+  const variables = info.Config.Env ?? []
+  const version = variables.find((one) => one.startsWith('HAPROXY_VERSION='))?.split('=')[1]
+  return { id: info.Id, version: version ?? info.Config.Labels?.[labels.version] ?? null }
+}
+
+/** What it wrote last, oldest first; nothing when it is gone. */
+export async function edgeOutput(engine: Engine, owner: Owner, generation: number): Promise<string> {
+  const found = await findToChange({ engine, owner }, edgeName(owner, generation))
+  return found ? outputOf(engine, found) : ''
+}
+
+/** How often Docker has started it again by itself, since it was made. */
+export async function edgeRestarts(engine: Engine, owner: Owner, generation: number): Promise<number> {
+  return (await findToChange({ engine, owner }, edgeName(owner, generation)))?.info.RestartCount ?? 0
+}
+
+async function endOf(engine: Engine, found: Found): Promise<EdgeEnd> {
+  const { ExitCode: exitCode, OOMKilled: isOutOfMemory } = found.info.State
+  return { exitCode, isOutOfMemory, output: await outputOf(engine, found).catch(() => '') }
+}
+
+async function outputOf(engine: Engine, found: Found): Promise<string> {
+  const query = { stdout: true, stderr: true, timestamps: true, tail: 20, follow: false as const }
+  const body = await engine.call('read the log of the edge', (abortSignal) =>
+    found.container.logs({ ...query, abortSignal }),
+  )
+  return readLines(body)
+    .map(({ line }) => line)
+    .join('\n')
+}
+
+export function edgeName({ prefix }: Owner, generation: number): string {
+  return generation === 1 ? `${prefix}-edge` : `${prefix}-edge-${generation}`
+}
+
+// Root without rights: its master needs none over a worker of the same user, and port 80 needs this one.
+export function containerOptions(owner: Owner, spec: EdgeContainerSpec): ContainerCreateOptions {
+  const forSockets = spec.isForeignUser ? ['CHOWN', 'FOWNER', 'DAC_OVERRIDE'] : []
+  return {
+    name: edgeName(owner, spec.generation),
+    Image: spec.image,
+    User: '0:0',
+    Entrypoint: ['haproxy'],
+    Cmd: spec.arguments,
+    Env: Object.entries(spec.environment).map(([name, value]) => `${name}=${value}`),
+    Labels: { ...ownerLabels(owner), [labels.kind]: edgeKind },
+    StopSignal: 'SIGTERM',
+    HostConfig: {
+      NetworkMode: 'host',
+      RestartPolicy: { Name: 'unless-stopped' },
+      ReadonlyRootfs: true,
+      CapDrop: ['ALL'],
+      CapAdd: ['NET_BIND_SERVICE', ...forSockets],
+      SecurityOpt: ['no-new-privileges:true'],
+      Mounts: [{ Type: 'bind', Source: spec.directory, Target: spec.directory }],
+      LogConfig: { Type: 'json-file', Config: { 'max-size': '10m', 'max-file': '2' } },
+    },
+  }
+}
+
+/** Throws `edge_unavailable`: the engine is on another machine, whose files and ports are not ours. */
+export function requireLocalEngine(host: string): void {
+  if (host.startsWith('unix://')) return
+  const reason = `the engine at ${host} may be another machine, which cannot read what the edge needs`
+  throw new Failure('edge_unavailable', reason, '--edge host, or off')
+}

@@ -1,0 +1,176 @@
+// Making a container be there. Nothing is remembered between two calls: what Docker has is looked at each
+// time, so that a create that timed out here and was carried out later is adopted and not made twice.
+import type { Container, ContainerCreateOptions } from 'dockerode'
+import { sleep } from '../../async/sleep.ts'
+import { codeOf, Failure, messageOf } from '../../errors.ts'
+import { acceptStatus, hasStatus } from '../engine/client.ts'
+import { labels } from '../engine/names.ts'
+import { endStaleTask, hasTask, isTaskLeft } from '../engine/stale-task.ts'
+import { type Found, findToChange, removeContainer, type Site } from './find-container.ts'
+import { type InstanceState, toInstanceState } from './instance-state.ts'
+import { noShell } from './missing-shell.ts'
+import type { HostTraits, RestartPolicy } from './spec.ts'
+
+/** A container as it should be: its name, what it is made from, and the mark of that. */
+export interface WantedContainer {
+  name: string
+  /** Kept as a label: another one means another request. */
+  hash: string
+  restart: RestartPolicy
+  /** What has ended stays ended: it is not started again. */
+  runsOnce: boolean
+  /** Whether what its image runs first is an init process itself. */
+  findInit?: () => Promise<boolean>
+  options(host: HostTraits, hasInit?: boolean): ContainerCreateOptions
+}
+
+const startTimeoutMs = 60_000
+/** A name stays taken for a moment while the engine removes its former holder. */
+const maxAttempts = 50
+const attemptEveryMs = 100
+
+export async function ensureContainer(
+  site: Site,
+  wanted: WantedContainer,
+  signal?: AbortSignal,
+): Promise<InstanceState> {
+  for (let attempt = 1; attempt <= maxAttempts; attempt++) {
+    const container = (await adopt(site, wanted)) ?? (await create(site, wanted, signal))
+    if (container !== null) return bringUp(site, container, wanted, signal)
+    await sleep(attemptEveryMs, signal)
+  }
+  throw new Failure('docker_error', `the name '${wanted.name}' does not become free`)
+}
+
+/** The container made from this request. One made from another, or dead, is removed: then null. */
+async function adopt(site: Site, wanted: WantedContainer): Promise<Container | null> {
+  const found = await findToChange(site, wanted.name)
+  if (found === null) return null
+  const isSame = found.info.Config.Labels[labels.spec] === wanted.hash
+  if (isSame && toInstanceState(found.info).state !== 'dead') {
+    if (wanted.runsOnce) await requireNotBegun(site, found)
+    return found.container
+  }
+  await removeContainer(site, found)
+  return null
+}
+
+/**
+ * Refuses a container that Docker calls "created" although its command has begun: the engine was killed
+ * before it recorded the start, and would run the command a second time.
+ */
+async function requireNotBegun(site: Site, found: Found): Promise<void> {
+  if (found.info.State.Status !== 'created') return
+  if (!(await hasTask(found.info.Id)) && !wasRestored(found)) return
+  // The engine answers when no start is in progress: a task that still exists belongs to no start.
+  const again = await lookAgain(site, found.container)
+  if (again.info.State.Status !== 'created') return
+  const task = await endStaleTask(found.info.Id)
+  if (task === 'waiting' || (task === 'none' && !wasRestored(again))) return
+  await removeContainer(site, found)
+  throw new Failure('docker_error', begunUnseen)
+}
+
+/**
+ * Whether the restarted engine found a task of the container: it has opened a log although it recorded no
+ * start, and it has refused no start. If the task is gone by now, it has run.
+ */
+function wasRestored({ info }: Found): boolean {
+  return info.LogPath !== '' && info.State.Error === ''
+}
+
+const begunUnseen =
+  'the Docker engine was killed while it started the command; the command had begun, and was ended'
+
+/**
+ * Null when the name was taken in between, by an earlier call of ours most likely. Who gives up meanwhile
+ * waits for the answer: a container that is being made is in no list, and nobody could remove it.
+ */
+async function create(
+  { engine }: Site,
+  wanted: WantedContainer,
+  signal?: AbortSignal,
+): Promise<Container | null> {
+  const hasInit = (await wanted.findInit?.()) ?? false
+  const options = wanted.options(await engine.info(), hasInit)
+  signal?.throwIfAborted()
+  try {
+    return await engine.call(`create ${wanted.name}`, (abortSignal) =>
+      engine.docker.createContainer({ ...options, abortSignal }),
+    )
+  } catch (error) {
+    if (hasStatus(error, 409)) return null
+    throw error
+  }
+}
+
+async function bringUp(site: Site, container: Container, wanted: WantedContainer, signal?: AbortSignal) {
+  const found = await lookAgain(site, container)
+  const { state, restart } = toInstanceState(found.info)
+  if (restart !== wanted.restart) await applyRestart(site, found, wanted.restart)
+  if (state === 'created' || (state === 'exited' && !wanted.runsOnce))
+    await startOrDiscard(site, found, wanted, signal)
+  return toInstanceState((await lookAgain(site, container)).info)
+}
+
+async function startOrDiscard(
+  site: Site,
+  found: Found,
+  { runsOnce }: WantedContainer,
+  signal?: AbortSignal,
+): Promise<void> {
+  try {
+    await startContainer(site, found, { runsOnce, signal })
+  } catch (error) {
+    // A refusal leaves a container that never ran. No answer leaves it unknown: the next call looks and
+    // adopts.
+    if (codeOf(error) === 'docker_error') await removeContainer(site, found)
+    throw notInImage(error) ?? error
+  }
+}
+
+/** runc's own words for a command that the image does not have are for experts. */
+function notInImage(error: unknown): Failure | null {
+  const command = /exec: "([^"]+)": (?:stat |executable file not found)/.exec(messageOf(error))?.[1]
+  if (command === undefined) return null
+  const message = command === 'sh' ? noShell : `the image has no command '${command}' to start`
+  return new Failure('instance_failed', message)
+}
+
+export interface StartOptions {
+  /** Not started again when its command has begun. */
+  runsOnce?: boolean
+  signal?: AbortSignal | undefined
+}
+
+/** Ends a task that a killed engine left behind first. */
+export async function startContainer(site: Site, found: Found, options: StartOptions = {}): Promise<void> {
+  const { container, info } = found
+  const start = () =>
+    site.engine.call(`start ${info.Name}`, (abortSignal) => container.start({ abortSignal }), {
+      timeoutMs: startTimeoutMs,
+      signal: options.signal,
+    })
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await acceptStatus(304, start())
+    } catch (error) {
+      if (!isTaskLeft(error) || attempt === maxAttempts) throw error
+      const ended = await endStaleTask(info.Id)
+      if (ended === 'begun' && options.runsOnce) throw new Failure('docker_error', begunUnseen)
+      // containerd needs a moment to notice.
+      await sleep(attemptEveryMs, options.signal)
+    }
+  }
+}
+
+export async function applyRestart({ engine }: Site, { container, info }: Found, policy: RestartPolicy) {
+  const change = { RestartPolicy: { Name: policy } }
+  await engine.call(`set the restart policy of ${info.Name}`, () => container.update(change))
+}
+
+async function lookAgain(site: Site, container: Container): Promise<Found> {
+  const found = await findToChange(site, container.id)
+  if (found === null) throw new Failure('docker_error', 'the container was removed while it was started')
+  return found
+}

@@ -1,0 +1,70 @@
+// Why an instance ended, in words for people. Pure. 137 alone is no proof of an out-of-memory kill, and the
+// flag alone none either: it may have hit a child process.
+import { constants } from 'node:os'
+import { size } from '../../quantities.ts'
+
+export interface ExitFacts {
+  exitCode: number | null
+  oomKilled: boolean
+  memoryLimitBytes: number
+}
+
+export interface ExitedProgram {
+  /** The start command; null when the image's own command ran. */
+  command: string | null
+  /** The port it was expected to listen on, if any. */
+  port?: number | null
+}
+
+/** 128 and SIGKILL. */
+export const killedExitCode = 137
+
+/** Whether the main process itself was killed at its memory limit. */
+export function isOutOfMemory(exit: Pick<ExitFacts, 'exitCode' | 'oomKilled'>): boolean {
+  return exit.oomKilled && exit.exitCode === killedExitCode
+}
+
+/** One line that reads after the name of an instance: "exited with code 1". */
+export function explainExit(exit: ExitFacts, program: ExitedProgram): string {
+  if (exit.exitCode === null) return 'never ran'
+  if (isOutOfMemory(exit))
+    return `was killed for using more than its memory limit of ${size(exit.memoryLimitBytes)}`
+  const words = explainCode(exit.exitCode, program)
+  return exit.oomKilled
+    ? `${words}, after one of its processes was killed at the memory limit of ${size(exit.memoryLimitBytes)}`
+    : words
+}
+
+function explainCode(code: number, program: ExitedProgram): string {
+  switch (code) {
+    case 0:
+      return explainEarlyEnd(program)
+    case 125:
+      return 'could not be run by Docker (exit code 125)'
+    case 126:
+      return `could not run ${nameOf(program)}: it is not executable (exit code 126)`
+    case 127:
+      return `could not run ${nameOf(program)}: command not found (exit code 127)`
+    default:
+      return explainSignal(code) ?? `exited with code ${code}`
+  }
+}
+
+function explainEarlyEnd(program: ExitedProgram): string {
+  const duty = program.port ? `keep running and listen on port ${program.port}` : 'keep running'
+  return (
+    `exited by itself (exit code 0) although it must ${duty}: ` +
+    `make ${nameOf(program)} stay in the foreground, or set another start command`
+  )
+}
+
+function explainSignal(code: number): string | null {
+  const signal = Object.entries(constants.signals).find(([, number]) => number === code - 128)?.[0]
+  if (signal === undefined) return null
+  if (signal === 'SIGSEGV') return `crashed with a segmentation fault (SIGSEGV, exit code ${code})`
+  return `was ended by ${signal} (exit code ${code})`
+}
+
+function nameOf(program: ExitedProgram): string {
+  return program.command === null ? 'the command of the image' : `'${program.command}'`
+}

@@ -1,0 +1,51 @@
+// Finding the container of an instance. Only what carries both of our labels is found; a stranger's container
+// that holds the name is invisible to readers and a refusal to whoever wants to change it.
+import type { Container, ContainerInspectInfo } from 'dockerode'
+import { Failure } from '../../errors.ts'
+import { acceptStatus, type Engine, orNull } from '../engine/client.ts'
+import { isOurs, type Owner } from '../engine/names.ts'
+import { endStaleTask } from '../engine/stale-task.ts'
+
+/** Where instances live and to whom they belong. */
+export interface Site {
+  engine: Engine
+  owner: Owner
+}
+
+/** A container that was looked at. `container` goes by its id: the name may be somebody else's by now. */
+export interface Found {
+  container: Container
+  info: ContainerInspectInfo
+}
+
+/** Null when there is none of that name, or id, that is ours. */
+export async function findOwn(site: Site, name: string): Promise<Found | null> {
+  const found = await find(site, name)
+  return found && isOurs(site.owner, found.info.Config.Labels) ? found : null
+}
+
+/** Null when the name is free; throws `docker_error` when it is somebody else's. */
+export async function findToChange(site: Site, name: string): Promise<Found | null> {
+  const found = await find(site, name)
+  if (found === null || isOurs(site.owner, found.info.Config.Labels)) return found
+  throw new Failure('docker_error', `the container '${name}' belongs to somebody else and is left alone`)
+}
+
+/** Kills and removes it, with its anonymous volumes. Gone already, or about to be, is fine. */
+export async function removeContainer({ engine }: Site, { container, info }: Found): Promise<void> {
+  const removal = engine.call(`remove ${info.Name}`, (abortSignal) =>
+    container.remove({ force: true, v: true, abortSignal }),
+  )
+  await acceptStatus(409, acceptStatus(404, removal))
+  // Docker has recorded no start. A task that a killed engine left would keep running unnoticed.
+  if (info.State.Status === 'created') await endStaleTask(info.Id)
+}
+
+async function find({ engine }: Site, name: string): Promise<Found | null> {
+  const { docker, call } = engine
+  const inspection = call(`inspect ${name}`, (abortSignal) =>
+    docker.getContainer(name).inspect({ abortSignal }),
+  )
+  const info = await orNull(inspection)
+  return info && { container: docker.getContainer(info.Id), info }
+}

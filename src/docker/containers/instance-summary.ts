@@ -1,0 +1,36 @@
+// What one request tells of all instances: who they are, and whether they are up. For whoever looks often.
+// Mind: when they started is not among it.
+import type { Engine } from '../engine/client.ts'
+import { instanceKind, labelFilter, labels, type Owner, ownerFilter } from '../engine/names.ts'
+
+export interface InstanceGlance {
+  containerId: string
+  name: string
+  deployId: string
+  serviceId: string
+  index: number
+  /** It runs, or Docker is about to start it again. */
+  isUp: boolean
+}
+
+/** Every instance there is, in no order. Throws `docker_unavailable`, and the signal's reason. */
+export async function glanceAtInstances(
+  { docker, call }: Engine,
+  owner: Owner,
+  signal: AbortSignal,
+): Promise<InstanceGlance[]> {
+  const label = [...ownerFilter(owner), ...labelFilter({ [labels.kind]: instanceKind })]
+  const found = await call(
+    'look at instances',
+    (abortSignal) => docker.listContainers({ all: true, filters: { label }, abortSignal }),
+    { signal },
+  )
+  return found.map(({ Id, Names, Labels, State }) => ({
+    containerId: Id,
+    name: (Names[0] ?? '').replace(/^\//, ''),
+    deployId: Labels[labels.id] ?? '',
+    serviceId: Labels[labels.serviceId] ?? '',
+    index: Number(Labels[labels.index] ?? 0),
+    isUp: State === 'running' || State === 'restarting' || State === 'paused',
+  }))
+}

@@ -1,0 +1,211 @@
+// The instances of our deploys: containers, as idempotent verbs. A container without both of our labels is
+// never touched: whoever holds its name keeps it. Changes go to the id that was looked at, not to the name.
+import { codeOf, Failure } from '../../errors.ts'
+import { acceptStatus, type Engine, orNull } from '../engine/client.ts'
+import {
+  type ContainerKind,
+  instanceKind,
+  labelFilter,
+  labels,
+  type Owner,
+  ownerFilter,
+} from '../engine/names.ts'
+import { runsInit } from '../images/image-init.ts'
+import { followLog, type LogLine, type LogSource, readLines } from '../logs/instance-log.ts'
+import { createLogPlace, type LogPlace } from '../logs/log-cursor.ts'
+import { type TimedLine, toLogLine } from '../logs/log-frames.ts'
+import { applyRestart, ensureContainer, startContainer } from './ensure-container.ts'
+import { type Found, findOwn, findToChange, removeContainer, type Site } from './find-container.ts'
+import { settleExit } from './instance-exit.ts'
+import { type InstanceState, isEnded, toInstanceState } from './instance-state.ts'
+import { type InstanceUsage, measureUsage } from './instance-usage.ts'
+import { type InstanceSpec, type RestartPolicy, wantedInstance } from './spec.ts'
+
+export type { LogLine } from '../logs/instance-log.ts'
+export type { InstanceState } from './instance-state.ts'
+export type { InstanceUsage } from './instance-usage.ts'
+export type { InstanceSpec, RestartPolicy } from './spec.ts'
+
+export interface Instances {
+  /** Makes the instance be there and run: adopts what was made from the same spec, replaces what was not. */
+  ensure(spec: InstanceSpec, signal?: AbortSignal): Promise<InstanceState>
+  start(name: string): Promise<void>
+  setRestart(name: string, policy: RestartPolicy): Promise<void>
+  /** SIGTERM, the grace, SIGKILL. Docker does not start it again. Stopped or gone already is fine. */
+  stop(name: string, graceSeconds: number): Promise<void>
+  /** Kills it if need be; its anonymous volumes go with it. Gone already is fine. */
+  remove(name: string): Promise<void>
+  /** Null when there is none of that name, or when it is not ours. */
+  inspect(name: string): Promise<InstanceState | null>
+  /** Whether `stop` or `remove` was called since it was started last. */
+  isAskedToEnd(name: string): boolean
+  /**
+   * Like `inspect`, but waits up to 2.5 s with an exit code of 137 until it is known whether memory was the
+   * cause.
+   */
+  inspectExit(name: string, signal?: AbortSignal): Promise<InstanceState | null>
+  /** Instances, unless another kind is named. */
+  list(filter: ListFilter): Promise<InstanceState[]>
+  /** The last lines, with `since` only those from that time on; none when it is gone. */
+  tail(name: string, lines: number, since?: string | null): Promise<LogLine[]>
+  logs(name: string, options: LogOptions): AsyncIterable<LogLine>
+  /** The same from that place on, which it keeps; with the engine's own times. */
+  follow(name: string, place: LogPlace, signal: AbortSignal): AsyncIterable<TimedLine>
+  /** Null when it does not run. */
+  usage(name: string): Promise<InstanceUsage | null>
+}
+
+export interface ListFilter {
+  deployId?: string
+  serviceId?: string
+  kind?: ContainerKind
+}
+
+export interface LogOptions {
+  /** From the first line on, until the instance has ended. */
+  follow: true
+  /** Ends the iteration quietly. */
+  signal: AbortSignal
+}
+
+const stopMarginMs = 30_000
+const rememberedNames = 10_000
+
+export function openInstances(engine: Engine, owner: Owner): Instances {
+  const site = { engine, owner }
+  const inspect = async (name: string) => stateOf(await findOwn(site, name))
+  const asked = createNames()
+  return {
+    ensure(spec, signal) {
+      asked.delete(spec.name)
+      const wanted = wantedInstance(owner, spec, () => runsInit(engine, spec.image))
+      return ensureContainer(site, wanted, signal)
+    },
+    async start(name) {
+      asked.delete(name)
+      return startContainer(site, await existing(site, name))
+    },
+    setRestart: async (name, policy) => applyRestart(site, await existing(site, name), policy),
+    stop(name, graceSeconds) {
+      asked.add(name)
+      return stop(site, name, graceSeconds)
+    },
+    remove(name) {
+      asked.add(name)
+      return remove(site, name)
+    },
+    inspect,
+    isAskedToEnd: asked.has,
+    inspectExit: (name, signal) => settleExit(engine, () => inspect(name), signal),
+    list: (filter) => list(site, filter),
+    tail: (name, lines, since) => tail(site, name, lines, since ?? null),
+    logs: (name, { signal }) => logs(site, name, signal),
+    follow: (name, place, signal) => followLog(logSource(site, name, signal), place, signal),
+    usage: (name) => usage(site, name),
+  }
+}
+
+/** The newest names: events about a container may come after it is gone. */
+function createNames() {
+  const names = new Set<string>()
+  return {
+    add(name: string): void {
+      names.delete(name)
+      names.add(name)
+      const [oldest] = names
+      if (names.size > rememberedNames && oldest !== undefined) names.delete(oldest)
+    },
+    delete: (name: string): void => void names.delete(name),
+    has: (name: string): boolean => names.has(name),
+  }
+}
+
+async function existing(site: Site, name: string): Promise<Found> {
+  const found = await findToChange(site, name)
+  if (found === null) throw new Failure('docker_error', `there is no container '${name}'`)
+  return found
+}
+
+async function stop(site: Site, name: string, graceSeconds: number): Promise<void> {
+  const found = await findToChange(site, name)
+  if (found === null) return
+  // The engine may still be carrying out the stop of an earlier try: the policy of what ends does not matter.
+  await applyRestart(site, found, 'no').catch(ignoreRefusal)
+  const timeoutMs = graceSeconds * 1000 + stopMarginMs
+  const request = (abortSignal: AbortSignal) => found.container.stop({ t: graceSeconds, abortSignal })
+  const stopped = site.engine.call(`stop ${name}`, request, { timeoutMs })
+  await acceptStatus(404, acceptStatus(304, stopped))
+}
+
+function ignoreRefusal(error: unknown): void {
+  if (codeOf(error) !== 'docker_error') throw error
+}
+
+async function remove(site: Site, name: string): Promise<void> {
+  const found = await findToChange(site, name)
+  if (found !== null) await removeContainer(site, found)
+}
+
+async function list(site: Site, filter: ListFilter): Promise<InstanceState[]> {
+  const { docker, call } = site.engine
+  const label = [...ownerFilter(site.owner), ...labelFilter(toLabels(filter))]
+  const found = await call('list instances', (abortSignal) =>
+    docker.listContainers({ all: true, filters: { label }, abortSignal }),
+  )
+  const states = await Promise.all(found.map(async ({ Id }) => stateOf(await findOwn(site, Id))))
+  return states.filter((state) => state !== null).sort((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+function toLabels({ deployId, serviceId, kind = instanceKind }: ListFilter): Record<string, string> {
+  return {
+    [labels.kind]: kind,
+    ...(deployId === undefined ? {} : { [labels.id]: deployId }),
+    ...(serviceId === undefined ? {} : { [labels.serviceId]: serviceId }),
+  }
+}
+
+async function tail(site: Site, name: string, lines: number, since: string | null): Promise<LogLine[]> {
+  const found = await findOwn(site, name)
+  if (found === null) return []
+  const body = site.engine.call(`read the log of ${name}`, (abortSignal) =>
+    found.container.logs({ ...withTimes, ...from(since), tail: lines, follow: false, abortSignal }),
+  )
+  return readLines((await orNull(body)) ?? new Uint8Array())
+}
+
+async function* logs(site: Site, name: string, signal: AbortSignal): AsyncGenerator<LogLine> {
+  const lines = followLog(logSource(site, name, signal), createLogPlace(), signal)
+  for await (const line of lines) yield toLogLine(line)
+}
+
+function logSource(site: Site, name: string, signal: AbortSignal): LogSource {
+  async function open(since: string | undefined) {
+    const found = await findOwn(site, name)
+    if (found === null) return []
+    const query = { ...withTimes, ...from(since ?? null), follow: true as const, abortSignal: signal }
+    const opening = site.engine.call(`follow the log of ${name}`, () => found.container.logs(query), {
+      signal,
+    })
+    return (await orNull(opening)) ?? []
+  }
+
+  async function hasEnded() {
+    const state = stateOf(await findOwn(site, name))
+    return state === null || isEnded(state)
+  }
+
+  return { open, hasEnded }
+}
+
+/** Docker takes instants as seconds since 1970, with a fraction. */
+const from = (since: string | null) => (since === null ? {} : { since: Date.parse(since) / 1000 })
+const withTimes = { stdout: true, stderr: true, timestamps: true }
+
+async function usage(site: Site, name: string): Promise<InstanceUsage | null> {
+  const found = await findOwn(site, name)
+  return found?.info.State.Running ? measureUsage(site.engine, found.container) : null
+}
+
+function stateOf(found: Found | null): InstanceState | null {
+  return found && toInstanceState(found.info)
+}

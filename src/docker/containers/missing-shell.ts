@@ -1,0 +1,16 @@
+// How it shows that an image has no shell.
+// Mind: under Docker's own init such a container does start: init says why in the log, in words for experts,
+// and ends as a shell does that does not find a command.
+
+import type { LogLine } from '../logs/instance-log.ts'
+import type { ExitFacts } from './exit-explanation.ts'
+
+export const noShell = "the image has no shell ('sh') to run a command by"
+
+const notFoundExitCode = 127
+const initWords = /^\[FATAL tini \(\d+\)\] exec sh failed: No such file/
+
+/** By the end of a command that `sh` was to run, and the last lines of its log. */
+export function lacksShell({ exitCode }: Pick<ExitFacts, 'exitCode'>, lastLines: LogLine[]): boolean {
+  return exitCode === notFoundExitCode && lastLines.some(({ line }) => initWords.test(line))
+}

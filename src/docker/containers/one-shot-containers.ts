@@ -1,0 +1,182 @@
+// Tools: containers of a datastore's image that run one of its own programs to the end. They have the version
+// of the server, a memory of their own, and unlike commands inside its container they can be ended.
+// Mind: nothing of a tool lasts. One that is met again is what a crash left, and is removed.
+import type { Duplex } from 'node:stream'
+import type { Container, ContainerCreateOptions } from 'dockerode'
+import { sleep } from '../../async/sleep.ts'
+import { type Engine, hasStatus, toFailure } from '../engine/client.ts'
+import { labels, type Owner, ownerLabels, toolKind, toolName } from '../engine/names.ts'
+import { findToChange, removeContainer, type Site } from './find-container.ts'
+import { readOutput } from './one-shot-output.ts'
+import { confinement, type Limits, limits } from './spec.ts'
+
+export interface ToolSpec extends Limits {
+  /** The actor's that uses it; one at a time. */
+  id: string
+  image: string
+  argv: string[]
+  /** Secrets come in here: arguments can be read by every user of the host. */
+  env: Record<string, string>
+  /** The container whose network it shares; null for no network. */
+  beside: string | null
+}
+
+export interface ToolStreams {
+  /** What it reads. */
+  input?: AsyncIterable<Uint8Array>
+  /** Takes what it writes, piece by piece, each only when the one before was taken. */
+  output?: (piece: Uint8Array) => Promise<void>
+}
+
+export interface ToolOutcome {
+  exitCode: number
+  /** Killed at its memory limit. */
+  isOutOfMemory: boolean
+  /** What it wrote, where nobody took it; at most 64 KiB. */
+  stdout: string
+  /** The last 8 KiB. */
+  stderr: string
+}
+
+export interface Tools {
+  /** Runs one to its end. Throws `docker_error`, `docker_unavailable`, and what the streams throw. */
+  run(spec: ToolSpec, streams: ToolStreams, signal: AbortSignal): Promise<ToolOutcome>
+  /** Ends and removes what may be left of that actor's. */
+  remove(id: string): Promise<void>
+}
+
+const endMs = 60_000
+const createAttempts = 50
+const createAgainMs = 100
+
+export function openTools(engine: Engine, owner: Owner): Tools {
+  const site = { engine, owner }
+  return {
+    run: (spec, streams, signal) => runTool(site, spec, streams, signal),
+    remove: (id) => removeTool(site, id),
+  }
+}
+
+async function runTool(site: Site, spec: ToolSpec, streams: ToolStreams, signal: AbortSignal) {
+  const { engine } = site
+  await removeTool(site, spec.id)
+  const options = toolOptions(site.owner, spec, await engine.info())
+  const container = await createTool(site, spec.id, options, signal)
+  try {
+    const words = await converse(site, container, streams, signal)
+    const end = await engine.call('wait for a tool', (abortSignal) => container.wait({ abortSignal }), {
+      timeoutMs: endMs,
+      signal,
+    })
+    const { State } = await engine.call('inspect a tool', (abortSignal) => container.inspect({ abortSignal }))
+    return { ...words, exitCode: Number(end.StatusCode), isOutOfMemory: State.OOMKilled }
+  } finally {
+    // Removed by who looks next, where the engine is away now.
+    await removeTool(site, spec.id).catch(() => undefined)
+  }
+}
+
+/** The name of one that was removed stays taken for a moment. */
+async function createTool(
+  { engine }: Site,
+  id: string,
+  options: ContainerCreateOptions,
+  signal: AbortSignal,
+) {
+  const create = (abortSignal: AbortSignal) => engine.docker.createContainer({ ...options, abortSignal })
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await engine.call(`create a tool for ${id}`, create, { signal })
+    } catch (error) {
+      if (attempt === createAttempts || !hasStatus(error, 409)) throw error
+      await sleep(createAgainMs, signal)
+    }
+  }
+}
+
+/** Attached before it starts, so that nothing of what it writes is lost. */
+async function converse(
+  { engine }: Site,
+  container: Container,
+  { input, output }: ToolStreams,
+  signal: AbortSignal,
+): Promise<Pick<ToolOutcome, 'stdout' | 'stderr'>> {
+  const how = { stream: true, hijack: true, stdin: true, stdout: true, stderr: true }
+  const stream = (await engine.call(
+    'attach to a tool',
+    (abortSignal) => container.attach({ ...how, abortSignal }),
+    { signal },
+  )) as Duplex
+  const close = () => void stream.destroy()
+  // Who reads and who writes are told by themselves.
+  stream.on('error', () => undefined)
+  signal.addEventListener('abort', close)
+  try {
+    await engine.call('start a tool', (abortSignal) => container.start({ abortSignal }), { signal })
+    const feeding = feed(stream, input ?? nothing()).catch((error: unknown) => {
+      close()
+      throw error
+    })
+    feeding.catch(() => undefined)
+    const reading = readOutput(stream, output).finally(close)
+    const [words] = await Promise.allSettled([reading, feeding])
+    signal.throwIfAborted()
+    await feeding
+    if (words.status === 'rejected') throw toFailure('read what a tool writes', words.reason)
+    return words.value
+  } finally {
+    signal.removeEventListener('abort', close)
+    close()
+  }
+}
+
+async function* nothing(): AsyncGenerator<Uint8Array> {}
+
+/** A tool that has ended takes no more, which its exit code explains. */
+async function feed(stream: Duplex, input: AsyncIterable<Uint8Array>): Promise<void> {
+  for await (const piece of input) {
+    if (stream.destroyed) return
+    if (!stream.write(piece)) await drained(stream)
+  }
+  if (!stream.destroyed) stream.end()
+}
+
+/** Also when it is closed. */
+function drained(stream: Duplex): Promise<void> {
+  return new Promise((resolve) => {
+    const settle = () => {
+      stream.off('drain', settle).off('close', settle)
+      resolve()
+    }
+    stream.on('drain', settle).on('close', settle)
+  })
+}
+
+function toolOptions(owner: Owner, spec: ToolSpec, host: { cpus: number }) {
+  const [program, ...words] = spec.argv
+  return {
+    name: toolName(owner, spec.id),
+    Image: spec.image,
+    Env: Object.entries(spec.env).map(([key, value]) => `${key}=${value}`),
+    Labels: { ...ownerLabels(owner), [labels.kind]: toolKind, [labels.id]: spec.id },
+    Entrypoint: [program!],
+    Cmd: words,
+    OpenStdin: true,
+    StdinOnce: true,
+    AttachStdin: true,
+    HostConfig: {
+      Init: true,
+      NetworkMode: spec.beside === null ? 'none' : `container:${spec.beside}`,
+      RestartPolicy: { Name: 'no' as const },
+      ...confinement,
+      // What it writes is data: no copy of it belongs into a log.
+      LogConfig: { Type: 'none', Config: {} },
+      ...limits(spec, { cpus: host.cpus, loggingDriver: 'none' }),
+    },
+  }
+}
+
+async function removeTool(site: Site, id: string): Promise<void> {
+  const found = await findToChange(site, toolName(site.owner, id))
+  if (found) await removeContainer(site, found)
+}

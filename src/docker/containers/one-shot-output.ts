@@ -1,0 +1,33 @@
+// What a tool writes, taken as it comes and no faster.
+// Mind: nothing is collected but the last words. Output can be larger than any memory.
+import { createFrameSplitter, type OutputStream } from '../exec/frame-splitter.ts'
+
+interface Words {
+  /** Of what nobody took; at most 64 KiB. */
+  stdout: string
+  /** The last 8 KiB. */
+  stderr: string
+}
+
+const keptOutputBytes = 64 * 1024
+const keptWordsBytes = 8 * 1024
+
+/** Reads to the end. `take` gets standard output, a piece at a time; without it the first of it is kept. */
+export async function readOutput(
+  stream: AsyncIterable<Uint8Array>,
+  take?: (piece: Uint8Array) => Promise<void>,
+): Promise<Words> {
+  const pieces: [OutputStream, Buffer][] = []
+  const split = createFrameSplitter((from, bytes) => void pieces.push([from, bytes]))
+  let stdout = Buffer.alloc(0)
+  let stderr = Buffer.alloc(0)
+  for await (const chunk of stream) {
+    split(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length))
+    for (const [from, piece] of pieces.splice(0)) {
+      if (from === 'stderr') stderr = Buffer.concat([stderr, piece]).subarray(-keptWordsBytes)
+      else if (take) await take(piece)
+      else stdout = Buffer.concat([stdout, piece.subarray(0, keptOutputBytes - stdout.length)])
+    }
+  }
+  return { stdout: stdout.toString('utf8'), stderr: stderr.toString('utf8') }
+}

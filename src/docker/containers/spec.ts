@@ -1,0 +1,163 @@
+// What an instance should be, and the same in Docker's words. Pure: compare the results, no engine needed.
+import { createHash } from 'node:crypto'
+import type { ContainerCreateOptions } from 'dockerode'
+import { type ContainerKind, instanceKind, labels, type Owner, ownerLabels } from '../engine/names.ts'
+import type { WantedContainer } from './ensure-container.ts'
+
+export interface InstanceSpec {
+  name: string
+  image: string
+  serviceId: string
+  serviceName: string
+  deployId: string
+  index: number
+  network: string
+  /** A fixed IPv4 address inside `network`. */
+  address: string
+  env: { key: string; value: string }[]
+  /** Run by `sh -c` instead of what the image would run; null for the image's own command. */
+  command: string | null
+  memoryLimitMb: number
+  cpuLimit: number
+  pidsLimit: number
+  volume: { name: string; mountPath: string } | null
+  restart: RestartPolicy
+  /** False when its first process has to be process 1. */
+  init?: boolean
+  /** An instance, unless it says otherwise. */
+  kind?: ContainerKind
+}
+
+export type Limits = Pick<InstanceSpec, 'memoryLimitMb' | 'cpuLimit' | 'pidsLimit'>
+
+export type RestartPolicy = 'no' | 'unless-stopped'
+
+/** What the host says of itself and a container has to fit into. */
+export interface HostTraits {
+  cpus: number
+  loggingDriver: string
+}
+
+// Scores are only raised: an engine without CAP_SYS_RESOURCE cannot lower a score.
+/** Without free memory the kernel kills instances before datastores, the edge and the daemon. */
+const oomScore = 300
+const bytesPerMb = 1024 * 1024
+
+/** `findInit` answers whether what the image runs first is an init process itself. */
+export function wantedInstance(
+  owner: Owner,
+  spec: InstanceSpec,
+  findInit: () => Promise<boolean>,
+): WantedContainer {
+  const { name, restart, kind = instanceKind } = spec
+  const runsOnce = kind !== instanceKind
+  return {
+    name,
+    restart,
+    runsOnce,
+    hash: specHash(spec),
+    findInit,
+    options: (host, hasInit) => containerSpec(owner, spec, host, hasInit),
+  }
+}
+
+export function containerSpec(
+  owner: Owner,
+  spec: InstanceSpec,
+  host: HostTraits,
+  hasInit = false,
+): ContainerCreateOptions {
+  return {
+    name: spec.name,
+    Image: spec.image,
+    Env: spec.env.map(({ key, value }) => `${key}=${value}`),
+    Labels: instanceLabels(owner, spec),
+    ...startCommand(spec.command),
+    HostConfig: {
+      NetworkMode: spec.network,
+      RestartPolicy: { Name: spec.restart },
+      ...confinement,
+      Mounts: spec.volume ? [toMount(spec.volume)] : [],
+      OomScoreAdj: oomScore,
+      ...limits(spec, host),
+      ...logging(host),
+      Init: (spec.init ?? true) && (spec.command !== null || !hasInit),
+    },
+    NetworkingConfig: {
+      EndpointsConfig: {
+        [spec.network]: { IPAMConfig: { IPv4Address: spec.address }, Aliases: aliasesOf(spec) },
+      },
+    },
+  }
+}
+
+/**
+ * Tells whether a container was made from the same request. It covers the request and not Docker's words for
+ * it: a new version of Berth that words it differently must not replace what runs. The restart policy changes
+ * in place, and the init process is a matter of the deploy, whose id is in here.
+ */
+export function specHash(spec: InstanceSpec): string {
+  const request = [
+    ...[spec.name, spec.image, spec.serviceId, spec.serviceName, spec.deployId, spec.index],
+    ...[spec.network, spec.address, spec.command, spec.memoryLimitMb, spec.cpuLimit, spec.pidsLimit],
+    spec.env.map(({ key, value }) => [key, value]),
+    spec.volume && [spec.volume.name, spec.volume.mountPath],
+  ]
+  return createHash('sha256').update(JSON.stringify(request)).digest('hex')
+}
+
+/** What only runs a command must not be called by the name of the service. */
+function aliasesOf({ kind = instanceKind, serviceName }: InstanceSpec): string[] {
+  return kind === instanceKind ? [serviceName] : []
+}
+
+function instanceLabels(owner: Owner, spec: InstanceSpec): Record<string, string> {
+  return {
+    ...ownerLabels(owner),
+    [labels.kind]: spec.kind ?? instanceKind,
+    [labels.id]: spec.deployId,
+    [labels.service]: spec.serviceName,
+    [labels.serviceId]: spec.serviceId,
+    [labels.index]: String(spec.index),
+    [labels.spec]: specHash(spec),
+  }
+}
+
+// Busybox, dash and bash replace themselves by the last command of `sh -c`, so it gets SIGTERM itself. As
+// process 1 it would ignore the signal unless it handles it; hence Init.
+function startCommand(command: string | null): Pick<ContainerCreateOptions, 'Entrypoint' | 'Cmd'> {
+  return command === null ? {} : { Entrypoint: ['sh', '-c'], Cmd: [command] }
+}
+
+// MemorySwap counts memory and swap together: equal to Memory it means no swap. Docker refuses more CPUs than
+// it has.
+export function limits(spec: Limits, host: HostTraits) {
+  const memoryBytes = spec.memoryLimitMb * bytesPerMb
+  return {
+    Memory: memoryBytes,
+    MemorySwap: memoryBytes,
+    NanoCpus: Math.round(Math.min(spec.cpuLimit, host.cpus) * 1e9),
+    PidsLimit: spec.pidsLimit,
+  }
+}
+
+// A host whose owner chose another driver keeps it. Less than 10 MiB x 3 loses lines to followers at each
+// rotation.
+export function logging(host: HostTraits) {
+  if (host.loggingDriver !== 'json-file') return {}
+  return { LogConfig: { Type: 'json-file', Config: { 'max-size': '10m', 'max-file': '3' } } }
+}
+
+/**
+ * The capabilities of every container except the edge, which has fewer: an image needs them that starts as
+ * root and drops to a user. Without NET_RAW no container can forge the addresses of another.
+ */
+export const confinement = {
+  CapDrop: ['ALL'],
+  CapAdd: ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'SETUID', 'SETGID', 'KILL', 'NET_BIND_SERVICE'],
+  SecurityOpt: ['no-new-privileges:true'],
+}
+
+export function toMount(volume: { name: string; mountPath: string }) {
+  return { Type: 'volume' as const, Source: volume.name, Target: volume.mountPath }
+}

@@ -1,0 +1,108 @@
+// Volumes: the only objects whose loss is a loss of data. Making one that exists gives Docker's existing one
+// back, so whose it is must be looked at; nothing here removes a volume that was not named.
+import type { VolumeInspectInfo } from 'dockerode'
+import { Failure } from '../../errors.ts'
+import { acceptStatus, type Engine, orNull } from '../engine/client.ts'
+import { isOurs, labels, type Owner, ownerFilter, ownerLabels } from '../engine/names.ts'
+
+export interface Volume {
+  name: string
+  labels: Record<string, string>
+}
+
+/** Creates the volume, or adopts ours of that name. Throws `docker_error` for a foreign volume. */
+export async function ensureVolume(
+  engine: Engine,
+  owner: Owner,
+  name: string,
+  marks: Record<string, string> = {},
+): Promise<Volume & { isNew: boolean }> {
+  const found = await findToChange(engine, owner, name)
+  const volume = requireOurs(owner, found ?? (await create(engine, owner, name, marks)))
+  return { ...toVolume(volume), isNew: found === null }
+}
+
+/**
+ * Makes a volume for whom its labels name, or adopts the one that was made for him. Throws `volume_exists`
+ * for any other of that name: what is in it is not his.
+ */
+export async function claimVolume(
+  engine: Engine,
+  owner: Owner,
+  name: string,
+  claim: Record<string, string>,
+): Promise<Volume> {
+  const found = (await inspect(engine, name)) ?? (await create(engine, owner, name, claim))
+  if (isOurs(owner, found.Labels) && found.Labels?.[labels.id] === claim[labels.id]) return toVolume(found)
+  throw volumeExists('volume_exists', name)
+}
+
+/** The directory of our volume of that name on the engine's host; null when there is none. */
+export async function findVolume(
+  engine: Engine,
+  owner: Owner,
+  name: string,
+): Promise<{ directory: string } | null> {
+  const found = await inspect(engine, name)
+  return found && isOurs(owner, found.Labels) ? { directory: found.Mountpoint } : null
+}
+
+/** Whether there is a volume of that name, whoever it belongs to. */
+export async function hasVolume(engine: Engine, name: string): Promise<boolean> {
+  return (await inspect(engine, name)) !== null
+}
+
+export function volumeExists(code: 'volume_exists' | 'conflict', name: string): Failure {
+  return new Failure(
+    code,
+    `the volume ${name} exists already, and what is in it is left alone`,
+    `docker volume rm ${name} deletes it and its data; or choose another name`,
+  )
+}
+
+/**
+ * Removes the volume and its data; with `id` only one that was made for that id, another one stays. Gone
+ * already is fine; one in use is refused with `docker_error`.
+ */
+export async function removeVolume(engine: Engine, owner: Owner, name: string, id?: string): Promise<void> {
+  const found = id === undefined ? await findToChange(engine, owner, name) : await inspect(engine, name)
+  if (found === null) return
+  if (id !== undefined && !(isOurs(owner, found.Labels) && found.Labels?.[labels.id] === id)) return
+  const removal = engine.call(`remove the volume ${name}`, (abortSignal) =>
+    engine.docker.getVolume(name).remove({ abortSignal }),
+  )
+  await acceptStatus(404, removal)
+}
+
+export async function listVolumes({ call, docker }: Engine, owner: Owner): Promise<Volume[]> {
+  const filters = { label: ownerFilter(owner) }
+  const answer = await call('list volumes', (abortSignal) => docker.listVolumes({ filters, abortSignal }))
+  return (answer.Volumes ?? []).map(toVolume).sort((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+async function create({ call, docker }: Engine, owner: Owner, name: string, marks: Record<string, string>) {
+  const options = { Name: name, Labels: { ...marks, ...ownerLabels(owner) } }
+  await call(`create the volume ${name}`, (abortSignal) => docker.createVolume({ ...options, abortSignal }))
+  return call(`inspect the volume ${name}`, (abortSignal) => docker.getVolume(name).inspect({ abortSignal }))
+}
+
+async function findToChange(engine: Engine, owner: Owner, name: string) {
+  const found = await inspect(engine, name)
+  return found && requireOurs(owner, found)
+}
+
+function inspect({ call, docker }: Engine, name: string): Promise<VolumeInspectInfo | null> {
+  const inspection = call(`inspect the volume ${name}`, (abortSignal) =>
+    docker.getVolume(name).inspect({ abortSignal }),
+  )
+  return orNull(inspection)
+}
+
+function requireOurs(owner: Owner, found: VolumeInspectInfo): VolumeInspectInfo {
+  if (isOurs(owner, found.Labels)) return found
+  throw new Failure('docker_error', `the volume '${found.Name}' belongs to somebody else and is left alone`)
+}
+
+function toVolume(found: VolumeInspectInfo): Volume {
+  return { name: found.Name, labels: found.Labels ?? {} }
+}

@@ -1,0 +1,119 @@
+// What a build gets to see: its directory without what .dockerignore names, and the Dockerfile. Nothing is
+// read through a link that leaves the source: a tracked link to /etc/passwd must not bring the host's.
+import { realpath, stat } from 'node:fs/promises'
+import { join, relative, sep } from 'node:path'
+import { Readable } from 'node:stream'
+import { type Pack, pack } from 'tar-stream'
+import { Failure, messageOf } from '../../errors.ts'
+import { packContent, packTree, type Tree } from './context-archive.ts'
+import { readBounded, readIgnoreFile } from './ignore-file.ts'
+import { type IgnoreRules, ignoreRules } from './ignore-rules.ts'
+
+export interface ContextRequest {
+  contextDir: string
+  /** Relative to `contextDir`; it may lie outside of that, not outside of `sourceDir`. */
+  dockerfile: string
+  /** What nothing is read from outside of; the context itself by default. */
+  sourceDir?: string | undefined
+  /** Lines as of a .dockerignore, instead of those of the source. */
+  ignore?: string[] | undefined
+  /** Returns the Dockerfile for the builder; throws when it is invalid. Each character is a byte. */
+  editDockerfile?: ((text: string) => Promise<string>) | undefined
+  signal: AbortSignal
+}
+
+export interface BuildContext {
+  /** A tar archive. */
+  stream: Readable
+  /** The path of the Dockerfile inside the archive. */
+  dockerfile: string
+  /** Resolves when the last entry is in the stream; rejects when something cannot be read, and on abort. */
+  packed: Promise<void>
+}
+
+/** A Dockerfile that is no plain file of the context goes in as a copy of this name. */
+const copiedDockerfile = '.berth.Dockerfile'
+const maxDockerfileBytes = 512 * 1024
+
+/**
+ * Throws `build_failed` when there is no Dockerfile, or it or the context lies outside of the source, or
+ * .dockerignore is beyond its limits.
+ */
+export async function openBuildContext(request: ContextRequest): Promise<BuildContext> {
+  const source = await realpath(request.sourceDir ?? request.contextDir)
+  const root = await locate(source, request.contextDir, 'root directory')
+  const file = await locateDockerfile(source, root, request.dockerfile)
+  const isPlain = isInside(root, file) && file === join(root, request.dockerfile)
+  const dockerfile = isPlain ? toArchivePath(root, file) : copiedDockerfile
+  const rules = request.ignore ? ignoreRules(request.ignore) : await readRules(root, request.dockerfile)
+  const edited = await readDockerfile(file, request)
+  const tree = openTree(root, { path: dockerfile, content: edited }, rules)
+  const archive = pack().on('error', () => {})
+  const packAll = async () => {
+    if (!isPlain) await packContent(archive, file, dockerfile, edited)
+    await packTree(archive, tree, request.signal)
+  }
+  const packed = packAll().catch((error: unknown) => {
+    archive.destroy()
+    request.signal.throwIfAborted()
+    throw new Failure('build_failed', `the source cannot be read: ${messageOf(error)}`)
+  })
+  return { stream: toStream(archive, packed), dockerfile, packed }
+}
+
+async function locateDockerfile(source: string, root: string, dockerfile: string): Promise<string> {
+  const file = await locate(source, join(root, dockerfile), `file '${dockerfile}'`)
+  if ((await stat(file)).isFile()) return file
+  throw new Failure('build_failed', `'${dockerfile}' is not a file`)
+}
+
+async function readDockerfile(file: string, { editDockerfile }: ContextRequest): Promise<Buffer> {
+  const bytes = await readBounded(file, { name: 'the Dockerfile', maxBytes: maxDockerfileBytes })
+  return editDockerfile ? Buffer.from(await editDockerfile(bytes.toString('latin1')), 'latin1') : bytes
+}
+
+/** The place that a path leads to, which must lie inside of the source. */
+async function locate(source: string, path: string, name: string): Promise<string> {
+  const place = await realpath(path).catch(() => null)
+  if (place === null) throw new Failure('build_failed', `the source has no ${name}`)
+  if (isInside(source, place)) return place
+  throw new Failure('build_failed', `its ${name} leads out of the source`)
+}
+
+/** The Dockerfile is always kept, as other builders do: it is read even if the image shall not hold it. */
+function openTree(root: string, dockerfile: Tree['replaced'], rules: IgnoreRules): Tree {
+  return {
+    root,
+    replaced: dockerfile,
+    keeps: async (path) => path === dockerfile.path || !(await rules.ignores(path)),
+    mayKeepBelow: (path) => rules.hasExceptions || dockerfile.path.startsWith(`${path}/`),
+  }
+}
+
+/** A Dockerfile's own ignore file wins over the common one. */
+async function readRules(root: string, dockerfile: string): Promise<IgnoreRules> {
+  const own = await readIgnoreFile(root, `${dockerfile}.dockerignore`)
+  const file = own ?? (await readIgnoreFile(root, '.dockerignore'))
+  return file?.rules ?? ignoreRules([])
+}
+
+function isInside(directory: string, place: string): boolean {
+  return place === directory || place.startsWith(directory + sep)
+}
+
+function toArchivePath(root: string, file: string): string {
+  return relative(root, file).split(sep).join('/')
+}
+
+// Fails with what `packed` tells, not with what the broken archive makes of it. An error event that nobody
+// listens to any more would end the process.
+function toStream(archive: Pack, packed: Promise<void>): Readable {
+  async function* bytes() {
+    try {
+      yield* archive
+    } finally {
+      await packed
+    }
+  }
+  return Readable.from(bytes(), { objectMode: false }).on('error', () => {})
+}

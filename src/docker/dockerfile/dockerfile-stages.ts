@@ -1,0 +1,12 @@
+// The stage of a Dockerfile that a build is asked for, and what exists instead of one that does not.
+import { Failure } from '../../errors.ts'
+import { stagesOf } from './dockerfile.ts'
+
+/** Throws `build_failed` with the stages that exist. As in Docker, case does not matter. */
+export function requireStage(text: string, target: string): void {
+  const names = stagesOf(text)
+  if (names.some((name) => name.toLowerCase() === target.toLowerCase())) return
+  const known =
+    names.length > 0 ? `its stages are ${names.join(', ')}` : 'its stages have no names (FROM image AS name)'
+  throw new Failure('build_failed', `the Dockerfile has no stage '${target}' (build_target): ${known}`)
+}

@@ -1,0 +1,42 @@
+// Reading a .dockerignore of a source, which anybody may have written: of bounded size, and never through a
+// link that leaves the source.
+import { constants } from 'node:fs'
+import { open, realpath } from 'node:fs/promises'
+import { join, sep } from 'node:path'
+import { Failure } from '../../errors.ts'
+import { size } from '../../quantities.ts'
+import { type IgnoreRules, parseIgnore } from './ignore-rules.ts'
+
+export interface IgnoreFile {
+  text: string
+  rules: IgnoreRules
+}
+
+export const maxIgnoreBytes = 256 * 1024
+
+/** Null without such a file, or when it leads out of `root`. Throws `build_failed` beyond the limits. */
+export async function readIgnoreFile(root: string, path: string): Promise<IgnoreFile | null> {
+  const base = await realpath(root)
+  const place = await realpath(join(base, path)).catch(() => null)
+  if (place === null || !place.startsWith(base + sep)) return null
+  const text = (await readBounded(place, { name: path, maxBytes: maxIgnoreBytes })).toString('utf8')
+  return { text, rules: parseIgnore(text, path) }
+}
+
+/** Throws `build_failed` when it is not a file, or too large. */
+export async function readBounded(
+  place: string,
+  { name, maxBytes }: { name: string; maxBytes: number },
+): Promise<Buffer> {
+  // A pipe would be waited for, and what is looked at by its path may be another thing when it is opened.
+  const handle = await open(place, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+  try {
+    if (!(await handle.stat()).isFile()) throw new Failure('build_failed', `${name} is not a file`)
+    const bytes = Buffer.alloc(maxBytes + 1)
+    const { bytesRead } = await handle.read(bytes, 0, bytes.length)
+    if (bytesRead <= maxBytes) return bytes.subarray(0, bytesRead)
+    throw new Failure('build_failed', `${name} is larger than ${size(maxBytes)}`)
+  } finally {
+    await handle.close()
+  }
+}

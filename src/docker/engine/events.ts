@@ -1,0 +1,130 @@
+// Events of our own containers, without gap or repetition over the breaks of the stream. They are nudges all
+// the same: an engine that restarts forgets its events, so whoever watches also looks at the whole after each
+// (re)connection.
+import { sleep } from '../../async/sleep.ts'
+import type { Engine } from './client.ts'
+import { labels, type Owner, ownerFilter } from './names.ts'
+import { streamLines } from './stream-lines.ts'
+
+export interface ContainerEvent {
+  type: 'container'
+  action: ContainerAction
+  name: string
+  /** Of the container: `deploy` for an instance. */
+  kind: string
+  deployId: string
+  serviceId: string
+  index: number
+  /** Of `die` only. */
+  exitCode: number | null
+  /** Nanoseconds since 1970, exact to a few hundred: a number holds no more. */
+  timeNano: number
+}
+
+const actions = ['create', 'start', 'die', 'oom', 'pause', 'unpause', 'stop', 'destroy'] as const
+export type ContainerAction = (typeof actions)[number]
+
+/** A half-open connection stays silent for ever; so each is given up and made again after this time. */
+const connectionMs = 60_000
+const firstPauseMs = 100
+const longestPauseMs = 5_000
+const rememberedEvents = 1_000
+
+/**
+ * Calls `onEvent` for each event until `signal` is aborted; then it resolves. It never rejects: an engine
+ * that is away is tried again. `onConnected` is called whenever the stream is open (again).
+ */
+export async function watchEvents(
+  engine: Engine,
+  owner: Owner,
+  onEvent: (event: ContainerEvent) => void,
+  signal: AbortSignal,
+  onConnected: () => void = () => {},
+): Promise<void> {
+  const history = createHistory()
+  let failures = 0
+  while (!signal.aborted) {
+    for await (const news of connection(engine, owner, history.since(), signal)) {
+      if (news === 'connected') {
+        failures = 0
+        onConnected()
+      } else if (history.isNew(news)) onEvent(news)
+    }
+    const pauseMs = Math.min(firstPauseMs * 2 ** failures++, longestPauseMs)
+    await sleep(pauseMs, signal).catch(() => {})
+  }
+}
+
+/** The events of one connection; it ends when the connection does, for whatever reason. */
+async function* connection(
+  engine: Engine,
+  owner: Owner,
+  since: { since?: number },
+  signal: AbortSignal,
+): AsyncGenerator<'connected' | ContainerEvent> {
+  const bound = new AbortController()
+  const giveUp = () => bound.abort()
+  const timer = setTimeout(giveUp, connectionMs)
+  signal.addEventListener('abort', giveUp, { once: true })
+  const filters = { type: ['container' as const], event: [...actions], label: ownerFilter(owner) }
+  const request = { ...since, filters, abortSignal: bound.signal }
+  try {
+    const stream = await engine.call('watch events', () => engine.docker.getEvents(request), { signal })
+    yield 'connected'
+    for await (const line of streamLines(stream)) yield* toEvents(JSON.parse(line))
+  } catch {
+    // Away, cut off or timed out: all the same, the next connection takes up where this one ended.
+  } finally {
+    clearTimeout(timer)
+    signal.removeEventListener('abort', giveUp)
+    bound.abort()
+  }
+}
+
+interface EngineEvent {
+  Action: string
+  Actor: { Attributes: Record<string, string> }
+  timeNano: number
+}
+
+/** No event for an action that nobody asked for. */
+function toEvents({ Action, Actor: { Attributes: about }, timeNano }: EngineEvent): ContainerEvent[] {
+  const action = actions.find((known) => known === Action)
+  if (action === undefined) return []
+  const exitCode = action === 'die' ? Number(about.exitCode) : null
+  const event = {
+    type: 'container' as const,
+    action,
+    name: about.name ?? '',
+    kind: about[labels.kind] ?? '',
+    deployId: about[labels.id] ?? '',
+    serviceId: about[labels.serviceId] ?? '',
+    index: Number(about[labels.index] ?? 0),
+  }
+  return [{ ...event, exitCode, timeNano }]
+}
+
+/** Knows where to take up, and what was seen there already: `since` includes the instant it names. */
+function createHistory() {
+  const seen = new Set<string>()
+  let newestNano = 0
+
+  function isNew(event: ContainerEvent): boolean {
+    const key = `${event.timeNano} ${event.action} ${event.name}`
+    if (seen.has(key)) return false
+    seen.add(key)
+    newestNano = Math.max(newestNano, event.timeNano)
+    forgetOldest()
+    return true
+  }
+
+  function forgetOldest(): void {
+    const [oldest] = seen
+    if (seen.size > rememberedEvents && oldest !== undefined) seen.delete(oldest)
+  }
+
+  // In seconds, rounded down to a microsecond: what the precision of a number is sure to hold.
+  const since = () => (newestNano === 0 ? {} : { since: (Math.floor(newestNano / 1e3) - 1) / 1e6 })
+
+  return { isNew, since }
+}

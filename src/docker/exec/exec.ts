@@ -1,0 +1,79 @@
+// Commands inside a container that runs. Their secrets come by their environment, never as arguments.
+// Mind: the engine cannot end such a command. Giving up closes its streams; what hangs all the same stays
+// until its container ends.
+import { PassThrough, type Readable } from 'node:stream'
+import { sleep } from '../../async/sleep.ts'
+import { Failure } from '../../errors.ts'
+import { findOwn, type Site } from '../containers/find-container.ts'
+
+export interface Command {
+  argv: string[]
+  env?: Record<string, string>
+}
+
+export interface Outcome {
+  exitCode: number
+  /** At most 64 KiB of each. */
+  stdout: string
+  stderr: string
+}
+
+const keptBytes = 64 * 1024
+const lookEveryMs = 50
+const endMs = 10_000
+
+/** Runs a short command to its end. Throws `docker_error` when the container does not run. */
+export async function runInside(
+  site: Site,
+  name: string,
+  { argv, env = {} }: Command,
+  { signal, timeoutMs = 30_000 }: { signal?: AbortSignal; timeoutMs?: number } = {},
+): Promise<Outcome> {
+  const { engine } = site
+  const found = await findOwn(site, name)
+  if (!found) throw new Failure('docker_error', `there is no container ${name}`)
+  const run = async (abortSignal: AbortSignal): Promise<Outcome> => {
+    const exec = await found.container.exec({
+      Cmd: argv,
+      Env: Object.entries(env).map(([key, value]) => `${key}=${value}`),
+      AttachStdout: true,
+      AttachStderr: true,
+      abortSignal,
+    })
+    const stream = await exec.start({ Detach: false, abortSignal })
+    const close = () => stream.destroy()
+    abortSignal.addEventListener('abort', close, { once: true })
+    const [stdout, stderr] = [new PassThrough(), new PassThrough()]
+    engine.docker.modem.demuxStream(stream, stdout, stderr)
+    stream.once('close', () => [stdout, stderr].forEach((each) => void each.end()))
+    const [out, err] = await Promise.all([textOf(stdout), textOf(stderr)])
+    abortSignal.removeEventListener('abort', close)
+    return { exitCode: await exitCodeOf(exec, abortSignal), stdout: out, stderr: err }
+  }
+  return engine.call(`run ${argv[0]} in ${name}`, run, { timeoutMs, signal })
+}
+
+interface Exec {
+  inspect(options: { abortSignal: AbortSignal }): Promise<{ Running: boolean; ExitCode: number | null }>
+}
+
+/** Its output ends a moment before the engine knows how it ended. */
+export async function exitCodeOf(exec: Exec, abortSignal: AbortSignal): Promise<number> {
+  const endAt = performance.now() + endMs
+  for (;;) {
+    const { Running, ExitCode } = await exec.inspect({ abortSignal })
+    if (!Running && ExitCode !== null) return ExitCode
+    if (performance.now() > endAt) throw new Failure('docker_error', 'the command lost its output')
+    await sleep(lookEveryMs, abortSignal)
+  }
+}
+
+async function textOf(stream: Readable): Promise<string> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    if (bytes < keptBytes) chunks.push(chunk.subarray(0, keptBytes - bytes))
+    bytes += chunk.length
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}

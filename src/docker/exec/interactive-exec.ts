@@ -1,0 +1,204 @@
+// An interactive command inside a container, at a terminal or through pipes.
+// The engine has no call that ends an exec, and an exec outlives its connection. Measured with Docker 20.10:
+// a terminal gets no SIGHUP and pipes give no SIGPIPE, because the engine goes on reading the output. Pipes
+// only reach the end of their input, which psql in the middle of a query does not notice. A second exec, the
+// lifeline, therefore waits for the end of its own input, and then ends the command. Its input also ends when
+// berthd is killed.
+import { randomUUID } from 'node:crypto'
+import type { Socket } from 'node:net'
+import type { Container, Exec } from 'dockerode'
+import { Failure } from '../../errors.ts'
+import { findOwn, type Site } from '../containers/find-container.ts'
+import { toFailure } from '../engine/client.ts'
+import { type Command, exitCodeOf } from './exec.ts'
+import { createFrameSplitter, type OutputStream } from './frame-splitter.ts'
+
+export interface TerminalSize {
+  columns: number
+  rows: number
+}
+
+export interface InteractiveOptions {
+  /** `name` is the value of TERM; null for pipes. */
+  terminal: ({ name: string } & TerminalSize) | null
+  /** A terminal has `stdout` only. */
+  wrote(stream: OutputStream, bytes: Buffer): void
+  /** Called once, after all output; not after `close`. */
+  ended(exitCode: number): void
+  /** Instead of `ended`: `docker_error`, `docker_unavailable`. */
+  failed(error: unknown): void
+}
+
+export interface InteractiveExec {
+  /** `taken` is called when the engine has the bytes. */
+  write(bytes: Buffer, taken: () => void): void
+  /** Ends the input. Does nothing at a terminal, where Ctrl-D does it. */
+  end(): void
+  /** Does nothing without a terminal. */
+  resize(size: TerminalSize): void
+  /** No output is read until `resume`; the command waits when the engine's buffers are full. */
+  pause(): void
+  resume(): void
+  /** Returns at once. The lifeline cancels a running query and ends the command. */
+  close(): void
+}
+
+const mark = 'BERTH_CLIENT'
+const inspectMs = 30_000
+
+/**
+ * SIGINT cancels the query, which the server goes on with when psql is only killed. SIGHUP ends a client, and
+ * SIGKILL what ignores both. The mark is inherited by what the client starts. Each round searches again,
+ * because a command whose connection closes at once starts after the first round.
+ */
+const lifelineScript = `echo up
+cat > /dev/null
+for signal in INT HUP KILL; do
+  for process in /proc/[0-9]*; do
+    grep -qs "${mark}=$1" "$process/environ" && kill -s $signal "\${process#/proc/}"
+  done
+  sleep 1
+done`
+
+/**
+ * When memory is short, the kernel must kill the client and not the database server in the same container.
+ * Older engines cannot set the size of a terminal before its program reads it.
+ */
+const startScript = `echo 1000 > /proc/self/oom_score_adj
+[ "$1" ] && stty rows "$1" cols "$2" 2> /dev/null
+shift 2
+exec "$@"`
+
+/** Throws `docker_error` when the container does not run, `docker_unavailable`. */
+export async function openInteractive(
+  site: Site,
+  name: string,
+  command: Command,
+  options: InteractiveOptions,
+): Promise<InteractiveExec> {
+  const found = await findOwn(site, name)
+  if (!found) throw new Failure('docker_error', `there is no container ${name}`)
+  const id = randomUUID()
+  const lifeline = await openLifeline(site, found.container, id)
+  try {
+    const { argv, env } = prepared(command, options.terminal)
+    const marked = { argv, env: { ...env, [mark]: id } }
+    const started = await start(site, found.container, marked, options.terminal !== null)
+    return attach(site, { ...started, lifeline }, options)
+  } catch (error) {
+    lifeline.destroy()
+    throw error
+  }
+}
+
+function prepared({ argv, env }: Command, terminal: InteractiveOptions['terminal']): Command {
+  const size = terminal ? [String(terminal.rows), String(terminal.columns)] : ['', '']
+  return {
+    argv: ['sh', '-c', startScript, 'client', ...size, ...argv],
+    env: { ...env, ...(terminal ? { TERM: terminal.name } : {}) },
+  }
+}
+
+interface Started {
+  exec: Exec
+  stream: Socket
+}
+
+async function start(site: Site, container: Container, { argv, env = {} }: Command, isTerminal: boolean) {
+  return site.engine.call(`run ${argv[0]}`, async (abortSignal): Promise<Started> => {
+    const exec = await container.exec({
+      Cmd: argv,
+      Env: Object.entries(env).map(([key, value]) => `${key}=${value}`),
+      AttachStdin: true,
+      AttachStdout: true,
+      AttachStderr: true,
+      Tty: isTerminal,
+      abortSignal,
+    })
+    const stream = await exec.start({ hijack: true, stdin: true, Tty: isTerminal, abortSignal })
+    return { exec, stream: stream as Socket }
+  })
+}
+
+/** Resolves when the script runs: a command must not start before something can end it. */
+async function openLifeline(site: Site, container: Container, id: string): Promise<Socket> {
+  const argv = ['sh', '-c', lifelineScript, 'lifeline', id]
+  const { stream } = await start(site, container, { argv }, false)
+  return site.engine.call('start a lifeline', (abortSignal) => untilUp(stream, abortSignal))
+}
+
+function untilUp(stream: Socket, abortSignal: AbortSignal): Promise<Socket> {
+  abortSignal.addEventListener('abort', () => stream.destroy())
+  return new Promise((resolve, reject) => {
+    let output = ''
+    stream.on('error', reject)
+    stream.on('close', () => reject(new Failure('docker_error', `the lifeline did not start: ${output}`)))
+    stream.on('data', (chunk: Buffer) => {
+      output += chunk.subarray(8).toString('utf8').trim()
+      if (output === 'up') resolve(stream)
+    })
+  })
+}
+
+function attach(
+  site: Site,
+  { exec, stream, lifeline }: Started & { lifeline: Socket },
+  { terminal, wrote, ended, failed }: InteractiveOptions,
+): InteractiveExec {
+  let isClosed = false
+  let failure: unknown = null
+  stream.on('data', terminal ? (bytes: Buffer) => wrote('stdout', bytes) : createFrameSplitter(wrote))
+  stream.on('error', (error) => {
+    failure = toFailure('run an interactive command', error)
+  })
+  stream.once('close', () => {
+    lifeline.destroy()
+    if (isClosed) return
+    const exit = failure ? Promise.reject(failure) : exitOf(site, exec)
+    exit.then(
+      (exitCode) => isClosed || ended(exitCode),
+      (error: unknown) => isClosed || failed(error),
+    )
+  })
+  const resizer = createResizer(site, exec)
+  return {
+    write: (bytes, taken) => void stream.write(bytes, (error) => error || taken()),
+    end: () => void (terminal || stream.end()),
+    resize: (size) => terminal && resizer.resize(size),
+    pause: () => void stream.pause(),
+    resume: () => void stream.resume(),
+    close() {
+      isClosed = true
+      stream.destroy()
+    },
+  }
+}
+
+function exitOf({ engine }: Site, exec: Exec): Promise<number> {
+  const inspect = (abortSignal: AbortSignal) => exitCodeOf(exec, abortSignal)
+  return engine.call('inspect a command', inspect, { timeoutMs: inspectMs })
+}
+
+/** One request at a time, always with the newest size. A failure is ignored: only the layout suffers. */
+function createResizer({ engine }: Site, exec: Exec) {
+  let wanted: TerminalSize | null = null
+  let isBusy = false
+
+  async function apply(): Promise<void> {
+    isBusy = true
+    while (wanted) {
+      const size = { w: wanted.columns, h: wanted.rows }
+      wanted = null
+      const change = (abortSignal: AbortSignal) => exec.resize({ ...size, abortSignal })
+      await engine.call('resize a terminal', change).catch(() => undefined)
+    }
+    isBusy = false
+  }
+
+  return {
+    resize(size: TerminalSize): void {
+      wanted = size
+      if (!isBusy) void apply()
+    },
+  }
+}

@@ -1,0 +1,24 @@
+// Handing the engine an image that was made here, as the archive that `docker load` reads.
+import { Readable } from 'node:stream'
+import { Failure } from '../../errors.ts'
+import type { Engine } from '../engine/client.ts'
+import { streamLines } from '../engine/stream-lines.ts'
+
+const timeoutMs = 120_000
+
+/** Resolves when the image is there under the names in its archive. Doing it again changes nothing. */
+export async function loadImage(
+  { call, docker }: Engine,
+  archive: Buffer,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const load = async (abortSignal: AbortSignal) => {
+    const answer = await docker.loadImage(Readable.from([archive]), { quiet: true, abortSignal })
+    // It is 200 before anything is read; what went wrong is told in a line of the answer.
+    for await (const line of streamLines(answer)) {
+      const { error }: { error?: string } = JSON.parse(line)
+      if (error) throw new Failure('docker_error', `Docker could not load an image: ${error}`)
+    }
+  }
+  await call('load an image', load, { signal, timeoutMs })
+}

@@ -1,0 +1,82 @@
+// Images. Ours are known by their name alone, `<prefix>/<service>:<deploy id>` and more: labels come from
+// whoever built them.
+import type { ImageInspectInfo } from 'dockerode'
+import { Failure } from '../../errors.ts'
+import { acceptStatus, type Engine, orNull } from '../engine/client.ts'
+import { type ImageOrigin, type Owner, parseImageName } from '../engine/names.ts'
+
+export interface Image {
+  id: string
+  /** TCP ports, ascending. */
+  exposedPorts: number[]
+  /** Where its commands run. */
+  workingDir: string
+  sizeBytes: number
+}
+
+export interface OwnImage extends ImageOrigin {
+  name: string
+  createdAt: string
+  sizeBytes: number
+}
+
+/** Null when the engine does not have it; nothing is pulled. */
+export async function inspectImage({ call, docker }: Engine, name: string): Promise<Image | null> {
+  const info = await orNull(call(`inspect the image ${name}`, () => docker.getImage(name).inspect()))
+  if (!info) return null
+  const workingDir = info.Config.WorkingDir || '/'
+  return { id: info.Id, exposedPorts: exposedPorts(info), workingDir, sizeBytes: info.Size }
+}
+
+/** Takes our name off the image; its layers go when no other name holds them. Gone already is fine. */
+export async function removeImage({ call, docker }: Engine, owner: Owner, name: string): Promise<void> {
+  requireOwnName(owner, name)
+  await acceptStatus(
+    404,
+    call(`remove the image ${name}`, () => docker.getImage(name).remove()),
+  )
+}
+
+/** Gives an image, by name, digest or id, a name of ours. It then stays when its other names move on. */
+export async function tagImage(
+  { call, docker }: Engine,
+  owner: Owner,
+  source: string,
+  name: string,
+): Promise<void> {
+  requireOwnName(owner, name)
+  const [repo = '', tag = ''] = name.split(':')
+  await call(`tag the image ${source}`, (abortSignal) =>
+    docker.getImage(source).tag({ repo, tag, abortSignal }),
+  )
+}
+
+/** Our images, of one service or of all. */
+export async function listImages(
+  { call, docker }: Engine,
+  owner: Owner,
+  service?: string,
+): Promise<OwnImage[]> {
+  const filters = { reference: [`${owner.prefix}/${service ?? '*'}`] }
+  const images = await call('list images', (abortSignal) => docker.listImages({ filters, abortSignal }))
+  return images
+    .flatMap((image) =>
+      (image.RepoTags ?? []).map((name) => ({ name, image, ours: parseImageName(owner, name) })),
+    )
+    .flatMap(({ name, image, ours }) => (ours ? [{ name, ...ours, ...measures(image) }] : []))
+    .filter((image) => service === undefined || image.service === service)
+}
+
+function measures({ Created, Size }: { Created: number; Size: number }) {
+  return { createdAt: new Date(Created * 1000).toISOString(), sizeBytes: Size }
+}
+
+function exposedPorts(info: ImageInspectInfo): number[] {
+  const ports = Object.keys(info.Config.ExposedPorts ?? {}).filter((port) => port.endsWith('/tcp'))
+  return ports.map((port) => Number.parseInt(port, 10)).sort((a, b) => a - b)
+}
+
+function requireOwnName(owner: Owner, name: string): void {
+  if (parseImageName(owner, name) !== null) return
+  throw new Failure('docker_error', `the image '${name}' is not one of ours and is left alone`)
+}

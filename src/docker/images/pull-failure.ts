@@ -1,0 +1,92 @@
+// Why an image could not be pulled, in one line for people. Pure. The engine tells nearly everything as 500
+// with a text: only the words say whether the registry is away, refuses, or has no such image.
+import { Failure } from '../../errors.ts'
+import { serverAddressOf } from './registry-credentials.ts'
+
+/** What was asked for. The message never holds the password, whatever the registry answers. */
+export interface Asked {
+  reference: string
+  host: string
+  credentials: { password: string } | null
+}
+
+const maxReasonLength = 300
+
+// The first that fits counts. Addresses and names are taken out before: they may hold any word.
+const kinds: [words: RegExp, toFailure: (asked: Asked, reason: string) => Failure][] = [
+  [/no space left on device|disk quota exceeded/i, diskFull],
+  [/connection refused|no route to host|network is unreachable/i, unreachable],
+  [/no such host|server misbehaving|name resolution/i, unreachable],
+  [/time-?out|timed out|deadline exceeded|connection reset|broken pipe|\bEOF\b/i, unreachable],
+  [/(unexpected .*status|HTTP)\b.*\b5\d\d\b/i, unreachable],
+  [/toomanyrequests|too many requests|\b429\b/i, rateLimited],
+  [/unauthorized|(?<!permission )denied|forbidden|authorization failed/i, unauthorized],
+  [/no basic auth|authentication required/i, unauthorized],
+  [/incorrect username|\b40[13]\b/i, unauthorized],
+  [/no matching manifest|does not match the specified platform/i, otherPlatform],
+  [/not found|manifest unknown|name unknown|does not exist|\b404\b/i, notFound],
+]
+
+/**
+ * `image_not_found`, `registry_unauthorized`, `registry_unreachable`, `registry_rate_limited`,
+ * `insufficient_storage`; `pull_failed` with the engine's own words for everything else.
+ */
+export function describePullFailure(text: string, asked: Asked): Failure {
+  const reason = clean(text, asked)
+  const words = withoutNames(reason, asked)
+  const kind = kinds.find(([pattern]) => pattern.test(words))
+  return kind
+    ? kind[1](asked, reason)
+    : new Failure('pull_failed', `cannot pull ${asked.reference}: ${reason}`)
+}
+
+/** The registry gave no answer in time. */
+export function silentRegistry(asked: Asked, waitedMs: number): Failure {
+  return unreachable(asked, `nothing came within ${waitedMs / 1000} s`)
+}
+
+function unreachable({ reference, host }: Asked, reason: string): Failure {
+  return new Failure('registry_unreachable', `cannot pull ${reference}: ${host} does not answer (${reason})`)
+}
+
+function notFound({ reference, host }: Asked): Failure {
+  return new Failure('image_not_found', `cannot pull ${reference}: ${host} has no such image`)
+}
+
+function otherPlatform({ reference, host }: Asked, reason: string): Failure {
+  const trouble = `${host} has it, but not for a machine like this one (${reason})`
+  return new Failure('image_not_found', `cannot pull ${reference}: ${trouble}`)
+}
+
+// Registries do not tell strangers what they have: a private image and a missing one look the same.
+function unauthorized({ reference, host, credentials }: Asked): Failure {
+  const advice = `berth registries add ${host}`
+  const trouble = credentials
+    ? `${host} refuses the credentials that are stored for it, or has no such image; ${advice} replaces them`
+    : `${host} has no such image, or wants credentials; ${advice} stores them`
+  return new Failure('registry_unauthorized', `cannot pull ${reference}: ${trouble}`)
+}
+
+function rateLimited({ reference, host, credentials }: Asked): Failure {
+  const advice = credentials ? 'try again later' : `credentials may raise it: berth registries add ${host}`
+  const trouble = `${host} has a limit of pulls, which is reached; ${advice}`
+  return new Failure('registry_rate_limited', `cannot pull ${reference}: ${trouble}`)
+}
+
+function diskFull(): Failure {
+  return new Failure('insufficient_storage', 'the disk is full: the image does not fit')
+}
+
+/** The second line of defence: the engine does not repeat credentials, and a registry should not. */
+function clean(text: string, { credentials }: Asked): string {
+  const line = text.replace(/\s+/g, ' ').trim()
+  const bare = credentials?.password ? line.replaceAll(credentials.password, '***') : line
+  return bare.slice(0, maxReasonLength)
+}
+
+function withoutNames(reason: string, { reference, host }: Asked): string {
+  const name = reference.replace(/@.*$/, '').replace(/:[^:/]*$/, '')
+  const names = [reference, name, serverAddressOf(host), host]
+  const bare = reason.replace(/"https?:\/\/[^"]*"|https?:\/\/\S+/g, '')
+  return names.reduce((rest, one) => rest.replaceAll(one, ''), bare)
+}

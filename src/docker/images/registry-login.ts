@@ -1,0 +1,47 @@
+// Whether a registry takes credentials, asked by the engine as `docker login` does; nothing is kept there.
+// Mind: the host is anybody's word. What leads to the services of a cloud is not asked.
+import { lookup } from 'node:dns/promises'
+import { isInternal, plainAddress } from '../../address-classes.ts'
+import { Failure } from '../../errors.ts'
+import type { Engine } from '../engine/client.ts'
+import { describePullFailure } from './pull-failure.ts'
+import { type RegistryCredentials, serverAddressOf } from './registry-credentials.ts'
+
+const hint = 'berth registries add --no-verify stores them unchecked'
+
+/**
+ * Throws `invalid_request` when the registry refuses them, `docker_error` when it could not be asked,
+ * `docker_unavailable`.
+ */
+export async function checkLogin(engine: Engine, credentials: RegistryCredentials): Promise<void> {
+  const { host, username, password } = credentials
+  await refuseInternal(host)
+  const serveraddress = serverAddressOf(host)
+  try {
+    await engine.call('check a login', (abortSignal) =>
+      engine.docker.checkAuth({ username, password, serveraddress, abortSignal }),
+    )
+  } catch (error) {
+    if (!(error instanceof Failure) || error.code !== 'docker_error') throw error
+    const { code } = describePullFailure(error.message, { reference: host, host, credentials })
+    if (code === 'registry_unauthorized') {
+      throw new Failure('invalid_request', `${host} refuses the username or the password`, hint)
+    }
+    const reason = error.message.replaceAll(password, '***')
+    throw new Failure('docker_error', `${host} could not be asked: ${reason}`, hint)
+  }
+}
+
+/** Throws `invalid_request` for link-local and metadata addresses; a registry on this host is fine. */
+async function refuseInternal(host: string): Promise<void> {
+  const name = host.replace(/:\d+$/, '')
+  const literal = plainAddress(name)
+  // The engine has its own words for a name that leads nowhere.
+  const found = literal ? [literal] : (await lookup(name, { all: true }).catch(() => [])).map(addressIn)
+  if (!found.some(isInternal)) return
+  throw new Failure('invalid_request', `${host} leads to a link-local or metadata address`)
+}
+
+function addressIn({ address }: { address: string }): string {
+  return address
+}

@@ -1,0 +1,76 @@
+// The log of one instance, followed over every break of its stream. A clean end of the stream proves nothing:
+// an engine that stops ends it the same way as an instance that exits.
+import { sleep } from '../../async/sleep.ts'
+import { codeOf } from '../../errors.ts'
+import { toBytes } from '../engine/stream-lines.ts'
+import type { LogPlace } from './log-cursor.ts'
+import { createFrameReader, type TimedLine, toLogLine } from './log-frames.ts'
+
+export interface LogLine {
+  /** RFC 3339, UTC, milliseconds. */
+  ts: string
+  stream: 'stdout' | 'stderr' | 'system'
+  line: string
+}
+
+export interface LogSource {
+  /** Follows the log, from an instant on or from its beginning; without lines when the instance is gone. */
+  open(since: string | undefined): Promise<LogStream>
+  /** Whether the instance has ended, and will not go on by itself. */
+  hasEnded(): Promise<boolean>
+}
+
+export type LogStream = AsyncIterable<unknown> | Iterable<never>
+
+const firstPauseMs = 100
+const longestPauseMs = 5_000
+
+export function readLines(body: Uint8Array): LogLine[] {
+  const frames = createFrameReader()
+  return [...frames.push(body), ...frames.end()].map(toLogLine)
+}
+
+/**
+ * Yields lines from that place on until the instance has ended, or until `signal` is aborted (then it ends
+ * quietly). An engine that is away at the start throws; one that goes away later is waited for, and no line
+ * is lost or repeated.
+ */
+export async function* followLog(
+  source: LogSource,
+  place: LogPlace,
+  signal: AbortSignal,
+): AsyncGenerator<TimedLine> {
+  let stream: LogStream | null = await source.open(place.reopen())
+  let hasEnded = false
+  for (let pauseMs = firstPauseMs; !signal.aborted; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+    try {
+      for await (const line of timedLines(stream, hasEnded)) if (place.admits(line.time)) yield line
+      // Docker may end a follower's stream thousands of lines early when the instance ends: only a stream
+      // that was opened after the end has them all.
+      if (hasEnded && stream !== null) return
+    } catch {
+      // Broken: a line that was cut off comes again whole, as the next stream starts a few lines earlier.
+    }
+    if (signal.aborted) return
+    hasEnded = (await whenAvailable(source.hasEnded(), signal)) ?? false
+    if (!hasEnded) await sleep(pauseMs, signal).catch(() => {})
+    stream = await whenAvailable(source.open(place.reopen()), signal)
+  }
+}
+
+/** Words without a line break behind them are a line only when nothing can follow any more. */
+async function* timedLines(stream: LogStream | null, isWhole: boolean): AsyncGenerator<TimedLine> {
+  const frames = createFrameReader()
+  for await (const chunk of stream ?? []) yield* frames.push(toBytes(chunk))
+  if (isWhole) yield* frames.end()
+}
+
+/** Null while the engine is away, and when the caller has given up. */
+async function whenAvailable<T>(answer: Promise<T>, signal: AbortSignal): Promise<T | null> {
+  try {
+    return await answer
+  } catch (error) {
+    if (signal.aborted || codeOf(error) === 'docker_unavailable') return null
+    throw error
+  }
+}

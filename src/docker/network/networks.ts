@@ -1,0 +1,128 @@
+// The one bridge network of a server. Its addresses are handed out by us, so its subnet must collide with
+// nothing the host can reach: Docker refuses other networks' subnets, but never looks at the host's routes.
+import { readFile } from 'node:fs/promises'
+import type { NetworkInspectInfo } from 'dockerode'
+import { Failure, messageOf } from '../../errors.ts'
+import { acceptStatus, type Engine, hasStatus } from '../engine/client.ts'
+import { isOurs, type Owner, ownerLabels } from '../engine/names.ts'
+import {
+  addressAt,
+  formatSubnet,
+  nextSubnet,
+  overlaps,
+  parseRoutes,
+  parseSubnet,
+  type Subnet,
+} from './subnet.ts'
+
+export interface Network {
+  name: string
+  subnet: string
+  gateway: string
+  /** The interface of the host that its containers are connected to. */
+  bridge: string
+}
+
+const maxCandidates = 64
+
+/**
+ * Our network, whatever subnet it has; made in `subnet`, or the next free block of that size, when there is
+ * none. Throws `docker_error` when the name is somebody else's or no block is free.
+ */
+export async function ensureNetwork(engine: Engine, owner: Owner, subnet: string): Promise<Network> {
+  const found = await adopt(engine, owner)
+  if (found !== null) return found
+  for (const candidate of freeSubnets(subnet, await takenSubnets(engine))) {
+    if (await create(engine, owner, candidate)) break
+  }
+  const made = await adopt(engine, owner)
+  if (made !== null) return made
+  throw new Failure('docker_error', `no free subnet for the network '${owner.prefix}', from ${subnet} on`)
+}
+
+/** The oldest network of our name. Simultaneous calls can make several, which no container could join. */
+async function adopt(engine: Engine, owner: Owner): Promise<Network | null> {
+  const named = (await listNetworks(engine)).filter(({ Name }) => Name === owner.prefix)
+  if (!named.every(({ Labels }) => isOurs(owner, Labels))) {
+    throw new Failure(
+      'docker_error',
+      `the network '${owner.prefix}' is somebody else's: choose another prefix`,
+    )
+  }
+  const [oldest, ...younger] = named.sort((a, b) => (a.Created < b.Created ? -1 : 1))
+  for (const { Id } of younger) await remove(engine, Id)
+  return oldest ? toNetwork(oldest) : null
+}
+
+/** Removes networks of our name that belong to another server. A stopped container does not block this. */
+export async function removeForeignNetworks(engine: Engine, former: Owner): Promise<void> {
+  for (const { Id, Name, Labels } of await listNetworks(engine)) {
+    if (Name === former.prefix && isOurs(former, Labels)) await remove(engine, Id)
+  }
+}
+
+async function remove({ call, docker }: Engine, id: string): Promise<void> {
+  const removal = call('remove a network', (abortSignal) => docker.getNetwork(id).remove({ abortSignal }))
+  await acceptStatus(404, removal)
+}
+
+/**
+ * False when another network took the subnet in between; true too when our network did, in a call that timed
+ * out.
+ */
+async function create({ call, docker }: Engine, owner: Owner, subnet: Subnet): Promise<boolean> {
+  const options = {
+    Name: owner.prefix,
+    Driver: 'bridge',
+    // Older engines would make a second network of the same name without it.
+    CheckDuplicate: true,
+    Labels: ownerLabels(owner),
+    IPAM: { Driver: 'default', Config: [{ Subnet: formatSubnet(subnet), Gateway: addressAt(subnet, 1) }] },
+  }
+  try {
+    await call(`create the network ${owner.prefix}`, (abortSignal) =>
+      docker.createNetwork({ ...options, abortSignal }),
+    )
+    return true
+  } catch (error) {
+    if (hasStatus(error, 409)) return true
+    if (isOverlap(error)) return false
+    throw error
+  }
+}
+
+function isOverlap(error: unknown): boolean {
+  return hasStatus(error, 403) && /overlaps/i.test(messageOf(error))
+}
+
+function toNetwork(found: NetworkInspectInfo): Network {
+  const [config] = found.IPAM?.Config ?? []
+  const bridge = found.Options?.['com.docker.network.bridge.name'] ?? `br-${found.Id.slice(0, 12)}`
+  return { name: found.Name, subnet: config?.Subnet ?? '', gateway: config?.Gateway ?? '', bridge }
+}
+
+function* freeSubnets(wanted: string, taken: Subnet[]): Generator<Subnet> {
+  const first = parseSubnet(wanted)
+  if (first === null) throw new Failure('invalid_request', `'${wanted}' is no subnet like 10.201.0.0/16`)
+  for (let count = 0, block = first; count < maxCandidates; count++, block = nextSubnet(block)) {
+    if (!taken.some((other) => overlaps(block, other))) yield block
+  }
+}
+
+async function takenSubnets(engine: Engine): Promise<Subnet[]> {
+  return [...(await listNetworks(engine)).flatMap(subnetsOf), ...(await hostRoutes())]
+}
+
+async function listNetworks({ call, docker }: Engine): Promise<NetworkInspectInfo[]> {
+  return call('list networks', (abortSignal) => docker.listNetworks({ abortSignal }))
+}
+
+function subnetsOf(network: NetworkInspectInfo): Subnet[] {
+  const subnets = (network.IPAM?.Config ?? []).map((config) => parseSubnet(config.Subnet ?? ''))
+  return subnets.filter((subnet) => subnet !== null)
+}
+
+/** None where the kernel has no such table. */
+async function hostRoutes(): Promise<Subnet[]> {
+  return parseRoutes(await readFile('/proc/net/route', 'latin1').catch(() => ''))
+}
