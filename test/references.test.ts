@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { resolveReferences } from '../src/effects/deploy/environment.ts'
-import { isResolvable } from '../src/http/references.ts'
+import { isResolvable } from '../src/http/rules/references.ts'
 import { datastoreProperties, type Reference, referencesIn, serviceProperties } from '../src/references.ts'
 
 /** What a server with one service, `shop`, and one datastore, `db`, has. */

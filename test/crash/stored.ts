@@ -1,7 +1,7 @@
 // Checks of what is on disk after the daemon has stopped: rows, indexes, logs, and no row for what is gone.
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { showActorLine } from '../../src/http/log-lines.ts'
+import { showActorLine } from '../../src/http/records/log-lines.ts'
 import { openStorage, type Storage } from '../../storage/index.ts'
 import type { LogLine } from '../../storage/logs.ts'
 import { openStore, type Store } from '../../storage/store.ts'

@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { request } from 'node:https'
 import { type TestContext, test } from 'node:test'
 import { toRoutes } from '../../src/effects/edge/service-routes.ts'
-import { createHostCheck } from '../../src/http/trust.ts'
+import { createHostCheck } from '../../src/http/pipeline/trusted-hosts.ts'
 import { startApi, token } from '../support/http-context.ts'
 import { serveUpstream, startEdge } from '../support/running-edge.ts'
 

@@ -1,7 +1,7 @@
 // What every answer must keep to, whatever was asked: the document, the shape of problems, no secret, and a
 // server that is still there.
-import { routes } from '../../src/http/routes.ts'
-import { answersHead } from '../../src/http/target.ts'
+import { routes } from '../../src/http/pipeline/routes.ts'
+import { answersHead } from '../../src/http/pipeline/target.ts'
 import { checkAnswer, document } from '../support/openapi.ts'
 import { exchange, type WireAnswer } from '../support/wire.ts'
 import type { Sent } from './player.ts'

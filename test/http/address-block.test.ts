@@ -1,7 +1,7 @@
 // What counts as one client in limits by address.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { addressBlock } from '../../src/http/address-block.ts'
+import { addressBlock } from '../../src/http/server/address-block.ts'
 
 test('an IPv4 address is one client, also where it is written as an IPv6 address', () => {
   assert.equal(addressBlock('192.0.2.1'), '192.0.2.1')

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Login } from '../../src/api/access/account.ts'
-import { routes } from '../../src/http/routes.ts'
-import { validate } from '../../src/http/validation.ts'
+import { routes } from '../../src/http/pipeline/routes.ts'
+import { validate } from '../../src/http/pipeline/validation.ts'
 import { outcomeOf, startOwned } from '../support/account.ts'
 import { owner } from '../support/session.ts'
 

@@ -1,7 +1,7 @@
 // Who asked: records and histories name the session, token or terminal, as it was called then.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { byOf, command, wordsFor } from '../../src/http/by.ts'
+import { byOf, command, wordsFor } from '../../src/http/records/by.ts'
 import type { TokenRow } from '../../storage/tokens.ts'
 import { type Api, startApi } from '../support/http-context.ts'
 import { transitionOf } from '../support/stored.ts'

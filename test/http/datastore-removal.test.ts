@@ -1,7 +1,7 @@
 // Who refers to a datastore, whether their references lead somewhere, and what its deletion does about them.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { HttpContext } from '../../src/http/context.ts'
+import type { HttpContext } from '../../src/http/pipeline/context.ts'
 import type { Storage } from '../../storage/index.ts'
 import { fails, startDatastores, waits } from '../support/datastore-api.ts'
 import { eventually } from '../support/supervised.ts'

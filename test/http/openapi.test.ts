@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { knownCodes } from '../../src/api/parts/problem-codes.ts'
-import { routes } from '../../src/http/routes.ts'
+import { routes } from '../../src/http/pipeline/routes.ts'
 import { startApi } from '../support/http-context.ts'
 import { checkAnswer, createAjv, document, served } from '../support/openapi.ts'
 

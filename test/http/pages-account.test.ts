@@ -1,7 +1,7 @@
 // The account's page: who is signed in, sessions, tokens, password. And how one gets to a page of one's own.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { routes } from '../../src/http/routes.ts'
+import { routes } from '../../src/http/pipeline/routes.ts'
 import { token } from '../support/http-context.ts'
 import { cookieOf, ownForm, type Pages, type ShownPage, startPages } from '../support/pages.ts'
 import { owner, type SessionHeaders, signIn } from '../support/session.ts'

@@ -1,7 +1,7 @@
 // The pages that let people in: setup and signing in, and what all pages have in common.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { routes } from '../../src/http/routes.ts'
+import { routes } from '../../src/http/pipeline/routes.ts'
 import { cookieOf, ownForm, type Pages, type ShownPage, startPages } from '../support/pages.ts'
 import { owner } from '../support/session.ts'
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Failure } from '../../src/errors.ts'
-import { toProblem } from '../../src/http/problem.ts'
+import { toProblem } from '../../src/http/pipeline/problem.ts'
 import type { Logger, LogMethod } from '../../src/logger.ts'
 import { StorageError } from '../../storage/errors.ts'
 import { startApi, token } from '../support/http-context.ts'

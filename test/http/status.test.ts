@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Deploy } from '../../src/api/deploy.ts'
 import type { ServiceStatus } from '../../src/api/status.ts'
-import type { InstanceStatus } from '../../src/http/context.ts'
+import type { InstanceStatus } from '../../src/http/pipeline/context.ts'
 import { startChecked } from '../support/checked-api.ts'
 
 const instanceOf = (deployId: string): InstanceStatus => ({

@@ -1,7 +1,7 @@
 // Open event streams end when whoever opened them may not ask any more, and no other stream does.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { createStreamGuard } from '../../src/http/stream-guard.ts'
+import { createStreamGuard } from '../../src/http/pipeline/stream-guard.ts'
 import { type OwnedApi, startOwned } from '../support/account.ts'
 import type { Browser } from '../support/browser.ts'
 import { openStream, type Reader } from '../support/event-stream.ts'

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { kindOf } from '../../src/api/parts/problem-codes.ts'
 import { codesOf } from '../../src/http/openapi/responses.ts'
-import { routes } from '../../src/http/routes.ts'
+import { routes } from '../../src/http/pipeline/routes.ts'
 import { codesThrownBy, definersOf } from '../support/thrown-codes.ts'
 
 const handlers = 'src/http/handlers'

@@ -2,8 +2,8 @@
 // Who may call which route is in credentials.test.ts.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Route } from '../../src/http/route.ts'
-import { routes } from '../../src/http/routes.ts'
+import type { Route } from '../../src/http/pipeline/route.ts'
+import { routes } from '../../src/http/pipeline/routes.ts'
 import type { TokenRow } from '../../storage/tokens.ts'
 import { type OwnedApi, outcomeOf, startOwned } from '../support/account.ts'
 import { formsOf } from '../support/canary.ts'

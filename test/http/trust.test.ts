@@ -1,7 +1,7 @@
 // Whom the server believes: the hosts it answers for, and the proxies that may speak for others.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createHostCheck, createProxyTrust } from '../../src/http/trust.ts'
+import { createHostCheck, createProxyTrust } from '../../src/http/pipeline/trusted-hosts.ts'
 
 test('loopback, the listen address and the dashboard’s host are answered for, at any port', () => {
   const isOwn = createHostCheck(['192.0.2.7', 'berth.example.com'])

@@ -4,7 +4,7 @@
 import type { TestContext } from 'node:test'
 import * as datastore from '../../machines/datastore.ts'
 import type { Datastore } from '../../src/api/datastore.ts'
-import type { ActorPort, HttpContext } from '../../src/http/context.ts'
+import type { ActorPort, HttpContext } from '../../src/http/pipeline/context.ts'
 import { Supervisor } from '../../src/supervisor/supervisor.ts'
 import { startChecked } from './checked-api.ts'
 import type { Answer, Asked } from './http-context.ts'

@@ -1,8 +1,8 @@
 // Answers checked against the OpenAPI document: what it says is what is served.
 import assert from 'node:assert/strict'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import { type OpenApiDocument, openApiDocument } from '../../src/http/openapi.ts'
-import { routes } from '../../src/http/routes.ts'
+import { type OpenApiDocument, openApiDocument } from '../../src/http/pipeline/openapi.ts'
+import { routes } from '../../src/http/pipeline/routes.ts'
 
 /** As it is served. */
 export const served: OpenApiDocument = openApiDocument(routes, '0.0.0-test')

@@ -4,9 +4,9 @@ import { tokenIdOf } from '../../account/api-tokens.ts'
 import type { Actor, ActorParams, ActorsQuery, DiscardedActor } from '../../api/actor.ts'
 import { Failure } from '../../errors.ts'
 import { edgeId } from '../../hosts.ts'
-import { findActor, toActor } from '../actor-record.ts'
-import type { HttpContext, HttpStorage } from '../context.ts'
-import type { Call } from '../route.ts'
+import type { HttpContext, HttpStorage } from '../pipeline/context.ts'
+import type { Call } from '../pipeline/route.ts'
+import { findActor, toActor } from '../records/actor-record.ts'
 import { wakeEdge } from './edge.ts'
 
 /** Parked ones first. */

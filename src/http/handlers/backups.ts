@@ -7,12 +7,12 @@ import type { Backup, BackupParams, BackupsQuery } from '../../api/backup.ts'
 import type { DatastoreParams } from '../../api/datastore.ts'
 import type { HistoryEntry } from '../../api/deploy.ts'
 import { Failure } from '../../errors.ts'
-import { fileOf, findBackup, toBackup } from '../backup-record.ts'
-import { byOf, command } from '../by.ts'
-import type { HttpContext } from '../context.ts'
-import { findDatastore, refuseIdle } from '../datastore-record.ts'
-import { paged } from '../paging.ts'
-import { type Call, Download, type WithHeaders } from '../route.ts'
+import type { HttpContext } from '../pipeline/context.ts'
+import { type Call, Download, type WithHeaders } from '../pipeline/route.ts'
+import { fileOf, findBackup, toBackup } from '../records/backup-record.ts'
+import { byOf, command } from '../records/by.ts'
+import { findDatastore, refuseIdle } from '../records/datastore-record.ts'
+import { paged } from '../records/paging.ts'
 
 /** The newest first. A backup that was deleted is final, and no longer among the active ones. */
 export function listBackups(call: Call<unknown, BackupsQuery>): WithHeaders<Backup[]> {

@@ -3,9 +3,9 @@ import type { HistoryEntry, RecordOf } from '../../../storage/actors.ts'
 import { reachesService } from '../../account/rights.ts'
 import type { Certificate, CertificateAuthority, CertificateParams } from '../../api/certificate.ts'
 import { Failure, TooSoon } from '../../errors.ts'
-import { command } from '../by.ts'
-import type { HttpContext, HttpStorage } from '../context.ts'
-import type { Call } from '../route.ts'
+import type { HttpContext, HttpStorage } from '../pipeline/context.ts'
+import type { Call } from '../pipeline/route.ts'
+import { command } from '../records/by.ts'
 
 /** Of a service, with those that were given up. */
 const mostLookedAt = 500

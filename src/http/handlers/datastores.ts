@@ -14,13 +14,13 @@ import {
 } from '../../api/datastore.ts'
 import type { HistoryEntry } from '../../api/deploy.ts'
 import { Failure } from '../../errors.ts'
-import { awaitRecord } from '../awaited-record.ts'
-import { byOf, command } from '../by.ts'
-import type { HttpContext } from '../context.ts'
-import { findDatastore, shownTo, toDatastore } from '../datastore-record.ts'
-import { refuseReferred } from '../references.ts'
-import type { Call } from '../route.ts'
-import { planOf } from '../trash-record.ts'
+import type { HttpContext } from '../pipeline/context.ts'
+import type { Call } from '../pipeline/route.ts'
+import { awaitRecord } from '../records/awaited-record.ts'
+import { byOf, command } from '../records/by.ts'
+import { findDatastore, shownTo, toDatastore } from '../records/datastore-record.ts'
+import { planOf } from '../records/trash-record.ts'
+import { refuseReferred } from '../rules/references.ts'
 
 /** How long a creation waits for it to serve, or to fail. */
 const provisionMs = 60_000

@@ -2,10 +2,10 @@
 
 import type { DeleteDiskQuery, Disk, DiskParams } from '../../api/disk.ts'
 import { Failure } from '../../errors.ts'
-import { byOf, command } from '../by.ts'
-import type { HttpStorage } from '../context.ts'
-import type { Call } from '../route.ts'
-import { expiryOf } from '../trash-record.ts'
+import type { HttpStorage } from '../pipeline/context.ts'
+import type { Call } from '../pipeline/route.ts'
+import { byOf, command } from '../records/by.ts'
+import { expiryOf } from '../records/trash-record.ts'
 
 /** Without those in the trash. Throws `docker_unavailable`. */
 export async function listDisks({ context: { observe, storage } }: Call): Promise<Disk[]> {

@@ -5,11 +5,11 @@ import type { AddDomain, DomainParams, ServiceDomain } from '../../api/domains.t
 import type { ServiceParams } from '../../api/service.ts'
 import { Failure } from '../../errors.ts'
 import { defaultHost, hostsOf, isPublicType, normalizeDomain, originOf, wildcardOf } from '../../hosts.ts'
-import type { HttpContext, HttpStorage } from '../context.ts'
-import type { Call } from '../route.ts'
-import { changeService } from '../service-change.ts'
-import { findService, publicationOf } from '../service-record.ts'
-import { checkRow } from '../service-rules.ts'
+import type { HttpContext, HttpStorage } from '../pipeline/context.ts'
+import type { Call } from '../pipeline/route.ts'
+import { findService, publicationOf } from '../records/service-record.ts'
+import { changeService } from '../rules/service-change.ts'
+import { checkRow } from '../rules/service-rules.ts'
 
 /** Of a service, also those that were given up; the newest. */
 const certificatesLookedAt = 200

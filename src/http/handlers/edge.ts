@@ -4,9 +4,9 @@ import type { HistoryEntry } from '../../api/deploy.ts'
 import type { Edge, EdgeUpgrade } from '../../api/edge.ts'
 import { Failure } from '../../errors.ts'
 import { edgeId } from '../../hosts.ts'
-import { command } from '../by.ts'
-import type { HttpContext } from '../context.ts'
-import type { Call } from '../route.ts'
+import type { HttpContext } from '../pipeline/context.ts'
+import type { Call } from '../pipeline/route.ts'
+import { command } from '../records/by.ts'
 
 export function getEdge({ context: { storage, config } }: Pick<Call, 'context'>): Edge {
   const { mode, httpPort, httpsPort } = config.edge

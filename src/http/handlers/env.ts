@@ -6,12 +6,12 @@ import type { ChangeEnv, EnvChanges, EnvQuery, EnvVar, ReplaceEnv, ShownEnvVar }
 import type { ServiceParams } from '../../api/service.ts'
 import { codeOf, Failure, messageOf } from '../../errors.ts'
 import { urlOf } from '../../hosts.ts'
-import type { HttpContext } from '../context.ts'
-import { queueRestart } from '../deploy-request.ts'
-import { checkTotal, compareVars, mergeVars } from '../env-changes.ts'
-import type { HasProperty } from '../references.ts'
-import type { Call } from '../route.ts'
-import { decisiveDeploy, findService, publicationOf, refuseDeleting } from '../service-record.ts'
+import type { HttpContext } from '../pipeline/context.ts'
+import type { Call } from '../pipeline/route.ts'
+import { decisiveDeploy, findService, publicationOf, refuseDeleting } from '../records/service-record.ts'
+import { queueRestart } from '../rules/deploy-request.ts'
+import { checkTotal, compareVars, mergeVars } from '../rules/env-changes.ts'
+import type { HasProperty } from '../rules/references.ts'
 
 /** Without the values for a caller that may not read secrets. */
 export function getEnv({ context: { storage }, params, caller }: Call<ServiceParams>): ShownEnvVar[] {

@@ -2,9 +2,9 @@
 import type { Change } from '../../../storage/changes.ts'
 import type { Caller } from '../../account/callers.ts'
 import { hasRole, reachesService } from '../../account/rights.ts'
-import { toFeedChange } from '../feed-change.ts'
-import type { Call, Events } from '../route.ts'
-import { changeEvents } from '../sse.ts'
+import type { Call, Events } from '../pipeline/route.ts'
+import { changeEvents } from '../pipeline/sse.ts'
+import { toFeedChange } from '../records/feed-change.ts'
 
 /** Their routes need the role `admin`. */
 const adminKinds = ['account', 'session', 'token']

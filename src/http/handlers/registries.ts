@@ -3,7 +3,7 @@
 import type { Registry as StoredRegistry } from '../../../storage/registries.ts'
 import type { PutRegistry, Registry, RegistryParams } from '../../api/registry.ts'
 import { Failure } from '../../errors.ts'
-import type { Call } from '../route.ts'
+import type { Call } from '../pipeline/route.ts'
 
 export function listRegistries({ context: { storage } }: Call): Registry[] {
   return storage.registries.list().map(toRegistry)

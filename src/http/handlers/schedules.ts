@@ -5,10 +5,10 @@ import type { Schedule } from '../../api/schedule.ts'
 import type { ServiceParams } from '../../api/service.ts'
 import { Failure } from '../../errors.ts'
 import { scheduleIdOf } from '../../jobs.ts'
-import type { HttpStorage } from '../context.ts'
-import type { Call } from '../route.ts'
-import { toSchedule } from '../schedule-record.ts'
-import { findService } from '../service-record.ts'
+import type { HttpStorage } from '../pipeline/context.ts'
+import type { Call } from '../pipeline/route.ts'
+import { toSchedule } from '../records/schedule-record.ts'
+import { findService } from '../records/service-record.ts'
 
 export function getSchedule({ context: { storage }, params }: Call<ServiceParams>): Schedule {
   return toSchedule(storage, findScheduled(storage, params.id))

@@ -2,12 +2,12 @@
 
 import type { HealthQuery, Info } from '../../api/info.ts'
 import { edgeId } from '../../hosts.ts'
-import type { BuildSettings, HttpContext, Observer } from '../context.ts'
-import { metricsText } from '../metrics.ts'
 import { anyPort } from '../openapi/guide.ts'
-import { openApiDocument } from '../openapi.ts'
-import { originOf, portOf } from '../origin.ts'
-import { type Call, Raw, type Route } from '../route.ts'
+import type { BuildSettings, HttpContext, Observer } from '../pipeline/context.ts'
+import { openApiDocument } from '../pipeline/openapi.ts'
+import { originOf, portOf } from '../pipeline/origin.ts'
+import { type Call, Raw, type Route } from '../pipeline/route.ts'
+import { metricsText } from '../records/metrics.ts'
 
 export function health({ context, query }: Call<unknown, HealthQuery>): Raw {
   const isReady = context.ready()

@@ -2,11 +2,11 @@
 import type { DatastoreRecord } from '../../../machines/datastore.ts'
 import type { RestoredTrash, RestoreTrash, TrashEntry, TrashParams } from '../../api/trash.ts'
 import { Failure } from '../../errors.ts'
-import { awaitRecord } from '../awaited-record.ts'
-import { command } from '../by.ts'
-import type { HttpContext } from '../context.ts'
-import type { Call } from '../route.ts'
-import { findTrashed, listTrashed, type Trashed, toTrashEntry } from '../trash-record.ts'
+import type { HttpContext } from '../pipeline/context.ts'
+import type { Call } from '../pipeline/route.ts'
+import { awaitRecord } from '../records/awaited-record.ts'
+import { command } from '../records/by.ts'
+import { findTrashed, listTrashed, type Trashed, toTrashEntry } from '../records/trash-record.ts'
 
 const reclaimMs = 30_000
 

@@ -1,6 +1,6 @@
 // One route as an operation of the document.
 import type { z } from 'zod'
-import type { Route } from '../route.ts'
+import type { Route } from '../pipeline/route.ts'
 import { exampleOf } from './examples.ts'
 import { isRepeatable, responsesOf } from './responses.ts'
 import { type Components, fieldsOf, type Json, schemaOf } from './schema.ts'

@@ -2,8 +2,8 @@
 import { STATUS_CODES } from 'node:http'
 import { ProblemDetails } from '../../api/parts/problem.ts'
 import { kindOf } from '../../api/parts/problem-codes.ts'
-import { statusOf } from '../problem.ts'
-import type { Route } from '../route.ts'
+import { statusOf } from '../pipeline/problem.ts'
+import type { Route } from '../pipeline/route.ts'
 import { headersNamed } from './headers.ts'
 import { type Components, fieldsOf, type Json, schemaOf } from './schema.ts'
 

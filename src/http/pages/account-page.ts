@@ -2,7 +2,7 @@
 
 import type { Session } from '../../api/access/session.ts'
 import type { CreatedToken, Token } from '../../api/access/token.ts'
-import type { Page } from '../route.ts'
+import type { Page } from '../pipeline/route.ts'
 import { browserOf } from './browser.ts'
 import { roleChoice, tickBox } from './choices.ts'
 import { type Field, fieldsOf, newPasswordField, passwordField, usernameOf } from './fields.ts'

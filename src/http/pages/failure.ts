@@ -1,5 +1,5 @@
 // The page for a request that failed, for who looks at it in a browser: the same words as the problem answer.
-import type { Problem } from '../problem.ts'
+import type { Problem } from '../pipeline/problem.ts'
 import { html } from './html.ts'
 import { pageOf } from './layout.ts'
 import { sentence } from './words.ts'

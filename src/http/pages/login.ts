@@ -1,11 +1,11 @@
 // `/login`: signs a browser in, and leads on to where it wanted to go.
 
 import { Login } from '../../api/access/account.ts'
-import { sessionOf } from '../auth.ts'
-import { originOf } from '../origin.ts'
-import type { Call, Page } from '../route.ts'
-import { cookiesFor, signIn } from '../sign-in.ts'
-import { validate } from '../validation.ts'
+import { sessionOf } from '../pipeline/auth.ts'
+import { originOf } from '../pipeline/origin.ts'
+import type { Call, Page } from '../pipeline/route.ts'
+import { validate } from '../pipeline/validation.ts'
+import { cookiesFor, signIn } from '../rules/sign-in.ts'
 import { emailField, fieldsOf, passwordField } from './fields.ts'
 import { html } from './html.ts'
 import type { Form, LoginQuery } from './input.ts'

@@ -1,8 +1,8 @@
 // Why a form was refused, as its own page shows it: in words above it, or beside the field that it is about.
 import { codeOf, Failure, TooSoon } from '../../errors.ts'
-import { toProblem } from '../problem.ts'
-import type { Call } from '../route.ts'
-import type { HeaderList } from '../server.ts'
+import { toProblem } from '../pipeline/problem.ts'
+import type { Call } from '../pipeline/route.ts'
+import type { HeaderList } from '../server/server.ts'
 import { type Html, html } from './html.ts'
 import { sentence, waitOf } from './words.ts'
 

@@ -1,10 +1,10 @@
 // `/setup`: makes the account of a server that has none, with the code that the server printed.
 
 import { Setup } from '../../api/access/account.ts'
-import { signUp } from '../handlers/account.ts'
-import type { Call, Page } from '../route.ts'
-import { cookiesFor } from '../sign-in.ts'
-import { validate } from '../validation.ts'
+import { signUp } from '../handlers/access/account.ts'
+import type { Call, Page } from '../pipeline/route.ts'
+import { validate } from '../pipeline/validation.ts'
+import { cookiesFor } from '../rules/sign-in.ts'
 import { emailField, type Field, fieldsOf, newPasswordField } from './fields.ts'
 import { html } from './html.ts'
 import type { Form, SetupQuery } from './input.ts'

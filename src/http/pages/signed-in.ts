@@ -2,9 +2,9 @@
 // Mind: the cookie is SameSite=Strict, so a browser that follows a link of another site arrives without it.
 // It is told to ask once more: then it is this server that sends it here, and the cookie comes along.
 import type { Caller } from '../../account/callers.ts'
-import { sessionOf } from '../auth.ts'
-import { originOf } from '../origin.ts'
-import type { Call, Page } from '../route.ts'
+import { sessionOf } from '../pipeline/auth.ts'
+import { originOf } from '../pipeline/origin.ts'
+import type { Call, Page } from '../pipeline/route.ts'
 import { html } from './html.ts'
 import { pageOf, redirect, withNext } from './layout.ts'
 

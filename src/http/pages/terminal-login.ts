@@ -11,10 +11,10 @@ import {
   denyTerminalLogin,
   getTerminalLogin,
   needsPassword,
-} from '../handlers/terminal-logins.ts'
-import { originOf } from '../origin.ts'
-import type { Page } from '../route.ts'
-import { validate } from '../validation.ts'
+} from '../handlers/access/terminal-logins.ts'
+import { originOf } from '../pipeline/origin.ts'
+import type { Page } from '../pipeline/route.ts'
+import { validate } from '../pipeline/validation.ts'
 import { endChoice, roleChoice } from './choices.ts'
 import { type Field, fieldsOf, passwordField, usernameOf } from './fields.ts'
 import { type Html, html } from './html.ts'

@@ -4,11 +4,11 @@ import { z } from 'zod'
 import { AuthStatus, ChangePassword, Login, Setup } from '../../api/access/account.ts'
 import { Session, SessionParams } from '../../api/access/session.ts'
 import { CreatedToken, CreateToken, Token, TokenParams } from '../../api/access/token.ts'
-import * as account from '../handlers/account.ts'
-import * as sessions from '../handlers/sessions.ts'
-import * as tokens from '../handlers/tokens.ts'
-import { route, tagged, v1 } from '../route.ts'
-import { accountBodyLimitBytes } from '../validation.ts'
+import * as account from '../handlers/access/account.ts'
+import * as sessions from '../handlers/access/sessions.ts'
+import * as tokens from '../handlers/access/tokens.ts'
+import { route, tagged, v1 } from '../pipeline/route.ts'
+import { accountBodyLimitBytes } from '../pipeline/validation.ts'
 
 export const accountRoutes = tagged('Account', [
   route({

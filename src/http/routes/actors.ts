@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { Actor, ActorParams, ActorsQuery, DiscardedActor } from '../../api/actor.ts'
 import * as actors from '../handlers/actors.ts'
-import { route, tagged, v1 } from '../route.ts'
+import { route, tagged, v1 } from '../pipeline/route.ts'
 
 export const actorRoutes = tagged('Actors', [
   route({

@@ -15,7 +15,7 @@ import { Why } from '../../api/parts/failure.ts'
 import * as backups from '../handlers/backups.ts'
 import * as restores from '../handlers/restores.ts'
 import * as why from '../handlers/why.ts'
-import { route, tagged, v1 } from '../route.ts'
+import { route, tagged, v1 } from '../pipeline/route.ts'
 
 export const backupRoutes = tagged('Backups', [
   route({

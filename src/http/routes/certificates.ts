@@ -5,7 +5,7 @@ import { HistoryEntry } from '../../api/deploy.ts'
 import { Why } from '../../api/parts/failure.ts'
 import * as certificates from '../handlers/certificates.ts'
 import * as why from '../handlers/why.ts'
-import { route, tagged, v1 } from '../route.ts'
+import { route, tagged, v1 } from '../pipeline/route.ts'
 
 export const certificateRoutes = tagged('Certificates', [
   route({

@@ -1,8 +1,8 @@
 // The route of a datastore's shell: its own client, in its container.
 
 import { DatastoreParams } from '../../api/datastore.ts'
-import { openDatastoreClient } from '../handlers/datastore-clients.ts'
-import { route, tagged, v1 } from '../route.ts'
+import { openDatastoreClient } from '../handlers/datastore-shell.ts'
+import { route, tagged, v1 } from '../pipeline/route.ts'
 
 export const datastoreClientRoutes = tagged('Datastores', [
   route({

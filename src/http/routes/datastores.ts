@@ -11,7 +11,7 @@ import { HistoryEntry } from '../../api/deploy.ts'
 import { Why } from '../../api/parts/failure.ts'
 import * as datastores from '../handlers/datastores.ts'
 import * as why from '../handlers/why.ts'
-import { route, tagged, v1 } from '../route.ts'
+import { route, tagged, v1 } from '../pipeline/route.ts'
 
 export const datastoreRoutes = tagged('Datastores', [
   route({

@@ -16,7 +16,7 @@ import { ServiceParams } from '../../api/service.ts'
 import * as deploys from '../handlers/deploys.ts'
 import { archiveUpload, uploadDeploy } from '../handlers/uploads.ts'
 import * as why from '../handlers/why.ts'
-import { route, tagged, v1 } from '../route.ts'
+import { route, tagged, v1 } from '../pipeline/route.ts'
 
 export const deployRoutes = tagged('Deploys', [
   route({

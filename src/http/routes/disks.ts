@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { DeleteDiskQuery, Disk, DiskParams } from '../../api/disk.ts'
 import * as disks from '../handlers/disks.ts'
-import { route, tagged, v1 } from '../route.ts'
+import { route, tagged, v1 } from '../pipeline/route.ts'
 
 export const diskRoutes = tagged('Disks', [
   route({

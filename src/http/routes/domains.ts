@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { AddDomain, DomainParams, ServiceDomain } from '../../api/domains.ts'
 import { ServiceParams } from '../../api/service.ts'
 import * as domains from '../handlers/domains.ts'
-import { route, tagged, v1 } from '../route.ts'
+import { route, tagged, v1 } from '../pipeline/route.ts'
 
 export const domainRoutes = tagged('Domains', [
   route({

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { HistoryEntry } from '../../api/deploy.ts'
 import { Edge, EdgeUpgrade } from '../../api/edge.ts'
 import * as edge from '../handlers/edge.ts'
-import { route, tagged, v1 } from '../route.ts'
+import { route, tagged, v1 } from '../pipeline/route.ts'
 
 export const edgeRoutes = tagged('Edge', [
   route({

@@ -3,8 +3,8 @@ import { z } from 'zod'
 import { ChangeEnv, EnvChanges, EnvQuery, EnvVar, ReplaceEnv, ShownEnvVar } from '../../api/env.ts'
 import { ServiceParams } from '../../api/service.ts'
 import * as env from '../handlers/env.ts'
-import { route, tagged, v1 } from '../route.ts'
-import { envBodyLimitBytes } from '../validation.ts'
+import { route, tagged, v1 } from '../pipeline/route.ts'
+import { envBodyLimitBytes } from '../pipeline/validation.ts'
 
 export const envRoutes = tagged('Env', [
   route({

@@ -9,7 +9,7 @@ import { ServiceParams } from '../../api/service.ts'
 import * as jobs from '../handlers/jobs.ts'
 import * as schedules from '../handlers/schedules.ts'
 import * as why from '../handlers/why.ts'
-import { route, tagged, v1 } from '../route.ts'
+import { route, tagged, v1 } from '../pipeline/route.ts'
 
 export const jobRoutes = tagged('Jobs', [
   route({

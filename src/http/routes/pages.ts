@@ -10,7 +10,7 @@ import { showSetup, submitSetup } from '../pages/setup.ts'
 import { forSession } from '../pages/signed-in.ts'
 import { style } from '../pages/style.ts'
 import { answerTerminalLogin, showTerminalLogin } from '../pages/terminal-login.ts'
-import { Raw, route, tagged } from '../route.ts'
+import { Raw, route, tagged } from '../pipeline/route.ts'
 
 const page = { credential: 'public', isPage: true } as const
 const shown = { ...page, method: 'GET' } as const

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { PutRegistry, Registry, RegistryParams } from '../../api/registry.ts'
 import * as registries from '../handlers/registries.ts'
-import { route, tagged, v1 } from '../route.ts'
+import { route, tagged, v1 } from '../pipeline/route.ts'
 
 export const registryRoutes = tagged('Registries', [
   route({

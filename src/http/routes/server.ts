@@ -4,7 +4,7 @@ import { FeedEvents } from '../../api/feed.ts'
 import { Document, HealthQuery, Info } from '../../api/info.ts'
 import * as events from '../handlers/events.ts'
 import * as server from '../handlers/server.ts'
-import { type Route, route, tagged, v1 } from '../route.ts'
+import { type Route, route, tagged, v1 } from '../pipeline/route.ts'
 
 export const serverRoutes = (routes: () => readonly Route[]) =>
   tagged('Server', [

@@ -7,8 +7,8 @@ import { CreateService, ScaleService, UpdateService } from '../../api/service-se
 import { ServiceLogQuery, ServiceStatus } from '../../api/status.ts'
 import * as deploys from '../handlers/deploys.ts'
 import * as services from '../handlers/services.ts'
-import { route, tagged, v1 } from '../route.ts'
-import { envBodyLimitBytes } from '../validation.ts'
+import { route, tagged, v1 } from '../pipeline/route.ts'
+import { envBodyLimitBytes } from '../pipeline/validation.ts'
 
 export const serviceRoutes = tagged('Services', [
   route({

@@ -9,9 +9,9 @@ import {
   TerminalLogin,
   TerminalLoginParams,
 } from '../../api/access/terminal-login.ts'
-import * as logins from '../handlers/terminal-logins.ts'
-import { route, tagged, v1 } from '../route.ts'
-import { accountBodyLimitBytes } from '../validation.ts'
+import * as logins from '../handlers/access/terminal-logins.ts'
+import { route, tagged, v1 } from '../pipeline/route.ts'
+import { accountBodyLimitBytes } from '../pipeline/validation.ts'
 
 export const terminalLoginRoutes = tagged('Terminal login', [
   route({

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { RestoredTrash, RestoreTrash, TrashEntry, TrashParams } from '../../api/trash.ts'
 import * as trash from '../handlers/trash.ts'
-import { route, tagged, v1 } from '../route.ts'
+import { route, tagged, v1 } from '../pipeline/route.ts'
 
 export const trashRoutes = tagged('Trash', [
   route({

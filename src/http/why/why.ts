@@ -1,7 +1,7 @@
 // The answer to "why": one shape for every record that can fail.
 
 import type { Why } from '../../api/parts/failure.ts'
-import type { HttpStorage } from '../context.ts'
+import type { HttpStorage } from '../pipeline/context.ts'
 import type { Advice, Failed } from './advice.ts'
 import { excerptOf, nothing, phasesOf } from './diagnosis.ts'
 

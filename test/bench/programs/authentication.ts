@@ -2,9 +2,9 @@
 // microseconds of one look each.
 // Usage: authentication DATA_DIRECTORY
 import { openAccountPorts } from '../../../src/account/ports.ts'
-import { authenticate } from '../../../src/http/auth.ts'
-import type { HttpContext } from '../../../src/http/context.ts'
-import type { Request } from '../../../src/http/server.ts'
+import { authenticate } from '../../../src/http/pipeline/auth.ts'
+import type { HttpContext } from '../../../src/http/pipeline/context.ts'
+import type { Request } from '../../../src/http/server/server.ts'
 import { openStorage } from '../../../storage/index.ts'
 
 const looks = 100_000

@@ -1,7 +1,7 @@
 // The API over a real store, with one log that has a past and grows by so many lines a second until the end.
 // Each line says when it was appended. Says `{ port, path, token }`.
 // Usage: log-server DATA_DIRECTORY LINES_PER_SECOND PAST_LINES
-import { openApi } from '../../../src/http/api.ts'
+import { openApi } from '../../../src/http/pipeline/api.ts'
 import { createLogger } from '../../../src/logger.ts'
 import { openStorage } from '../../../storage/index.ts'
 import { createContext, token } from '../../support/http-context.ts'

@@ -104,8 +104,8 @@ export const samples: Record<RuleName, Sample> = {
     broken: [
       broken({ 'src/a.ts': lines(251) }, 'src/a.ts:251 is 251 lines long, the limit is 250'),
       broken(
-        { 'src/http/routes.ts': lines(301) },
-        'src/http/routes.ts:301 is 301 lines long, the limit is 300',
+        { 'src/http/pipeline/routes.ts': lines(301) },
+        'src/http/pipeline/routes.ts:301 is 301 lines long, the limit is 300',
       ),
     ],
   },

@@ -1,0 +1,71 @@
+// The account and the ways in and out (section 4 of the API document, Account).
+import type { SignedIn } from '../../../account/administrator.ts'
+import {
+  type AuthStatus,
+  type ChangePassword,
+  type Login,
+  NewAccount,
+  type Setup,
+} from '../../../api/access/account.ts'
+import { callerOf } from '../../pipeline/auth.ts'
+import type { HttpContext } from '../../pipeline/context.ts'
+import { clearedCookie, deviceCookie, sessionSecretsOf } from '../../pipeline/cookies.ts'
+import { originOf } from '../../pipeline/origin.ts'
+import { type Call, WithHeaders } from '../../pipeline/route.ts'
+import { validate } from '../../pipeline/validation.ts'
+import { cookiesFor, signIn } from '../../rules/sign-in.ts'
+
+type Asking = Pick<Call, 'context' | 'request'>
+
+export function authStatus({ context, request }: Asking): AuthStatus {
+  const caller = callerOf(context, request)
+  return statusFor(context, caller?.kind ?? null)
+}
+
+export async function setUp(call: Call<unknown, unknown, Setup>): Promise<WithHeaders<AuthStatus>> {
+  return signedIn(call, await signUp(call, call.body))
+}
+
+/** Looks at the code first, then at the rest. */
+export async function signUp({ context, request }: Asking, { code, ...given }: Setup): Promise<SignedIn> {
+  await context.administrator.checkSetupCode(code)
+  const account = validate(NewAccount, given) as NewAccount
+  return context.administrator.setUp(account, request.headers.get('user-agent'))
+}
+
+export async function login(call: Call<unknown, unknown, Login>): Promise<WithHeaders<AuthStatus>> {
+  return signedIn(call, await signIn(call, call.body))
+}
+
+export async function logout(call: Asking & Pick<Call, 'streams'>): Promise<WithHeaders<undefined>> {
+  const origin = originOf(call.context, call.request)
+  const { sessions } = call.context.storage
+  for (const secret of sessionSecretsOf(call.request, origin)) {
+    const session = sessions.bySecret(secret)
+    if (session) await sessions.remove(session.id)
+  }
+  call.streams.check()
+  return new WithHeaders(undefined, [clearedCookie(origin)])
+}
+
+export async function changePassword(
+  call: Pick<Call<unknown, unknown, ChangePassword>, 'body' | 'caller' | 'context' | 'request' | 'streams'>,
+): Promise<WithHeaders<undefined>> {
+  const { current_password: current, new_password: next, revoke_tokens: revokeTokens = false } = call.body
+  const change = { current, next, revokeTokens }
+  const device = await call.context.administrator.changePassword(call.caller!.id, change)
+  call.streams.check()
+  return new WithHeaders(undefined, [deviceCookie(originOf(call.context, call.request), device)])
+}
+
+function signedIn(call: Asking, made: SignedIn): WithHeaders<AuthStatus> {
+  return new WithHeaders(statusFor(call.context, 'session'), cookiesFor(call, made))
+}
+
+/** Only a session is told whose it is: the e-mail is nobody else's business. */
+function statusFor({ administrator }: HttpContext, auth: AuthStatus['auth']): AuthStatus {
+  const account = administrator.get()
+  const { id, email, created_at } = account ?? {}
+  const isShown = auth === 'session' && id && email && created_at
+  return { auth, setup_required: account === null, user: isShown ? { id, email, created_at } : null }
+}

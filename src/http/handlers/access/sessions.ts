@@ -1,0 +1,38 @@
+// Sessions: the browsers that are signed in.
+import type { SessionRow } from '../../../../storage/sessions.ts'
+import { sessionEndMs } from '../../../account/callers.ts'
+import type { Session, SessionParams } from '../../../api/access/session.ts'
+import { Failure } from '../../../errors.ts'
+import { clearedCookie } from '../../pipeline/cookies.ts'
+import { originOf } from '../../pipeline/origin.ts'
+import { type Call, WithHeaders } from '../../pipeline/route.ts'
+
+/** Those that are not over, last used first. */
+export function listSessions({ context: { storage }, caller }: Pick<Call, 'caller' | 'context'>): Session[] {
+  const now = Date.now()
+  const rows = storage.sessions.list().filter((row) => sessionEndMs(row) > now)
+  // Of the session of this request the row still has the use before: this one is noted in the background.
+  const used = { last_used_at: new Date(now).toISOString() }
+  const open = rows.map((row) => (row.id === caller!.id ? { ...row, ...used } : row))
+  const byUse = open.sort((a, b) => Date.parse(b.last_used_at) - Date.parse(a.last_used_at))
+  return byUse.map((row) => toSession(row, caller!.id))
+}
+
+/** Ending the session of this request is signing out. */
+export async function deleteSession(
+  call: Pick<Call<SessionParams>, 'caller' | 'context' | 'params' | 'request' | 'streams'>,
+): Promise<WithHeaders<undefined>> {
+  const { caller, context, params, request, streams } = call
+  if (!(await context.storage.sessions.remove(params.id))) {
+    throw new Failure('not_found', 'there is no such session')
+  }
+  streams.check()
+  const isOwn = params.id === caller!.id
+  return new WithHeaders(undefined, isOwn ? [clearedCookie(originOf(context, request))] : [])
+}
+
+function toSession(row: SessionRow, currentId: string): Session {
+  const { id, created_at, last_used_at, user_agent } = row
+  const expires_at = new Date(sessionEndMs(row)).toISOString()
+  return { id, created_at, expires_at, last_used_at, user_agent, current: id === currentId }
+}

@@ -1,0 +1,167 @@
+// Terminal logins: a terminal asks, the administrator answers on a page, the terminal polls (section 4 of the
+// API document).
+// Mind: to whoever asks, one that is over is as unknown as one that never was.
+import { randomInt } from 'node:crypto'
+import type { TerminalLoginInput, TerminalLoginRecord } from '../../../../machines/terminal-login.ts'
+import type { Caller } from '../../../account/callers.ts'
+import { fitsHash, hashOf, newSecret } from '../../../account/secrets.ts'
+import type {
+  ApproveTerminalLogin,
+  PolledTerminalLogin,
+  PollTerminalLogin,
+  StartedTerminalLogin,
+  StartTerminalLogin,
+  TerminalLogin,
+  TerminalLoginParams,
+} from '../../../api/access/terminal-login.ts'
+import { Failure } from '../../../errors.ts'
+import { refuseEnded } from '../../pipeline/auth.ts'
+import type { HttpContext } from '../../pipeline/context.ts'
+import { clientAddressOf } from '../../pipeline/origin.ts'
+import type { Call } from '../../pipeline/route.ts'
+import { command } from '../../records/by.ts'
+import { makeRoom, refuseCrowd } from '../../rules/terminal-login-crowd.ts'
+import { toGrant } from '../../rules/token-grant.ts'
+
+const lifetimeSeconds = 600
+const intervalSeconds = 2
+const freshSessionMs = 10 * 60_000
+const generalName = 'berth in a terminal'
+/** Of what looks alike at most one: 0 O Q D, 1 I L, 2 Z, 5 S, 8 B, G 6, U V. */
+const codeLetters = 'ACEFHJKMNPRTWXY34679'
+
+export async function startTerminalLogin(
+  call: Pick<Call<unknown, unknown, StartTerminalLogin>, 'body' | 'context' | 'request'>,
+): Promise<StartedTerminalLogin> {
+  const { context, request, body } = call
+  context.administrator.require()
+  const address = clientAddressOf(context, request)
+  refuseCrowd(context, address)
+  const now = Date.now()
+  const secret = newSecret()
+  const input: TerminalLoginInput = {
+    id: context.storage.ids.newId('cli'),
+    bootId: context.terminalLogins.bootId,
+    code: newCode(),
+    name: body.name || generalName,
+    secretHash: hashOf(secret),
+    address,
+    at: new Date(now).toISOString(),
+    expiresAt: new Date(now + lifetimeSeconds * 1000).toISOString(),
+  }
+  const { id, code } = input
+  context.terminalLogins.starting.set(id, address)
+  await context.actors.spawn('terminal-login', id, input).finally(() => {
+    context.terminalLogins.starting.delete(id)
+  })
+  await makeRoom(context, id)
+  return { id, code, secret, expires_in: lifetimeSeconds, interval: intervalSeconds }
+}
+
+export function getTerminalLogin({
+  context,
+  params,
+}: Pick<Call<TerminalLoginParams>, 'context' | 'params'>): TerminalLogin {
+  return toTerminalLogin(find(context, params.id))
+}
+
+type Approval = Pick<
+  Call<TerminalLoginParams, unknown, ApproveTerminalLogin>,
+  'body' | 'caller' | 'context' | 'params'
+>
+
+/** Throws `password_required` for a session that began a while ago: its browser may be unattended. */
+export async function approveTerminalLogin(call: Approval): Promise<TerminalLogin> {
+  const { body, caller, context, params } = call
+  const { password, ...asked } = body
+  find(context, params.id)
+  const grant = toGrant(context.storage, asked)
+  if (password !== undefined) await context.administrator.checkPassword(password)
+  else if (needsPassword(context, caller!)) {
+    const hint = 'send it as `password`'
+    throw new Failure('password_required', 'this session began a while ago: the password is needed', hint)
+  }
+  refuseEnded(context, caller)
+  return toTerminalLogin(await settle(context, params.id, command(call, 'approve', { grant })))
+}
+
+export function needsPassword({ storage }: HttpContext, { id }: Pick<Caller, 'id'>): boolean {
+  const session = storage.sessions.byId(id)
+  return !session || Math.abs(Date.now() - Date.parse(session.created_at)) > freshSessionMs
+}
+
+export async function denyTerminalLogin(
+  call: Pick<Call<TerminalLoginParams>, 'caller' | 'context' | 'params'>,
+): Promise<TerminalLogin> {
+  const { context, params } = call
+  find(context, params.id)
+  return toTerminalLogin(await settle(context, params.id, command(call, 'deny')))
+}
+
+/** The token is handed over once; being denied is told once. */
+export async function pollTerminalLogin(
+  call: Pick<Call<TerminalLoginParams, unknown, PollTerminalLogin>, 'body' | 'context' | 'params'>,
+): Promise<PolledTerminalLogin> {
+  const { context, params, body } = call
+  const record = find(context, params.id)
+  if (!fitsHash(body.secret, record.secret_hash)) {
+    throw new Failure('invalid_secret', 'this is not the secret of this terminal login')
+  }
+  context.terminalLogins.notePoll(record.id)
+  if (record.status === 'denied') {
+    await settle(context, record.id, ofTerminal('tell'))
+    return { status: 'denied' }
+  }
+  if (!record.is_collectable) return { status: 'pending' }
+  await settle(context, record.id, ofTerminal('collect'))
+  const token = context.terminalLogins.uncollected.get(record.id)
+  context.terminalLogins.uncollected.delete(record.id)
+  if (token === undefined) throw unknownLogin()
+  return { status: 'approved', token }
+}
+
+/** The terminal itself asks: it has no credential but the secret of its login. */
+function ofTerminal(type: string) {
+  return { type, at: new Date().toISOString(), by: 'the terminal' }
+}
+
+/** Throws `not_found` when somebody else was quicker. */
+async function settle(
+  context: HttpContext,
+  id: string,
+  event: Parameters<HttpContext['actors']['send']>[1],
+): Promise<TerminalLoginRecord> {
+  const { applied, record } = await context.actors.send<'terminal-login'>(id, event)
+  if (!applied) throw unknownLogin()
+  return record
+}
+
+/** Throws `not_found` also for one that has expired, is over, or belongs to an earlier life of the daemon. */
+function find(context: HttpContext, id: string): TerminalLoginRecord {
+  const record = id.startsWith('cli-') ? context.storage.actors.record<'terminal-login'>(id) : null
+  if (!record || !isOpen(context, record)) throw unknownLogin()
+  return record
+}
+
+function isOpen({ terminalLogins }: HttpContext, record: TerminalLoginRecord): boolean {
+  const isWaiting = ['pending', 'approved', 'denied'].includes(record.status)
+  return isWaiting && record.boot_id === terminalLogins.bootId && Date.parse(record.expires_at) > Date.now()
+}
+
+function toTerminalLogin(record: TerminalLoginRecord): TerminalLogin {
+  const { id, code, name, address, status, created_at, expires_at } = record
+  return { id, code, name, address, status: status as TerminalLogin['status'], created_at, expires_at }
+}
+
+function newCode(): string {
+  const letters = Array.from({ length: 8 }, () => codeLetters[randomInt(codeLetters.length)])
+  return `${letters.slice(0, 4).join('')}-${letters.slice(4).join('')}`
+}
+
+function unknownLogin(): Failure {
+  return new Failure(
+    'not_found',
+    'there is no such terminal login, or it is over',
+    'ask again from the terminal',
+  )
+}

@@ -1,0 +1,39 @@
+// API tokens: for scripts, CI and terminals.
+// Mind: records are copied field by field; the token itself is shown once and kept nowhere.
+import type { TokenRow } from '../../../../storage/tokens.ts'
+import { createToken as makeToken } from '../../../account/api-tokens.ts'
+import type { CreatedToken, CreateToken, Token, TokenParams } from '../../../api/access/token.ts'
+import { Failure } from '../../../errors.ts'
+import type { HttpStorage } from '../../pipeline/context.ts'
+import type { Call } from '../../pipeline/route.ts'
+import { toGrant } from '../../rules/token-grant.ts'
+
+/** The newest first; the server's own is not among them. */
+export function listTokens({ context: { storage } }: Pick<Call, 'context'>): Token[] {
+  return storage.tokens.list().map((row) => toToken(storage, row))
+}
+
+export async function createToken(call: Call<unknown, unknown, CreateToken>): Promise<CreatedToken> {
+  const { storage } = call.context
+  const { name, ...asked } = call.body
+  const grant = toGrant(storage, asked)
+  const at = new Date().toISOString()
+  const { row, token } = await makeToken(storage, { id: storage.ids.newId('tok'), name, at, grant })
+  return { api_token: toToken(storage, row), token }
+}
+
+export async function deleteToken(
+  call: Pick<Call<TokenParams>, 'context' | 'params' | 'streams'>,
+): Promise<undefined> {
+  const { context, params, streams } = call
+  if (!(await context.storage.tokens.remove(params.id))) {
+    throw new Failure('not_found', 'there is no such token')
+  }
+  streams.check()
+}
+
+function toToken(storage: HttpStorage, row: TokenRow): Token {
+  const { id, name, hint, role, created_at, expires_at, last_used_at } = row
+  const services = row.services?.map((service) => storage.services.get(service)?.name ?? service) ?? null
+  return { id, name, hint, role, services, created_at, expires_at, last_used_at }
+}

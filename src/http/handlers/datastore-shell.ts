@@ -1,0 +1,21 @@
+// The shells of datastores.
+// Everything that can be refused is refused before the upgrade, where the CLI can read a problem.
+
+import type { DatastoreParams } from '../../api/datastore.ts'
+import { type Call, Conversation } from '../pipeline/route.ts'
+import { findDatastore, refuseIdle } from '../records/datastore-record.ts'
+import { openDatastoreShell } from '../server/datastore-shell.ts'
+
+/** Throws `not_found`, `conflict` for one that does not serve, `unavailable` at the limit of shells. */
+export function openDatastoreClient({ context, params, caller, log, requestId }: Call<DatastoreParams>) {
+  const record = findDatastore(context.storage, params.id)
+  refuseIdle(record)
+  const client = context.clients.open(record.id)
+  const fields = { datastore: record.name, by: caller?.id, request_id: requestId }
+  return new Conversation((socket) => {
+    log.info(fields, 'datastore shell opened')
+    socket.onClose(() => log.info(fields, 'datastore shell closed'))
+    const onError = (error: unknown) => log.error({ ...fields, err: error }, 'datastore shell failed')
+    openDatastoreShell({ socket, client, requestId, onError })
+  })
+}

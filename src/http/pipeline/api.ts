@@ -1,0 +1,26 @@
+// Puts the HTTP layer together: the route table behind a server.
+import type { Logger } from '../../logger.ts'
+import { openServer, type Server } from '../server/server.ts'
+import type { HttpContext } from './context.ts'
+import { createDispatcher } from './dispatch.ts'
+import type { Route } from './route.ts'
+import { routes } from './routes.ts'
+import { createStreamGuard } from './stream-guard.ts'
+import { targetsOf } from './target.ts'
+
+/** Serves the API, or another table of routes. Port 0 is any free one; throws `address_in_use`. */
+export async function openApi(
+  context: HttpContext,
+  options: { host: string; port: number; logger: Logger; table?: readonly Route[] },
+): Promise<Server> {
+  const { host, port, logger, table = routes } = options
+  const streams = createStreamGuard(context.callers.isValid)
+  const listener = createDispatcher(context, logger, streams)
+  const socketPaths = new Set(table.filter(({ answer }) => answer === 'socket').map(({ path }) => path))
+  const server = await openServer({ host, port, targets: targetsOf(table), socketPaths, listener })
+  const stop = (deadlineMs: number) => {
+    streams.stop()
+    return server.stop(deadlineMs)
+  }
+  return { port: server.port, stop }
+}

@@ -1,0 +1,137 @@
+// Who asks, and whether the request came to the right house. Synchronous, so that a GET need not wait.
+// Mind: a bearer token decides alone; a wrong one is 401 even beside a good cookie (decisions "Conventions").
+import type { Caller } from '../../account/callers.ts'
+import { hasRole, reachesService } from '../../account/rights.ts'
+import { Failure } from '../../errors.ts'
+import type { Request } from '../server/server.ts'
+import type { HttpContext } from './context.ts'
+import { sessionSecretsOf } from './cookies.ts'
+import { checkSameOrigin, hostOf, isOfBrowser, originOf } from './origin.ts'
+import type { Route } from './route.ts'
+
+type Asked = Pick<Request, 'address' | 'headers' | 'method' | 'query'>
+
+/** What a request shows: whoever it stands for, which may be nobody. */
+type Shown = { caller: Caller | null }
+
+/**
+ * The caller of a route that is not public, or of a path without a route. Throws
+ * `unauthorized`, `session_required`, `insufficient_role`, `cross_site_request`.
+ */
+export function authenticate(
+  context: HttpContext,
+  request: Request,
+  query: URLSearchParams,
+  route: Pick<Route, 'answer' | 'credential' | 'role' | 'scope'> | undefined,
+): Caller {
+  const shown = shownBy(context, request, query)
+  if (!shown) {
+    const hint = 'send the header Authorization: Bearer <token>'
+    throw new Failure('unauthorized', 'this needs a credential', hint)
+  }
+  const { caller } = shown
+  if (!caller) throw notValid()
+  if (route?.credential === 'session' && caller.kind === 'token') {
+    const hint = 'sign in with a browser; tokens do everything but this'
+    throw new Failure('session_required', 'a token cannot manage the account and its tokens', hint)
+  }
+  if (route) requireRole(context, caller, route)
+  // Browsers let every page open a WebSocket to every server, and send its cookies along.
+  const isSocket = route?.answer === 'socket'
+  if (caller.kind === 'session' && (isSocket || isChanging(request))) checkSameOrigin(context, request)
+  return caller
+}
+
+/** A route that does not declare how it belongs to services is closed to tokens that are limited to some. */
+function requireRole(context: HttpContext, caller: Caller, route: Pick<Route, 'role' | 'scope'>): void {
+  if (!hasRole(caller, route.role)) {
+    const hint = `create a token with the role ${route.role} on the page /account`
+    throw new Failure('insufficient_role', `this needs a token with the role ${route.role}`, hint)
+  }
+  if (caller.services !== null && route.scope === undefined) throw outOfReach(context, caller)
+}
+
+/** For a token that is limited to services. Throws `insufficient_role`, also for what does not exist. */
+export function requireService(
+  context: HttpContext,
+  caller: Caller | null,
+  { scope }: Pick<Route, 'scope'>,
+  params: unknown,
+): void {
+  if (!caller || caller.services === null || (scope !== 'service' && scope !== 'record')) return
+  const { id } = params as { id: string }
+  const { actors, services } = context.storage
+  const serviceId =
+    scope === 'service' ? services.get(id)?.id : (actors.record(id)?.service_id as string | null)
+  if (!reachesService(caller, serviceId)) throw outOfReach(context, caller)
+}
+
+function outOfReach({ storage }: HttpContext, { services }: Caller): Failure {
+  const names = (services ?? []).flatMap((id) => storage.services.get(id)?.name ?? [])
+  const reach = names.length === 0 ? 'services that no longer exist' : names.join(', ')
+  const hint = 'create a token for this service, or for all services, on the page /account'
+  return new Failure('insufficient_role', `this token is limited to ${reach}`, hint)
+}
+
+/** For whoever took his time to send a body: what ended meanwhile changes nothing any more. */
+export function refuseEnded({ callers }: HttpContext, caller: Caller | null): void {
+  if (caller && !callers.isValid(caller)) throw notValid()
+}
+
+function notValid(): Failure {
+  return new Failure('unauthorized', 'this credential is not valid, or not any more')
+}
+
+/** The caller where none is needed: a credential that is wrong counts as none. */
+export function callerOf(context: HttpContext, request: Asked): Caller | null {
+  return shownBy(context, request, new URLSearchParams(request.query))?.caller ?? null
+}
+
+/** Guards the public ways in and out: no other site may sign a browser in, or out. */
+export function guardSignIn(context: HttpContext, request: Request): void {
+  const isSignedIn = sessionSecretsOf(request, originOf(context, request)).length > 0
+  if (isOfBrowser(request) || isSignedIn) checkSameOrigin(context, request)
+}
+
+/** Refuses a Host that is not this server's, or any web page could speak to it (DNS rebinding). */
+export function checkHost(context: HttpContext, request: Request): void {
+  if (context.allowedHosts(hostOf(context, request))) return
+  throw new Failure(
+    'invalid_request',
+    'this server does not answer for the host of this request',
+    'use the address it listens on, or name the host with --dashboard-host',
+  )
+}
+
+/** null when it shows nothing. */
+function shownBy(context: HttpContext, request: Asked, query: URLSearchParams): Shown | null {
+  const { callers } = context
+  const token = bearerOf(request) ?? (isChanging(request) ? null : query.get('access_token'))
+  if (token !== null) return { caller: callers.byToken(token) }
+  if (!request.headers.has('cookie')) return null
+  const secrets = sessionSecretsOf(request, originOf(context, request))
+  return secrets.length === 0 ? null : { caller: firstOf(context, secrets) }
+}
+
+/** The session of the request's cookies; a token is none. */
+export function sessionOf(context: HttpContext, request: Asked): Caller | null {
+  return firstOf(context, sessionSecretsOf(request, originOf(context, request)))
+}
+
+function firstOf({ callers }: HttpContext, secrets: readonly string[]): Caller | null {
+  for (const secret of secrets) {
+    const caller = callers.bySession(secret)
+    if (caller) return caller
+  }
+  return null
+}
+
+/** null without one; another scheme counts as none, an empty token as a wrong one. */
+function bearerOf({ headers }: Asked): string | null {
+  const [scheme = '', ...rest] = (headers.get('authorization') ?? '').trim().split(/ +/)
+  return scheme.toLowerCase() === 'bearer' ? rest.join(' ') : null
+}
+
+function isChanging({ method }: Asked): boolean {
+  return method !== 'GET' && method !== 'HEAD'
+}

@@ -1,0 +1,197 @@
+// What the HTTP layer gets from the daemon, and all it gets. Handlers know no other way to the outside.
+// Mind: handlers never call Docker to change something; `observe` only looks.
+
+import type { KindName } from '../../../machines/index.ts'
+import type { ActorRecord, By, RecordOf } from '../../../storage/actors.ts'
+import type { RepositoryCredentials } from '../../../storage/credentials.ts'
+import type { Storage } from '../../../storage/index.ts'
+import type { Commit } from '../../../storage/store.ts'
+import type { Administrator } from '../../account/administrator.ts'
+import type { Callers } from '../../account/callers.ts'
+import type { TerminalLogins } from '../../account/terminal-logins.ts'
+import type { CertificateAuthority } from '../../api/certificate.ts'
+import type { Info } from '../../api/info.ts'
+import type { ServiceStatus, Traffic } from '../../api/status.ts'
+import type { Clients } from '../../effects/datastore/clients.ts'
+import type { DiskUsage } from '../../effects/disk-usage.ts'
+import type { UsageSample } from '../../effects/instance-metrics.ts'
+import type { LeftBehind } from '../../effects/left-behind.ts'
+import type { EdgeSettings } from '../../hosts.ts'
+
+export interface HttpContext {
+  version: string
+  config: HttpConfig
+  /** Whether a Host header names this server. */
+  allowedHosts(host: string): boolean
+  /** Whether what a peer with this address says of others, in X-Forwarded-*, is believed. */
+  isTrustedProxy(address: string): boolean
+  /** What the edge shows with each request of the dashboard's; null without an edge. */
+  edgeSecret: string | null
+  callers: Callers
+  administrator: Administrator
+  terminalLogins: TerminalLogins
+  /** True once what was on disk has been restored and compared with Docker. */
+  ready(): boolean
+  storage: HttpStorage
+  actors: ActorPort
+  observe: Observer
+  /** Of datastores, for people: they change nothing of Docker's. */
+  clients: Clients
+  /** What the edge counts; null without one. */
+  traffic: TrafficNumbers | null
+  parse: Parser
+  /** The name of the Docker volume that is, or would be, the disk of a service. */
+  diskOf(serviceId: string): string
+  /** Whether there is a valid certificate for the host: from memory, it is asked for every record. */
+  hasCertificate(host: string): boolean
+  certificateAuthority(): CertificateAuthority
+  /** The signal of the work ends with `insufficient_storage` when the data directory's disk is too full. */
+  whileRoom<T>(what: string, work: (signal: AbortSignal) => Promise<T>): Promise<T>
+}
+
+export interface HttpConfig {
+  baseDomain: string
+  edge: EdgeSettings
+  defaultMemoryLimitMb: number
+  defaultCpuLimit: number
+  minFreeDiskMb: number
+  keepImages: number
+  datastoreBind: string
+  builds: BuildSettings
+  dataDir: string
+  backupDir: string
+  /** How long deleted data can be restored; 0 disables the trash. */
+  trashDays: number
+  /** How long the phases of a deploy may take. */
+  deployLimits: { fetchMs: number; buildMs: number; startMs: number }
+}
+
+/** What builds are made by, and what all of them together may use; null for no limit. */
+export interface BuildSettings {
+  builder: 'buildkit' | 'classic'
+  limits: { memoryMb: number | null; cpus: number | null; pids: number | null }
+  /** Why the limits are not in force; null when they are. */
+  whyNotLimited: string | null
+  /** Of the engine's build cache; null when it is never pruned. */
+  cacheSizeMb: number | null
+}
+
+/** The part of the store that handlers read and write. */
+export interface HttpStorage {
+  ids: Pick<Storage['ids'], 'newId'>
+  services: Pick<
+    Storage['services'],
+    'get' | 'list' | 'holderOf' | 'create' | 'insert' | 'update' | 'keepArchive'
+  >
+  archives: Pick<Storage['archives'], 'create' | 'remove'>
+  restoreFiles: Pick<Storage['archives'], 'create' | 'remove'>
+  env: Pick<Storage['env'], 'get' | 'peek' | 'put' | 'change' | 'replace'>
+  credentials: Pick<Storage['credentials'], 'put'>
+  datastores: Pick<
+    Storage['datastores'],
+    | 'forgo'
+    | 'hasVolume'
+    | 'idOf'
+    | 'insert'
+    | 'isFree'
+    | 'isShared'
+    | 'list'
+    | 'listAll'
+    | 'password'
+    | 'share'
+  >
+  registries: Storage['registries']
+  actors: Pick<
+    Storage['actors'],
+    'active' | 'record' | 'list' | 'page' | 'latest' | 'history' | 'parked' | 'parkedOf'
+  >
+  events: Pick<Storage['events'], 'get' | 'keep' | 'record'>
+  releases: Pick<Storage['releases'], 'has'>
+  changes: Storage['changes']
+  logs: ReadableLogs & Pick<Storage['logs'], 'tail'>
+  /** What instances wrote, and what the edge answered, by service. */
+  runtimeLogs: ReadableLogs
+  accessLogs: ReadableLogs
+  sessions: Storage['sessions']
+  tokens: Storage['tokens']
+  commit: Storage['commit']
+}
+
+export type ReadableLogs = Pick<Storage['logs'], 'head' | 'first' | 'isEnded' | 'batchAfter' | 'watch'>
+
+export interface TrafficNumbers {
+  /** Of the last five minutes. */
+  of(serviceId: string): Traffic
+  /** In the text format of Prometheus. */
+  metrics(): Promise<string>
+}
+
+/** Starts actors and speaks to them; both resolve after the commit. */
+export interface ActorPort {
+  spawn<Kind extends Exclude<KindName, 'cron-schedule'>>(
+    kind: Kind,
+    id: string,
+    input: object,
+    options?: { eventId?: string; also?: (commit: Commit) => void; by?: By },
+  ): Promise<{ record: RecordOf<Kind>; duplicate: boolean }>
+  /** The record that `spawn` would commit. It commits nothing. */
+  preview<Kind extends KindName>(kind: Kind, id: string, input: object, options: { by: By }): RecordOf<Kind>
+  /** `applied` is false when the actor's chart does not handle the event now. */
+  send<Kind extends string = string>(
+    id: string,
+    event: { type: string; at: string; by: string; asker?: By; [detail: string]: unknown },
+    options?: { eventId?: string },
+  ): Promise<{ applied: boolean; record: RecordOf<Kind> }>
+  /** A parked actor goes on. Throws `not_found`, `not_parked`, `not_recoverable`, `conflict`. */
+  retry(id: string, options?: { eventId?: string }): Promise<ActorRecord>
+  /** A parked actor ends; what it made stays. Throws `not_found`, `not_parked`. */
+  discard(id: string, options?: { also?: (commit: Commit) => void }): Promise<ActorRecord>
+}
+
+/** What runs now, as Docker tells it. */
+export interface Observer {
+  /** Throws `docker_unavailable`. */
+  instances(serviceId: string): Promise<InstanceStatus[]>
+  /** What a live deploy lacks; null when nothing, or not seen yet. */
+  trouble(deployId: string): string | null
+  /** null when the engine does not answer. */
+  engine(): Promise<{ version: string; cpus: number; memoryBytes: number } | null>
+  diskFreeBytes(): Promise<number>
+  /** As counted last; null before the first count. */
+  diskUsage(): DiskUsage | null
+  /** What instances used when they were last looked at; null before. It waits for nothing. */
+  usage(): UsageSample | null
+  /** Of a service, since this daemon started. */
+  counters(serviceId: string): { restarts: number; cpuSeconds: number }
+  /** Whether the rules that isolate services from each other are in force. */
+  isolation(): Info['network_isolation']
+  /** Null while the builder of the engine works, as far as is known. */
+  builderHangsSince(): string | null
+  /** The volumes of services, by name. Throws `docker_unavailable`. */
+  disks(): Promise<{ name: string; serviceId: string; serviceName: string }[]>
+  /** Throws `conflict` where a datastore of that name would meet a volume that is there already. */
+  refuseVolume(datastore: string): Promise<void>
+  /** What an actor has made and still is there. Throws `docker_unavailable`. */
+  leftBehind(actor: { kind: string; id: string; service_id: string | null }): Promise<LeftBehind[]>
+  /** How far a backup or a restore is; null when none of that id is at work. */
+  progress(id: string): { doneBytes: number; totalBytes: number | null } | null
+  /** Throws `invalid_request`, `docker_error`, `docker_unavailable`. */
+  checkLogin(registry: { host: string; username: string; password: string }): Promise<void>
+  /** null when the engine does not answer. */
+  hasImage(name: string): Promise<boolean | null>
+}
+
+/** Its role follows from its deploy's record. */
+export type InstanceStatus = Omit<ServiceStatus['instances'][number], 'role'>
+
+/** The rules of git and of registries for what people type; each throws `invalid_request`. */
+export interface Parser {
+  /** `url` never holds the credentials. */
+  repository(text: string): { url: string; credentials: RepositoryCredentials | null }
+  branch(text: string): string
+  /** The normal form of an image's name. */
+  image(text: string): string
+  /** The host of a registry as its credentials are kept under it. */
+  registryHost(text: string): string
+  commit(text: string): string
+}

@@ -1,0 +1,55 @@
+// The OpenAPI 3.1 document, made from the route table: it cannot say anything else than what is served.
+// Mind: a schema gets a place under components by its `id`; without one it is written out where it is used.
+import { guide, securitySchemes, tagMeanings } from '../openapi/guide.ts'
+import { headers } from '../openapi/headers.ts'
+import { operationOf } from '../openapi/operation.ts'
+import type { Components, Json } from '../openapi/schema.ts'
+import type { Route } from './route.ts'
+
+type Paths = Record<string, Record<string, Json>>
+
+export interface OpenApiDocument extends Json {
+  paths: Paths
+  /** The routes that speak WebSocket, described as if they were in `paths`. */
+  'x-websockets': Paths
+  components: Components & { securitySchemes: Json; headers: Json }
+}
+
+/** The document for a route table; pages are for people, and not in it. */
+export function openApiDocument(routes: readonly Route[], version: string): OpenApiDocument {
+  const components: Components = { schemas: {}, responses: {} }
+  const api = routes.filter(({ isPage }) => !isPage)
+  const tags = [...new Set(api.map(({ tag }) => tag))]
+  return {
+    openapi: '3.1.0',
+    jsonSchemaDialect: 'https://json-schema.org/draft/2020-12/schema',
+    info: {
+      title: 'Berth',
+      version,
+      summary: 'A self-hosted deployment server.',
+      description: guide,
+      contact: { name: 'The administrator of this server' },
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: '/', description: 'The server that this document comes from.' }],
+    tags: tags.map((name) => ({ name, description: tagMeanings[name] })),
+    paths: pathsOf(
+      api.filter(({ answer }) => answer !== 'socket'),
+      components,
+    ),
+    'x-websockets': pathsOf(
+      api.filter(({ answer }) => answer === 'socket'),
+      components,
+    ),
+    components: { ...components, securitySchemes, headers },
+  }
+}
+
+function pathsOf(routes: readonly Route[], components: Components): Paths {
+  const paths: Paths = {}
+  for (const one of routes) {
+    paths[one.path] ??= {}
+    paths[one.path]![one.method.toLowerCase()] = operationOf(one, components)
+  }
+  return paths
+}

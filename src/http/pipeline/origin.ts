@@ -1,0 +1,93 @@
+// The address that a browser used for this server, and whether a request comes from the server's own pages.
+// Mind: X-Forwarded-* is anybody's claim; it is believed of a proxy that --trusted-proxy names, and no other.
+import { timingSafeEqual } from 'node:crypto'
+import { Failure } from '../../errors.ts'
+import type { Request } from '../server/server.ts'
+import type { HttpContext } from './context.ts'
+import { createProxyTrust } from './trusted-hosts.ts'
+
+export interface Origin {
+  scheme: 'http' | 'https'
+  /** In lower case, with the port when it shows one. */
+  host: string
+}
+
+type Asked = Pick<Request, 'address' | 'headers'>
+type Trust = Pick<HttpContext, 'isTrustedProxy'> & Partial<Pick<HttpContext, 'edgeSecret'>>
+
+export function originOf(context: Trust, request: Asked): Origin {
+  const proto = forwarded(context, request, 'x-forwarded-proto')
+  const scheme = proto?.toLowerCase() === 'https' ? 'https' : 'http'
+  return { scheme, host: hostOf(context, request).toLowerCase() }
+}
+
+/** The host as it was written: each request is asked for it. */
+export function hostOf(context: Trust, request: Asked): string {
+  return forwarded(context, request, 'x-forwarded-host') ?? request.headers.get('host') ?? ''
+}
+
+/** The port of the address, also when it shows none. */
+export function portOf({ scheme, host }: Origin): string {
+  return /:(\d+)$/.exec(host)?.[1] ?? (scheme === 'https' ? '443' : '80')
+}
+
+/** Whose request it is: behind a trusted proxy, the last address that no trusted proxy has. */
+export function clientAddressOf(context: Trust, request: Asked): string {
+  const hops = forwardedAll(context, request, 'x-forwarded-for')
+  return hops.reverse().find((hop) => !context.isTrustedProxy(hop)) ?? request.address()
+}
+
+const isLoopback = createProxyTrust(['127.0.0.0/8', '::1'])
+/** A proxy on this host adds at least one of these. */
+const proxyHeaders = ['forwarded', 'via', 'x-berth-edge', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip']
+
+/** Whether the request comes from this host itself: over loopback, and not through a proxy. */
+export function isFromHost(context: Trust, request: Asked): boolean {
+  const address = request.address()
+  if (!isLoopback(address) || context.isTrustedProxy(address)) return false
+  return proxyHeaders.every((name) => !request.headers.has(name))
+}
+
+/** Whether a browser made it: scripts send neither of these. */
+export function isOfBrowser({ headers }: Asked): boolean {
+  return headers.has('sec-fetch-site') || headers.has('origin')
+}
+
+/** Refuses what another site's page made this browser send. Throws `cross_site_request`. */
+export function checkSameOrigin(context: Trust, request: Asked): void {
+  const site = request.headers.get('sec-fetch-site')
+  const { scheme, host } = originOf(context, request)
+  const isOwn =
+    site === undefined
+      ? request.headers.get('origin')?.toLowerCase() === `${scheme}://${host}`
+      : site === 'same-origin'
+  if (isOwn) return
+  throw new Failure(
+    'cross_site_request',
+    'this request does not come from a page of this server',
+    'scripts use an API token; behind a proxy of your own, name it with --trusted-proxy',
+  )
+}
+
+/** What the proxy nearest to us said. */
+function forwarded(context: Trust, request: Asked, name: string): string | undefined {
+  return request.headers.has(name) ? forwardedAll(context, request, name).at(-1) : undefined
+}
+
+function forwardedAll(context: Trust, request: Asked, name: string): string[] {
+  const claim = request.headers.get(name)
+  if (claim === undefined || !speaksForOthers(context, request)) return []
+  return claim.split(',').map((part) => part.trim())
+}
+
+/** A proxy of --trusted-proxy, or the edge of this very server. */
+function speaksForOthers(context: Trust, request: Asked): boolean {
+  const shown = context.edgeSecret ? request.headers.get('x-berth-edge') : undefined
+  if (shown !== undefined) return isSame(shown, context.edgeSecret!)
+  return context.isTrustedProxy(request.address())
+}
+
+function isSame(shown: string, secret: string): boolean {
+  const [a, b] = [Buffer.from(shown), Buffer.from(secret)]
+  return a.length === b.length && timingSafeEqual(a, b)
+}

@@ -1,0 +1,70 @@
+// Problem answers (RFC 9457); the codes they can have are in problem-codes.ts.
+// Mind: an error whose code is not in the table is ours: it is logged, and nothing of it is shown.
+import { STATUS_CODES } from 'node:http'
+import { kindOf, problemCodes } from '../../api/parts/problem-codes.ts'
+import { codeOf, Failure, type FailureDetail, messageOf, TooSoon } from '../../errors.ts'
+
+/** Codes of the store and of the system that mean one of ours. */
+const synonyms: Record<string, string> = {
+  commit_failed: 'insufficient_storage',
+  ENOSPC: 'insufficient_storage',
+  EDQUOT: 'insufficient_storage',
+}
+
+export interface Problem {
+  type: 'about:blank'
+  title: string
+  status: number
+  code: string
+  detail: string
+  hint?: string
+  request_id: string
+  errors?: FailureDetail[]
+}
+
+export interface ProblemAnswer {
+  body: Problem
+  headers: [string, string][]
+}
+
+/** The status a code is answered with; 500 for one the table does not know. */
+export function statusOf(code: string): number {
+  return (kindOf(code) ?? problemCodes.internal_error).status
+}
+
+/** Turns whatever was thrown into the answer for it. */
+export function toProblem(error: unknown, requestId: string): ProblemAnswer {
+  const thrown = codeOf(error)
+  const known = synonyms[thrown] ?? thrown
+  const foreseen = kindOf(known)
+  const code = foreseen ? known : 'internal_error'
+  const kind = foreseen ?? kindOf('internal_error')!
+  const body: Problem = {
+    type: 'about:blank',
+    title: STATUS_CODES[kind.status]!,
+    status: kind.status,
+    code,
+    detail: detailOf(error, code, thrown),
+    request_id: requestId,
+  }
+  if (error instanceof Failure && error.hint !== undefined && code !== 'internal_error')
+    body.hint = error.hint
+  if (error instanceof Failure && error.details !== undefined && code !== 'internal_error')
+    body.errors = error.details
+  const retryAfterSeconds = error instanceof TooSoon ? error.retryAfterSeconds : kind.retryAfterSeconds
+  return { body, headers: headersOf(code, retryAfterSeconds) }
+}
+
+function detailOf(error: unknown, code: string, thrown: string): string {
+  if (code === 'internal_error')
+    return 'something went wrong on our side; the log has it under this request_id'
+  if (code !== thrown) return 'the server cannot write its data: the disk may be full'
+  return messageOf(error)
+}
+
+function headersOf(code: string, retryAfterSeconds: number | undefined): [string, string][] {
+  const headers: [string, string][] = []
+  if (code === 'unauthorized') headers.push(['WWW-Authenticate', 'Bearer'])
+  if (retryAfterSeconds !== undefined) headers.push(['Retry-After', String(retryAfterSeconds)])
+  return headers
+}

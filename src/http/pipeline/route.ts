@@ -1,0 +1,223 @@
+// What a route is. Validation, the handler's types and the OpenAPI document come from this one definition.
+// Mind: schemas are made once, when the module is loaded, never for a request.
+import type { z } from 'zod'
+import type { TokenRole } from '../../../storage/tokens.ts'
+import type { Caller } from '../../account/callers.ts'
+import type { Logger } from '../../logger.ts'
+import type { Sink } from '../server/body.ts'
+import type { EventStream } from '../server/event-stream.ts'
+import type { HeaderList, Request } from '../server/server.ts'
+import type { WebSocket } from '../server/web-socket.ts'
+import type { HttpContext } from './context.ts'
+import type { StreamGuard } from './stream-guard.ts'
+
+/** Where the API lives; only what a monitor asks lives outside. */
+export const v1 = '/api/v1'
+
+/** Where everything needs a credential, and nothing is for people to look at. */
+export function isBelowApi(path: string): boolean {
+  return path === '/api' || path.startsWith('/api/')
+}
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+/** What a handler gets. */
+export interface Call<Params = unknown, Query = unknown, Body = unknown> {
+  context: HttpContext
+  params: Params
+  query: Query
+  body: Body
+  /** Who asks; null on a public route. */
+  caller: Caller | null
+  /** For what is in no parameter: the address, the browser, the cookie. */
+  request: Pick<Request, 'address' | 'headers' | 'method' | 'path' | 'query'>
+  /** The open streams, to be looked at when somebody's credential has ended. */
+  streams: StreamGuard
+  /** For an `Idempotency-Key`: belongs to the call of the store or the supervisor that makes the change. */
+  eventId: string | undefined
+  /** The `Last-Event-ID` of a stream that resumes. */
+  lastEventId: number | undefined
+  log: Logger
+  requestId: string
+}
+
+/** The `body` of a call whose route takes an upload: nothing of it is read before it is asked for. */
+export interface Upload {
+  /** What Content-Length says; null when the body comes in chunks. */
+  announcedBytes: number | null
+  /**
+   * Streams it into the sink and resolves with its size. Belongs before the handler's first await. Throws
+   * `payload_too_large`, `client_left`, `unauthorized` when the credential has ended meanwhile, and what the
+   * sink throws.
+   */
+  receive(sink: Sink): Promise<number>
+}
+
+interface UploadDefinition {
+  /** Without parameters; a body without a type is taken for one of these. */
+  mediaTypes: readonly string[]
+  limitBytes: number
+  description: string
+}
+
+/**
+ * `service`: `{id}` names a service. `record`: `{id}` names a record that has a `service_id`. `filtered`: the
+ * handler omits what belongs to other services. `server`: the response contains nothing of a service.
+ */
+export type ServiceScope = 'service' | 'record' | 'filtered' | 'server'
+
+interface Definition<
+  Params extends z.ZodType,
+  Query extends z.ZodType,
+  Body extends z.ZodType,
+  Answer extends z.ZodType,
+> {
+  method: Method
+  /** With parameters in braces: `/api/v1/services/{id}`. */
+  path: string
+  /** Without it a token or a session; `public` ignores whatever is sent along. */
+  credential?: 'public' | 'any' | 'session'
+  /** The least role of a token; `admin` by default. Sessions have all rights. */
+  role?: TokenRole
+  /** How a token that is limited to services may use the route. By default it may not. */
+  scope?: ServiceScope
+  /** A public way in or out, which only the server's own pages, or no page at all, may use. */
+  isGuarded?: true
+  /** For people: it takes a form, not JSON; its failures are pages; the OpenAPI document leaves it out. */
+  isPage?: true
+  /** Without it a POST that repeats its `Idempotency-Key` gets the first answer. */
+  isRepeatable?: false
+  /** Makes the answer of a repetition from the stored record; without it that record is the answer. */
+  repeat?: (context: HttpContext, stored: { id: string }) => unknown
+  /** One line; `description` holds whatever more there is to say. */
+  summary: string
+  description?: string
+  params?: Params
+  query?: Query
+  body?: Body
+  bodyLimitBytes?: number
+  /** Instead of `body`, for what is too large to be held in memory: the handler's body is an `Upload`. */
+  upload?: UploadDefinition
+  /**
+   * `stream` is an event stream, `text` a line of plain text, `bytes` a file, `socket` a WebSocket, which
+   * asks a browser for what a change asks it; without it the answer is empty.
+   */
+  answer?: Answer | 'stream' | 'text' | 'bytes' | 'socket'
+  /** For a `stream`: the schema of an event, as an object of `event`, `id` and `data`. */
+  events?: z.ZodType
+  /** Without it 200, 204 for an empty answer, 101 for a WebSocket. */
+  status?: 101 | 200 | 201 | 202 | 204
+  /** Further statuses that the same kind of answer comes with, and what each means. */
+  otherStatuses?: Readonly<Record<number, string>>
+  /** The answer sets, replaces or clears a cookie. */
+  setsCookie?: true
+  /** Codes beside the ones that follow from the rest: `conflict`, `in_use`, … */
+  problems?: readonly string[]
+  handler(call: Call<z.output<Params>, z.output<Query>, z.output<Body>>): Reply<Answer>
+}
+
+type Reply<Answer extends z.ZodType> = Result<z.output<Answer>> | Promise<Result<z.output<Answer>>>
+type Result<Value> = Value | Raw | Page | WithHeaders<Value> | Events | Conversation | Download | undefined
+
+/** A route with its types forgotten, as the table holds it. */
+export interface Route extends Omit<Definition<z.ZodType, z.ZodType, z.ZodType, z.ZodType>, 'handler'> {
+  credential: 'public' | 'any' | 'session'
+  role: TokenRole
+  status: 101 | 200 | 201 | 202 | 204
+  tag: string
+  handler(call: Call): unknown
+}
+
+/** An answer that is not the route's JSON. */
+export class Raw {
+  readonly status: number
+  readonly contentType: string
+  readonly body: string
+
+  constructor(status: number, contentType: string, body: string) {
+    this.status = status
+    this.contentType = contentType
+    this.body = body
+  }
+}
+
+/** A page for people, or a redirect to one. */
+export class Page {
+  readonly status: number
+  readonly html: string
+  readonly headers: HeaderList
+
+  constructor(status: number, html: string, headers: HeaderList = []) {
+    this.status = status
+    this.html = html
+    this.headers = headers
+  }
+}
+
+/** The route's answer, with a cookie. */
+export class WithHeaders<Answer = unknown> {
+  readonly answer: Answer
+  readonly headers: HeaderList
+
+  constructor(answer: Answer, headers: HeaderList) {
+    this.answer = answer
+    this.headers = headers
+  }
+}
+
+/** The answer that the first request with an `Idempotency-Key` got. */
+export class Repeated {
+  readonly answer: unknown
+
+  constructor(answer: unknown) {
+    this.answer = answer
+  }
+}
+
+/** An answer that goes on: `start` is called with the open stream. */
+export class Events {
+  readonly start: (stream: EventStream) => void
+
+  constructor(start: (stream: EventStream) => void) {
+    this.start = start
+  }
+}
+
+/** A WebSocket: `start` is called with it, be it that the client has left meanwhile. */
+export class Conversation {
+  readonly start: (socket: WebSocket) => void
+
+  constructor(start: (socket: WebSocket) => void) {
+    this.start = start
+  }
+}
+
+/** The bytes of a file, to be kept under a name. */
+export class Download {
+  readonly path: string
+  readonly sizeBytes: number
+  readonly fileName: string
+
+  constructor(path: string, sizeBytes: number, fileName: string) {
+    this.path = path
+    this.sizeBytes = sizeBytes
+    this.fileName = fileName
+  }
+}
+
+/** Checks a definition's types and forgets them. */
+export function route<
+  Params extends z.ZodType,
+  Query extends z.ZodType,
+  Body extends z.ZodType,
+  Answer extends z.ZodType,
+>(definition: Definition<Params, Query, Body, Answer>): Route {
+  const { answer } = definition
+  const status = answer === 'socket' ? 101 : answer ? 200 : 204
+  return { credential: 'any', role: 'admin', status, tag: '', ...definition }
+}
+
+/** Gives routes the heading they have in the OpenAPI document. */
+export function tagged(tag: string, routes: readonly Route[]): Route[] {
+  return routes.map((one) => ({ ...one, tag }))
+}

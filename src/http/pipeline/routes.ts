@@ -1,0 +1,42 @@
+// Every route of the API, a file for each heading. Validation, types and the OpenAPI document come from here.
+
+import { accountRoutes } from '../routes/account.ts'
+import { actorRoutes } from '../routes/actors.ts'
+import { backupRoutes } from '../routes/backups.ts'
+import { certificateRoutes } from '../routes/certificates.ts'
+import { datastoreClientRoutes } from '../routes/datastore-clients.ts'
+import { datastoreRoutes } from '../routes/datastores.ts'
+import { deployRoutes } from '../routes/deploys.ts'
+import { diskRoutes } from '../routes/disks.ts'
+import { domainRoutes } from '../routes/domains.ts'
+import { edgeRoutes } from '../routes/edge.ts'
+import { envRoutes } from '../routes/env.ts'
+import { jobRoutes } from '../routes/jobs.ts'
+import { pageRoutes } from '../routes/pages.ts'
+import { registryRoutes } from '../routes/registries.ts'
+import { serverRoutes } from '../routes/server.ts'
+import { serviceRoutes } from '../routes/services.ts'
+import { terminalLoginRoutes } from '../routes/terminal-logins.ts'
+import { trashRoutes } from '../routes/trash.ts'
+import type { Route } from './route.ts'
+
+export const routes: readonly Route[] = [
+  ...serverRoutes(() => routes),
+  ...accountRoutes,
+  ...terminalLoginRoutes,
+  ...serviceRoutes,
+  ...domainRoutes,
+  ...certificateRoutes,
+  ...edgeRoutes,
+  ...envRoutes,
+  ...deployRoutes,
+  ...jobRoutes,
+  ...datastoreRoutes,
+  ...datastoreClientRoutes,
+  ...backupRoutes,
+  ...registryRoutes,
+  ...diskRoutes,
+  ...trashRoutes,
+  ...actorRoutes,
+  ...pageRoutes,
+]

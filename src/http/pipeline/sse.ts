@@ -1,0 +1,190 @@
+// Server-sent events: logs and the change feed (decisions "Logs over SSE", "Change feed").
+// Mind: a follower is a cursor. It is not written to while it is behind; it reads on where it stopped.
+import type { Change, ChangeFeed } from '../../../storage/changes.ts'
+import type { Batch, LogLine, Logs } from '../../../storage/logs.ts'
+import type { EventStream } from '../server/event-stream.ts'
+import { Events } from './route.ts'
+
+type LogSource = Pick<Logs, 'head' | 'isEnded' | 'batchAfter' | 'watch'>
+
+const retry = 'retry: 1000\n\n'
+// Browsers dispatch an event only when it has a data line.
+const end = 'event: end\ndata: \n\n'
+const frameLimitChars = 64 * 1024
+
+type Show = (line: LogLine) => object
+
+const showLine: Show = ({ ts, stream, line }) => ({ ts, stream, line })
+
+interface FollowOptions {
+  follow: boolean
+  /** The number of the last line the reader has; 0 for none. */
+  after: number
+  /** What readers get of a line, the same for every reader of a log: without it the line alone. */
+  show?: Show
+  /** Whether what is read without `follow` has an end although the log goes on. */
+  isEndless?: true
+  onError: (error: unknown) => void
+}
+
+/** The log with this id: what is stored, and with `follow` what comes until it ends. */
+export function logEvents(logs: LogSource, id: string, options: FollowOptions): Events {
+  return new Events((stream) => {
+    stream.write(retry)
+    const follower = followLog(logs, id, options, stream)
+    stream.onWritable(follower)
+    if (options.follow) stream.onClose(logs.watch(id, follower))
+    follower()
+  })
+}
+
+/** A stream of one line of our own, for a log that is kept elsewhere. */
+export function hintEvents(line: string): Events {
+  return new Events((stream) => {
+    const data = JSON.stringify({ ts: new Date().toISOString(), stream: 'system', line })
+    stream.write(`${retry}event: log\ndata: ${data}\n\n${end}`)
+    stream.end()
+  })
+}
+
+interface ChangeOptions {
+  /** Number of the last change that the reader has. Without it, the stream begins with the next change. */
+  after: number | undefined
+  /** Whether the caller may see the change. */
+  isShown: (change: Change) => boolean
+  /** The payload, the same for every reader. */
+  show: (change: Change) => object
+}
+
+/** The change feed. */
+export function changeEvents(changes: ChangeFeed, { after, isShown, show }: ChangeOptions): Events {
+  return new Events((stream) => {
+    let cursor = after ?? changes.head()
+    stream.write(`${retry}id: ${cursor}\nevent: ready\ndata: {}\n\n`)
+
+    function send(change: Change): void {
+      cursor = change.number
+      if (isShown(change)) stream.write(changeFrame(change, show))
+    }
+    function catchUp(): void {
+      if (!stream.isWritable()) return
+      const missed = changes.since(cursor)
+      if (missed === null) {
+        cursor = changes.head()
+        stream.write(`id: ${cursor}\nevent: reset\ndata: {}\n\n`)
+        return
+      }
+      for (const change of missed) if (stream.isWritable()) send(change)
+    }
+    stream.onWritable(catchUp)
+    stream.onClose(
+      changes.subscribe((change) => {
+        if (!stream.isWritable() || change.number <= cursor) return
+        if (change.number === cursor + 1) send(change)
+        else catchUp()
+      }),
+    )
+    catchUp()
+  })
+}
+
+/** A function that writes what there is and the reader takes; it may be called at any time. */
+function followLog(logs: LogSource, id: string, options: FollowOptions, stream: EventStream): () => void {
+  const { follow, after, show = showLine, onError } = options
+  // Without `follow` a log that has not ended is read up to here, and has no `end` if one is to come.
+  const isToEnd = follow || logs.isEnded(id)
+  const isWhole = isToEnd || options.isEndless
+  const lastWanted = isToEnd ? Number.POSITIVE_INFINITY : logs.head(id)
+  let cursor = Math.min(after, logs.head(id))
+
+  /** False when there is nothing more for now. */
+  async function writeNext(): Promise<boolean> {
+    // Asked before reading: a log that ends in between is looked at once more.
+    const isEnded = logs.isEnded(id)
+    const batch = cursor < lastWanted ? await logs.batchAfter(id, cursor) : null
+    for (const { last, bytes } of batch ? framesAfter(batch, cursor, show) : []) {
+      if (!stream.isWritable()) return false
+      stream.write(bytes)
+      cursor = last
+    }
+    if (batch) return true
+    if (!stream.isWritable() || (follow && !isEnded)) return false
+    if (isWhole) stream.write(end)
+    stream.end()
+    return false
+  }
+
+  return createPump(stream, writeNext, onError)
+}
+
+/** Repeats a step while it has something to write. Asked while it runs, it looks once more. */
+function createPump(stream: EventStream, step: () => Promise<boolean>, onError: (error: unknown) => void) {
+  let isPumping = false
+  let isAsked = false
+
+  async function pump(): Promise<void> {
+    isPumping = true
+    try {
+      while (isAsked) {
+        isAsked = false
+        while (stream.isWritable() && (await step())) {}
+      }
+    } catch (error) {
+      onError(error)
+      stream.end()
+    } finally {
+      isPumping = false
+    }
+  }
+
+  return () => {
+    isAsked = true
+    if (!isPumping) void pump()
+  }
+}
+
+interface Frame {
+  /** The number of its last line. */
+  last: number
+  bytes: Buffer
+}
+
+/** Encoded once for all followers: the log hands the same batch to each of them. */
+const encoded = new WeakMap<Batch, Frame[]>()
+
+function framesAfter(batch: Batch, cursor: number, show: Show): Frame[] {
+  if (batch.first <= cursor) {
+    return encode({ first: cursor + 1, lines: batch.lines.slice(cursor + 1 - batch.first) }, show)
+  }
+  let frames = encoded.get(batch)
+  if (!frames) {
+    frames = encode(batch, show)
+    encoded.set(batch, frames)
+  }
+  return frames
+}
+
+/** In pieces of bounded size: no more than one of them waits for a reader that is behind. */
+function encode({ first, lines }: Batch, show: Show): Frame[] {
+  const frames: Frame[] = []
+  let text = ''
+  for (const [index, line] of lines.entries()) {
+    const number = first + index
+    text += `id: ${number}\nevent: log\ndata: ${JSON.stringify(show(line))}\n\n`
+    if (text.length < frameLimitChars && index < lines.length - 1) continue
+    frames.push({ last: number, bytes: Buffer.from(text) })
+    text = ''
+  }
+  return frames
+}
+
+const changeFrames = new WeakMap<Change, string>()
+
+function changeFrame(change: Change, show: ChangeOptions['show']): string {
+  let frame = changeFrames.get(change)
+  if (frame === undefined) {
+    frame = `id: ${change.number}\nevent: change\ndata: ${JSON.stringify(show(change))}\n\n`
+    changeFrames.set(change, frame)
+  }
+  return frame
+}

@@ -1,0 +1,46 @@
+// Ends the event streams of whoever may not ask any more: a session that ended, a token that was revoked or
+// has expired (a deleted one ends its streams within 5 s).
+import type { CallerId } from '../../account/callers.ts'
+import type { EventStream } from '../server/event-stream.ts'
+
+/** An event stream, or whatever else lasts. */
+type Lasting = Pick<EventStream, 'end' | 'onClose'>
+
+export interface StreamGuard {
+  /** Ends the stream when its caller's time is over, which may be at once. */
+  admit(caller: CallerId, stream: Lasting): void
+  /** Looks now; it does every two seconds anyway, for what ends by itself or by another process. */
+  check(): void
+  stop(): void
+}
+
+const checkEveryMs = 2000
+
+export function createStreamGuard(isValid: (caller: CallerId) => boolean): StreamGuard {
+  const open = new Map<string, { caller: CallerId; streams: Set<Lasting> }>()
+
+  function check(): void {
+    for (const { caller, streams } of [...open.values()]) {
+      if (!isValid(caller)) for (const stream of [...streams]) stream.end()
+    }
+  }
+
+  const checking = setInterval(check, checkEveryMs).unref()
+  return {
+    admit(caller, stream) {
+      if (!isValid(caller)) {
+        stream.end()
+        return
+      }
+      const own = open.get(caller.id) ?? { caller, streams: new Set() }
+      open.set(caller.id, own)
+      own.streams.add(stream)
+      stream.onClose(() => {
+        own.streams.delete(stream)
+        if (own.streams.size === 0 && open.get(caller.id) === own) open.delete(caller.id)
+      })
+    },
+    check,
+    stop: () => clearInterval(checking),
+  }
+}

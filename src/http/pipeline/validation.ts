@@ -1,0 +1,177 @@
+// Turns what a client sent into what a handler may rely on, and a schema's complaint into words.
+// Mind: messages name keys and rules, never the value: it may be a secret.
+import { z } from 'zod'
+import { fixed } from '../../api/parts/fields.ts'
+import { Failure, type FailureDetail } from '../../errors.ts'
+import type { Request } from '../server/server.ts'
+
+/** For sign-ins and all other requests about the account. */
+export const accountBodyLimitBytes = 16 * 1024
+export const defaultBodyLimitBytes = 1024 * 1024
+/** All variables of a service together may have 512 KiB, which JSON can make several times as long. */
+export const envBodyLimitBytes = 4 * 1024 * 1024
+
+const shownIssues = 100
+
+/** Checks a value. Throws `invalid_request` with one entry of `errors` for each complaint. */
+export function validate(schema: z.ZodType, value: unknown): unknown {
+  const result = schema.safeParse(withoutSurplus(schema, value), { error: wordsFor })
+  if (result.success) return result.data
+  const details = result.error.issues.slice(0, shownIssues).map(toDetail)
+  const [first] = details
+  const others = result.error.issues.length - 1
+  const more = others > 0 ? ` (and ${others} more)` : ''
+  const hint = hintFor(schema, result.error.issues)
+  throw new Failure('invalid_request', `${sentence(first!)}${more}`, hint, details)
+}
+
+/** Unknown keys are costly for zod, and one is enough to refuse the body: only the first one is passed on. */
+function withoutSurplus(schema: z.ZodType, value: unknown): unknown {
+  if (!(schema instanceof z.ZodObject) || !(schema.def.catchall instanceof z.ZodNever)) return value
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  let first: string | undefined
+  for (const key in value) {
+    if (Object.hasOwn(schema.shape, key)) continue
+    if (first !== undefined) return pick(value, [...Object.keys(schema.shape), first])
+    first = key
+  }
+  return value
+}
+
+function pick(value: object, keys: readonly string[]): object {
+  const given = keys.filter((key) => Object.hasOwn(value, key))
+  return Object.fromEntries(given.map((key) => [key, value[key as keyof typeof value]]))
+}
+
+/** Whoever sends another shape altogether is shown one that is right, where the schema has an example. */
+function hintFor(schema: z.ZodType, issues: z.core.$ZodIssue[]): string | undefined {
+  const example = Object.values(schema.meta()?.examples ?? {})[0]
+  if (example === undefined || issues.every(({ path }) => path.length > 0)) return undefined
+  return `send something like ${JSON.stringify(example)}`
+}
+
+function sentence({ path, message }: FailureDetail): string {
+  return path === '' ? message : `${path}: ${message}`
+}
+
+function wordsFor(issue: z.core.$ZodRawIssue): string | undefined {
+  if (issue.code === 'invalid_type') {
+    return issue.input === undefined ? 'is required' : `must be ${nameOf(issue.expected)}`
+  }
+  if (issue.code === 'too_small') return `must be at least ${issue.minimum}${unitOf(issue.origin)}`
+  if (issue.code === 'too_big') return `must be at most ${issue.maximum}${unitOf(issue.origin)}`
+  if (issue.code === 'invalid_value') return `must be one of ${issue.values.map(String).join(', ')}`
+  if (issue.code === 'invalid_format') return 'does not have the right form'
+  return undefined
+}
+
+function nameOf(type: string): string {
+  return /^[aeio]/.test(type) ? `an ${type}` : `a ${type}`
+}
+
+function unitOf(origin: string): string {
+  if (origin === 'string') return ' characters long'
+  return origin === 'array' ? ' entries long' : ''
+}
+
+/** Of unknown keys the first one: a body can hold a hundred thousand of them. */
+function toDetail(issue: z.core.$ZodIssue): FailureDetail {
+  const path = issue.path.map(String)
+  if (issue.code === 'unrecognized_keys') {
+    const message = 'is not a known key'
+    return { path: [...path, issue.keys[0]!].join('.'), code: 'unknown_key', message }
+  }
+  return { path: path.join('.'), code: codeFor(issue), message: issue.message }
+}
+
+function codeFor({ code, message }: z.core.$ZodIssue): string {
+  if (message === 'is required') return 'required'
+  if (message === fixed) return 'fixed'
+  return code === 'custom' ? 'invalid' : code
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+const formType = 'application/x-www-form-urlencoded'
+
+/** Reads a JSON body; nothing at all counts as `{}`. */
+export function parseBody(request: Request, bytes: Buffer): unknown {
+  if (bytes.length === 0) return {}
+  checkMediaType(request)
+  let text: string
+  try {
+    text = utf8.decode(bytes)
+  } catch {
+    throw new Failure('invalid_request', 'the body is not valid UTF-8')
+  }
+  if (text.trim() === '') return {}
+  if (hasHalfCharacter(text)) {
+    throw new Failure(
+      'invalid_request',
+      'the body has half a character: a \\ud800 to \\udfff without its other half',
+    )
+  }
+  return parseJson(text)
+}
+
+/** Reads what a form of a page sends; each field comes once. */
+export function parseForm(request: Request, bytes: Buffer): Record<string, string> {
+  if (bytes.length === 0) return {}
+  if (mediaTypeOf(request) !== formType || isEncoded(request)) {
+    throw new Failure('unsupported_media_type', 'this page takes what its own form sends, and nothing else')
+  }
+  const fields = [...new URLSearchParams(bytes.toString('utf8'))]
+  const form = Object.fromEntries(fields)
+  if (Object.keys(form).length < fields.length) {
+    throw new Failure('invalid_request', 'a field of the form is given twice')
+  }
+  return form
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    // The parser's own words quote the body.
+    throw new Failure('invalid_request', 'the body is not valid JSON')
+  }
+}
+
+/** It could be kept, but not handed on: no program would get it as it was. UTF-8 has none, escapes may. */
+function hasHalfCharacter(json: string): boolean {
+  if (!/\\ud[89a-f]/i.test(json)) return false
+  const whole = /\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}/gi
+  return /\\ud[89a-f]/i.test(json.replaceAll('\\\\', '--').replace(whole, ''))
+}
+
+/** A body without a Content-Type is taken for JSON; a form is not. */
+function checkMediaType(request: Request): void {
+  const type = mediaTypeOf(request)
+  if (type && type !== 'application/json' && !type.endsWith('+json')) {
+    throw new Failure(
+      'unsupported_media_type',
+      'the body must be JSON',
+      'send Content-Type: application/json',
+    )
+  }
+  if (isEncoded(request)) throw new Failure('unsupported_media_type', 'the body must not be compressed')
+}
+
+/** Throws `unsupported_media_type` for an upload of another type; one without a type is believed. */
+export function checkUploadType(request: Request, accepted: readonly string[]): void {
+  const type = mediaTypeOf(request)
+  if (!isEncoded(request) && (!type || accepted.includes(type))) return
+  throw new Failure(
+    'unsupported_media_type',
+    `the body must be ${accepted[0]}, without a Content-Encoding`,
+    `send Content-Type: ${accepted[0]}`,
+  )
+}
+
+function mediaTypeOf({ headers }: Request): string | undefined {
+  return headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
+}
+
+function isEncoded({ headers }: Request): boolean {
+  const encoding = headers.get('content-encoding')?.toLowerCase()
+  return encoding !== undefined && encoding !== '' && encoding !== 'identity'
+}

@@ -1,0 +1,105 @@
+// Actors as the API shows them, and what a person can do about a parked one.
+import type { ActiveActor, ParkedActor } from '../../../storage/actors.ts'
+import type { Actor } from '../../api/actor.ts'
+import { Failure } from '../../errors.ts'
+import type { HttpStorage } from '../pipeline/context.ts'
+
+/** Throws `not_found`. */
+export function findActor({ actors }: HttpStorage, id: string): Actor {
+  const parked = actors.parkedOf(id)
+  if (parked) return toActor({ actors }, parked, parked)
+  const found = [...actors.active()].find((actor) => actor.id === id)
+  if (found) return toActor({ actors }, found, null)
+  throw new Failure('not_found', 'there is no such actor, or it is over')
+}
+
+export function toActor(
+  { actors }: Pick<HttpStorage, 'actors'>,
+  { id, kind, service_id }: ActiveActor,
+  parked: ParkedActor | null,
+): Actor {
+  const status = actors.record(id)?.status ?? 'failed'
+  if (!parked) return { id, kind, service_id, status, parked: null }
+  const { at: since, code, reason } = parked
+  const { retry, discard } = words[kind] ?? unknownWords
+  return {
+    id,
+    kind,
+    service_id,
+    status,
+    parked: { since, code, reason, on_retry: retry, on_discard: discard },
+  }
+}
+
+/** Why a service is not as it should be, when a parked actor is the cause; null when none is. */
+export function parkedReason({ actors }: HttpStorage, serviceId: string, live: string | null): string | null {
+  const kinds = ['service-removal', 'cron-schedule', 'certificate']
+  const found = [
+    ...[...actors.parked('deploy', serviceId)].filter(({ id }) => id === live),
+    ...kinds.flatMap((kind) => [...actors.parked(kind, serviceId)]),
+  ]
+  const [first] = found
+  if (first) return `the ${first.kind} ${first.id} is parked: ${first.reason}; berth retry ${first.id}`
+  const isDiscarded = live !== null && isFailed(actors.record(live)?.status)
+  return isDiscarded
+    ? `the live deploy ${live} was discarded: nothing keeps its instances; deploy again`
+    : null
+}
+
+function isFailed(status: unknown): boolean {
+  return status === 'failed'
+}
+
+interface Words {
+  retry: string
+  discard: string
+}
+
+const unknownWords = { retry: 'it goes on where it was', discard: 'it ends; what it made stays' }
+
+const words: Record<string, Words> = {
+  backup: {
+    retry: 'it goes on where it was',
+    discard: 'it is listed no more; its file stays',
+  },
+  certificate: {
+    retry: 'it goes on, or is asked for anew when its snapshot is lost',
+    discard: 'it is given up; its host gets another one when the next service changes',
+  },
+  'cron-schedule': {
+    retry: 'instants come again from now on',
+    discard: 'nothing begins by itself until the next deploy is live or the server starts',
+  },
+  datastore: {
+    retry: 'it is supervised again; when its snapshot is lost it starts on its volume',
+    discard: 'it is listed no more and its name is free; container and volume stay',
+  },
+  deploy: {
+    retry: 'it goes on where it was, unless a newer deploy took its place',
+    discard: 'it has failed; what it started serves on until the next deploy is live',
+  },
+  'disk-removal': {
+    retry: 'it goes on where it was',
+    discard: 'the disk is kept, outside the trash',
+  },
+  edge: {
+    retry: 'it is supervised again, or made anew when its snapshot is lost',
+    discard: 'nothing supervises it; HAProxy serves on until the next start of the server',
+  },
+  'job-run': {
+    retry: 'it goes on where it was',
+    discard: 'it has failed; its container stays',
+  },
+  restore: {
+    retry: 'it goes on where it was',
+    discard: 'it has failed; what it loaded stays beside the data that serve',
+  },
+  'service-removal': {
+    retry: 'the removal goes on; when its snapshot is lost the disk is kept',
+    discard: 'the service can be used again, or deleted again',
+  },
+  'terminal-login': {
+    retry: 'it goes on where it was',
+    discard: 'it has expired; the terminal has to ask again',
+  },
+}

@@ -1,0 +1,32 @@
+// Waiting for what an actor commits: a request that asked for something answers with what came of it.
+// Mind: the wait is bounded, and what was asked for goes on without it.
+import type { RecordOf } from '../../../storage/actors.ts'
+import { waitFor } from '../../async/wait-for.ts'
+import { withTimeout } from '../../async/with-timeout.ts'
+import type { HttpStorage } from '../pipeline/context.ts'
+
+/** The record as soon as it is as wanted, or as it is when the time is over; null once it is erased. */
+export async function awaitRecord<Kind extends string>(
+  storage: HttpStorage,
+  id: string,
+  withinMs: number,
+  isWanted: (record: RecordOf<Kind>) => boolean,
+): Promise<RecordOf<Kind> | null> {
+  const look = () => storage.actors.record<Kind>(id)
+  const subscribe = (listener: () => void) =>
+    storage.changes.subscribe((change) => {
+      if (change.id === id) listener()
+    })
+  const found = () => {
+    const record = look()
+    return record === null || isWanted(record) ? { record } : null
+  }
+  const late = new Error('the record did not change in time')
+  try {
+    const work = (signal: AbortSignal) => waitFor(subscribe, found, signal)
+    return (await withTimeout(withinMs, undefined, work, late)).record
+  } catch (error) {
+    if (error === late) return look()
+    throw error
+  }
+}

@@ -1,0 +1,47 @@
+// Who asks, as records and histories keep it: the name that a token has now, also when it is revoked later.
+import type { By } from '../../../storage/actors.ts'
+import { type Caller, serverCaller } from '../../account/callers.ts'
+import type { Call } from '../pipeline/route.ts'
+
+type Asking = Pick<Call, 'caller' | 'context'>
+
+export function byOf({ caller, context }: Asking): By {
+  if (caller === null) return { kind: 'server', id: null, name: null }
+  // A user's e-mail address is shown to sessions only: the record has the user's id.
+  if (caller.kind === 'session') {
+    return { kind: 'session', id: context.administrator.get()?.id ?? null, name: null }
+  }
+  if (caller.id === serverCaller.id) return { kind: 'token', id: caller.id, name: 'server token' }
+  const row = context.storage.tokens.byId(caller.id)
+  return { kind: row?.terminal ? 'terminal' : 'token', id: caller.id, name: row ? printable(row.name) : null }
+}
+
+/** A command to an actor: `by` for its messages, `asker` for its history. */
+export function command<Detail extends object>(call: Asking, type: string, detail?: Detail) {
+  const asker = byOf(call)
+  return { type, at: new Date().toISOString(), by: wordsFor(asker), asker, ...(detail as Detail) }
+}
+
+/** Reads after "canceled by". Everybody who sees the record reads it: no name of a token is in it. */
+export function wordsFor({ kind, name }: By): string {
+  if (kind === 'session') return 'the administrator'
+  if (name === 'server token') return 'the server token'
+  return kind === 'token' || kind === 'terminal' ? `a ${kind}` : (name ?? `the ${kind}`)
+}
+
+/** A response as JSON. A token that is limited to services sees of other callers the kind only. */
+export function toJson(caller: Caller | null, answer: unknown): string {
+  if (!caller || caller.services === null) return JSON.stringify(answer)
+  return JSON.stringify(answer, (key, value) =>
+    key === 'by' && isOther(caller, value) ? { kind: value.kind, id: null, name: null } : value,
+  )
+}
+
+function isOther({ id }: Caller, by: Partial<By> | null): boolean {
+  return ['session', 'token', 'terminal'].includes(by?.kind ?? '') && by?.id !== id
+}
+
+/** Terminals choose their name: no control or formatting character of it gets into a log or a table. */
+function printable(name: string): string {
+  return name.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '?').slice(0, 100)
+}

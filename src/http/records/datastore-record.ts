@@ -1,0 +1,85 @@
+// The datastore as the API shows it: the record of its chart, its password, and how it is reached.
+// Mind: read from committed records only; the password comes from the secret store, for this answer.
+import type { DatastoreRecord } from '../../../machines/datastore.ts'
+import type { Recorded } from '../../../storage/actors.ts'
+import type { Caller } from '../../account/callers.ts'
+import { readsSecrets } from '../../account/rights.ts'
+import type { Datastore } from '../../api/datastore.ts'
+import { connectionString, datastorePorts, externalHost } from '../../connections.ts'
+import { Failure } from '../../errors.ts'
+import { suggestion } from '../../nearest-name.ts'
+import { nextTime } from '../../schedule.ts'
+import type { HttpContext, HttpStorage } from '../pipeline/context.ts'
+import { failureOf } from '../why/advice.ts'
+import { adviseOnDatastore } from '../why/record-advice.ts'
+
+/** Finds one by id or name. Throws `not_found`. */
+export function findDatastore(storage: HttpStorage, idOrName: string): DatastoreRecord & Recorded {
+  const id = storage.datastores.idOf(idOrName)
+  const record = id === null ? null : storage.actors.record<'datastore'>(id)
+  if (!record)
+    throw new Failure('not_found', `there is no datastore '${idOrName}'`, hintFor(storage, idOrName))
+  return record
+}
+
+function hintFor(storage: HttpStorage, wanted: string): string {
+  if (storage.services.get(wanted)) return `it is a service: berth show ${wanted}`
+  const names = storage.datastores.list().map(({ name }) => name)
+  return suggestion(wanted, names) ?? 'berth db lists them'
+}
+
+/** Throws `conflict` for one that does not serve. */
+export function refuseIdle({ name, status, error }: DatastoreRecord): void {
+  if (status === 'available') return
+  const hint = status === 'failed' ? `berth db restart ${name}` : `berth db show ${name}`
+  throw new Failure('conflict', `${name} is ${status}${error === null ? '' : `: ${error}`}`, hint)
+}
+
+export function toDatastore(
+  { storage, config }: Pick<HttpContext, 'storage' | 'config'>,
+  record: DatastoreRecord & Recorded,
+): Datastore {
+  const { id, name, kind, username, database, host_port } = record
+  const credentials = { username, database, password: storage.datastores.password(id) }
+  const internal = { host: name, port: datastorePorts[kind] }
+  const external = host_port === null ? null : { host: externalHost(config.datastoreBind), port: host_port }
+  return {
+    id,
+    name,
+    kind,
+    version: record.version,
+    status: record.status as Datastore['status'],
+    phase: record.phase,
+    ...failureOf(record, adviseOnDatastore(record, name)),
+    notice: record.notice,
+    next_attempt_at: record.next_attempt_at,
+    database,
+    username,
+    password: credentials.password,
+    host_port,
+    internal_host: internal.host,
+    internal_port: internal.port,
+    internal_url: connectionString(kind, credentials, internal),
+    external_url: external && connectionString(kind, credentials, external),
+    memory_limit_mb: record.memory_limit_mb,
+    cpu_limit: record.cpu_limit,
+    backup_schedule: record.backup_schedule,
+    backup_keep: record.backup_keep,
+    next_backup_at: nextBackupAt(record),
+    shared_network: storage.datastores.isShared(id),
+    created_at: record.created_at,
+    updated_at: record.updated_at,
+    revision: record.revision,
+    by: record.by,
+  }
+}
+
+/** Without its password, and the addresses that contain it, for a caller that may not read secrets. */
+export function shownTo(caller: Caller | null, datastore: Datastore): Datastore {
+  if (readsSecrets(caller)) return datastore
+  return { ...datastore, password: null, internal_url: null, external_url: null }
+}
+
+function nextBackupAt({ backup_schedule: schedule, backups_since: since }: DatastoreRecord): string | null {
+  return schedule === null ? null : (nextTime(schedule, new Date(since))?.toISOString() ?? null)
+}

@@ -1,0 +1,61 @@
+// A change as the feed shows it: with the kinds, ids and states of the API.
+// A state that the API derives is read when the change is sent. It may be newer than the change, never older.
+import type { Change } from '../../../storage/changes.ts'
+import type { ServiceRow } from '../../../storage/services.ts'
+import type { FeedChange } from '../../api/feed.ts'
+import type { HttpStorage } from '../pipeline/context.ts'
+import { scheduleStatus } from './schedule-record.ts'
+import { stateOf } from './service-record.ts'
+
+export function toFeedChange(storage: HttpStorage, { number: _, ...change }: Change): FeedChange {
+  return views[change.kind]?.(storage, change) ?? (change as FeedChange)
+}
+
+type View = (storage: HttpStorage, change: Omit<Change, 'number'>) => FeedChange
+
+const views: Record<string, View> = {
+  service: toServiceChange,
+  'service-removal': toServiceChange,
+  'cron-schedule': toScheduleChange,
+  'disk-removal': toDiskChange,
+}
+
+function toServiceChange(storage: HttpStorage, { service_id: id }: Omit<Change, 'number'>): FeedChange {
+  const row = rowOf(storage, id)
+  const shown = { kind: 'service' as const, id: id!, service_id: id }
+  if (!row) return { ...shown, status: row === null ? 'deleted' : null, revision: null }
+  return { ...shown, status: stateOf(storage, row), revision: row.revision }
+}
+
+/** A schedule has no id of its own; it uses the id of its service. */
+function toScheduleChange(storage: HttpStorage, change: Omit<Change, 'number'>): FeedChange {
+  const { service_id, revision } = change
+  const row = rowOf(storage, service_id)
+  const known = row?.schedule ? scheduleStatus(storage, row) : 'deleted'
+  const status = row === undefined ? null : known
+  return { kind: 'schedule', id: service_id!, service_id, status, revision }
+}
+
+/** Undefined for a damaged one: what shows changes must not throw. */
+function rowOf({ services }: HttpStorage, id: string | null): ServiceRow | null | undefined {
+  try {
+    return services.get(id!)
+  } catch {
+    return undefined
+  }
+}
+
+const diskStates: Record<string, string> = {
+  measuring: 'trashed',
+  removing: 'deleting',
+  removed: 'deleted',
+  restored: 'kept',
+}
+
+/** The trash contains the disk. Its id in the API is its name. */
+function toDiskChange({ actors }: HttpStorage, change: Omit<Change, 'number'>): FeedChange {
+  const { id, service_id, status } = change
+  const disk = actors.record(id)?.disk
+  const name = typeof disk === 'string' ? disk : id
+  return { kind: 'disk', id: name, service_id, status: diskStates[status!] ?? status, revision: null }
+}

@@ -1,0 +1,43 @@
+// What readers of a service's logs get of a line: who wrote it, and of a request what there is to know.
+// Mind: clients choose paths and names of browsers; no control character of theirs gets into the text.
+import type { LogLine } from '../../../storage/logs.ts'
+import type { AccessRecord } from '../../api/status.ts'
+import { size } from '../../quantities.ts'
+
+/** Of the log of a deploy or a job run. */
+export function showActorLine({ ts, stream, line, about }: LogLine) {
+  return { ts, stream, line, ...about }
+}
+
+/** Of the runtime log. A line about other lines that are missing has no instance. */
+export function showRuntimeLine({ ts, stream, line, about }: LogLine) {
+  if (about === undefined) return { ts, stream, line }
+  const { instance, deploy_id, event } = about
+  return { ts, stream, line, instance, deploy_id, ...(event === undefined ? {} : { event }) }
+}
+
+/** Of the access log. */
+export function showAccessLine({ ts, stream, line, about }: LogLine) {
+  const access = about?.access as AccessRecord | undefined
+  return access === undefined ? { ts, stream, line } : { ts, stream, line: accessText(access), access }
+}
+
+/** `GET /path 200 12ms 1.2KiB 203.0.113.9 "curl/8"` */
+export function accessText(access: AccessRecord): string {
+  const { method, path, status, duration_ms, bytes_out, client, user_agent } = access
+  const agent = user_agent === null ? '-' : JSON.stringify(user_agent)
+  const words = [
+    method,
+    path,
+    status || '---',
+    `${Math.round(duration_ms)}ms`,
+    size(bytes_out).replace(' ', ''),
+    client,
+    agent,
+  ]
+  return words.join(' ').replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, escaped)
+}
+
+function escaped(letter: string): string {
+  return `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`
+}

@@ -1,0 +1,57 @@
+// The schedule of a cron job as the API shows it: its service, and the record of its chart.
+// A schedule that starts nothing by itself has no next run.
+import type { CronScheduleRecord } from '../../../machines/cron-schedule.ts'
+import type { ServiceRow } from '../../../storage/services.ts'
+import type { JobRun } from '../../api/job.ts'
+import type { Schedule } from '../../api/schedule.ts'
+import { scheduleIdOf } from '../../jobs.ts'
+import { nextTime } from '../../schedule.ts'
+import type { HttpStorage } from '../pipeline/context.ts'
+
+const shownInstants = 5
+
+export function toSchedule(storage: HttpStorage, row: ServiceRow): Schedule {
+  const record = recordOf(storage, row)
+  const timezone = row.timezone ?? 'UTC'
+  const status = scheduleStatus(storage, row)
+  return {
+    schedule: row.schedule!,
+    timezone,
+    overlap: row.overlap ?? 'skip',
+    status,
+    error: status === 'failed' ? (record?.error ?? null) : null,
+    next: status === 'waiting' ? nextInstants(row.schedule!, timezone) : [],
+    last_run: lastRun(storage, record),
+    last_skip: record?.last_skip ?? null,
+  }
+}
+
+export function scheduleStatus(storage: HttpStorage, row: ServiceRow): Schedule['status'] {
+  if (row.deleting) return 'deleting'
+  if (recordOf(storage, row)?.status === 'failed') return 'failed'
+  if (row.suspended) return 'suspended'
+  return row.live_deploy_id ? 'waiting' : 'not_deployed'
+}
+
+/** A parked schedule has its own status and gives the reason. */
+type ShownSchedule = Omit<CronScheduleRecord, 'status'> & { status: string; error?: string }
+
+function recordOf({ actors }: HttpStorage, { id }: ServiceRow): ShownSchedule | null {
+  return actors.record<'cron-schedule'>(scheduleIdOf(id))
+}
+
+/** Also null when the run is so old that its record was removed. */
+function lastRun({ actors }: HttpStorage, record: ShownSchedule | null): JobRun | null {
+  return record?.last_run ? (actors.record(record.last_run.job_id) as JobRun | null) : null
+}
+
+function nextInstants(schedule: string, timezone: string): string[] {
+  const instants: string[] = []
+  for (let at = new Date(); instants.length < shownInstants; ) {
+    const next = nextTime(schedule, at, timezone)
+    if (next === null) break
+    instants.push(next.toISOString())
+    at = next
+  }
+  return instants
+}

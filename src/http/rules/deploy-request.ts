@@ -1,0 +1,153 @@
+// What a deploy is asked for with: the input of its actor, in one place.
+// Mind: the actor holds ids only; settings and env are frozen when the deploy has its turn.
+import type { By } from '../../../storage/actors.ts'
+import type { ServiceRow } from '../../../storage/services.ts'
+import type { Deploy } from '../../api/deploy.ts'
+import { Failure } from '../../errors.ts'
+import type { HttpContext } from '../pipeline/context.ts'
+import type { Call } from '../pipeline/route.ts'
+import { byOf } from '../records/by.ts'
+import { toDeploy } from '../records/deploy-record.ts'
+import { decisiveDeploy, latestDeploy } from '../records/service-record.ts'
+
+export interface DeployRequest {
+  id: string
+  serviceId: string
+  trigger: 'create' | 'manual' | 'upload' | 'restart' | 'rollback'
+  source: Deploy['source']
+  clearCache: boolean
+  limits: { fetchMs: number; buildMs: number; startMs: number }
+  at: string
+  by: By
+}
+
+const noSource = { repo_url: null, branch: null, commit: null, image: null, deploy_id: null }
+
+/**
+ * A deploy of what the service is made from: its image, its repository (the branch's head, or the commit), or
+ * the archive that was uploaded last. Null when it has none of these.
+ */
+export function requestSource(
+  context: HttpContext,
+  row: ServiceRow,
+  { trigger, by, commit, clearCache = false }: SourceOptions,
+): DeployRequest | null {
+  const source = sourceOf(row, commit ?? null)
+  return source && request(context, row, { trigger, by, source, clearCache })
+}
+
+interface SourceOptions {
+  trigger: 'create' | 'manual'
+  by: By
+  commit?: string | undefined
+  clearCache?: boolean | undefined
+}
+
+function sourceOf(row: ServiceRow, commit: string | null): DeployRequest['source'] | null {
+  const { repo_url, branch, image, archive_deploy_id } = row
+  if (image) return { ...noSource, kind: 'image', image }
+  if (repo_url) return { ...noSource, kind: 'git', repo_url, branch, commit }
+  return archive_deploy_id ? { ...noSource, kind: 'archive', deploy_id: archive_deploy_id } : null
+}
+
+/** A deploy of the archive that was uploaded for it, under its own id. */
+export function requestUpload(
+  context: HttpContext,
+  row: ServiceRow,
+  { id, ...asked }: { id: string; clearCache: boolean; by: By },
+): DeployRequest {
+  const source = { ...noSource, kind: 'archive' as const }
+  return { ...request(context, row, { ...asked, trigger: 'upload', source }), id }
+}
+
+/** A restart names no deploy: it runs what is live when its turn comes. */
+export function requestRestart(context: HttpContext, row: ServiceRow, by: By): DeployRequest {
+  const source = { ...noSource, kind: 'reuse' as const }
+  return request(context, row, { trigger: 'restart', by, source, clearCache: false })
+}
+
+/** Image, settings and env of a former deploy. */
+export function requestRollback(
+  context: HttpContext,
+  row: ServiceRow,
+  target: Deploy,
+  by: By,
+): DeployRequest {
+  const source = { ...target.source, kind: 'reuse' as const, deploy_id: target.id }
+  return request(context, row, { trigger: 'rollback', by, source, clearCache: false })
+}
+
+function request(
+  context: HttpContext,
+  row: ServiceRow,
+  asked: Pick<DeployRequest, 'trigger' | 'source' | 'clearCache' | 'by'>,
+): DeployRequest {
+  const limits = context.config.deployLimits
+  const id = context.storage.ids.newId('dep')
+  return { id, serviceId: row.id, ...asked, limits, at: new Date().toISOString() }
+}
+
+/** The record that the deploy would begin with. */
+export function previewDeploy({ actors, storage }: HttpContext, { by, ...input }: DeployRequest): Deploy {
+  return toDeploy(storage, actors.preview('deploy', input.id, input, { by }))
+}
+
+/** Starts the deploy's actor; resolves with its committed record. */
+export async function queueDeploy(
+  context: HttpContext,
+  asked: DeployRequest,
+  options: Parameters<HttpContext['actors']['spawn']>[3] = {},
+): Promise<Deploy> {
+  const { by, ...input } = asked
+  const { record } = await context.actors.spawn('deploy', asked.id, input, { ...options, by })
+  return toDeploy(context.storage, record)
+}
+
+/**
+ * Queues a restart. A deploy that is queued already, whatever it deploys, is taken instead, unless what it
+ * runs with is frozen: it would miss what was saved since. Throws `conflict`.
+ */
+export async function queueRestart(
+  { context, caller, eventId }: Pick<Call, 'caller' | 'context'> & { eventId?: string | undefined },
+  row: ServiceRow,
+): Promise<Deploy> {
+  refuseSuspended(row)
+  if (!waitingDeploy(context, row)) await refuseRestart(context, row)
+  // Looked for again: one that was queued meanwhile would be canceled by the restart, new code and all.
+  const waiting = waitingDeploy(context, row)
+  if (waiting) {
+    if (eventId) await context.storage.events.record(eventId, new Date().toISOString(), waiting)
+    return waiting
+  }
+  return queueDeploy(
+    context,
+    requestRestart(context, row, byOf({ context, caller })),
+    eventId ? { eventId } : {},
+  )
+}
+
+/** The newest deploy, when it is queued and will still read what is set now. */
+function waitingDeploy({ storage }: HttpContext, row: ServiceRow): Deploy | null {
+  const latest = latestDeploy(storage, row.id)
+  return latest?.status === 'queued' && !storage.releases.has(latest.id) ? latest : null
+}
+
+/** What could not run again is refused before anything starts; what a running deploy makes, nobody knows. */
+async function refuseRestart({ observe, storage }: HttpContext, row: ServiceRow): Promise<void> {
+  if (decisiveDeploy(storage, row.id)?.status === 'running') return
+  if (!row.live_deploy_id) {
+    throw new Failure('conflict', `${row.name} has nothing to restart`, 'deploy it first')
+  }
+  const image = (storage.actors.record(row.live_deploy_id) as Deploy | null)?.image
+  if (!image || (await observe.hasImage(image)) !== false) return
+  throw new Failure(
+    'conflict',
+    `the live image ${image} is gone: somebody removed it from Docker`,
+    `berth deploy ${row.name} makes it anew`,
+  )
+}
+
+export function refuseSuspended(row: ServiceRow): void {
+  if (row.suspended)
+    throw new Failure('conflict', `${row.name} is suspended`, `berth resume ${row.name} first`)
+}

@@ -1,0 +1,36 @@
+// Changes of a set of env variables: what comes out, and what differs.
+// Mind: answers name keys only.
+
+import { type ChangeEnv, type EnvChanges, type EnvVar, isWithinTotal } from '../../api/env.ts'
+import { Failure } from '../../errors.ts'
+import { type HasProperty, isResolvable } from './references.ts'
+
+/** Throws `invalid_request` when the variables together are too large. */
+export function checkTotal(vars: readonly EnvVar[]): void {
+  if (!isWithinTotal(vars)) throw new Failure('invalid_request', 'all variables together may have 512 KiB')
+}
+
+/** Removes first and sets after: a key in both is set. */
+export function mergeVars(vars: readonly EnvVar[], { set = [], unset = [] }: ChangeEnv): EnvVar[] {
+  const merged = new Map(vars.map(({ key, value }) => [key, value]))
+  for (const key of unset) merged.delete(key)
+  for (const { key, value } of set) merged.set(key, value)
+  return [...merged].map(([key, value]) => ({ key, value }))
+}
+
+/** What a change would do, by key. */
+export function compareVars(
+  before: readonly EnvVar[],
+  after: readonly EnvVar[],
+  has: HasProperty,
+): EnvChanges {
+  const old = new Map(before.map(({ key, value }) => [key, value]))
+  const kept = new Set(after.map(({ key }) => key))
+  const keysOf = (vars: readonly EnvVar[]) => vars.map(({ key }) => key).sort()
+  return {
+    added: keysOf(after.filter(({ key }) => !old.has(key))),
+    changed: keysOf(after.filter(({ key, value }) => old.has(key) && old.get(key) !== value)),
+    removed: keysOf(before.filter(({ key }) => !kept.has(key))),
+    unresolved: keysOf(after.filter(({ value }) => !isResolvable(value, has))),
+  }
+}

@@ -1,0 +1,16 @@
+// Refusing what the disk has no room for, before a byte of it is written.
+import { Failure } from '../../errors.ts'
+import type { HttpContext } from '../pipeline/context.ts'
+
+const mebibyte = 1024 * 1024
+
+/** Throws `insufficient_storage` where that much more would leave less than `--min-free-disk`. */
+export async function refuseFullDisk({ config, observe }: HttpContext, sizeBytes: number): Promise<void> {
+  const freeMb = Math.floor(((await observe.diskFreeBytes()) - sizeBytes) / mebibyte)
+  if (freeMb >= config.minFreeDiskMb) return
+  throw new Failure(
+    'insufficient_storage',
+    `${config.dataDir} would have ${Math.max(0, freeMb)} MiB free, it needs ${config.minFreeDiskMb} MiB ` +
+      '(--min-free-disk)',
+  )
+}

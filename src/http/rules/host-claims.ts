@@ -1,0 +1,63 @@
+// Which hosts a service may have: none that is another service's, by its name or as its domain, and none of
+// the server's own.
+// Mind: this belongs inside the commit of the row: only there one of many who want a host gets it alone.
+import type { ServiceRow } from '../../../storage/services.ts'
+import { Failure } from '../../errors.ts'
+import { defaultHost, isPublicType } from '../../hosts.ts'
+import type { HttpContext, HttpStorage } from '../pipeline/context.ts'
+
+type Context = Pick<HttpContext, 'config' | 'storage'>
+
+/** Throws `conflict`, naming the host and who has it. A new service comes without a former row. */
+export function refuseTakenHosts(context: Context, row: ServiceRow, former: ServiceRow | null): void {
+  if (!isPublicType(row.type)) return
+  if (!former) refuseTakenDefault(context, row)
+  for (const domain of row.custom_domains) {
+    if (!former?.custom_domains.includes(domain)) refuseTakenDomain(context, row, domain)
+  }
+}
+
+function refuseTakenDefault({ config, storage }: Context, { name }: ServiceRow): void {
+  const host = defaultHost(name, config.baseDomain)
+  if (host === config.edge.dashboardHost) {
+    throw new Failure('conflict', `${host} is the address of the dashboard`, 'choose another name')
+  }
+  const holder = holderOf(storage, host)
+  if (holder === null) return
+  throw new Failure(
+    'conflict',
+    `${host}, the address of a service of this name, is a domain of ${holder}`,
+    `choose another name, or take it away: berth domains rm ${holder} ${host}`,
+  )
+}
+
+function refuseTakenDomain({ config, storage }: Context, { name }: ServiceRow, domain: string): void {
+  if (domain === config.edge.dashboardHost) {
+    throw new Failure('conflict', `${domain} is the address of the dashboard`, 'choose another domain')
+  }
+  if (domain === defaultHost(name, config.baseDomain)) {
+    throw new Failure('conflict', `${domain} is the address that ${name} has anyway`, 'leave it out')
+  }
+  const named = serviceAt(storage, domain, config.baseDomain)
+  if (named !== null) {
+    throw new Failure('conflict', `${domain} is the address of the service ${named}`, 'choose another domain')
+  }
+  const holder = holderOf(storage, domain)
+  if (holder === null) return
+  const hint = `take it away there first: berth domains rm ${holder} ${domain}`
+  throw new Failure('conflict', `${domain} is a domain of ${holder}`, hint)
+}
+
+/** The name of the service that has it as a domain. */
+function holderOf({ services }: HttpStorage, domain: string): string | null {
+  const id = services.holderOf(domain)
+  return id && (services.get(id)?.name ?? id)
+}
+
+/** The name of the service whose default host it is. */
+function serviceAt({ services }: HttpStorage, domain: string, baseDomain: string): string | null {
+  if (!domain.endsWith(`.${baseDomain}`)) return null
+  const name = domain.slice(0, -baseDomain.length - 1)
+  const found = services.get(name)
+  return found?.name === name && isPublicType(found.type) ? name : null
+}

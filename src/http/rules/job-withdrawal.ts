@@ -1,0 +1,18 @@
+// The runs of a service that is suspended or deleted: they give themselves up, and only then who asked for it
+// is answered.
+// Mind: the wait is bounded. Their containers get their ten seconds after it.
+import type { JobRunRecord } from '../../../machines/job-run-record.ts'
+import type { HttpStorage } from '../pipeline/context.ts'
+import { awaitRecord } from '../records/awaited-record.ts'
+
+const waitMs = 5000
+
+/** Resolves when none of them is pending or running any more. */
+export async function awaitRunsGivenUp(storage: HttpStorage, serviceId: string): Promise<void> {
+  const active = [...storage.actors.active('job-run', serviceId)]
+  await Promise.all(active.map(({ id }) => awaitRecord<'job-run'>(storage, id, waitMs, isOver)))
+}
+
+function isOver({ status }: JobRunRecord): boolean {
+  return status !== 'pending' && status !== 'running'
+}

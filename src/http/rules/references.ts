@@ -1,0 +1,44 @@
+// What the API asks of the references in a value: whether they lead somewhere, and to whom.
+// Mind: a service that is there now may be gone when instances start; only then are they resolved.
+import { Failure, type FailureDetail } from '../../errors.ts'
+import { datastoreProperties, type Reference, referencesIn, serviceProperties } from '../../references.ts'
+import type { HttpStorage } from '../pipeline/context.ts'
+
+/** Whether each reference of a value leads somewhere. */
+export function isResolvable(value: string, has: HasProperty): boolean {
+  return referencesIn(value).every((one) => one !== null && leadsSomewhere(one, has))
+}
+
+/** Whether there is such a thing of that name, and it has that property: not each service has a `url`. */
+export type HasProperty = (noun: Reference['noun'], name: string, property: string) => boolean
+
+function leadsSomewhere({ noun, name, property }: Reference, has: HasProperty): boolean {
+  const properties: readonly string[] = noun === 'service' ? serviceProperties : datastoreProperties
+  return properties.includes(property) && has(noun, name, property)
+}
+
+/**
+ * Throws `in_use`, naming which variables of which services refer to it; a reference of a service to itself
+ * does not count, nor does a service that is being deleted.
+ */
+export function refuseReferred(
+  storage: HttpStorage,
+  { noun, name }: Pick<Reference, 'noun' | 'name'>,
+  hint: string,
+): void {
+  const refers = (value: string) => referencesIn(value).some((one) => one?.noun === noun && one.name === name)
+  const staying = storage.services.list().filter(({ deleting }) => !deleting)
+  const referrers = staying.flatMap((service): FailureDetail[] => {
+    const vars = noun === 'service' && service.name === name ? [] : (storage.env.peek(service.id) ?? [])
+    return vars
+      .filter(({ value }) => refers(value))
+      .map(({ key }) => ({
+        path: `${service.name}.${key}`,
+        code: 'reference',
+        message: `refers to ${name}`,
+      }))
+  })
+  if (referrers.length === 0) return
+  const names = [...new Set(referrers.map(({ path }) => path.split('.')[0]))].join(', ')
+  throw new Failure('in_use', `${name} is referred to by ${names}`, hint, referrers)
+}

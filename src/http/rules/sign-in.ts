@@ -1,0 +1,21 @@
+// Signing a browser in, for the API and for the pages: which limit the attempt has, and the cookies it gets.
+import type { SignedIn, SignInSource } from '../../account/administrator.ts'
+import type { Login } from '../../api/access/account.ts'
+import { deviceCookie, devicesOf, sessionCookie } from '../pipeline/cookies.ts'
+import { isFromHost, originOf } from '../pipeline/origin.ts'
+import type { Call } from '../pipeline/route.ts'
+import type { HeaderList } from '../server/server.ts'
+
+type Asking = Pick<Call, 'context' | 'request'>
+
+/** Throws `too_many_attempts`, `invalid_credentials`, `conflict`. */
+export function signIn({ context, request }: Asking, login: Login): Promise<SignedIn> {
+  const devices = devicesOf(request, originOf(context, request))
+  const source: SignInSource = { devices, isLocal: isFromHost(context, request) }
+  return context.administrator.signIn(login, request.headers.get('user-agent'), source)
+}
+
+export function cookiesFor({ context, request }: Asking, { secret, device }: SignedIn): HeaderList {
+  const origin = originOf(context, request)
+  return [sessionCookie(origin, secret), deviceCookie(origin, device)]
+}

@@ -1,0 +1,58 @@
+// Limits the number of open terminal logins, because anyone can open one. A source at its limit is refused;
+// at the limit of all sources, a new login ends the oldest one of the source that has the most.
+import type { TerminalLoginRecord } from '../../../machines/terminal-login.ts'
+import { TooSoon } from '../../errors.ts'
+import type { HttpContext } from '../pipeline/context.ts'
+import { addressBlock } from '../server/address-block.ts'
+
+const openAtMost = { all: 100, perSource: 10 }
+
+/** Throws `too_many_attempts` when the source of the address has too many open. */
+export function refuseCrowd(context: HttpContext, address: string): void {
+  const source = addressBlock(address)
+  const own = openLogins(context).filter((one) => addressBlock(one.address) === source)
+  // By id: a login can be in both lists for a moment.
+  const starting = [...context.terminalLogins.starting].filter(([, one]) => addressBlock(one) === source)
+  const ids = new Set([...starting.map(([id]) => id), ...own.map(({ id }) => id)])
+  if (ids.size < openAtMost.perSource) return
+  const ends = own.map(({ expires_at }) => Date.parse(expires_at) - Date.now())
+  const waitSeconds = Math.ceil(Math.min(600_000, ...ends) / 1000)
+  const message = 'too many open logins of this address'
+  const hint = 'wait until one of them is over: each lasts ten minutes at most'
+  throw new TooSoon('too_many_attempts', message, Math.max(1, waitSeconds), hint)
+}
+
+/** Runs after a login was made. An approved login is never ended. */
+export function makeRoom(context: HttpContext, madeId: string): Promise<void> {
+  return context.terminalLogins.oneAtATime(() => evictSurplus(context, madeId))
+}
+
+async function evictSurplus(context: HttpContext, madeId: string): Promise<void> {
+  const asked = new Set([madeId])
+  for (;;) {
+    const open = openLogins(context)
+    const next = evictionOrder(open).find(({ id }) => !asked.has(id))
+    const ids = new Set([...context.terminalLogins.starting.keys(), ...open.map(({ id }) => id)])
+    if (ids.size <= openAtMost.all || !next) return
+    asked.add(next.id)
+    const event = { type: 'evict', at: new Date().toISOString(), by: 'the limit of open terminal logins' }
+    // It may be ending just now, by its answer or its time.
+    await context.actors.send(next.id, event).catch(() => undefined)
+  }
+}
+
+/** The oldest first; of several sources the one with the most open ones first. */
+function evictionOrder(open: readonly TerminalLoginRecord[]): TerminalLoginRecord[] {
+  const counts = new Map<string, number>()
+  for (const { address } of open) {
+    counts.set(addressBlock(address), (counts.get(addressBlock(address)) ?? 0) + 1)
+  }
+  const countOf = ({ address }: TerminalLoginRecord) => counts.get(addressBlock(address))!
+  const evictable = open.filter(({ status }) => status !== 'approved')
+  return evictable.sort((a, b) => countOf(b) - countOf(a) || (a.created_at < b.created_at ? -1 : 1))
+}
+
+function openLogins({ storage: { actors } }: HttpContext): TerminalLoginRecord[] {
+  const records = [...actors.active('terminal-login')].map(({ id }) => actors.record<'terminal-login'>(id))
+  return records.filter((record) => record !== null)
+}

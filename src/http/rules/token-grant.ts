@@ -1,0 +1,23 @@
+// What a request grants a token: its role, the services that it is limited to, and when it ends.
+import type { Grant } from '../../account/api-tokens.ts'
+import type { CreateToken } from '../../api/access/token.ts'
+import { Failure } from '../../errors.ts'
+import type { HttpStorage } from '../pipeline/context.ts'
+
+/** Throws `invalid_request` for an unknown service, and for an admin token that is limited to services. */
+export function toGrant(storage: HttpStorage, asked: Omit<CreateToken, 'name'>): Grant {
+  const { role, services, expires_in_days: expiresInDays = null } = asked
+  if (services === undefined) return { role, services: null, expiresInDays }
+  if (role === 'admin') throw invalidServices('an admin token cannot be limited to services')
+  const ids = services.map((idOrName) => {
+    const row = storage.services.get(idOrName)
+    if (!row) throw invalidServices(`there is no service ${idOrName}`)
+    return row.id
+  })
+  return { role, services: [...new Set(ids)], expiresInDays }
+}
+
+function invalidServices(message: string): Failure {
+  const details = [{ path: 'services', code: 'invalid', message }]
+  return new Failure('invalid_request', `services: ${message}`, undefined, details)
+}

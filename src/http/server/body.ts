@@ -1,0 +1,160 @@
+// Request bodies: small ones are collected, large ones handed on as they come, no faster than they are taken.
+// Mind: both listen at once, because what comes before anybody listens is lost; a source whose client left is
+// dead.
+import { Failure } from '../../errors.ts'
+import { size } from '../../quantities.ts'
+import { Slabs } from './upload-buffers.ts'
+
+/** What of a request its body needs. */
+export interface BodySource {
+  headers: ReadonlyMap<string, string>
+  /** `chunk` is only lent: its memory is taken back when the listener returns. */
+  onData(listener: (chunk: ArrayBuffer, isLast: boolean) => void): void
+  onAborted(listener: () => void): void
+  pause(): void
+  resume(): void
+}
+
+/** Where a body goes. */
+export interface Sink {
+  /** Called at once; a rejection refuses the body before anything of it is written. */
+  open(): Promise<void>
+  /**
+   * Takes pieces in their order, which are only lent. Is called again when it has resolved; a rejection ends
+   * the transfer.
+   */
+  write(pieces: Uint8Array[]): Promise<void>
+}
+
+/** Held in memory at most, give or take one read of the socket; at half of it the client goes on. */
+const heldLimitSlabs = 4
+const piecesAtOnce = 1024
+
+/** What Content-Length says; null when the body comes in chunks. Throws `payload_too_large`. */
+export function announcedBytes(headers: BodySource['headers'], limitBytes: number): number | null {
+  if (headers.has('transfer-encoding')) return null
+  const announced = Number(headers.get('content-length') ?? 0)
+  if (announced > limitBytes) throw tooLarge(limitBytes)
+  return announced
+}
+
+/** The whole body. Throws `payload_too_large`, and `client_left`. */
+export function collectBody(source: BodySource, limitBytes: number): Promise<Buffer> | Buffer {
+  if (announcedBytes(source.headers, limitBytes) === 0) return Buffer.alloc(0)
+  return new Promise((resolve, reject) => {
+    let pieces: Buffer[] = []
+    let sizeBytes = 0
+    source.onAborted(() => reject(clientLeft()))
+    source.onData((chunk, isLast) => {
+      sizeBytes += chunk.byteLength
+      if (sizeBytes > limitBytes) {
+        pieces = []
+        return reject(tooLarge(limitBytes))
+      }
+      pieces.push(copyOf(chunk))
+      if (isLast || pieces.length === piecesAtOnce) pieces = [Buffer.concat(pieces)]
+      if (isLast) resolve(pieces[0]!)
+    })
+  })
+}
+
+/**
+ * Hands the body to the sink; resolves with its size when the sink has taken all of it. Rejects with what the
+ * sink rejected with, `payload_too_large` or `client_left`, and not before the sink is at rest.
+ */
+export async function streamBody(source: BodySource, limitBytes: number, sink: Sink): Promise<number> {
+  if (announcedBytes(source.headers, limitBytes) === 0) return 0
+  const inflow = new Inflow(source, limitBytes)
+  try {
+    await sink.open()
+    for await (const pieces of inflow.batches()) await sink.write(pieces)
+    return inflow.sizeBytes
+  } finally {
+    inflow.stop()
+  }
+}
+
+/** What has come and is not written yet. */
+class Inflow {
+  sizeBytes = 0
+  private readonly slabs = new Slabs()
+  private isPaused = false
+  private isComplete = false
+  private isStopped = false
+  private failure: Failure | null = null
+  private wake = () => {}
+  private readonly source: BodySource
+  private readonly limitBytes: number
+
+  constructor(source: BodySource, limitBytes: number) {
+    this.source = source
+    this.limitBytes = limitBytes
+    source.onAborted(() => this.fail(clientLeft()))
+    source.onData((chunk, isLast) => this.take(chunk, isLast))
+  }
+
+  /** A slab at a time, so that more can come while it is written: it is when the next one is asked for. */
+  async *batches(): AsyncGenerator<Buffer[]> {
+    for (;;) {
+      await this.change()
+      if (this.failure) throw this.failure
+      const slab = this.slabs.take()
+      if (!slab) return
+      yield [slab]
+      this.slabs.giveBack(slab)
+      if (this.slabs.count <= heldLimitSlabs / 2) this.flow()
+    }
+  }
+
+  /** What still comes is dropped. A source left paused would not notice that its client leaves. */
+  stop(): void {
+    this.isStopped = true
+    this.slabs.clear()
+    this.flow()
+  }
+
+  private take(chunk: ArrayBuffer, isLast: boolean) {
+    if (this.isStopped || this.failure) return
+    this.sizeBytes += chunk.byteLength
+    if (this.sizeBytes > this.limitBytes) return this.fail(tooLarge(this.limitBytes))
+    this.slabs.add(new Uint8Array(chunk))
+    this.isComplete = isLast
+    if (this.slabs.count >= heldLimitSlabs && !isLast) this.pause()
+    this.wake()
+  }
+
+  private fail(failure: Failure): void {
+    this.failure = failure
+    this.slabs.clear()
+    this.wake()
+  }
+
+  private async change(): Promise<void> {
+    if (this.failure || this.isComplete || this.slabs.count > 0) return
+    await new Promise<void>((resolve) => {
+      this.wake = resolve
+    })
+  }
+
+  private pause(): void {
+    if (!this.isPaused) this.source.pause()
+    this.isPaused = true
+  }
+
+  private flow(): void {
+    if (this.isPaused) this.source.resume()
+    this.isPaused = false
+  }
+}
+
+function copyOf(chunk: ArrayBuffer): Buffer {
+  return Buffer.from(new Uint8Array(chunk))
+}
+
+function clientLeft(): Failure {
+  return new Failure('client_left', 'the client left before its body was complete')
+}
+
+function tooLarge(limitBytes: number): Failure {
+  return new Failure('payload_too_large', `the body may have at most ${size(limitBytes)}`)
+}

@@ -1,0 +1,153 @@
+// The shell of a datastore: psql or redis-cli in its container, over a WebSocket.
+// Memory is bounded in both directions. Output: the client is paused while too much is buffered. Input:
+// uWS cannot pause reading a WebSocket, so `taken` messages tell the CLI how much it may send. Without them,
+// a dump that is piped in faster than psql reads it would end the shell.
+
+import { ClientMessage, type ServerMessage } from '../../api/datastore-shell.ts'
+import type { Client } from '../../effects/datastore/clients.ts'
+import { Failure, messageOf } from '../../errors.ts'
+import { toProblem } from '../pipeline/problem.ts'
+import { validate } from '../pipeline/validation.ts'
+import { closeCodes, type WebSocket } from './web-socket.ts'
+
+/** Input that was received and not yet `taken`; more ends the shell. */
+const inputLimitBytes = 1024 * 1024
+/** The client is paused above this, plus at most one message, and resumed below a quarter of it. */
+const outputLimitBytes = 256 * 1024
+const startWithinMs = 10_000
+/** The first byte of a binary message to the CLI. */
+const channels = { stdout: 1, stderr: 2 }
+
+interface Parts {
+  socket: WebSocket
+  client: Client
+  /** Named in the problem of an internal error, so that the log entry can be found. */
+  requestId: string
+  onError(error: unknown): void
+}
+
+/** Runs until either side ends it, and closes the client. */
+export function openDatastoreShell(parts: Parts): void {
+  const { socket, client } = parts
+  const session = new ShellSession(parts)
+  const startTimer = setTimeout(
+    () => session.refuse(invalid(`no \`start\` message came within ${startWithinMs / 1000} s`)),
+    startWithinMs,
+  )
+  socket.listen({
+    text(text) {
+      clearTimeout(startTimer)
+      session.guard(() => session.handleMessage(parseMessage(text)))
+    },
+    bytes: (bytes) => session.guard(() => session.handleInput(bytes)),
+    drained: () => session.resumeOutput(),
+  })
+  socket.onClose(() => {
+    clearTimeout(startTimer)
+    client.close()
+  })
+}
+
+class ShellSession {
+  private isStarted = false
+  private isOutputPaused = false
+  private untakenBytes = 0
+  private readonly parts: Parts
+
+  constructor(parts: Parts) {
+    this.parts = parts
+  }
+
+  /** An error becomes the last message of the session. */
+  guard(act: () => void): void {
+    try {
+      act()
+    } catch (error) {
+      this.refuse(error)
+    }
+  }
+
+  handleMessage(message: ClientMessage): void {
+    const { client } = this.parts
+    if (message.type !== 'start') this.assertStarted()
+    if (message.type === 'start') this.start(message)
+    else if (message.type === 'eof') client.end()
+    else client.resize({ columns: message.cols, rows: message.rows })
+  }
+
+  handleInput(bytes: Buffer): void {
+    this.assertStarted()
+    this.untakenBytes += bytes.length
+    if (this.untakenBytes > inputLimitBytes) throw invalid(`more than ${inputLimitBytes} bytes are not taken`)
+    this.parts.client.write(bytes, () => {
+      this.untakenBytes -= bytes.length
+      this.send({ type: 'taken', bytes: bytes.length })
+    })
+  }
+
+  resumeOutput(): void {
+    const { socket, client } = this.parts
+    if (!this.isOutputPaused || socket.waitingBytes() > outputLimitBytes / 4) return
+    this.isOutputPaused = false
+    client.resume()
+  }
+
+  refuse(error: unknown): void {
+    const { socket, requestId, onError } = this.parts
+    const { code, status, detail, hint } = toProblem(error, requestId).body
+    if (status === 500) onError(error)
+    this.send({ type: 'error', code, detail, ...(hint === undefined ? {} : { hint }) })
+    socket.end(closeCodes.refused)
+  }
+
+  private start({ words, terminal }: Extract<ClientMessage, { type: 'start' }>): void {
+    if (this.isStarted) throw invalid('`start` came twice')
+    this.isStarted = true
+    const { socket, client } = this.parts
+    const size = terminal && { name: terminal.name, columns: terminal.cols, rows: terminal.rows }
+    void client.start(
+      { words, terminal: size },
+      {
+        wrote: (stream, bytes) => this.sendOutput(channels[stream], bytes),
+        ended: (code) => {
+          this.send({ type: 'exit', code })
+          socket.end(closeCodes.done)
+        },
+        failed: (error) => this.refuse(error),
+      },
+    )
+  }
+
+  private sendOutput(channel: number, bytes: Buffer): void {
+    const { socket, client } = this.parts
+    socket.send(Buffer.concat([Buffer.of(channel), bytes]))
+    if (this.isOutputPaused || socket.waitingBytes() < outputLimitBytes) return
+    this.isOutputPaused = true
+    client.pause()
+  }
+
+  private send(message: ServerMessage): void {
+    this.parts.socket.send(JSON.stringify(message))
+  }
+
+  private assertStarted(): void {
+    if (!this.isStarted) throw invalid('the first message must be `start`')
+  }
+}
+
+/** Throws `invalid_request`. */
+function parseMessage(text: string): ClientMessage {
+  return validate(ClientMessage, parseJson(text)) as ClientMessage
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw invalid(`a message is not JSON: ${messageOf(error)}`)
+  }
+}
+
+function invalid(message: string): Failure {
+  return new Failure('invalid_request', message)
+}

@@ -1,0 +1,178 @@
+// One request and its response, over uWebSockets.js.
+// Mind: `req` is dead after the callback and `res` after an abort; onAborted comes before all else.
+
+import type * as Uws from 'uWebSockets.js'
+import { STATUS_CODES } from 'node:http'
+import { type BodySource, collectBody, type Sink, streamBody } from './body.ts'
+import { ChunkedBody } from './chunked-body.ts'
+import { createEventStream, type EventStream } from './event-stream.ts'
+import { createOutflow, type Outflow } from './file-download.ts'
+import { leave, type Traffic } from './open-requests.ts'
+import { addressOf } from './peer-address.ts'
+import type { HeaderList, Request, Response } from './server.ts'
+import { createWebSocket, type OpenWebSocket, type WebSocket } from './web-socket.ts'
+
+/** What makes a WebSocket of a request; null where it asks for none. */
+export type Door = Uws.us_socket_context_t | null
+export type SocketData = { socket: OpenWebSocket }
+
+/** Stands in for the socket of a client that left before its stream began. */
+const nothing = () => {}
+const goneSocket = {
+  ...{ cork: nothing, write: () => false, end: nothing, onWritable: nothing, close: nothing },
+  tryEnd: (): [boolean, boolean] => [false, false],
+  getWriteOffset: () => 0,
+}
+const statusLines = new Map(
+  Object.entries(STATUS_CODES).map(([code, text]) => [Number(code), `${code} ${text}`]),
+)
+
+/** One request and its response: a class, because one is made for every request. */
+export class Exchange implements Request, Response, BodySource {
+  readonly method: string
+  readonly path: string
+  readonly query: string
+  readonly params: readonly string[]
+  readonly headers: ReadonlyMap<string, string>
+  readonly isUpgrade: boolean
+  /** True while uWS itself has the socket corked. */
+  inCallback = true
+  private isDone = false
+  private onAbort: (() => void) | null = null
+  private readonly res: Uws.HttpResponse
+  private readonly traffic: Traffic
+  private readonly door: Door
+  /** null without `Transfer-Encoding`. */
+  private readonly chunks: ChunkedBody | null
+
+  constructor(res: Uws.HttpResponse, req: Uws.HttpRequest, paramCount: number, traffic: Traffic, door: Door) {
+    res.onAborted(() => this.abort())
+    this.res = res
+    this.traffic = traffic
+    this.door = door
+    this.isUpgrade = door !== null
+    this.method = req.getCaseSensitiveMethod()
+    this.path = req.getUrl()
+    this.query = req.getQuery() ?? ''
+    this.params =
+      paramCount === 0 ? [] : Array.from({ length: paramCount }, (_, index) => req.getParameter(index))
+    const headers = new Map<string, string>()
+    req.forEach((name, value) => {
+      const former = headers.get(name)
+      headers.set(name, former === undefined ? value : `${former}, ${value}`)
+    })
+    this.headers = headers
+    this.chunks = headers.has('transfer-encoding') ? new ChunkedBody() : null
+    if (this.chunks) res.onData((chunk, isLast) => this.chunks!.take(chunk, isLast))
+    traffic.requests.add(this)
+  }
+
+  address(): string {
+    return this.isDone ? '' : addressOf(this.res.getRemoteAddress())
+  }
+
+  readBody(limitBytes: number): Promise<Buffer> | Buffer {
+    return collectBody(this, limitBytes)
+  }
+
+  receive(limitBytes: number, sink: Sink): Promise<number> {
+    return streamBody(this, limitBytes, sink)
+  }
+
+  onData(listener: (chunk: ArrayBuffer, isLast: boolean) => void): void {
+    if (this.chunks) this.chunks.listener = listener
+    else this.res.onData(listener)
+  }
+
+  onAborted(listener: () => void): void {
+    this.onAbort = listener
+  }
+
+  pause(): void {
+    if (!this.isDone) this.res.pause()
+  }
+
+  resume(): void {
+    if (!this.isDone) this.res.resume()
+  }
+
+  send(status: number, headers: HeaderList, body: string | Uint8Array = '', close = false): void {
+    if (this.chunks) this.chunks.afterwards(() => this.finish(status, headers, body, true))
+    else this.finish(status, headers, body, close || this.traffic.stopping)
+  }
+
+  private finish(status: number, headers: HeaderList, body: string | Uint8Array, closing: boolean): void {
+    if (this.isDone) return
+    this.done()
+    this.corked(() => {
+      this.writeHead(status, headers)
+      // With an argument of undefined it would announce 2^63 bytes; a 204 announces none.
+      if (status === 204) this.res.endWithoutBody()
+      else if (this.method === 'HEAD') this.res.endWithoutBody(Buffer.byteLength(body), closing)
+      else this.res.end(body, closing)
+    })
+  }
+
+  stream(headers: HeaderList): EventStream {
+    const { streams } = this.traffic
+    const socket = this.isDone ? goneSocket : this.res
+    const stream: EventStream = createEventStream(socket, () => streams.delete(stream))
+    if (socket === goneSocket) {
+      stream.abort()
+      return stream
+    }
+    this.done()
+    this.onAbort = () => stream.abort()
+    this.corked(() => this.writeHead(200, headers))
+    streams.add(stream)
+    return stream
+  }
+
+  pour(headers: HeaderList, totalBytes: number): Outflow {
+    const isGone = this.isDone
+    const outflow = createOutflow(isGone ? goneSocket : this.res, totalBytes)
+    this.onAbort = () => outflow.abort()
+    outflow.onClose(() => this.done())
+    if (isGone) outflow.abort()
+    else this.corked(() => this.writeHead(200, headers))
+    return outflow
+  }
+
+  upgrade(headers: HeaderList): WebSocket {
+    const { streams } = this.traffic
+    const socket: OpenWebSocket = createWebSocket(() => streams.delete(socket))
+    if (this.isDone) {
+      socket.closed()
+      return socket
+    }
+    this.done()
+    streams.add(socket)
+    const given = (name: string) => this.headers.get(`sec-websocket-${name}`) ?? ''
+    this.corked(() => {
+      this.writeHead(101, headers)
+      this.res.upgrade({ socket }, given('key'), given('protocol'), given('extensions'), this.door!)
+    })
+    return socket
+  }
+
+  private writeHead(status: number, headers: HeaderList): void {
+    this.res.writeStatus(statusLines.get(status)!)
+    for (const [name, value] of headers) this.res.writeHeader(name, value)
+  }
+
+  private corked(write: () => void): void {
+    if (this.inCallback) write()
+    else this.res.cork(write)
+  }
+
+  private abort(): void {
+    this.done()
+    this.chunks?.abort()
+    this.onAbort?.()
+  }
+
+  private done(): void {
+    this.isDone = true
+    leave(this.traffic, this)
+  }
+}

@@ -1,0 +1,84 @@
+// A body that is too large for memory, sent as fast as the client takes it.
+// Mind: its size was announced. What ends before it has been sent ends the connection, so that nobody takes a
+// part for the whole.
+import { Failure } from '../../errors.ts'
+
+/** What it needs of uWS. */
+interface Socket {
+  cork(write: () => void): unknown
+  tryEnd(chunk: Uint8Array, totalBytes: number): [isTaken: boolean, isDone: boolean]
+  getWriteOffset(): number
+  onWritable(listener: (offset: number) => boolean): unknown
+  close(): unknown
+}
+
+export interface Outflow {
+  /** Resolves when the next piece may come. One call at a time. Throws `client_left`. */
+  write(piece: Uint8Array): Promise<void>
+  /** Called once, when all of it was sent or never will be. */
+  onClose(listener: () => void): void
+  /** Gives up what was not sent. */
+  end(): void
+  /** The client is gone: the socket must not be touched any more. */
+  abort(): void
+}
+
+interface Waiting {
+  piece: Uint8Array
+  /** Of the whole body, where the piece begins. */
+  offset: number
+  resolve: () => void
+  reject: (error: Error) => void
+}
+
+/** The head must have been written. */
+export function createOutflow(socket: Socket, totalBytes: number): Outflow {
+  let isOpen = true
+  let waiting: Waiting | null = null
+  const closeListeners: (() => void)[] = []
+  const close = () => {
+    if (!isOpen) return
+    isOpen = false
+    waiting?.reject(clientLeft())
+    waiting = null
+    for (const listener of closeListeners) listener()
+  }
+  const send = (piece: Uint8Array): boolean => {
+    const [isTaken, isDone] = socket.tryEnd(piece, totalBytes)
+    if (isDone) close()
+    return isTaken || isDone
+  }
+  const write = (piece: Uint8Array, resolve: () => void, reject: (error: Error) => void) => {
+    if (!isOpen) return reject(clientLeft())
+    socket.cork(() => {
+      const offset = socket.getWriteOffset()
+      if (send(piece)) resolve()
+      else waiting = { piece, offset, resolve, reject }
+    })
+  }
+  socket.onWritable((offset) => {
+    const held = waiting
+    if (!isOpen || held === null) return true
+    waiting = null
+    if (send(held.piece.subarray(offset - held.offset))) held.resolve()
+    else waiting = held
+    return waiting === null
+  })
+  return {
+    write: (piece) => new Promise((resolve, reject) => write(piece, resolve, reject)),
+    onClose(listener) {
+      if (isOpen) closeListeners.push(listener)
+      else listener()
+    },
+    end() {
+      if (!isOpen) return
+      close()
+      socket.close()
+    },
+    abort: close,
+  }
+}
+
+function clientLeft(): Failure {
+  return new Failure('client_left', 'the client left before it had everything')
+}

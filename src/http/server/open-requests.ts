@@ -1,0 +1,28 @@
+// What is going on in one server: requests without an answer, streams without an end.
+// Mind: a stream is no open request: a stop does not wait for it, it ends it.
+import { settleWithin } from '../../async/settle-within.ts'
+
+export interface Traffic {
+  stopping: boolean
+  requests: Set<object>
+  streams: Set<{ end(): void }>
+  onIdle: (() => void) | null
+}
+
+export function createTraffic(): Traffic {
+  return { stopping: false, requests: new Set(), streams: new Set(), onIdle: null }
+}
+
+/** The request is over: it was answered, or nobody waits for it any more. */
+export function leave({ requests, onIdle }: Traffic, request: object): void {
+  if (requests.delete(request) && requests.size === 0) onIdle?.()
+}
+
+/** Resolves when no request is open any more, and at the deadline at the latest. */
+export async function untilAnswered(traffic: Traffic, deadlineMs: number): Promise<void> {
+  if (traffic.requests.size === 0) return
+  const idle = new Promise<void>((resolve) => {
+    traffic.onIdle = resolve
+  })
+  await settleWithin(idle, deadlineMs, undefined)
+}

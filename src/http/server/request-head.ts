@@ -1,0 +1,75 @@
+// What a request head must keep to. uWS lets these through, and proxies disagree on what they mean.
+// Mind: after a refusal here the connection is closed, for where its next request begins is in doubt.
+import { Failure } from '../../errors.ts'
+import type { Request } from './server.ts'
+
+const urlLimitChars = 2048
+/** uWS counts only when a head comes in pieces. */
+const headersLimitChars = 16_384
+
+/** Throws `invalid_request` for a head that could be read in two ways, and for one that is too long. */
+export function checkHead({ headers, path, query }: Request): void {
+  const host = headers.get('host')
+  if (!host || host.includes(',')) throw refused('the Host header must be given once')
+  if (headers.get('content-length')?.includes(',')) throw refused('Content-Length must be given once')
+  const encoding = headers.get('transfer-encoding')
+  if (encoding !== undefined && encoding.toLowerCase() !== 'chunked') {
+    throw refused('the only Transfer-Encoding is chunked, given once')
+  }
+  if (encoding !== undefined && headers.has('content-length')) {
+    throw refused('Content-Length and Transfer-Encoding exclude each other')
+  }
+  if (path.length + query.length + 1 > urlLimitChars) {
+    throw refused(`the address may have at most ${urlLimitChars} characters`)
+  }
+  if (sizeOf(headers) > headersLimitChars) {
+    throw refused(`the headers may have at most ${headersLimitChars} characters together`)
+  }
+}
+
+/** Throws `length_required` for a body without a length: only uploads may be sent so. */
+export function requireLength({ headers }: Pick<Request, 'headers'>): void {
+  if (!headers.has('transfer-encoding')) return
+  const hint = 'send Content-Length instead of Transfer-Encoding'
+  throw new Failure('length_required', 'only an upload may be sent in chunks', hint)
+}
+
+function sizeOf(headers: Request['headers']): number {
+  let size = 0
+  for (const [name, value] of headers) size += name.length + value.length
+  return size
+}
+
+/** Decodes the raw parameters of a path. Throws `invalid_request` for broken escapes and for NUL. */
+export function decodeParams(names: readonly string[], raw: readonly string[]): Record<string, string> {
+  const params: Record<string, string> = {}
+  for (const [index, name] of names.entries()) params[name] = decodeParam(name, raw[index] ?? '')
+  return params
+}
+
+function decodeParam(name: string, raw: string): string {
+  if (!raw.includes('%')) return raw
+  try {
+    const text = decodeURIComponent(raw)
+    if (!text.includes('\0')) return text
+  } catch {
+    // Refused below, like NUL.
+  }
+  throw refused(`the path's ${name} is not valid`)
+}
+
+const noQuery = new URLSearchParams()
+
+/** Reads the query. Throws `invalid_request` for a key given twice and for NUL. */
+export function parseQuery(raw: string): URLSearchParams {
+  if (raw === '') return noQuery
+  const query = new URLSearchParams(raw)
+  const keys = [...query.keys()]
+  if (new Set(keys).size < keys.length) throw refused('a query parameter is given twice')
+  if (raw.includes('%00')) throw refused('a query parameter holds a NUL')
+  return query
+}
+
+function refused(message: string): Failure {
+  return new Failure('invalid_request', message)
+}

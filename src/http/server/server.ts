@@ -1,0 +1,136 @@
+// The only file that loads uWebSockets.js: listening, what a request and a response are, an orderly stop.
+// Mind: without a match uWS says nothing; with two daemons on a port it would say nothing either.
+
+import type * as Uws from 'uWebSockets.js'
+import { createRequire } from 'node:module'
+import { Failure } from '../../errors.ts'
+import type { Sink } from './body.ts'
+import type { EventStream } from './event-stream.ts'
+import { type Door, Exchange, type SocketData } from './exchange.ts'
+import type { Outflow } from './file-download.ts'
+import { createTraffic, type Traffic, untilAnswered } from './open-requests.ts'
+import { type WebSocket, webSocketLimits } from './web-socket.ts'
+
+// Read once, when the library is loaded: hence no import statement, which would come before this line.
+process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= '16384'
+const uws: typeof Uws = createRequire(import.meta.url)('uWebSockets.js')
+
+export type HeaderList = readonly (readonly [name: string, value: string])[]
+
+export interface Request {
+  /** As sent: methods are told apart by case. */
+  readonly method: string
+  readonly path: string
+  /** Raw, without the question mark. */
+  readonly query: string
+  /** Raw, in the order of the pattern. */
+  readonly params: readonly string[]
+  /** By lower-case name; a header given twice is joined with a comma. */
+  readonly headers: ReadonlyMap<string, string>
+  /** Whether it may become a WebSocket. */
+  readonly isUpgrade: boolean
+  /** Of the peer; empty when it is gone. An IPv4 address is written as one. */
+  address(): string
+  /** Must be called before the first await, or the body is lost. Throws `payload_too_large`. */
+  readBody(limitBytes: number): Promise<Buffer> | Buffer
+  /** Streams the body into the sink and resolves with its size; as `readBody` in all else. */
+  receive(limitBytes: number, sink: Sink): Promise<number>
+}
+
+export interface Response {
+  /** Sends once; later calls, and calls after the client left, do nothing. `close` ends the connection. */
+  send(status: number, headers: HeaderList, body?: string | Uint8Array, close?: boolean): void
+  stream(headers: HeaderList): EventStream
+  /** A body of that size, which is sent as the client takes it. */
+  pour(headers: HeaderList, totalBytes: number): Outflow
+  /** Only for a request that `isUpgrade`. */
+  upgrade(headers: HeaderList): WebSocket
+}
+
+export interface ServerOptions<Target> {
+  host: string
+  port: number
+  /** Patterns such as `/api/v1/services/{id}`, with what to hand to `listener` when one matches. */
+  targets: ReadonlyMap<string, Target>
+  /** Those of them that may become a WebSocket. */
+  socketPaths?: ReadonlySet<string>
+  /** Called for every request, with null when no pattern matches. Must not throw. */
+  listener(target: Target | null, request: Request, response: Response): void
+}
+
+export interface Server {
+  readonly port: number
+  /** Takes no new connections, waits for open requests up to the deadline, ends the streams, closes. */
+  stop(deadlineMs: number): Promise<void>
+}
+
+/** Listens at once. Throws `address_in_use` when the address cannot be had; port 0 is any free one. */
+export function openServer<Target>(options: ServerOptions<Target>): Promise<Server> {
+  const app = uws.App()
+  const traffic = createTraffic()
+  const serve = (pattern: string, target: Target | null) => {
+    const paramCount = pattern.split('{').length - 1
+    const path = pattern.replace(/\{(\w+)\}/g, ':$1')
+    const hear = (res: Uws.HttpResponse, req: Uws.HttpRequest, door: Door) => {
+      const exchange = new Exchange(res, req, paramCount, traffic, door)
+      options.listener(target, exchange, exchange)
+      exchange.inCallback = false
+    }
+    app.any(path, (res, req) => hear(res, req, null))
+    if (options.socketPaths?.has(pattern)) app.ws<SocketData>(path, { ...socketBehavior, upgrade: hear })
+  }
+  for (const [pattern, target] of options.targets) serve(pattern, target)
+  // Without a match uWS closes the connection and says nothing.
+  serve('/*', null)
+  return new Promise((resolve, reject) => {
+    const listening = (socket: Uws.us_listen_socket | false) => {
+      if (!socket)
+        return reject(
+          new Failure(
+            'address_in_use',
+            `cannot listen on ${options.host}:${options.port}: it is in use, or not an address of this host`,
+            '--listen chooses another',
+          ),
+        )
+      const port = uws.us_socket_local_port(socket)
+      resolve({ port, stop: (deadlineMs) => stopServer(app, socket, traffic, deadlineMs) })
+    }
+    ;(app as unknown as ExclusiveApp).listen(options.host, options.port, exclusivePort, listening)
+  })
+}
+
+/** The form of `listen` that takes a host and options: uWS has it, its types do not. */
+interface ExclusiveApp {
+  listen(
+    host: string,
+    port: number,
+    options: number,
+    done: (socket: Uws.us_listen_socket | false) => void,
+  ): void
+}
+/** LIBUS_LISTEN_EXCLUSIVE_PORT: without it a second daemon would share the port in silence. */
+const exclusivePort = 1
+
+const socketBehavior: Uws.WebSocketBehavior<SocketData> = {
+  ...webSocketLimits,
+  compression: uws.DISABLED,
+  sendPingsAutomatically: true,
+  open: (wire) => wire.getUserData().socket.opened(wire),
+  message: (wire, message, isBinary) => wire.getUserData().socket.received(message, isBinary),
+  drain: (wire) => wire.getUserData().socket.drained(),
+  close: (wire) => wire.getUserData().socket.closed(),
+}
+
+async function stopServer(
+  app: Uws.TemplatedApp,
+  socket: Uws.us_listen_socket,
+  traffic: Traffic,
+  deadlineMs: number,
+) {
+  if (traffic.stopping) return
+  traffic.stopping = true
+  uws.us_listen_socket_close(socket)
+  await untilAnswered(traffic, deadlineMs)
+  for (const stream of [...traffic.streams]) stream.end()
+  app.close()
+}
