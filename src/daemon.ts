@@ -1,7 +1,7 @@
 // Wires everything, once: storage, supervisor, effects, HTTP. Only berthd.ts and tests import it.
 // Mind the order: the lock and the store first, actors before requests, Docker whenever it answers.
 import { catalogue } from '../machines/index.ts'
-import type { ActorRow } from '../storage/actors.ts'
+import type { ActorRow } from '../storage/actors/actors.ts'
 import { openStorage, type Storage, type StorageOptions } from '../storage/index.ts'
 import { openAccountPorts, setupCodeFor } from './account/ports.ts'
 import { abortable } from './async/abortable.ts'

@@ -4,7 +4,7 @@
 import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { openAccountAccess } from '../storage/account-access.ts'
+import { openAccountAccess } from '../storage/access/account-access.ts'
 import { isPassword, passwordRule } from './account/password-rule.ts'
 import { createPasswords } from './account/passwords.ts'
 import { readConfig } from './config.ts'

@@ -1,7 +1,7 @@
 // Fixed addresses of instances in the private network: chosen by us and stored, because Docker's own change
 // at every restart and would then be somebody else's. Addresses are numbers here, dotted text outside.
-import { StorageError } from './errors.ts'
-import type { Store, Table } from './store.ts'
+import { StorageError } from './store/errors.ts'
+import type { Store, Table } from './store/store.ts'
 
 interface Holder {
   deploy_id: string

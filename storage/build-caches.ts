@@ -1,6 +1,6 @@
 // What the ids of a service's cache mounts begin with. Random, so that no other Dockerfile can name them.
 import { randomBytes } from 'node:crypto'
-import type { Store } from './store.ts'
+import type { Store } from './store/store.ts'
 
 export function openBuildCaches(store: Store) {
   const prefixes = store.table<string>('build_caches')

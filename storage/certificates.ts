@@ -4,8 +4,8 @@
 import { createHash, X509Certificate } from 'node:crypto'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
-import { StorageError } from './errors.ts'
-import { createPrivateFile } from './private-file.ts'
+import { StorageError } from './store/errors.ts'
+import { createPrivateFile } from './store/private-file.ts'
 
 export interface StoredCertificate {
   host: string

@@ -1,6 +1,6 @@
 // Credentials that came inside a repository URL: sealed here, so that the URL can be shown without them.
 import type { Sealer } from './secrets.ts'
-import type { Store } from './store.ts'
+import type { Store } from './store/store.ts'
 
 export interface RepositoryCredentials {
   username: string

@@ -1,9 +1,10 @@
 // What is kept of datastores beside their actors: whose a name is, the password, and the port of the host.
 // Mind: the password is sealed. It may not reach a log, an event or an actor; effects read it by the id.
-import { StorageError } from './errors.ts'
-import type { Names } from './names.ts'
+
 import type { Sealer } from './secrets.ts'
-import type { Store, Table } from './store.ts'
+import { StorageError } from './store/errors.ts'
+import type { Names } from './store/names.ts'
+import type { Store, Table } from './store/store.ts'
 
 interface DatastoreRow {
   id: string

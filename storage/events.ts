@@ -2,7 +2,7 @@
 // nothing.
 // Mind: `keep` belongs into the transaction of the event itself, or a crash in between would apply it twice.
 // An id may be `KEY#ASKED`: it is found by its key, and what was asked under the key is kept with the answer.
-import type { Store } from './store.ts'
+import type { Store } from './store/store.ts'
 
 export interface StoredAnswer {
   at: string

@@ -2,7 +2,7 @@
 // Authorities limit new certificates per registered domain, so the count must survive restarts and crashes.
 import * as fs from 'node:fs'
 import { join } from 'node:path'
-import { createPrivateFile } from './private-file.ts'
+import { createPrivateFile } from './store/private-file.ts'
 
 export interface IssuedCertificate {
   directoryUrl: string

@@ -3,7 +3,7 @@
 import type { EnvVar } from './env.ts'
 import type { Sealer } from './secrets.ts'
 import { type ServiceSettings, settingsOfSchema2, settingsOfSchema3 } from './services.ts'
-import type { Store } from './store.ts'
+import type { Store } from './store/store.ts'
 
 export interface Release {
   settings: ServiceSettings

@@ -3,8 +3,8 @@
 import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
-import { StorageError } from './errors.ts'
-import { createPrivateFile } from './private-file.ts'
+import { StorageError } from './store/errors.ts'
+import { createPrivateFile } from './store/private-file.ts'
 
 export interface Sealer {
   /** Text to `v1.` and base64; two calls never give the same value. */

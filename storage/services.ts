@@ -1,10 +1,10 @@
 // Services: the desired state that deploys read again and again. Field names are the API's.
 // Mind: a deploy's own transaction writes `live_deploy_id` and `desired_deploy_id`, a handler never does.
 import { Domains } from './domains.ts'
-import { StorageError } from './errors.ts'
 import type { StoredEvents } from './events.ts'
-import type { Names } from './names.ts'
-import type { Commit, Store, Table } from './store.ts'
+import { StorageError } from './store/errors.ts'
+import type { Names } from './store/names.ts'
+import type { Commit, Store, Table } from './store/store.ts'
 
 export type ServiceType = 'web_service' | 'private_service' | 'background_worker' | 'cron_job' | 'static_site'
 

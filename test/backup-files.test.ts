@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { backupFileName, backupPath } from '../src/backup-files.ts'
-import { createIds } from '../storage/ids.ts'
+import { createIds } from '../storage/store/ids.ts'
 
 const place = {
   id: 'bak-01hzy7k9m000000000009k3f2a',

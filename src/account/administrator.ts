@@ -1,10 +1,10 @@
 // The administrator and the ways in: setup, sign-in, another password (section 5 of the API document).
 // Mind: what is checked first is part of the contract; whoever fails early has used up nothing.
 import pLimit from 'p-limit'
-import type { AccountRow } from '../../storage/account.ts'
+import type { AccountRow } from '../../storage/access/account.ts'
+import type { SessionRow } from '../../storage/access/sessions.ts'
 import type { Storage } from '../../storage/index.ts'
-import type { SessionRow } from '../../storage/sessions.ts'
-import type { Commit } from '../../storage/store.ts'
+import type { Commit } from '../../storage/store/store.ts'
 import { Failure } from '../errors.ts'
 import type { Attempts } from './attempts.ts'
 import type { Passwords } from './passwords.ts'

@@ -1,6 +1,7 @@
 // API tokens: made once, shown once (sections 2 and 5 of the API document).
+
+import type { TokenRole, TokenRow } from '../../storage/access/tokens.ts'
 import type { Storage } from '../../storage/index.ts'
-import type { TokenRole, TokenRow } from '../../storage/tokens.ts'
 import { newSecret } from './secrets.ts'
 
 export interface NewToken {

@@ -1,9 +1,10 @@
 // Who asks: what a secret that came with a request stands for (section 5 of the API document).
 // Mind: synchronous, a hash and a look into the store, so that a GET need not wait. Nothing is remembered in
 // memory: what ended on disk, by whomever, has ended.
+
+import type { SessionRow } from '../../storage/access/sessions.ts'
+import type { TokenRole } from '../../storage/access/tokens.ts'
 import type { Storage } from '../../storage/index.ts'
-import type { SessionRow } from '../../storage/sessions.ts'
-import type { TokenRole } from '../../storage/tokens.ts'
 import { hashOf } from './secrets.ts'
 
 /** `id` tells callers apart without telling a secret. */

@@ -1,5 +1,5 @@
 // What a caller may do, and which services it reaches. Sessions and admin tokens are not limited.
-import type { TokenRole } from '../../storage/tokens.ts'
+import type { TokenRole } from '../../storage/access/tokens.ts'
 import type { Caller } from './callers.ts'
 
 /** In ascending order: each has the rights of the ones before it. */

@@ -1,6 +1,6 @@
 // Secrets that Berth makes itself, and how they are compared.
 import { randomBytes, randomInt, timingSafeEqual } from 'node:crypto'
-import { hashSecret } from '../../storage/bearers.ts'
+import { hashSecret } from '../../storage/access/hashed-tokens.ts'
 
 /** 256 random bits behind a prefix that says what they are: `bths_…`. */
 export function newSecret(prefix = ''): string {

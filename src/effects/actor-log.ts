@@ -1,5 +1,5 @@
 // The log of a deploy or a job run as its effects write it. What Berth itself says is on the `system` stream.
-import type { LogAbout, LogStream } from '../../storage/logs.ts'
+import type { LogAbout, LogStream } from '../../storage/log/logs.ts'
 import type { BuildStep } from '../docker/build/build-log.ts'
 import type { Host } from './host.ts'
 

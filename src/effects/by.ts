@@ -1,5 +1,5 @@
 // Who effects act for: a schedule, or the server itself for a reason.
-import type { By } from '../../storage/actors.ts'
+import type { By } from '../../storage/actors/actors.ts'
 
 export const bySchedule: By = { kind: 'schedule', id: null, name: null }
 

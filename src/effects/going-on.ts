@@ -1,7 +1,7 @@
 // Whether a parked actor may go on: meanwhile another one may have taken its place.
 import type { DeploySnapshot } from '../../machines/deploy.ts'
 import type { JobRunSnapshot } from '../../machines/job-run.ts'
-import type { ActorRow } from '../../storage/actors.ts'
+import type { ActorRow } from '../../storage/actors/actors.ts'
 import type { Storage } from '../../storage/index.ts'
 import { Failure } from '../errors.ts'
 

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { BackupRecord } from '../../machines/backup.ts'
-import type { ActorRecord } from '../../storage/actors.ts'
+import type { ActorRecord } from '../../storage/actors/actors.ts'
 import { backupPath } from '../backup-files.ts'
 import { edgeName, listEdgeContainers } from '../docker/containers/edge-container.ts'
 import { hasVolume } from '../docker/containers/volumes.ts'

@@ -3,7 +3,7 @@
 // else stays. A running daemon must not lose its prefix, so each step checks for one first.
 import { dirname } from 'node:path'
 import type { Storage } from '../../storage/index.ts'
-import { isLocked } from '../../storage/lock.ts'
+import { isLocked } from '../../storage/store/lock.ts'
 import { sleep } from '../async/sleep.ts'
 import { listEdgeContainers, removeEdgeContainer } from '../docker/containers/edge-container.ts'
 import type { Engine } from '../docker/engine/client.ts'

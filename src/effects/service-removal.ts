@@ -1,7 +1,7 @@
 // The effects of removing a service: its deploys end by their own charts, then what belongs to it goes.
 import type { machine } from '../../machines/service-removal.ts'
 import type { Effects } from '../../machines/slot.ts'
-import type { Commit } from '../../storage/store.ts'
+import type { Commit } from '../../storage/store/store.ts'
 import { removeVolume } from '../docker/containers/volumes.ts'
 import { volumeName } from '../docker/engine/names.ts'
 import { removeImage } from '../docker/images/images.ts'

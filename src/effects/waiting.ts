@@ -1,5 +1,5 @@
 // Waiting for committed changes and for the Docker engine. Every wait ends with its signal.
-import type { ChangeFeed } from '../../storage/changes.ts'
+import type { ChangeFeed } from '../../storage/store/changes.ts'
 import { sleep } from '../async/sleep.ts'
 import { waitFor } from '../async/wait-for.ts'
 import { codeOf, messageOf } from '../errors.ts'

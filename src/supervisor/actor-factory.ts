@@ -1,7 +1,7 @@
 // Makes actors whose transitions are committed before their effects run. Nothing else calls createActor.
 import { type AnyStateMachine, createActor } from 'xstate'
-import type { ActorRow, Transition } from '../../storage/actors.ts'
-import { StorageError } from '../../storage/errors.ts'
+import type { ActorRow, Transition } from '../../storage/actors/actors.ts'
+import { StorageError } from '../../storage/store/errors.ts'
 import { Failure, messageOf } from '../errors.ts'
 import { makeDurable } from './durable.ts'
 import type { SupervisorOptions } from './options.ts'

@@ -1,8 +1,8 @@
 // What callers give the supervisor, and what they get.
 import type { Kind } from '../../machines/index.ts'
-import type { ActorRow, By, RecordOf } from '../../storage/actors.ts'
+import type { ActorRow, By, RecordOf } from '../../storage/actors/actors.ts'
 import type { Storage } from '../../storage/index.ts'
-import type { Commit } from '../../storage/store.ts'
+import type { Commit } from '../../storage/store/store.ts'
 import type { Logger } from '../logger.ts'
 
 export interface SupervisorOptions {

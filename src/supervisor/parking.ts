@@ -1,5 +1,5 @@
 // Keeps an actor for an operator: its record shows `failed`, and what the actor made is left as it is.
-import type { ParkCode } from '../../storage/actors.ts'
+import type { ParkCode } from '../../storage/actors/actors.ts'
 import { sleep } from '../async/sleep.ts'
 import type { SupervisorOptions } from './options.ts'
 

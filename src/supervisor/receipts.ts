@@ -1,6 +1,6 @@
 // Receipts: who sent an event learns what became of it, after its commit.
 import type { EventObject } from 'xstate'
-import type { RecordOf } from '../../storage/actors.ts'
+import type { RecordOf } from '../../storage/actors/actors.ts'
 
 export interface Receipt<Kind extends string = string> {
   applied: boolean

@@ -1,6 +1,6 @@
 // Declares to storage the record type of each kind: storage does not import machines/.
 import type { RecordTypes } from '../../machines/index.ts'
 
-declare module '../../storage/actor-row.ts' {
+declare module '../../storage/actors/actor-row.ts' {
   interface KindRecords extends RecordTypes {}
 }

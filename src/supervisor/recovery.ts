@@ -3,7 +3,7 @@
 // One at a time for each actor: the supervisor sees to that.
 import type { AnyMachineSnapshot } from 'xstate'
 import type { Kind } from '../../machines/index.ts'
-import type { ActorRecord, ParkedActor } from '../../storage/actors.ts'
+import type { ActorRecord, ParkedActor } from '../../storage/actors/actors.ts'
 import { codeOf, Failure, messageOf } from '../errors.ts'
 import type { DiscardOptions, EventOptions, Spawned, SpawnOptions, SupervisorOptions } from './options.ts'
 import type { RunningActor } from './running-actor.ts'

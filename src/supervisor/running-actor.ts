@@ -1,6 +1,6 @@
 // What the supervisor keeps of each running actor.
 import type { AnyActor } from 'xstate'
-import type { ActorRow } from '../../storage/actors.ts'
+import type { ActorRow } from '../../storage/actors/actors.ts'
 
 export interface RunningActor {
   actor: AnyActor

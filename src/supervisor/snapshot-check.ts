@@ -2,7 +2,7 @@
 // from it.
 import type { AnyMachineSnapshot } from 'xstate'
 import type { Kind } from '../../machines/index.ts'
-import type { ActorRecord, ActorRow, ParkCode } from '../../storage/actors.ts'
+import type { ActorRecord, ActorRow, ParkCode } from '../../storage/actors/actors.ts'
 import { codeOf, messageOf } from '../errors.ts'
 
 /** A snapshot of an earlier version is migrated, or its actor parked: never started as it is. */

@@ -1,7 +1,7 @@
 // Keeps every actor alive: creates, sends, restores, stops. Callers are answered after the commit.
 import type { AnyEventObject } from 'xstate'
 import type { KindName } from '../../machines/index.ts'
-import type { ActorRecord, By, RecordOf } from '../../storage/actors.ts'
+import type { ActorRecord, By, RecordOf } from '../../storage/actors/actors.ts'
 import { Failure, messageOf } from '../errors.ts'
 import { ActorFactory } from './actor-factory.ts'
 import { createFences } from './fences.ts'

@@ -1,7 +1,7 @@
 // What one transition writes: snapshot, record, history entry and the service's part, as plain JSON.
 import type { AnyMachineSnapshot, AnyStateMachine, EventObject } from 'xstate'
 import type { Kind, ServiceEffect } from '../../machines/index.ts'
-import type { ActorRecord, ActorRow, By, HistoryEntry, Transition } from '../../storage/actors.ts'
+import type { ActorRecord, ActorRow, By, HistoryEntry, Transition } from '../../storage/actors/actors.ts'
 
 export interface Move {
   row: Pick<ActorRow, 'id' | 'kind' | 'revision' | 'restarts' | 'by'>

@@ -4,7 +4,7 @@ import { deepEqual, equal, rejects, throws } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { attemptLimit, attemptWindowMs, createAttempts } from '../../src/account/attempts.ts'
 import { codeOf, type TooSoon } from '../../src/errors.ts'
-import type { AttemptRow, Guessed, StoredAttempts } from '../../storage/attempts.ts'
+import type { AttemptRow, Guessed, StoredAttempts } from '../../storage/access/attempts.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { temporaryStorage } from '../support/supervised.ts'
 

@@ -4,7 +4,7 @@
 import { catalogue } from '../../machines/index.ts'
 import { createLogger } from '../../src/logger.ts'
 import { Supervisor } from '../../src/supervisor/supervisor.ts'
-import type { ActorRecord, ActorRow, Transition } from '../../storage/actors.ts'
+import type { ActorRecord, ActorRow, Transition } from '../../storage/actors/actors.ts'
 import { openStorage, type Storage } from '../../storage/index.ts'
 import type { ServiceRow } from '../../storage/services.ts'
 import { serviceRow } from '../support/stored.ts'

@@ -4,7 +4,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises'
-import { openStore } from '../../storage/store.ts'
+import { openStore } from '../../storage/store/store.ts'
 import type { Chance } from './chance.ts'
 import type { AskedRequest, Client } from './client.ts'
 import type { Victim } from './victim.ts'

@@ -3,7 +3,7 @@ import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'
 import { forgetHourly } from '../../src/daemon/forgetting.ts'
 import { eventLifetimeMs } from '../../storage/events.ts'
-import { createIds } from '../../storage/ids.ts'
+import { createIds } from '../../storage/store/ids.ts'
 import { transitionOf } from '../support/stored.ts'
 import { eventually, silent, temporaryStorage } from '../support/supervised.ts'
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { imageName } from '../../src/docker/engine/names.ts'
 import { inspectImage, listImages, removeImage, tagImage } from '../../src/docker/images/images.ts'
-import { createIds } from '../../storage/ids.ts'
+import { createIds } from '../../storage/store/ids.ts'
 import { openDockerSite } from '../support/docker-site.ts'
 
 const ids = createIds()

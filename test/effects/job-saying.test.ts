@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Host } from '../../src/effects/host.ts'
 import { sayOnce } from '../../src/effects/job-run/saying.ts'
-import { openLogs } from '../../storage/logs.ts'
+import { openLogs } from '../../storage/log/logs.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 
 test('what is said before a container is made is written before it is made, and once', async (t) => {

@@ -15,7 +15,7 @@ import {
 import { removeWork } from '../../src/effects/deploy/source.ts'
 import { DiskWatch } from '../../src/effects/disk-watch.ts'
 import type { Host } from '../../src/effects/host.ts'
-import { createIds } from '../../storage/ids.ts'
+import { createIds } from '../../storage/store/ids.ts'
 import { deployInput } from '../support/deploy-life.ts'
 import { openDockerSite } from '../support/docker-site.ts'
 import { startRegistry } from '../support/registry.ts'

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import type { Host } from '../../src/effects/host.ts'
 import { retryWhileEngineAway, untilCommitted } from '../../src/effects/waiting.ts'
 import { Failure } from '../../src/errors.ts'
-import { createChanges } from '../../storage/changes.ts'
+import { createChanges } from '../../storage/store/changes.ts'
 
 const nobody = new AbortController().signal
 const reason = new Error('canceled')

@@ -1,6 +1,6 @@
 // The browser that is signed in while a run goes on: its own requests may sign it out, and guess so much that
 // nobody can sign in for a while.
-import { openAccountAccess } from '../../storage/account-access.ts'
+import { openAccountAccess } from '../../storage/access/account-access.ts'
 import type { TestDaemon } from '../support/daemon.ts'
 import { type SessionHeaders, signIn, signUp } from '../support/session.ts'
 

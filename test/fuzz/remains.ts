@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Docker from 'dockerode'
-import { openStore } from '../../storage/store.ts'
+import { openStore } from '../../storage/store/store.ts'
 import { ensureEngine } from '../support/engine.ts'
 import { findLeftovers } from '../support/leftovers.ts'
 import { until } from '../support/service.ts'

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { byOf, command, wordsFor } from '../../src/http/records/by.ts'
-import type { TokenRow } from '../../storage/tokens.ts'
+import type { TokenRow } from '../../storage/access/tokens.ts'
 import { type Api, startApi } from '../support/http-context.ts'
 import { transitionOf } from '../support/stored.ts'
 

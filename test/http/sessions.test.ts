@@ -1,7 +1,7 @@
 // Sessions over HTTP: which browsers are signed in, until when, and how each is ended.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { SessionRow } from '../../storage/sessions.ts'
+import type { SessionRow } from '../../storage/access/sessions.ts'
 import { type OwnedApi, outcomeOf, startOwned } from '../support/account.ts'
 import type { Browser } from '../support/browser.ts'
 import { until } from '../support/service.ts'

@@ -1,7 +1,7 @@
 // Terminal logins over HTTP: a terminal asks, the administrator answers once, the terminal is told once.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { hashSecret } from '../../storage/bearers.ts'
+import { hashSecret } from '../../storage/access/hashed-tokens.ts'
 import { type OwnedApi, outcomeOf, startOwned } from '../support/account.ts'
 import { type BrowserAnswer, openBrowser, type SentHeaders } from '../support/browser.ts'
 import { startApi } from '../support/http-context.ts'

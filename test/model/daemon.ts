@@ -2,8 +2,8 @@
 // Mind: death takes all that was not yet on disk, says nothing to anybody, and runs nothing any more.
 import { catalogue } from '../../machines/index.ts'
 import { Supervisor } from '../../src/supervisor/supervisor.ts'
-import { StorageError } from '../../storage/errors.ts'
 import type { Storage } from '../../storage/index.ts'
+import { StorageError } from '../../storage/store/errors.ts'
 import { withActors } from '../support/stored.ts'
 import { instant, silent } from '../support/supervised.ts'
 import { never, type Stage } from './stage.ts'

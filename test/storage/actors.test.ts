@@ -2,7 +2,7 @@
 // commit.
 import { deepEqual, equal, rejects, throws } from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ActorRecord, HistoryEntry } from '../../storage/actors.ts'
+import type { ActorRecord, HistoryEntry } from '../../storage/actors/actors.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { flipBit, rawTables, serviceRow, transitionOf } from '../support/stored.ts'
 import { instant, temporaryStorage } from '../support/supervised.ts'

@@ -1,7 +1,7 @@
 // Attempts on disk: told apart, in order, kept over restarts and forgotten when they no longer count.
 import { deepEqual, notEqual } from 'node:assert/strict'
 import { test } from 'node:test'
-import type { AttemptRow, Guessed } from '../../storage/attempts.ts'
+import type { AttemptRow, Guessed } from '../../storage/access/attempts.ts'
 import type { Storage } from '../../storage/index.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { temporaryStorage } from '../support/supervised.ts'

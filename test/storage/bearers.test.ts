@@ -1,9 +1,9 @@
 // Rows that are found by a secret: it leads to them, and nothing on disk leads back to it.
 import { deepEqual, equal, notEqual } from 'node:assert/strict'
 import { test } from 'node:test'
-import { hashSecret } from '../../storage/bearers.ts'
+import { hashSecret } from '../../storage/access/hashed-tokens.ts'
+import type { TokenRow } from '../../storage/access/tokens.ts'
 import type { Storage } from '../../storage/index.ts'
-import type { TokenRow } from '../../storage/tokens.ts'
 import { filesWith } from '../support/canary.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { flipBit } from '../support/stored.ts'

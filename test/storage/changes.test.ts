@@ -2,8 +2,8 @@
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'
-import { type Change, createChanges } from '../../storage/changes.ts'
-import { openStore, type Store } from '../../storage/store.ts'
+import { type Change, createChanges } from '../../storage/store/changes.ts'
+import { openStore, type Store } from '../../storage/store/store.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { openTestStore } from '../support/stored.ts'
 
@@ -113,7 +113,7 @@ test('of very many changes the last ones are remembered, and the memory says whe
 
 test('a listener that throws keeps no other from hearing, and ends the process for the bug it is', () => {
   const program = `
-    import { createChanges } from '${new URL('../../storage/changes.ts', import.meta.url)}'
+    import { createChanges } from '${new URL('../../storage/store/changes.ts', import.meta.url)}'
     const { publish, feed } = createChanges(0)
     feed.subscribe(() => {
       throw new Error('a bug of the listener')

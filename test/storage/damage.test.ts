@@ -3,7 +3,7 @@
 import { deepEqual, doesNotThrow, equal, ok, rejects, throws } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Key } from 'lmdb'
-import type { ActorRow } from '../../storage/actors.ts'
+import type { ActorRow } from '../../storage/actors/actors.ts'
 import { openStorage, type Storage } from '../../storage/index.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { flipBit, openTestStore, serviceRow, transitionOf } from '../support/stored.ts'

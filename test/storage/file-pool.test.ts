@@ -5,7 +5,7 @@ import type { FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { FilePool } from '../../storage/file-pool.ts'
+import { FilePool } from '../../storage/log/file-pool.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { eventually } from '../support/supervised.ts'
 

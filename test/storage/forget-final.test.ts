@@ -1,8 +1,8 @@
 // Actors without a service that are over: forgotten after a while, with all that belongs to them.
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
-import { createIds } from '../../storage/ids.ts'
 import type { Storage } from '../../storage/index.ts'
+import { createIds } from '../../storage/store/ids.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { rawTables, transitionOf } from '../support/stored.ts'
 import { temporaryStorage } from '../support/supervised.ts'

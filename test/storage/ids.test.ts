@@ -1,6 +1,6 @@
 import { deepEqual, equal, throws } from 'node:assert/strict'
 import { test } from 'node:test'
-import { createIds, idTime, isId } from '../../storage/ids.ts'
+import { createIds, idTime, isId } from '../../storage/store/ids.ts'
 
 test('ids made while the clock steps back still sort in the order they were made', () => {
   const times = [5000, 5000, 9000, 100, 0, -3, 9000, 9001]

@@ -5,7 +5,7 @@ import { readdirSync, readlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
-import { lockDirectory } from '../../storage/lock.ts'
+import { lockDirectory } from '../../storage/store/lock.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 
 const root = join(import.meta.dirname, '../..')

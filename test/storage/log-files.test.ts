@@ -3,7 +3,7 @@ import { appendFileSync, readdirSync, readFileSync, statSync, writeFileSync } fr
 import { join } from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { Logs } from '../../storage/logs.ts'
+import type { Logs } from '../../storage/log/logs.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { openTestLogs, readLog } from '../support/logs.ts'
 

@@ -3,7 +3,7 @@ import { deepEqual, equal, ok } from 'node:assert/strict'
 import { readdirSync, statSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import type { Logs } from '../../storage/logs.ts'
+import type { Logs } from '../../storage/log/logs.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { openTestLogs, readLog } from '../support/logs.ts'
 

@@ -1,8 +1,8 @@
 // The store's schema: steps that run once, in order and whole, and a newer store that is left alone.
 import { deepEqual, rejects } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { type Migration, migrate } from '../../storage/migrations.ts'
-import { openStore } from '../../storage/store.ts'
+import { type Migration, migrate } from '../../storage/store/migrations.ts'
+import { openStore } from '../../storage/store/store.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { openTestStore, serviceRow } from '../support/stored.ts'
 import { instant, temporaryStorage } from '../support/supervised.ts'

@@ -3,7 +3,7 @@ import { equal, match, throws } from 'node:assert/strict'
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { openServerToken } from '../../storage/server-token.ts'
+import { openServerToken } from '../../storage/access/server-token.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 
 test('a new directory gets a token for its owner alone, and keeps it', (t) => {

@@ -3,7 +3,7 @@ import { equal, match, notEqual } from 'node:assert/strict'
 import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { openSetupCode } from '../../storage/setup-code.ts'
+import { openSetupCode } from '../../storage/access/setup-code.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 
 test('a server gets one for its owner alone, and keeps it', (t) => {

@@ -1,7 +1,7 @@
 // The names and keys of everything on disk: a later version finds by them what an earlier one wrote.
 import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'
-import { hashSecret } from '../../storage/bearers.ts'
+import { hashSecret } from '../../storage/access/hashed-tokens.ts'
 import type { Storage } from '../../storage/index.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { rawTables, serviceRow, transitionOf } from '../support/stored.ts'

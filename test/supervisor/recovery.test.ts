@@ -1,7 +1,7 @@
 // What the supervisor makes of bugs, of a store that cannot write, and of a stop in the middle of things.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { StorageError } from '../../storage/errors.ts'
+import { StorageError } from '../../storage/store/errors.ts'
 import { toRecord } from '../support/errand.ts'
 import { withActors } from '../support/stored.ts'
 import {

@@ -1,7 +1,7 @@
 // What the supervisor answers to requests that come too late, too often, or that no chart can take.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { StorageError } from '../../storage/errors.ts'
+import { StorageError } from '../../storage/store/errors.ts'
 import { withActors } from '../support/stored.ts'
 import {
   type ErrandEffect,

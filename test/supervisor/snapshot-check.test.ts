@@ -1,7 +1,7 @@
 // What is stored may not fit the chart of today: its actor is parked, says why, and may be asked for again.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { ActorRow } from '../../storage/actors.ts'
+import type { ActorRow } from '../../storage/actors/actors.ts'
 import type { Storage } from '../../storage/index.ts'
 import { transitionOf, withActors } from '../support/stored.ts'
 import {

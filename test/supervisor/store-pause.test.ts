@@ -1,7 +1,7 @@
 // Effects that a store which cannot write has failed: they begin again, and their chart hears nothing of it.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { StorageError } from '../../storage/errors.ts'
+import { StorageError } from '../../storage/store/errors.ts'
 import {
   type ErrandEffect,
   eventually,

@@ -1,7 +1,7 @@
 // The supervisor against real LMDB: write ahead, restore, fences, restarts, parking.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { StorageError } from '../../storage/errors.ts'
+import { StorageError } from '../../storage/store/errors.ts'
 import {
   type ErrandEffect,
   eventually,

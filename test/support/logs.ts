@@ -1,7 +1,7 @@
 // Opens logs that are closed after the test, and reads them as a follower does. What the disk refuses fails
 // the test, unless it listens for it.
 import type { TestContext } from 'node:test'
-import { type LogLine, type LogOptions, type Logs, openLogs } from '../../storage/logs.ts'
+import { type LogLine, type LogOptions, type Logs, openLogs } from '../../storage/log/logs.ts'
 
 export interface NumberedLine extends LogLine {
   number: number

@@ -1,7 +1,7 @@
 // A stored actor of every kind in every state in which its chart can rest, with effects that never end.
 import type { AnyMachineSnapshot, AnyStateMachine, StateNode, StateValue } from 'xstate'
 import { catalogue, type Kind, type KindName } from '../../machines/index.ts'
-import type { ActorRecord, Transition } from '../../storage/actors.ts'
+import type { ActorRecord, Transition } from '../../storage/actors/actors.ts'
 import { forever } from './machine-run.ts'
 import { transitionOf } from './stored.ts'
 import { instant } from './supervised.ts'

@@ -2,7 +2,7 @@
 import { getInitialSnapshot } from 'xstate'
 import { machine, toRecord } from '../../machines/deploy.ts'
 import type { DeployInput } from '../../machines/deploy-context.ts'
-import type { By } from '../../storage/actors.ts'
+import type { By } from '../../storage/actors/actors.ts'
 
 export function queuedRecord(input: object, by: By | null = null) {
   return { ...toRecord(getInitialSnapshot(machine, input as DeployInput)), revision: 1, by }

@@ -2,10 +2,10 @@
 // Mind: the raw ones open the files a second time, so the storage under test has to be closed before.
 import type { TestContext } from 'node:test'
 import { type Database, type Key, open } from 'lmdb'
-import type { ActorRow, Transition } from '../../storage/actors.ts'
+import type { ActorRow, Transition } from '../../storage/actors/actors.ts'
 import type { Storage } from '../../storage/index.ts'
 import type { ServiceRow } from '../../storage/services.ts'
-import { openStore, type Store } from '../../storage/store.ts'
+import { openStore, type Store } from '../../storage/store/store.ts'
 import { instant } from './supervised.ts'
 
 function fail(reason: string): never {

@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DeploySource } from '../../../machines/deploy-context.ts'
-import type { ActorRecord } from '../../../storage/actors.ts'
+import type { ActorRecord } from '../../../storage/actors/actors.ts'
 import type { ServiceSettings } from '../../../storage/services.ts'
 import { type Unpacked, unpackArchive } from '../../archive/unpack.ts'
 import { codeOf, Failure, messageOf } from '../../errors.ts'

@@ -1,5 +1,5 @@
 // Actors: all that are not over, and what an administrator does about parked ones.
-import type { ParkedActor } from '../../../storage/actors.ts'
+import type { ParkedActor } from '../../../storage/actors/actors.ts'
 import { tokenIdOf } from '../../account/api-tokens.ts'
 import type { Actor, ActorParams, ActorsQuery, DiscardedActor } from '../../api/actor.ts'
 import { Failure } from '../../errors.ts'

@@ -2,7 +2,7 @@
 import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import type { BackupInput, BackupRecord } from '../../../machines/backup.ts'
-import type { Recorded } from '../../../storage/actors.ts'
+import type { Recorded } from '../../../storage/actors/actors.ts'
 import type { Backup, BackupParams, BackupsQuery } from '../../api/backup.ts'
 import type { DatastoreParams } from '../../api/datastore.ts'
 import type { HistoryEntry } from '../../api/deploy.ts'

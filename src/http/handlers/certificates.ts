@@ -1,5 +1,5 @@
 // Certificates: made by themselves for every public host; a person reads them, or asks for the next try.
-import type { HistoryEntry, RecordOf } from '../../../storage/actors.ts'
+import type { HistoryEntry, RecordOf } from '../../../storage/actors/actors.ts'
 import { reachesService } from '../../account/rights.ts'
 import type { Certificate, CertificateAuthority, CertificateParams } from '../../api/certificate.ts'
 import { Failure, TooSoon } from '../../errors.ts'

@@ -1,6 +1,6 @@
 // Deploys: asked for here, carried out by their actors.
 // Mind: 202 means committed; the deploy goes on whatever becomes of the request.
-import type { HistoryEntry } from '../../../storage/actors.ts'
+import type { HistoryEntry } from '../../../storage/actors/actors.ts'
 import type {
   CreateDeploy,
   Deploy,

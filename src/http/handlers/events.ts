@@ -1,5 +1,5 @@
 // The change feed: what changed, never what it holds.
-import type { Change } from '../../../storage/changes.ts'
+import type { Change } from '../../../storage/store/changes.ts'
 import type { Caller } from '../../account/callers.ts'
 import { hasRole, reachesService } from '../../account/rights.ts'
 import type { Call, Events } from '../pipeline/route.ts'

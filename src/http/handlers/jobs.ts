@@ -1,7 +1,7 @@
 // Job runs: asked for here, carried out by their actors.
 // Mind: 202 means committed; the run goes on whatever becomes of the request.
 import type { JobRunInput } from '../../../machines/job-run.ts'
-import type { HistoryEntry } from '../../../storage/actors.ts'
+import type { HistoryEntry } from '../../../storage/actors/actors.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { Deploy } from '../../api/deploy.ts'
 import type { CreateJob, JobListQuery, JobLogQuery, JobParams, JobRun, JobsQuery } from '../../api/job.ts'

@@ -1,5 +1,5 @@
 // The schedule of a cron job: what it will do next, and what it did.
-import type { HistoryEntry } from '../../../storage/actors.ts'
+import type { HistoryEntry } from '../../../storage/actors/actors.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { Schedule } from '../../api/schedule.ts'
 import type { ServiceParams } from '../../api/service.ts'

@@ -1,5 +1,5 @@
 // Controls to choose from: the role of a token, when it ends, and boxes to tick.
-import type { TokenRole } from '../../../storage/tokens.ts'
+import type { TokenRole } from '../../../storage/access/tokens.ts'
 import { attributesOf, type Html, html } from './html.ts'
 
 interface Option {

@@ -2,10 +2,10 @@
 // Mind: handlers never call Docker to change something; `observe` only looks.
 
 import type { KindName } from '../../../machines/index.ts'
-import type { ActorRecord, By, RecordOf } from '../../../storage/actors.ts'
+import type { ActorRecord, By, RecordOf } from '../../../storage/actors/actors.ts'
 import type { RepositoryCredentials } from '../../../storage/credentials.ts'
 import type { Storage } from '../../../storage/index.ts'
-import type { Commit } from '../../../storage/store.ts'
+import type { Commit } from '../../../storage/store/store.ts'
 import type { Administrator } from '../../account/administrator.ts'
 import type { Callers } from '../../account/callers.ts'
 import type { TerminalLogins } from '../../account/terminal-logins.ts'

@@ -1,7 +1,8 @@
 // Server-sent events: logs and the change feed (decisions "Logs over SSE", "Change feed").
 // Mind: a follower is a cursor. It is not written to while it is behind; it reads on where it stopped.
-import type { Change, ChangeFeed } from '../../../storage/changes.ts'
-import type { Batch, LogLine, Logs } from '../../../storage/logs.ts'
+
+import type { Batch, LogLine, Logs } from '../../../storage/log/logs.ts'
+import type { Change, ChangeFeed } from '../../../storage/store/changes.ts'
 import type { EventStream } from '../server/event-stream.ts'
 import { Events } from './route.ts'
 

@@ -1,5 +1,5 @@
 // Actors as the API shows them, and what a person can do about a parked one.
-import type { ActiveActor, ParkedActor } from '../../../storage/actors.ts'
+import type { ActiveActor, ParkedActor } from '../../../storage/actors/actors.ts'
 import type { Actor } from '../../api/actor.ts'
 import { Failure } from '../../errors.ts'
 import type { HttpStorage } from '../pipeline/context.ts'

@@ -2,7 +2,7 @@
 // Mind: how far is known to the running effect alone. It is no part of what is committed.
 import type { BackupRecord } from '../../../machines/backup.ts'
 import type { RestoreRecord } from '../../../machines/restore.ts'
-import type { Recorded } from '../../../storage/actors.ts'
+import type { Recorded } from '../../../storage/actors/actors.ts'
 import type { Backup, Restore } from '../../api/backup.ts'
 import { backupPath } from '../../backup-files.ts'
 import { Failure } from '../../errors.ts'

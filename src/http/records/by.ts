@@ -1,5 +1,5 @@
 // Who asks, as records and histories keep it: the name that a token has now, also when it is revoked later.
-import type { By } from '../../../storage/actors.ts'
+import type { By } from '../../../storage/actors/actors.ts'
 import { type Caller, serverCaller } from '../../account/callers.ts'
 import type { Call } from '../pipeline/route.ts'
 

@@ -1,5 +1,5 @@
 // Deploys and job runs as the API shows them: the record of the chart, and what to do about a failure.
-import type { ActorRecord } from '../../../storage/actors.ts'
+import type { ActorRecord } from '../../../storage/actors/actors.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { Deploy } from '../../api/deploy.ts'
 import type { JobRun } from '../../api/job.ts'

@@ -1,7 +1,8 @@
 // A change as the feed shows it: with the kinds, ids and states of the API.
 // A state that the API derives is read when the change is sent. It may be newer than the change, never older.
-import type { Change } from '../../../storage/changes.ts'
+
 import type { ServiceRow } from '../../../storage/services.ts'
+import type { Change } from '../../../storage/store/changes.ts'
 import type { FeedChange } from '../../api/feed.ts'
 import type { HttpStorage } from '../pipeline/context.ts'
 import { scheduleStatus } from './schedule-record.ts'

@@ -1,6 +1,6 @@
 // Lists in pages: the page is the array, and the header `Link` leads to the next one.
 
-import type { ActorRecord } from '../../../storage/actors.ts'
+import type { ActorRecord } from '../../../storage/actors/actors.ts'
 import { reachesService } from '../../account/rights.ts'
 import { Failure } from '../../errors.ts'
 import { type Call, WithHeaders } from '../pipeline/route.ts'

@@ -1,6 +1,6 @@
 // What a log and a history tell of an outcome: the step that failed, its last lines, and the phases.
-import type { HistoryEntry } from '../../../storage/actors.ts'
-import type { LogLine } from '../../../storage/logs.ts'
+import type { HistoryEntry } from '../../../storage/actors/actors.ts'
+import type { LogLine } from '../../../storage/log/logs.ts'
 import type { Why } from '../../api/parts/failure.ts'
 import type { BuildStep } from '../../docker/build/build-log.ts'
 import { createExcerpt, type Excerpt } from '../../error-line.ts'

@@ -1,7 +1,7 @@
 // Checks of what is on disk after the daemon has stopped: the rows of the datastores that are there, and of
 // no other.
 // Mind: the histories of those that are gone stay, and are checked with the others.
-import { openStore, type Store } from '../../../storage/store.ts'
+import { openStore, type Store } from '../../../storage/store/store.ts'
 import { type Book, living } from './book.ts'
 
 interface ActorRow {

@@ -1,7 +1,7 @@
 // Checks of what is on disk after the daemon has stopped: logs, addresses and rows of what is there, and of
 // nothing else.
 import { openStorage } from '../../../storage/index.ts'
-import { openStore, type Store } from '../../../storage/store.ts'
+import { openStore, type Store } from '../../../storage/store/store.ts'
 import type { Ledger } from '../ledger.ts'
 
 export interface Stored {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { excerptOf, phasesOf } from '../../../src/http/why/diagnosis.ts'
-import type { LogLine } from '../../../storage/logs.ts'
+import type { LogLine } from '../../../storage/log/logs.ts'
 
 const ts = '2026-01-01T00:00:00.000Z'
 const line = (stream: LogLine['stream'], text: string, about?: object): LogLine => ({

@@ -63,7 +63,7 @@ export const samples: Record<RuleName, Sample> = {
   },
   'each library with side effects is loaded in one place': {
     clean: {
-      'storage/store.ts': "import { open } from 'lmdb'",
+      'storage/store/store.ts': "import { open } from 'lmdb'",
       'src/docker/containers/spec.ts': "import type { ContainerCreateOptions } from 'dockerode'",
       'src/supervisor/supervisor.ts': "import { createActor } from 'xstate'",
       'machines/deploy.ts': "import { setup } from 'xstate'",
@@ -71,7 +71,7 @@ export const samples: Record<RuleName, Sample> = {
     broken: [
       broken(
         { 'storage/env.ts': "import { open } from 'lmdb'" },
-        'storage/env.ts:1 only storage/store.ts loads lmdb',
+        'storage/env.ts:1 only storage/store/store.ts loads lmdb',
       ),
       broken(
         { 'src/docker/containers/spec.ts': "import Docker from 'dockerode'" },

@@ -1,5 +1,5 @@
 // Sessions: the browsers that are signed in.
-import type { SessionRow } from '../../../../storage/sessions.ts'
+import type { SessionRow } from '../../../../storage/access/sessions.ts'
 import { sessionEndMs } from '../../../account/callers.ts'
 import type { Session, SessionParams } from '../../../api/access/session.ts'
 import { Failure } from '../../../errors.ts'

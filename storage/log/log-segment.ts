@@ -2,7 +2,7 @@
 // a write that is under way, or one that failed and is cut before the next.
 import * as fs from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
-import { StorageError } from './errors.ts'
+import { StorageError } from '../store/errors.ts'
 import { type Batch, decodeLine, type LogLine, missingLine, numberAt, type StoredLine } from './log-line.ts'
 
 export interface Segment {

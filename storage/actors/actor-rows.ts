@@ -1,10 +1,11 @@
 // The tables of actors, and how one row, its record, its history and its indexes are written together.
 // Everything that writes works inside a commit only.
+
+import type { StoredEvents } from '../events.ts'
+import type { Services } from '../services.ts'
+import type { Commit, Store, Table } from '../store/store.ts'
 import { ActorIndex } from './actor-index.ts'
 import type { ActiveActor, ActorRecord, ActorRow, HistoryEntry, ToRecord, Transition } from './actor-row.ts'
-import type { StoredEvents } from './events.ts'
-import type { Services } from './services.ts'
-import type { Commit, Store, Table } from './store.ts'
 
 const firstKept = 10
 const lastKept = 500

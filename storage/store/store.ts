@@ -3,7 +3,7 @@
 import { closeSync, existsSync, mkdirSync, openSync, readSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { open } from 'lmdb'
-import { settleWithin } from '../src/async/settle-within.ts'
+import { settleWithin } from '../../src/async/settle-within.ts'
 import { type Change, createChanges } from './changes.ts'
 import { StorageError } from './errors.ts'
 import { openTable, type Table } from './table.ts'

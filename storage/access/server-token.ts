@@ -3,8 +3,8 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { StorageError } from './errors.ts'
-import { createPrivateFile } from './private-file.ts'
+import { StorageError } from '../store/errors.ts'
+import { createPrivateFile } from '../store/private-file.ts'
 
 const pattern = /^bth_[A-Za-z0-9_-]{43}$/
 

@@ -1,8 +1,8 @@
 // The administrator: one account, or none yet (section 2 of the API document, User).
 // Mind: it is kept twice, because without it nobody could sign in. The password is here as its hash alone.
-import { StorageError } from './errors.ts'
-import type { Commit, Store } from './store.ts'
-import { openTwin } from './twin.ts'
+import { StorageError } from '../store/errors.ts'
+import { openTwin } from '../store/redundant-value.ts'
+import type { Commit, Store } from '../store/store.ts'
 
 export interface AccountRow {
   id: string

@@ -1,11 +1,12 @@
 // The store's own schema: a number in it, and the steps from each to the next.
 // Mind: a store of a newer Berth is refused, because writing old rows into it would lose what they lack.
-import { Domains } from './domains.ts'
+
+import type { TokenRow } from '../access/tokens.ts'
+import { Domains } from '../domains.ts'
+import { type ServiceRow, settingsOfSchema2, settingsOfSchema3 } from '../services.ts'
 import { StorageError } from './errors.ts'
-import { type ServiceRow, settingsOfSchema2, settingsOfSchema3 } from './services.ts'
+import { openTwin } from './redundant-value.ts'
 import type { Store } from './store.ts'
-import type { TokenRow } from './tokens.ts'
-import { openTwin } from './twin.ts'
 
 /** Step n brings a store from schema n to n + 1, inside one commit. */
 export type Migration = (store: Store) => void

@@ -1,6 +1,7 @@
 // Sessions of the dashboard: a browser that signed in (section 2 of the API document, Session).
-import { type BearerRow, type Bearers, openBearers } from './bearers.ts'
-import type { Store } from './store.ts'
+
+import type { Store } from '../store/store.ts'
+import { type BearerRow, type Bearers, openBearers } from './hashed-tokens.ts'
 
 export interface SessionRow extends BearerRow {
   last_used_at: string

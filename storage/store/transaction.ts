@@ -2,7 +2,7 @@
 // in a way that nothing later can be relied on.
 // Mind: a rejected commit is unknown, not failed; whoever needs to know reads again after a reopening.
 import type { RootDatabase } from 'lmdb'
-import { settleWithin } from '../src/async/settle-within.ts'
+import { settleWithin } from '../../src/async/settle-within.ts'
 import type { Change, createChanges } from './changes.ts'
 import { StorageError } from './errors.ts'
 import type { Commit, Store } from './store.ts'

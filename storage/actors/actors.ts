@@ -1,12 +1,15 @@
 // Durable actors: snapshot, record, indexes and history entry of one transition, written together.
 // Mind: snapshots are opaque here. What a record means is the business of machines/, what a row is, of this
 // file.
+
+import type { StoredEvents } from '../events.ts'
+import type { Services } from '../services.ts'
+import { StorageError } from '../store/errors.ts'
+import { idTime } from '../store/ids.ts'
+import type { Commit, Store } from '../store/store.ts'
 import { type Page, type PageAsked, pageOf } from './actor-page.ts'
 import type { ActiveActor, ActorRow, HistoryEntry, RecordOf, ToRecord, Transition } from './actor-row.ts'
 import { ActorRows } from './actor-rows.ts'
-import { StorageError } from './errors.ts'
-import type { StoredEvents } from './events.ts'
-import { idTime } from './ids.ts'
 import {
   type Discard,
   type ParkCode,
@@ -14,8 +17,6 @@ import {
   ParkedActors,
   type Unparked,
 } from './parked-actors.ts'
-import type { Services } from './services.ts'
-import type { Commit, Store } from './store.ts'
 
 export type {
   ActiveActor,

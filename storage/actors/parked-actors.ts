@@ -1,10 +1,11 @@
 // Actors that wait for an operator: they are listed, go on, end, or are replaced by new ones.
 // The index has what is needed to find them: the row of a parked actor may be damaged.
+
+import type { ServicePatch, Services } from '../services.ts'
+import { StorageError } from '../store/errors.ts'
+import type { Commit, Store, Table } from '../store/store.ts'
 import type { ActiveActor, ActorRecord, ActorRow, Transition } from './actor-row.ts'
 import { type ActorRows, announce } from './actor-rows.ts'
-import { StorageError } from './errors.ts'
-import type { ServicePatch, Services } from './services.ts'
-import type { Commit, Store, Table } from './store.ts'
 
 /**
  * `failed_repeatedly`: an error of Berth's own, too often. `row_damaged`: a stored row fails its checksum.

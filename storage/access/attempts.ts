@@ -1,6 +1,6 @@
 // Attempts to guess a secret, by what was guessed at: their instants, so that a restart forgets none.
 import { randomBytes } from 'node:crypto'
-import type { Store } from './store.ts'
+import type { Store } from '../store/store.ts'
 
 /** What is guessed at. Each has its own limit, and so has each known source of sign-ins. */
 export type Guessed = 'sign_in' | `sign_in/${string}` | 'setup_code' | 'current_password'

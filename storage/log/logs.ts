@@ -4,7 +4,7 @@
 import * as fs from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { StorageError } from './errors.ts'
+import { StorageError } from '../store/errors.ts'
 import { FilePool } from './file-pool.ts'
 import { Log, type LogContext, type LogLimits } from './log.ts'
 import { type Batch, type LogAbout, type LogLine, type LogStream, splitLine } from './log-line.ts'

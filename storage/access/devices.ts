@@ -1,8 +1,9 @@
 // Device cookies: sealed proof that a browser has signed in before. They grant no access; they give their
 // browser its own sign-in limit. A new password makes all of them invalid.
+
+import type { Sealer } from '../secrets.ts'
 import type { AccountRow } from './account.ts'
-import { hashSecret } from './bearers.ts'
-import type { Sealer } from './secrets.ts'
+import { hashSecret } from './hashed-tokens.ts'
 
 type Owner = Pick<AccountRow, 'id' | 'password_hash'>
 

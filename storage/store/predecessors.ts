@@ -1,8 +1,8 @@
 // Data directories whose Docker prefix was taken over. Their remaining Docker objects are not ours, and do
 // not prevent the start.
 import { idTime } from './ids.ts'
+import { openTwin } from './redundant-value.ts'
 import type { Store } from './store.ts'
-import { openTwin } from './twin.ts'
 
 interface Predecessor {
   server_id: string

@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import { chmodSync, existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { createPrivateFile } from './private-file.ts'
+import { createPrivateFile } from '../store/private-file.ts'
 
 const pattern = /^[A-Za-z0-9_-]{24}$/
 

@@ -2,12 +2,12 @@
 // Mind: no lock is taken and nothing is migrated; what is written here the daemon finds at its next look.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { StorageError } from '../store/errors.ts'
+import { requireCurrentSchema } from '../store/migrations.ts'
+import { openStore } from '../store/store.ts'
 import { openAccount } from './account.ts'
 import { openAttempts } from './attempts.ts'
-import { StorageError } from './errors.ts'
-import { requireCurrentSchema } from './migrations.ts'
 import { openSessions } from './sessions.ts'
-import { openStore } from './store.ts'
 import { openTokens } from './tokens.ts'
 
 /** Throws `not_found` for a folder that is no data directory, `store_other_version` for another Berth's. */

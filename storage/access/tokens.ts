@@ -1,6 +1,7 @@
 // API tokens of scripts and terminals; the server's own is a file (section 2 of the API document, API token).
-import { type BearerRow, type Bearers, openBearers } from './bearers.ts'
-import type { Store } from './store.ts'
+
+import type { Store } from '../store/store.ts'
+import { type BearerRow, type Bearers, openBearers } from './hashed-tokens.ts'
 
 export type TokenRole = 'read' | 'deploy' | 'admin'
 
