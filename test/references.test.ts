@@ -1,7 +1,7 @@
 // One grammar of references: what the API calls resolvable is what an instance gets, and nothing else.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { resolveReferences } from '../src/effects/deploy/environment.ts'
+import { resolveReferences } from '../src/effects/deploy/start/environment.ts'
 import { isResolvable } from '../src/http/rules/references.ts'
 import { datastoreProperties, type Reference, referencesIn, serviceProperties } from '../src/references.ts'
 

@@ -4,7 +4,7 @@ import { eventLifetimeMs } from '../../storage/events.ts'
 import type { Storage } from '../../storage/index.ts'
 import { forgetOver } from '../account/ports.ts'
 import type { Owner } from '../docker/engine/names.ts'
-import { forgetOldDeploys } from '../effects/deploy/forgetting.ts'
+import { forgetOldDeploys } from '../effects/deploy/end/forgetting.ts'
 import type { Logger } from '../logger.ts'
 
 const hourMs = 60 * 60 * 1000

@@ -1,7 +1,7 @@
 // What a build gets of the env when some of it cannot be resolved.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { buildInputs } from '../../src/effects/deploy/dockerfile.ts'
+import { buildInputs } from '../../src/effects/deploy/build/dockerfile.ts'
 import { openDeployLog } from '../../src/effects/deploy/log.ts'
 import type { Host } from '../../src/effects/host.ts'
 import { StorageError } from '../../storage/store/errors.ts'

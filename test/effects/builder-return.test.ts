@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { BuilderWatch } from '../../src/docker/build/builder-watch.ts'
-import { whileBuilderReturns } from '../../src/effects/deploy/builder-return.ts'
+import { whileBuilderReturns } from '../../src/effects/deploy/build/builder-return.ts'
 import { Failure } from '../../src/errors.ts'
 
 const hangs = new Failure('builder_hangs', 'it hangs')

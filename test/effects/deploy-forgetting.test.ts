@@ -1,7 +1,7 @@
 // The newest two hundred deploys of a service stay on record, and older ones that something refers to.
 import { deepEqual, equal } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { deploysKept, forgetOldDeploys } from '../../src/effects/deploy/forgetting.ts'
+import { deploysKept, forgetOldDeploys } from '../../src/effects/deploy/end/forgetting.ts'
 import { serviceRow, transitionOf } from '../support/stored.ts'
 import { temporaryStorage } from '../support/supervised.ts'
 

@@ -8,7 +8,7 @@ import {
   unusedPort,
   withDefaults,
   withPort,
-} from '../../src/effects/deploy/environment.ts'
+} from '../../src/effects/deploy/start/environment.ts'
 
 /** A server with one service `api` on port 4000 and one datastore `db`. */
 const known = new Map([

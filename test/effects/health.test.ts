@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { InstanceState } from '../../src/docker/containers/instances.ts'
-import { createHealth } from '../../src/effects/deploy/health.ts'
+import { createHealth } from '../../src/effects/deploy/live/health.ts'
 
 const instances = (...states: InstanceState['state'][]) => states.map((state) => ({ state }) as InstanceState)
 const loop = 'instances ended 3 times within a minute, and are started again'

@@ -1,7 +1,7 @@
 // Which port is used where nothing says it.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { adviceOn, choosePort, isLikely, mayBeLate } from '../../src/effects/deploy/port-search.ts'
+import { adviceOn, choosePort, isLikely, mayBeLate } from '../../src/effects/deploy/check/port-search.ts'
 
 const at = (...ports: number[]) => ports.map((port) => ({ port, isLoopback: false }))
 const inside = (port: number) => ({ port, isLoopback: true })

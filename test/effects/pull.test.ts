@@ -5,14 +5,14 @@ import type { DeploySource } from '../../machines/deploy-context.ts'
 import { imageName } from '../../src/docker/engine/names.ts'
 import { inspectImage, tagImage } from '../../src/docker/images/images.ts'
 import { pullImage as pullFromRegistry } from '../../src/docker/images/pull.ts'
-import { pullImage } from '../../src/effects/deploy/pull.ts'
+import { pullImage } from '../../src/effects/deploy/build/pull.ts'
 import {
   dropPulledName,
   readPullNote,
   takeOffPulledName,
   writePullNote,
-} from '../../src/effects/deploy/pulled-name.ts'
-import { removeWork } from '../../src/effects/deploy/source.ts'
+} from '../../src/effects/deploy/build/pulled-name.ts'
+import { removeWork } from '../../src/effects/deploy/source/source.ts'
 import { DiskWatch } from '../../src/effects/disk-watch.ts'
 import type { Host } from '../../src/effects/host.ts'
 import { createIds } from '../../storage/store/ids.ts'

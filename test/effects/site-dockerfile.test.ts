@@ -4,7 +4,12 @@ import { type TestContext, test } from 'node:test'
 import { createClassic } from '../../src/docker/build/build-classic.ts'
 import { createBuildKit } from '../../src/docker/build/build-kit.ts'
 import { imageName, treeName } from '../../src/docker/engine/names.ts'
-import { isMissing, type Site, siteDockerfile, siteIgnore } from '../../src/effects/deploy/site-dockerfile.ts'
+import {
+  isMissing,
+  type Site,
+  siteDockerfile,
+  siteIgnore,
+} from '../../src/effects/deploy/build/site-dockerfile.ts'
 import { createIds } from '../../storage/store/ids.ts'
 import { unlimited } from '../support/build-site.ts'
 import { temporaryDirectory } from '../support/directory.ts'

@@ -1,7 +1,7 @@
 // The start of instances, when it begins again: what an earlier daemon began may be more than is wanted now.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startInstances } from '../../src/effects/deploy/instances.ts'
+import { startInstances } from '../../src/effects/deploy/start/instances.ts'
 import type { Host } from '../../src/effects/host.ts'
 import { openDeploy } from '../support/frozen-deploy.ts'
 

@@ -2,7 +2,7 @@
 import type { TestContext } from 'node:test'
 import type { DeploySource } from '../../machines/deploy-context.ts'
 import { openEngine } from '../../src/docker/engine/client.ts'
-import { awaitTurn } from '../../src/effects/deploy/turn.ts'
+import { awaitTurn } from '../../src/effects/deploy/queue/turn.ts'
 import type { Host } from '../../src/effects/host.ts'
 import type { Storage } from '../../storage/index.ts'
 import type { ServiceRow } from '../../storage/services.ts'

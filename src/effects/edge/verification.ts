@@ -6,7 +6,7 @@ import type { Driver } from '../../edge/driver.ts'
 import type { Place } from '../../edge/place.ts'
 import { poolName, slotName } from '../../edge/routes.ts'
 import { Failure } from '../../errors.ts'
-import { inAscii } from '../deploy/probes.ts'
+import { inAscii } from '../deploy/check/probes.ts'
 
 export interface Verification {
   pool: number

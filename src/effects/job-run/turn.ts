@@ -3,7 +3,7 @@
 import type { JobRunInput, Overlap, RunSlot } from '../../../machines/job-run.ts'
 import { Failure } from '../../errors.ts'
 import { type ActorLog, openActorLog } from '../actor-log.ts'
-import { requireRelease } from '../deploy/instances.ts'
+import { requireRelease } from '../deploy/start/instances.ts'
 import { type Host, isoNow } from '../host.ts'
 import { untilCommitted, waitForEngine } from '../waiting.ts'
 import { ownRuns } from './others.ts'

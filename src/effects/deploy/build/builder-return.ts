@@ -1,0 +1,35 @@
+// A build that needs the builder of the engine while that hangs: it waits, without a build slot, so that
+// others build meanwhile.
+import { codeOf, messageOf } from '../../../errors.ts'
+import type { Host } from '../../host.ts'
+import type { DeployLog } from '../log.ts'
+
+interface Waiting {
+  host: { builderWatch: Pick<Host['builderWatch'], 'untilItWorks'> }
+  log: Pick<DeployLog, 'say'>
+  /** Of each wait; then what the build threw is thrown. */
+  timeoutMs: number
+  signal: AbortSignal
+}
+
+/** Builds again whenever the builder works that hung. */
+export async function whileBuilderReturns(
+  { host, log, timeoutMs, signal }: Waiting,
+  build: () => Promise<void>,
+): Promise<void> {
+  for (;;) {
+    try {
+      return await build()
+    } catch (error) {
+      if (codeOf(error) !== 'builder_hangs') throw error
+      log.say(`${messageOf(error)}: waiting until it works, for at most ${timeoutMs / 1000} s`)
+      log.say('a restart of the Docker engine ends this, and interrupts every service')
+      const expired = AbortSignal.timeout(timeoutMs)
+      await host.builderWatch.untilItWorks(AbortSignal.any([signal, expired])).catch(() => {
+        signal.throwIfAborted()
+        throw error
+      })
+      log.say("the Docker engine's BuildKit works again")
+    }
+  }
+}

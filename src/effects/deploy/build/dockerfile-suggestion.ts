@@ -1,0 +1,14 @@
+// What to say to somebody whose project has no Dockerfile: where it was looked for, and one to start from.
+import { suggestDockerfile } from '../../../starter-dockerfile.ts'
+
+/** Lines for the deploy's log. `shown` is where the Dockerfile was looked for. */
+export async function starterFor(directory: string, shown: string): Promise<string[]> {
+  const { kind, dockerfile, notes } = await suggestDockerfile(directory)
+  return [
+    `looked for ${shown} and found none; this looks like ${kind}`,
+    'a Dockerfile to start from:',
+    ...dockerfile.map((line) => `    ${line}`),
+    ...notes,
+    'commit it (or set dockerfile_path and root_dir) and deploy again',
+  ]
+}

@@ -1,0 +1,72 @@
+// What a build is made from: the Dockerfile of the source, and what of the env and the stored credentials it
+// may use. Mind: an argument is readable in the image for ever, a secret only by the step that mounts it.
+import { join, normalize, relative } from 'node:path'
+import type { EnvVar } from '../../../../storage/env.ts'
+import type { BuildRequest } from '../../../docker/build/build.ts'
+import { codeOf, Failure } from '../../../errors.ts'
+import type { Host } from '../../host.ts'
+import type { DeployLog } from '../log.ts'
+import { checkoutDirectory, isThere, resolveInside, resolveRoot } from '../source/source.ts'
+import { resolveReferences } from '../start/environment.ts'
+import { lookUp, requireRelease } from '../start/instances.ts'
+import { starterFor } from './dockerfile-suggestion.ts'
+
+/** Where the Dockerfile is. Without one the failure says where it looked, and the log shows a starter. */
+export async function findDockerfile(host: Host, deployId: string, log: DeployLog) {
+  const { settings } = requireRelease(host, deployId)
+  const checkout = checkoutDirectory(host, deployId)
+  const contextDir = await resolveRoot(host, deployId, settings)
+  const wanted = settings.dockerfile_path ?? 'Dockerfile'
+  const shown = normalize(join(settings.root_dir ?? '.', wanted))
+  if (!(await isThere(join(contextDir, wanted)))) {
+    for (const line of await starterFor(contextDir, shown)) log.say(line)
+    throw new Failure('dockerfile_not_found', `there is no ${shown} in the source`)
+  }
+  const dockerfile = await resolveInside(checkout, shown, 'dockerfile_path')
+  return { contextDir, dockerfile: relative(contextDir, dockerfile), sourceDir: checkout }
+}
+
+/**
+ * Arguments by `build_env` and `build_args`; every variable as a secret; the credentials of registries
+ * for base images.
+ */
+export function buildInputs(
+  host: Host,
+  deployId: string,
+  log: DeployLog,
+): Pick<BuildRequest, 'buildArgs' | 'target' | 'secrets' | 'registries'> {
+  const { settings, env } = requireRelease(host, deployId)
+  const secrets = env.flatMap((one) => resolvable(host, one))
+  const values = new Map(secrets.map(({ key, value }) => [key, value]))
+  for (const key of settings.build_env.filter((name) => !values.has(name))) {
+    log.say(
+      `build_env names ${key}, which is not set or refers to what does not exist: the build goes without`,
+    )
+  }
+  const args = settings.build_env.flatMap((key) => (values.has(key) ? [[key, values.get(key)!]] : []))
+  return {
+    buildArgs: { ...Object.fromEntries(args), ...settings.build_args },
+    target: settings.build_target ?? null,
+    secrets,
+    registries: host.storage.registries.list(),
+  }
+}
+
+/** Which layers and cache mounts of former builds it may use. */
+export async function cacheOf(
+  { storage: { buildCaches } }: Host,
+  { serviceId, clearCache }: { serviceId: string; clearCache: boolean },
+): Promise<Pick<BuildRequest, 'noCache' | 'cachePrefix'>> {
+  const cachePrefix = await (clearCache ? buildCaches.renew(serviceId) : buildCaches.prefixOf(serviceId))
+  return { noCache: clearCache, cachePrefix }
+}
+
+/** A build may not need what cannot be resolved; the start of the instances says so if they do. */
+function resolvable(host: Host, one: EnvVar): EnvVar[] {
+  try {
+    return resolveReferences([one], (kind, name, property) => lookUp(host, kind, name, property))
+  } catch (error) {
+    if (codeOf(error) !== 'unresolved_reference') throw error
+    return []
+  }
+}

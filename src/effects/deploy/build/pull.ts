@@ -1,0 +1,148 @@
+// Pulling the image of a deploy: its tag is resolved anew each time, and what it meant gets a name of ours.
+// Mind: a registry that does not answer is no reason to fail while the image is here; one that refuses is.
+import type { DeploySource } from '../../../../machines/deploy-context.ts'
+import { imageName } from '../../../docker/engine/names.ts'
+import {
+  type ImageReference,
+  parseImageReference,
+  pinnedName,
+  withDigest,
+} from '../../../docker/images/image-reference.ts'
+import { inspectImage, tagImage } from '../../../docker/images/images.ts'
+import { pullImage as pullFromRegistry, resolveDigest } from '../../../docker/images/pull.ts'
+import { codeOf, messageOf } from '../../../errors.ts'
+import { whileRoomInDocker } from '../../disk.ts'
+import { type Host, isoNow } from '../../host.ts'
+import { retryWhileEngineAway } from '../../waiting.ts'
+import { type DeployLog, isBegunAgain, openDeployLog } from '../log.ts'
+import { dropPulledName, readPullNote, withPulledName, writePullNote } from './pulled-name.ts'
+
+interface PullInput {
+  id: string
+  serviceId: string
+  source: DeploySource
+}
+
+interface Pull {
+  host: Host
+  id: string
+  serviceId: string
+  wanted: ImageReference
+  /** Our name for it. */
+  image: string
+  log: DeployLog
+  signal: AbortSignal
+}
+
+/** How far back an image of the service is looked for that came from the same place. */
+const deploysLookedAt = 500
+
+export function pullImage(host: Host) {
+  return async ({ id, serviceId, source }: PullInput, signal: AbortSignal) => {
+    const log = openDeployLog(host, id)
+    if (isBegunAgain(host, id)) log.say('pulling starts again: the daemon was restarted')
+    const service = host.storage.services.get(serviceId)!
+    const image = imageName(host.owner, service.name, id)
+    const pull = { host, id, serviceId, wanted: parseImageReference(source.image!), image, log }
+    const reference = await retryWhileEngineAway(
+      host,
+      signal,
+      () => whileRoomInDocker(host, 'a pull', signal, (bound) => ensureImage({ ...pull, signal: bound })),
+      () => log.say('the Docker engine went away: pulling again'),
+    )
+    return { at: isoNow(), image, source: { ...source, image: reference } }
+  }
+}
+
+/** Adopts what an earlier daemon tagged; what it only began is taken back and done again. */
+async function ensureImage(pull: Pull): Promise<string> {
+  const { host, id, image, signal } = pull
+  const note = await readPullNote(host, id)
+  const isTagged = note !== null && (await inspectImage(host.engine, image)) !== null
+  if (!isTagged) await dropPulledName(host, id, signal)
+  const reference = isTagged ? note.reference : await obtain(pull)
+  await dropPulledName(host, id, signal)
+  return reference
+}
+
+async function obtain(pull: Pull): Promise<string> {
+  try {
+    return await fromRegistry(pull)
+  } catch (error) {
+    if (codeOf(error) !== 'registry_unreachable') throw error
+    const reference = await fromHere(pull, messageOf(error))
+    if (reference === null) throw error
+    return reference
+  }
+}
+
+async function fromRegistry(pull: Pull): Promise<string> {
+  const { host, wanted, log, signal } = pull
+  const credentials = host.storage.registries.get(wanted.host)
+  const how = credentials ? ` with the credentials of ${wanted.host}` : ''
+  log.say(`pulling ${wanted.reference}${how}`)
+  const { reference } = wanted
+  const digest = wanted.digest ?? (await resolveDigest(host.engine, { reference, credentials, signal }))
+  if (wanted.digest === null) log.say(`${reference} is ${digest}`)
+  const earlier = await findEarlier(pull, (image) => image.digest === digest)
+  const exact = withDigest(wanted, digest)
+  if (earlier) {
+    log.say('it is here already')
+    await tagAsOurs(pull, earlier.image, exact)
+    return exact
+  }
+  const name = pinnedName(wanted, digest)
+  await withPulledName(name, signal, () => pullByDigest(pull, name, exact, credentials))
+  return exact
+}
+
+async function pullByDigest(
+  pull: Pull,
+  name: string,
+  exact: string,
+  credentials: { username: string; password: string } | null,
+): Promise<void> {
+  const { host, id, log, signal } = pull
+  if (await inspectImage(host.engine, name)) {
+    log.say('it is here already')
+    return tagAsOurs(pull, name, exact)
+  }
+  await writePullNote(host, id, { reference: exact, pulledName: name })
+  await pullFromRegistry(host.engine, { reference: name, credentials, onLine: log.say, signal })
+  await tagImage(host.engine, host.owner, name, pull.image)
+}
+
+/** Null when it is not here: a digest is that digest, a tag what it meant the last time. */
+async function fromHere(pull: Pull, reason: string): Promise<string | null> {
+  const { host, wanted, log } = pull
+  const local = await inspectImage(host.engine, wanted.reference)
+  const isEarlier = (image: ImageReference) => wanted.digest === null && image.tag === wanted.tag
+  const earlier = local ? null : await findEarlier(pull, isEarlier)
+  if (!local && !earlier) return null
+  log.say(reason)
+  log.say(`using the one that is here: ${local?.id ?? earlier?.reference}`)
+  const exact = earlier?.reference ?? wanted.reference
+  await tagAsOurs(pull, earlier?.image ?? wanted.reference, exact)
+  return exact
+}
+
+async function tagAsOurs({ host, id, image }: Pull, from: string, reference: string): Promise<void> {
+  await writePullNote(host, id, { reference, pulledName: null })
+  await tagImage(host.engine, host.owner, from, image)
+}
+
+/** The newest image of the service's deploys that is here and came from the same repository. */
+async function findEarlier(
+  { host, serviceId, wanted }: Pull,
+  fits: (image: ImageReference) => boolean,
+): Promise<{ image: string; reference: string } | null> {
+  for (const record of host.storage.actors.list('deploy', serviceId, deploysLookedAt)) {
+    const image = record.image as string | null
+    const reference = (record.source as DeploySource).image
+    if (!image || !reference) continue
+    const found = parseImageReference(reference)
+    const isSame = found.host === wanted.host && found.repository === wanted.repository && fits(found)
+    if (isSame && (await inspectImage(host.engine, image))) return { image, reference }
+  }
+  return null
+}

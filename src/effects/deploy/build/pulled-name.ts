@@ -1,0 +1,60 @@
+// The name that a pull gives an image beside ours. It goes when ours is there; one that was here before the
+// pull is somebody else's and stays. A note says which it was, because a kill may come in between.
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { KeyedMutex } from '../../../async/keyed-mutex.ts'
+import { removePulledName } from '../../../docker/images/pull.ts'
+import type { Host } from '../../host.ts'
+import { workDirectory } from '../source/source.ts'
+
+export interface PullNote {
+  /** What the deploy runs, with its digest where one is known. */
+  reference: string
+  /** The name to take off again; null when it was here before. */
+  pulledName: string | null
+}
+
+const names = new KeyedMutex()
+
+/**
+ * Runs `work` while nothing else pulls or removes that name: two deploys of one image would pull the name
+ * from under each other. Rejects when aborted while waiting.
+ */
+export function withPulledName<T>(name: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  return names.run(name, signal, work)
+}
+
+/** Null when there is none that can be read: then everything is done again. */
+export async function readPullNote(host: Host, deployId: string): Promise<PullNote | null> {
+  try {
+    return JSON.parse(await readFile(noteFile(host, deployId), 'utf8'))
+  } catch {
+    return null
+  }
+}
+
+/** Written before what it tells of is done. */
+export async function writePullNote(host: Host, deployId: string, note: PullNote): Promise<void> {
+  const path = noteFile(host, deployId)
+  await mkdir(dirname(path), { recursive: true })
+  await writeFile(`${path}.new`, JSON.stringify(note))
+  await rename(`${path}.new`, path)
+}
+
+/** Takes off the name that this deploy's pull gave, if it gave one. Doing it again changes nothing. */
+export async function dropPulledName(host: Host, deployId: string, signal: AbortSignal): Promise<void> {
+  const note = await readPullNote(host, deployId)
+  if (!note?.pulledName) return
+  await takeOffPulledName(host, deployId, signal)
+  await writePullNote(host, deployId, { ...note, pulledName: null })
+}
+
+/** The same for a cleanup: writes nothing, as the disk may be full. The note goes with the rest. */
+export async function takeOffPulledName(host: Host, deployId: string, signal: AbortSignal): Promise<void> {
+  const name = (await readPullNote(host, deployId))?.pulledName
+  if (name) await withPulledName(name, signal, () => removePulledName(host.engine, name))
+}
+
+function noteFile(host: Host, deployId: string): string {
+  return join(workDirectory(host, deployId), 'pull.json')
+}

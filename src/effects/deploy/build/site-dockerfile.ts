@@ -1,0 +1,58 @@
+// The Dockerfile that puts a site into the static server's image, and what of the source goes in. Pure.
+import { posix } from 'node:path'
+import { siteOwner } from '../../../base-images/static-server-files.ts'
+import { ignoreLines } from '../../../docker/dockerfile/ignore-rules.ts'
+import { codeOf, Failure, messageOf } from '../../../errors.ts'
+
+export interface Site {
+  /** The image that serves: /site on $PORT, with BERTH_SPA as the site wants it. */
+  server: string
+  isSpa: boolean
+  /** An image that the site is taken out of; null for the build's own context. */
+  from: string | null
+  /** The folder whose content is the site. */
+  folder: string
+  /** Whether the build shall fail when the folder has no index.html. */
+  needsIndex: boolean
+}
+
+export function siteDockerfile({ server, isSpa, from, folder, needsIndex }: Site): string {
+  const options = [`--chown=${siteOwner}:${siteOwner}`, ...(from === null ? [] : [`--from=${from}`])]
+  const copy = (path: string) => `COPY ${options.join(' ')} ${JSON.stringify([literal(path), '/site/'])}`
+  return [
+    `FROM ${server}`,
+    `ENV BERTH_SPA=${isSpa ? 1 : 0}`,
+    // Missing, it fails this step: a way to look into an image that has no container.
+    ...(needsIndex ? [copy(posix.join(folder, 'index.html'))] : []),
+    copy(folder),
+    '',
+  ].join('\n')
+}
+
+/** Whether a build of it failed because the folder or its index.html is not there, as either builder says. */
+export function isMissing(error: unknown): boolean {
+  if (codeOf(error) !== 'build_failed') return false
+  return /^COPY .*(not found|no such file|not exist)/.test(messageOf(error))
+}
+
+/**
+ * Lines of a .dockerignore that keep the site's folder without its dotfiles, but for those of .well-known.
+ * `rules` are the person's own, which lie in and speak of the folder `root`.
+ */
+export function siteIgnore(folder: string, root: string, rules: string): string[] {
+  const own = ignoreLines(rules).map(({ line }) =>
+    line.startsWith('!') ? `!${rooted(line.slice(1))}` : rooted(line),
+  )
+  function rooted(pattern: string): string {
+    return posix.join(literal(root), pattern.trim())
+  }
+  const site = literal(folder)
+  const hidden = [`${site}/**/.*`, `!${site}/.well-known`, `${site}/.well-known/**/.*`]
+  return ['*', `!${site}`, ...own, ...hidden]
+}
+
+/** COPY and .dockerignore take these for patterns or variables, and their ways to say otherwise differ. */
+function literal(path: string): string {
+  if (!/[*?[\]\\$"\p{Cc}]|\s$/u.test(path)) return path
+  throw new Failure('invalid_request', `the folder '${path}' has a name that cannot be copied from`)
+}

@@ -1,0 +1,181 @@
+// Building a static site: a folder of the source, or of what its Dockerfile made, in the image of a server.
+// Mind: with a Dockerfile there are two builds, and an image in between that must not outlive them.
+import { mkdir, realpath, stat, writeFile } from 'node:fs/promises'
+import { join, posix, relative } from 'node:path'
+import type { ServiceSettings } from '../../../../storage/services.ts'
+import { ensureStaticServer } from '../../../base-images/static-server.ts'
+import { readIgnoreFile } from '../../../docker/dockerfile/ignore-file.ts'
+import { labels, ownerLabels, treeName } from '../../../docker/engine/names.ts'
+import { inspectImage, removeImage } from '../../../docker/images/images.ts'
+import { Failure, messageOf } from '../../../errors.ts'
+import type { Host } from '../../host.ts'
+import type { DeployLog } from '../log.ts'
+import { generatedDirectory, isThere, resolveInside, resolveRoot, workDirectory } from '../source/source.ts'
+import { requireRelease } from '../start/instances.ts'
+import { buildInputs, cacheOf, findDockerfile } from './dockerfile.ts'
+import { isMissing, type Site, siteDockerfile, siteIgnore } from './site-dockerfile.ts'
+
+interface SiteInput {
+  id: string
+  serviceId: string
+  clearCache: boolean
+}
+
+interface SiteBuild {
+  host: Host
+  input: SiteInput
+  settings: ServiceSettings
+  image: string
+  log: DeployLog
+  signal: AbortSignal
+}
+
+/** Where sites usually are, to name it to somebody who did not say. */
+const usualFolders = ['public', 'dist', 'build', '_site', 'out', 'www']
+
+/** Builds the image of a static site's deploy. Throws `site_not_found`, and what a build throws. */
+export async function buildSite(
+  host: Host,
+  input: SiteInput,
+  image: string,
+  log: DeployLog,
+  signal: AbortSignal,
+): Promise<void> {
+  const { settings } = requireRelease(host, input.id)
+  const build = { host, input, settings, image, log, signal }
+  const root = await resolveRoot(host, input.id, settings)
+  const hasDockerfile = settings.dockerfile_path !== null || (await isThere(join(root, 'Dockerfile')))
+  await (hasDockerfile ? buildFromDockerfile(build) : buildFromSource(build, root))
+}
+
+async function buildFromSource(build: SiteBuild, root: string): Promise<void> {
+  const { host, input, settings, log } = build
+  const folder = await findFolder(build, root)
+  log.say(`the site is ${shownFolder(settings)} of the source`)
+  // The context is the deploy's whole work directory, so that the Dockerfile is not a part of the site.
+  const contextDir = await realpath(workDirectory(host, input.id))
+  const [site, rulesRoot] = [relative(contextDir, folder), relative(contextDir, root)]
+  const ignore = siteIgnore(site, rulesRoot, (await readIgnoreFile(root, '.dockerignore'))?.text ?? '')
+  const found = { from: null, folder: site, needsIndex: false }
+  await buildServer(build, contextDir, ignore, found).catch((error: unknown) => {
+    if (!isMissing(error)) throw error
+    throw new Failure('site_not_found', `${shownFolder(settings)} is left out by .dockerignore`)
+  })
+}
+
+function shownFolder({ publish_dir, root_dir }: ServiceSettings): string {
+  return publish_dir ?? root_dir ?? 'the top folder'
+}
+
+/** The folder of the source that is the site. */
+async function findFolder({ settings }: SiteBuild, root: string): Promise<string> {
+  const { publish_dir, spa_fallback } = settings
+  const folder = await resolveInside(root, publish_dir ?? '.', 'publish_dir')
+  if (!(await stat(folder)).isDirectory()) {
+    throw new Failure('site_not_found', `publish_dir ${publish_dir} is not a folder`)
+  }
+  if (await isThere(join(folder, 'index.html'))) return folder
+  if (publish_dir === null) throw await unsaid(root)
+  if (!spa_fallback) return folder
+  throw new Failure(
+    'site_not_found',
+    `publish_dir ${publish_dir} has no index.html, which spa_fallback needs`,
+  )
+}
+
+async function unsaid(root: string): Promise<Failure> {
+  const trouble = 'the source has neither a Dockerfile nor an index.html at its top'
+  for (const folder of usualFolders) {
+    if (await isThere(join(root, folder, 'index.html'))) {
+      const words = `${trouble}; there is one in ${folder}: set publish_dir to ${folder}`
+      return new Failure('site_not_found', words).with({ folder })
+    }
+  }
+  return new Failure('site_not_found', `${trouble}; set publish_dir to the folder of the site`)
+}
+
+async function buildFromDockerfile(build: SiteBuild): Promise<void> {
+  const { host, input, settings, log, signal } = build
+  const service = host.storage.services.get(input.serviceId)!
+  const tree = treeName(host.owner, service.name, input.id)
+  try {
+    await host.builder.build({
+      ...(await findDockerfile(host, input.id, log)),
+      ...buildInputs(host, input.id, log),
+      tag: tree,
+      labels: imageLabels(build, 'tree'),
+      ...(await cacheOf(host, input)),
+      onLine: log.build,
+      signal,
+    })
+    const folder = await folderInImage(build, tree)
+    const site = { from: tree, folder, needsIndex: settings.publish_dir === null || settings.spa_fallback }
+    log.say(`the site is ${folder} of the last stage`)
+    await buildServer(build, await makeGenerated(build), [], site).catch((error: unknown) => {
+      throw isMissing(error) ? notInImage(site) : error
+    })
+  } finally {
+    await removeTree(host, tree)
+  }
+}
+
+/** `publish_dir` as `cd` in the last stage would take it. */
+async function folderInImage({ host, settings }: SiteBuild, tree: string): Promise<string> {
+  if (settings.publish_dir === null) return '/'
+  const image = await inspectImage(host.engine, tree)
+  return posix.resolve('/', image?.workingDir ?? '/', settings.publish_dir)
+}
+
+function notInImage({ folder, needsIndex }: { folder: string; needsIndex: boolean }): Failure {
+  const missing = needsIndex ? posix.join(folder, 'index.html') : folder
+  const advice = 'publish_dir names the folder of the site, as /app/dist or from its WORKDIR'
+  return new Failure('site_not_found', `the last stage of the Dockerfile has no ${missing}; ${advice}`)
+}
+
+/** Who cannot be removed now is looked for again by the cleanup of the deploy, and at the next start. */
+async function removeTree(host: Host, tree: string): Promise<void> {
+  await removeImage(host.engine, host.owner, tree).catch((error: unknown) => {
+    host.logger.info({ image: tree, reason: messageOf(error) }, 'what a site was taken out of stays for now')
+  })
+}
+
+async function buildServer(
+  build: SiteBuild,
+  contextDir: string,
+  ignore: string[],
+  site: Pick<Site, 'from' | 'folder' | 'needsIndex'>,
+): Promise<void> {
+  const { host, settings, image, log, signal } = build
+  const server = host.settings.staticImage || (await ownServer(build))
+  const dockerfile = join(await makeGenerated(build), 'Dockerfile')
+  await writeFile(dockerfile, siteDockerfile({ ...site, server, isSpa: settings.spa_fallback }))
+  await host.builder.build({
+    contextDir,
+    dockerfile: relative(contextDir, dockerfile),
+    ignore,
+    tag: image,
+    labels: imageLabels(build, 'image'),
+    noCache: false,
+    cachePrefix: '',
+    buildArgs: {},
+    secrets: [],
+    registries: host.storage.registries.list(),
+    onLine: log.build,
+    signal,
+  })
+}
+
+async function makeGenerated({ host, input }: SiteBuild): Promise<string> {
+  const directory = generatedDirectory(host, input.id)
+  await mkdir(directory, { recursive: true })
+  return realpath(directory)
+}
+
+function ownServer({ host, log, signal }: SiteBuild): Promise<string> {
+  const onMake = () => log.say('making the static server image from Debian packages, once')
+  return ensureStaticServer(host.engine, { onMake, signal })
+}
+
+function imageLabels({ host, input }: SiteBuild, kind: string): Record<string, string> {
+  return { ...ownerLabels(host.owner), [labels.kind]: kind, [labels.id]: input.id }
+}

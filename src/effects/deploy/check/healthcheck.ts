@@ -1,0 +1,51 @@
+// The HEALTHCHECK of an image as a check of its instances: Docker's word counts.
+// Mind: Docker asks for the first time after a whole interval, 30 s by default. So the same command is run
+// here as well while Docker still calls the instance "starting", as newer engines do by --start-interval.
+
+import type { InstanceState } from '../../../docker/containers/instance-state.ts'
+import { runInside } from '../../../docker/exec/exec.ts'
+import { codeOf } from '../../../errors.ts'
+import type { Host } from '../../host.ts'
+
+const askAgainMs = 2_000
+const patienceMs = 10_000
+
+/** Answers null when the instance is healthy, else why not. */
+export type Healthcheck = (instance: InstanceState, signal: AbortSignal) => Promise<string | null>
+
+export function createHealthcheck({ engine, owner }: Host): Healthcheck {
+  /** By instance: when its command may run again. */
+  const nextAt = new Map<string, number>()
+
+  return async ({ name, health }, signal) => {
+    if (health?.status === 'healthy') return null
+    if (health?.status === 'unhealthy') return describeUnhealthy(health.output)
+    if (!health || Date.now() < (nextAt.get(name) ?? 0)) return 'starting'
+    nextAt.set(name, Date.now() + askAgainMs)
+    try {
+      const command = { argv: health.argv }
+      const limits = { signal, timeoutMs: patienceMs }
+      const { exitCode } = await runInside({ engine, owner }, name, command, limits)
+      return exitCode === 0 ? null : 'starting'
+    } catch (error) {
+      signal.throwIfAborted()
+      // The engine cannot end a command that hangs: one is enough.
+      if (codeOf(error) === 'docker_unavailable') nextAt.set(name, Number.POSITIVE_INFINITY)
+      return 'starting'
+    }
+  }
+}
+
+function describeUnhealthy(output: string): string {
+  return output === '' ? 'unhealthy' : `unhealthy: ${output}`
+}
+
+/**
+ * Why a live deploy is degraded by the HEALTHCHECK of its image; null when it is not. Such an instance still
+ * serves and is not restarted, as by the engine itself: only its owner knows what helps.
+ */
+export function findUnhealthy(host: Host, deployId: string, instances: InstanceState[]): string | null {
+  if (host.storage.releases.get(deployId)?.settings.health_check_path) return null
+  const found = instances.find(({ health }) => health?.status === 'unhealthy')
+  return found ? `instance ${found.index + 1} is ${describeUnhealthy(found.health!.output)}` : null
+}

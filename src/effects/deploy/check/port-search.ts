@@ -1,0 +1,195 @@
+// Where an instance listens when it is not where it was expected: its port is found where nothing says which
+// one it is, and else the deploy fails early and names it.
+// Mind: a slow app may open the port of a debugger or of its metrics first, so time has to pass.
+import type { PortSource } from '../../../../machines/deploy-context.ts'
+import type { ServiceSettings } from '../../../../storage/services.ts'
+import type { InstanceState } from '../../../docker/containers/instance-state.ts'
+import { findListeners, type Listener } from '../../../docker/containers/sockets.ts'
+import { inspectImage } from '../../../docker/images/images.ts'
+import { tryConnection } from '../../connection.ts'
+import type { Host } from '../../host.ts'
+import type { DeployLog } from '../log.ts'
+
+export interface Expected {
+  serviceName: string
+  port: number
+  portSource: PortSource
+  /** Where the former version was found to listen: there is nothing to wait for when it is there again. */
+  formerPort: number | null
+  settings: Pick<ServiceSettings, 'health_check_timeout_seconds'>
+}
+
+/** The port to use instead, or why waiting is no use; null to go on as before. */
+export type Finding = { port: number } | { advice: PortAdvice } | null
+
+/** Why no connection to the expected port succeeds, and at which port the program listens or has to. */
+export interface PortAdvice {
+  message: string
+  facts: { reason: 'wrong_port' | 'listens_locally' | 'nothing_listens'; port: number }
+}
+
+export interface PortSearch {
+  /** Asked each time a connection to the expected port was refused. */
+  look(instance: InstanceState, signal: AbortSignal): Promise<Finding>
+}
+
+const toldAfterMs = 1_000
+const steadyMs = 3_000
+/** An app that is busy may still be starting. */
+const busyMs = 30_000
+const hopelessMs = 20_000
+/** Looks are a second apart. */
+const quietLooks = { use: 2, giveUp: 5 }
+/** Of its CPU limit. */
+const quietPercent = 10
+const connectMs = 2_000
+/** Debuggers of Node.js, Java, Python, Ruby, Go and PHP. */
+const debugPorts = [9229, 5005, 5678, 1234, 2345, 9003]
+/** For metrics, profiles and administration: an app opens those first, however long it starts. */
+const sidePorts = [2019, 2112, 6060, 8778, 9394, 9404, 9464, 9901, 9990]
+const isSide = (port: number) => sidePorts.includes(port) || (port >= 9090 && port <= 9199)
+/** Of images that expose several: hardly what a service answers by. */
+const isUnlikely = (port: number) => port === 22 || port === 443 || isSide(port)
+/** Whoever grants more than this default says that the start takes long. */
+const usualSeconds = 300
+/** Where the kernel puts a listener that names no port. */
+const isEphemeral = (port: number) => port >= 32_768 && port <= 60_999
+
+export function createPortSearch(host: Host, expected: Expected, log: DeployLog): PortSearch {
+  let seen = ''
+  let since = 0
+  let told = ''
+  let quiet = 0
+  const { port, portSource, formerPort } = expected
+
+  async function find(instance: InstanceState, listeners: Listener[]) {
+    if (portSource !== 'default') return null
+    const exposed = (await inspectImage(host.engine, instance.image))?.exposedPorts ?? []
+    const found = choosePort(listeners, exposed)
+    return found === null ? null : { port: found, isLikely: isLikely(found, exposed) }
+  }
+
+  function isSure(found: { port: number; isLikely: boolean }, forMs: number): boolean {
+    if (found.port === formerPort) return forMs >= toldAfterMs
+    return forMs >= busyMs || (found.isLikely && forMs >= steadyMs && quiet >= quietLooks.use)
+  }
+
+  return {
+    async look(instance, signal) {
+      const listeners = await listenersOf(instance, port)
+      const key = JSON.stringify(listeners)
+      if (key !== seen) {
+        seen = key
+        since = Date.now()
+        quiet = 0
+      }
+      if (listeners === null || listeners.length === 0) return null
+      const forMs = Date.now() - since
+      if (forMs >= toldAfterMs && told !== key) {
+        told = key
+        log.say(`it ${whereListening(listeners, port)}`)
+      }
+      quiet = (await isQuiet(host, instance)) ? quiet + 1 : 0
+      const found = await find(instance, listeners)
+      if (found !== null) {
+        if (!isSure(found, forMs)) return null
+        if (await answers(instance, found.port, signal)) {
+          log.say(`nothing says which port it has: using ${found.port}, where it listens`)
+          return { port: found.port }
+        }
+      }
+      if (forMs < hopelessMs || quiet < quietLooks.giveUp || mayBeLate(listeners, expected)) return null
+      return { advice: adviceOn(listeners, expected) }
+    },
+  }
+}
+
+/** Advice on an instance at the end of its time; null where its listeners are not known, or not at fault. */
+export async function findAdvice(
+  instance: InstanceState | null,
+  expected: Advised,
+): Promise<PortAdvice | null> {
+  const { port } = expected
+  const listeners = instance ? await listenersOf(instance, port) : null
+  if (listeners === null || listeners.some((one) => one.port === port && !one.isLoopback)) return null
+  return adviceOn(listeners, expected)
+}
+
+/** Whether the instance listens there by now. */
+export async function listensOn(instance: InstanceState, port: number): Promise<boolean> {
+  const listeners = await listenersOf(instance, port)
+  return listeners?.some((one) => one.port === port && !one.isLoopback) ?? false
+}
+
+/** Among the ports that can be reached: one that the image exposes, else the only one. */
+export function choosePort(listeners: readonly Listener[], exposed: readonly number[]): number | null {
+  const reached = listeners.filter(({ isLoopback }) => !isLoopback).map(({ port }) => port)
+  const [first] = inOrder(exposed.filter((port) => reached.includes(port)))
+  if (first !== undefined) return first
+  const lasting = reached.length > 1 ? reached.filter((port) => !isEphemeral(port)) : reached
+  return lasting.length === 1 ? lasting[0]! : null
+}
+
+/** The likely ones first, then by number: Docker keeps no order of what an image exposes. */
+function inOrder(exposed: readonly number[]): number[] {
+  return [...exposed].sort((a, b) => Number(isUnlikely(a)) - Number(isUnlikely(b)) || a - b)
+}
+
+/** Another one may open a port that is likelier: that gets time. */
+export function isLikely(found: number, exposed: readonly number[]): boolean {
+  const [first] = inOrder(exposed)
+  return first === undefined ? !isSide(found) : found === first
+}
+
+/** Whether an idle instance may still open its port: one on the side does not say that its start is over. */
+export function mayBeLate(listeners: readonly Listener[], { settings }: Pick<Expected, 'settings'>): boolean {
+  return settings.health_check_timeout_seconds > usualSeconds || listeners.every(({ port }) => isSide(port))
+}
+
+async function listenersOf({ pid }: InstanceState, expected: number): Promise<Listener[] | null> {
+  const found = pid ? await findListeners(pid) : null
+  return found?.filter(({ port }) => port === expected || !debugPorts.includes(port)) ?? null
+}
+
+/** What cannot be measured holds nothing up. */
+async function isQuiet(host: Host, { name, cpuLimit }: InstanceState): Promise<boolean> {
+  const usage = await host.instances.usage(name).catch(() => null)
+  return usage === null || usage.cpuPercent <= quietPercent * (cpuLimit || 1)
+}
+
+/** A program may listen by IPv6 alone, which the tables of the kernel do not tell. */
+async function answers({ address }: InstanceState, port: number, signal: AbortSignal): Promise<boolean> {
+  const place = { host: address!, port, timeoutMs: connectMs }
+  return (await tryConnection(place, new Error('no answer'), signal)) === null
+}
+
+function whereListening(listeners: readonly Listener[], expected: number): string {
+  const reached = listeners.filter(({ isLoopback }) => !isLoopback).map(({ port }) => port)
+  if (reached.includes(expected)) return `listens on ${expected} by IPv6 only`
+  if (reached.length > 0) return `listens on ${reached.join(', ')}, not on ${expected}`
+  return `listens on ${listeners.map(({ port }) => port).join(', ')} at 127.0.0.1 only`
+}
+
+type Advised = Pick<Expected, 'port' | 'portSource' | 'serviceName'>
+
+export function adviceOn(listeners: readonly Listener[], expected: Advised): PortAdvice {
+  const { port, portSource, serviceName } = expected
+  const advice = (reason: PortAdvice['facts']['reason'], message: string, at = port) => ({
+    message,
+    facts: { reason, port: at },
+  })
+  const needed = `it has to listen on ${port} at 0.0.0.0`
+  if (listeners.length === 0) {
+    return advice('nothing_listens', `nothing in the instance listens: ${needed}`)
+  }
+  const words = `the instance ${whereListening(listeners, port)}`
+  if (listeners.some((one) => one.port === port)) return advice('listens_locally', `${words}: ${needed}`)
+  const reached = listeners.filter(({ isLoopback }) => !isLoopback)
+  const [first, ...others] = reached.length > 0 ? reached : listeners
+  const served = [first!, ...others].find((one) => !isSide(one.port)) ?? first!
+  const command = `berth update ${serviceName} --port ${served.port}`
+  if (!served.isLoopback) return advice('wrong_port', `${words}: ${command}`, served.port)
+  const there = `it has to listen on ${served.port} at 0.0.0.0`
+  const isFree = portSource === 'default'
+  return advice('listens_locally', `${words}: ${there}${isFree ? '' : `, with ${command}`}`, served.port)
+}

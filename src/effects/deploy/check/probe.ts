@@ -1,0 +1,111 @@
+// Probing new instances, from the host to each instance's own address, until all pass or one is beyond help.
+// Mind: never a published port: Docker's own proxy accepts connections there with nobody behind it.
+import type { HealthCheck, PortSource } from '../../../../machines/deploy-context.ts'
+import { sleep } from '../../../async/sleep.ts'
+import type { InstanceState } from '../../../docker/containers/instance-state.ts'
+import { defaultHost } from '../../../hosts.ts'
+import { listens } from '../../../service-types.ts'
+import { type Host, isoNow } from '../../host.ts'
+import { retryWhileEngineAway } from '../../waiting.ts'
+import { type DeployLog, openDeployLog } from '../log.ts'
+import { requireRelease } from '../start/instances.ts'
+import { createHealthcheck, type Healthcheck } from './healthcheck.ts'
+import { listensOn } from './port-search.ts'
+import { chooseProbe, kindOfProbe } from './probes.ts'
+import { type Check, untilPassed } from './until-passed.ts'
+
+interface ProbeInput {
+  id: string
+  serviceId: string
+  port: number
+  portSource: PortSource
+  /** How long the instances must have run before they take the place of others; none by default. */
+  settleMs?: number
+}
+
+export function probeInstances(host: Host) {
+  return async (input: ProbeInput, signal: AbortSignal) => {
+    const log = openDeployLog(host, input.id)
+    const instances = await retryWhileEngineAway(host, signal, () =>
+      host.instances.list({ deployId: input.id }),
+    )
+    const check = openCheck(host, input, instances, log)
+    const pass = async () => {
+      for (const { name } of instances) await untilPassed(host, name, check, signal)
+    }
+    await pass()
+    log.say(`healthy: ${check.probe().text}`, { brief: check.probe().text })
+    if (await hasSettled(host, input, log, signal)) {
+      await preferExpected(host, input, instances, check)
+      await pass()
+    }
+    const { port, portSource, kind } = check
+    return { at: isoNow(), port, portSource, healthCheck: kind }
+  }
+}
+
+function openCheck(
+  host: Host,
+  { id, serviceId, port, portSource }: ProbeInput,
+  instances: readonly InstanceState[],
+  log: DeployLog,
+): Check & { kind: HealthCheck } {
+  const { settings } = host.storage.releases.get(id)!
+  const service = host.storage.services.get(serviceId)!
+  const hasHealthcheck = instances.some(({ health }) => health)
+  const healthcheck = createHealthcheck(host)
+  const hostName = defaultHost(service.name, host.settings.baseDomain)
+  const probe = () => chooseProbe({ settings, port: check.port, hostName, hasHealthcheck, healthcheck })
+  const former = service.live_deploy_id ? host.storage.actors.record(service.live_deploy_id) : null
+  const formerPort = former?.port_source === 'detected' ? (former.port as number) : null
+  const kind = kindOfProbe({ settings, hasHealthcheck })
+  const hasPort = listens(settings)
+  const about = { settings, serviceName: service.name, hasPort, formerPort, log }
+  const check = { ...about, port, portSource, kind, probe }
+  return check
+}
+
+/** An app may open the port of its metrics first, and the one it was told only later. */
+async function preferExpected(
+  host: Host,
+  { id, port, portSource }: ProbeInput,
+  instances: readonly InstanceState[],
+  check: Check,
+): Promise<void> {
+  if (check.portSource !== 'detected' || instances.length === 0) return
+  const now = await host.instances.list({ deployId: id })
+  for (const instance of now) if (!(await listensOn(instance, port))) return
+  check.log.say(`it listens on ${port} by now: using that`)
+  Object.assign(check, { port, portSource })
+}
+
+/** Answers whether there was anything to wait for. */
+async function hasSettled(host: Host, { id, settleMs = 0 }: ProbeInput, log: DeployLog, signal: AbortSignal) {
+  if (settleMs === 0) return false
+  const instances = await retryWhileEngineAway(host, signal, () => host.instances.list({ deployId: id }))
+  const youngest = Math.max(...instances.map(({ startedAt }) => Date.parse(startedAt ?? isoNow())))
+  const remainingMs = youngest + settleMs - Date.now()
+  if (remainingMs <= 0) return false
+  log.say(`watching it for ${settleMs / 1000} s before it takes over (--settle-time)`)
+  await sleep(remainingMs, signal)
+  return true
+}
+
+/** Tries once whether an instance of a live deploy can serve: null, or why not. */
+export async function tryProbe(
+  host: Host,
+  { id, serviceId }: Pick<ProbeInput, 'id' | 'serviceId'>,
+  instance: InstanceState,
+  healthcheck: Healthcheck,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const { settings } = requireRelease(host, id)
+  const service = host.storage.services.get(serviceId)
+  const record = host.storage.actors.record(id)
+  const port = record?.port as number
+  if (!service) return 'the service is gone'
+  const hostName = defaultHost(service.name, host.settings.baseDomain)
+  // A version that went live without the image's own check must not be taken out by it later.
+  const hasHealthcheck = instance.health !== null && record?.health_check === 'image'
+  return chooseProbe({ settings, port, hostName, hasHealthcheck, healthcheck }).run(instance, signal)
+}

@@ -1,0 +1,123 @@
+// What can be asked of an instance: an HTTP answer, a TCP connection, or that it still runs.
+import { request } from 'node:http'
+import type { HealthCheck } from '../../../../machines/deploy-context.ts'
+import type { ServiceSettings } from '../../../../storage/services.ts'
+import type { InstanceState } from '../../../docker/containers/instance-state.ts'
+import { tryConnection } from '../../connection.ts'
+import { isoNow } from '../../host.ts'
+import type { Healthcheck } from './healthcheck.ts'
+
+export interface Probe {
+  kind: HealthCheck
+  /** What it does, in the words of the log. */
+  text: string
+  /** null when it passed, else why not. */
+  run(instance: InstanceState, signal: AbortSignal): Promise<string | null>
+}
+
+const workerMustRunMs = 5000
+const attemptMs = 5000
+/** The answer of a probe that only time can pass. */
+export const notYet = 'not yet'
+/** The answer of a probe where nobody listens. */
+export const refused = 'connection refused'
+
+/** What is known when a probe is chosen. */
+export interface Checked {
+  settings: ServiceSettings
+  port: number
+  hostName: string
+  /** Whether the image has a HEALTHCHECK. */
+  hasHealthcheck: boolean
+  healthcheck: Healthcheck
+}
+
+/** What is asked: its own health path, else the HEALTHCHECK of its image, else whether it listens or runs. */
+export function kindOfProbe({
+  settings,
+  hasHealthcheck,
+}: Pick<Checked, 'settings' | 'hasHealthcheck'>): HealthCheck {
+  if (settings.type !== 'background_worker' && settings.health_check_path) return 'path'
+  if (hasHealthcheck) return 'image'
+  return settings.type === 'background_worker' ? 'running' : 'port'
+}
+
+export function chooseProbe(checked: Checked): Probe {
+  const { settings, port, hostName, healthcheck } = checked
+  const kind = kindOfProbe(checked)
+  if (kind === 'path') return httpProbe(settings.health_check_path!, port, hostName)
+  if (kind === 'running') return runningProbe()
+  if (kind === 'port') return tcpProbe(port)
+  return imageProbe(settings.type === 'background_worker' ? null : tcpProbe(port), healthcheck)
+}
+
+/** Who listens has to be reached as well: requests come from outside of the instance. */
+function imageProbe(reached: Probe | null, healthcheck: Healthcheck): Probe {
+  const text = 'the HEALTHCHECK of the image'
+  if (reached === null) return { kind: 'image', text, run: healthcheck }
+  return {
+    kind: 'image',
+    text: `${reached.text}, and ${text}`,
+    run: async (instance, signal) =>
+      (await reached.run(instance, signal)) ?? (await healthcheck(instance, signal)),
+  }
+}
+
+function runningProbe(): Probe {
+  const sinceStart = ({ startedAt }: InstanceState) => Date.now() - Date.parse(startedAt ?? isoNow())
+  return {
+    kind: 'running',
+    text: `still running after ${workerMustRunMs / 1000} s`,
+    run: async (instance) => (sinceStart(instance) >= workerMustRunMs ? null : notYet),
+  }
+}
+
+function tcpProbe(port: number): Probe {
+  return {
+    kind: 'port',
+    text: `TCP connection to port ${port}`,
+    async run({ address }, signal) {
+      const place = { host: address!, port, timeoutMs: attemptMs }
+      const refusal = await tryConnection(place, new Error('no answer'), signal)
+      return refusal && reasonOf(refusal)
+    },
+  }
+}
+
+/** 2xx and 3xx pass. The Host is the service's own first host. */
+function httpProbe(path: string, port: number, hostName: string): Probe {
+  return {
+    kind: 'path',
+    text: `GET ${path} on port ${port}`,
+    run: ({ address }, signal) =>
+      new Promise((resolve) => {
+        const options = {
+          host: address!,
+          port,
+          path: inAscii(path),
+          signal,
+          headers: { host: hostName },
+          timeout: attemptMs,
+        }
+        const probing = request({ ...options, agent: false }, (response) => {
+          response.resume()
+          const { statusCode = 0 } = response
+          resolve(statusCode >= 200 && statusCode < 400 ? null : String(statusCode))
+          probing.destroy()
+        })
+        probing.once('timeout', () => probing.destroy(new Error('no answer')))
+        probing.once('error', (error) => resolve(reasonOf(error)))
+        probing.end()
+      }),
+  }
+}
+
+/** As a browser would send it; node would send a part of it as other bytes, and refuse the rest. */
+export function inAscii(path: string): string {
+  return path.replace(/[^\x21-\x7e]/gu, encodeURIComponent)
+}
+
+function reasonOf(error: Error & { code?: string }): string {
+  const known: Record<string, string> = { ECONNREFUSED: refused, ECONNRESET: 'connection reset' }
+  return known[error.code ?? ''] ?? error.message
+}

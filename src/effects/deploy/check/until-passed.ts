@@ -1,0 +1,135 @@
+// Asking one new instance until it passes its check, or fails by its end, its time or its port.
+import type { PortSource } from '../../../../machines/deploy-context.ts'
+import type { ServiceSettings } from '../../../../storage/services.ts'
+import { sleep } from '../../../async/sleep.ts'
+import { explainExit, isOutOfMemory } from '../../../docker/containers/exit-explanation.ts'
+import type { InstanceState } from '../../../docker/containers/instance-state.ts'
+import { Failure } from '../../../errors.ts'
+import type { Host } from '../../host.ts'
+import { retryWhileEngineAway } from '../../waiting.ts'
+import type { DeployLog } from '../log.ts'
+import { createPortSearch, findAdvice, type PortSearch } from './port-search.ts'
+import { notYet, type Probe, refused } from './probes.ts'
+import { startAgain } from './restart-after-engine.ts'
+
+export interface Check {
+  settings: ServiceSettings
+  serviceName: string
+  log: DeployLog
+  /** Whether it has to listen at all. */
+  hasPort: boolean
+  /** Where it is expected to listen; changed when it is found elsewhere. */
+  port: number
+  portSource: PortSource
+  formerPort: number | null
+  /** The probe for what is known now. */
+  probe(): Probe
+}
+
+const firstPauseMs = 50
+const longestPauseMs = 1000
+/** An attempt that the deadline cuts off after so long had no answer, whatever the one before it had. */
+const patienceMs = 1_000
+const shownLines = 50
+
+/**
+ * Tries until the probe passes. An instance that ended, or the deadline, fails with its last lines in the
+ * log.
+ */
+export async function untilPassed(
+  host: Host,
+  name: string,
+  check: Check,
+  signal: AbortSignal,
+): Promise<void> {
+  const search = createPortSearch(host, check, check.log)
+  const waiting = createWaitingLine(check.log)
+  let lastAnswer: string | null = null
+  let isStartedAgain = false
+  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 2)) {
+    const look = () => host.instances.inspectExit(name, signal)
+    const instance = await retryWhileEngineAway(host, signal, look).catch(() => null)
+    try {
+      signal.throwIfAborted()
+      if (instance?.state !== 'running') {
+        const isAgain = isStartedAgain || !(await startAgain(host, instance, check.log, signal))
+        if (isAgain) throw ended(instance, check)
+        isStartedAgain = true
+        continue
+      }
+      const askedAt = Date.now()
+      const probe = check.probe()
+      const answer = await probe.run(instance, signal)
+      if (answer === null) return
+      if (signal.aborted && Date.now() - askedAt > patienceMs) lastAnswer = null
+      signal.throwIfAborted()
+      // A refused connection in the first moment is how every start looks.
+      if (pauseMs >= longestPauseMs) waiting(probe, answer)
+      lastAnswer = answer
+      if (answer === refused) await searchPort(search, instance, check, signal)
+      await sleep(pauseMs, signal)
+    } catch (error) {
+      await showLastLines(host, name, check.log)
+      if (signal.aborted) throw await unhealthy(host, name, lastAnswer, check)
+      throw error
+    }
+  }
+}
+
+/** The check goes on at the port that was found. Throws `health_check_failed` when waiting is no use. */
+async function searchPort(search: PortSearch, instance: InstanceState, check: Check, signal: AbortSignal) {
+  if (!check.hasPort) return
+  const found = await search.look(instance, signal)
+  if (found === null) return
+  if ('port' in found) Object.assign(check, { port: found.port, portSource: 'detected' })
+  else {
+    const { message, facts } = found.advice
+    throw new Failure('health_check_failed', `${check.probe().text} → ${refused}; ${message}`).with(facts)
+  }
+}
+
+/** Says each answer once: numbers in it, such as times, make no other answer. */
+function createWaitingLine(log: DeployLog) {
+  let told: string | null = null
+  return (probe: Probe, answer: string) => {
+    const key = answer.replace(/\d+/g, '0')
+    if (key === told || answer === notYet) return
+    told = key
+    const brief = `${probe.text} → ${answer}`
+    log.say(`waiting: ${brief}`, { brief })
+  }
+}
+
+function ended(instance: InstanceState | null, { settings, port, hasPort }: Check) {
+  if (!instance) return new Failure('instance_failed', 'the instance disappeared while it was checked')
+  const words = explainExit(instance, {
+    command: settings.start_command,
+    port: hasPort ? port : null,
+  })
+  return new Failure(codeOfEnd(instance), `the instance ${words}`)
+}
+
+function codeOfEnd(instance: InstanceState): string {
+  if (isOutOfMemory(instance)) return 'out_of_memory'
+  return instance.exitCode === 0 ? 'exited_early' : 'instance_failed'
+}
+
+async function unhealthy(host: Host, name: string, answer: string | null, check: Check) {
+  const instance = await host.instances.inspect(name).catch(() => null)
+  const { kind, text } = check.probe()
+  const advice = check.hasPort ? await findAdvice(instance, check) : null
+  const limit = `${check.settings.health_check_timeout_seconds} s (health_check_timeout_seconds)`
+  const words = `the health check did not pass within ${limit}: ${text} → ${answer ?? 'no answer'}`
+  const failure = new Failure('health_check_failed', advice ? `${words}; ${advice.message}` : words)
+  if (advice) return failure.with(advice.facts)
+  return kind === 'image' ? failure.with({ reason: 'image_healthcheck' }) : failure
+}
+
+async function showLastLines(host: Host, name: string, log: DeployLog): Promise<void> {
+  const lines = await host.instances.tail(name, shownLines).catch(() => [])
+  if (lines.length === 0) return log.say('the instance wrote nothing')
+  log.say(
+    lines.length === 1 ? 'the only line of the instance:' : `the last ${lines.length} lines of the instance:`,
+  )
+  for (const { stream, line } of lines) log.write(stream, line)
+}

@@ -1,0 +1,54 @@
+// Whether a live deploy is degraded: fewer instances run than wanted, or one keeps crashing.
+// Mind: an exit that upkeep itself asked for is none.
+import type { InstanceState } from '../../../docker/containers/instances.ts'
+
+export interface Health {
+  /** This instance is about to be stopped on purpose. */
+  expectExit(name: string): void
+  /** From now on an exit of it is a crash again. */
+  expectRunning(name: string): void
+  /** False when it was asked for. */
+  sawExit(name: string): boolean
+  /** Why an instance that runs gets no requests; null when all that run do. */
+  sawUnready(reason: string | null): void
+  /** What makes the deploy degraded, null when nothing does. Asked once a round, with what Docker says. */
+  lack(instances: InstanceState[], wanted: number): string | null
+}
+
+const crashLoopExits = 3
+const crashLoopMs = 60_000
+const unreadyMs = 5_000
+
+export function createHealth(now: () => number = Date.now): Health {
+  const leaving = new Set<string>()
+  let exits: number[] = []
+  let wasShort = false
+  let unready: { reason: string; since: number } | null = null
+
+  return {
+    expectExit: (name) => void leaving.add(name),
+    expectRunning: (name) => void leaving.delete(name),
+    sawExit(name) {
+      if (leaving.has(name)) return false
+      exits.push(now())
+      return true
+    },
+    sawUnready(reason) {
+      unready = reason === null ? null : { reason, since: unready?.since ?? now() }
+    },
+    lack(instances, wanted) {
+      exits = exits.filter((at) => now() - at < crashLoopMs)
+      const running = instances.filter(({ state }) => state === 'running').length
+      const isShort = running < wanted
+      // One round of missing is a restart; two are a lack.
+      const lasts = isShort && wasShort
+      wasShort = isShort
+      if (wanted > 0 && exits.length >= crashLoopExits) {
+        return `instances ended ${exits.length} times within a minute, and are started again`
+      }
+      if (lasts) return `${running} of ${wanted} instances run`
+      // Each start takes a moment.
+      return unready && now() - unready.since >= unreadyMs ? unready.reason : null
+    },
+  }
+}

@@ -1,0 +1,31 @@
+// What a live deploy of a cron job does instead of keeping instances: its service has a schedule at work.
+// Mind: the schedule is an actor of its own, and goes on with the next live deploy.
+import type { CronScheduleInput } from '../../../../machines/cron-schedule.ts'
+import type { ServiceRow } from '../../../../storage/services.ts'
+import { codeOf, messageOf } from '../../../errors.ts'
+import { scheduleIdOf } from '../../../jobs.ts'
+import { planOf } from '../../cron-schedule/plan.ts'
+import { type Host, isoNow } from '../../host.ts'
+import { untilCommitted } from '../../waiting.ts'
+
+/** Until another deploy is live, or the service is deleted. */
+export async function keepSchedule(host: Host, deployId: string, service: ServiceRow, signal: AbortSignal) {
+  const { id: serviceId } = service
+  const id = scheduleIdOf(serviceId)
+  const plan = planOf(service)
+  if (plan) await startSchedule(host, id, { id, serviceId, plan, at: isoNow() })
+  await untilCommitted(host.storage.changes, serviceId, signal, () => {
+    const now = host.storage.services.get(serviceId)
+    return now && !now.deleting && now.live_deploy_id === deployId ? null : true
+  })
+}
+
+/** One that cannot be started says so itself: what is live is not at fault, and runs by hand go on. */
+async function startSchedule({ actors, logger }: Host, id: string, input: CronScheduleInput): Promise<void> {
+  try {
+    await actors.spawn('cron-schedule', id, input)
+  } catch (error) {
+    if (codeOf(error) === 'commit_failed') throw error
+    logger.error({ schedule: id, reason: messageOf(error) }, 'a schedule is not at work')
+  }
+}

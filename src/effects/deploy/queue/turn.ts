@@ -1,0 +1,157 @@
+// The turn of a deploy: one running deploy per service, in order of creation, derived from committed records
+// alone.
+// Mind: whoever cleans up still has the turn; a newer queued deploy replaces an older queued one.
+import type { DeploySource } from '../../../../machines/deploy-context.ts'
+import type { Release } from '../../../../storage/releases.ts'
+import type { ServiceRow, ServiceSettings } from '../../../../storage/services.ts'
+import { inspectImage } from '../../../docker/images/images.ts'
+import { Failure } from '../../../errors.ts'
+import { listens } from '../../../service-types.ts'
+import type { ActorLog } from '../../actor-log.ts'
+import { checkFreeDisk } from '../../disk.ts'
+import { type Host, isoNow } from '../../host.ts'
+import { retryWhileEngineAway, untilCommitted, waitForEngine } from '../../waiting.ts'
+import { openDeployLog } from '../log.ts'
+import { usesDisk } from '../start/disk-claim.ts'
+
+interface TurnInput {
+  id: string
+  serviceId: string
+  source: DeploySource
+}
+
+/** Waits for the turn, then freezes what the deploy runs with. */
+export function awaitTurn(host: Host) {
+  return async (input: TurnInput, signal: AbortSignal) => {
+    const log = openDeployLog(host, input.id)
+    const turn = await waitForTurn(host, input, signal, log.say)
+    if (turn.supersededBy) return { ...noTurn, supersededBy: turn.supersededBy, at: isoNow() }
+    await waitForEngine(host, signal, log.say)
+    const isReuse = input.source.kind === 'reuse'
+    const reused = isReuse ? reusedImage(host, input) : null
+    // Nothing starts that could not go on; and what runs already is never held up by a full disk.
+    if (reused) await requireImage(host, reused.image, signal)
+    else await checkFreeDisk(host.settings)
+    await host.storage.releases.freeze(input.id, () => releaseOf(host, input))
+    const service = requireService(host, input.serviceId)
+    const { settings } = host.storage.releases.get(input.id)!
+    const exclusive = settings.disk_mount_path !== null && usesDisk(host, service.live_deploy_id)
+    return {
+      at: isoNow(),
+      supersededBy: null,
+      formerDeployId: service.live_deploy_id,
+      exclusive,
+      preDeploy: settings.pre_deploy_command !== null && !isReuse,
+      onSchedule: settings.type === 'cron_job',
+      checkMs: settings.health_check_timeout_seconds * 1000,
+      settleMs: service.live_deploy_id && !exclusive ? settleMsOf(host, settings) : 0,
+      drainMs: settings.drain_seconds * 1000,
+      reused,
+    }
+  }
+}
+
+/**
+ * A version that would take the place of one that serves has to run for a while first: many crash only after
+ * their first seconds. A site's server is our own; and where the former one stops for this one, as with a
+ * disk, every second counts.
+ */
+function settleMsOf(host: Host, { type }: ServiceSettings): number {
+  return type === 'static_site' || !listens({ type }) ? 0 : host.settings.settleMs
+}
+
+const noTurn = {
+  formerDeployId: null,
+  exclusive: false,
+  preDeploy: false,
+  onSchedule: false,
+  checkMs: 0,
+  settleMs: 0,
+  drainMs: 0,
+  reused: null,
+}
+
+async function waitForTurn(
+  host: Host,
+  { id, serviceId }: TurnInput,
+  signal: AbortSignal,
+  say: ActorLog['say'],
+): Promise<{ supersededBy: string | null }> {
+  let logged: string | null = null
+  return untilCommitted(host.storage.changes, serviceId, signal, () => {
+    requireService(host, serviceId)
+    const { ahead, newer } = queueAround(host, id, serviceId)
+    if (newer) return { supersededBy: newer }
+    if (!ahead) return { supersededBy: null }
+    if (logged !== ahead) {
+      say(`waiting for ${ahead} of this service to finish`, { brief: `behind ${ahead}` })
+    }
+    logged = ahead
+    return null
+  })
+}
+
+/** Who of the service's active deploys is before this one, and the newest one queued behind it. */
+function queueAround(host: Host, id: string, serviceId: string) {
+  let ahead: string | null = null
+  let newer: string | null = null
+  const isRestart = (deployId: string) => host.storage.actors.record(deployId)?.trigger === 'restart'
+  for (const other of host.storage.actors.active('deploy', serviceId)) {
+    if (other.id === id) continue
+    const status = host.storage.actors.record(other.id)?.status ?? ''
+    // A restart runs old code: it never takes the place of a deploy of new code.
+    const replaces = other.id > id && (isRestart(id) || !isRestart(other.id))
+    if (status === 'queued' && other.id > id) newer = replaces ? other.id : newer
+    else if (status === 'queued' || isAtWork(status)) ahead = other.id
+  }
+  return { ahead, newer }
+}
+
+/** An active deploy that failed or was canceled still removes its traces. */
+function isAtWork(status: string): boolean {
+  return status === 'running' || status === 'failed' || status === 'canceled'
+}
+
+function requireService(host: Host, serviceId: string): ServiceRow {
+  const service = host.storage.services.get(serviceId)
+  if (!service || service.deleting) throw new Failure('not_found', 'the service is being deleted')
+  return service
+}
+
+function settingsOf(service: ServiceRow): ServiceSettings {
+  const { id, name, live_deploy_id, desired_deploy_id, degraded, deleting, ...rest } = service
+  const { archive_deploy_id, former_archive_deploy_id, created_at, updated_at, revision, ...others } = rest
+  const { branch_learnt, ...settings } = others
+  return settings
+}
+
+/** A rollback runs with what its target ran with; everything else with what is set now. */
+function releaseOf(host: Host, { serviceId, source }: TurnInput): Release {
+  const target = source.kind === 'reuse' ? source.deploy_id : null
+  if (target === null) {
+    const settings = settingsOf(requireService(host, serviceId))
+    return { settings, env: host.storage.env.get(serviceId), resolved: null }
+  }
+  const release = host.storage.releases.get(target)
+  if (!release)
+    throw new Failure('image_gone', `the image of ${target} was removed: newer ones took its place`)
+  return { ...release, resolved: null }
+}
+
+/** A restart starts what is live when it runs, not what was live when it was asked for. */
+function reusedImage(host: Host, { serviceId, source }: TurnInput) {
+  const id = source.deploy_id ?? requireService(host, serviceId).live_deploy_id
+  const reused = id ? host.storage.actors.record(id) : null
+  if (!reused) throw new Failure('conflict', 'nothing of this service is live, so nothing can be restarted')
+  return {
+    image: reused.image as string,
+    commitSha: reused.commit_sha as string | null,
+    commitMessage: reused.commit_message as string | null,
+    source: { ...(reused.source as DeploySource), kind: 'reuse' as const, deploy_id: reused.id },
+  }
+}
+
+async function requireImage(host: Host, image: string, signal: AbortSignal): Promise<void> {
+  const found = await retryWhileEngineAway(host, signal, () => inspectImage(host.engine, image))
+  if (!found) throw new Failure('image_gone', `the image ${image} is gone: somebody removed it from Docker`)
+}

@@ -1,0 +1,108 @@
+// Unpacking the uploaded archive of a deploy, and which archives stay: the last one of each service, the one
+// before it until the last has proved sound, and those that a deploy is about to unpack.
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { DeploySource } from '../../../../machines/deploy-context.ts'
+import type { ActorRecord } from '../../../../storage/actors/actors.ts'
+import type { ServiceSettings } from '../../../../storage/services.ts'
+import { type Unpacked, unpackArchive } from '../../../archive/unpack.ts'
+import { codeOf, Failure, messageOf } from '../../../errors.ts'
+import { size } from '../../../quantities.ts'
+import { roomBytes } from '../../disk.ts'
+import type { Host } from '../../host.ts'
+import type { DeployLog } from '../log.ts'
+
+interface UnpackInput {
+  id: string
+  serviceId: string
+  source: DeploySource
+  /** Made new. */
+  directory: string
+}
+
+/** Throws `source_not_found`, `archive_invalid` and `insufficient_storage`. */
+export async function unpackSource(host: Host, input: UnpackInput, log: DeployLog, signal: AbortSignal) {
+  const { archives } = host.storage
+  const archiveId = archiveOf(input)
+  if (!archives.has(archiveId)) {
+    throw new Failure('source_not_found', `the archive that was uploaded with ${archiveId} is gone`)
+  }
+  const unpacked = await unpackOrGiveUp(host, input, archiveId, signal)
+  if (unpacked.leftOut) log.say(`left out the single folder ${unpacked.leftOut} at the top of the archive`)
+  const counted = unpacked.entries === 1 ? '1 entry' : `${unpacked.entries} entries`
+  log.say(`unpacked the archive: ${counted}, ${size(unpacked.bytes)}`)
+  await removeFormerArchives(host)
+  return { commitSha: null, commitMessage: null }
+}
+
+/** A broken archive is not the service's any more: the one before it is. Its file goes with its deploy. */
+async function unpackOrGiveUp(host: Host, input: UnpackInput, archiveId: string, signal: AbortSignal) {
+  const { archives, services } = host.storage
+  try {
+    const unpacked = await unpackInto(host, input, archives.path(archiveId), signal)
+    await services.settleArchive(input.serviceId, archiveId, true)
+    return unpacked
+  } catch (error) {
+    if (codeOf(error) === 'archive_invalid') await services.settleArchive(input.serviceId, archiveId, false)
+    throw error
+  }
+}
+
+async function unpackInto(
+  { settings, storage }: Host,
+  { id, directory }: UnpackInput,
+  file: string,
+  signal: AbortSignal,
+): Promise<Unpacked> {
+  const release = storage.releases.get(id)!
+  const keepsFolder = (tree: string, folder: string) => isSpokenOf(tree, folder, release.settings)
+  return unpackArchive({ file, directory, signal, roomBytes: await roomBytes(settings), keepsFolder })
+}
+
+/** Whether a path of the settings begins with the folder. That of a site with a Dockerfile is its image's. */
+function isSpokenOf(tree: string, folder: string, settings: ServiceSettings): boolean {
+  const { root_dir, dockerfile_path, publish_dir } = settings
+  const inFolder = (path: string) => existsSync(join(tree, folder, path))
+  const path = root_dir ?? dockerfile_path ?? (inFolder('Dockerfile') ? null : publish_dir)
+  return path !== null && existsSync(join(tree, path)) && !inFolder(path)
+}
+
+/** A deploy has the archive it came with, or that of the deploy it names. */
+function archiveOf({ id, source }: { id: string; source: DeploySource }): string {
+  return source.deploy_id ?? id
+}
+
+/**
+ * Removes the archives that a newer one has replaced. Also after a crash: it goes by what is committed. What
+ * cannot be told or removed now stays, and is tried again with the next archive: no deploy fails for it.
+ */
+export async function removeFormerArchives({ storage, logger }: Pick<Host, 'storage' | 'logger'>) {
+  for (const id of await storage.archives.ids()) {
+    try {
+      if (isFormer(storage, id)) await storage.archives.remove(id)
+    } catch (error) {
+      logger.warn({ archive: id, reason: messageOf(error) }, 'an archive stays that may not be needed')
+    }
+  }
+}
+
+function isFormer(storage: Host['storage'], archiveId: string): boolean {
+  const serviceId = storage.actors.record(archiveId)?.service_id
+  // Without a record its upload is not committed yet.
+  if (typeof serviceId !== 'string') return false
+  const service = storage.services.get(serviceId)
+  const isKept = [service?.archive_deploy_id, service?.former_archive_deploy_id].includes(archiveId)
+  return !isKept && !isAwaited(storage, serviceId, archiveId)
+}
+
+function isAwaited({ actors }: Host['storage'], serviceId: string, archiveId: string): boolean {
+  const active = [...actors.active('deploy', serviceId)].map(({ id }) => actors.record(id))
+  return active.some((record) => record !== null && awaits(record, archiveId))
+}
+
+/** Also while it unpacks: it begins again when the daemon dies before that is committed. */
+function awaits({ id, status, source }: ActorRecord, archiveId: string): boolean {
+  if (status !== 'queued' && status !== 'running') return false
+  const wanted = source as DeploySource
+  return wanted.kind === 'archive' && archiveOf({ id, source: wanted }) === archiveId
+}

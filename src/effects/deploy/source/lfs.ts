@@ -1,0 +1,58 @@
+// Files that git LFS keeps elsewhere: what is fetched in their place is a few lines of text.
+
+import { constants } from 'node:fs'
+import { lstat, open, opendir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { DeployLog } from '../log.ts'
+
+const beginning = 'version https://git-lfs.github.com/spec/'
+/** By the specification of pointers. */
+const maxPointerBytes = 1024
+const maxShown = 5
+/** A look at more would hold up the deploy. */
+const maxEntries = 20_000
+
+/** Says which files of the source are pointers. The deploy goes on: it may not need them. */
+export async function sayLfsPointers(directory: string, log: DeployLog): Promise<void> {
+  const pointers = await findLfsPointers(directory)
+  for (const path of pointers.slice(0, maxShown)) {
+    const name = path.replace(/\p{Cc}/gu, '?')
+    log.say(`${name} is a Git LFS pointer; its content is not fetched, the build gets the pointer`)
+  }
+  const more = pointers.length - maxShown
+  if (more > 0) log.say(more === 1 ? 'so is 1 more file' : `so are ${more} more files`)
+}
+
+/** Their paths in the source, in no order; links are not followed. */
+export async function findLfsPointers(directory: string): Promise<string[]> {
+  const found: string[] = []
+  const folders = ['']
+  let seen = 0
+  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
+    // Names that are not UTF-8 cannot be opened by their text: what cannot be read is passed over.
+    const entries = await opendir(join(directory, folder)).catch(() => [])
+    for await (const entry of entries) {
+      if (++seen > maxEntries) return found
+      const path = join(folder, entry.name)
+      if (entry.isDirectory()) folders.push(path)
+      else if (entry.isFile() && (await isPointer(join(directory, path)))) found.push(path)
+    }
+  }
+  return found
+}
+
+async function isPointer(path: string): Promise<boolean> {
+  const size = await lstat(path).then(
+    (stat) => stat.size,
+    () => 0,
+  )
+  if (size < beginning.length || size > maxPointerBytes) return false
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW).catch(() => null)
+  if (file === null) return false
+  try {
+    const { buffer } = await file.read(Buffer.alloc(beginning.length), 0, beginning.length, 0)
+    return buffer.toString('latin1') === beginning
+  } finally {
+    await file.close()
+  }
+}

@@ -1,0 +1,94 @@
+// A disk belongs to one version at a time: two writers would ruin what is on it.
+// Mind: what Docker lists and what is made from it happen under one lock, or somebody comes in between.
+import { KeyedMutex } from '../../../async/keyed-mutex.ts'
+import { sleep } from '../../../async/sleep.ts'
+import { codeOf, Failure } from '../../../errors.ts'
+import type { Host } from '../../host.ts'
+import { removeVersion } from '../end/drain.ts'
+import type { DeployLog } from '../log.ts'
+
+/** By service. */
+const disks = new KeyedMutex()
+const lookAgainMs = 250
+
+/** Runs `work` while no other version holds the service's disk. Throws `disk_in_use` when one does. */
+export function withDisk<T>(
+  host: Host,
+  serviceId: string,
+  deployId: string,
+  signal: AbortSignal,
+  work: () => Promise<T>,
+): Promise<T> {
+  return disks.run(serviceId, signal, async () => {
+    await requireFree(host, serviceId, deployId, signal)
+    return work()
+  })
+}
+
+/** The version that the service wants may have it, once no other one with a disk has an instance. */
+async function requireFree(
+  host: Host,
+  serviceId: string,
+  deployId: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const service = host.storage.services.get(serviceId)
+  const wanted = service?.desired_deploy_id ?? deployId
+  if (wanted !== deployId && usesDisk(host, wanted)) throw heldBy(wanted)
+  for (const holder of await findHolders(host, serviceId, deployId)) {
+    if (!isOver(host, serviceId, holder)) throw heldBy(holder)
+    // The holder was discarded, so nothing else stops its instances.
+    host.logger.info({ deploy: holder }, 'a deploy that is over held the disk: its instances are removed')
+    await removeVersion(host, { id: holder, serviceId }, signal)
+  }
+}
+
+function heldBy(deployId: string): Failure {
+  return new Failure('disk_in_use', `the disk is held by ${deployId}`)
+}
+
+async function findHolders(host: Host, serviceId: string, deployId: string): Promise<Set<string>> {
+  const instances = await host.instances.list({ serviceId })
+  const others = instances.map((instance) => instance.deployId).filter((id) => id !== deployId)
+  return new Set(others.filter((id) => usesDisk(host, id)))
+}
+
+/** A deploy whose row is damaged or missing counts as unfinished. */
+function isOver({ storage: { actors } }: Host, serviceId: string, deployId: string): boolean {
+  const unfinished = [...actors.active('deploy', serviceId), ...actors.parked('deploy', serviceId)]
+  if (unfinished.some(({ id }) => id === deployId)) return false
+  try {
+    return actors.get(deployId)?.final ?? false
+  } catch (error) {
+    if (codeOf(error) !== 'row_damaged') throw error
+    return false
+  }
+}
+
+/** Where nobody can tell any more, because its release is damaged, it may: then nobody else gets the disk. */
+export function usesDisk(host: Host, deployId: string | null): boolean {
+  try {
+    const release = deployId ? host.storage.releases.get(deployId) : null
+    return release !== null && release.settings.disk_mount_path !== null
+  } catch (error) {
+    if (codeOf(error) !== 'row_damaged') throw error
+    return true
+  }
+}
+
+/** The former version stops when it sees that the service wants this one; until then this waits. */
+export async function whileDiskIsBusy<T>(
+  log: DeployLog,
+  signal: AbortSignal,
+  work: () => Promise<T>,
+): Promise<T> {
+  for (let isTold = false; ; isTold = true) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!(error instanceof Failure) || error.code !== 'disk_in_use') throw error
+      if (!isTold) log.say(`${error.message}, which stops first: the service is away until this one is live`)
+      await sleep(lookAgainMs, signal)
+    }
+  }
+}

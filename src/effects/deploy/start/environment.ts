@@ -1,0 +1,76 @@
+// The environment of an instance: the person's variables with references resolved, and Berth's own. Pure.
+// Mind: an unknown reference fails the deploy with the variable's name, never with its value.
+import type { PortSource } from '../../../../machines/deploy-context.ts'
+import type { EnvVar } from '../../../../storage/env.ts'
+import type { ServiceSettings } from '../../../../storage/services.ts'
+import { Failure } from '../../../errors.ts'
+import { replaceReferences } from '../../../references.ts'
+import { listens } from '../../../service-types.ts'
+
+/** What `${{kind.NAME.PROP}}` stands for; null when there is no such thing or property. */
+export type Lookup = (kind: string, name: string, property: string) => string | null
+
+/** Throws `unresolved_reference`, naming the variable and the reference. */
+export function resolveReferences(vars: EnvVar[], lookup: Lookup): EnvVar[] {
+  return vars.map(({ key, value }) => ({ key, value: resolveValue(key, value, lookup) }))
+}
+
+function resolveValue(key: string, value: string, lookup: Lookup): string {
+  return replaceReferences(value, (reference, text) => {
+    const found = reference && lookup(reference.noun, reference.name, reference.property)
+    if (found !== null) return found
+    const trouble = text.endsWith('}}') ? `refers to ${text}, which does not exist` : 'has an unclosed ${{'
+    throw new Failure('unresolved_reference', `the variable ${key} ${trouble}`).with({ variable: key })
+  })
+}
+
+/** The person's own variables win over Berth's: nothing is there twice. */
+export function withDefaults(vars: EnvVar[], defaults: Record<string, string>): EnvVar[] {
+  const own = new Set(vars.map(({ key }) => key))
+  const added = Object.entries(defaults).filter(([key]) => !own.has(key))
+  return [...vars, ...added.map(([key, value]) => ({ key, value }))]
+}
+
+export interface ChosenPort {
+  port: number
+  portSource: PortSource
+}
+
+type PortSettings = Pick<ServiceSettings, 'type' | 'port'>
+
+/**
+ * The service's port, else PORT in the env, else the image's single exposed port, else 3000, until it is
+ * known where the app listens. Throws `invalid_request` for a PORT that its app could not listen on; what
+ * does not listen may have any.
+ */
+export function choosePort({ type, port }: PortSettings, vars: EnvVar[], exposed: number[]): ChosenPort {
+  const own = ownPort(vars)
+  if (port) return { port, portSource: 'setting' }
+  if (/^\d{1,5}$/.test(own) && Number(own) > 0 && Number(own) < 65_536) {
+    return { port: Number(own), portSource: 'env' }
+  }
+  if (own !== '' && listens({ type })) {
+    throw new Failure('invalid_request', 'the variable PORT is no port from 1 to 65535')
+  }
+  if (exposed.length === 1) return { port: exposed[0]!, portSource: 'image' }
+  return { port: 3000, portSource: 'default' }
+}
+
+/** An app listens where it is probed: its PORT is the chosen one. What does not listen keeps its own. */
+export function withPort({ type }: PortSettings, vars: EnvVar[], port: number): EnvVar[] {
+  if (!listens({ type })) return vars
+  return vars.map((one) => (one.key === 'PORT' ? { ...one, value: String(port) } : one))
+}
+
+/** What the log says of a PORT that is not used, or null. One that is no plain number may be a secret. */
+export function unusedPort({ type, port }: PortSettings, vars: EnvVar[]): string | null {
+  const own = ownPort(vars)
+  if (!port || !listens({ type }) || own === '' || Number(own) === port) return null
+  const which = /^\d{1,5}$/.test(own) ? `the ${own}` : 'that'
+  return `PORT is ${port}, the service's port; ${which} of its env is not used`
+}
+
+/** Empty counts as not set. */
+function ownPort(vars: EnvVar[]): string {
+  return vars.find(({ key }) => key === 'PORT')?.value.trim() ?? ''
+}
