@@ -4,14 +4,14 @@ import { type Config, parseListen } from '../config.ts'
 import { volumeName } from '../docker/engine/names.ts'
 import { parseImageReference, parseRegistryHost } from '../docker/images/image-reference.ts'
 import { openClients } from '../effects/datastore/clients.ts'
-import { whileRoomIn } from '../effects/disk.ts'
+import { whileRoomIn } from '../effects/disk/disk.ts'
 import type { Host } from '../effects/host.ts'
-import { createObserver } from '../effects/observer.ts'
 import { typed } from '../git/typed.ts'
 import type { HttpContext } from '../http/pipeline/context.ts'
 import { createHostCheck, createProxyTrust } from '../http/pipeline/trusted-hosts.ts'
 import type { Supervisor } from '../supervisor/supervisor.ts'
 import { version } from '../version.ts'
+import { createObserver } from './observer.ts'
 
 interface Parts {
   supervisor: Supervisor

@@ -2,8 +2,8 @@
 import type { machine } from '../../machines/disk-removal.ts'
 import type { Effects } from '../../machines/slot.ts'
 import { removeVolume } from '../docker/containers/volumes.ts'
+import { awaitExpiry, measureVolume } from './disk/trash.ts'
 import { type Host, isoNow } from './host.ts'
-import { awaitExpiry, measureVolume } from './trash.ts'
 import { retryUntilCleanedUp } from './waiting.ts'
 
 export function diskRemovalEffects(host: Host): Effects<typeof machine> {

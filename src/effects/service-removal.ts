@@ -7,9 +7,9 @@ import { volumeName } from '../docker/engine/names.ts'
 import { removeImage } from '../docker/images/images.ts'
 import { byServer } from './by.ts'
 import { removeAbandoned } from './deploy/end/drain.ts'
+import { listOwnImages } from './engine/own-images.ts'
 import { type Host, isoNow } from './host.ts'
 import { removeRunContainers } from './job-run/clear.ts'
-import { listOwnImages } from './own-images.ts'
 import { retryUntilCleanedUp, untilCommitted } from './waiting.ts'
 
 /** Actors beside the deploys of a service that end with it. */

@@ -1,8 +1,8 @@
 // Requests at the command line: a line each that nobody can tamper with, and the numbers they come to.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { AccessLog } from '../../src/effects/access-log.ts'
-import { TrafficNumbers } from '../../src/effects/traffic-numbers.ts'
+import { AccessLog } from '../../src/effects/logs/access-log.ts'
+import { TrafficNumbers } from '../../src/effects/traffic/traffic-numbers.ts'
 import { accessLine } from '../support/access-line.ts'
 import { runBerth, startBerth } from '../support/berth.ts'
 import { startApi, token } from '../support/http-context.ts'

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { DiskWatch } from '../../src/effects/disk-watch.ts'
+import { DiskWatch } from '../../src/effects/disk/disk-watch.ts'
 import { fillDisk, smallDisk } from '../support/small-disk.ts'
 import { eventually } from '../support/supervised.ts'
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { catalogue } from '../../machines/index.ts'
-import { requireOwnPlace } from '../../src/effects/going-on.ts'
+import { requireOwnPlace } from '../../src/effects/engine/going-on.ts'
 import { Supervisor } from '../../src/supervisor/supervisor.ts'
 import { endlessEffects, restingActors } from '../support/parked-kinds.ts'
 import { serviceRow, transitionOf } from '../support/stored.ts'

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { InstanceSample } from '../../src/docker/containers/instance-sample.ts'
 import type { ContainerEvent } from '../../src/docker/engine/events.ts'
-import { createInstanceEvents } from '../../src/effects/instance-events.ts'
-import { InstanceMetrics } from '../../src/effects/instance-metrics.ts'
+import { createInstanceEvents } from '../../src/effects/engine/instance-events.ts'
+import { InstanceMetrics } from '../../src/effects/traffic/instance-metrics.ts'
 import { silent } from '../support/supervised.ts'
 
 const live = new Map([['srv-1', { live_deploy_id: 'dep-1' }]])

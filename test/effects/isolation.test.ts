@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { preDeployIndex } from '../../src/docker/engine/names.ts'
-import { Isolation, takeAddress } from '../../src/effects/isolation.ts'
+import { Isolation, takeAddress } from '../../src/effects/isolation/isolation.ts'
 import type { Firewall } from '../../src/firewall/firewall.ts'
 import type { RuleSet } from '../../src/firewall/rules.ts'
 import type { EnvVar } from '../../storage/env.ts'

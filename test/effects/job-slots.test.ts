@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { createJobSlots, type JobSlots } from '../../src/effects/job-slots.ts'
+import { createJobSlots, type JobSlots } from '../../src/effects/job-run/job-slots.ts'
 
 const nobody = new AbortController().signal
 const turn = () => new Promise((resolve) => setImmediate(resolve))

@@ -13,7 +13,7 @@ import {
   writePullNote,
 } from '../../src/effects/deploy/build/pulled-name.ts'
 import { removeWork } from '../../src/effects/deploy/source/source.ts'
-import { DiskWatch } from '../../src/effects/disk-watch.ts'
+import { DiskWatch } from '../../src/effects/disk/disk-watch.ts'
 import type { Host } from '../../src/effects/host.ts'
 import { createIds } from '../../storage/store/ids.ts'
 import { deployInput } from '../support/deploy-life.ts'

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AccessLine } from '../../src/edge/access-line.ts'
-import { TrafficNumbers } from '../../src/effects/traffic-numbers.ts'
+import { TrafficNumbers } from '../../src/effects/traffic/traffic-numbers.ts'
 import { accessLine } from '../support/access-line.ts'
 
 function startCounting() {

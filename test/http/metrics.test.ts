@@ -1,7 +1,7 @@
 // The numbers of the server in the text format of Prometheus.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { TrafficNumbers } from '../../src/effects/traffic-numbers.ts'
+import { TrafficNumbers } from '../../src/effects/traffic/traffic-numbers.ts'
 import { accessLine } from '../support/access-line.ts'
 import { startApi } from '../support/http-context.ts'
 

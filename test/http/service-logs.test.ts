@@ -1,8 +1,8 @@
 // The logs of a service as event streams: what its instances wrote and what it was asked, as it is stored.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { AccessLog } from '../../src/effects/access-log.ts'
-import { TrafficNumbers } from '../../src/effects/traffic-numbers.ts'
+import { AccessLog } from '../../src/effects/logs/access-log.ts'
+import { TrafficNumbers } from '../../src/effects/traffic/traffic-numbers.ts'
 import { Failure } from '../../src/errors.ts'
 import { accessLine } from '../support/access-line.ts'
 import { openStream } from '../support/event-stream.ts'

@@ -5,7 +5,7 @@ import type { BackupSlot, DumpFacts, DumpOutput } from '../../../machines/backup
 import { sleep } from '../../async/sleep.ts'
 import { Failure } from '../../errors.ts'
 import { type Datastore, findDatastore } from '../datastore/access.ts'
-import { whileRoomIn } from '../disk.ts'
+import { whileRoomIn } from '../disk/disk.ts'
 import { type Host, isoNow } from '../host.ts'
 import { retryWhileEngineAway } from '../waiting.ts'
 import { createDraft, findFile, keepFile, readPieces } from './file.ts'

@@ -5,7 +5,7 @@ import { type FileHandle, mkdir, open, rename, rm, rmdir, stat } from 'node:fs/p
 import { dirname, join } from 'node:path'
 import { type BackupPlace, backupPath } from '../../backup-files.ts'
 import { Failure, messageOf } from '../../errors.ts'
-import { checkFreeDisk } from '../disk.ts'
+import { checkFreeDisk } from '../disk/disk.ts'
 import type { Host, HostSettings } from '../host.ts'
 
 /** The room on the disk is looked at again after so much. */

@@ -5,7 +5,7 @@ import { parseImageReference } from '../../docker/images/image-reference.ts'
 import { inspectImage } from '../../docker/images/images.ts'
 import { pullImage } from '../../docker/images/pull.ts'
 import { codeOf, Failure } from '../../errors.ts'
-import { checkFreeDisk, whileRoomInDocker } from '../disk.ts'
+import { checkFreeDisk, whileRoomInDocker } from '../disk/disk.ts'
 import { type Host, isoNow } from '../host.ts'
 
 const pullMs = 15 * 60_000

@@ -1,6 +1,7 @@
 // The log of a deploy, and whether what it tells is told for the second time.
-import { type ActorLog, openActorLog } from '../actor-log.ts'
+
 import type { Host } from '../host.ts'
+import { type ActorLog, openActorLog } from '../logs/actor-log.ts'
 
 export type DeployLog = ActorLog
 

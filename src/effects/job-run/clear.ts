@@ -2,8 +2,8 @@
 // Mind: who follows the log need not wait for the rest.
 import type { RunSlot } from '../../../machines/job-run.ts'
 import { jobKind } from '../../docker/engine/names.ts'
-import { openActorLog } from '../actor-log.ts'
 import { type Host, isoNow } from '../host.ts'
+import { openActorLog } from '../logs/actor-log.ts'
 import { retryUntilCleanedUp } from '../waiting.ts'
 
 /** Of each service; the older ones are forgotten with their logs. */

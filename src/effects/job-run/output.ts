@@ -3,9 +3,9 @@
 import { sleep } from '../../async/sleep.ts'
 import { isEnded } from '../../docker/containers/instance-state.ts'
 import { codeOf, messageOf } from '../../errors.ts'
-import { openActorLog } from '../actor-log.ts'
-import { openCollectedLog } from '../collected-log.ts'
 import type { Host } from '../host.ts'
+import { openActorLog } from '../logs/actor-log.ts'
+import { openCollectedLog } from '../logs/collected-log.ts'
 
 const tryAgainMs = 500
 

@@ -1,7 +1,8 @@
 // What Berth says in the log of a run before its command says anything.
 // Mind: an effect begins again with the daemon, and nobody wants to read the same twice.
-import { type ActorLine, openActorLog } from '../actor-log.ts'
+
 import type { Host } from '../host.ts'
+import { type ActorLine, openActorLog } from '../logs/actor-log.ts'
 
 /** Logs the line unless it is the last one. Resolves when it is on disk, so that a kill keeps it. */
 export async function sayOnce(host: Host, id: string, line: string, about?: ActorLine): Promise<void> {

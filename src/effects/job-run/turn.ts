@@ -2,9 +2,9 @@
 // Mind: who is before it is told by what is committed alone: a restart of the daemon finds the same.
 import type { JobRunInput, Overlap, RunSlot } from '../../../machines/job-run.ts'
 import { Failure } from '../../errors.ts'
-import { type ActorLog, openActorLog } from '../actor-log.ts'
 import { requireRelease } from '../deploy/start/instances.ts'
 import { type Host, isoNow } from '../host.ts'
+import { type ActorLog, openActorLog } from '../logs/actor-log.ts'
 import { untilCommitted, waitForEngine } from '../waiting.ts'
 import { ownRuns } from './others.ts'
 import { saidSoFar } from './saying.ts'

@@ -13,9 +13,9 @@ import type { CertificateAuthority } from '../../api/certificate.ts'
 import type { Info } from '../../api/info.ts'
 import type { ServiceStatus, Traffic } from '../../api/status.ts'
 import type { Clients } from '../../effects/datastore/clients.ts'
-import type { DiskUsage } from '../../effects/disk-usage.ts'
-import type { UsageSample } from '../../effects/instance-metrics.ts'
-import type { LeftBehind } from '../../effects/left-behind.ts'
+import type { DiskUsage } from '../../effects/disk/disk-usage.ts'
+import type { LeftBehind } from '../../effects/engine/left-behind.ts'
+import type { UsageSample } from '../../effects/traffic/instance-metrics.ts'
 import type { EdgeSettings } from '../../hosts.ts'
 
 export interface HttpContext {

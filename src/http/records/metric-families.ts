@@ -2,7 +2,7 @@
 import type { DatastoreRecord } from '../../../machines/datastore.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { Edge } from '../../api/edge.ts'
-import type { UsageSample } from '../../effects/instance-metrics.ts'
+import type { UsageSample } from '../../effects/traffic/instance-metrics.ts'
 import { edgeId } from '../../hosts.ts'
 import { wantedInstances } from '../../service-types.ts'
 import type { HttpContext } from '../pipeline/context.ts'

@@ -214,7 +214,7 @@ export const gates: { from: string; name?: string; gate: string }[] = [
   { from: 'lmdb', gate: 'storage/store/store.ts' },
   { from: 'dockerode', gate: 'src/docker/engine/client.ts' },
   { from: 'uWebSockets.js', gate: 'src/http/server/server.ts' },
-  { from: 'prom-client', gate: 'src/effects/traffic-numbers.ts' },
+  { from: 'prom-client', gate: 'src/effects/traffic/traffic-numbers.ts' },
   { from: 'xstate', name: 'createActor', gate: 'src/supervisor/' },
 ]
 

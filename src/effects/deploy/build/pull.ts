@@ -11,7 +11,7 @@ import {
 import { inspectImage, tagImage } from '../../../docker/images/images.ts'
 import { pullImage as pullFromRegistry, resolveDigest } from '../../../docker/images/pull.ts'
 import { codeOf, messageOf } from '../../../errors.ts'
-import { whileRoomInDocker } from '../../disk.ts'
+import { whileRoomInDocker } from '../../disk/disk.ts'
 import { type Host, isoNow } from '../../host.ts'
 import { retryWhileEngineAway } from '../../waiting.ts'
 import { type DeployLog, isBegunAgain, openDeployLog } from '../log.ts'

@@ -6,8 +6,8 @@ import type { ServiceSettings } from '../../../../storage/services.ts'
 import type { InstanceState } from '../../../docker/containers/instance-state.ts'
 import { findListeners, type Listener } from '../../../docker/containers/sockets.ts'
 import { inspectImage } from '../../../docker/images/images.ts'
-import { tryConnection } from '../../connection.ts'
 import type { Host } from '../../host.ts'
+import { tryConnection } from '../../try-connection.ts'
 import type { DeployLog } from '../log.ts'
 
 export interface Expected {

@@ -3,8 +3,8 @@ import { request } from 'node:http'
 import type { HealthCheck } from '../../../../machines/deploy-context.ts'
 import type { ServiceSettings } from '../../../../storage/services.ts'
 import type { InstanceState } from '../../../docker/containers/instance-state.ts'
-import { tryConnection } from '../../connection.ts'
 import { isoNow } from '../../host.ts'
+import { tryConnection } from '../../try-connection.ts'
 import type { Healthcheck } from './healthcheck.ts'
 
 export interface Probe {

@@ -3,8 +3,8 @@ import type { DeploySource } from '../../../../machines/deploy-context.ts'
 import { imageName, type Owner } from '../../../docker/engine/names.ts'
 import { type OwnImage, removeImage } from '../../../docker/images/images.ts'
 import { codeOf, messageOf } from '../../../errors.ts'
+import { listOwnImages } from '../../engine/own-images.ts'
 import type { Host } from '../../host.ts'
-import { listOwnImages } from '../../own-images.ts'
 
 /** How far back releases are looked for that a removed image made useless. */
 const deploysLookedAt = 500

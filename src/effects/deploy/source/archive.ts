@@ -8,7 +8,7 @@ import type { ServiceSettings } from '../../../../storage/services.ts'
 import { type Unpacked, unpackArchive } from '../../../archive/unpack.ts'
 import { codeOf, Failure, messageOf } from '../../../errors.ts'
 import { size } from '../../../quantities.ts'
-import { roomBytes } from '../../disk.ts'
+import { roomBytes } from '../../disk/disk.ts'
 import type { Host } from '../../host.ts'
 import type { DeployLog } from '../log.ts'
 

@@ -1,7 +1,7 @@
 // The log of a deploy or a job run as its effects write it. What Berth itself says is on the `system` stream.
-import type { LogAbout, LogStream } from '../../storage/log/logs.ts'
-import type { BuildStep } from '../docker/build/build-log.ts'
-import type { Host } from './host.ts'
+import type { LogAbout, LogStream } from '../../../storage/log/logs.ts'
+import type { BuildStep } from '../../docker/build/build-log.ts'
+import type { Host } from '../host.ts'
 
 /** What programs read of a line; the line itself is for people. */
 export interface ActorLine extends LogAbout {

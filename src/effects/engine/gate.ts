@@ -1,9 +1,9 @@
 // The gate to the engine: effects pass when it answers, is ours to use, and has our network.
 // Mind: objects of our prefix with another server id mean a wrong data directory; passing would clean a host.
-import { sleep } from '../async/sleep.ts'
-import { ensureNetwork, type Network } from '../docker/network/networks.ts'
-import { codeOf, type Failure } from '../errors.ts'
-import type { PrivateNetwork } from './host.ts'
+import { sleep } from '../../async/sleep.ts'
+import { ensureNetwork, type Network } from '../../docker/network/networks.ts'
+import { codeOf, type Failure } from '../../errors.ts'
+import type { PrivateNetwork } from '../host.ts'
 import { claimPrefix, isRefusal, type PrefixClaim } from './prefix-claim.ts'
 
 export interface Gate {

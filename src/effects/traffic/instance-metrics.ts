@@ -1,9 +1,9 @@
 // What instances use and how often they end, for Prometheus. A scrape never waits for Docker: it gets the
 // last finished sample, and begins the next one when that is old. Without scrapes nothing is sampled.
-import type { InstanceSample } from '../docker/containers/instance-sample.ts'
-import { instanceKind } from '../docker/engine/names.ts'
-import { messageOf } from '../errors.ts'
-import type { Host } from './host.ts'
+import type { InstanceSample } from '../../docker/containers/instance-sample.ts'
+import { instanceKind } from '../../docker/engine/names.ts'
+import { messageOf } from '../../errors.ts'
+import type { Host } from '../host.ts'
 
 export interface ServiceUsage {
   /** Of the live version. */

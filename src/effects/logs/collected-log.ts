@@ -1,10 +1,10 @@
 // The stored log of one service while its instances' lines come in, with how far each container was read.
 // Mind: a note beside the log tells the places as they were at some line, and the lines behind that one tell
 // the rest: whatever the daemon dies of, what is stored is what counts as read.
-import { type LogLine, type Logs, lastNumberOf } from '../../storage/log/logs.ts'
-import { sleep } from '../async/sleep.ts'
-import { createLogPlace, type LogPlace } from '../docker/logs/log-cursor.ts'
-import { type TimedLine, toLogLine } from '../docker/logs/log-frames.ts'
+import { type LogLine, type Logs, lastNumberOf } from '../../../storage/log/logs.ts'
+import { sleep } from '../../async/sleep.ts'
+import { createLogPlace, type LogPlace } from '../../docker/logs/log-cursor.ts'
+import { type TimedLine, toLogLine } from '../../docker/logs/log-frames.ts'
 
 /** Which container of a service: of which deploy, and which of its instances. */
 export interface LogWriter {

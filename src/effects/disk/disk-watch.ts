@@ -2,9 +2,9 @@
 // while there are some. Below the threshold the youngest operation that writes there is canceled, and the
 // next one only when its end has not helped for a few seconds; below half of the threshold all of them are.
 import { stat, statfs } from 'node:fs/promises'
-import { withLinkedSignal } from '../async/linked-signal.ts'
-import { sleep } from '../async/sleep.ts'
-import { Failure } from '../errors.ts'
+import { withLinkedSignal } from '../../async/linked-signal.ts'
+import { sleep } from '../../async/sleep.ts'
+import { Failure } from '../../errors.ts'
 
 export interface Writing {
   /** As shown in the message: `a build`. */

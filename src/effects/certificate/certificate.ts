@@ -1,16 +1,16 @@
 // The effects of a certificate: it is tried for when its host leads here, kept, watched and given up.
 import pLimit from 'p-limit'
-import type { machine } from '../../machines/certificate.ts'
-import type { Effects } from '../../machines/slot.ts'
-import { inTurn } from '../async/in-turn.ts'
-import { withTimeout } from '../async/with-timeout.ts'
-import { codeOf } from '../errors.ts'
-import { checkHost } from './certificate/check.ts'
-import { createOrders, isWildcard } from './certificate/order.ts'
-import type { CertificateHost } from './certificate/ports.ts'
-import { keepWatch } from './certificate/watch.ts'
-import { whileRouted } from './certificate/while-routed.ts'
-import { isoNow } from './host.ts'
+import type { machine } from '../../../machines/certificate.ts'
+import type { Effects } from '../../../machines/slot.ts'
+import { inTurn } from '../../async/in-turn.ts'
+import { withTimeout } from '../../async/with-timeout.ts'
+import { codeOf } from '../../errors.ts'
+import { isoNow } from '../host.ts'
+import { checkHost } from './check.ts'
+import { createOrders, isWildcard } from './order.ts'
+import type { CertificateHost } from './ports.ts'
+import { keepWatch } from './watch.ts'
+import { whileRouted } from './while-routed.ts'
 
 /** CAs count requests of an address too: a server with many hosts asks for a few at a time. */
 const ordersAtATime = 4

@@ -1,11 +1,11 @@
 // What an actor has made and still is there: a person decides what becomes of it. Nothing here is removed.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { BackupRecord } from '../../machines/backup.ts'
-import type { ActorRecord } from '../../storage/actors/actors.ts'
-import { backupPath } from '../backup-files.ts'
-import { edgeName, listEdgeContainers } from '../docker/containers/edge-container.ts'
-import { hasVolume } from '../docker/containers/volumes.ts'
+import type { BackupRecord } from '../../../machines/backup.ts'
+import type { ActorRecord } from '../../../storage/actors/actors.ts'
+import { backupPath } from '../../backup-files.ts'
+import { edgeName, listEdgeContainers } from '../../docker/containers/edge-container.ts'
+import { hasVolume } from '../../docker/containers/volumes.ts'
 import {
   type ContainerKind,
   datastoreName,
@@ -13,8 +13,8 @@ import {
   preDeployKind,
   toolKind,
   volumeName,
-} from '../docker/engine/names.ts'
-import type { Host } from './host.ts'
+} from '../../docker/engine/names.ts'
+import type { Host } from '../host.ts'
 import { listOwnImages } from './own-images.ts'
 
 export interface LeftBehind {

@@ -1,7 +1,7 @@
 // The check of the free disk before anything big is fetched or built, and while it is.
 import { statfs } from 'node:fs/promises'
-import { Failure } from '../errors.ts'
-import type { Host, HostSettings } from './host.ts'
+import { Failure } from '../../errors.ts'
+import type { Host, HostSettings } from '../host.ts'
 
 const mebibyte = 1024 * 1024
 

@@ -2,7 +2,7 @@
 // Prometheus, and over the last five minutes for people.
 // Mind: everything is in memory; a counter that begins again at 0 is what Prometheus expects of a restart.
 import { Counter, Histogram, Registry } from 'prom-client'
-import type { AccessLine } from '../edge/access-line.ts'
+import type { AccessLine } from '../../edge/access-line.ts'
 import { LatencyWindow, type TrafficWindow } from './latency-window.ts'
 
 interface Numbers {

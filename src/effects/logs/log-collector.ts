@@ -1,13 +1,13 @@
 // What instances write, read from Docker as long as they are there and stored by service: it outlives them.
 // Mind: a container must not be removed before `drained`: its last words would go with it.
-import type { Storage } from '../../storage/index.ts'
-import { settleWithin } from '../async/settle-within.ts'
-import { waitForWake } from '../async/wait-for-wake.ts'
-import { glanceAtInstances, type InstanceGlance } from '../docker/containers/instance-summary.ts'
-import { preDeployIndex } from '../docker/engine/names.ts'
-import { codeOf, messageOf } from '../errors.ts'
+import type { Storage } from '../../../storage/index.ts'
+import { settleWithin } from '../../async/settle-within.ts'
+import { waitForWake } from '../../async/wait-for-wake.ts'
+import { glanceAtInstances, type InstanceGlance } from '../../docker/containers/instance-summary.ts'
+import { preDeployIndex } from '../../docker/engine/names.ts'
+import { codeOf, messageOf } from '../../errors.ts'
+import type { Host } from '../host.ts'
 import { type CollectedLog, openCollectedLog } from './collected-log.ts'
-import type { Host } from './host.ts'
 
 type Parts = Pick<Host, 'engine' | 'owner' | 'instances' | 'instanceEvents' | 'logger'> & {
   storage: Pick<Storage, 'runtimeLogs'>

@@ -1,15 +1,15 @@
 // Keeps the packet filter of the private network equal to what is stored: an application reaches itself, what
 // its env refers to, shared services, and the internet.
 // The rules are computed from committed records only, so a restart computes the same ones.
-import type { Storage } from '../../storage/index.ts'
-import { SharedRounds } from '../async/shared-rounds.ts'
-import { sleep } from '../async/sleep.ts'
-import { messageOf } from '../errors.ts'
-import type { Firewall } from '../firewall/firewall.ts'
-import { type Access, tableOf } from '../firewall/rules.ts'
-import type { Logger } from '../logger.ts'
-import type { Host, PrivateNetwork } from './host.ts'
-import { createAccess, isSharedService } from './isolation/access.ts'
+import type { Storage } from '../../../storage/index.ts'
+import { SharedRounds } from '../../async/shared-rounds.ts'
+import { sleep } from '../../async/sleep.ts'
+import { messageOf } from '../../errors.ts'
+import type { Firewall } from '../../firewall/firewall.ts'
+import { type Access, tableOf } from '../../firewall/rules.ts'
+import type { Logger } from '../../logger.ts'
+import type { Host, PrivateNetwork } from '../host.ts'
+import { createAccess, isSharedService } from './access.ts'
 
 export interface IsolationState {
   enforced: boolean

@@ -1,10 +1,10 @@
 // Entries of the trash: their size, and when their time is over.
 
-import { sleep } from '../async/sleep.ts'
-import { volumeBytes } from '../docker/containers/volume-size.ts'
-import { findVolume } from '../docker/containers/volumes.ts'
-import { type Host, isoNow } from './host.ts'
-import { retryUntilCleanedUp } from './waiting.ts'
+import { sleep } from '../../async/sleep.ts'
+import { volumeBytes } from '../../docker/containers/volume-size.ts'
+import { findVolume } from '../../docker/containers/volumes.ts'
+import { type Host, isoNow } from '../host.ts'
+import { retryUntilCleanedUp } from '../waiting.ts'
 
 /** The clock may be changed during the wait. */
 const lookEveryMs = 30_000

@@ -1,9 +1,9 @@
 // What becomes of each request that the edge tells of: a line in the access log of its service, and a number.
 // Mind: thousands come in a second. Nothing here waits, and a service's row is read once, not for each line.
-import type { Storage } from '../../storage/index.ts'
-import type { AccessMark } from '../edge/access-events.ts'
-import type { AccessLine } from '../edge/access-line.ts'
-import type { TrafficNumbers } from './traffic-numbers.ts'
+import type { Storage } from '../../../storage/index.ts'
+import type { AccessMark } from '../../edge/access-events.ts'
+import type { AccessLine } from '../../edge/access-line.ts'
+import type { TrafficNumbers } from '../traffic/traffic-numbers.ts'
 
 interface Parts {
   storage: Pick<Storage, 'accessLogs' | 'services' | 'changes'>

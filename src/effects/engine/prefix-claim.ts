@@ -2,17 +2,17 @@
 // to take the prefix over from that directory. Then the edge and the network are replaced, and everything
 // else stays. A running daemon must not lose its prefix, so each step checks for one first.
 import { dirname } from 'node:path'
-import type { Storage } from '../../storage/index.ts'
-import { isLocked } from '../../storage/store/lock.ts'
-import { sleep } from '../async/sleep.ts'
-import { listEdgeContainers, removeEdgeContainer } from '../docker/containers/edge-container.ts'
-import type { Engine } from '../docker/engine/client.ts'
-import { labels, type Owner } from '../docker/engine/names.ts'
-import { type ForeignObject, listForeignObjects, textOf } from '../docker/engine/ownership.ts'
-import { removeForeignNetworks } from '../docker/network/networks.ts'
-import { codeOf, Failure, messageOf } from '../errors.ts'
-import type { Logger } from '../logger.ts'
-import { isoNow } from './host.ts'
+import type { Storage } from '../../../storage/index.ts'
+import { isLocked } from '../../../storage/store/lock.ts'
+import { sleep } from '../../async/sleep.ts'
+import { listEdgeContainers, removeEdgeContainer } from '../../docker/containers/edge-container.ts'
+import type { Engine } from '../../docker/engine/client.ts'
+import { labels, type Owner } from '../../docker/engine/names.ts'
+import { type ForeignObject, listForeignObjects, textOf } from '../../docker/engine/ownership.ts'
+import { removeForeignNetworks } from '../../docker/network/networks.ts'
+import { codeOf, Failure, messageOf } from '../../errors.ts'
+import type { Logger } from '../../logger.ts'
+import { isoNow } from '../host.ts'
 
 export interface PrefixClaim {
   engine: Engine

@@ -2,9 +2,9 @@
 // figures starts it in the background and does not wait for it.
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type DockerUsage, dockerUsage } from '../docker/engine/disk-usage.ts'
-import { messageOf } from '../errors.ts'
-import type { Host } from './host.ts'
+import { type DockerUsage, dockerUsage } from '../../docker/engine/disk-usage.ts'
+import { messageOf } from '../../errors.ts'
+import type { Host } from '../host.ts'
 
 export interface DiskUsage {
   at: string

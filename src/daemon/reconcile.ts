@@ -8,11 +8,11 @@ import { removeTree } from '../archive/removal.ts'
 import type { ListFilter } from '../docker/containers/instances.ts'
 import { jobKind, preDeployKind, toolKind } from '../docker/engine/names.ts'
 import { removeImage } from '../docker/images/images.ts'
+import { isOfRecord, isUsedUpTree } from '../effects/deploy/end/retention.ts'
+import { removeFormerArchives } from '../effects/deploy/source/archive.ts'
+import { listOwnImages } from '../effects/engine/own-images.ts'
+import type { Host } from '../effects/host.ts'
 import { codeOf, messageOf } from '../errors.ts'
-import { isOfRecord, isUsedUpTree } from './deploy/end/retention.ts'
-import { removeFormerArchives } from './deploy/source/archive.ts'
-import type { Host } from './host.ts'
-import { listOwnImages } from './own-images.ts'
 
 type Parts = Pick<Host, 'storage' | 'instances' | 'engine' | 'owner' | 'settings' | 'logger'>
 

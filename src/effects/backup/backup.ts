@@ -1,13 +1,13 @@
 // The effects of a backup, one file for each thing its chart asks for.
-import type { BackupSlot, machine } from '../../machines/backup.ts'
-import type { Effects } from '../../machines/slot.ts'
-import { sleep } from '../async/sleep.ts'
-import { messageOf } from '../errors.ts'
-import { checkBackup, dumpDatastore } from './backup/dump.ts'
-import { removeFile } from './backup/file.ts'
-import { pruneBackups } from './backup/retention.ts'
-import { type Host, isoNow } from './host.ts'
-import { retryUntilCleanedUp } from './waiting.ts'
+import type { BackupSlot, machine } from '../../../machines/backup.ts'
+import type { Effects } from '../../../machines/slot.ts'
+import { sleep } from '../../async/sleep.ts'
+import { messageOf } from '../../errors.ts'
+import { type Host, isoNow } from '../host.ts'
+import { retryUntilCleanedUp } from '../waiting.ts'
+import { checkBackup, dumpDatastore } from './dump.ts'
+import { removeFile } from './file.ts'
+import { pruneBackups } from './retention.ts'
 
 const removeAgainMs = 30_000
 
