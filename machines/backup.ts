@@ -1,7 +1,7 @@
 // A backup of a datastore: its data as a file, which counts as good only after it was read back and checked.
 // Mind: what was kept is removed by one event, `delete`. A failure removes only what it had half written.
 import { assign, type SnapshotFrom, setup } from 'xstate'
-import type { DatastoreKind } from './datastore-context.ts'
+import type { DatastoreKind } from './datastore/datastore-context.ts'
 import { type Problem, problemOf, shownProblem } from './problem.ts'
 import { type SlotFailure, type SlotInput, type SlotOutput, slot } from './slot.ts'
 

@@ -2,7 +2,7 @@
 // Mind: until `switching` nothing changes for whoever uses the datastore, and all can be undone. What begins
 // then is repeated until it is either done or was never begun.
 import { assign, type SnapshotFrom, setup } from 'xstate'
-import type { DatastoreKind } from './datastore-context.ts'
+import type { DatastoreKind } from './datastore/datastore-context.ts'
 import { type Problem, problemOf, shownProblem } from './problem.ts'
 import { type SlotFailure, type SlotInput, type SlotOutput, slot } from './slot.ts'
 

@@ -1,6 +1,6 @@
 // berthd: reads the options, starts the daemon, and ends in order on the first signal, at once on the second.
-import { helpText, readConfig, resetHelp } from './config.ts'
-import { startDaemon } from './daemon.ts'
+import { helpText, readConfig, resetHelp } from './config/config.ts'
+import { startDaemon } from './daemon/daemon.ts'
 import { messageOf } from './errors.ts'
 import { createLogger } from './logger.ts'
 import { version } from './version.ts'

@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers'
 import { openAccountAccess } from '../storage/access/account-access.ts'
 import { isPassword, passwordRule } from './account/password-rule.ts'
 import { createPasswords } from './account/passwords.ts'
-import { readConfig } from './config.ts'
+import { readConfig } from './config/config.ts'
 import { Failure } from './errors.ts'
 
 const revokeFlag = '--revoke-tokens'

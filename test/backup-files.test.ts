@@ -1,7 +1,7 @@
 // The names of backups' files: readable, sorted by time, and never the same for two of them.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { backupFileName, backupPath } from '../src/backup-files.ts'
+import { backupFileName, backupPath } from '../src/domain/backup-names.ts'
 import { createIds } from '../storage/store/ids.ts'
 
 const place = {

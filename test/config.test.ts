@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { availableParallelism, totalmem } from 'node:os'
 import { test } from 'node:test'
-import { type Config, helpText, readConfig } from '../src/config.ts'
+import { type Config, helpText, readConfig } from '../src/config/config.ts'
 
 /** A value of each option that is not its default, as text and as the daemon gets it. */
 const values: { [Name in keyof Config]: [text: string, value: Config[Name]] } = {

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { hostsOf, isPublicHost, normalizeDomain, type Publication, urlOf } from '../src/domain/domains.ts'
 import { Failure } from '../src/errors.ts'
-import { hostsOf, isPublicHost, normalizeDomain, type Publication, urlOf } from '../src/hosts.ts'
 
 const normal: Record<string, string> = {
   'shop.example.com': 'shop.example.com',

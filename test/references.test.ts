@@ -1,9 +1,14 @@
 // One grammar of references: what the API calls resolvable is what an instance gets, and nothing else.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import {
+  datastoreProperties,
+  type Reference,
+  referencesIn,
+  serviceProperties,
+} from '../src/domain/env-references.ts'
 import { resolveReferences } from '../src/effects/deploy/start/environment.ts'
 import { isResolvable } from '../src/http/rules/references.ts'
-import { datastoreProperties, type Reference, referencesIn, serviceProperties } from '../src/references.ts'
 
 /** What a server with one service, `shop`, and one datastore, `db`, has. */
 const has = (noun: string, name: string) => `${noun}.${name}` in propertiesOf

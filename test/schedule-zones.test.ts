@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Cron } from 'croner'
 import fc from 'fast-check'
-import { latestTime, nextTime } from '../src/schedule.ts'
+import { latestTime, nextTime } from '../src/domain/schedule.ts'
 import {
   anySchedule,
   changesBetween,

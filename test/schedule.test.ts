@@ -1,7 +1,7 @@
 // Schedules: which ones there are, and when they come next.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { latestTime, nextTime, parseSchedule } from '../src/schedule.ts'
+import { latestTime, nextTime, parseSchedule } from '../src/domain/schedule.ts'
 
 const next = (schedule: string, after: string) => nextTime(schedule, new Date(after))?.toISOString() ?? null
 const latest = (schedule: string, at: string) => latestTime(schedule, new Date(at))?.toISOString() ?? null

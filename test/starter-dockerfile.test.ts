@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { suggestDockerfile } from '../src/starter-dockerfile.ts'
+import { suggestDockerfile } from '../src/domain/starter-dockerfile.ts'
 import { temporaryDirectory } from './support/directory.ts'
 import { writeTree } from './support/write-tree.ts'
 

@@ -1,7 +1,7 @@
 // Time zones: which there are, and when clocks there show a time.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { firstInstantOf, instantsOf, isTimeZone, offsetMs } from '../src/time-zone.ts'
+import { firstInstantOf, instantsOf, isTimeZone, offsetMs } from '../src/domain/time-zone.ts'
 import { wallClock } from './support/wall-clock.ts'
 
 const hourMs = 60 * 60_000

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { hostname, userInfo } from 'node:os'
 import { test } from 'node:test'
-import { invitation } from '../src/welcome.ts'
+import { invitation } from '../src/setup-link.ts'
 
 /** Only root may be another user. */
 const whyNoOtherUser = process.getuid?.() === 0 ? false : 'this needs root'
@@ -58,7 +58,7 @@ test('where the server can be reached anyway there is no word of ssh', () => {
 })
 
 test('a daemon whose user has no name says the one of its surroundings', { skip: whyNoOtherUser }, () => {
-  const module = JSON.stringify(new URL('../src/welcome.ts', import.meta.url))
+  const module = JSON.stringify(new URL('../src/setup-link.ts', import.meta.url))
   const program = `const { invitation } = await import(${module})
     process.setuid(54321)
     console.log(invitation({ url: 'http://127.0.0.1:7878', code: 'x', env: { USER: 'ada' } }))`

@@ -1,4 +1,4 @@
-// The edge as the API shows it: the record of its chart, word for word; machines/edge.ts makes it.
+// The edge as the API shows it: the record of its chart, word for word; machines/edge/edge.ts makes it.
 import { z } from 'zod'
 import { timestamp } from './parts/fields.ts'
 import { recorded } from './parts/recorded.ts'

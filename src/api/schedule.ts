@@ -1,7 +1,7 @@
 // When something happens by itself, as cron writes it.
 import { z } from 'zod'
-import { parseSchedule } from '../schedule.ts'
-import { isTimeZone } from '../time-zone.ts'
+import { parseSchedule } from '../domain/schedule.ts'
+import { isTimeZone } from '../domain/time-zone.ts'
 import { JobRun } from './job.ts'
 import { clearable, timestamp } from './parts/fields.ts'
 

@@ -1,8 +1,8 @@
 // How a command is run: it gets its session, and what it throws becomes words and an exit code.
 import type { Command } from 'commander'
+import { type Cli, type GlobalFlags, openSession } from './client/session.ts'
 import { noticeUpdate } from './config/update-notice.ts'
 import { CliFailure, exitCodes, interruption } from './failure.ts'
-import { type Cli, type GlobalFlags, openSession } from './session.ts'
 import type { Output } from './terminal/output.ts'
 import { plain } from './terminal/output.ts'
 

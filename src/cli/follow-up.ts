@@ -1,7 +1,7 @@
 // What a command says at its end: that it is done, how to undo it, and the deploy it has set off.
 import type { Deploy } from '../api/deploy.ts'
+import type { Cli } from './client/session.ts'
 import { withWayBack } from './failure.ts'
-import type { Cli } from './session.ts'
 import { plain } from './terminal/output.ts'
 import { nextStep } from './terminal/phase-line.ts'
 

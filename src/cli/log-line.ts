@@ -1,6 +1,6 @@
 // One line of a log as the server sends it (section 6 of the API document).
 import type { AccessRecord } from '../api/status.ts'
-import { parseEvent } from './event-stream.ts'
+import { parseEvent } from './client/event-stream.ts'
 
 export interface LogLine {
   ts: string

@@ -1,5 +1,5 @@
 // The newest records of a list that the server gives in pages.
-import type { Client } from './client.ts'
+import type { Client } from './client/client.ts'
 
 /** What the server gives at most in one answer. */
 const mostInPage = 500

@@ -4,9 +4,9 @@
 
 import type { PolledTerminalLogin, StartedTerminalLogin } from '../api/access/terminal-login.ts'
 import { sleep } from '../async/sleep.ts'
-import type { Client } from './client.ts'
+import type { Client } from './client/client.ts'
+import type { Cli } from './client/session.ts'
 import { CliFailure, exitCodes, interruption } from './failure.ts'
-import type { Cli } from './session.ts'
 
 export interface StartedLogin extends StartedTerminalLogin {
   /** Where it is approved. */

@@ -1,7 +1,7 @@
 // What a deletion prints about the trash: until when the data are kept, and how to restore them.
 import type { TrashEntry } from '../api/trash.ts'
+import type { Cli } from './client/session.ts'
 import { sayUndo } from './follow-up.ts'
-import type { Cli } from './session.ts'
 import { timeLeft } from './terminal/ages.ts'
 
 /** Prints that the data are deleted when they are not in the trash. */

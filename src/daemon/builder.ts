@@ -1,5 +1,5 @@
 // Wires what builds images: the builder, its limits, its cache, and the watch over a builder that may hang.
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { openBuildCache } from '../docker/build/build-cache.ts'
 import { createClassic } from '../docker/build/build-classic.ts'
 import { createFallback } from '../docker/build/build-fallback.ts'

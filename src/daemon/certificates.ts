@@ -1,5 +1,5 @@
 // Wires certificates: who gets one, from whom, and by which way over the internet it is looked at.
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { createCertificateClaims } from '../effects/certificate/claims.ts'
 import { createDnsChallenges } from '../effects/certificate/dns-challenge.ts'
 import { openInternet } from '../effects/certificate/internet.ts'

@@ -1,6 +1,6 @@
 // Wires the zone that this server may change for wildcard certificates.
 import { readFileSync } from 'node:fs'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { createCloudflare } from '../dns/cloudflare.ts'
 import { createDynamicUpdate } from '../dns/dynamic-update.ts'
 import { createHook } from '../dns/hook.ts'

@@ -1,12 +1,13 @@
 // Wires the edge: its files, its driver, and what it is told of the daemon around it.
 // Mind: where the API answers is known only once it is open; until then nothing of the edge is started.
 import { totalmem } from 'node:os'
-import { type Config, parseListen } from '../config.ts'
+import { type Config, parseListen } from '../config/config.ts'
+import { edgeId } from '../domain/domains.ts'
 import type { Frame } from '../edge/configuration.ts'
 import { Driver } from '../edge/driver.ts'
+import { hasIpv6, keepSecret, openPlace } from '../edge/files.ts'
 import { workerUser } from '../edge/host-process.ts'
 import { limitsFor } from '../edge/limits.ts'
-import { hasIpv6, keepSecret, openPlace } from '../edge/place.ts'
 import { proofOf } from '../edge/port-check.ts'
 import { DrivenEdge, type Edge } from '../effects/edge/edge.ts'
 import type { EdgeParts } from '../effects/edge/keeper.ts'
@@ -15,7 +16,6 @@ import { noEdge } from '../effects/edge/no-edge.ts'
 import { openPublicPorts } from '../effects/edge/public-ports.ts'
 import type { Host } from '../effects/host.ts'
 import type { AccessLog } from '../effects/logs/access-log.ts'
-import { edgeId } from '../hosts.ts'
 
 export interface OpenedEdge {
   edge: Edge

@@ -1,6 +1,6 @@
 // Wires what the HTTP layer gets from the daemon, and all it gets.
 import type { AccountPorts } from '../account/ports.ts'
-import { type Config, parseListen } from '../config.ts'
+import { type Config, parseListen } from '../config/config.ts'
 import { volumeName } from '../docker/engine/names.ts'
 import { parseImageReference, parseRegistryHost } from '../docker/images/image-reference.ts'
 import { openClients } from '../effects/datastore/clients.ts'

@@ -6,11 +6,11 @@ import { datastoreName, diskKind, labels } from '../docker/engine/names.ts'
 import { inspectImage } from '../docker/images/images.ts'
 import type { RegistryCredentials } from '../docker/images/registry-credentials.ts'
 import { checkLogin } from '../docker/images/registry-login.ts'
+import { listens } from '../domain/service-types.ts'
 import { freeBytes } from '../effects/disk/disk.ts'
 import { createDiskUsage } from '../effects/disk/disk-usage.ts'
 import { listLeftBehind } from '../effects/engine/left-behind.ts'
 import type { Host } from '../effects/host.ts'
-import { listens } from '../service-types.ts'
 
 type Parts = Pick<
   Host,

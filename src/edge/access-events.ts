@@ -1,7 +1,7 @@
 // The access lines of HAProxy as they come, from its ring in memory.
 // Mind: a ring begins with what is still in it; where the reader was is known by the id of its last line.
 import { settleWithin } from '../async/settle-within.ts'
-import type { Place } from './place.ts'
+import type { Place } from './files.ts'
 import { openRuntime, restMs } from './runtime.ts'
 
 /** The line that was read last. */

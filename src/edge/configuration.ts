@@ -3,9 +3,9 @@
 // Mind: what differs between two services is in pools and maps, which change at run time; all else is the
 // frame, and only a change of that needs a reload.
 import { createHash } from 'node:crypto'
+import type { Place } from './files.ts'
 import { addressTable, type Limits, rateRouting } from './limits.ts'
 import { type AnswerName, pagesText } from './pages.ts'
-import type { Place } from './place.ts'
 import { type Proof, proofRouting } from './port-check.ts'
 import { leastSlots, type Pool, slotName, type Upstream } from './routes.ts'
 import { answering, answeringBackends, frontendRules, hstsRules, httpRouting, routing } from './rules.ts'

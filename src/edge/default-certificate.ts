@@ -1,6 +1,6 @@
 // The certificate for who asks for no host that has one: self-signed, made once. HAProxy starts without none.
 import { existsSync } from 'node:fs'
-import { writeWhole } from './place.ts'
+import { writeWhole } from './files.ts'
 
 const tenYearsMs = 10 * 365 * 24 * 60 * 60 * 1000
 

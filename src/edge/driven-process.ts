@@ -1,10 +1,10 @@
 // One running HAProxy under the driver: its sockets and its known state.
 import { codeOf, Failure, messageOf } from '../errors.ts'
-import { afterwards, type Command, certificateChanges, differences } from './differences.ts'
-import { type Found, fingerprintOfPem, readFound } from './found.ts'
-import { fileNameOf, type Place } from './place.ts'
+import { afterwards, type Command, certificateChanges, differences } from './diff.ts'
+import { fileNameOf, type Place } from './files.ts'
 import type { Routes } from './routes.ts'
 import { openRuntime, type Runtime } from './runtime.ts'
+import { type Found, fingerprintOfPem, readFound } from './runtime-state.ts'
 import { countOpen, readWorkers } from './workers.ts'
 
 export class DrivenProcess {

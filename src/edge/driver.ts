@@ -5,8 +5,8 @@ import { codeOf, Failure } from '../errors.ts'
 import { type Frame, fingerprintOf, renderConfiguration } from './configuration.ts'
 import { ensureDefaultCertificate } from './default-certificate.ts'
 import { DrivenProcess } from './driven-process.ts'
+import { type Place, removeOtherCertificates, writeWhole } from './files.ts'
 import { pagesText } from './pages.ts'
-import { type Place, removeOtherCertificates, writeWhole } from './place.ts'
 import { leastSlots, mapNames, type Pool, type Routes } from './routes.ts'
 
 const reloadMs = 10_000

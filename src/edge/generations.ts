@@ -2,7 +2,7 @@
 // then finishes its connections. Each generation has its own sockets; it shares all other files.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { type Place, writeWhole } from './place.ts'
+import { type Place, writeWhole } from './files.ts'
 import { openRuntime, type Runtime } from './runtime.ts'
 import { readWorkers } from './workers.ts'
 

@@ -3,9 +3,9 @@
 // Mind: order counts. What a client claims is dropped before what is known is set.
 
 import type { Frame } from './configuration.ts'
+import type { Place } from './files.ts'
 import { limitRules, rateRouting } from './limits.ts'
 import { type AnswerName, htmlOf, jsonOf } from './pages.ts'
-import type { Place } from './place.ts'
 import { proofBackend, proofRouting } from './port-check.ts'
 
 /** With its head it fits into a buffer of HAProxy. */

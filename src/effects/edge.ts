@@ -1,9 +1,9 @@
 // The effects of the edge: start HAProxy, apply committed changes, supervise it, and replace it with a newer
 // one without a failed request.
-import type { machine } from '../../machines/edge.ts'
+import type { machine } from '../../machines/edge/edge.ts'
 import type { Effects } from '../../machines/slot.ts'
 import { sleep } from '../async/sleep.ts'
-import { openPlace } from '../edge/place.ts'
+import { openPlace } from '../edge/files.ts'
 import { Failure } from '../errors.ts'
 import { EdgeKeeper, type EdgeParts } from './edge/keeper.ts'
 import { removeEdgeContainers, stopHostProcesses } from './edge/launcher.ts'

@@ -1,7 +1,7 @@
 // What a request through the edge costs, against an HAProxy of the same version that was configured by hand
 // for that one service; and how soon a new version answers there, against `docker run`.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openPlace } from '../../src/edge/place.ts'
+import { openPlace } from '../../src/edge/files.ts'
 import { openRuntime } from '../../src/edge/runtime.ts'
 import { readWorkers } from '../../src/edge/workers.ts'
 import type { Api } from '../support/api.ts'

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { createClient } from '../../src/cli/client.ts'
-import { type FollowOptions, followEvents } from '../../src/cli/event-stream.ts'
-import type { Cli } from '../../src/cli/session.ts'
+import { createClient } from '../../src/cli/client/client.ts'
+import { type FollowOptions, followEvents } from '../../src/cli/client/event-stream.ts'
+import type { Cli } from '../../src/cli/client/session.ts'
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void
 

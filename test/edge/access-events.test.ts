@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readAccess } from '../../src/edge/access-events.ts'
-import type { Place } from '../../src/edge/place.ts'
+import type { Place } from '../../src/edge/files.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 
 const long = Date.parse('2020-01-01T00:00:00.000Z')

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { fileNameOf, keepSecret, openPlace } from '../../src/edge/place.ts'
+import { fileNameOf, keepSecret, openPlace } from '../../src/edge/files.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 
 test('a host is the name of its file, one that is too long by its hash', () => {

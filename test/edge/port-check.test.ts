@@ -4,7 +4,7 @@ import { createServer as createHttpServer } from 'node:http'
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import type { Frame } from '../../src/edge/configuration.ts'
-import { hasIpv6 } from '../../src/edge/place.ts'
+import { hasIpv6 } from '../../src/edge/files.ts'
 import { findAnswerer, proofOf } from '../../src/edge/port-check.ts'
 import { startEdge } from '../support/running-edge.ts'
 

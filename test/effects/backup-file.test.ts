@@ -11,7 +11,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { backupPath } from '../../src/backup-files.ts'
+import { backupPath } from '../../src/domain/backup-names.ts'
 import { createDraft, findFile, keepFile, readPieces, removeFile } from '../../src/effects/backup/file.ts'
 import { openBackupHost } from '../support/backup-host.ts'
 import { temporaryDirectory } from '../support/directory.ts'

@@ -1,9 +1,9 @@
 // What references to a datastore stand for in the env of a service, and words with its password taken out.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { datastoreProperties } from '../../src/domain/env-references.ts'
 import { askDatastore, findDatastore, masked } from '../../src/effects/datastore/access.ts'
 import { lookUpDatastore } from '../../src/effects/datastore/lookup.ts'
-import { datastoreProperties } from '../../src/references.ts'
 import { id, openDatastoreHost, password } from '../support/datastore-host.ts'
 
 const signal = new AbortController().signal

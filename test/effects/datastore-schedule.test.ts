@@ -1,8 +1,8 @@
 // When backups begin by themselves: once for all that was missed, never twice, and one at a time.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { nextTime } from '../../src/domain/schedule.ts'
 import { awaitBackupTime, beginBackup } from '../../src/effects/datastore/schedule.ts'
-import { nextTime } from '../../src/schedule.ts'
 import { openBackupHost } from '../support/backup-host.ts'
 
 const dayMs = 86_400_000

@@ -1,7 +1,7 @@
 // A pull that begins again after a crash: what was begun is taken back, what was done is adopted.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { DeploySource } from '../../machines/deploy-context.ts'
+import type { DeploySource } from '../../machines/deploy/deploy-context.ts'
 import { imageName } from '../../src/docker/engine/names.ts'
 import { inspectImage, tagImage } from '../../src/docker/images/images.ts'
 import { pullImage as pullFromRegistry } from '../../src/docker/images/pull.ts'

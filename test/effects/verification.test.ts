@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { openPlace } from '../../src/edge/place.ts'
+import { openPlace } from '../../src/edge/files.ts'
 import { verifyUpstream } from '../../src/effects/edge/verification.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 

@@ -1,7 +1,7 @@
 // Certificates over HTTP: what there is, why not more, and the next attempt at once unless the CA says no.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import * as certificate from '../../machines/certificate.ts'
+import * as certificate from '../../machines/certificate/certificate.ts'
 import type { KindName } from '../../machines/index.ts'
 import type { Certificate } from '../../src/api/certificate.ts'
 import { Supervisor } from '../../src/supervisor/supervisor.ts'

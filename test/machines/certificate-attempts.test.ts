@@ -1,7 +1,12 @@
 // The chart of a certificate over its attempts: how long it waits for what, and what holds while it fails.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type CertificateSnapshot, machine, toRecord, type WatchInput } from '../../machines/certificate.ts'
+import {
+  type CertificateSnapshot,
+  machine,
+  toRecord,
+  type WatchInput,
+} from '../../machines/certificate/certificate.ts'
 import {
   happy,
   hourMs,

@@ -1,7 +1,7 @@
 // The region of a datastore in which its backups begin: at their times, each once, also over a restart.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { machine } from '../../machines/datastore.ts'
+import { machine } from '../../machines/datastore/datastore.ts'
 import { once, path, recordOf, start, turn, waits, working } from '../support/datastore-life.ts'
 import { instant } from '../support/deploy-life.ts'
 import { forever, pathOf, runMachine, type TestEffect } from '../support/machine-run.ts'

@@ -1,7 +1,7 @@
 // The trash of a datastore: a final backup, a wait, and either its way back or its end.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { machine, migrate } from '../../machines/datastore.ts'
+import { machine, migrate } from '../../machines/datastore/datastore.ts'
 import { fails, once, path, recordOf, start, turn, waits, working } from '../support/datastore-life.ts'
 import { instant } from '../support/deploy-life.ts'
 import { type Run, runMachine, type TestEffect } from '../support/machine-run.ts'

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { machine } from '../../machines/datastore.ts'
+import { machine } from '../../machines/datastore/datastore.ts'
 import {
   fails,
   losing,

@@ -1,8 +1,8 @@
 // What each effect of a deploy is told, because after a restart that is all it knows.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { machine } from '../../machines/deploy.ts'
-import type { DeployInput } from '../../machines/deploy-context.ts'
+import { machine } from '../../machines/deploy/deploy.ts'
+import type { DeployInput } from '../../machines/deploy/deploy-context.ts'
 import { deployInput, failure, grantedTurn, happyEffects, imageInput, sha } from '../support/deploy-life.ts'
 import { forever, runMachine, type TestEffect } from '../support/machine-run.ts'
 

@@ -1,7 +1,7 @@
 // The deploy of a cron job: live as soon as its parts are ready, because nothing of it runs by itself.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type DeploySnapshot, machine, toRecord, toService } from '../../machines/deploy.ts'
+import { type DeploySnapshot, machine, toRecord, toService } from '../../machines/deploy/deploy.ts'
 import { deployInput, failure, grantedTurn, happyEffects, instant, sha } from '../support/deploy-life.ts'
 import { forever, runMachine, type TestEffect } from '../support/machine-run.ts'
 

@@ -2,7 +2,7 @@
 // snapshot of an earlier version.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type DeploySnapshot, machine, migrate, toRecord, version } from '../../machines/deploy.ts'
+import { type DeploySnapshot, machine, migrate, toRecord, version } from '../../machines/deploy/deploy.ts'
 import {
   deployInput,
   grantedTurn,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { type EdgeInput, type EdgeSnapshot, machine, migrate, toRecord } from '../../machines/edge.ts'
+import { type EdgeInput, type EdgeSnapshot, machine, migrate, toRecord } from '../../machines/edge/edge.ts'
 import { instant } from '../support/deploy-life.ts'
 import { forever, type Run, runMachine, type TestEffect } from '../support/machine-run.ts'
 import { toMermaid } from '../support/mermaid.ts'

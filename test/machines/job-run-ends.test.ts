@@ -1,8 +1,8 @@
 // The ends of a job run: each way to them, what the record and the log say then, and a restart at every step.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { machine } from '../../machines/job-run.ts'
-import type { JobRunRecord } from '../../machines/job-run-record.ts'
+import { machine } from '../../machines/job-run/job-run.ts'
+import type { JobRunRecord } from '../../machines/job-run/job-run-record.ts'
 import {
   asAsked,
   cancel,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { machine } from '../../machines/deploy.ts'
+import { machine } from '../../machines/deploy/deploy.ts'
 import { toMermaid } from '../support/mermaid.ts'
 
 /** `a --> b`, also of a line that goes on: `a -->|why| b --> c`. */

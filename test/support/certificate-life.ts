@@ -5,7 +5,7 @@ import {
   type CertificateTrouble,
   machine,
   toRecord,
-} from '../../machines/certificate.ts'
+} from '../../machines/certificate/certificate.ts'
 import { instant } from './deploy-life.ts'
 import { forever, type Run, runMachine, type TestEffect } from './machine-run.ts'
 

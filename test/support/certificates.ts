@@ -1,6 +1,6 @@
 // Certificates under a real supervisor on a real store, beside a CA (ca.ts). Cleans up after the test.
 import type { TestContext } from 'node:test'
-import * as certificate from '../../machines/certificate.ts'
+import * as certificate from '../../machines/certificate/certificate.ts'
 import type { KindName } from '../../machines/index.ts'
 import { certificateEffects } from '../../src/effects/certificate/certificate.ts'
 import { createCertificateClaims } from '../../src/effects/certificate/claims.ts'

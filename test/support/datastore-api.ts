@@ -2,7 +2,7 @@
 // unless the test says otherwise.
 // Mind: the answers are held against the document, as in checked-api.ts.
 import type { TestContext } from 'node:test'
-import * as datastore from '../../machines/datastore.ts'
+import * as datastore from '../../machines/datastore/datastore.ts'
 import type { Datastore } from '../../src/api/datastore.ts'
 import type { ActorPort, HttpContext } from '../../src/http/pipeline/context.ts'
 import { Supervisor } from '../../src/supervisor/supervisor.ts'

@@ -1,5 +1,5 @@
 // A deploy's life as tests need it: an input, and effects that all succeed.
-import type { DeployInput } from '../../machines/deploy-context.ts'
+import type { DeployInput } from '../../machines/deploy/deploy-context.ts'
 import type { TestEffect } from './machine-run.ts'
 
 export const instant = '2026-01-01T00:00:00.000Z'

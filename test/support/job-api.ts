@@ -1,7 +1,7 @@
 // The API with job runs that are real actors, in a world that a test makes: nothing runs until it says so.
 // Mind: a run gives itself up when its service is suspended or deleted, as it does in the daemon.
 import type { TestContext } from 'node:test'
-import * as jobRun from '../../machines/job-run.ts'
+import * as jobRun from '../../machines/job-run/job-run.ts'
 import type { JobRun } from '../../src/api/job.ts'
 import type { Service } from '../../src/api/service.ts'
 import type { Host } from '../../src/effects/host.ts'

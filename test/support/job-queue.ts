@@ -1,8 +1,8 @@
 // The runs of services as rows that a test moves on; what begins one and what asks for its turn are the real
 // effects.
 import type { TestContext } from 'node:test'
-import type { JobRunInput, Overlap } from '../../machines/job-run.ts'
-import type { JobRunRecord } from '../../machines/job-run-record.ts'
+import type { JobRunInput, Overlap } from '../../machines/job-run/job-run.ts'
+import type { JobRunRecord } from '../../machines/job-run/job-run-record.ts'
 import { beginRun } from '../../src/effects/cron-schedule/begin.ts'
 import { type Clock, systemClock } from '../../src/effects/cron-schedule/clock.ts'
 import type { Host } from '../../src/effects/host.ts'

@@ -1,6 +1,6 @@
 // The queue of a service's deploys, as rows that a test moves on; what asks for the turn is the real effect.
 import type { TestContext } from 'node:test'
-import type { DeploySource } from '../../machines/deploy-context.ts'
+import type { DeploySource } from '../../machines/deploy/deploy-context.ts'
 import { openEngine } from '../../src/docker/engine/client.ts'
 import { awaitTurn } from '../../src/effects/deploy/queue/turn.ts'
 import type { Host } from '../../src/effects/host.ts'

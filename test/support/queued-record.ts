@@ -1,7 +1,7 @@
 // The record of a deploy that was just queued, from its chart.
 import { getInitialSnapshot } from 'xstate'
-import { machine, toRecord } from '../../machines/deploy.ts'
-import type { DeployInput } from '../../machines/deploy-context.ts'
+import { machine, toRecord } from '../../machines/deploy/deploy.ts'
+import type { DeployInput } from '../../machines/deploy/deploy-context.ts'
 import type { By } from '../../storage/actors/actors.ts'
 
 export function queuedRecord(input: object, by: By | null = null) {

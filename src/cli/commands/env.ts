@@ -1,6 +1,7 @@
 // The variables of a service: show, set, unset. They are secrets: values are shown to who asks for them only.
 import type { Command } from 'commander'
 import type { EnvVar } from '../../api/env.ts'
+import type { Cli } from '../client/session.ts'
 import type { Runner } from '../command.ts'
 import { examples } from '../examples.ts'
 import { CliFailure, exitCodes } from '../failure.ts'
@@ -9,7 +10,6 @@ import { shownService } from '../service/chosen.ts'
 import { masked } from '../service/env-changes.ts'
 import { toEnvLine } from '../service/env-file.ts'
 import { readEnv, readShownEnv, type SavingOptions, saveEnv, withSaving } from '../service/env-saving.ts'
-import type { Cli } from '../session.ts'
 import { plain } from '../terminal/output.ts'
 import { printTable } from '../terminal/table.ts'
 

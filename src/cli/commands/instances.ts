@@ -3,14 +3,14 @@ import type { Command } from 'commander'
 import type { Deploy } from '../../api/deploy.ts'
 import type { Service } from '../../api/service.ts'
 import { count } from '../../quantities.ts'
-import { servicePath } from '../client.ts'
+import { servicePath } from '../client/client.ts'
+import type { Cli } from '../client/session.ts'
 import type { Runner } from '../command.ts'
 import { chosenService } from '../config/project.ts'
 import { examples } from '../examples.ts'
 import { followUp, sayDone, sayUndo } from '../follow-up.ts'
 import { positive } from '../service/setting-flags.ts'
 import { type Change, hasInstances, settleInstances } from '../service/settled-instances.ts'
-import type { Cli } from '../session.ts'
 
 export function addInstanceCommands(program: Command, run: Runner): void {
   program

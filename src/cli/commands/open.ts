@@ -2,14 +2,14 @@
 // Mind: the address comes from a server: only one of a web page is handed to a program.
 import type { Command } from 'commander'
 import type { Service } from '../../api/service.ts'
-import { isPlainUrl, servicePath } from '../client.ts'
+import { isPlainUrl, servicePath } from '../client/client.ts'
+import type { Cli } from '../client/session.ts'
 import type { Runner } from '../command.ts'
 import { examples } from '../examples.ts'
 import { CliFailure } from '../failure.ts'
 import { sayDone } from '../follow-up.ts'
 import { shownService } from '../service/chosen.ts'
 import { addressOf, spoken } from '../service/words.ts'
-import type { Cli } from '../session.ts'
 import { openInBrowser } from '../terminal/browser.ts'
 
 export function addOpenCommands(program: Command, run: Runner): void {

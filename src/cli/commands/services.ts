@@ -2,7 +2,8 @@
 import type { Command } from 'commander'
 import type { Info } from '../../api/info.ts'
 import type { Service } from '../../api/service.ts'
-import { servicePath } from '../client.ts'
+import { servicePath } from '../client/client.ts'
+import type { Cli } from '../client/session.ts'
 import type { Runner } from '../command.ts'
 import { chosenService } from '../config/project.ts'
 import { examples } from '../examples.ts'
@@ -18,7 +19,6 @@ import {
   settingInWords,
 } from '../service/setting-flags.ts'
 import { reachOf, sourceOf, spoken, stateStyle } from '../service/words.ts'
-import type { Cli } from '../session.ts'
 import { age } from '../terminal/ages.ts'
 import { plain } from '../terminal/output.ts'
 import { askText } from '../terminal/prompts.ts'

@@ -3,10 +3,10 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import type { Command } from 'commander'
+import type { Cli } from '../client/session.ts'
 import { readConfig } from '../config/config.ts'
 import { cacheFolder } from '../config/folders.ts'
 import { readJsonFile, writeJsonFile } from '../config/json-file.ts'
-import type { Cli } from '../session.ts'
 
 const patienceMs = 1000
 const keptMs = 60_000

@@ -1,6 +1,6 @@
 // Which server a command talks to and with which token: flag, environment, project file, config, default.
 import { readFileSync } from 'node:fs'
-import { isPlainUrl } from '../client.ts'
+import { isPlainUrl } from '../client/client.ts'
 import { CliFailure, usageFailure } from '../failure.ts'
 import { type Config, defaultUrl, findServer, isServerUrl, parseServerUrl } from './config.ts'
 import type { Project } from './project.ts'

@@ -2,7 +2,7 @@
 // the version comes with every answer of the person's own server.
 import { join } from 'node:path'
 import { version } from '../../version.ts'
-import type { Cli } from '../session.ts'
+import type { Cli } from '../client/session.ts'
 import { plain } from '../terminal/output.ts'
 import { stateFolder } from './folders.ts'
 import { readJsonFile, writeJsonFile } from './json-file.ts'

@@ -4,9 +4,9 @@ import { once } from 'node:events'
 import type { Backup, Restore } from '../../api/backup.ts'
 import { sleep } from '../../async/sleep.ts'
 import { size } from '../../quantities.ts'
-import { brokenOff } from '../client.ts'
+import { brokenOff } from '../client/client.ts'
+import type { Cli } from '../client/session.ts'
 import { CliFailure, interruption } from '../failure.ts'
-import type { Cli } from '../session.ts'
 import { showStep } from '../terminal/step.ts'
 
 const lookEveryMs = 400

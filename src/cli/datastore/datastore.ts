@@ -2,8 +2,8 @@
 
 import type { Datastore } from '../../api/datastore.ts'
 import { sleep } from '../../async/sleep.ts'
+import type { Cli } from '../client/session.ts'
 import { CliFailure, exitCodes } from '../failure.ts'
-import type { Cli } from '../session.ts'
 import { age, span } from '../terminal/ages.ts'
 import type { Output, Style } from '../terminal/output.ts'
 import { showStep } from '../terminal/step.ts'

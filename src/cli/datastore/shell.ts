@@ -2,8 +2,8 @@
 // Output is passed on unchanged, control sequences included: the user started this program.
 import type { RawData, WebSocket } from 'ws'
 import type { ClientMessage, ServerMessage } from '../../api/datastore-shell.ts'
+import type { Cli } from '../client/session.ts'
 import { CliFailure, exitCodes, interruption } from '../failure.ts'
-import type { Cli } from '../session.ts'
 import { openRawTerminal, type RawTerminal } from '../terminal/raw-terminal.ts'
 import { keepAlive } from './keepalive.ts'
 

@@ -1,9 +1,9 @@
 // Which deploy is meant: one by its id, or the newest of a service.
 import type { Deploy } from '../../api/deploy.ts'
-import { deployPath, servicePath } from '../client.ts'
+import { deployPath, servicePath } from '../client/client.ts'
+import type { Cli } from '../client/session.ts'
 import { CliFailure, exitCodes, usageFailure } from '../failure.ts'
 import { shownService } from '../service/chosen.ts'
-import type { Cli } from '../session.ts'
 
 /** By default the newest deploy of this folder's service. Throws CliFailure when there is no deploy. */
 export async function chosenDeploy(cli: Cli, idOrName: string | undefined): Promise<Deploy> {

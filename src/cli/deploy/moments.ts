@@ -4,11 +4,11 @@
 
 import type { Deploy, HistoryEntry } from '../../api/deploy.ts'
 import { sleep } from '../../async/sleep.ts'
-import { deployPath } from '../client.ts'
-import { followEvents, parseEvent } from '../event-stream.ts'
+import { deployPath } from '../client/client.ts'
+import { followEvents, parseEvent } from '../client/event-stream.ts'
+import type { Cli } from '../client/session.ts'
 import { CliFailure, exitCodes } from '../failure.ts'
 import { type LogLine, parseLogLine } from '../log-line.ts'
-import type { Cli } from '../session.ts'
 
 export interface DeployState {
   at: string

@@ -3,10 +3,10 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Service } from '../../api/service.ts'
-import { servicePath } from '../client.ts'
+import { servicePath } from '../client/client.ts'
+import type { Cli } from '../client/session.ts'
 import { findProject, whichService } from '../config/project.ts'
 import { CliFailure, exitCodes, usageFailure } from '../failure.ts'
-import type { Cli } from '../session.ts'
 import { plain } from '../terminal/output.ts'
 
 /** `.`, `./shop`, `/srv/shop`: a path. No service name looks like this. */

@@ -3,10 +3,10 @@ import type { Command } from 'commander'
 import type { ChangeEnv, EnvVar, ShownEnvVar } from '../../api/env.ts'
 import type { Service } from '../../api/service.ts'
 import { count } from '../../quantities.ts'
-import { servicePath } from '../client.ts'
+import { servicePath } from '../client/client.ts'
+import type { Cli } from '../client/session.ts'
 import { withoutSecrets } from '../failure.ts'
 import { followUp, sayDone, sayNext, sayUndo } from '../follow-up.ts'
-import type { Cli } from '../session.ts'
 
 export interface SavingOptions {
   restart?: boolean

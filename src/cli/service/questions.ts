@@ -1,8 +1,8 @@
 // What `berth create` asks for. An answer that will not do is refused right after its question.
 // Mind: the server has the same rules and the last word.
-import { servicePath } from '../client.ts'
+import { servicePath } from '../client/client.ts'
+import type { Cli } from '../client/session.ts'
 import { CliFailure, exitCodes, usageFailure } from '../failure.ts'
-import type { Cli } from '../session.ts'
 import { plain } from '../terminal/output.ts'
 import { askText } from '../terminal/prompts.ts'
 

@@ -5,9 +5,9 @@ import type { Service } from '../../api/service.ts'
 import type { ServiceStatus } from '../../api/status.ts'
 import { sleep } from '../../async/sleep.ts'
 import { count } from '../../quantities.ts'
-import { servicePath } from '../client.ts'
+import { servicePath } from '../client/client.ts'
+import type { Cli } from '../client/session.ts'
 import { CliFailure, interruption } from '../failure.ts'
-import type { Cli } from '../session.ts'
 import { showStep } from '../terminal/step.ts'
 
 const lookEveryMs = 500

@@ -1,8 +1,8 @@
 // The Dockerfile that `berth up` suggests for a folder without one, and writes where somebody agrees.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { suggestDockerfile } from '../../starter-dockerfile.ts'
-import type { Cli } from '../session.ts'
+import { suggestDockerfile } from '../../domain/starter-dockerfile.ts'
+import type { Cli } from '../client/session.ts'
 import { plain } from '../terminal/output.ts'
 import { confirm } from '../terminal/prompts.ts'
 

@@ -1,5 +1,5 @@
 // Opens a page in the browser of whoever sits here, when there is a screen to open it on.
-import type { Cli } from '../session.ts'
+import type { Cli } from '../client/session.ts'
 
 /** Whether it was opened, as far as one can tell. */
 export async function openInBrowser({ env, out }: Cli, page: string): Promise<boolean> {

@@ -5,8 +5,8 @@ import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Cli } from '../client/session.ts'
 import { CliFailure, exitCodes, usageFailure } from '../failure.ts'
-import type { Cli } from '../session.ts'
 
 const endings = ['SIGHUP', 'SIGTERM'] as const
 

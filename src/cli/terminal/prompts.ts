@@ -1,6 +1,7 @@
 // Questions to a person, on stderr. Off a terminal nobody is asked: the command then says which flag to give.
+
+import type { Cli } from '../client/session.ts'
 import { interruption, usageFailure } from '../failure.ts'
-import type { Cli } from '../session.ts'
 
 export interface Choice {
   value: string

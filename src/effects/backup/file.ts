@@ -3,7 +3,7 @@
 import { createReadStream } from 'node:fs'
 import { type FileHandle, mkdir, open, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { type BackupPlace, backupPath } from '../../backup-files.ts'
+import { type BackupPlace, backupPath } from '../../domain/backup-names.ts'
 import { Failure, messageOf } from '../../errors.ts'
 import { checkFreeDisk } from '../disk/disk.ts'
 import type { Host, HostSettings } from '../host.ts'

@@ -1,8 +1,8 @@
 // How the data of the two kinds of datastores are written to a file, and how such a file is proven whole: by
 // the server's own programs, reading all of it.
-import type { DatastoreKind } from '../../../machines/datastore-context.ts'
-import type { Credentials } from '../../connections.ts'
+import type { DatastoreKind } from '../../../machines/datastore/datastore-context.ts'
 import type { Command } from '../../docker/exec/exec.ts'
+import type { Credentials } from '../../domain/datastore-urls.ts'
 
 export interface BackupFormat {
   /** What its dump writes to its standard output. */

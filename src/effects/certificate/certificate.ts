@@ -1,6 +1,6 @@
 // The effects of a certificate: it is tried for when its host leads here, kept, watched and given up.
 import pLimit from 'p-limit'
-import type { machine } from '../../../machines/certificate.ts'
+import type { machine } from '../../../machines/certificate/certificate.ts'
 import type { Effects } from '../../../machines/slot.ts'
 import { inTurn } from '../../async/in-turn.ts'
 import { withTimeout } from '../../async/with-timeout.ts'

@@ -2,7 +2,7 @@
 // Mind: the truth is an answer of our own that comes back from each address of the name. Our interfaces only
 // explain what is wrong: behind NAT, and behind a proxy of the internet, they do not have that address.
 import { randomBytes } from 'node:crypto'
-import type { CertificateTrouble } from '../../../machines/certificate.ts'
+import type { CertificateTrouble } from '../../../machines/certificate/certificate.ts'
 import { isLoopback, isPublicAddress } from '../../address-classes.ts'
 import { withTimeout } from '../../async/with-timeout.ts'
 import { messageOf } from '../../errors.ts'

@@ -1,7 +1,7 @@
 // Who gets a certificate: every routed public host of a service that has been live, one actor each.
 // Calls run one after the other, or one host would get two actors.
 import { SharedRounds } from '../../async/shared-rounds.ts'
-import { isPublicHost } from '../../hosts.ts'
+import { isPublicHost } from '../../domain/domains.ts'
 import { isoNow } from '../host.ts'
 import type { ClaimHost } from './ports.ts'
 import { ordersCertificates } from './routed-hosts.ts'

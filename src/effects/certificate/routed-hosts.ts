@@ -1,7 +1,7 @@
 // Which hosts want a certificate of their own, by who they belong to.
 import type { Storage } from '../../../storage/index.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
-import { isPublicHost, type Publication, servedHostsOf, wildcardOf } from '../../hosts.ts'
+import { isPublicHost, type Publication, servedHostsOf, wildcardOf } from '../../domain/domains.ts'
 
 interface Parts {
   actors: Pick<Storage['actors'], 'active' | 'record'>

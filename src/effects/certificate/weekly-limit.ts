@@ -1,6 +1,6 @@
 // The authority's limit of new certificates per registered domain and week: counted here, so that an order
 // over the limit waits with a time instead of being refused. Renewals do not count.
-import type { CertificateTrouble } from '../../../machines/certificate.ts'
+import type { CertificateTrouble } from '../../../machines/certificate/certificate.ts'
 import type { IssuancePause, IssuedCertificates } from '../../../storage/issued-certificates.ts'
 import { registeredDomainOf } from '../../dns/registered-domain.ts'
 import { isoNow } from '../host.ts'

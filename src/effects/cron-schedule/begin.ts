@@ -1,11 +1,11 @@
 // Beginning the run of an instant, or saying why there is none.
 // Mind: asked again after a crash it finds the run that it began, and begins no second one.
 import type { BegunRun, DueRun } from '../../../machines/cron-schedule.ts'
-import type { JobRunRecord } from '../../../machines/job-run-record.ts'
+import type { JobRunRecord } from '../../../machines/job-run/job-run-record.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
+import { timeoutOf } from '../../domain/job-defaults.ts'
+import { latestTime } from '../../domain/schedule.ts'
 import { codeOf, messageOf } from '../../errors.ts'
-import { timeoutOf } from '../../jobs.ts'
-import { latestTime } from '../../schedule.ts'
 import { bySchedule } from '../by.ts'
 import { type Host, isoNow } from '../host.ts'
 import { ownRuns } from '../job-run/others.ts'

@@ -2,7 +2,7 @@
 // Mind: clocks are set, and machines sleep. What is due is looked for again and again, never awaited by one
 // timer. An instant that came once does not come again when the clock is set back.
 import type { DueRun, NextStep, PlanChange, SchedulePlan } from '../../../machines/cron-schedule.ts'
-import { latestTime, nextTime } from '../../schedule.ts'
+import { latestTime, nextTime } from '../../domain/schedule.ts'
 import type { Host } from '../host.ts'
 import type { Clock } from './clock.ts'
 import { isSamePlan, planOf } from './plan.ts'

@@ -1,8 +1,8 @@
 // What effects know of a datastore, looked up anew each time: its record, its password, its container.
-import type { DatastoreRecord } from '../../../machines/datastore.ts'
-import type { Credentials } from '../../connections.ts'
+import type { DatastoreRecord } from '../../../machines/datastore/datastore.ts'
 import type { Limits } from '../../docker/containers/spec.ts'
 import { datastoreName } from '../../docker/engine/names.ts'
+import type { Credentials } from '../../domain/datastore-urls.ts'
 import { Failure } from '../../errors.ts'
 import type { Host } from '../host.ts'
 import { kinds, type StoreKind } from './kind.ts'

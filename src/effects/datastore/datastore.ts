@@ -1,5 +1,5 @@
 // The effects of a datastore, one file for each thing its chart asks for.
-import type { machine } from '../../../machines/datastore.ts'
+import type { machine } from '../../../machines/datastore/datastore.ts'
 import type { Effects } from '../../../machines/slot.ts'
 import { sleep } from '../../async/sleep.ts'
 import { awaitExpiry } from '../disk/trash.ts'

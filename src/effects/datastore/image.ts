@@ -1,5 +1,5 @@
 // The image of a datastore: what is here is used as it is, so that a server never changes by itself.
-import type { DatastoreKind } from '../../../machines/datastore-context.ts'
+import type { DatastoreKind } from '../../../machines/datastore/datastore-context.ts'
 import { withTimeout } from '../../async/with-timeout.ts'
 import { parseImageReference } from '../../docker/images/image-reference.ts'
 import { inspectImage } from '../../docker/images/images.ts'

@@ -1,9 +1,9 @@
 // What the two kinds of datastores differ by: where their data lie, how they get their password, and how one
 // asks whether they answer.
 // Mind: a password goes in by the environment alone. An argument can be read by every user of the host.
-import type { DatastoreKind } from '../../../machines/datastore-context.ts'
-import type { Credentials } from '../../connections.ts'
+import type { DatastoreKind } from '../../../machines/datastore/datastore-context.ts'
 import type { Command, Outcome } from '../../docker/exec/exec.ts'
+import type { Credentials } from '../../domain/datastore-urls.ts'
 
 export interface StoreKind {
   /** Where the volume belongs, by the server's version. */

@@ -1,7 +1,7 @@
 // What `${{datastore.NAME.PROP}}` stands for in the env of a service.
 // Mind: secrets come out of here; they go into the sealed env of a release and nowhere else.
-import { connectionString, datastorePorts, externalHost } from '../../connections.ts'
-import type { DatastoreProperty } from '../../references.ts'
+import { connectionString, datastorePorts, externalHost } from '../../domain/datastore-urls.ts'
+import type { DatastoreProperty } from '../../domain/env-references.ts'
 import type { Host } from '../host.ts'
 import { findDatastore } from './access.ts'
 

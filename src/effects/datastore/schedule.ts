@@ -1,9 +1,9 @@
 // When a datastore is backed up by itself: at the times its schedule says, and one at a time.
 // Mind: what was missed while the daemon was down is made up for once. A clock that is set back makes nothing
 // due again.
-import type { DatastoreSlot } from '../../../machines/datastore-context.ts'
+import type { DatastoreSlot } from '../../../machines/datastore/datastore-context.ts'
 import { sleep } from '../../async/sleep.ts'
-import { nextTime } from '../../schedule.ts'
+import { nextTime } from '../../domain/schedule.ts'
 import { backupsOf } from '../backup/retention.ts'
 import { bySchedule } from '../by.ts'
 import { type Host, isoNow } from '../host.ts'

@@ -1,11 +1,11 @@
 // Starting a datastore: its volume, its address, its port of the host, and the container over all three.
 // Mind: a volume that was there before is somebody's data. It is never taken over, and never removed.
-import type { DatastoreKind } from '../../../machines/datastore-context.ts'
+import type { DatastoreKind } from '../../../machines/datastore/datastore-context.ts'
 import { sleep } from '../../async/sleep.ts'
-import { datastorePorts } from '../../connections.ts'
 import type { DatastoreSpec } from '../../docker/containers/datastores.ts'
 import { claimVolume, removeVolume } from '../../docker/containers/volumes.ts'
 import { datastoreKind, datastoreName, labels } from '../../docker/engine/names.ts'
+import { datastorePorts } from '../../domain/datastore-urls.ts'
 import { codeOf, messageOf } from '../../errors.ts'
 import { checkFreeDisk } from '../disk/disk.ts'
 import { type Host, isoNow } from '../host.ts'

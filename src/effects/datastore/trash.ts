@@ -1,5 +1,5 @@
 // A datastore on its way into the trash and out of it: its final backup, its name, its volume.
-import type { DatastoreSlot } from '../../../machines/datastore-context.ts'
+import type { DatastoreSlot } from '../../../machines/datastore/datastore-context.ts'
 import { datastoreName } from '../../docker/engine/names.ts'
 import { byServer } from '../by.ts'
 import { measureVolume } from '../disk/trash.ts'

@@ -1,10 +1,10 @@
 // Looking after a datastore that serves, until it does not: its container runs, it takes connections and
 // answers, and it has the limits that are wanted.
 // Mind: Docker may be away while the datastore is not. Who takes connections serves, whatever Docker says.
-import type { DatastoreRecord } from '../../../machines/datastore.ts'
+import type { DatastoreRecord } from '../../../machines/datastore/datastore.ts'
 import { waitForWake } from '../../async/wait-for-wake.ts'
-import { datastorePorts } from '../../connections.ts'
 import type { InstanceState } from '../../docker/containers/instances.ts'
+import { datastorePorts } from '../../domain/datastore-urls.ts'
 import { codeOf, messageOf } from '../../errors.ts'
 import { type Host, isoNow } from '../host.ts'
 import { tryConnection } from '../try-connection.ts'

@@ -1,5 +1,5 @@
 // The effects of a deploy: one for each slot of its chart, in the order of its life.
-import type { machine } from '../../../machines/deploy.ts'
+import type { machine } from '../../../machines/deploy/deploy.ts'
 import type { Effects } from '../../../machines/slot.ts'
 import type { Host } from '../host.ts'
 import { buildImage } from './build/image.ts'

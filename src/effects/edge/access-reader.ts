@@ -2,7 +2,7 @@
 // After a reload or an upgrade the old process still finishes requests, and only it reports them.
 import { sleep } from '../../async/sleep.ts'
 import type { AccessMark } from '../../edge/access-events.ts'
-import type { Place } from '../../edge/place.ts'
+import type { Place } from '../../edge/files.ts'
 import { codeOf } from '../../errors.ts'
 import type { Logger } from '../../logger.ts'
 import type { EdgeRounds } from './edge.ts'

@@ -3,7 +3,7 @@
 import { waitForWake } from '../../async/wait-for-wake.ts'
 import { type AccessMark, readAccess } from '../../edge/access-events.ts'
 import type { Driver } from '../../edge/driver.ts'
-import type { Place } from '../../edge/place.ts'
+import type { Place } from '../../edge/files.ts'
 import { poolName, type Routes, slotName } from '../../edge/routes.ts'
 import { codeOf, Failure } from '../../errors.ts'
 import type { Host } from '../host.ts'

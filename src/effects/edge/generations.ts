@@ -1,6 +1,8 @@
 // Which generation of the edge takes requests, how the next one replaces it, and when an old one is removed.
 // Everything is read from the processes themselves: after a crash at any moment the newest one that accepts
 // connections is the edge, and all others are retired.
+
+import type { Place } from '../../edge/files.ts'
 import {
   closeListeners,
   findAccepting,
@@ -11,7 +13,6 @@ import {
   retiredAt,
 } from '../../edge/generations.ts'
 import { serves, servesWithin } from '../../edge/host-process.ts'
-import type { Place } from '../../edge/place.ts'
 import { Failure, messageOf } from '../../errors.ts'
 import type { Logger } from '../../logger.ts'
 import type { EdgeRounds } from './edge.ts'

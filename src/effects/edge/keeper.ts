@@ -1,7 +1,7 @@
 // Keeps the running edge at what is committed, and has a newer HAProxy take over from it.
-import type { EdgeSoftware } from '../../../machines/edge.ts'
+import type { EdgeSoftware } from '../../../machines/edge/edge.ts'
 import { sleep } from '../../async/sleep.ts'
-import type { Place } from '../../edge/place.ts'
+import type { Place } from '../../edge/files.ts'
 import { Failure, messageOf } from '../../errors.ts'
 import { type Host, isoNow } from '../host.ts'
 import { createAccessReader } from './access-reader.ts'

@@ -9,9 +9,9 @@ import {
   removeEdgeContainer,
   requireLocalEngine,
 } from '../../docker/containers/edge-container.ts'
+import type { Place } from '../../edge/files.ts'
 import { environmentOf, listGenerations, removeFiles } from '../../edge/generations.ts'
 import { alertsIn, openHostProcess, servesWithin } from '../../edge/host-process.ts'
-import type { Place } from '../../edge/place.ts'
 import { Failure } from '../../errors.ts'
 import type { Host } from '../host.ts'
 

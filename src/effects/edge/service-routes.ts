@@ -2,8 +2,8 @@
 // Mind: a row is read again only when its service changed: a change of one costs the same among a thousand.
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { UpstreamRow } from '../../../storage/upstreams.ts'
+import { hostsOf, isPublicType, wildcardOf } from '../../domain/domains.ts'
 import { noMaps, type Pool, poolName, type Routes, type Upstream } from '../../edge/routes.ts'
-import { hostsOf, isPublicType, wildcardOf } from '../../hosts.ts'
 import type { Host } from '../host.ts'
 
 type Parts = Pick<Host, 'storage' | 'settings'>

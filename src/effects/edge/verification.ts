@@ -3,7 +3,7 @@
 import { request } from 'node:http'
 import { sleep } from '../../async/sleep.ts'
 import type { Driver } from '../../edge/driver.ts'
-import type { Place } from '../../edge/place.ts'
+import type { Place } from '../../edge/files.ts'
 import { poolName, slotName } from '../../edge/routes.ts'
 import { Failure } from '../../errors.ts'
 import { inAscii } from '../deploy/check/probes.ts'

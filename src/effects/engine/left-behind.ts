@@ -3,7 +3,6 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { BackupRecord } from '../../../machines/backup.ts'
 import type { ActorRecord } from '../../../storage/actors/actors.ts'
-import { backupPath } from '../../backup-files.ts'
 import { edgeName, listEdgeContainers } from '../../docker/containers/edge-container.ts'
 import { hasVolume } from '../../docker/containers/volumes.ts'
 import {
@@ -14,6 +13,7 @@ import {
   toolKind,
   volumeName,
 } from '../../docker/engine/names.ts'
+import { backupPath } from '../../domain/backup-names.ts'
 import type { Host } from '../host.ts'
 import { listOwnImages } from './own-images.ts'
 

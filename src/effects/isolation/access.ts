@@ -2,8 +2,8 @@
 import type { HeldAddress } from '../../../storage/addresses.ts'
 import type { Storage } from '../../../storage/index.ts'
 import { preDeployIndex } from '../../docker/engine/names.ts'
+import { type Reference, referencesIn } from '../../domain/env-references.ts'
 import type { Access } from '../../firewall/rules.ts'
-import { type Reference, referencesIn } from '../../references.ts'
 
 /** A container, or one that is about to be. */
 interface Holder {

@@ -1,5 +1,5 @@
 // The effects of a job run: one for each slot of its chart, in the order of its life.
-import type { machine } from '../../../machines/job-run.ts'
+import type { machine } from '../../../machines/job-run/job-run.ts'
 import type { Effects } from '../../../machines/slot.ts'
 import type { Host } from '../host.ts'
 import { clearRun } from './clear.ts'

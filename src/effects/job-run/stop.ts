@@ -1,5 +1,5 @@
 // The end of a run that is not to go on: SIGTERM, ten seconds, SIGKILL, and what it wrote until then.
-import type { EndedRun, RunSlot } from '../../../machines/job-run.ts'
+import type { EndedRun, RunSlot } from '../../../machines/job-run/job-run.ts'
 import { withTimeout } from '../../async/with-timeout.ts'
 import type { InstanceState } from '../../docker/containers/instances.ts'
 import { jobKind } from '../../docker/engine/names.ts'

@@ -1,6 +1,6 @@
 // The effects of a restore, as far as they are common to both kinds of datastores. How each gets its data is
 // in a file of its own.
-import type { DatastoreKind } from '../../../machines/datastore-context.ts'
+import type { DatastoreKind } from '../../../machines/datastore/datastore-context.ts'
 import type { machine, RestoreSlot } from '../../../machines/restore.ts'
 import type { Effects } from '../../../machines/slot.ts'
 import { sleep } from '../../async/sleep.ts'

@@ -2,7 +2,7 @@
 import { open } from 'node:fs/promises'
 import { pipeline } from 'node:stream'
 import { createGunzip } from 'node:zlib'
-import { type DumpFormat, formatOf, headBytes } from '../../dump-format.ts'
+import { type DumpFormat, formatOf, headBytes } from '../../domain/dump-format.ts'
 import { codeOf, Failure, messageOf } from '../../errors.ts'
 import { readPieces } from '../backup/file.ts'
 import { unsupported } from './sql-marks.ts'

@@ -66,11 +66,17 @@ function failureOf({ code, message }: { code: string; message: string }): Error 
   return code === 'internal_error' ? new Error(message) : new Failure(code, message)
 }
 
+function piecesOf(lexer: SqlLexer, question: Question) {
+  if (question) return lexer.push(Buffer.from(question.buffer))
+  lexer.end()
+  return []
+}
+
 function runThread(): void {
   const lexer = new SqlLexer()
   parentPort!.on('message', (question: Question) => {
     try {
-      const sql = joined(question ? lexer.push(Buffer.from(question.buffer)) : (lexer.end(), []))
+      const sql = joined(piecesOf(lexer, question))
       parentPort!.postMessage({ sql } satisfies Answer, [sql.buffer])
     } catch (error) {
       const failure = { code: codeOf(error), message: messageOf(error) }

@@ -3,8 +3,8 @@
 
 import type { RestoreSlot } from '../../../machines/restore.ts'
 import { sleep } from '../../async/sleep.ts'
-import { backupPath } from '../../backup-files.ts'
 import type { Command } from '../../docker/exec/exec.ts'
+import { backupPath } from '../../domain/backup-names.ts'
 import { codeOf, Failure, messageOf } from '../../errors.ts'
 import { untilServing } from '../backup/dump.ts'
 import { type Datastore, masked } from '../datastore/access.ts'

@@ -3,8 +3,15 @@
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { AddDomain, DomainParams, ServiceDomain } from '../../api/domains.ts'
 import type { ServiceParams } from '../../api/service.ts'
+import {
+  defaultHost,
+  hostsOf,
+  isPublicType,
+  normalizeDomain,
+  originOf,
+  wildcardOf,
+} from '../../domain/domains.ts'
 import { Failure } from '../../errors.ts'
-import { defaultHost, hostsOf, isPublicType, normalizeDomain, originOf, wildcardOf } from '../../hosts.ts'
 import type { HttpContext, HttpStorage } from '../pipeline/context.ts'
 import type { Call } from '../pipeline/route.ts'
 import { findService, publicationOf } from '../records/service-record.ts'

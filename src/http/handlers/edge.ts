@@ -2,8 +2,8 @@
 
 import type { HistoryEntry } from '../../api/deploy.ts'
 import type { Edge, EdgeUpgrade } from '../../api/edge.ts'
+import { edgeId } from '../../domain/domains.ts'
 import { Failure } from '../../errors.ts'
-import { edgeId } from '../../hosts.ts'
 import type { HttpContext } from '../pipeline/context.ts'
 import type { Call } from '../pipeline/route.ts'
 import { command } from '../records/by.ts'

@@ -1,13 +1,13 @@
 // Job runs: asked for here, carried out by their actors.
 // Mind: 202 means committed; the run goes on whatever becomes of the request.
-import type { JobRunInput } from '../../../machines/job-run.ts'
+import type { JobRunInput } from '../../../machines/job-run/job-run.ts'
 import type { HistoryEntry } from '../../../storage/actors/actors.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { Deploy } from '../../api/deploy.ts'
 import type { CreateJob, JobListQuery, JobLogQuery, JobParams, JobRun, JobsQuery } from '../../api/job.ts'
 import type { ServiceParams } from '../../api/service.ts'
+import { timeoutOf } from '../../domain/job-defaults.ts'
 import { Failure, messageOf } from '../../errors.ts'
-import { timeoutOf } from '../../jobs.ts'
 import type { HttpContext } from '../pipeline/context.ts'
 import type { Call, Events, WithHeaders } from '../pipeline/route.ts'
 import { logEvents } from '../pipeline/sse.ts'

@@ -1,14 +1,14 @@
 // Restoring a datastore, from one of its backups or from a file that is sent.
 // Mind: one at a time for a datastore, which is looked at in the transaction that begins it.
 
-import type { DatastoreRecord } from '../../../machines/datastore.ts'
+import type { DatastoreRecord } from '../../../machines/datastore/datastore.ts'
 import type { RestoreInput } from '../../../machines/restore.ts'
 import type { ArchiveDraft } from '../../../storage/archives.ts'
 import type { CreateRestore, Restore, RestoreParams, RestoresQuery } from '../../api/backup.ts'
 import type { DatastoreParams } from '../../api/datastore.ts'
 import type { HistoryEntry } from '../../api/deploy.ts'
-import { backupFormats } from '../../backup-files.ts'
-import { formatOf, headBytes } from '../../dump-format.ts'
+import { backupFormats } from '../../domain/backup-names.ts'
+import { formatOf, headBytes } from '../../domain/dump-format.ts'
 import { Failure } from '../../errors.ts'
 import type { HttpContext } from '../pipeline/context.ts'
 import type { Call, Upload, WithHeaders } from '../pipeline/route.ts'

@@ -1,7 +1,7 @@
 // The server itself: whether it is up, what it is, and what its API looks like.
 
 import type { HealthQuery, Info } from '../../api/info.ts'
-import { edgeId } from '../../hosts.ts'
+import { edgeId } from '../../domain/domains.ts'
 import { anyPort } from '../openapi/guide.ts'
 import type { BuildSettings, HttpContext, Observer } from '../pipeline/context.ts'
 import { openApiDocument } from '../pipeline/openapi.ts'

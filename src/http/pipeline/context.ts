@@ -12,11 +12,11 @@ import type { TerminalLogins } from '../../account/terminal-logins.ts'
 import type { CertificateAuthority } from '../../api/certificate.ts'
 import type { Info } from '../../api/info.ts'
 import type { ServiceStatus, Traffic } from '../../api/status.ts'
+import type { EdgeSettings } from '../../domain/domains.ts'
 import type { Clients } from '../../effects/datastore/clients.ts'
 import type { DiskUsage } from '../../effects/disk/disk-usage.ts'
 import type { LeftBehind } from '../../effects/engine/left-behind.ts'
 import type { UsageSample } from '../../effects/traffic/instance-metrics.ts'
-import type { EdgeSettings } from '../../hosts.ts'
 
 export interface HttpContext {
   version: string

@@ -1,14 +1,14 @@
 // The datastore as the API shows it: the record of its chart, its password, and how it is reached.
 // Mind: read from committed records only; the password comes from the secret store, for this answer.
-import type { DatastoreRecord } from '../../../machines/datastore.ts'
+import type { DatastoreRecord } from '../../../machines/datastore/datastore.ts'
 import type { Recorded } from '../../../storage/actors/actors.ts'
 import type { Caller } from '../../account/callers.ts'
 import { readsSecrets } from '../../account/rights.ts'
 import type { Datastore } from '../../api/datastore.ts'
-import { connectionString, datastorePorts, externalHost } from '../../connections.ts'
+import { connectionString, datastorePorts, externalHost } from '../../domain/datastore-urls.ts'
+import { nextTime } from '../../domain/schedule.ts'
 import { Failure } from '../../errors.ts'
 import { suggestion } from '../../nearest-name.ts'
-import { nextTime } from '../../schedule.ts'
 import type { HttpContext, HttpStorage } from '../pipeline/context.ts'
 import { failureOf } from '../why/advice.ts'
 import { adviseOnDatastore } from '../why/record-advice.ts'

@@ -1,10 +1,10 @@
 // Metrics of services, datastores, certificates and the edge, from committed records and the last sample.
-import type { DatastoreRecord } from '../../../machines/datastore.ts'
+import type { DatastoreRecord } from '../../../machines/datastore/datastore.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { Edge } from '../../api/edge.ts'
+import { edgeId } from '../../domain/domains.ts'
+import { wantedInstances } from '../../domain/service-types.ts'
 import type { UsageSample } from '../../effects/traffic/instance-metrics.ts'
-import { edgeId } from '../../hosts.ts'
-import { wantedInstances } from '../../service-types.ts'
 import type { HttpContext } from '../pipeline/context.ts'
 
 export interface Family {

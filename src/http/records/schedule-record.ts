@@ -4,8 +4,8 @@ import type { CronScheduleRecord } from '../../../machines/cron-schedule.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { JobRun } from '../../api/job.ts'
 import type { Schedule } from '../../api/schedule.ts'
-import { scheduleIdOf } from '../../jobs.ts'
-import { nextTime } from '../../schedule.ts'
+import { scheduleIdOf } from '../../domain/job-defaults.ts'
+import { nextTime } from '../../domain/schedule.ts'
 import type { HttpStorage } from '../pipeline/context.ts'
 
 const shownInstants = 5

@@ -3,10 +3,10 @@
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { Deploy } from '../../api/deploy.ts'
 import type { Service } from '../../api/service.ts'
+import { type Publication, servedHostsOf, urlOf } from '../../domain/domains.ts'
+import { listens } from '../../domain/service-types.ts'
 import { Failure } from '../../errors.ts'
-import { type Publication, servedHostsOf, urlOf } from '../../hosts.ts'
 import { suggestion } from '../../nearest-name.ts'
-import { listens } from '../../service-types.ts'
 import type { HttpContext, HttpStorage } from '../pipeline/context.ts'
 
 /** How far back a deploy that is not canceled is looked for. */

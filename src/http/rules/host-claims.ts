@@ -2,8 +2,8 @@
 // the server's own.
 // Mind: this belongs inside the commit of the row: only there one of many who want a host gets it alone.
 import type { ServiceRow } from '../../../storage/services.ts'
+import { defaultHost, isPublicType } from '../../domain/domains.ts'
 import { Failure } from '../../errors.ts'
-import { defaultHost, isPublicType } from '../../hosts.ts'
 import type { HttpContext, HttpStorage } from '../pipeline/context.ts'
 
 type Context = Pick<HttpContext, 'config' | 'storage'>

@@ -1,7 +1,13 @@
 // What the API asks of the references in a value: whether they lead somewhere, and to whom.
 // Mind: a service that is there now may be gone when instances start; only then are they resolved.
+
+import {
+  datastoreProperties,
+  type Reference,
+  referencesIn,
+  serviceProperties,
+} from '../../domain/env-references.ts'
 import { Failure, type FailureDetail } from '../../errors.ts'
-import { datastoreProperties, type Reference, referencesIn, serviceProperties } from '../../references.ts'
 import type { HttpStorage } from '../pipeline/context.ts'
 
 /** Whether each reference of a value leads somewhere. */

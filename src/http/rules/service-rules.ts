@@ -3,9 +3,9 @@
 import { posix } from 'node:path'
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { CreateService, UpdateService } from '../../api/service-settings.ts'
+import { customDomainLimit, isPublicType, normalizeDomain } from '../../domain/domains.ts'
+import { listens } from '../../domain/service-types.ts'
 import { Failure, type FailureDetail } from '../../errors.ts'
-import { customDomainLimit, isPublicType, normalizeDomain } from '../../hosts.ts'
-import { listens } from '../../service-types.ts'
 
 /** What the edge does for a service that says nothing of it. */
 const atEdge = { hsts: false, request_timeout_seconds: 75, max_body_mb: 512 }

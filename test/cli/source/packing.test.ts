@@ -1,7 +1,7 @@
 // The warning about packages that are excluded from a static site without a build.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Cli } from '../../../src/cli/session.ts'
+import type { Cli } from '../../../src/cli/client/session.ts'
 import { warnOfUnserved } from '../../../src/cli/source/packing.ts'
 import type { Source, SourceEntry } from '../../../src/cli/source/source-entries.ts'
 

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { createClient } from '../../../src/cli/client.ts'
+import { createClient } from '../../../src/cli/client/client.ts'
 
 const mebibyte = 1024 * 1024
 const sizeBytes = 256 * mebibyte

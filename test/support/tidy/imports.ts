@@ -34,7 +34,7 @@ export const daemonIsWiredOnce: Rule = (tree) =>
     const wirings =
       path === 'src/berthd.ts'
         ? []
-        : importsOf(path, text).filter((one) => targetOf(path, one) === 'src/daemon.ts')
+        : importsOf(path, text).filter((one) => targetOf(path, one) === 'src/daemon/daemon.ts')
     return wirings.map(({ line }) => ({ path, line, text: 'only berthd.ts and tests import the daemon' }))
   })
 

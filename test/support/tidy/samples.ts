@@ -29,7 +29,7 @@ export const samples: Record<RuleName, Sample> = {
       'src/http/handlers/deploys.ts': "import type { Actors } from '../../supervisor/supervisor.ts'",
       'src/docker/engine/names.ts':
         "// import 'xstate'\nexport const text = \"import 'xstate'\"\nimport { join } from 'node:path'",
-      'src/daemon.ts': "import { openStorage } from '../storage/index.ts'",
+      'src/daemon/daemon.ts': "import { openStorage } from '../storage/index.ts'",
       'machines/job-run.ts': "import { slot } from './slot.ts'",
     },
     broken: [
@@ -89,12 +89,12 @@ export const samples: Record<RuleName, Sample> = {
   },
   'the daemon is wired once': {
     clean: {
-      'src/berthd.ts': "import { startDaemon } from './daemon.ts'",
-      'test/a.test.ts': "import '../src/daemon.ts'",
+      'src/berthd.ts': "import { startDaemon } from './daemon/daemon.ts'",
+      'test/a.test.ts': "import '../src/daemon/daemon.ts'",
     },
     broken: [
       broken(
-        { 'src/cli/a.ts': "import '../daemon.ts'" },
+        { 'src/cli/a.ts': "import '../daemon/daemon.ts'" },
         'src/cli/a.ts:1 only berthd.ts and tests import the daemon',
       ),
     ],

@@ -1,5 +1,5 @@
 // What to say to somebody whose project has no Dockerfile: where it was looked for, and one to start from.
-import { suggestDockerfile } from '../../../starter-dockerfile.ts'
+import { suggestDockerfile } from '../../../domain/starter-dockerfile.ts'
 
 /** Lines for the deploy's log. `shown` is where the Dockerfile was looked for. */
 export async function starterFor(directory: string, shown: string): Promise<string[]> {

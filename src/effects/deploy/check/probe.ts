@@ -1,10 +1,10 @@
 // Probing new instances, from the host to each instance's own address, until all pass or one is beyond help.
 // Mind: never a published port: Docker's own proxy accepts connections there with nobody behind it.
-import type { HealthCheck, PortSource } from '../../../../machines/deploy-context.ts'
+import type { HealthCheck, PortSource } from '../../../../machines/deploy/deploy-context.ts'
 import { sleep } from '../../../async/sleep.ts'
 import type { InstanceState } from '../../../docker/containers/instance-state.ts'
-import { defaultHost } from '../../../hosts.ts'
-import { listens } from '../../../service-types.ts'
+import { defaultHost } from '../../../domain/domains.ts'
+import { listens } from '../../../domain/service-types.ts'
 import { type Host, isoNow } from '../../host.ts'
 import { retryWhileEngineAway } from '../../waiting.ts'
 import { type DeployLog, openDeployLog } from '../log.ts'

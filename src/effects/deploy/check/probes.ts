@@ -1,6 +1,6 @@
 // What can be asked of an instance: an HTTP answer, a TCP connection, or that it still runs.
 import { request } from 'node:http'
-import type { HealthCheck } from '../../../../machines/deploy-context.ts'
+import type { HealthCheck } from '../../../../machines/deploy/deploy-context.ts'
 import type { ServiceSettings } from '../../../../storage/services.ts'
 import type { InstanceState } from '../../../docker/containers/instance-state.ts'
 import { isoNow } from '../../host.ts'

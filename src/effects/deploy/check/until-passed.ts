@@ -1,5 +1,5 @@
 // Asking one new instance until it passes its check, or fails by its end, its time or its port.
-import type { PortSource } from '../../../../machines/deploy-context.ts'
+import type { PortSource } from '../../../../machines/deploy/deploy-context.ts'
 import type { ServiceSettings } from '../../../../storage/services.ts'
 import { sleep } from '../../../async/sleep.ts'
 import { explainExit, isOutOfMemory } from '../../../docker/containers/exit-explanation.ts'

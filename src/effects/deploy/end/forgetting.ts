@@ -1,6 +1,6 @@
 // Which deploys of a service stay on record: the newest two hundred, and older ones that something still
 // refers to. The others are forgotten with their logs.
-import type { DeploySource } from '../../../../machines/deploy-context.ts'
+import type { DeploySource } from '../../../../machines/deploy/deploy-context.ts'
 import type { Storage } from '../../../../storage/index.ts'
 import type { ServiceRow } from '../../../../storage/services.ts'
 import { imageName, type Owner } from '../../../docker/engine/names.ts'

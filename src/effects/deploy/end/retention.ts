@@ -1,5 +1,5 @@
 // Which images of a service stay: the newest N that were built, and those in use. Only ours ever go.
-import type { DeploySource } from '../../../../machines/deploy-context.ts'
+import type { DeploySource } from '../../../../machines/deploy/deploy-context.ts'
 import { imageName, type Owner } from '../../../docker/engine/names.ts'
 import { type OwnImage, removeImage } from '../../../docker/images/images.ts'
 import { codeOf, messageOf } from '../../../errors.ts'

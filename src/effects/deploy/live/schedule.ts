@@ -2,8 +2,8 @@
 // Mind: the schedule is an actor of its own, and goes on with the next live deploy.
 import type { CronScheduleInput } from '../../../../machines/cron-schedule.ts'
 import type { ServiceRow } from '../../../../storage/services.ts'
+import { scheduleIdOf } from '../../../domain/job-defaults.ts'
 import { codeOf, messageOf } from '../../../errors.ts'
-import { scheduleIdOf } from '../../../jobs.ts'
 import { planOf } from '../../cron-schedule/plan.ts'
 import { type Host, isoNow } from '../../host.ts'
 import { untilCommitted } from '../../waiting.ts'

@@ -1,12 +1,12 @@
 // The turn of a deploy: one running deploy per service, in order of creation, derived from committed records
 // alone.
 // Mind: whoever cleans up still has the turn; a newer queued deploy replaces an older queued one.
-import type { DeploySource } from '../../../../machines/deploy-context.ts'
+import type { DeploySource } from '../../../../machines/deploy/deploy-context.ts'
 import type { Release } from '../../../../storage/releases.ts'
 import type { ServiceRow, ServiceSettings } from '../../../../storage/services.ts'
 import { inspectImage } from '../../../docker/images/images.ts'
+import { listens } from '../../../domain/service-types.ts'
 import { Failure } from '../../../errors.ts'
-import { listens } from '../../../service-types.ts'
 import { checkFreeDisk } from '../../disk/disk.ts'
 import { type Host, isoNow } from '../../host.ts'
 import type { ActorLog } from '../../logs/actor-log.ts'

@@ -2,7 +2,7 @@
 // before it until the last has proved sound, and those that a deploy is about to unpack.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { DeploySource } from '../../../../machines/deploy-context.ts'
+import type { DeploySource } from '../../../../machines/deploy/deploy-context.ts'
 import type { ActorRecord } from '../../../../storage/actors/actors.ts'
 import type { ServiceSettings } from '../../../../storage/services.ts'
 import { type Unpacked, unpackArchive } from '../../../archive/unpack.ts'

@@ -1,7 +1,7 @@
 // Fetching the source of a deploy: a checkout in the data directory, gone again when the image is built.
 import { access, mkdir, realpath, stat } from 'node:fs/promises'
 import { join, relative } from 'node:path'
-import type { DeploySource } from '../../../../machines/deploy-context.ts'
+import type { DeploySource } from '../../../../machines/deploy/deploy-context.ts'
 import type { ServiceRow, ServiceSettings } from '../../../../storage/services.ts'
 import { removeTree } from '../../../archive/removal.ts'
 import { Failure } from '../../../errors.ts'

@@ -1,11 +1,11 @@
 // The environment of an instance: the person's variables with references resolved, and Berth's own. Pure.
 // Mind: an unknown reference fails the deploy with the variable's name, never with its value.
-import type { PortSource } from '../../../../machines/deploy-context.ts'
+import type { PortSource } from '../../../../machines/deploy/deploy-context.ts'
 import type { EnvVar } from '../../../../storage/env.ts'
 import type { ServiceSettings } from '../../../../storage/services.ts'
+import { replaceReferences } from '../../../domain/env-references.ts'
+import { listens } from '../../../domain/service-types.ts'
 import { Failure } from '../../../errors.ts'
-import { replaceReferences } from '../../../references.ts'
-import { listens } from '../../../service-types.ts'
 
 /** What `${{kind.NAME.PROP}}` stands for; null when there is no such thing or property. */
 export type Lookup = (kind: string, name: string, property: string) => string | null

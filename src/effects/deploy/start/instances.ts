@@ -2,7 +2,7 @@
 // Mind: the release is frozen; only the number of instances and whether they run come from the service of
 // now.
 
-import type { DeploySource } from '../../../../machines/deploy-context.ts'
+import type { DeploySource } from '../../../../machines/deploy/deploy-context.ts'
 import type { EnvVar } from '../../../../storage/env.ts'
 import type { Release } from '../../../../storage/releases.ts'
 import type { ServiceRow, ServiceSettings } from '../../../../storage/services.ts'
@@ -10,10 +10,10 @@ import type { InstanceSpec } from '../../../docker/containers/spec.ts'
 import { ensureVolume } from '../../../docker/containers/volumes.ts'
 import { containerName, diskKind, labels, volumeName } from '../../../docker/engine/names.ts'
 import { inspectImage } from '../../../docker/images/images.ts'
+import { urlOf } from '../../../domain/domains.ts'
+import type { ServiceProperty } from '../../../domain/env-references.ts'
+import { listens, wantedInstances } from '../../../domain/service-types.ts'
 import { Failure } from '../../../errors.ts'
-import { urlOf } from '../../../hosts.ts'
-import type { ServiceProperty } from '../../../references.ts'
-import { listens, wantedInstances } from '../../../service-types.ts'
 import { lookUpDatastore } from '../../datastore/lookup.ts'
 import { type Host, isoNow } from '../../host.ts'
 import { takeAddress } from '../../isolation/isolation.ts'

@@ -1,8 +1,8 @@
 // Switching a service to its new deploy, and back: the edge sends requests to the new instances, then none to
 // the former ones; and Docker brings back by itself only those of the version that serves.
 import type { ServiceRow } from '../../../../storage/services.ts'
+import { urlOf } from '../../../domain/domains.ts'
 import { Failure } from '../../../errors.ts'
-import { urlOf } from '../../../hosts.ts'
 import { type Host, isoNow } from '../../host.ts'
 import { retryWhileEngineAway } from '../../waiting.ts'
 import { startAgain } from '../check/restart-after-engine.ts'

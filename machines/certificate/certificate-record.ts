@@ -1,0 +1,54 @@
+// What the API shows of a certificate's snapshot.
+
+import { toErrorCode } from '../error-codes.ts'
+import type { CertificateSnapshot, CertificateValidity } from './certificate.ts'
+
+/** Failed attempts after which the hosts below a wildcard get certificates of their own. */
+const fallbackAfter = 3
+/** Troubles that orders of single hosts do not have for the same reason. */
+const troublesOfWildcards = ['dns_failed', 'acme_rejected', 'acme_challenge_failed']
+const fallbackWords = 'until it is issued, the hosts below it get certificates of their own'
+
+export function toRecord(snapshot: CertificateSnapshot) {
+  const { id, serviceId, host, validity, trouble, nextAttemptAt, attempts, at } = snapshot.context
+  const isWorking = ['checking', 'ordering', 'installing'].includes(snapshot.value)
+  const fallback = fallsBack(snapshot, isWorking ? attempts - 1 : attempts)
+  return {
+    id,
+    service_id: serviceId,
+    host,
+    status: statusOf(snapshot),
+    /** What is done just now, also while a former certificate is valid. */
+    phase: isWorking ? snapshot.value : null,
+    error: trouble && (fallback ? `${trouble.message}; ${fallbackWords}` : trouble.message),
+    error_code: trouble && toErrorCode(trouble.code),
+    hint: trouble?.hint ?? null,
+    not_before: validity?.notBefore ?? null,
+    not_after: validity?.notAfter ?? null,
+    next_attempt_at: nextAttemptAt,
+    renews_at: validity && renewalOf(validity),
+    attempts,
+    fallback,
+    created_at: at,
+  }
+}
+
+/** Also of a wildcard that is expired, as long as its renewal fails. */
+function fallsBack({ context }: CertificateSnapshot, failures: number): boolean {
+  const { host, trouble, validity, isExpired } = context
+  const isMissing = host.startsWith('*.') && (validity === null || isExpired)
+  return isMissing && failures >= fallbackAfter && troublesOfWildcards.includes(trouble?.code ?? '')
+}
+
+/** At two thirds of its life. */
+export function renewalOf({ notBefore, notAfter }: CertificateValidity): string {
+  const beginMs = Date.parse(notBefore)
+  return new Date(beginMs + ((Date.parse(notAfter) - beginMs) * 2) / 3).toISOString()
+}
+
+function statusOf({ value, context }: CertificateSnapshot) {
+  if (value === 'releasing' || value === 'released') return 'released'
+  if (context.isExpired) return 'expired'
+  if (value === 'waiting' && !context.validity) return 'waiting'
+  return context.validity ? 'valid' : value
+}

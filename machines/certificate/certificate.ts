@@ -1,0 +1,264 @@
+// The certificate of one host: asked for when the host leads here, kept, renewed, given up with its route.
+// Mind: while a renewal fails the former certificate serves on. The status tells of that one, the error of
+// the next.
+import { assign, type SnapshotFrom, setup } from 'xstate'
+import { type SlotFailure, type SlotInput, type SlotOutput, slot } from '../slot.ts'
+import { renewalOf, type toRecord } from './certificate-record.ts'
+
+export const version = 1
+
+export const cleanups = ['releaseCertificate'] as const
+
+export const discarded = { status: 'released' } as const
+
+export interface CertificateInput {
+  id: string
+  /** null for the dashboard's host. */
+  serviceId: string | null
+  host: string
+  at: string
+}
+
+export interface CertificateTrouble {
+  code: string
+  message: string
+  hint: string | null
+  /** The CA wants no question before it. */
+  retryAt: string | null
+}
+
+export interface CertificateValidity {
+  notBefore: string
+  notAfter: string
+  /** Of the CA that it came from: with another one set it is replaced. */
+  directoryUrl: string
+}
+
+export type CertificateEvent = { type: 'retry'; at: string; by: string }
+
+interface CertificateContext extends CertificateInput {
+  validity: CertificateValidity | null
+  isExpired: boolean
+  /** Since the last certificate. */
+  attempts: number
+  /** How often the same trouble came in a row. */
+  repeats: number
+  trouble: CertificateTrouble | null
+  nextAttemptAt: string | null
+  /** The last warning of the end that was told, in days before it. */
+  warnedDays: number | null
+}
+
+interface HostInput extends SlotInput {
+  serviceId: string | null
+  host: string
+}
+
+interface OrderInput extends HostInput {
+  /** The CA that the former certificate came from; missing from orders of versions before it. */
+  formerDirectoryUrl?: string | null
+}
+
+export interface WatchInput extends HostInput {
+  /** When the next attempt is due; RFC 3339. */
+  until: string
+  validity: CertificateValidity | null
+  isExpired: boolean
+  warnedDays: number | null
+  /** A certificate of another CA than the one that is set is due at once; not while one is tried for. */
+  mayReplace: boolean
+}
+
+interface CheckOutput extends SlotOutput {
+  isRouted: boolean
+  /** null when the host leads here. */
+  trouble: CertificateTrouble | null
+}
+
+interface OrderOutput extends SlotOutput {
+  validity: CertificateValidity | null
+  trouble: CertificateTrouble | null
+}
+
+export interface WatchOutput extends SlotOutput {
+  news: 'due' | 'unrouted' | 'expired' | 'warned' | 'lost'
+  warnedDays: number | null
+}
+
+const minuteMs = 60_000
+const hourMs = 60 * minuteMs
+/** By trouble, the first pause and the longest: each is twice the one before it. */
+const pauses: Record<string, [firstMs: number, longestMs: number]> = {
+  acme_rate_limited: [hourMs, 12 * hourMs],
+  acme_rejected: [15 * minuteMs, 12 * hourMs],
+  // CAs count hosts that they could not reach: five in an hour are too many for the best known one.
+  acme_challenge_failed: [15 * minuteMs, 12 * hourMs],
+}
+const otherPauses: [firstMs: number, longestMs: number] = [minuteMs, hourMs]
+
+const certificate = setup({
+  types: {} as { context: CertificateContext; input: CertificateInput; events: CertificateEvent },
+  actors: {
+    checkHost: slot<HostInput, CheckOutput>(),
+    obtainCertificate: slot<OrderInput, OrderOutput>(),
+    installCertificate: slot<HostInput, SlotOutput>(),
+    keepWatch: slot<WatchInput, WatchOutput>(),
+    releaseCertificate: slot<HostInput, SlotOutput>(),
+  },
+  guards: {
+    isUnrouted: (_, output: CheckOutput) => !output.isRouted,
+    isTroubled: (_, output: CheckOutput | OrderOutput) => output.trouble !== null,
+    isGone: (_, output: WatchOutput) => output.news === 'unrouted',
+    isDue: (_, output: WatchOutput) => output.news === 'due',
+    mayAsk: ({ context: { trouble } }, { at }: { at: string }) =>
+      trouble?.retryAt == null || Date.parse(trouble.retryAt) <= Date.parse(at),
+  },
+  actions: {
+    begin: assign(({ context }) => ({ attempts: context.attempts + 1, nextAttemptAt: null })),
+    keepTrouble: assign(({ context }, { at, trouble }: CheckOutput | OrderOutput) =>
+      troubled(context, at, trouble!),
+    ),
+    keepFailure: assign(({ context }, { code, message, at }: SlotFailure) =>
+      troubled(context, at, { code, message, hint: null, retryAt: null }),
+    ),
+    keepValidity: assign((_, { validity }: OrderOutput) => ({
+      validity,
+      isExpired: false,
+      attempts: 0,
+      repeats: 0,
+      trouble: null,
+      warnedDays: null,
+    })),
+    keepNews: assign(({ context }, { news, warnedDays }: WatchOutput) => ({
+      validity: news === 'lost' ? null : context.validity,
+      isExpired: (context.isExpired || news === 'expired') && news !== 'lost',
+      warnedDays: warnedDays ?? context.warnedDays,
+    })),
+  },
+})
+
+const hostOf = ({ context: { id, serviceId, host } }: { context: CertificateContext }) => ({
+  id,
+  serviceId,
+  host,
+})
+const orderOf = ({ context }: { context: CertificateContext }) => ({
+  ...hostOf({ context }),
+  formerDirectoryUrl: context.validity?.directoryUrl ?? null,
+})
+const watchOf = (until: (context: CertificateContext) => string, mayReplace: boolean) => {
+  return ({ context }: { context: CertificateContext }): WatchInput => ({
+    ...hostOf({ context }),
+    until: until(context),
+    validity: context.validity,
+    isExpired: context.isExpired,
+    warnedDays: context.warnedDays,
+    mayReplace,
+  })
+}
+const output = <Output>() => ({ params: ({ event }: { event: { output: Output } }) => event.output })
+const failed = {
+  target: 'waiting',
+  actions: {
+    type: 'keepFailure',
+    params: ({ event }: { event: { error: unknown } }) => event.error as SlotFailure,
+  },
+} as const
+
+export const machine = certificate.createMachine({
+  id: 'certificate',
+  context: ({ input }) => ({
+    ...input,
+    validity: null,
+    isExpired: false,
+    attempts: 0,
+    repeats: 0,
+    trouble: null,
+    nextAttemptAt: null,
+    warnedDays: null,
+  }),
+  initial: 'checking',
+  states: {
+    checking: {
+      entry: 'begin',
+      invoke: {
+        id: 'checkHost',
+        src: 'checkHost',
+        input: hostOf,
+        onDone: [
+          { guard: { type: 'isUnrouted', ...output<CheckOutput>() }, target: 'releasing' },
+          {
+            guard: { type: 'isTroubled', ...output<CheckOutput>() },
+            target: 'waiting',
+            actions: { type: 'keepTrouble', ...output<CheckOutput>() },
+          },
+          { target: 'ordering' },
+        ],
+        onError: failed,
+      },
+    },
+    ordering: {
+      invoke: {
+        id: 'obtainCertificate',
+        src: 'obtainCertificate',
+        input: orderOf,
+        onDone: [
+          {
+            guard: { type: 'isTroubled', ...output<OrderOutput>() },
+            target: 'waiting',
+            actions: { type: 'keepTrouble', ...output<OrderOutput>() },
+          },
+          { target: 'installing', actions: { type: 'keepValidity', ...output<OrderOutput>() } },
+        ],
+        onError: failed,
+      },
+    },
+    installing: {
+      invoke: { id: 'installCertificate', src: 'installCertificate', input: hostOf, onDone: 'valid' },
+    },
+    valid: {
+      invoke: {
+        id: 'keepWatch',
+        src: 'keepWatch',
+        input: watchOf(({ validity }) => renewalOf(validity!), true),
+        onDone: [
+          { guard: { type: 'isGone', ...output<WatchOutput>() }, target: 'releasing' },
+          { target: 'checking', actions: { type: 'keepNews', ...output<WatchOutput>() } },
+        ],
+      },
+    },
+    waiting: {
+      on: { retry: { guard: { type: 'mayAsk', params: ({ event }) => event }, target: 'checking' } },
+      invoke: {
+        id: 'keepWatch',
+        src: 'keepWatch',
+        input: watchOf(({ nextAttemptAt }) => nextAttemptAt!, false),
+        onDone: [
+          { guard: { type: 'isGone', ...output<WatchOutput>() }, target: 'releasing' },
+          { guard: { type: 'isDue', ...output<WatchOutput>() }, target: 'checking' },
+          { target: 'waiting', reenter: true, actions: { type: 'keepNews', ...output<WatchOutput>() } },
+        ],
+      },
+    },
+    releasing: {
+      invoke: { id: 'releaseCertificate', src: 'releaseCertificate', input: hostOf, onDone: 'released' },
+    },
+    released: { type: 'final' },
+  },
+})
+
+export type CertificateSnapshot = SnapshotFrom<typeof machine>
+
+/** What a failed attempt leaves: its reason, and when the next one is due. */
+function troubled(context: CertificateContext, at: string, trouble: CertificateTrouble) {
+  const repeats = context.trouble?.code === trouble.code ? context.repeats + 1 : 1
+  const [firstMs, longestMs] = pauses[trouble.code] ?? otherPauses
+  const pauseMs = Math.min(longestMs, firstMs * 2 ** Math.min(repeats - 1, 20))
+  const ownMs = Date.parse(at) + pauseMs
+  const askedMs = trouble.retryAt === null ? 0 : Date.parse(trouble.retryAt)
+  return { trouble, repeats, nextAttemptAt: new Date(Math.max(ownMs, askedMs)).toISOString() }
+}
+
+export { rebuild } from './certificate-rebuild.ts'
+export { toRecord } from './certificate-record.ts'
+export type CertificateRecord = ReturnType<typeof toRecord>

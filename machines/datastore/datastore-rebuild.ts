@@ -1,0 +1,34 @@
+// A datastore whose snapshot cannot be restored: its record tells what the container and the volume are.
+// It starts on its volume, as after a restart. One in the trash is not rebuilt: it would take its name again.
+// One whose data were being destroyed is not rebuilt: its volume may be gone.
+
+import { type RebuildFrom, textsOf } from '../rebuild.ts'
+import type { DatastoreInput, DatastoreKind } from './datastore-context.ts'
+
+const backupsKept = 7
+
+export function rebuild({ record, at }: RebuildFrom): DatastoreInput | null {
+  const known = textsOf(record, 'id', 'name', 'kind', 'version', 'username', 'created_at')
+  if (!known || record.trash || record.deleting) return null
+  const { id, name, version, username, created_at: createdAt } = known
+  const hostPort = numberOf(record.host_port)
+  const schedule = typeof record.backup_schedule === 'string' ? record.backup_schedule : null
+  return {
+    id,
+    name,
+    kind: known.kind as DatastoreKind,
+    version,
+    database: typeof record.database === 'string' ? record.database : null,
+    username,
+    backups: { schedule, keep: numberOf(record.backup_keep) ?? backupsKept },
+    memoryMb: numberOf(record.memory_limit_mb),
+    cpus: numberOf(record.cpu_limit),
+    at,
+    // A datastore that has a port had a container: what is in its volume is kept.
+    known: { hasServed: hostPort !== null, hostPort, createdAt },
+  }
+}
+
+function numberOf(value: unknown): number | null {
+  return typeof value === 'number' ? value : null
+}

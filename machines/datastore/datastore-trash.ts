@@ -1,0 +1,116 @@
+// A deleted datastore: a final backup is made, its container is removed, its volume waits in the trash.
+// The volume is removed when its time is over or on request. Until then it can be restored.
+
+import { problemOf } from '../problem.ts'
+import type { SlotFailure, SlotOutput } from '../slot.ts'
+import {
+  type DatastoreContext,
+  type DatastoreEvent,
+  own,
+  type SaveOutput,
+  type TrashOutput,
+} from './datastore-context.ts'
+
+type Given = { context: DatastoreContext }
+type Deletion = Extract<DatastoreEvent, { type: 'delete' }>
+type Reclaim = Extract<DatastoreEvent, { type: 'reclaim' }>
+
+/** Of the event that deletes it. */
+export const planTrash = {
+  type: 'keepTrash',
+  params: ({ event }: { event: Deletion }) => ({ deletedAt: event.at, ...event.keep }),
+} as const
+
+/** For a datastore that does not serve: no final backup is possible. */
+export const planTrashOnly = {
+  type: 'keepTrash',
+  params: ({ event }: { event: Deletion }) => ({ deletedAt: event.at, ...event.keep, backupId: null }),
+} as const
+
+const on = { delete: { guard: 'isDiscarded', target: 'deleting' } } as const
+
+export const trashStates = {
+  saving: {
+    on,
+    entry: { type: 'enterPhase', params: { phase: 'saving' } },
+    invoke: {
+      id: 'saveDatastore',
+      src: 'saveDatastore',
+      input: ({ context }: Given) => ({ ...own({ context }), backupId: context.trash!.backupId! }),
+      onDone: [
+        {
+          guard: { type: 'isGood', params: ({ event }: { event: { output: SaveOutput } }) => event.output },
+          target: 'trashing',
+        },
+        { target: 'trashing', actions: { type: 'keepTrash', params: { backupId: null } } },
+      ],
+    },
+  },
+  trashing: {
+    on,
+    entry: { type: 'enterPhase', params: { phase: 'stopping' } },
+    invoke: {
+      id: 'trashDatastore',
+      src: 'trashDatastore',
+      input: ({ context: { id } }: Given) => ({ id }),
+      onDone: [
+        {
+          guard: {
+            type: 'hasVolume',
+            params: ({ event }: { event: { output: TrashOutput } }) => event.output,
+          },
+          target: 'trashed',
+          actions: {
+            type: 'keepTrash',
+            params: ({ event }: { event: { output: TrashOutput } }) => ({
+              sizeBytes: event.output.sizeBytes,
+            }),
+          },
+        },
+        { target: 'deleting' },
+      ],
+    },
+  },
+  trashed: {
+    on: {
+      ...on,
+      reclaim: {
+        target: 'reclaiming',
+        actions: {
+          type: 'keepTrash',
+          params: ({ event }: { event: Reclaim }) => ({ wantedName: event.name, trouble: null }),
+        },
+      },
+    },
+    entry: { type: 'enterPhase', params: { phase: null } },
+    invoke: {
+      id: 'awaitExpiry',
+      src: 'awaitExpiry',
+      input: ({ context: { id, trash } }: Given) => ({ id, wakeAt: Date.parse(trash!.expiresAt) }),
+      onDone: 'deleting',
+    },
+  },
+  reclaiming: {
+    invoke: {
+      id: 'reclaimDatastore',
+      src: 'reclaimDatastore',
+      input: ({ context: { id, trash } }: Given) => ({ id, name: trash!.wantedName! }),
+      onDone: {
+        target: 'wanted',
+        actions: {
+          type: 'leaveTrash',
+          params: ({ event }: { event: { output: SlotOutput } }) => event.output,
+        },
+      },
+      onError: {
+        target: 'trashed',
+        actions: {
+          type: 'keepTrash',
+          params: ({ event }: { event: { error: unknown } }) => ({
+            trouble: problemOf(event.error as SlotFailure),
+          }),
+        },
+      },
+    },
+  },
+} as const

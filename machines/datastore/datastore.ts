@@ -1,0 +1,271 @@
+// A managed datastore: made, supervised for as long as it is wanted, and removed with its data only when
+// somebody says so. Its limits are a region of their own: they change whatever else is going on.
+// Only the event `delete` removes a datastore's data, at once or by way of the trash.
+import { assign, setup } from 'xstate'
+import { problemOf } from '../problem.ts'
+import type { SlotFailure } from '../slot.ts'
+import { backups } from './datastore-backups.ts'
+import {
+  type BackupPlan,
+  type DatastoreContext,
+  type DatastoreEvent,
+  type DatastoreInput,
+  type DatastoreLimits,
+  type DueOutput,
+  initialContext,
+  type LossOutput,
+  own,
+  type Phase,
+  reclaimed,
+  slots,
+  type Trash,
+} from './datastore-context.ts'
+import { planTrash, planTrashOnly, trashStates } from './datastore-trash.ts'
+
+export const version = 2
+
+/** Version 1 had no trash. */
+export function migrate(snapshot: unknown, _from: number): unknown {
+  const old = snapshot as { context: object }
+  return { ...old, context: { trash: null, ...old.context } }
+}
+
+export const cleanups = ['trashDatastore', 'removeDatastore'] as const
+
+/** Its volume stays where it is. */
+export const discarded = { status: 'deleted' } as const
+
+const firstPauseMs = 1000
+/** Who served that long has not failed by what made it fail before. */
+const settledMs = 60_000
+const longestPauseMs = 300_000
+const noTrash = { backupId: null, sizeBytes: null, wantedName: null, trouble: null } as Trash
+
+const datastore = setup({
+  types: {} as { context: DatastoreContext; input: DatastoreInput; events: DatastoreEvent },
+  actors: slots,
+  guards: {
+    isDue: ({ context }) => context.dueBackupId !== null,
+    hasPlan: ({ context }) => context.backups.schedule !== null,
+    servedLong: (_, { servedMs }: LossOutput) => servedMs >= settledMs,
+    /** A datastore that never served has no data. */
+    isKept: ({ context, event }) => event.type === 'delete' && Boolean(event.keep) && context.hasServed,
+    isDiscarded: ({ event }) => event.type === 'delete' && !event.keep,
+    isGood: (_, { isGood }: { isGood: boolean }) => isGood,
+    hasVolume: (_, { hasVolume }: { hasVolume: boolean }) => hasVolume,
+  },
+  actions: {
+    keepFailure: assign(({ context }, failure: SlotFailure) => ({
+      error: problemOf(failure),
+      failures: context.failures + 1,
+      retryAt:
+        Date.parse(failure.at) +
+        Math.min(longestPauseMs, firstPauseMs * (2 ** Math.min(context.failures, 20) - 1)),
+    })),
+    keepLimits: assign(({ context }, { memoryMb, cpus, at }: Partial<DatastoreLimits> & { at: string }) => ({
+      memoryMb: memoryMb === undefined ? context.memoryMb : memoryMb,
+      cpus: cpus === undefined ? context.cpus : cpus,
+      updatedAt: at,
+      limitsRevision: context.limitsRevision + 1,
+    })),
+    /** A new schedule counts from now on; what another one has missed is nothing to make up for. */
+    keepPlan: assign(({ context }, { schedule, keep, at }: Partial<BackupPlan> & { at: string }) => ({
+      backups: {
+        schedule: schedule === undefined ? context.backups.schedule : schedule,
+        keep: keep ?? context.backups.keep,
+      },
+      backupsSince: schedule === undefined ? context.backupsSince : at,
+      updatedAt: at,
+    })),
+    keepDue: assign((_, { backupId, at }: DueOutput) => ({ dueBackupId: backupId, backupsSince: at })),
+    forgetDue: assign({ dueBackupId: null }),
+    keepTrash: assign(({ context }, change: Partial<Trash>) => ({
+      trash: { ...noTrash, ...context.trash, ...change },
+    })),
+    leaveTrash: assign(({ context }, { at }: { at: string }) => reclaimed(context, at)),
+    enterPhase: assign((_, { phase }: { phase: Phase | null }) => ({ phase })),
+    /** Asked for by a person: what went wrong before counts no more. */
+    forgetFailures: assign({ error: null, failures: 0, retryAt: null }),
+  },
+})
+
+const failureOf = ({ event }: { event: { error: unknown } }) => event.error as SlotFailure
+const failed = {
+  target: '#datastore.wanted.life.failed',
+  actions: { type: 'keepFailure', params: failureOf },
+} as const
+
+const restart = {
+  target: '#datastore.wanted.life.starting.stopping',
+  actions: 'forgetFailures',
+} as const
+
+export const machine = datastore.createMachine({
+  id: 'datastore',
+  context: ({ input }) => initialContext(input),
+  initial: 'wanted',
+  states: {
+    wanted: {
+      on: { delete: [{ guard: 'isKept', target: 'trashing', actions: planTrashOnly }, 'deleting'] },
+      type: 'parallel',
+      states: {
+        life: {
+          initial: 'starting',
+          states: {
+            starting: {
+              on: { restart },
+              exit: assign({ phase: null }),
+              initial: 'pulling',
+              states: {
+                stopping: {
+                  entry: assign({ phase: 'stopping' }),
+                  invoke: {
+                    id: 'stopDatastore',
+                    src: 'stopDatastore',
+                    input: ({ context: { id } }) => ({ id }),
+                    onDone: 'pulling',
+                    onError: failed,
+                  },
+                },
+                pulling: {
+                  entry: assign({ phase: 'pulling' }),
+                  invoke: {
+                    id: 'obtainImage',
+                    src: 'obtainImage',
+                    input: own,
+                    onDone: 'starting',
+                    onError: failed,
+                  },
+                },
+                starting: {
+                  entry: assign({ phase: 'starting' }),
+                  exit: assign({ wasBegun: true }),
+                  invoke: {
+                    id: 'startDatastore',
+                    src: 'startDatastore',
+                    input: ({ context }) => ({
+                      ...own({ context }),
+                      isNew: !context.hasServed,
+                      isAfresh: !context.hasServed && context.wasBegun,
+                    }),
+                    onDone: {
+                      target: 'probing',
+                      actions: assign(({ event: { output } }) => ({
+                        hostPort: output.hostPort,
+                        notice: output.notice,
+                      })),
+                    },
+                    onError: failed,
+                  },
+                },
+                probing: {
+                  entry: assign({ phase: 'probing' }),
+                  invoke: {
+                    id: 'awaitAnswer',
+                    src: 'awaitAnswer',
+                    input: own,
+                    onDone: {
+                      target: '#datastore.wanted.life.available',
+                      // Failures count on until it has served for long: what dies at once waits longer.
+                      actions: assign({ hasServed: true, error: null, retryAt: null }),
+                    },
+                    onError: failed,
+                  },
+                },
+              },
+            },
+            available: {
+              on: {
+                restart,
+                delete: { guard: 'isKept', target: '#datastore.saving', actions: planTrash },
+              },
+              invoke: {
+                id: 'keepDatastore',
+                src: 'keepDatastore',
+                input: own,
+                onDone: [
+                  {
+                    guard: { type: 'servedLong', params: ({ event }) => event.output },
+                    target: 'starting',
+                    actions: 'forgetFailures',
+                  },
+                  {
+                    target: 'failed',
+                    actions: { type: 'keepFailure', params: ({ event }) => event.output },
+                  },
+                ],
+                onError: failed,
+              },
+            },
+            failed: {
+              on: { restart },
+              invoke: {
+                id: 'awaitRetry',
+                src: 'awaitRetry',
+                input: ({ context: { id, retryAt, error } }) => ({
+                  id,
+                  wakeAt: retryAt ?? 0,
+                  code: error!.code,
+                }),
+                onDone: 'starting',
+              },
+            },
+          },
+        },
+        limits: {
+          initial: 'settled',
+          on: {
+            'limits.set': {
+              target: '.applying',
+              actions: { type: 'keepLimits', params: ({ event }) => event },
+            },
+          },
+          states: {
+            applying: {
+              invoke: {
+                id: 'applyLimits',
+                src: 'applyLimits',
+                input: ({ context }) => ({
+                  ...own({ context }),
+                  memoryMb: context.memoryMb,
+                  cpus: context.cpus,
+                }),
+                onDone: {
+                  target: 'settled',
+                  actions: assign(({ context, event: { output } }) => ({
+                    limitsSettled: context.limitsRevision,
+                    limitsTrouble: null,
+                    notice: output.notice,
+                  })),
+                },
+                onError: {
+                  target: 'settled',
+                  actions: assign(({ context, event }) => ({
+                    limitsSettled: context.limitsRevision,
+                    limitsTrouble: problemOf(event.error as SlotFailure),
+                  })),
+                },
+              },
+            },
+            settled: {},
+          },
+        },
+        backups,
+      },
+    },
+    ...trashStates,
+    deleting: {
+      invoke: {
+        id: 'removeDatastore',
+        src: 'removeDatastore',
+        input: ({ context: { id, trash } }) => ({ id, backupId: trash?.backupId ?? null }),
+        onDone: 'deleted',
+      },
+    },
+    deleted: { type: 'final' },
+  },
+})
+
+export { rebuild } from './datastore-rebuild.ts'
+export type { DatastoreRecord, DatastoreSnapshot } from './datastore-record.ts'
+export { toRecord } from './datastore-record.ts'

@@ -1,0 +1,40 @@
+// What a deploy asks for: its slots, in the order of its life, with what each gets and gives.
+
+import { type SlotInput, type SlotOutput, slot } from '../slot.ts'
+import type { DeploySource, Fetched, HealthCheck, PortSource, Turn } from './deploy-context.ts'
+
+interface DeploySlotInput extends SlotInput {
+  serviceId: string
+}
+
+/** Where the app is expected to listen, and then where it does. */
+interface Found {
+  port: number
+  portSource: PortSource
+}
+
+export const slots = {
+  awaitTurn: slot<DeploySlotInput & { source: DeploySource }, Turn>(),
+  fetchSource: slot<DeploySlotInput & { source: DeploySource }, SlotOutput & Fetched>(),
+  buildImage: slot<
+    DeploySlotInput & { clearCache: boolean; timeoutMs: number },
+    SlotOutput & { image: string }
+  >(),
+  pullImage: slot<
+    DeploySlotInput & { source: DeploySource },
+    SlotOutput & { image: string; source: DeploySource }
+  >(),
+  runPreDeploy: slot<DeploySlotInput & { image: string; commitSha: string | null }, SlotOutput>(),
+  startInstances: slot<DeploySlotInput & { image: string; commitSha: string | null }, SlotOutput & Found>(),
+  probeInstances: slot<
+    DeploySlotInput & Found & { settleMs: number },
+    SlotOutput & Found & { healthCheck: HealthCheck }
+  >(),
+  switchTraffic: slot<DeploySlotInput & { formerDeployId: string | null }, SlotOutput>(),
+  keepInstances: slot<DeploySlotInput & { image: string }, SlotOutput>(),
+  drainInstances: slot<DeploySlotInput & { drainUntil: number; port: number }, SlotOutput>(),
+  removeTraces: slot<
+    DeploySlotInput & { formerDeployId: string | null; outcome: string; canceled: boolean },
+    SlotOutput
+  >(),
+}

@@ -1,0 +1,291 @@
+// A deploy: from the request to a supervised container, and on until a newer one has replaced it.
+// Mind: `live` is not final. The live deploy's actor keeps its own instances until its service says
+// otherwise.
+import { assign, type SnapshotFrom, setup } from 'xstate'
+import type { SlotFailure } from '../slot.ts'
+import {
+  type DeployContext,
+  type DeployEvent,
+  type DeployInput,
+  type DeploySource,
+  failed,
+  found,
+  initialContext,
+  instantOf,
+  superseded,
+  type Turn,
+  turnTaken,
+} from './deploy-context.ts'
+import { slots } from './deploy-slots.ts'
+
+export const version = 4
+
+/**
+ * Version 1 knew no commands before the switch, 2 no time to settle, 3 no cron jobs: nothing of them waits
+ * for any.
+ */
+export function migrate(snapshot: unknown, _from: number): unknown {
+  const old = snapshot as { context: object }
+  return { ...old, context: { preDeploy: false, settleMs: 0, onSchedule: false, ...old.context } }
+}
+
+/** Slots whose work is done once more when an effect before them outlived its abort. */
+export const cleanups = ['removeTraces', 'drainInstances'] as const
+
+const owner = ({ context }: { context: DeployContext }) => ({ id: context.id, serviceId: context.serviceId })
+const after = (at: string, limitMs: number) => Date.parse(at) + limitMs
+
+const deploy = setup({
+  types: {} as { context: DeployContext; input: DeployInput; events: DeployEvent },
+  actors: slots,
+  guards: {
+    isSuperseded: (_, turn: Turn) => turn.supersededBy !== null,
+    isReuse: ({ context }) => context.source.kind === 'reuse',
+    isImage: ({ context }) => context.source.kind === 'image',
+    hasPreDeploy: ({ context }) => context.preDeploy,
+    isOnSchedule: ({ context }) => context.onSchedule,
+  },
+  actions: {
+    keepImage: assign((_, { image, source }: { image: string; source?: DeploySource }) =>
+      source ? { image, source } : { image },
+    ),
+    keepFailure: assign(({ context }, failure: SlotFailure) => failed(context, failure)),
+    keepCancel: assign((_, { at, by }: { at: string; by: string }) => ({
+      error: { code: 'canceled', message: `canceled by ${by}` },
+      finishedAt: at,
+    })),
+  },
+})
+
+/** What every phase does when its effect fails: the reason is kept, then the traces are removed. */
+const failing = {
+  target: '#deploy.failing',
+  actions: {
+    type: 'keepFailure',
+    params: ({ event }: { event: { error: unknown } }) => event.error as SlotFailure,
+  },
+} as const
+
+/** What comes of building and of pulling; a pull also knows which digest its tag meant. */
+const keepImage = {
+  type: 'keepImage',
+  params: ({ event }: { event: { output: { image: string; source?: DeploySource } } }) => event.output,
+} as const
+
+const canceling = {
+  target: '#deploy.canceling',
+  actions: { type: 'keepCancel', params: ({ event }: { event: { at: string; by: string } }) => event },
+} as const
+
+export const machine = deploy.createMachine({
+  id: 'deploy',
+  context: ({ input }) => initialContext(input),
+  initial: 'queued',
+  states: {
+    queued: {
+      on: { cancel: canceling },
+      invoke: {
+        id: 'awaitTurn',
+        src: 'awaitTurn',
+        input: ({ context }) => ({ ...owner({ context }), source: context.source }),
+        onDone: [
+          {
+            guard: { type: 'isSuperseded', params: ({ event }) => event.output },
+            target: 'canceling',
+            actions: assign(({ event }) => superseded(event.output)),
+          },
+          {
+            guard: 'isReuse',
+            target: 'running.starting',
+            actions: assign(({ event }) => ({ ...turnTaken(event.output), ...event.output.reused })),
+          },
+          {
+            guard: 'isImage',
+            target: 'running.pulling',
+            actions: assign(({ event }) => turnTaken(event.output)),
+          },
+          {
+            target: 'running.fetching',
+            actions: assign(({ event }) => turnTaken(event.output)),
+          },
+        ],
+        onError: failing,
+      },
+    },
+    running: {
+      on: { cancel: canceling },
+      initial: 'fetching',
+      states: {
+        fetching: {
+          entry: assign({ phase: 'fetching' }),
+          invoke: {
+            id: 'fetchSource',
+            src: 'fetchSource',
+            input: ({ context }) => ({
+              ...owner({ context }),
+              source: context.source,
+              deadlineAt: after(context.startedAt!, context.limits.fetchMs),
+            }),
+            onDone: {
+              target: 'building',
+              actions: assign(({ context, event }) => found.source(context, event.output)),
+            },
+            onError: failing,
+          },
+        },
+        building: {
+          entry: assign({ phase: 'building' }),
+          invoke: {
+            id: 'buildImage',
+            src: 'buildImage',
+            // No deadline yet: the clock of a build starts when it has its slot.
+            input: ({ context }) => ({
+              ...owner({ context }),
+              clearCache: context.clearCache,
+              timeoutMs: context.limits.buildMs,
+            }),
+            onDone: [
+              { guard: 'hasPreDeploy', target: 'preparing', actions: keepImage },
+              { target: 'starting', actions: keepImage },
+            ],
+            onError: failing,
+          },
+        },
+        pulling: {
+          entry: assign({ phase: 'pulling' }),
+          invoke: {
+            id: 'pullImage',
+            src: 'pullImage',
+            input: ({ context }) => ({
+              ...owner({ context }),
+              source: context.source,
+              deadlineAt: after(context.startedAt!, context.limits.fetchMs),
+            }),
+            onDone: [
+              { guard: 'hasPreDeploy', target: 'preparing', actions: keepImage },
+              { target: 'starting', actions: keepImage },
+            ],
+            onError: failing,
+          },
+        },
+        preparing: {
+          entry: assign({ phase: 'preparing' }),
+          invoke: {
+            id: 'runPreDeploy',
+            src: 'runPreDeploy',
+            input: ({ context, event }) => ({
+              ...owner({ context }),
+              image: context.image!,
+              commitSha: context.commitSha,
+              deadlineAt: after(instantOf(event), context.limits.buildMs),
+            }),
+            onDone: 'starting',
+            onError: failing,
+          },
+        },
+        starting: {
+          entry: assign({ phase: 'starting' }),
+          invoke: {
+            id: 'startInstances',
+            src: 'startInstances',
+            input: ({ context, event }) => ({
+              ...owner({ context }),
+              image: context.image!,
+              commitSha: context.commitSha,
+              deadlineAt: after(instantOf(event), context.limits.startMs),
+            }),
+            onDone: [
+              {
+                guard: 'isOnSchedule',
+                target: '#deploy.live',
+                actions: assign(({ event }) => found.scheduled(event.output)),
+              },
+              { target: 'checking', actions: assign(({ event }) => found.port(event.output)) },
+            ],
+            onError: failing,
+          },
+        },
+        checking: {
+          entry: assign({ phase: 'checking' }),
+          invoke: {
+            id: 'probeInstances',
+            src: 'probeInstances',
+            input: ({ context, event }) => ({
+              ...owner({ context }),
+              port: context.port!,
+              portSource: context.portSource ?? 'setting',
+              settleMs: context.settleMs,
+              deadlineAt: after(instantOf(event), context.checkMs + context.settleMs),
+            }),
+            onDone: {
+              target: 'switching',
+              actions: assign(({ event }) => found.health(event.output)),
+            },
+            onError: failing,
+          },
+        },
+        switching: {
+          entry: assign({ phase: 'switching' }),
+          invoke: {
+            id: 'switchTraffic',
+            src: 'switchTraffic',
+            input: ({ context, event }) => ({
+              ...owner({ context }),
+              formerDeployId: context.formerDeployId,
+              deadlineAt: after(instantOf(event), context.limits.startMs),
+            }),
+            onDone: {
+              target: '#deploy.live',
+              actions: assign(({ event }) => ({ finishedAt: event.output.at, phase: null })),
+            },
+            onError: failing,
+          },
+        },
+      },
+    },
+    live: {
+      on: { 'instances.reported': { actions: assign(({ event }) => ({ degraded: event.degraded })) } },
+      invoke: {
+        id: 'keepInstances',
+        src: 'keepInstances',
+        input: ({ context }) => ({ ...owner({ context }), image: context.image! }),
+        onDone: 'draining',
+      },
+    },
+    draining: {
+      invoke: {
+        id: 'drainInstances',
+        src: 'drainInstances',
+        input: ({ context, event }) => ({
+          ...owner({ context }),
+          port: context.port!,
+          drainUntil: after(instantOf(event), context.drainMs),
+        }),
+        onDone: 'deactivated',
+      },
+    },
+    failing: { invoke: { ...traces(false), onDone: 'failed' } },
+    canceling: { invoke: { ...traces(true), onDone: 'canceled' } },
+    deactivated: { type: 'final' },
+    failed: { type: 'final' },
+    canceled: { type: 'final' },
+  },
+})
+
+/** Both ends that are not `live` leave nothing behind, and put the former deploy back in charge first. */
+function traces(canceled: boolean) {
+  return {
+    id: 'removeTraces',
+    src: 'removeTraces',
+    input: ({ context }: { context: DeployContext }) => ({
+      ...owner({ context }),
+      formerDeployId: context.formerDeployId,
+      outcome: context.error?.message ?? 'failed',
+      canceled,
+    }),
+  } as const
+}
+
+export type DeploySnapshot = SnapshotFrom<typeof machine>
+
+export { toRecord, toService } from './deploy-record.ts'

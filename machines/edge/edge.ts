@@ -1,0 +1,300 @@
+// The edge: the reverse proxy that the daemon drives. It is started, kept at the routes that are committed,
+// and started again whenever it is gone.
+// Mind: it serves on without the daemon. What this chart loses sight of may be running all the same.
+import { assign, type SnapshotFrom, setup } from 'xstate'
+import { type SlotFailure, type SlotInput, type SlotOutput, slot } from '../slot.ts'
+
+export const version = 2
+export const cleanups = ['stopEdge'] as const
+
+/** Version 1 had no upgrades: its edge is the first generation. */
+export function migrate(snapshot: unknown, from: number): unknown {
+  if (from !== 1) throw new Error(`the edge of version ${from} is not known`)
+  const { context, ...rest } = snapshot as { context: object }
+  return { ...rest, context: { ...context, ...neverUpgraded, generation: 1 } }
+}
+
+export type EdgeMode = 'container' | 'host' | 'off'
+
+export interface EdgeSettings {
+  mode: EdgeMode
+  httpPort: number
+  httpsPort: number
+}
+
+export interface EdgeInput extends EdgeSettings {
+  id: string
+  at: string
+}
+
+/** How much it serves, told when it changes. */
+export interface EdgeRoutes {
+  services: number
+  hosts: number
+  /** Instances that get requests. */
+  ready: number
+}
+
+/** A version of HAProxy. `image` is null where it is a program of the host. */
+export interface EdgeSoftware {
+  version: string | null
+  image: string | null
+}
+
+export type EdgeEvent =
+  | ({ type: 'configure'; at: string } & EdgeSettings)
+  | { type: 'routes.applied'; at: string; routes: EdgeRoutes }
+  | { type: 'software.compared'; at: string; software: EdgeSoftware; available: EdgeSoftware | null }
+  | { type: 'ports.checked'; at: string; problem: EdgeProblem | null }
+  | { type: 'upgrade'; at: string; force: boolean }
+
+export interface EdgeProblem {
+  code: string
+  message: string
+}
+
+interface EdgeContext extends EdgeInput {
+  servingSince: string | null
+  routes: EdgeRoutes | null
+  error: EdgeProblem | null
+  /** Why requests may not reach it while it serves. Older snapshots have none. */
+  portProblem?: EdgeProblem | null
+  /** Starts in a row that failed. */
+  failures: number
+  retryAt: number | null
+  /** Each upgrade starts the next one. */
+  generation: number | null
+  /** What runs. */
+  software: EdgeSoftware | null
+  /** What an upgrade would start, where that differs. */
+  available: EdgeSoftware | null
+  /** Of the current upgrade: it also replaces an edge that has the same software. */
+  force: boolean
+  upgradeError: { code: string; message: string } | null
+  upgradedAt: string | null
+}
+
+/** A new generation took over, or there was nothing newer. */
+type UpgradeOutput = SlotOutput & { generation: number; hasReplaced: boolean }
+
+const neverUpgraded = {
+  generation: null,
+  software: null,
+  available: null,
+  force: false,
+  upgradeError: null,
+  upgradedAt: null,
+}
+
+const firstPauseMs = 250
+const longestPauseMs = 15_000
+
+interface Compared {
+  software: EdgeSoftware
+  available: EdgeSoftware | null
+}
+
+const edge = setup({
+  types: {} as { context: EdgeContext; input: EdgeInput; events: EdgeEvent },
+  actors: {
+    startEdge: slot<SlotInput & EdgeSettings, SlotOutput & { generation: number }>(),
+    keepRoutes: slot<SlotInput, SlotOutput>(),
+    upgradeEdge: slot<SlotInput & { generation: number; force: boolean }, UpgradeOutput>(),
+    stopEdge: slot<SlotInput, SlotOutput>(),
+    sleepUntil: slot<SlotInput & { wakeAt: number }, SlotOutput>(),
+  },
+  guards: {
+    isOff: ({ context }, settings: EdgeSettings) => settings.mode === 'off' && context.mode !== 'off',
+    isAnother: ({ context }, settings: EdgeSettings) =>
+      settings.mode !== context.mode ||
+      settings.httpPort !== context.httpPort ||
+      settings.httpsPort !== context.httpsPort,
+  },
+  actions: {
+    keepSettings: assign((_, { mode, httpPort, httpsPort }: EdgeSettings) => ({ mode, httpPort, httpsPort })),
+    keepRoutesShown: assign((_, { routes }: { routes: EdgeRoutes }) => ({ routes })),
+    keepPortProblem: assign((_, { problem }: { problem: EdgeProblem | null }) => ({ portProblem: problem })),
+    keepSoftware: assign((_, { software, available }: Compared) => ({ software, available })),
+    keepFailure: assign(({ context }, { code, message, at }: SlotFailure) => ({
+      error: { code, message },
+      portProblem: null,
+      servingSince: null,
+      failures: context.failures + 1,
+      retryAt: Date.parse(at) + Math.min(longestPauseMs, firstPauseMs * 2 ** context.failures),
+    })),
+  },
+})
+
+const settingsOf = { params: ({ event }: { event: EdgeEvent }) => event as never as EdgeSettings } as const
+const routesOf = {
+  params: ({ event }: { event: EdgeEvent }) => event as never as { routes: EdgeRoutes },
+} as const
+const checkedOf = {
+  params: ({ event }: { event: EdgeEvent }) => event as never as { problem: EdgeProblem | null },
+} as const
+const comparedOf = { params: ({ event }: { event: EdgeEvent }) => event as never as Compared } as const
+const failureOf = {
+  params: ({ event }: { event: { error: unknown } }) => event.error as SlotFailure,
+} as const
+
+export const machine = edge.createMachine({
+  id: 'edge',
+  context: ({ input }) => ({
+    ...input,
+    servingSince: null,
+    routes: null,
+    error: null,
+    failures: 0,
+    retryAt: null,
+    ...neverUpgraded,
+  }),
+  initial: 'starting',
+  on: {
+    configure: [
+      {
+        guard: { type: 'isOff', ...settingsOf },
+        target: '.stopping',
+        actions: { type: 'keepSettings', ...settingsOf },
+      },
+      {
+        guard: { type: 'isAnother', ...settingsOf },
+        target: '.starting',
+        actions: { type: 'keepSettings', ...settingsOf },
+      },
+    ],
+  },
+  states: {
+    starting: {
+      invoke: {
+        id: 'startEdge',
+        src: 'startEdge',
+        input: ({ context: { id, mode, httpPort, httpsPort } }) => ({ id, mode, httpPort, httpsPort }),
+        onDone: {
+          target: 'serving',
+          actions: assign(({ event }) => ({
+            servingSince: event.output.at,
+            generation: event.output.generation,
+            error: null,
+            portProblem: null,
+            failures: 0,
+            retryAt: null,
+          })),
+        },
+        onError: { target: 'waiting', actions: { type: 'keepFailure', ...failureOf } },
+      },
+    },
+    serving: {
+      on: {
+        'routes.applied': { actions: { type: 'keepRoutesShown', ...routesOf } },
+        'ports.checked': { actions: { type: 'keepPortProblem', ...checkedOf } },
+        'software.compared': { actions: { type: 'keepSoftware', ...comparedOf } },
+        upgrade: {
+          target: 'upgrading',
+          actions: assign(({ event }) => ({ force: event.force, upgradeError: null })),
+        },
+      },
+      invoke: {
+        id: 'keepRoutes',
+        src: 'keepRoutes',
+        input: ({ context }) => ({ id: context.id }),
+        onDone: 'starting',
+        onError: { target: 'starting', actions: { type: 'keepFailure', ...failureOf } },
+      },
+    },
+    // Routes are kept while the image is fetched. After a failure the start finds the former edge.
+    upgrading: {
+      on: { 'routes.applied': { actions: { type: 'keepRoutesShown', ...routesOf } } },
+      invoke: {
+        id: 'upgradeEdge',
+        src: 'upgradeEdge',
+        input: ({ context: { id, generation, force } }) => ({ id, generation: generation ?? 1, force }),
+        onDone: {
+          target: 'serving',
+          actions: assign(({ context, event: { output } }) => ({
+            generation: output.generation,
+            upgradedAt: output.hasReplaced ? output.at : context.upgradedAt,
+          })),
+        },
+        onError: {
+          target: 'starting',
+          actions: assign(({ event }) => {
+            const { code, message } = event.error as SlotFailure
+            return { upgradeError: { code, message } }
+          }),
+        },
+      },
+    },
+    waiting: {
+      invoke: {
+        id: 'sleepUntil',
+        src: 'sleepUntil',
+        input: ({ context }) => ({ id: context.id, wakeAt: context.retryAt ?? 0 }),
+        onDone: 'starting',
+      },
+    },
+    stopping: {
+      invoke: {
+        id: 'stopEdge',
+        src: 'stopEdge',
+        input: ({ context }) => ({ id: context.id }),
+        onDone: {
+          target: 'off',
+          actions: assign({
+            ...{ servingSince: null, routes: null, error: null, failures: 0, retryAt: null },
+            ...{ portProblem: null, software: null, available: null, upgradeError: null },
+          }),
+        },
+        onError: { target: 'lingering', actions: { type: 'keepFailure', ...failureOf } },
+      },
+    },
+    lingering: {
+      invoke: {
+        id: 'sleepUntil',
+        src: 'sleepUntil',
+        input: ({ context }) => ({ id: context.id, wakeAt: context.retryAt ?? 0 }),
+        onDone: 'stopping',
+      },
+    },
+    off: {},
+  },
+})
+
+export type EdgeSnapshot = SnapshotFrom<typeof machine>
+
+/** lingering: it could not be stopped, and is tried again. */
+const statuses = {
+  starting: 'starting',
+  serving: 'serving',
+  upgrading: 'upgrading',
+  waiting: 'waiting',
+  stopping: 'stopping',
+  lingering: 'stopping',
+  off: 'off',
+} as const
+
+export function toRecord(snapshot: EdgeSnapshot) {
+  const { id, mode, httpPort, httpsPort, servingSince, routes, error, retryAt, at } = snapshot.context
+  const { software, available, upgradeError, upgradedAt } = snapshot.context
+  const problem = error ?? snapshot.context.portProblem ?? null
+  return {
+    id,
+    status: statuses[snapshot.value as keyof typeof statuses],
+    mode,
+    http_port: httpPort,
+    https_port: httpsPort,
+    routes,
+    error: problem?.message ?? null,
+    error_code: problem?.code ?? null,
+    version: software?.version ?? null,
+    image: software?.image ?? null,
+    available,
+    upgrade_error: upgradeError?.message ?? null,
+    upgraded_at: upgradedAt,
+    serving_since: servingSince,
+    next_attempt_at: retryAt === null ? null : new Date(retryAt).toISOString(),
+    created_at: at,
+  }
+}
+
+export { discarded, rebuild } from './edge-rebuild.ts'
+export type EdgeRecord = ReturnType<typeof toRecord>

@@ -1,0 +1,43 @@
+// What a job run's snapshot means outside: the record that the API shows.
+// Mind: a run that has failed but whose container may still run is not over yet.
+
+import { shownProblem } from '../problem.ts'
+import type { JobRunSnapshot } from './job-run.ts'
+
+const statuses: Record<string, 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled'> = {
+  pending: 'pending',
+  running: 'running',
+  succeeding: 'succeeded',
+  succeeded: 'succeeded',
+  failing: 'failed',
+  failed: 'failed',
+  canceling: 'canceled',
+  canceled: 'canceled',
+}
+
+/** The Job run of section 2, with what it is by: its deploy, its limit and the instant of its schedule. */
+export function toRecord(snapshot: JobRunSnapshot) {
+  const { context } = snapshot
+  const root = typeof snapshot.value === 'string' ? snapshot.value : Object.keys(snapshot.value)[0]!
+  return {
+    id: context.id,
+    service_id: context.serviceId,
+    deploy_id: context.deployId,
+    command: context.command,
+    image: context.image,
+    status: statuses[root]!,
+    trigger: context.trigger,
+    scheduled_for: context.scheduledFor,
+    overlap: context.overlap,
+    timeout_seconds: context.timeoutSeconds,
+    exit_code: context.exitCode,
+    ...shownProblem(isOver(root) ? context.error : null),
+    created_at: context.at,
+    started_at: context.startedAt,
+    finished_at: isOver(root) ? context.finishedAt : null,
+  }
+}
+
+export type JobRunRecord = ReturnType<typeof toRecord>
+
+const isOver = (root: string) => root !== 'pending' && root !== 'running'

@@ -1,0 +1,218 @@
+// The one way to the server: calls below /api/v1, and its refusals as failures with an exit code.
+// Mind: a redirect is never followed: the credential was meant for the address that was named.
+import { Readable } from 'node:stream'
+import type { ReadableStream } from 'node:stream/web'
+import { readText } from '../bounded-text.ts'
+import { CliFailure, exitCodes, interruption } from '../failure.ts'
+
+export type Query = Record<string, string | number | boolean | undefined>
+
+export interface CallOptions {
+  body?: unknown
+  query?: Query
+  signal?: AbortSignal
+}
+
+export interface OpenOptions {
+  body?: string | Readable
+  query?: Query
+  headers?: Record<string, string>
+  signal?: AbortSignal
+}
+
+export interface Client {
+  /** Without a slash at the end. */
+  readonly url: string
+  /** A JSON call below /api/v1. Throws CliFailure: exit 3 for 404, 4 for 401 and 403, 5 without an answer. */
+  call<T>(method: string, path: string, options?: CallOptions): Promise<T>
+  /** The open answer: for streams and raw calls. Fails as `call` does. */
+  open(method: string, path: string, options?: OpenOptions): Promise<Response>
+}
+
+export interface ClientOptions {
+  url: string
+  token: string | undefined
+  /** Ends every call. */
+  signal: AbortSignal
+  /** Sees the headers of every answer. */
+  onAnswer?(headers: Headers): void
+}
+
+const bufferBytes = 256 * 1024
+/** Of an answer, and of a refusal. */
+const longestMib = { answer: 64, refusal: 1 }
+
+interface Problem {
+  code?: string
+  detail?: string
+  hint?: string
+  request_id?: string
+  errors?: { path: string; message: string }[]
+}
+
+const codesOfStatus: Record<number, number> = {
+  401: exitCodes.refused,
+  403: exitCodes.refused,
+  404: exitCodes.notFound,
+}
+
+export function createClient({ url, token, signal, onAnswer }: ClientOptions): Client {
+  async function open(method: string, path: string, options: OpenOptions = {}): Promise<Response> {
+    const ended = options.signal ? AbortSignal.any([signal, options.signal]) : signal
+    const request = {
+      method,
+      headers: {
+        'accept-encoding': 'identity',
+        ...(token ? { authorization: `Bearer ${token}` } : {}),
+        ...options.headers,
+      },
+      redirect: 'manual' as const,
+      signal: ended,
+      ...toSent(options.body),
+    }
+    const response = await fetch(addressOf(url, path, options.query), request).catch((error: unknown) => {
+      throw ended.aborted ? interruption() : unreachable(url, error)
+    })
+    onAnswer?.(response.headers)
+    if (response.status >= 300) throw await toFailure(url, response)
+    return response
+  }
+
+  async function call<T>(method: string, path: string, { body, ...options }: CallOptions = {}): Promise<T> {
+    const sent =
+      body === undefined
+        ? {}
+        : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }
+    const response = await open(method, path, { ...options, ...sent })
+    return readJson<T>(response, { url, signal })
+  }
+
+  return { url, open, call }
+}
+
+/** The JSON of an answer; undefined for an empty one. Throws CliFailure: exit 5 when it breaks off. */
+export async function readJson<T>(
+  response: Response,
+  { url, signal }: Pick<ClientOptions, 'url' | 'signal'>,
+): Promise<T> {
+  const text = await readAnswer(response).catch((error: unknown) => {
+    if (error instanceof CliFailure) throw error
+    throw signal.aborted ? interruption() : brokenOff(url)
+  })
+  if (text === '') return undefined as T
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw stranger(url, response.status)
+  }
+}
+
+/** The text of an answer. Throws CliFailure above 64 MiB, and what the connection throws. */
+export function readAnswer(response: Response): Promise<string> {
+  return readText(response, longestMib.answer)
+}
+
+/** `/services/shop`: an id does as well. */
+export function servicePath(name: string): string {
+  return `/services/${encodeURIComponent(name)}`
+}
+
+export function deployPath(id: string): string {
+  return `/deploys/${encodeURIComponent(id)}`
+}
+
+export function jobPath(id: string): string {
+  return `/jobs/${encodeURIComponent(id)}`
+}
+
+function toSent(body: string | Readable | undefined) {
+  if (!(body instanceof Readable)) return { body: body ?? null }
+  // Left to itself it counts chunks as bytes, and holds gigabytes before it lets the source wait.
+  const strategy = new ByteLengthQueuingStrategy({ highWaterMark: bufferBytes })
+  const stream = Readable.toWeb(body, { strategy }) as ReadableStream
+  // Without these two fetch keeps a copy of all that was sent, in case that it has to be sent again.
+  const once = { redirect: 'error', window: null } as const
+  return { body: stream, duplex: 'half' as const, ...once }
+}
+
+export function addressOf(url: string, path: string, query: Query = {}): string {
+  const search = new URLSearchParams()
+  for (const [key, value] of Object.entries(query)) if (value !== undefined) search.set(key, String(value))
+  const mark = search.size === 0 ? '' : path.includes('?') ? '&' : '?'
+  return `${url}/api/v1${path}${mark}${search}`
+}
+
+/** What an answer that is none means. */
+export async function toFailure(url: string, response: Response): Promise<CliFailure> {
+  const { status } = response
+  const location = response.headers.get('location')
+  if (status < 400 && location) return redirected(url, location)
+  const problem = parseProblem(await readText(response, longestMib.refusal).catch(() => ''))
+  if (!problem) return stranger(url, status)
+  const isRefused = problem.code === 'unauthorized'
+  const fields = (problem.errors ?? []).map(({ path, message }) => `${path}: ${message}`)
+  const detail = problem.detail ?? `the server answers ${status}`
+  return new CliFailure([detail, ...fields.filter((field) => !detail.includes(field))].join('\n'), {
+    exitCode: codesOfStatus[status] ?? exitCodes.failed,
+    hint: isRefused ? 'log in: berth login' : problem.hint,
+    requestId: problem.request_id,
+    code: problem.code,
+    paths: (problem.errors ?? []).map(({ path }) => path),
+    retryAfterSeconds: Number(response.headers.get('retry-after')) || undefined,
+  })
+}
+
+function parseProblem(text: string): Problem | null {
+  try {
+    const parsed = JSON.parse(text)
+    return typeof parsed?.code === 'string' ? parsed : null
+  } catch {
+    return null
+  }
+}
+
+/** The answer had begun, and did not come to its end. */
+export function brokenOff(url: string): CliFailure {
+  return new CliFailure(`${url} broke off in the middle of its answer`, { exitCode: exitCodes.unreachable })
+}
+
+/** `error.cause` says why. */
+export function unreachable(url: string, error: unknown): CliFailure {
+  const { cause } = error as { cause?: { code?: string; message?: string } }
+  const reason = cause?.code ? (reasons[cause.code] ?? cause.code) : (cause?.message ?? String(error))
+  return new CliFailure(`cannot reach the server at ${url}: ${reason}`, {
+    exitCode: exitCodes.unreachable,
+    hint: 'is berthd running there? another server: --server NAME or URL',
+  })
+}
+
+const reasons: Record<string, string> = {
+  ECONNREFUSED: 'nothing listens there',
+  ECONNRESET: 'it closed the connection',
+  UND_ERR_SOCKET: 'it closed the connection',
+  ENOTFOUND: 'no such host',
+  EAI_AGAIN: 'the name cannot be resolved now',
+  ETIMEDOUT: 'it does not answer',
+  UND_ERR_CONNECT_TIMEOUT: 'it does not answer',
+  UND_ERR_HEADERS_TIMEOUT: 'it does not answer',
+  EPROTO: 'it does not speak https',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak https',
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: 'it does not speak https',
+}
+
+function redirected(url: string, location: string): CliFailure {
+  const target = URL.canParse(location, url) ? new URL(location, url).origin : location
+  const hint = isPlainUrl(target) ? `name that one: berth login ${target}` : 'name the address it is at'
+  return new CliFailure(`${url} sends us on to ${target}`, { hint })
+}
+
+/** One that is nothing else in a shell: hints are there to be copied. */
+export function isPlainUrl(text: string): boolean {
+  return /^https?:\/\/[\w.:[\]/-]+$/.test(text)
+}
+
+function stranger(url: string, status: number): CliFailure {
+  return new CliFailure(`${url} answers ${status}, but not as a Berth server does`, {
+    hint: 'check the address: berth servers lists yours',
+  })
+}

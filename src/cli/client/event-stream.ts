@@ -1,0 +1,182 @@
+// Following server-sent events through losses of the connection: a log goes on behind its last line.
+// Mind: only `end` ends a followed stream. A server that stops closes it too, which is a loss like any other.
+import { createParser, type EventSourceMessage } from 'eventsource-parser'
+import { sleep } from '../../async/sleep.ts'
+import { CliFailure, exitCodes } from '../failure.ts'
+import type { Query } from './client.ts'
+import type { Cli } from './session.ts'
+
+export interface StreamEvent {
+  id: string | null
+  event: string
+  data: string
+}
+
+export interface FollowOptions {
+  query?: Query
+  /** The stream tells what there is now: its plain close is its end. */
+  untilNow?: boolean
+  /** Says nothing of losses: another stream to the same server does. */
+  quiet?: boolean
+  /** Ends the following, beside Ctrl-C. */
+  signal?: AbortSignal
+}
+
+/** The server sends a comment every 15 s: this long without a byte, the connection is dead. */
+const silenceMs = 45_000
+const firstPauseMs = 250
+const longestPauseMs = 5_000
+const patienceMs = 10 * 60_000
+const lostWords = `connection lost, trying again for ${patienceMs / 60_000} minutes`
+/** A line of a log has 16 KiB at most. */
+const longestEventChars = 1024 * 1024
+/** What no second try changes. */
+const finalExits: number[] = [exitCodes.notFound, exitCodes.refused]
+
+interface Following {
+  cli: Cli
+  path: string
+  options: FollowOptions
+  signal: AbortSignal
+  /** Of the last event that had one. */
+  lastId: string | null
+  /** When the connection was lost; null while there is one, and before the first. */
+  lostAt: number | null
+  /** Losses since the last event. */
+  losses: number
+}
+
+/**
+ * The events of an address below /api/v1, until `end` (which is not among them) or the signal. Throws
+ * CliFailure when the first try fails, when a later one is answered 401, 403 or 404, and after 10 minutes
+ * without a server.
+ */
+export async function* followEvents(
+  cli: Cli,
+  path: string,
+  options: FollowOptions = {},
+): AsyncGenerator<StreamEvent> {
+  const signal = options.signal ? AbortSignal.any([cli.signal, options.signal]) : cli.signal
+  const following: Following = { cli, path, options, signal, lastId: null, lostAt: null, losses: 0 }
+  for (let isFirst = true; !signal.aborted; isFirst = false) {
+    const connection = await connect(following, isFirst)
+    if (connection && (yield* readUntilLoss(following, connection))) return
+    await pauseAfterLoss(following)
+  }
+}
+
+/** Null when there is no connection to be had now. */
+async function connect(following: Following, isFirst: boolean): Promise<Connection | null> {
+  const { cli, path, options, signal, lastId } = following
+  const silence = new AbortController()
+  try {
+    const response = await cli.client.open('GET', path, {
+      ...(options.query && { query: options.query }),
+      headers: lastId === null ? {} : { 'last-event-id': lastId },
+      signal: AbortSignal.any([signal, silence.signal]),
+    })
+    sayFound(following)
+    return { response, silence }
+  } catch (error) {
+    if (signal.aborted) return null
+    if (isFirst || isFinal(following, error)) throw error
+    return null
+  }
+}
+
+interface Connection {
+  response: Response
+  /** Ends it, because nothing comes any more. */
+  silence: AbortController
+}
+
+/** True when the stream came to its end; false when it was lost. */
+async function* readUntilLoss(following: Following, connection: Connection) {
+  try {
+    for await (const event of eventsOf(connection)) {
+      if (event.event === 'end') return true
+      following.lastId = event.id ?? following.lastId
+      following.losses = 0
+      yield event
+    }
+    return following.options.untilNow ?? false
+  } catch (error) {
+    if (error instanceof CliFailure) throw error
+    return false
+  }
+}
+
+/** What an event tells: an object that has these texts. Throws CliFailure for anything else. */
+export function parseEvent<T extends object>(data: string, texts: (keyof T & string)[]): T {
+  const told = parseJson(data)
+  const fields = Object(told) as Record<string, unknown>
+  if (texts.every((name) => typeof fields[name] === 'string')) return told as T
+  throw noBerth(`an event without ${texts.join(', ')}`)
+}
+
+function parseJson(data: string): unknown {
+  try {
+    return JSON.parse(data)
+  } catch {
+    throw noBerth('an event that is not JSON')
+  }
+}
+
+function noBerth(what: string): CliFailure {
+  return new CliFailure(`the server sends ${what}, as no Berth server does`, {
+    hint: 'check the address: berth servers lists yours',
+  })
+}
+
+async function* eventsOf({ response, silence }: Connection): AsyncGenerator<StreamEvent> {
+  let events: EventSourceMessage[] = []
+  const parser = createParser({
+    onEvent: (event) => void events.push(event),
+    onError: ({ type }) => {
+      if (type === 'max-buffer-size-exceeded') throw noBerth('an event without an end')
+    },
+    maxBufferSize: longestEventChars,
+  })
+  const decoder = new TextDecoder()
+  const watch = () => setTimeout(() => silence.abort(), silenceMs)
+  let watchdog = watch()
+  try {
+    for await (const bytes of response.body ?? []) {
+      // Who reads slowly is no silence.
+      clearTimeout(watchdog)
+      parser.feed(decoder.decode(bytes, { stream: true }))
+      const found = events
+      events = []
+      for (const { id, event, data } of found) yield { id: id ?? null, event: event ?? 'message', data }
+      watchdog = watch()
+    }
+  } finally {
+    clearTimeout(watchdog)
+  }
+}
+
+function isFinal({ lostAt }: Following, error: unknown): boolean {
+  if (!(error instanceof CliFailure) || finalExits.includes(error.exitCode)) return true
+  return lostAt !== null && Date.now() - lostAt > patienceMs
+}
+
+/** Longer each time, and by chance: a server that comes back is not asked by all its readers at once. */
+async function pauseAfterLoss(following: Following): Promise<void> {
+  const { cli, options, signal } = following
+  if (signal.aborted) return
+  if (following.lostAt === null && !options.quiet) cli.out.say(tell(cli, lostWords))
+  following.lostAt ??= Date.now()
+  const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** following.losses++)
+  await sleep(pauseMs * (0.5 + Math.random() / 2), signal).catch(() => {})
+}
+
+function sayFound(following: Following): void {
+  const { cli, options, lostAt } = following
+  following.lostAt = null
+  if (lostAt === null || options.quiet) return
+  cli.out.say(tell(cli, 'connected again'))
+}
+
+function tell({ out }: Cli, words: string): string {
+  return out.tint('yellow', ` ! ${words}`)
+}

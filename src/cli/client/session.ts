@@ -1,0 +1,65 @@
+// What every command gets: a client of the chosen server, the output, the signal of Ctrl-C.
+
+import { readConfig } from '../config/config.ts'
+import { findProject } from '../config/project.ts'
+import { chooseServer, type ServerChoice, type ServerFlags } from '../config/server-choice.ts'
+import { type Output, openOutput } from '../terminal/output.ts'
+import { type Client, createClient } from './client.ts'
+
+export interface GlobalFlags extends ServerFlags {
+  json?: boolean
+}
+
+export interface Cli {
+  /** Of the chosen server. The first use chooses it: throws (usage) when its name is not known. */
+  readonly client: Client
+  readonly out: Output
+  /** Ctrl-C. */
+  readonly signal: AbortSignal
+  readonly env: NodeJS.ProcessEnv
+  /** The name of the chosen server, or its address when it has none. */
+  readonly serverName: string
+  readonly server: ServerChoice
+  readonly flags: GlobalFlags
+  /** The version that the server said it has, after the first answer. */
+  readonly serverVersion: string | undefined
+}
+
+export interface SessionOptions {
+  flags: GlobalFlags
+  env: NodeJS.ProcessEnv
+  signal: AbortSignal
+}
+
+// The server is chosen when it is first needed: `berth login` has to work where none is known.
+export function openSession({ flags, env, signal }: SessionOptions): Cli {
+  let choice: ServerChoice | null = null
+  let client: Client | null = null
+  let serverVersion: string | undefined
+  const server = () => {
+    choice ??= chooseServer({ flags, env, findProject, config: readConfig(env) })
+    return choice
+  }
+  const onAnswer = (headers: Headers) => {
+    serverVersion = headers.get('berth-version') ?? undefined
+  }
+  return {
+    out: openOutput({ ...process, env, isJson: flags.json === true }),
+    signal,
+    env,
+    flags,
+    get client() {
+      client ??= createClient({ ...server(), signal, onAnswer })
+      return client
+    },
+    get serverName() {
+      return server().name
+    },
+    get server() {
+      return server()
+    },
+    get serverVersion() {
+      return serverVersion
+    },
+  }
+}

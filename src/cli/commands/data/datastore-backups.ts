@@ -1,0 +1,151 @@
+// `berth db backup`, `backups` and `restore`: the data of a datastore as a file, and back.
+import { fstatSync } from 'node:fs'
+import type { Command } from 'commander'
+import type { Backup, Restore } from '../../../api/backup.ts'
+import type { Datastore } from '../../../api/datastore.ts'
+import { size } from '../../../quantities.ts'
+import { readJson } from '../../client/client.ts'
+import type { Cli } from '../../client/session.ts'
+import type { Runner } from '../../command.ts'
+import { awaitWork, printBackup } from '../../datastore/backup.ts'
+import { datastorePath } from '../../datastore/datastore.ts'
+import { examples } from '../../examples.ts'
+import { CliFailure, usageFailure } from '../../failure.ts'
+import { sayDone, sayNext } from '../../follow-up.ts'
+import { age } from '../../terminal/ages.ts'
+import { plain, type Style } from '../../terminal/output.ts'
+import { askText } from '../../terminal/prompts.ts'
+import { printTable } from '../../terminal/table.ts'
+
+export function addBackupCommands(db: Command, run: Runner): void {
+  db.command('backup')
+    .argument('<name>', 'the datastore')
+    .description('back it up and check that; into a file, or kept on the server without one')
+    .option('--keep', 'keep it on the server too')
+    .addHelpText('after', examples('berth db backup shop-db > shop-db.dump', 'berth db backup shop-db'))
+    .action(run(backup))
+  db.command('backups')
+    .argument('[name]', 'only those of this datastore')
+    .description('list them, also of datastores that are gone')
+    .option('--get <id>', 'print the file of this one')
+    .option('--rm <id>', 'delete this one')
+    .addHelpText(
+      'after',
+      examples('berth db backups shop-db', 'berth db backups --get bak-01jexample > shop-db.dump'),
+    )
+    .action(run(listBackups))
+  db.command('restore')
+    .argument('<name>', 'the datastore')
+    .description('replace all its data by those of a file or a backup; a wrong one changes nothing')
+    .option('--from <backup>', 'a backup on the server, instead of standard input')
+    .option('--yes', 'do not ask')
+    .addHelpText(
+      'after',
+      examples(
+        'berth db restore shop-db < shop-db.dump',
+        'berth db restore shop-db < shop-db.sql.gz',
+        'berth db restore shop-db --from bak-01jexample',
+      ),
+    )
+    .action(run(restore))
+}
+
+async function backup(cli: Cli, name: string, { keep }: { keep?: boolean }): Promise<void> {
+  const { client, out } = cli
+  const isPrinted = !out.isTerminal && !out.isJson
+  const made = await awaitWork<Backup>(cli, {
+    name: 'backing up',
+    path: '/backups',
+    begin: () => client.call('POST', `${datastorePath(name)}/backups`),
+  })
+  if (out.isJson) return out.json(made)
+  if (!isPrinted) {
+    sayDone(cli, `${made.datastore} is backed up and checked: ${made.id}`)
+    return sayNext(cli, `berth db backups --get ${made.id} > ${made.file.split('/').at(-1)}`)
+  }
+  await printBackup(cli, made)
+  if (!keep) await client.call('DELETE', `/backups/${made.id}`)
+  sayDone(cli, `${made.datastore} is backed up and checked${keep ? `: ${made.id}` : ''}`)
+}
+
+interface ListOptions {
+  get?: string
+  rm?: string
+}
+
+const styles: Record<Backup['status'], Style> = {
+  good: 'green',
+  running: 'cyan',
+  failed: 'red',
+  deleting: 'red',
+}
+
+async function listBackups(cli: Cli, name: string | undefined, { get, rm }: ListOptions): Promise<void> {
+  const { client, out } = cli
+  if (get !== undefined) return download(cli, get)
+  if (rm !== undefined) {
+    await client.call('DELETE', `/backups/${encodeURIComponent(rm)}`)
+    return sayDone(cli, `${rm} is being deleted`)
+  }
+  const query = name === undefined ? {} : { datastore: name }
+  const backups = await client.call<Backup[]>('GET', '/backups', { query })
+  if (out.isJson) return out.json(backups)
+  if (backups.length === 0) return out.say(`no backups yet: \`berth db backup ${name ?? 'NAME'}\` makes one`)
+  printTable(out, backups, [
+    { heading: 'ID', text: ({ id }) => id },
+    { heading: 'DATASTORE', text: ({ datastore }) => datastore, style: () => 'bold' },
+    { heading: 'STATUS', text: ({ status }) => status, style: ({ status }) => styles[status] },
+    {
+      heading: 'SIZE',
+      text: ({ size_bytes }) => (size_bytes === null ? '' : size(size_bytes)),
+      isRight: true,
+    },
+    { heading: 'BY', text: ({ trigger }) => (trigger === 'schedule' ? 'schedule' : 'hand') },
+    { heading: 'MADE', text: ({ created_at }) => age(created_at) },
+    { heading: 'NOTE', text: ({ error }) => error ?? '', isFlexible: true },
+  ])
+}
+
+async function download(cli: Cli, id: string): Promise<void> {
+  if (cli.out.isTerminal)
+    throw usageFailure('a backup is no text for a terminal', `berth db backups --get ${id} > FILE`)
+  await printBackup(cli, await cli.client.call<Backup>('GET', `/backups/${encodeURIComponent(id)}`))
+}
+
+interface RestoreOptions {
+  from?: string
+  yes?: boolean
+}
+
+async function restore(cli: Cli, name: string, { from, yes }: RestoreOptions): Promise<void> {
+  const { client, out } = cli
+  const path = `${datastorePath(name)}/restores`
+  if (from === undefined && process.stdin.isTTY) {
+    throw usageFailure(
+      'the data are read from standard input, which is a terminal',
+      `berth db restore ${name} < FILE, or --from a backup`,
+    )
+  }
+  if (from !== undefined && !yes) await agree(cli, name)
+  const begin = () =>
+    from === undefined ? upload(cli, path) : client.call<Restore>('POST', path, { body: { backup_id: from } })
+  const restored = await awaitWork<Restore>(cli, { name: 'restoring', path: '/restores', begin })
+  if (out.isJson) return out.json(restored)
+  sayDone(cli, `${restored.datastore} has the data of ${restored.backup_id ?? 'the file'}`)
+}
+
+/** A file has a size, a pipe has none. */
+async function upload({ client, signal }: Cli, path: string): Promise<Restore> {
+  const input = fstatSync(0)
+  const length = input.isFile() ? { 'content-length': String(input.size) } : {}
+  const headers = { 'content-type': 'application/octet-stream', ...length }
+  const response = await client.open('POST', `${path}/upload`, { body: process.stdin, headers })
+  return readJson<Restore>(response, { url: client.url, signal })
+}
+
+async function agree(cli: Cli, name: string): Promise<void> {
+  const datastore = await cli.client.call<Datastore>('GET', datastorePath(name))
+  const message = `This replaces all data of ${plain(datastore.name)}. Type its name:`
+  const typed = await askText(cli, { message, instead: 'say it with --yes' })
+  if (typed.trim() !== datastore.name) throw new CliFailure('that is not its name: nothing is changed')
+}

@@ -1,0 +1,96 @@
+// `berth db psql` and `berth db redis-cli`: a datastore's own client, in its container.
+// Options of Berth come before the datastore's name; everything after it belongs to the client.
+import type { Command } from 'commander'
+import type { WebSocket } from 'ws'
+import type { Datastore } from '../../../api/datastore.ts'
+import type { Cli } from '../../client/session.ts'
+import { openWebSocket } from '../../client/web-socket.ts'
+import type { Runner } from '../../command.ts'
+import { datastorePath } from '../../datastore/datastore.ts'
+import { runShell } from '../../datastore/shell.ts'
+import { examples } from '../../examples.ts'
+import { CliFailure, exitCodes, usageFailure } from '../../failure.ts'
+import { plain } from '../../terminal/output.ts'
+
+type Kind = Datastore['kind']
+
+interface ClientProgram {
+  name: string
+  /** How to run it without Berth's server, followed by the address. */
+  byAddress: string
+  examples: string[]
+}
+
+const programs: Record<Kind, ClientProgram> = {
+  postgres: {
+    name: 'psql',
+    byAddress: 'psql',
+    examples: [
+      'berth db psql shop-db',
+      "berth db psql shop-db -c 'select count(*) from orders'",
+      "echo 'select 1' | berth db psql shop-db",
+    ],
+  },
+  redis: {
+    name: 'redis-cli',
+    byAddress: 'redis-cli -u',
+    examples: [
+      'berth db redis-cli cache',
+      'berth db redis-cli cache get key',
+      'echo dbsize | berth db redis-cli cache',
+    ],
+  },
+}
+
+/** The exit code after SIGKILL. */
+const killed = 137
+
+export function addClientCommands(db: Command, run: Runner): void {
+  for (const [kind, program] of Object.entries(programs) as [Kind, ClientProgram][]) {
+    db.command(program.name)
+      .argument('<name>', 'the datastore')
+      .argument('[words...]', `for ${program.name} itself`)
+      .passThroughOptions()
+      .description(`open ${program.name} in it, signed in; what is piped in is its input`)
+      .addHelpText('after', examples(...program.examples))
+      .action(run((cli, name: string, words: string[]) => openClient(cli, kind, name, withoutDashes(words))))
+  }
+}
+
+/** `--` before the words is optional here; `berth run` requires it. */
+function withoutDashes([first, ...others]: string[]): string[] {
+  return first === undefined || first === '--' ? others : [first, ...others]
+}
+
+async function openClient(cli: Cli, kind: Kind, name: string, words: string[]): Promise<number> {
+  const program = programs[kind]
+  if (cli.out.isJson) {
+    throw usageFailure(`${program.name} writes no JSON`, 'leave out --json')
+  }
+  const datastore = await cli.client.call<Datastore>('GET', datastorePath(name))
+  if (datastore.kind !== kind) {
+    const hint = `berth db ${programs[datastore.kind].name} ${datastore.name}`
+    throw usageFailure(
+      `${plain(datastore.name)} is ${datastore.kind}, which ${program.name} does not speak`,
+      hint,
+    )
+  }
+  const code = await runShell(cli, await connect(cli, datastore), words)
+  if (code !== killed) return code
+  const why = `${plain(datastore.name)} stopped, or had no memory left for it`
+  const hint = `berth db show ${datastore.name}`
+  throw new CliFailure(`${program.name} was killed there: ${why}`, { exitCode: code, hint })
+}
+
+async function connect(cli: Cli, { id, name, kind }: Datastore): Promise<WebSocket> {
+  try {
+    return await openWebSocket({ ...cli.server, signal: cli.signal }, `${datastorePath(id)}/client`)
+  } catch (error) {
+    if (!(error instanceof CliFailure) || error.exitCode !== exitCodes.notFound) throw error
+    // Either the datastore was deleted just now, or the server has no such route.
+    await cli.client.call('GET', datastorePath(id))
+    throw new CliFailure(`the server at ${cli.client.url} opens no clients: it is older than this berth`, {
+      hint: `on its host: ${programs[kind].byAddress} "$(berth db url ${name})"`,
+    })
+  }
+}

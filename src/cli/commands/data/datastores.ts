@@ -1,0 +1,208 @@
+// Managed datastores from the command line: `berth db`.
+// Mind: addresses hold passwords. They are printed only where a command asks for them by name.
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import type { Datastore } from '../../../api/datastore.ts'
+import type { Cli } from '../../client/session.ts'
+import type { Runner } from '../../command.ts'
+import {
+  datastorePath,
+  settingsInWords,
+  settledDatastore,
+  showDatastore,
+  sizeOf,
+  statusStyle,
+} from '../../datastore/datastore.ts'
+import { examples } from '../../examples.ts'
+import { CliFailure, usageFailure, withoutSecrets } from '../../failure.ts'
+import { sayDone } from '../../follow-up.ts'
+import { amount, onOrOff, whole } from '../../service/setting-flags.ts'
+import { plain } from '../../terminal/output.ts'
+import { askText } from '../../terminal/prompts.ts'
+import { printTable } from '../../terminal/table.ts'
+import { sayKept } from '../../trash-entry.ts'
+import { addBackupCommands } from './datastore-backups.ts'
+import { addClientCommands } from './datastore-shell.ts'
+
+export function addDatastoreCommands(program: Command, run: Runner): void {
+  const db = program
+    .command('db')
+    .description('managed Postgres and Redis: list them')
+    .addHelpText('after', examples('berth db', 'berth db create shop-db'))
+    .action(run(list))
+  db.command('ls')
+    .description('list them')
+    .addHelpText('after', examples('berth db ls', 'berth db ls --json'))
+    .action(run(list))
+  addCreate(db, run)
+  db.command('show')
+    .argument('<name>', 'the datastore')
+    .description('what it is, how it is, and how services reach it')
+    .addHelpText('after', examples('berth db show shop-db', 'berth db show shop-db --json'))
+    .action(run(show))
+  db.command('url')
+    .argument('<name>', 'the datastore')
+    .description('print its address, with the password: the one for this host')
+    .option('--internal', 'the one that services reach it by')
+    .addHelpText('after', examples('psql "$(berth db url shop-db)"', 'berth db url cache --internal'))
+    .action(run(printUrl))
+  addFlags(db.command('update').argument('<name>', 'the datastore'))
+    .description('change its limits at once, without a restart, or when it is backed up')
+    .addHelpText(
+      'after',
+      examples(
+        'berth db update shop-db --memory 1024 --cpu 2',
+        'berth db update shop-db --backup-schedule @daily',
+      ),
+    )
+    .action(run(update))
+  addBackupCommands(db, run)
+  addClientCommands(db, run)
+  db.command('restart')
+    .argument('<name>', 'the datastore')
+    .description('stop it in order and start it again')
+    .addHelpText('after', examples('berth db restart shop-db', 'berth db restart cache --json'))
+    .action(run(restart))
+  db.command('rm')
+    .argument('<name>', 'the datastore')
+    .description('delete it; its data stay in the trash for a while; asks for its name')
+    .option('--yes', 'do not ask')
+    .option('--purge', 'delete its data at once, without the trash')
+    .option('--force', 'even if services refer to it')
+    .addHelpText('after', examples('berth db rm shop-db', 'berth db rm cache --yes --force'))
+    .action(run(remove))
+}
+
+function addCreate(db: Command, run: Runner): void {
+  const command = db
+    .command('create')
+    .argument('<name>', 'what it is to be called')
+    .description('create one and wait until it serves')
+    .option('-k, --kind <kind>', 'postgres or redis (postgres)', kindOf)
+    .option('--version <version>', 'of Postgres or Redis (postgres 17, redis 8)')
+    .addOption(new Option('--server-version <version>', 'its former name').hideHelp())
+    .option('--database <name>', 'of Postgres (its own name)')
+    .option('--username <name>', 'of Postgres (that of the database)')
+  addFlags(command)
+    .addHelpText(
+      'after',
+      examples('berth db create shop-db --version 16', 'berth db create cache --kind redis --memory 256'),
+    )
+    .action(run(create))
+}
+
+function kindOf(text: string): string {
+  if (text !== 'postgres' && text !== 'redis') throw new InvalidArgumentError('It must be postgres or redis.')
+  return text
+}
+
+function addFlags(command: Command): Command {
+  return command
+    .option('--memory <MiB>', 'from 16; 0 is the default of the server', whole)
+    .option('--cpu <CPUs>', 'from 0.01; 0 is the default of the server', amount)
+    .option('--backup-schedule <cron>', 'when it is backed up, in UTC; an empty one for never')
+    .option('--backup-keep <number>', 'how many of these backups are kept (7)', whole)
+    .option('--shared-network <on|off>', 'every service may connect to it (off)', onOrOff)
+}
+
+interface SettingOptions {
+  memory?: number
+  cpu?: number
+  backupSchedule?: string
+  backupKeep?: number
+  sharedNetwork?: boolean
+}
+
+const settingsOf = ({ memory, cpu, backupSchedule, backupKeep, sharedNetwork }: SettingOptions) => ({
+  ...(memory === undefined ? {} : { memory_limit_mb: memory }),
+  ...(cpu === undefined ? {} : { cpu_limit: cpu }),
+  ...(backupSchedule === undefined ? {} : { backup_schedule: backupSchedule }),
+  ...(backupKeep === undefined ? {} : { backup_keep: backupKeep }),
+  ...(sharedNetwork === undefined ? {} : { shared_network: sharedNetwork }),
+})
+
+async function list({ client, out }: Cli): Promise<void> {
+  const datastores = await client.call<Datastore[]>('GET', '/datastores')
+  if (out.isJson) return out.json(datastores)
+  if (datastores.length === 0) return out.say('no datastores yet: `berth db create NAME` makes a Postgres')
+  printTable(out, datastores, [
+    { heading: 'NAME', text: ({ name }) => name, style: () => 'bold' },
+    { heading: 'STATUS', text: ({ status }) => status, style: ({ status }) => statusStyle(status) },
+    { heading: 'KIND', text: ({ kind, version }) => `${kind} ${version}` },
+    { heading: 'PORT', text: ({ host_port }) => String(host_port ?? ''), isRight: true },
+    { heading: 'MEMORY', text: sizeOf, isRight: true },
+    { heading: 'NOTE', text: ({ error, notice }) => error ?? notice ?? '', isFlexible: true },
+  ])
+}
+
+interface CreateOptions extends SettingOptions {
+  kind?: string
+  version?: string
+  serverVersion?: string
+  database?: string
+  username?: string
+}
+
+async function create(cli: Cli, name: string, options: CreateOptions): Promise<number> {
+  const { kind = 'postgres', serverVersion, version = serverVersion, database, username } = options
+  const body = { name, kind, version, database, username, ...settingsOf(options) }
+  return settledDatastore(cli, { name, verb: 'creating' }, () =>
+    cli.client.call<Datastore>('POST', '/datastores', { body }),
+  )
+}
+
+async function show({ client, out }: Cli, name: string): Promise<void> {
+  const datastore = await client.call<Datastore>('GET', datastorePath(name))
+  if (out.isJson) return out.json(datastore)
+  showDatastore(out, datastore)
+}
+
+async function printUrl({ client, out }: Cli, name: string, options: { internal?: boolean }): Promise<void> {
+  const datastore = await client.call<Datastore>('GET', datastorePath(name))
+  if (datastore.password === null) throw withoutSecrets('passwords of datastores')
+  const url = options.internal ? datastore.internal_url : datastore.external_url
+  if (url === null) throw new CliFailure(`${name} has no address yet`, { hint: `berth db show ${name}` })
+  if (out.isJson) return out.json({ url })
+  out.print(plain(url))
+}
+
+async function update(cli: Cli, name: string, options: SettingOptions): Promise<void> {
+  const body = settingsOf(options)
+  if (Object.keys(body).length === 0) {
+    throw usageFailure(
+      'nothing to change',
+      'name --memory, --cpu, --backup-schedule, --backup-keep or --shared-network',
+    )
+  }
+  const datastore = await cli.client.call<Datastore>('PATCH', datastorePath(name), { body })
+  if (cli.out.isJson) return cli.out.json(datastore)
+  sayDone(cli, `${datastore.name} has ${settingsInWords(datastore)}`)
+  if (datastore.notice) cli.out.say(`   ${plain(datastore.notice)}`)
+}
+
+function restart(cli: Cli, name: string): Promise<number> {
+  return settledDatastore(cli, { name, verb: 'restarting' }, () =>
+    cli.client.call<Datastore>('POST', `${datastorePath(name)}/restart`),
+  )
+}
+
+interface RemoveOptions {
+  yes?: boolean
+  purge?: boolean
+  force?: boolean
+}
+
+async function remove(cli: Cli, name: string, { yes, force, purge }: RemoveOptions): Promise<void> {
+  const { client } = cli
+  const datastore = await client.call<Datastore>('GET', datastorePath(name))
+  if (!yes) await agreeToRemove(cli, datastore, purge)
+  await client.call('DELETE', datastorePath(datastore.id), { query: { force, purge } })
+  sayDone(cli, `${datastore.name} is being deleted${purge ? ', with its data' : ''}`)
+  if (!purge) await sayKept(cli, ({ id }) => id === datastore.id)
+}
+
+async function agreeToRemove(cli: Cli, { name, kind }: Datastore, isPurged?: boolean): Promise<void> {
+  const data = isPurged ? ' with all its data' : ''
+  const message = `This deletes the ${kind} ${plain(name)}${data}. Type its name:`
+  const typed = await askText(cli, { message, instead: 'say it with --yes' })
+  if (typed.trim() !== name) throw new CliFailure('that is not its name: nothing is deleted')
+}

@@ -1,0 +1,119 @@
+// What was deleted and can be restored: `berth trash`.
+import type { Command } from 'commander'
+import type { Datastore } from '../../../api/datastore.ts'
+import type { RestoredTrash, TrashEntry } from '../../../api/trash.ts'
+import { size } from '../../../quantities.ts'
+import type { Cli } from '../../client/session.ts'
+import type { Runner } from '../../command.ts'
+import { datastorePath, settledDatastore } from '../../datastore/datastore.ts'
+import { examples } from '../../examples.ts'
+import { CliFailure, exitCodes, usageFailure } from '../../failure.ts'
+import { sayDone, sayNext } from '../../follow-up.ts'
+import { age, timeLeft } from '../../terminal/ages.ts'
+import { plain } from '../../terminal/output.ts'
+import { askText } from '../../terminal/prompts.ts'
+import { printTable } from '../../terminal/table.ts'
+
+export function addTrashCommands(program: Command, run: Runner): void {
+  const trash = program
+    .command('trash')
+    .description('deleted datastores and disks: list them')
+    .addHelpText('after', examples('berth trash', 'berth trash --json'))
+    .action(run(list))
+  trash
+    .command('ls')
+    .description('list them')
+    .addHelpText('after', examples('berth trash ls', 'berth trash ls --json'))
+    .action(run(list))
+  trash
+    .command('restore')
+    .argument('<name>', 'its name or its id')
+    .description('restore a datastore with its data, or a disk')
+    .option('--name <name>', 'another name for the datastore')
+    .addHelpText(
+      'after',
+      examples('berth trash restore shop-db', 'berth trash restore dst-01jexample --name old-db'),
+    )
+    .action(run(restore))
+  trash
+    .command('purge')
+    .argument('<name>', 'its name or its id')
+    .description('remove it at once, with its data; asks for its name')
+    .option('--yes', 'do not ask')
+    .addHelpText('after', examples('berth trash purge shop-db', 'berth trash purge dsk-01jexample --yes'))
+    .action(run(purge))
+}
+
+/** What the entry was, in words. */
+export function wasOf({ kind, datastore_kind, version, service_name }: TrashEntry): string {
+  return kind === 'datastore' ? `${datastore_kind} ${version}` : `disk of ${service_name}`
+}
+
+async function list({ client, out }: Cli): Promise<void> {
+  const entries = await client.call<TrashEntry[]>('GET', '/trash')
+  if (out.isJson) return out.json(entries)
+  if (entries.length === 0) return out.say('the trash is empty')
+  printTable(out, entries, [
+    { heading: 'ID', text: ({ id }) => id },
+    { heading: 'NAME', text: ({ name }) => name, style: () => 'bold', isFlexible: true },
+    { heading: 'WAS', text: wasOf },
+    {
+      heading: 'SIZE',
+      text: ({ size_bytes }) => (size_bytes === null ? '' : size(size_bytes)),
+      isRight: true,
+    },
+    { heading: 'DELETED', text: ({ deleted_at }) => age(deleted_at) },
+    { heading: 'KEPT FOR', text: ({ expires_at }) => timeLeft(expires_at) },
+  ])
+}
+
+/** By id, by name, or by the name of the service that the disk belonged to. */
+async function findEntry({ client }: Cli, wanted: string): Promise<TrashEntry> {
+  const entries = await client.call<TrashEntry[]>('GET', '/trash')
+  const byId = entries.find(({ id }) => id === wanted)
+  if (byId) return byId
+  const found = entries.filter(({ name, service_name }) => name === wanted || service_name === wanted)
+  if (found.length === 1) return found[0]!
+  if (found.length === 0) {
+    throw new CliFailure(`${wanted} is not in the trash`, {
+      hint: 'berth trash',
+      exitCode: exitCodes.notFound,
+    })
+  }
+  throw usageFailure(
+    `the trash has ${found.length} entries of that name`,
+    found.map(({ id }) => id).join(', '),
+  )
+}
+
+const entryPath = ({ id }: TrashEntry) => `/trash/${encodeURIComponent(id)}`
+
+async function restore(cli: Cli, wanted: string, { name }: { name?: string }): Promise<number> {
+  const { client, out } = cli
+  const entry = await findEntry(cli, wanted)
+  const body = name === undefined ? {} : { name }
+  const ask = () => client.call<RestoredTrash>('POST', `${entryPath(entry)}/restore`, { body })
+  if (entry.kind === 'datastore') {
+    return settledDatastore(cli, { name: entry.name, verb: 'restoring' }, async () => {
+      const { id } = await ask()
+      return client.call<Datastore>('GET', datastorePath(id))
+    })
+  }
+  const restored = await ask()
+  if (out.isJson) out.json(restored)
+  else sayDone(cli, `the disk ${restored.name} of ${entry.service_name} is kept again`)
+  sayNext(cli, 'berth disks')
+  return 0
+}
+
+async function purge(cli: Cli, wanted: string, { yes }: { yes?: boolean }): Promise<void> {
+  const entry = await findEntry(cli, wanted)
+  if (!yes) {
+    const what = `${plain(entry.name)} (${plain(wasOf(entry))})`
+    const message = `This removes ${what} with all its data. Type its name:`
+    const typed = await askText(cli, { message, instead: 'say it with --yes' })
+    if (typed.trim() !== entry.name) throw new CliFailure('that is not its name: nothing is removed')
+  }
+  await cli.client.call('DELETE', entryPath(entry))
+  sayDone(cli, `${entry.name} is being removed, with its data`)
+}

@@ -1,0 +1,85 @@
+// What works behind the records, and what an administrator does about what a fault of the server stopped.
+import type { Command } from 'commander'
+import type { Actor, DiscardedActor } from '../../../api/actor.ts'
+import type { Cli } from '../../client/session.ts'
+import type { Runner } from '../../command.ts'
+import { examples } from '../../examples.ts'
+import { CliFailure } from '../../failure.ts'
+import { sayDone, sayNext } from '../../follow-up.ts'
+import { age } from '../../terminal/ages.ts'
+import { plain } from '../../terminal/output.ts'
+import { confirm } from '../../terminal/prompts.ts'
+import { type Column, printTable } from '../../terminal/table.ts'
+
+export function addActorCommands(program: Command, run: Runner): void {
+  program
+    .command('actors')
+    .description('list what is at work, and what is parked')
+    .option('--parked', 'only what is parked')
+    .addHelpText('after', examples('berth actors', 'berth actors --parked'))
+    .action(run(list))
+  program
+    .command('retry')
+    .argument('<id>', 'the parked actor')
+    .description('have a parked actor go on')
+    .addHelpText('after', examples('berth retry edge', 'berth retry dep-01jexample'))
+    .action(run(retry))
+  program
+    .command('discard')
+    .argument('<id>', 'the parked actor')
+    .description('end a parked actor; what it made stays, and is listed')
+    .option('--yes', 'do not ask')
+    .addHelpText('after', examples('berth discard dep-01jexample', 'berth discard bak-01jexample --yes'))
+    .action(run(discard))
+}
+
+async function list({ client, out }: Cli, { parked }: { parked?: boolean }): Promise<void> {
+  const actors = await client.call<Actor[]>('GET', '/actors', { query: { parked } })
+  if (out.isJson) return out.json(actors)
+  if (actors.length === 0) return out.say(parked ? 'nothing is parked' : 'nothing is at work')
+  printTable(out, actors, [
+    { heading: 'ID', text: ({ id }) => id, style: () => 'bold' },
+    { heading: 'KIND', text: ({ kind }) => kind },
+    {
+      heading: 'STATUS',
+      text: ({ parked, status }) => (parked ? 'parked' : status),
+      style: ({ parked }) => (parked ? 'red' : null),
+    },
+    ...(actors.some(({ parked }) => parked !== null) ? parkedColumns : []),
+  ])
+}
+
+/** An actor that is not parked has neither. */
+const parkedColumns: Column<Actor>[] = [
+  { heading: 'SINCE', text: ({ parked }) => (parked?.since ? age(parked.since) : '') },
+  { heading: 'REASON', text: ({ parked }) => parked?.reason ?? '', isFlexible: true },
+]
+
+const pathOf = (id: string, verb: string) => `/actors/${encodeURIComponent(id)}/${verb}`
+
+async function retry(cli: Cli, id: string): Promise<void> {
+  const { client, out } = cli
+  const actor = await client.call<Actor>('POST', pathOf(id, 'retry'))
+  if (out.isJson) return out.json(actor)
+  sayDone(cli, `${plain(id)} goes on: it is ${plain(actor.status)}`)
+  sayNext(cli, 'berth actors --parked')
+}
+
+async function discard(cli: Cli, id: string, { yes }: { yes?: boolean }): Promise<void> {
+  const { client, out } = cli
+  if (!yes) {
+    const parked = await client.call<Actor[]>('GET', '/actors', { query: { parked: true } })
+    const words = parked.find((actor) => actor.id === id)?.parked?.on_discard
+    const message = `Discard ${plain(id)}?${words ? ` Then ${plain(words)}.` : ''}`
+    if (!(await confirm(cli, { message, instead: 'say it with --yes' }))) {
+      throw new CliFailure('nothing is discarded')
+    }
+  }
+  const discarded = await client.call<DiscardedActor>('POST', pathOf(id, 'discard'))
+  if (out.isJson) return out.json(discarded)
+  sayDone(cli, `${plain(id)} is discarded`)
+  const { left_behind: left } = discarded
+  if (left.length === 0) return out.say('   it left nothing behind')
+  out.say('   it left behind, and nothing of that was removed:')
+  for (const { type, name } of left) out.say(`   ${type} ${plain(name)}`)
+}

@@ -1,0 +1,133 @@
+// `berth api`: any call of the API, for what has no command, and for scripts.
+import type { Command } from 'commander'
+import { brokenOff, type Query, readAnswer } from '../../client/client.ts'
+import type { Cli } from '../../client/session.ts'
+import type { Runner } from '../../command.ts'
+import { examples } from '../../examples.ts'
+import { CliFailure, usageFailure } from '../../failure.ts'
+import { collect } from '../../service/setting-flags.ts'
+import { plain } from '../../terminal/output.ts'
+import { openFile, readFileOrInput } from '../../terminal/standard-input.ts'
+
+/** As much of a stream is held until its line is whole. */
+const longestLineChars = 1024 * 1024
+
+interface ApiOptions {
+  field?: string[]
+  typedField?: string[]
+  input?: string
+}
+
+export function addApiCommands(program: Command, run: Runner): void {
+  program
+    .command('api')
+    .argument('<method>', 'GET, POST, PUT, PATCH or DELETE')
+    .argument('<path>', 'below /api/v1, such as /services')
+    .description("call the server's API and print its answer")
+    .option(
+      '-f, --field <key=value>',
+      'a text of the body, or of the query of a GET; can be repeated',
+      collect,
+    )
+    .option('-F, --typed-field <key=json>', 'the same with a JSON value', collect)
+    .option('--input <file>', 'the body from a file; - is stdin')
+    .addHelpText(
+      'after',
+      examples(
+        'berth api GET /services',
+        'berth api GET /services/shop/deploys -f limit=3',
+        'berth api PATCH /services/shop -F instances=2 -f health_check_path=/healthz',
+        'berth api GET /events   # the change feed, until Ctrl-C',
+      ),
+    )
+    .action(run(callApi))
+}
+
+async function callApi(cli: Cli, givenMethod: string, givenPath: string, options: ApiOptions): Promise<void> {
+  const method = givenMethod.toUpperCase()
+  const fields = parseFields(options)
+  const isQuery = method === 'GET' || method === 'DELETE' || options.input !== undefined
+  const hasBody = !isQuery && Object.keys(fields).length > 0
+  const response = await cli.client.open(method, pathOf(givenPath), {
+    ...(isQuery ? { query: toQuery(fields) } : {}),
+    ...(hasBody ? { body: JSON.stringify(fields), headers: { 'content-type': 'application/json' } } : {}),
+    ...(options.input === undefined ? {} : await inputOf(options.input)),
+  })
+  await printAnswer(cli, response).catch((error: unknown) => {
+    throw cli.signal.aborted || error instanceof CliFailure ? error : brokenOff(cli.client.url)
+  })
+}
+
+/** With or without what every path begins with. */
+function pathOf(given: string): string {
+  return `/${given.replace(/^\/?(api\/v1)?\/?/, '')}`
+}
+
+function parseFields({ field = [], typedField = [] }: ApiOptions): Record<string, unknown> {
+  const texts = field.map(parsePair)
+  const typed = typedField.map(parsePair).map(([key, text]) => [key, parseValue(key, text)] as const)
+  return Object.fromEntries([...texts, ...typed])
+}
+
+function parsePair(word: string): [string, string] {
+  const at = word.indexOf('=')
+  if (at < 1) throw usageFailure('a field is written key=value')
+  return [word.slice(0, at), word.slice(at + 1)]
+}
+
+function parseValue(key: string, text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw usageFailure(`the value of ${key} is not JSON`, 'a text is given by -f key=value')
+  }
+}
+
+function toQuery(fields: Record<string, unknown>): Query {
+  const texts = Object.entries(fields).map(
+    ([key, value]) => [key, typeof value === 'string' ? value : JSON.stringify(value)] as const,
+  )
+  return Object.fromEntries(texts)
+}
+
+/** JSON is sent whole: the server takes a body without a length for uploads only. An archive is streamed. */
+async function inputOf(path: string) {
+  if (!/\.(tgz|gz)$/.test(path)) {
+    return { body: await readFileOrInput(path), headers: { 'content-type': 'application/json' } }
+  }
+  const { stream, sizeBytes } = openFile(path)
+  return {
+    body: stream,
+    headers: { 'content-type': 'application/gzip', 'content-length': String(sizeBytes) },
+  }
+}
+
+// Through a pipe the very bytes; on a terminal JSON is laid out, and nothing can move the cursor.
+async function printAnswer({ out }: Cli, response: Response): Promise<void> {
+  if (!response.body) return
+  if (!out.isTerminal) {
+    for await (const chunk of response.body) process.stdout.write(chunk)
+    return
+  }
+  const isStream = response.headers.get('content-type')?.includes('event-stream')
+  if (isStream) return printLines(out, response.body)
+  for (const line of layOut(await readAnswer(response)).split('\n')) out.print(plain(line))
+}
+
+async function printLines(out: Cli['out'], body: ReadableStream<Uint8Array>): Promise<void> {
+  let rest = ''
+  for await (const chunk of body.pipeThrough(new TextDecoderStream())) {
+    const lines = (rest + chunk).split('\n')
+    rest = lines.pop()!
+    if (rest.length > longestLineChars) throw new CliFailure('the server sends a line without an end')
+    for (const line of lines) out.print(plain(line))
+  }
+}
+
+function layOut(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2)
+  } catch {
+    return text
+  }
+}

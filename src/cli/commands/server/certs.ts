@@ -1,0 +1,111 @@
+// The certificates of all hosts: how far each is, why not further, and the next attempt at once.
+import type { Command } from 'commander'
+import type { Certificate, CertificateAuthority } from '../../../api/certificate.ts'
+import type { Cli } from '../../client/session.ts'
+import type { Runner } from '../../command.ts'
+import { examples } from '../../examples.ts'
+import { CliFailure, exitCodes } from '../../failure.ts'
+import { sayDone, sayNext } from '../../follow-up.ts'
+import { span } from '../../terminal/ages.ts'
+import type { Style } from '../../terminal/output.ts'
+import { plain } from '../../terminal/output.ts'
+import { printTable } from '../../terminal/table.ts'
+
+/** From here on what is left of the weekly limit is a warning. */
+const lowShare = 0.2
+
+export function addCertificateCommands(program: Command, run: Runner): void {
+  const certs = program
+    .command('certs')
+    .description('list the HTTPS certificates')
+    .addHelpText('after', examples('berth certs', 'berth certs --json'))
+    .action(run(list))
+  certs
+    .command('retry')
+    .argument('<host>', 'which')
+    .description('try for one again, at once')
+    .addHelpText(
+      'after',
+      examples('berth certs retry shop.example.com', 'berth certs retry shop.example.com --json'),
+    )
+    .action(run(retry))
+}
+
+async function list({ client, out }: Cli): Promise<void> {
+  const certificates = await client.call<Certificate[]>('GET', '/certificates')
+  if (out.isJson) return out.json(certificates)
+  if (certificates.length === 0) {
+    return out.say('no certificates: berthd --acme-email YOU@EXAMPLE.COM makes them for public hosts')
+  }
+  printTable(out, certificates, [
+    { heading: 'HOST', text: ({ host }) => host, style: () => 'bold' },
+    { heading: 'STATUS', text: ({ status }) => status, style: styleOf },
+    { heading: 'EXPIRES', text: ({ not_after }) => inTime(not_after) },
+    { heading: 'NEXT ATTEMPT', text: (row) => nextOf(row) },
+    { heading: 'REASON', text: ({ error }) => error ?? '', isFlexible: true },
+  ])
+  for (const hint of new Set(certificates.flatMap(({ hint }) => hint ?? []))) {
+    out.say(`   ${out.tint('dim', plain(hint))}`)
+  }
+  await sayUsage({ client, out }, certificates)
+}
+
+/** How much of the weekly limit is used. An older server, or a limited token, does not show it. */
+async function sayUsage(
+  { client, out }: Pick<Cli, 'client' | 'out'>,
+  certificates: Certificate[],
+): Promise<void> {
+  const authority = await client
+    .call<CertificateAuthority>('GET', '/certificate-authority')
+    .catch((error: unknown) => {
+      if (error instanceof CliFailure) return null
+      throw error
+    })
+  const isFailing = certificates.some(({ fallback }) => fallback)
+  if (authority?.wildcard && !isFailing) {
+    const words = `${authority.wildcard} serves all names below it: proved by ${authority.wildcard_by}`
+    out.say(`   ${out.tint('dim', plain(words))}`)
+  }
+  for (const { domain, issued, remaining, next_order_at } of authority?.domains ?? []) {
+    const limit = authority?.weekly_limit
+    const count = `${domain}: ${issued} new ${issued === 1 ? 'certificate' : 'certificates'} in 7 days`
+    const rest = limit ? `, ${remaining} of ${limit} left` : ''
+    const next = next_order_at ? `, the next new host ${inTime(next_order_at)}` : ''
+    const isLow = next !== '' || (limit && (remaining ?? limit) <= limit * lowShare)
+    out.say(`   ${out.tint(isLow ? 'yellow' : 'dim', plain(`${count}${rest}${next}`))}`)
+  }
+}
+
+function styleOf({ status, error }: Certificate): Style | null {
+  if (status === 'valid') return error === null ? 'green' : 'yellow'
+  return status === 'expired' || status === 'failed' ? 'red' : 'yellow'
+}
+
+/** `in 41d`, `12m ago` */
+function inTime(instant: string | null): string {
+  if (instant === null) return ''
+  const seconds = (Date.parse(instant) - Date.now()) / 1000
+  return seconds < 0 ? `${span(-seconds)} ago` : `in ${span(seconds)}`
+}
+
+function nextOf({ phase, next_attempt_at, renews_at }: Certificate): string {
+  return phase === null ? inTime(next_attempt_at ?? renews_at) : `now: ${phase}`
+}
+
+async function retry(cli: Cli, wanted: string): Promise<void> {
+  const { client, out } = cli
+  const host = wanted.toLowerCase()
+  const certificates = await client.call<Certificate[]>('GET', '/certificates')
+  const found = certificates.find((one) => one.host === host)
+  if (!found) {
+    throw new CliFailure(`there is no certificate of ${plain(host)}`, {
+      exitCode: exitCodes.notFound,
+      hint: 'berth certs lists them',
+    })
+  }
+  const path = `/certificates/${encodeURIComponent(found.id)}/retry`
+  const certificate = await client.call<Certificate>('POST', path)
+  if (out.isJson) return out.json(certificate)
+  sayDone(cli, `the certificate of ${host} is tried for now`)
+  sayNext(cli, 'berth certs')
+}

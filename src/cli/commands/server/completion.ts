@@ -1,0 +1,39 @@
+// Completion for shells: the script asks `berth complete` for the words that may come next.
+import type { Command } from 'commander'
+import type { Runner } from '../../command.ts'
+import { completeWords } from '../../completion/completion.ts'
+import { isShell, scriptFor, shells } from '../../completion/scripts.ts'
+import { examples } from '../../examples.ts'
+import { usageFailure } from '../../failure.ts'
+
+export function addCompletionCommands(program: Command, run: Runner): void {
+  program
+    .command('completion')
+    .argument('<shell>', shells.join(', '))
+    .description('print the script that completes berth in your shell')
+    .addHelpText(
+      'after',
+      examples(
+        'berth completion bash > ~/.local/share/bash-completion/completions/berth',
+        'berth completion zsh > ~/.zfunc/_berth   # a folder of $fpath',
+        'berth completion fish > ~/.config/fish/completions/berth.fish',
+      ),
+    )
+    .action(
+      run(async ({ out }, shell: string) => {
+        if (!isShell(shell))
+          throw usageFailure(`no completion for '${shell}'`, `there is ${shells.join(', ')}`)
+        out.print(scriptFor(shell))
+      }),
+    )
+  program
+    .command('complete', { hidden: true })
+    .argument('[words...]')
+    .allowUnknownOption()
+    .helpOption(false)
+    .action(
+      run(async (cli, words: string[]) => {
+        for (const word of await completeWords(program, cli, words)) cli.out.print(word)
+      }),
+    )
+}

@@ -1,0 +1,90 @@
+// The edge of the server: which HAProxy serves, and its replacement by a newer one.
+import type { Command } from 'commander'
+import type { Edge } from '../../../api/edge.ts'
+import { sleep } from '../../../async/sleep.ts'
+import { count } from '../../../quantities.ts'
+import type { Cli } from '../../client/session.ts'
+import type { Runner } from '../../command.ts'
+import { examples } from '../../examples.ts'
+import { CliFailure } from '../../failure.ts'
+import { sayDone, sayNext } from '../../follow-up.ts'
+import { plain } from '../../terminal/output.ts'
+import { showStep } from '../../terminal/step.ts'
+import { printTable } from '../../terminal/table.ts'
+
+const lookMs = 500
+
+export function addEdgeCommands(program: Command, run: Runner): void {
+  const edge = program
+    .command('edge')
+    .description('show the reverse proxy and its version')
+    .addHelpText('after', examples('berth edge', 'berth edge --json'))
+    .action(run(show))
+  edge
+    .command('upgrade')
+    .option('--force', 'replace it even when nothing newer is available')
+    .description('replace it with the newest HAProxy; no request fails')
+    .addHelpText('after', examples('berth edge upgrade', 'berth edge upgrade --force'))
+    .action(run(upgrade))
+}
+
+async function show(cli: Cli): Promise<void> {
+  const { client, out } = cli
+  const edge = await client.call<Edge>('GET', '/edge')
+  if (out.isJson) return out.json(edge)
+  const { status, mode, http_port, https_port, routes, error, available, upgrade_error } = edge
+  const served =
+    routes &&
+    [count(routes.services, 'service'), count(routes.hosts, 'host'), count(routes.ready, 'instance')].join(
+      ', ',
+    )
+  const facts = [
+    ['STATUS', status],
+    ['MODE', mode],
+    ['PORTS', `${http_port}, ${https_port}`],
+    ['HAPROXY', edge.version ?? 'unknown'],
+    ['IMAGE', edge.image],
+    ['AVAILABLE', available && describe(available)],
+    ['SERVES', served],
+    ['ERROR', error],
+    ['UPGRADE FAILED', upgrade_error],
+  ].flatMap(([name, value]) => (value ? [{ name: name!, value }] : []))
+  printTable(out, facts, [
+    { heading: 'EDGE', text: ({ name }) => name, style: () => 'bold' },
+    { heading: '', text: ({ value }) => value, isFlexible: true },
+  ])
+  if (available) sayNext(cli, 'berth edge upgrade')
+}
+
+async function upgrade(cli: Cli, { force = false }: { force?: boolean }): Promise<void> {
+  const { client, out } = cli
+  const before = await client.call<Edge>('GET', '/edge')
+  const step = {
+    name: 'upgrade',
+    detail: () => 'the former edge serves until the new one does',
+    summary: () => null,
+  }
+  const edge = await showStep(out, step, async () => {
+    await client.call<Edge>('POST', '/edge/upgrade', { body: { force } })
+    for (;;) {
+      const found = await client.call<Edge>('GET', '/edge')
+      if (['serving', 'waiting', 'off'].includes(found.status)) return found
+      await sleep(lookMs)
+    }
+  })
+  if (edge.status !== 'serving')
+    throw new CliFailure(`the edge is ${edge.status}: ${plain(edge.error ?? '')}`)
+  if (edge.upgrade_error !== null) {
+    throw new CliFailure(`the edge was not upgraded: ${plain(edge.upgrade_error)}`, {
+      hint: 'the former one continues to serve; berth edge shows it',
+    })
+  }
+  if (out.isJson) return out.json(edge)
+  if (edge.upgraded_at === before.upgraded_at) sayDone(cli, `${describe(edge)} is the newest available`)
+  else sayDone(cli, `the edge now runs ${describe(edge)}`)
+}
+
+/** `HAProxy 2.6.12 (localhost/berth/edge:0a1b2c)` */
+function describe({ version, image }: Pick<Edge, 'version' | 'image'>): string {
+  return `HAProxy ${version ?? ''}${image ? ` (${image})` : ''}`
+}

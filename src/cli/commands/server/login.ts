@@ -1,0 +1,203 @@
+// Logging in to a server, and out of it; who one is there.
+import { hostname } from 'node:os'
+import type { Command } from 'commander'
+import type { AuthStatus } from '../../../api/access/account.ts'
+import type { Info } from '../../../api/info.ts'
+import { createClient } from '../../client/client.ts'
+import type { Cli } from '../../client/session.ts'
+import type { Runner } from '../../command.ts'
+import {
+  type Config,
+  changeConfig,
+  defaultUrl,
+  findServer,
+  isServerUrl,
+  type KnownServer,
+  knownServer,
+  parseServerUrl,
+  readConfig,
+} from '../../config/config.ts'
+import { givenToken } from '../../config/server-choice.ts'
+import { examples } from '../../examples.ts'
+import { CliFailure, exitCodes, usageFailure } from '../../failure.ts'
+import { sayDone, sayNext } from '../../follow-up.ts'
+import { span } from '../../terminal/ages.ts'
+import { openInBrowser } from '../../terminal/browser.ts'
+import { plain } from '../../terminal/output.ts'
+import { printFacts } from '../../terminal/table.ts'
+import { awaitApproval, type StartedLogin, startTerminalLogin } from '../../terminal-login.ts'
+
+export function addLoginCommands(program: Command, run: Runner): void {
+  program
+    .command('login')
+    .argument('[url]', `the server's address (${defaultUrl})`)
+    .description('log in to a server; --server says what it is called here')
+    .option('--no-browser', 'only say which page to open')
+    .addHelpText(
+      'after',
+      examples(
+        'berth login',
+        'berth login berth.example.com --server production',
+        'berth login https://berth.example.com --token-file token.txt   # without a browser, for scripts',
+      ),
+    )
+    .action(run(logIn))
+  program
+    .command('logout')
+    .argument('[server]', 'its name or address')
+    .description('forget the token of a server')
+    .addHelpText('after', examples('berth logout', 'berth logout production'))
+    .action(run(logOut))
+  program
+    .command('whoami')
+    .description('show which server this talks to, and as whom')
+    .addHelpText('after', examples('berth whoami', 'berth whoami --server production'))
+    .action(run(whoAmI))
+}
+
+async function logIn(cli: Cli, address: string | undefined, options: { browser: boolean }): Promise<void> {
+  const { env, flags, out } = cli
+  const { url } = chooseTarget(cli, readConfig(env), address)
+  const enter = async () => {
+    const token = givenToken(flags, env) ?? (await approvedToken(cli, url, options.browser))
+    return { token, info: await verify(cli, url, token) }
+  }
+  const { token, info } = await enter().catch((error: unknown) => {
+    throw isWithoutScheme(address) ? withClearText(error, url) : error
+  })
+  const { name, isFirst } = await keepServer(cli, { url, token })
+  if (out.isJson) return out.json({ server: name, url, version: info.version })
+  sayDone(cli, `logged in to ${url}, called ${name} here`)
+  if (url.startsWith('http:') && !isThisHost(url)) {
+    out.say(` ${out.tint('yellow', '!')} without https whoever is between here and there can read the token`)
+  }
+  sayNext(cli, isFirst ? 'berth up' : `berth servers use ${name}   # else: --server ${name}`)
+}
+
+function isWithoutScheme(address: string | undefined): boolean {
+  return address !== undefined && !address.includes('://')
+}
+
+/** The command for a server without https. The CLI never falls back to clear text by itself. */
+function withClearText(error: unknown, url: string): unknown {
+  const isLost = error instanceof CliFailure && error.exitCode === exitCodes.unreachable
+  if (!isLost || !url.startsWith('https:')) return error
+  const { hostname: host, port } = new URL(url)
+  const plainUrl = `http://${host}:${port || new URL(defaultUrl).port}`
+  const hint = `without a scheme it is https; a server without that, in clear text: berth login ${plainUrl}`
+  return new CliFailure(error.message, { ...error, hint })
+}
+
+/** Under the name that is free for it now: others may have been kept since it was chosen. */
+async function keepServer(cli: Cli, server: KnownServer) {
+  let name = ''
+  const { default: chosen } = await changeConfig(cli.env, (config) => {
+    name = chooseTarget(cli, config, server.url).name
+    return { default: config.default ?? name, servers: { ...config.servers, [name]: server } }
+  })
+  return { name, isFirst: chosen === name }
+}
+
+/** The address that is meant, and the name it is to be kept under. */
+function chooseTarget({ env, flags }: Cli, config: Config, address: string | undefined) {
+  const wanted = flags.server ?? (env.BERTH_SERVER || undefined)
+  if (wanted !== undefined && !isServerUrl(wanted)) {
+    const known = findServer(config, checkedName(wanted))
+    return { name: wanted, url: parseServerUrl(address ?? known?.server.url ?? defaultUrl) }
+  }
+  const known = address === undefined ? null : findServer(config, address)
+  if (known && wanted === undefined) return { name: known.name, url: known.server.url }
+  const current = config.default === undefined ? null : findServer(config, config.default)
+  const url = parseServerUrl(address ?? wanted ?? current?.server.url ?? defaultUrl)
+  return { name: findServer(config, url)?.name ?? nameFor(config, url), url }
+}
+
+function checkedName(name: string): string {
+  if (/^[a-zA-Z0-9][\w.-]{0,63}$/.test(name)) return name
+  throw usageFailure(`'${name}' is no name for a server`, 'letters, digits, dots and dashes')
+}
+
+/** `local`, or the host; with its port when another server has that name. */
+function nameFor(config: Config, url: string): string {
+  const { hostname: host, port } = new URL(url)
+  const name = isThisHost(url) ? 'local' : host
+  return findServer(config, name) ? `${name}-${port || 'default'}` : name
+}
+
+function isThisHost(url: string): boolean {
+  return ['127.0.0.1', 'localhost', '[::1]'].includes(new URL(url).hostname)
+}
+
+async function approvedToken(cli: Cli, url: string, mayOpen: boolean): Promise<string> {
+  const { out, signal } = cli
+  const client = createClient({ url, token: undefined, signal })
+  const login = await startTerminalLogin(client, `berth on ${hostname()}`)
+  sayWhatToDo(cli, login)
+  const isOpen = mayOpen && (await openInBrowser(cli, login.page))
+  if (isOpen) out.say(`${out.tint('dim', '   Your browser should show it now.')}\n`)
+  const endsAt = Date.now() + login.expires_in * 1000
+  out.animate((spinner) => {
+    const left = out.tint('dim', `${span((endsAt - Date.now()) / 1000)} left`)
+    return [` ${out.tint('cyan', spinner)} waiting for the approval   ${left}`]
+  })
+  try {
+    return await awaitApproval(cli, client, login)
+  } finally {
+    out.rest()
+  }
+}
+
+function sayWhatToDo({ out }: Cli, { page, code }: StartedLogin): void {
+  out.say(' To log in, open this page and approve if it shows the same code:')
+  out.say()
+  out.say(`   ${out.tint('underline', plain(page))}`)
+  out.say()
+  out.say(`   ${out.tint('dim', 'code')}   ${out.tint('bold', plain(code))}`)
+  out.say()
+}
+
+/** What the token opens is looked at before it is kept. */
+async function verify({ signal }: Cli, url: string, token: string): Promise<Info> {
+  const client = createClient({ url, token, signal })
+  return client.call<Info>('GET', '/info').catch((error: unknown) => {
+    const isRefused = error instanceof CliFailure && error.exitCode === exitCodes.refused
+    throw isRefused
+      ? new CliFailure(`${url} does not take this token`, { exitCode: exitCodes.refused })
+      : error
+  })
+}
+
+async function logOut(cli: Cli, given: string | undefined): Promise<void> {
+  const wanted = given ?? cli.flags.server ?? (cli.env.BERTH_SERVER || readConfig(cli.env).default)
+  if (wanted !== undefined) return forgetServer(cli, wanted)
+  throw new CliFailure('no server is the default', { hint: 'berth servers lists yours' })
+}
+
+/** A token cannot revoke itself: it is only forgotten here. */
+export async function forgetServer(cli: Cli, wanted: string): Promise<void> {
+  const { name, server } = knownServer(readConfig(cli.env), wanted)
+  await changeConfig(cli.env, (config) => {
+    const { [name]: _, ...servers } = config.servers
+    return { default: config.default === name ? undefined : config.default, servers }
+  })
+  if (cli.out.isJson) return cli.out.json({ server: name, url: server.url })
+  sayDone(cli, `the token of ${name} is forgotten here`)
+  cli.out.say(`   it is still valid: revoke it at ${server.url}/account`)
+}
+
+async function whoAmI({ client, out, server }: Cli): Promise<void> {
+  const { token, url, name } = server
+  const [status, info] = await Promise.all([
+    client.call<AuthStatus>('GET', '/auth/status'),
+    client.call<Info>('GET', '/info'),
+  ])
+  const hint = token?.slice(-4)
+  if (out.isJson) return out.json({ server: name, url, ...status, token_hint: hint, version: info.version })
+  printFacts(out, [
+    ['server', name, 'bold'],
+    ['address', name === url ? null : url],
+    ['user', status.user?.email],
+    ['token', hint && `…${hint}`],
+    ['version', info.version],
+  ])
+}

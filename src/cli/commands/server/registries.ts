@@ -1,0 +1,81 @@
+// The registries whose private images the server may pull.
+import type { Command } from 'commander'
+import type { Registry } from '../../../api/registry.ts'
+import type { Cli } from '../../client/session.ts'
+import type { Runner } from '../../command.ts'
+import { examples } from '../../examples.ts'
+import { sayDone } from '../../follow-up.ts'
+import { age } from '../../terminal/ages.ts'
+import { askSecret } from '../../terminal/prompts.ts'
+import { readStandardInput } from '../../terminal/standard-input.ts'
+import { printTable } from '../../terminal/table.ts'
+
+export function addRegistryCommands(program: Command, run: Runner): void {
+  const registries = program
+    .command('registries')
+    .description('credentials of image registries: list them')
+    .addHelpText('after', examples('berth registries', 'berth registries ls --json'))
+    .action(run(list))
+  registries
+    .command('ls')
+    .description('list them')
+    .addHelpText('after', examples('berth registries ls', 'berth registries ls --json'))
+    .action(run(list))
+  registries
+    .command('add')
+    .argument('<host>', 'as in the names of its images, such as ghcr.io')
+    .description('keep credentials; the password comes from a prompt, or from a pipe')
+    .requiredOption('-u, --username <name>', 'who pulls')
+    .option('--password-stdin', 'take the password from the pipe, as without it where there is one')
+    .option('--no-verify', 'do not ask the registry whether it takes them')
+    .addHelpText(
+      'after',
+      examples('berth registries add ghcr.io -u ada', 'pass show ghcr | berth registries add ghcr.io -u ada'),
+    )
+    .action(run(add))
+  registries
+    .command('rm')
+    .argument('<host>', 'which')
+    .description('forget the credentials')
+    .addHelpText(
+      'after',
+      examples('berth registries rm ghcr.io', 'berth registries rm registry.example.com:5000'),
+    )
+    .action(run(remove))
+}
+
+interface AddOptions {
+  username: string
+  passwordStdin?: boolean
+  verify: boolean
+}
+
+async function list({ client, out }: Cli): Promise<void> {
+  const registries = await client.call<Registry[]>('GET', '/registries')
+  if (out.isJson) return out.json(registries)
+  if (registries.length === 0) return out.say('no registries: images are pulled without credentials')
+  printTable(out, registries, [
+    { heading: 'HOST', text: ({ host }) => host, style: () => 'bold' },
+    { heading: 'USERNAME', text: ({ username }) => username },
+    { heading: 'CHANGED', text: ({ updated_at }) => age(updated_at) },
+  ])
+}
+
+async function add(cli: Cli, host: string, { username, passwordStdin, verify }: AddOptions): Promise<void> {
+  const question = { message: `Password of ${username} at ${host}:`, instead: 'pipe the password in' }
+  const password =
+    process.stdin.isTTY && !passwordStdin
+      ? await askSecret(cli, question)
+      : await readStandardInput('the password')
+  const path = `/registries/${encodeURIComponent(host)}`
+  const body = { username, password, ...(verify ? { verify } : {}) }
+  const registry = await cli.client.call<Registry>('PUT', path, { body })
+  if (cli.out.isJson) return cli.out.json(registry)
+  const how = verify ? ', which the registry accepts' : ''
+  sayDone(cli, `images of ${registry.host} are pulled as ${registry.username}${how}`)
+}
+
+async function remove(cli: Cli, host: string): Promise<void> {
+  await cli.client.call('DELETE', `/registries/${encodeURIComponent(host)}`)
+  sayDone(cli, `the credentials of ${host} are forgotten`)
+}

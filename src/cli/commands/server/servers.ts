@@ -1,0 +1,110 @@
+// The servers a person knows, and what the chosen one says of itself.
+import type { Command } from 'commander'
+import type { Info } from '../../../api/info.ts'
+import { size } from '../../../quantities.ts'
+import type { Cli } from '../../client/session.ts'
+import type { Runner } from '../../command.ts'
+import { changeConfig, knownServer, readConfig } from '../../config/config.ts'
+import { examples } from '../../examples.ts'
+import { sayDone } from '../../follow-up.ts'
+import { span } from '../../terminal/ages.ts'
+import { printFacts, printTable } from '../../terminal/table.ts'
+import { forgetServer } from './login.ts'
+
+export function addServerCommands(program: Command, run: Runner): void {
+  const servers = program
+    .command('servers')
+    .description('list the servers you are logged in to')
+    .addHelpText('after', examples('berth servers', 'berth servers --json'))
+    .action(run(listServers))
+  servers
+    .command('use')
+    .argument('<name>', 'which')
+    .description('make one the default')
+    .addHelpText('after', examples('berth servers use production', 'berth servers use local'))
+    .action(run(useServer))
+  servers
+    .command('rm')
+    .argument('<name>', 'which')
+    .description('forget one, with its token')
+    .addHelpText('after', examples('berth servers rm production', 'berth servers rm local'))
+    .action(run(forgetServer))
+  program
+    .command('info')
+    .description('show version, engine and free disk of the server')
+    .addHelpText('after', examples('berth info', 'berth info --json'))
+    .action(run(showInfo))
+}
+
+async function listServers({ env, out }: Cli): Promise<void> {
+  const config = readConfig(env)
+  const servers = Object.entries(config.servers).map(([name, { url, token }]) => {
+    return { name, url, is_default: name === config.default, token_hint: token.slice(-4) }
+  })
+  if (out.isJson) return out.json(servers)
+  if (servers.length === 0) return out.say('no servers yet: berth login')
+  printTable(out, servers, [
+    { heading: '', text: ({ is_default }) => (is_default ? '*' : ''), style: () => 'green' },
+    { heading: 'NAME', text: ({ name }) => name, style: () => 'bold' },
+    { heading: 'ADDRESS', text: ({ url }) => url, isFlexible: true },
+    { heading: 'TOKEN', text: ({ token_hint }) => `…${token_hint}`, style: () => 'dim' },
+  ])
+}
+
+async function useServer(cli: Cli, wanted: string): Promise<void> {
+  const config = readConfig(cli.env)
+  const { name } = knownServer(config, wanted)
+  await changeConfig(cli.env, (config) => ({ ...config, default: name }))
+  sayDone(cli, `${name} is the default now`)
+}
+
+async function showInfo({ client, out, server }: Cli): Promise<void> {
+  const info = await client.call<Info>('GET', '/info')
+  if (out.isJson) return out.json(info)
+  const { docker_version: docker, docker_cpus: cpus, docker_memory_bytes: memoryBytes } = info
+  const { network_isolation: isolation } = info
+  printFacts(out, [
+    ['server', server.name, 'bold'],
+    ['address', server.name === server.url ? null : server.url],
+    ['version', info.version],
+    ['up', span(info.uptime_seconds)],
+    ['base domain', info.base_domain],
+    ['docker', docker ?? 'does not answer', docker ? null : 'red'],
+    ['cpus', cpus === null ? null : String(cpus)],
+    ['memory', memoryBytes === null ? null : size(memoryBytes)],
+    ['isolation', isolation.enforced ? null : `off: ${isolation.reason}`, 'red'],
+    ['free disk', size(info.disk_free_bytes)],
+    ['data', info.disk_usage ? sizes(info.disk_usage.data) : null],
+    ['docker disk', info.disk_usage?.docker ? sizes(info.disk_usage.docker) : null],
+    [
+      'limits',
+      `${info.default_memory_limit_mb} MiB and ${info.default_cpu_limit} CPU, where a service sets none`,
+    ],
+    ['builds', shownBuilds(info.builds)],
+    ['builder', hangingBuilder(info.builds), 'red'],
+  ])
+}
+
+function shownBuilds({ builder, ...builds }: Info['builds']): string {
+  const limits = [
+    builds.memory_limit_mb === null ? [] : `${builds.memory_limit_mb} MiB`,
+    builds.cpu_limit === null ? [] : `${builds.cpu_limit} CPU`,
+    builds.pids_limit === null ? [] : `${builds.pids_limit} processes`,
+  ].flat()
+  if (limits.length === 0) return `by ${builder}, without limits`
+  const reason = builds.limits_in_force ? '' : `; not in force: ${builds.limits_reason}`
+  return `by ${builder}, with ${limits.join(', ')} for all of them${reason}`
+}
+
+/** Nothing while it works; an older server does not tell. */
+function hangingBuilder({ hangs_since: since }: Info['builds']): string | null {
+  return since ? `BuildKit hangs since ${since}: the classic builder builds` : null
+}
+
+/** `store 1 MiB, build cache 2 GiB`, without empty parts. */
+function sizes(counted: Record<string, number>): string {
+  const used = Object.entries(counted).filter(([, bytes]) => bytes > 0)
+  return used
+    .map(([name, bytes]) => `${name.replace(/_bytes$/, '').replace('_', ' ')} ${size(bytes)}`)
+    .join(', ')
+}

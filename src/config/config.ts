@@ -1,0 +1,106 @@
+// The options of `berthd`: each flag has its variable (`--build-concurrency` is BERTH_BUILD_CONCURRENCY).
+// Mind: a bad value stops the start with a message that names the option; nothing falls back silently.
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { Failure } from '../errors.ts'
+import type { Option } from './option-values.ts'
+import { options } from './options.ts'
+
+type Options = typeof options
+export type Config = { [Name in keyof Options]: ReturnType<Options[Name]['parse']> }
+
+/** Reads flags, then variables, then defaults. Throws `invalid_option`; its message names the option. */
+export function readConfig(args: string[], env: NodeJS.ProcessEnv): Config {
+  const flags = parseFlags(args)
+  const entries = Object.entries(options).map(([name, { fallback, parse }]) => {
+    const variable = variableOf(name)
+    const standard = standards(env)[name]
+    const given = [
+      { from: `--${name}`, value: flags[name] },
+      { from: variable, value: env[variable] },
+      { from: standard?.from ?? variable, value: standard?.value || fallback },
+    ]
+    // An empty variable is one that is not set; an empty flag is a mistake.
+    const isGiven = ({ from, value }: { from: string; value: string | undefined }) =>
+      value !== undefined && (value !== '' || from.startsWith('--'))
+    const { from, value } = given.find(isGiven) ?? given.at(-1)!
+    try {
+      return [name, parse(value!)]
+    } catch (error) {
+      throw new Failure('invalid_option', `${from}: '${value}' ${(error as Error).message}`)
+    }
+  })
+  return Object.fromEntries(entries) as Config
+}
+
+/** Of `--listen`: the name as it stands in a URL, an IPv6 address in brackets. */
+export function parseListen(listen: string): { name: string; port: number } {
+  const split = listen.lastIndexOf(':')
+  return { name: listen.slice(0, split), port: Number(listen.slice(split + 1)) }
+}
+
+/** Where the help of an option begins; a longer name moves its own. */
+const helpColumn = 24
+
+/** The help text: every option with its variable and default. */
+export function helpText(): string {
+  const lines = Object.entries(options).map(([name, { help, fallback }]) => {
+    const shown = fallback === '' ? '' : ` (${fallback})`
+    return `  ${`--${name} `.padEnd(helpColumn)}${help}${shown}`
+  })
+  return [
+    'berthd: the Berth deployment server',
+    '',
+    'usage: berthd [options]',
+    '       berthd reset-password [--data-dir DIR] [--revoke-tokens]',
+    '',
+    ...lines,
+    `  ${'--help, --version'.padEnd(helpColumn)}say this, or the version, and exit`,
+    '',
+    'Each option has a variable: --build-concurrency is BERTH_BUILD_CONCURRENCY.',
+    '',
+  ].join('\n')
+}
+
+function parseFlags(args: string[]): Record<string, string | undefined> {
+  const known = Object.keys(options).map((name) => [name, { type: 'string' as const }])
+  const written = args.map((arg, index) => (isBareFlag(arg, args[index + 1]) ? `${arg}=yes` : arg))
+  try {
+    const { values } = parseArgs({ args: written, options: Object.fromEntries(known) })
+    return values as Record<string, string>
+  } catch (error) {
+    throw new Failure('invalid_option', (error as Error).message, 'berthd --help lists the options')
+  }
+}
+
+function isBareFlag(arg: string, next = '--'): boolean {
+  const known: Record<string, Option<unknown> | undefined> = options
+  return known[arg.replace(/^--/, '')]?.isFlag === true && next.startsWith('--')
+}
+
+function variableOf(name: string): string {
+  return `BERTH_${name.toUpperCase().replaceAll('-', '_')}`
+}
+
+/** What other programs' variables say, where nothing of Berth's own does. */
+function standards(env: NodeJS.ProcessEnv): Record<string, { from: string; value: string | undefined }> {
+  const data = env.XDG_DATA_HOME ? join(env.XDG_DATA_HOME, 'berth') : undefined
+  const state = { from: 'STATE_DIRECTORY', value: env.STATE_DIRECTORY }
+  return {
+    'data-dir': state.value === undefined ? { from: 'XDG_DATA_HOME', value: data } : state,
+    docker: { from: 'DOCKER_HOST', value: env.DOCKER_HOST },
+  }
+}
+
+/** The help of `berthd reset-password`. */
+export const resetHelp = `usage: berthd reset-password [--data-dir DIR] [--revoke-tokens]
+
+Sets a new password for the account of this server, also while it runs. It is
+asked for twice, without echo; or it is one line of standard input:
+
+  berthd reset-password --data-dir /var/lib/berth
+  berthd reset-password < new-password.txt
+
+All sessions end. API tokens stay, unless --revoke-tokens is given: then all are
+revoked but the server's own, which is the file api_token of the data directory.
+`

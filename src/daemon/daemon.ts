@@ -1,0 +1,190 @@
+// Wires everything, once: storage, supervisor, effects, HTTP. Only berthd.ts and tests import it.
+// Mind the order: the lock and the store first, actors before requests, Docker whenever it answers.
+import { catalogue } from '../../machines/index.ts'
+import type { ActorRow } from '../../storage/actors/actors.ts'
+import { openStorage, type Storage, type StorageOptions } from '../../storage/index.ts'
+import { openAccountPorts, setupCodeFor } from '../account/ports.ts'
+import { abortable } from '../async/abortable.ts'
+import { withTimeout } from '../async/with-timeout.ts'
+import { clearTextListeners } from '../config/clear-text.ts'
+import { type Config, parseListen } from '../config/config.ts'
+import type { Engine } from '../docker/engine/client.ts'
+import { edgeId } from '../domain/domains.ts'
+import { backupEffects } from '../effects/backup/backup.ts'
+import { certificateEffects } from '../effects/certificate/certificate.ts'
+import { cronScheduleEffects } from '../effects/cron-schedule/cron-schedule.ts'
+import { datastoreEffects } from '../effects/datastore/datastore.ts'
+import { deployEffects } from '../effects/deploy/deploy.ts'
+import { diskRemovalEffects } from '../effects/disk-removal.ts'
+import { edgeEffects } from '../effects/edge.ts'
+import type { Gate } from '../effects/engine/gate.ts'
+import { requireOwnPlace } from '../effects/engine/going-on.ts'
+import type { Host } from '../effects/host.ts'
+import { jobRunEffects } from '../effects/job-run/job-run.ts'
+import { restoreEffects } from '../effects/restore/restore.ts'
+import { serviceRemovalEffects } from '../effects/service-removal.ts'
+import { terminalLoginEffects } from '../effects/terminal-login.ts'
+import { messageOf } from '../errors.ts'
+import { openApi } from '../http/pipeline/api.ts'
+import type { Logger } from '../logger.ts'
+import { invitation } from '../setup-link.ts'
+import { recordOf } from '../supervisor/snapshot-check.ts'
+import { Supervisor } from '../supervisor/supervisor.ts'
+import { version } from '../version.ts'
+import { certificatesOf } from './certificates.ts'
+import { forgetHourly } from './forgetting.ts'
+import { openHost } from './host.ts'
+import { httpContext } from './http-context.ts'
+
+export interface DaemonOptions {
+  config: Config
+  logger: Logger
+  /** The daemon cannot go on (somebody else's Docker objects): the process has to end. */
+  onFatal: (reason: string) => void
+  /** The store is silent or cannot be trusted: the process has to end without asking it for anything. */
+  onPanic: (reason: string) => void
+}
+
+export interface Daemon {
+  /** Where the API answers. */
+  url: string
+  /**
+   * Takes no new work, lets requests and commits finish, stops. What was under way goes on at the next start.
+   */
+  stop(): Promise<void>
+}
+
+/** How long the engine may be silent at the start before the daemon serves without it. */
+const engineGraceMs = 20_000
+const stopMs = 10_000
+
+export async function startDaemon({ config, logger, onFatal, onPanic }: DaemonOptions): Promise<Daemon> {
+  const storage = await openStorage(config['data-dir'], storageOptions({ config, logger, onPanic }))
+  const supervisor = superviseIn(storage, logger, (id) => host.jobSlots.release(id))
+  const account = openAccountPorts(storage)
+  const setupCode = setupCodeFor(storage)
+  const { host, gate, edge, close } = openHost({ config, logger, onFatal }, { storage, supervisor, account })
+  const certificates = certificatesOf(config, host, supervisor)
+  supervisor.provide({
+    certificate: certificateEffects(certificates.host),
+    edge: edgeEffects(host, edge.parts),
+    ...effectsOf(host),
+  })
+  const restored = await supervisor.restore()
+  const start = { isReady: false }
+  void awaitEngine(host.engine, gate, logger).then(() => {
+    start.isReady = true
+  })
+  const ready = () => start.isReady
+  const context = httpContext(config, host, { supervisor, account, ready, edge, certificates })
+  const { name, port } = parseListen(config.listen)
+  const api = await openApi(context, { host: name.replace(/^\[|\]$/g, ''), port, logger })
+  edge.open(api.port)
+  await configureEdge(storage, supervisor, config)
+  const stopCertificates = certificates.start()
+  const forgetting = forgetHourly(storage, host.owner, logger)
+  const url = `http://${name}:${api.port}`
+  const parked = tellParked(storage, logger)
+  logger.info({ url, version, dataDir: storage.directory, ...restored, parked }, 'berthd listens')
+  for (const { listener, warning } of clearTextListeners(config)) logger.warn({ listener }, warning)
+  if (setupCode !== null) {
+    logger.info('there is no account yet: the link on standard output makes it')
+    process.stdout.write(invitation({ url, code: setupCode, env: process.env }))
+  }
+
+  return {
+    url,
+    async stop() {
+      forgetting.stop()
+      stopCertificates()
+      await api.stop(stopMs)
+      await supervisor.stop(stopMs)
+      await close()
+      await storage.close()
+      logger.info('berthd has stopped')
+    },
+  }
+}
+
+function superviseIn(storage: Storage, logger: Logger, release: (id: string) => void): Supervisor {
+  const onParked = async (id: string, reason: string) => {
+    release(id)
+    await closeLog(storage, id, reason)
+  }
+  const mayGoOn = (row: ActorRow, snapshot: unknown) => requireOwnPlace(storage, row, snapshot)
+  return new Supervisor({ storage, catalogue, logger, onParked, mayGoOn })
+}
+
+/** Of the kinds that need no more than the host. */
+function effectsOf(host: Host) {
+  return {
+    backup: backupEffects(host),
+    'cron-schedule': cronScheduleEffects(host),
+    datastore: datastoreEffects(host),
+    deploy: deployEffects(host),
+    'disk-removal': diskRemovalEffects(host),
+    'job-run': jobRunEffects(host),
+    restore: restoreEffects(host),
+    'service-removal': serviceRemovalEffects(host),
+    'terminal-login': terminalLoginEffects(host),
+  }
+}
+
+function storageOptions({ config, logger, onPanic }: Omit<DaemonOptions, 'onFatal'>): StorageOptions {
+  return {
+    onPanic,
+    onTrouble: (reason) =>
+      reason === null
+        ? logger.info('the store writes again')
+        : logger.error({ reason }, 'the store cannot write: what would change something is refused'),
+    onDamage: (reason) => logger.error({ reason }, 'what is stored is damaged'),
+    toRecord: (row) => recordOf(row, catalogue),
+    onLogError: (error) => logger.error({ err: error }, 'a log file cannot be written'),
+    serviceLogs: { sizeMb: config['runtime-log-size'], days: config['runtime-log-days'] },
+  }
+}
+
+/** Not longer than the grace, whatever the engine does: the daemon then says so and serves. */
+async function awaitEngine(engine: Engine, gate: Gate, logger: Logger): Promise<void> {
+  engine.ping().catch((error: unknown) => logger.warn(messageOf(error)))
+  const late = new Error(`it did not answer within ${engineGraceMs / 1000} s`)
+  const ready = (signal: AbortSignal) => abortable(gate.ready(signal), signal)
+  try {
+    await withTimeout(engineGraceMs, undefined, ready, late)
+  } catch (error) {
+    logger.warn({ reason: messageOf(error) }, 'the Docker engine cannot be used; deploys wait until it can')
+  }
+}
+
+/** Its actor is there from the first start with an edge on, and goes on where it was parked. */
+async function configureEdge(storage: Storage, supervisor: Supervisor, config: Config): Promise<void> {
+  const settings = { mode: config.edge, httpPort: config['http-port'], httpsPort: config['https-port'] }
+  const at = new Date().toISOString()
+  const isKnown = storage.actors.record(edgeId) !== null
+  if (!isKnown && config.edge === 'off') return
+  // One that was parked or discarded is wanted as long as the option says so.
+  const isWanted = config.edge !== 'off' || storage.actors.parkedOf(edgeId) !== null
+  if (isWanted) await supervisor.spawn('edge', edgeId, { id: edgeId, at, ...settings })
+  if (isKnown) await supervisor.send(edgeId, { type: 'configure', at, ...settings })
+}
+
+const parkedTold = 20
+
+/** At every start: a parked actor does nothing, and its service may serve on as if all were well. */
+function tellParked({ actors }: Storage, logger: Logger): number {
+  const parked = [...actors.parked()]
+  for (const { id, kind, service_id, at: since, code, reason } of parked.slice(0, parkedTold)) {
+    logger.warn({ actor: id, kind, service: service_id, since, code, reason }, 'an actor is still parked')
+  }
+  if (parked.length > 0) {
+    logger.warn({ parked: parked.length }, 'berth actors --parked lists them; berth retry, berth discard')
+  }
+  return parked.length
+}
+
+/** Who follows the log of a deploy or of a run that is parked must not wait for ever. */
+async function closeLog({ logs }: Storage, id: string, reason: string): Promise<void> {
+  if (!/^(dep|job)-/.test(id) || logs.isEnded(id)) return
+  logs.append(id, 'system', `failed: internal: ${reason}`, undefined, { mark: 'outcome' })
+  await logs.end(id)
+}

@@ -1,0 +1,145 @@
+// From what HAProxy has to what it should have: commands, in an order in which no request meets nothing.
+// Mind: what takes requests comes before what sends them there; what loses them comes last.
+
+import { fileNameOf, type Place } from './files.ts'
+import { type Certificate, mapNames, poolName, type Routes, slotName, type Upstream } from './routes.ts'
+import { type Found, type FoundServer, fingerprintOfPem } from './runtime-state.ts'
+
+export interface Command {
+  text: string
+  /** What else than silence is a success. */
+  expected?: RegExp
+}
+
+export function differences(found: Found, wanted: Routes, place: Place): Command[] {
+  const opening: Command[] = []
+  const closing: Command[] = []
+  wanted.pools.forEach((pool, at) => {
+    pool.upstreams.forEach((upstream, slot) => {
+      const name = `${poolName(at + 1)}/${slotName(slot + 1)}`
+      const has = found.servers.get(name)
+      const isServing = upstream?.state === 'ready' || upstream?.state === 'verifying'
+      if (isServing) opening.push(...open(name, has, upstream))
+      else if (has) closing.push(...close(name, has, upstream))
+    })
+  })
+  closing.push(...surplus(found, wanted))
+  return [
+    // Before its pool becomes another service's.
+    ...forgotten(found, wanted, place),
+    ...opening,
+    ...mapped(found, wanted, place),
+    ...closing,
+  ]
+}
+
+/** While it is moved to another address nothing may reach it. */
+function open(name: string, has: FoundServer | undefined, { address, port, state }: Upstream): Command[] {
+  const weight = state === 'ready' ? 1 : 0
+  const isThere = has?.address === address && has.port === port
+  const commands: Command[] = []
+  if (has && !isThere) {
+    if (has.isOpen) commands.push({ text: `set server ${name} state maint` })
+    commands.push({ text: `set server ${name} addr ${address} port ${port}` })
+  }
+  if ((has?.weight ?? 1) !== weight) commands.push({ text: `set server ${name} weight ${weight}` })
+  if (!has?.isOpen || !isThere) commands.push({ text: `set server ${name} state ready` })
+  return commands
+}
+
+/** Not `drain`: that still serves who comes with a sticky cookie. What is open goes on. */
+function close(name: string, has: FoundServer, upstream: Upstream | null): Command[] {
+  const commands: Command[] = has.isOpen ? [{ text: `set server ${name} state maint` }] : []
+  if (upstream === null && has.port !== 1) commands.push({ text: `shutdown sessions server ${name}` })
+  if (upstream === null && has.port !== 1) commands.push({ text: `set server ${name} addr 127.0.0.1 port 1` })
+  return commands
+}
+
+/** Slots beyond what any upstream needs now. */
+function surplus({ servers }: Found, { pools }: Routes): Command[] {
+  return [...servers].flatMap(([name, has]) => {
+    const [pool = '', slot = ''] = name.split('/')
+    const upstreams = pools[Number(pool.slice(1)) - 1]?.upstreams ?? []
+    return Number(slot.slice(1)) > upstreams.length ? close(name, has, null) : []
+  })
+}
+
+/**
+ * By host, what installs, renews or takes away its certificate. Apart from all else: HAProxy has one
+ * transaction for all of them, and one that was left open must not hold up a deploy.
+ */
+export function certificateChanges(
+  found: Found,
+  wanted: Certificate[],
+  place: Place,
+): Map<string, Command[]> {
+  const known = found.certificates
+  const changes = new Map<string, Command[]>()
+  for (const { host, pem } of wanted) {
+    const commands = install(known, { host, pem }, place)
+    if (commands.length > 0) changes.set(host, commands)
+  }
+  const kept = new Set(wanted.map(({ host }) => fileNameOf(host)))
+  for (const name of [...known.keys()].filter((one) => !kept.has(one))) {
+    const file = place.certificate(name)
+    changes.set(name, [
+      { text: `del ssl crt-list ${place.certificateList} ${file}`, expected: /deleted/ },
+      { text: `del ssl cert ${file}`, expected: /deleted/ },
+    ])
+  }
+  return changes
+}
+
+function install(known: Found['certificates'], { host, pem }: Certificate, place: Place): Command[] {
+  const name = fileNameOf(host)
+  if (known.get(name) === fingerprintOfPem(pem)) return []
+  const file = place.certificate(host)
+  const replace = [
+    { text: `set ssl cert ${file} <<\n${pem.trim()}\n` },
+    { text: `commit ssl cert ${file}`, expected: /^Committing/ },
+  ]
+  if (known.has(name)) return replace
+  const list = { text: `add ssl crt-list ${place.certificateList} ${file}`, expected: /^Inserting/ }
+  // It may be there already, of a host that left the list.
+  return [{ text: `new ssl cert ${file}`, expected: /already exists/ }, ...replace, list]
+}
+
+function forgotten({ maps: known }: Found, { maps }: Routes, place: Place): Command[] {
+  return mapNames.flatMap((name) =>
+    [...known[name].keys()]
+      .filter((key) => !maps[name].has(key))
+      .map((key) => ({ text: `del map ${place.map(name)} ${key}` })),
+  )
+}
+
+/** A second `add` of one key would make a duplicate. */
+function mapped({ maps: known }: Found, { maps }: Routes, place: Place): Command[] {
+  return mapNames.flatMap((name) =>
+    [...maps[name]]
+      .filter(([key, value]) => known[name].get(key) !== value)
+      .map(([key, value]) => ({
+        text: `${known[name].has(key) ? 'set' : 'add'} map ${place.map(name)} ${key} ${value}`,
+      })),
+  )
+}
+
+/** What HAProxy has once it did all that; its certificates are looked after by themselves. */
+export function afterwards(wanted: Routes, found: Found): Found {
+  const servers: Found['servers'] = new Map()
+  for (const [name, { weight }] of found.servers) {
+    servers.set(name, { address: '127.0.0.1', port: 1, weight, isOpen: false })
+  }
+  wanted.pools.forEach((pool, at) => {
+    pool.upstreams.forEach((upstream, slot) => {
+      const name = `${poolName(at + 1)}/${slotName(slot + 1)}`
+      if (upstream) servers.set(name, served(upstream, found.servers.get(name)))
+    })
+  })
+  return { servers, maps: wanted.maps, certificates: found.certificates }
+}
+
+/** One that leaves stays where it was. */
+function served({ address, port, state }: Upstream, before: FoundServer | undefined): FoundServer {
+  if (state !== 'leaving') return { address, port, weight: Number(state === 'ready'), isOpen: true }
+  return { ...(before ?? { address, port, weight: 1 }), isOpen: false }
+}
