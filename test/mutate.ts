@@ -19,8 +19,8 @@ interface Folder {
 
 const home = fileURLToPath(new URL('..', import.meta.url))
 const folders: Folder[] = [
-  { path: 'machines', tests: 'test/machines/*.test.ts' },
-  { path: 'storage', tests: 'test/storage/*.test.ts' },
+  { path: 'machines', tests: 'test/machines/**/*.test.ts' },
+  { path: 'storage', tests: 'test/storage/**/*.test.ts' },
   { path: 'src/supervisor', tests: 'test/supervisor/!(model).test.ts' },
 ]
 const stryker = join(home, 'node_modules/@stryker-mutator/core/bin/stryker.js')

@@ -1,0 +1,69 @@
+// `berth actors`, `berth retry`, `berth discard`: what is parked, and what a person does about it.
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import type { Actor } from '../../../src/api/actor.ts'
+import { type Answered, answeringServer, problem } from '../../support/answering-server.ts'
+import { runBerth } from '../../support/berth.ts'
+
+const since = new Date(Date.now() - 2 * 3600_000 - 90_000).toISOString()
+const words = { on_retry: 'it goes on', on_discard: 'nothing supervises it' }
+const edge: Actor = {
+  ...{ id: 'edge', kind: 'edge', service_id: null, status: 'failed' },
+  parked: { since, code: 'failed_repeatedly', reason: 'a bug', ...words },
+}
+const deploy: Actor = { id: 'dep-1', kind: 'deploy', service_id: 'svc-1', status: 'live', parked: null }
+const left_behind = [{ type: 'container', name: 'berth-edge' }]
+
+async function start(t: TestContext, acted: Answered = { body: { ...edge, left_behind } }) {
+  const server = await answeringServer(t, ({ method, path }) => {
+    if (method === 'GET') return { body: path.includes('parked') ? [edge] : [edge, deploy] }
+    return acted
+  })
+  const env = { BERTH_SERVER: server.url, BERTH_TOKEN: 'bth_x' }
+  return { berth: (...args: string[]) => runBerth(t, args, { env }), asked: server.asked }
+}
+
+test('actors shows what is parked first, since when and why', async (t) => {
+  const { berth } = await start(t)
+  const { code, stdout } = await berth('actors')
+  assert.equal(code, 0)
+  const lines = ['ID     KIND    STATUS  SINCE      REASON', 'edge   edge    parked  2h 1m ago  a bug']
+  assert.equal(stdout, [...lines, 'dep-1  deploy  live\n'].join('\n'))
+})
+
+test('the columns SINCE and REASON are missing when no actor is parked', async (t) => {
+  const server = await answeringServer(t, () => ({ body: [deploy] }))
+  const { stdout } = await runBerth(t, ['actors'], { env: { BERTH_SERVER: server.url } })
+  assert.equal(stdout, 'ID     KIND    STATUS\ndep-1  deploy  live\n')
+})
+
+test('actors --json gives what the API said, and --parked asks for that alone', async (t) => {
+  const { berth, asked } = await start(t)
+  const { stdout } = await berth('actors', '--parked', '--json')
+  assert.ok(JSON.parse(stdout).length > 0)
+  assert.match(JSON.stringify(asked.at(-1)), /parked/)
+})
+
+test('retry says that it goes on; one that is not parked is refused with its reason', async (t) => {
+  const { berth, asked } = await start(t, { status: 202, body: { ...edge, status: 'starting' } })
+  const { code, stderr } = await berth('retry', 'edge')
+  assert.deepEqual([code, asked.at(-1)?.path], [0, '/api/v1/actors/edge/retry'])
+  assert.match(stderr, /edge goes on: it is starting/)
+  const other = await start(t, problem(409, 'not_parked', 'edge is not parked'))
+  const refused = await other.berth('retry', 'edge')
+  assert.notEqual(refused.code, 0)
+  assert.match(refused.stderr, /edge is not parked/)
+})
+
+test('discard asks first, and lists what is left behind', async (t) => {
+  const { berth, asked } = await start(t)
+  const unasked = await berth('discard', 'edge')
+  assert.notEqual(unasked.code, 0)
+  assert.match(unasked.stderr, /Discard edge\? Then nothing supervises it\.[\s\S]*--yes/)
+  assert.ok(asked.every(({ method }) => method === 'GET'))
+
+  const { code, stderr } = await berth('discard', 'edge', '--yes')
+
+  assert.equal(code, 0)
+  assert.match(stderr, /edge is discarded[\s\S]*container berth-edge/)
+})

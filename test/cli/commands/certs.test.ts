@@ -1,0 +1,152 @@
+// `berth certs`: what a person reads of their certificates, and the next attempt at once.
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import type { Certificate } from '../../../src/api/certificate.ts'
+import { type Answered, answeringServer, problem } from '../../support/answering-server.ts'
+import { runBerth } from '../../support/berth.ts'
+
+const inDays = (days: number) => new Date(Date.now() + (days + 0.5) * 86_400_000).toISOString()
+
+function certificate(host: string, changes: Partial<Certificate> = {}): Certificate {
+  return {
+    id: `crt-${host}`,
+    service_id: 'svc-1',
+    host,
+    status: 'waiting',
+    phase: null,
+    error: null,
+    hint: null,
+    not_before: null,
+    not_after: null,
+    next_attempt_at: null,
+    renews_at: null,
+    attempts: 1,
+    created_at: inDays(-1),
+    revision: 1,
+    by: null,
+    ...changes,
+  }
+}
+
+const hint = 'set the A (or AAAA) record of blog.example.com to 203.0.113.10'
+const certificates = [
+  certificate('blog.example.com', {
+    error: 'blog.example.com has no address in DNS',
+    hint,
+    next_attempt_at: inDays(3),
+  }),
+  certificate('new.example.com', { status: 'ordering', phase: 'ordering' }),
+  certificate('old.example.com', {
+    status: 'expired',
+    not_after: inDays(-5),
+    error: 'CA cannot be reached',
+    next_attempt_at: inDays(3),
+  }),
+  certificate('shop.example.com', { status: 'valid', not_after: inDays(60), renews_at: inDays(30) }),
+]
+
+const noAuthority = problem(404, 'not_found', 'there is no such path')
+
+async function start(
+  t: TestContext,
+  retried: Answered = { status: 202, body: certificates[1] },
+  authority: Answered = noAuthority,
+) {
+  const server = await answeringServer(t, ({ method, path }) => {
+    if (path.endsWith('/certificate-authority')) return authority
+    return method === 'GET' ? { body: certificates } : retried
+  })
+  const env = { BERTH_SERVER: server.url, BERTH_TOKEN: 'bth_x' }
+  const berth = (...args: string[]) => runBerth(t, args, { env })
+  return { berth, asked: server.asked }
+}
+
+test('certs shows each host, until when it is good, what is next and why not more', async (t) => {
+  const { berth } = await start(t)
+
+  const { code, stdout, stderr } = await berth('certs')
+
+  assert.equal(code, 0)
+  assert.equal(
+    stdout,
+    [
+      'HOST              STATUS    EXPIRES  NEXT ATTEMPT   REASON',
+      'blog.example.com  waiting            in 3d          blog.example.com has no address in DNS',
+      'new.example.com   ordering           now: ordering',
+      'old.example.com   expired   4d ago   in 3d          CA cannot be reached',
+      'shop.example.com  valid     in 60d   in 30d\n',
+    ].join('\n'),
+  )
+  assert.equal(stderr, `   ${hint}\n`)
+})
+
+test('certs shows what is left of the weekly limit, and when the next new host can be ordered', async (t) => {
+  const usage = { issued: 12, remaining: 38, next_order_at: null, reason: null }
+  const reason = '50 new certificates of example.org in 7 days: the limit is 50 a week'
+  const body = {
+    directory_url: 'https://ca.example.com/dir',
+    weekly_limit: 50,
+    wildcard: '*.apps.example.com',
+    wildcard_by: 'rfc2136',
+    domains: [
+      { domain: 'example.com', ...usage },
+      { domain: 'example.org', issued: 50, remaining: 0, next_order_at: inDays(3), reason },
+    ],
+  }
+  const { berth } = await start(t, undefined, { body })
+
+  const { code, stderr } = await berth('certs')
+
+  assert.deepEqual(
+    [code, stderr.split('\n').slice(1)],
+    [
+      0,
+      [
+        '   *.apps.example.com serves all names below it: proved by rfc2136',
+        '   example.com: 12 new certificates in 7 days, 38 of 50 left',
+        '   example.org: 50 new certificates in 7 days, 0 of 50 left, the next new host in 3d',
+        '',
+      ],
+    ],
+  )
+})
+
+test('certs --json gives what the API said', async (t) => {
+  const { berth } = await start(t)
+  const { stdout, stderr } = await berth('certs', '--json')
+  assert.deepEqual([JSON.parse(stdout), stderr], [certificates, ''])
+})
+
+test('without a certificate it says how to get some', async (t) => {
+  const server = await answeringServer(t, () => ({ body: [] }))
+  const env = { BERTH_SERVER: server.url, BERTH_TOKEN: 'bth_x' }
+  const { code, stdout, stderr } = await runBerth(t, ['certs'], { env })
+  assert.deepEqual([code, stdout], [0, ''])
+  assert.match(stderr, /^no certificates: .*--acme-email/)
+})
+
+test('certs retry asks for the one of that host, however it is written', async (t) => {
+  const { berth, asked } = await start(t)
+
+  const { code, stderr } = await berth('certs', 'retry', 'Blog.Example.com')
+
+  assert.equal(code, 0)
+  assert.equal(stderr, ' ✔ the certificate of blog.example.com is tried for now\n   next: berth certs\n')
+  assert.deepEqual(
+    [asked.at(-1)?.method, asked.at(-1)?.path],
+    ['POST', '/api/v1/certificates/crt-blog.example.com/retry'],
+  )
+})
+
+test('certs retry of an unknown host, or against the CA’s pause, says why not', async (t) => {
+  const detail = 'CA wants a pause: the next attempt is at 2099-01-01T00:00:00.000Z'
+  const { berth } = await start(t, problem(409, 'conflict', detail))
+
+  const unknown = await berth('certs', 'retry', 'nobody.example.com')
+  const held = await berth('certs', 'retry', 'old.example.com')
+
+  assert.equal(unknown.code, 3)
+  assert.match(unknown.stderr, /there is no certificate of nobody\.example\.com\n {3}berth certs lists them/)
+  assert.notEqual(held.code, 0)
+  assert.match(held.stderr, /CA wants a pause/)
+})

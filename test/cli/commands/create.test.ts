@@ -1,0 +1,31 @@
+// `berth create` at a terminal, with answers that will not do.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { openTerminal } from '../../support/pty.ts'
+import { daemonSuite } from '../../support/suite.ts'
+
+const suite = daemonSuite()
+
+test('create refuses an answer that will not do right after its question', async (t) => {
+  const taken = 'quite-taken'
+  await suite.api.post('/services', { name: taken, type: 'web_service' })
+  const terminal = openTerminal(t, ['create', '--no-deploy'], { daemon: suite.daemon })
+  await terminal.shows('What is the service called?')
+  terminal.type('My_App\r')
+  await terminal.shows('lower-case letters')
+  terminal.type(`${'\u007f'.repeat(6)}${taken}\r`)
+  await terminal.shows(`${taken} is taken`)
+  terminal.type('quite-free\r')
+  await terminal.shows('Where does it come from?')
+  terminal.type('\u001b[B\r')
+  await terminal.shows('What is its address?')
+  terminal.type('shop.git\r')
+  await terminal.shows('an address such as https://')
+  terminal.type(`${'\u007f'.repeat(8)}https://example.com/shop.git\r`)
+
+  assert.equal(await terminal.ended(), 0)
+  assert.equal((await suite.api.get('/services/quite-free')).repo_url, 'https://example.com/shop.git')
+  const named = openTerminal(t, ['create', 'My_App'], { daemon: suite.daemon })
+  assert.equal(await named.ended(), 2)
+  await named.shows("'My_App' cannot be a name")
+})

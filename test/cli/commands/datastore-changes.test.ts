@@ -1,0 +1,201 @@
+// `berth db create|update|restart|rm`: what is asked of the server, what is said, and how they fail.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Asked, problem } from '../../support/answering-server.ts'
+import { openTerminal } from '../../support/pty.ts'
+import {
+  answerOf,
+  cache,
+  datastore,
+  lost,
+  password,
+  shop,
+  startDb,
+  starting,
+} from '../../support/told-datastores.ts'
+
+test('db create asks for what its flags say, and waits until it serves', async (t) => {
+  const looks = [datastore('new', { status: 'creating', phase: 'probing' }), datastore('new')]
+  const { berth, asked } = await startDb(t, ({ method }) => ({
+    status: method === 'POST' ? 201 : 200,
+    body: method === 'POST' ? datastore('new', { status: 'creating', phase: 'pulling' }) : looks.shift(),
+  }))
+  const flags = [
+    '--server-version',
+    '16',
+    '--database',
+    'd',
+    '--username',
+    'u',
+    '--memory',
+    '256',
+    '--cpu',
+    '0.5',
+  ]
+
+  const { code, stdout, stderr } = await berth('db', 'create', 'new', ...flags)
+
+  assert.equal(code, 0, stderr)
+  assert.match(stdout, /^name +new\n(.+\n)*status +available$/m)
+  assert.match(stderr, / ✔ creating +new/)
+  const body = { name: 'new', kind: 'postgres', version: '16', database: 'd', username: 'u' }
+  assert.deepEqual(asked(), [
+    ['POST', '/datastores', { ...body, memory_limit_mb: 256, cpu_limit: 0.5 }],
+    ['GET', '/datastores/dst-new', undefined],
+    ['GET', '/datastores/dst-new', undefined],
+  ])
+  assert.ok(!(stdout + stderr).includes(password))
+})
+
+test('db create asks for nothing that was not said', async (t) => {
+  const { berth, asked } = await startDb(t, () => ({ status: 201, body: cache }))
+  const { code, stdout, stderr } = await berth('db', 'create', 'cache', '-k', 'redis', '--json')
+  assert.deepEqual([code, JSON.parse(stdout), stderr], [0, cache, ''])
+  assert.deepEqual(asked(), [['POST', '/datastores', { name: 'cache', kind: 'redis' }]])
+})
+
+test('one that fails ends the command with the reason, and with what happens next', async (t) => {
+  const { berth } = await startDb(t, () => ({ status: 201, body: lost }))
+  const hint = '   it is tried again by itself; at once: berth db restart lost\n'
+  const told = ` ✘ lost failed: there is no image postgres:99\n${hint}`
+
+  assert.deepEqual(await berth('db', 'create', 'lost'), { code: 1, stdout: '', stderr: told })
+  const json = await berth('db', 'restart', 'lost', '--json')
+  assert.deepEqual([json.code, JSON.parse(json.stdout), json.stderr], [1, lost, told])
+})
+
+test('db restart waits until it serves again', async (t) => {
+  const { berth, asked } = await startDb(t, ({ method }) =>
+    method === 'POST'
+      ? { status: 202, body: { ...shop, status: 'restarting', phase: 'stopping' } }
+      : { body: shop },
+  )
+  const { code, stdout } = await berth('db', 'restart', 'shop-db')
+  assert.equal(code, 0)
+  assert.match(stdout, /^status +available$/m)
+  assert.deepEqual(asked(), [
+    ['POST', '/datastores/shop-db/restart', undefined],
+    ['GET', '/datastores/dst-shop-db', undefined],
+  ])
+})
+
+test('db update changes what is named, and says what it has now', async (t) => {
+  const single = { ...starting, cpu_limit: 1 }
+  const { berth, asked } = await startDb(t, ({ path }) =>
+    path.endsWith('starting') ? { body: single } : answerOf({ path } as Asked),
+  )
+  const [one, other, third] = [
+    await berth('db', 'update', 'cache', '--memory', '256', '--cpu', '8'),
+    await berth('db', 'update', 'shop-db', '--memory', '0'),
+    await berth('db', 'update', 'starting', '--cpu', '1'),
+  ]
+  assert.deepEqual(one, {
+    code: 0,
+    stdout: '',
+    stderr: ' ✔ cache has 256 MiB and 8 CPUs\n   the host has 2 CPUs: cpu_limit 8 is held to 2\n',
+  })
+  assert.equal(other.stderr, ' ✔ shop-db has default memory and default CPUs\n')
+  assert.equal(third.stderr, ' ✔ starting has default memory and 1 CPU\n')
+  assert.deepEqual(asked(), [
+    ['PATCH', '/datastores/cache', { memory_limit_mb: 256, cpu_limit: 8 }],
+    ['PATCH', '/datastores/shop-db', { memory_limit_mb: 0 }],
+    ['PATCH', '/datastores/starting', { cpu_limit: 1 }],
+  ])
+})
+
+test('limits that are saved and not applied fail the command with both', async (t) => {
+  const detail = "limits of 'cache' saved, but applying them failed: no"
+  const { berth } = await startDb(t, () => problem(502, 'docker_error', detail))
+  const { code, stderr } = await berth('db', 'update', 'cache', '--memory', '16')
+  assert.equal(code, 1)
+  assert.match(stderr, /^ ✘ limits of 'cache' saved, but applying them failed: no /)
+})
+
+test('db rm wants the name typed at a terminal, and --yes elsewhere', async (t) => {
+  const { berth, asked, env } = await startDb(t)
+
+  const silent = await berth('db', 'rm', 'shop-db')
+  assert.equal(silent.code, 2)
+  assert.match(silent.stderr, /This deletes the postgres shop-db\. Type.*\n +say it with --yes/)
+  const wrong = openTerminal(t, ['db', 'rm', 'shop-db'], { env })
+  await wrong.shows('Type its name:')
+  wrong.type('shop\r')
+  assert.equal(await wrong.ended(), 1)
+  assert.ok(asked().every(([method]) => method === 'GET'))
+
+  const right = openTerminal(t, ['db', 'rm', 'shop-db'], { env })
+  await right.shows('Type its name:')
+  right.type('shop-db\r')
+  assert.equal(await right.ended(), 0)
+  assert.deepEqual(asked().at(-2), ['DELETE', '/datastores/dst-shop-db', undefined])
+  await right.shows(/its data stay in the trash for 2d?.*, until 20/)
+  await right.shows('undo: berth trash restore dst-shop-db')
+})
+
+test('db rm --yes asks nobody, and --force goes with the request', async (t) => {
+  const { berth, asked } = await startDb(t)
+  const { code, stderr } = await berth('db', 'rm', 'cache', '--yes', '--force')
+  const lines = [' ✔ cache is being deleted\n', '   its data are deleted: they are not in the trash\n']
+  assert.deepEqual([code, stderr], [0, lines.join('')])
+  assert.deepEqual(asked().at(-2), ['DELETE', '/datastores/dst-cache?force=true', undefined])
+})
+
+test('db rm --purge says that all data go, and asks nothing of the trash', async (t) => {
+  const { berth, asked } = await startDb(t)
+  const { stderr: question } = await berth('db', 'rm', 'shop-db', '--purge')
+  assert.match(question, /This deletes the postgres shop-db with all its data\. Type/)
+  const { code, stderr } = await berth('db', 'rm', 'shop-db', '--yes', '--purge')
+  assert.deepEqual([code, stderr], [0, ' ✔ shop-db is being deleted, with its data\n'])
+  assert.deepEqual(asked().at(-1), ['DELETE', '/datastores/dst-shop-db?purge=true', undefined])
+})
+
+test('one that services refer to is not deleted: who does is said, and how to do it anyway', async (t) => {
+  const errors = [{ path: 'web.DATABASE_URL', code: 'reference', message: 'refers to shop-db' }]
+  const hint = 'berth db rm shop-db --force deletes it anyway'
+  const { berth } = await startDb(t, (asked) =>
+    asked.method === 'DELETE'
+      ? problem(409, 'in_use', 'shop-db is referred to by web', { errors, hint })
+      : answerOf(asked),
+  )
+  const { code, stderr } = await berth('db', 'rm', 'shop-db', '--yes')
+  assert.equal(code, 1)
+  assert.match(
+    stderr,
+    /referred to by web .*\n +web\.DATABASE_URL: refers to shop-db\n +berth db rm shop-db --force/,
+  )
+})
+
+test('an unknown name ends with 3, and what is written wrongly with 2, before any request', async (t) => {
+  const { berth, asked } = await startDb(t)
+  for (const command of ['show', 'url', 'restart', 'rm']) {
+    const { code, stdout, stderr } = await berth(
+      'db',
+      command,
+      'nobody',
+      ...(command === 'rm' ? ['--yes'] : []),
+    )
+    assert.deepEqual([command, code, stdout], [command, 3, ''])
+    assert.match(stderr, /^ ✘ there is no such datastore/)
+  }
+  assert.equal((await berth('db', 'update', 'nobody', '--cpu', '1')).code, 3)
+  const before = asked().length
+
+  for (const wrong of [
+    ['lst'],
+    ['show'],
+    ['show', 'a', 'b'],
+    ['create'],
+    ['create', 'x', '--kind', 'mysql'],
+    ['create', 'x', '--memory', '1g'],
+    ['create', 'x', '--cpu', 'half'],
+    ['create', 'x', '--engine', 'redis'],
+    ['update', 'x'],
+    ['update', 'x', '--memory', '-1'],
+    ['url', 'x', '--outside'],
+  ]) {
+    const { code, stdout, stderr } = await berth('db', ...wrong)
+    assert.deepEqual([wrong, code, stdout], [wrong, 2, ''])
+    assert.match(stderr, /^ ✘ .+\n {3}.+\n$/, wrong.join(' '))
+  }
+  assert.equal(asked().length, before)
+})

@@ -1,0 +1,196 @@
+// `berth db psql` where the server, the connection or the terminal fails.
+import assert from 'node:assert/strict'
+import { EventEmitter } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { keepAlive } from '../../../src/cli/datastore/keepalive.ts'
+import { problem } from '../../support/answering-server.ts'
+import { berthCommand, runBerth, startBerth } from '../../support/berth.ts'
+import { type ClientServer, clientServer } from '../../support/client-server.ts'
+import { temporaryDirectory } from '../../support/directory.ts'
+import { findProcesses } from '../../support/processes.ts'
+import { openTerminal } from '../../support/pty.ts'
+import { until } from '../../support/service.ts'
+import { issueTestCertificate } from '../../support/test-certificate.ts'
+
+const words = ['db', 'psql', 'shop']
+const envOf = ({ url }: ClientServer) => ({ BERTH_SERVER: url, BERTH_TOKEN: 'secret' })
+const exit = (code: number) => JSON.stringify({ type: 'exit', code })
+
+async function endedBy(t: TestContext, options: Parameters<typeof clientServer>[1], args = words) {
+  const server = await clientServer(t, options)
+  const ended = await runBerth(t, args, { env: envOf(server) })
+  return { ...ended, ...server }
+}
+
+test('bytes are passed on as they are, in their order, and so is the exit code', async (t) => {
+  const bytes = Buffer.from(Array.from({ length: 256 }, (_, index) => index))
+  const { code, stdout, stderr, heard, asked } = await endedBy(
+    t,
+    {
+      answer(socket) {
+        socket.send(Buffer.concat([Buffer.of(1), bytes]))
+        socket.send(Buffer.concat([Buffer.of(2), Buffer.from('err\n')]))
+        socket.send(Buffer.concat([Buffer.of(1), bytes]))
+        socket.send(exit(9))
+        socket.close(1000)
+      },
+    },
+    [...words, '--', '-c', 'select 1', '--json'],
+  )
+  const twice = bytes.toString('utf8').repeat(2)
+  assert.deepEqual([code, stdout, stderr], [9, twice, 'err\n'])
+  assert.deepEqual(heard.messages[0], { type: 'start', words: ['-c', 'select 1', '--json'], terminal: null })
+  assert.deepEqual(
+    asked.map(({ url, headers }) => [url, headers.authorization]),
+    [['/api/v1/datastores/dst-1/client', 'Bearer secret']],
+  )
+})
+
+test('a server with a certificate of an authority of one’s own is trusted as by every command', async (t) => {
+  const { authorityPem, chainPem, keyPem } = await issueTestCertificate(['localhost'])
+  const server = await clientServer(t, {
+    tls: { key: keyPem, cert: chainPem },
+    answer: (socket) => socket.send(exit(0)),
+  })
+  const authority = join(temporaryDirectory(t), 'authority.pem')
+  writeFileSync(authority, authorityPem)
+  const stranger = await runBerth(t, words, { env: envOf(server) })
+  const known = await runBerth(t, words, { env: { ...envOf(server), NODE_EXTRA_CA_CERTS: authority } })
+  assert.deepEqual([stranger.code, known.code], [5, 0])
+})
+
+test('a server that is too old is said to be, with another way', async (t) => {
+  const refusal = problem(404, 'not_found', 'there is nothing at /api/v1/datastores/dst-1/client')
+  const { code, stderr, url } = await endedBy(t, { refusal })
+  const why = `the server at ${url} opens no clients: it is older than this berth`
+  assert.deepEqual([code, stderr], [1, ` ✘ ${why}\n   on its host: psql "$(berth db url shop)"\n`])
+})
+
+test('what the server refuses is told in its words', async (t) => {
+  const hint = 'berth db show shop'
+  const busy = await endedBy(t, { refusal: problem(409, 'conflict', 'shop is restarting', { hint }) })
+  assert.deepEqual([busy.code, busy.stderr], [1, ` ✘ shop is restarting [req-1]\n   ${hint}\n`])
+
+  const over = await endedBy(t, { refusal: problem(401, 'unauthorized', 'not valid any more') })
+  assert.deepEqual([over.code, over.stderr], [4, ' ✘ not valid any more [req-1]\n   log in: berth login\n'])
+
+  const strange = await endedBy(t, { refusal: { status: 502, body: '<h1>Bad gateway</h1>' } })
+  assert.equal(strange.code, 1)
+  assert.match(strange.stderr, /answers 502, but not as a Berth server does/)
+
+  const error = { type: 'error', code: 'docker_unavailable', detail: 'Docker does not answer', hint: 'wait' }
+  const late = await endedBy(t, { answer: (socket) => socket.send(JSON.stringify(error)) })
+  assert.deepEqual([late.code, late.stderr], [1, ' ✘ Docker does not answer\n   wait\n'])
+})
+
+test('a connection that breaks off ends with 5 and says so', async (t) => {
+  const lost = (url: string, why: string) =>
+    ` ✘ the connection to ${url} is lost: ${why}\n` +
+    '   the client there is ended, and what was not committed is undone\n'
+  const cut = await endedBy(t, { answer: (socket) => socket.terminate() })
+  assert.deepEqual([cut.code, cut.stderr], [5, lost(cut.url, 'it broke off')])
+
+  const stopped = await endedBy(t, { answer: (socket) => socket.close(1001) })
+  const why = 'the server stops, or your token has ended'
+  assert.deepEqual([stopped.code, stopped.stderr], [5, lost(stopped.url, why)])
+})
+
+test('no more is sent than the server has taken, but for half a MiB', async (t) => {
+  const input = 'x'.repeat(1_000_000)
+  const server = await clientServer(t, {})
+  const running = startBerth(t, words, { env: envOf(server), input })
+  const sizeOf = () => Buffer.concat(server.heard.bytes).length
+  await until('the window', async () => sizeOf() > 480 * 1024)
+  assert.deepEqual(server.heard.messages, [{ type: 'start', words: [], terminal: null }])
+  assert.ok(server.heard.bytes.every(({ length }) => length <= 32 * 1024))
+
+  const taking = await clientServer(t, {
+    answer: (socket) =>
+      socket.on('message', (data, isBinary) => {
+        const { length } = data as Buffer
+        if (isBinary) socket.send(JSON.stringify({ type: 'taken', bytes: length }))
+        else socket.send(exit(0))
+      }),
+  })
+  assert.equal((await runBerth(t, words, { env: envOf(taking), input })).code, 0)
+  assert.equal(String(Buffer.concat(taking.heard.bytes)), input)
+  assert.ok(sizeOf() <= 512 * 1024, 'the other one had the time of a whole command')
+  assert.equal(running.child.exitCode, null)
+  assert.deepEqual(taking.heard.messages.at(-1), { type: 'eof' })
+})
+
+test('Ctrl-C ends what goes through pipes', async (t) => {
+  const server = await clientServer(t, {})
+  const running = startBerth(t, words, { env: envOf(server) })
+  await until('the start', async () => server.heard.messages.length > 0)
+  running.child.kill('SIGINT')
+  const { code, stderr } = await running.ended()
+  assert.deepEqual([code, stderr], [130, ''])
+})
+
+const ends: Record<string, (socket: { terminate(): void; send(text: string): void }) => void> = {
+  'the client ends': (socket) => socket.send(exit(0)),
+  'the client fails': (socket) => socket.send(exit(3)),
+  'the connection breaks off': (socket) => socket.terminate(),
+  'the server says what nobody knows': (socket) => socket.send('?'),
+}
+
+for (const [what, end] of Object.entries(ends)) {
+  test(`the terminal is put back when ${what}`, async (t) => {
+    const server = await clientServer(t, { answer: end })
+    const terminal = openTerminal(t, words, { env: envOf(server), afterwards: 'stty -a' })
+    await terminal.ended()
+    assert.match(terminal.written, / icanon .* echo /s)
+  })
+}
+
+test('at a terminal every key goes to the client, Ctrl-C too', async (t) => {
+  const server = await clientServer(t, {})
+  const terminal = openTerminal(t, words, { env: envOf(server), columns: 91 })
+  await until('the start', async () => server.heard.messages.length > 0)
+  assert.deepEqual(server.heard.messages, [
+    { type: 'start', words: [], terminal: { name: 'xterm-256color', cols: 91, rows: 40 } },
+  ])
+  terminal.type('a\x03\x04\x1a')
+  await until('the keys', async () => String(Buffer.concat(server.heard.bytes)) === 'a\x03\x04\x1a')
+  assert.doesNotMatch(terminal.written, /a/)
+})
+
+for (const signal of ['SIGTERM', 'SIGHUP', 'SIGINT'] as const) {
+  test(`the terminal is put back by ${signal}`, async (t) => {
+    const server = await clientServer(t, {})
+    const args = ['--server', server.url, ...words]
+    const terminal = openTerminal(t, args, { env: envOf(server), afterwards: 'stty -a' })
+    await until('the start', async () => server.heard.messages.length > 0)
+    const [pid] = await findProcesses([process.execPath, ...berthCommand, ...args].join(' '))
+    process.kill(Number(pid), signal)
+    await terminal.ended()
+    assert.match(terminal.written, / icanon .* echo /s)
+  })
+}
+
+test('a server that is silent for a minute counts as gone, unless the socket is paused', (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const socket = Object.assign(new EventEmitter(), {
+    pings: 0,
+    isPaused: false,
+    ping: () => void socket.pings++,
+  })
+  let deaths = 0
+  const stop = keepAlive(socket as never, () => deaths++)
+  const pass = (rounds: number) => {
+    for (let round = 0; round < rounds; round++) t.mock.timers.tick(20_000)
+    return deaths
+  }
+  assert.equal(pass(3), 0)
+  socket.emit('pong')
+  assert.deepEqual([pass(3), socket.pings], [0, 6])
+  socket.isPaused = true
+  assert.equal(pass(5), 0)
+  socket.isPaused = false
+  assert.deepEqual([pass(2), pass(1)], [0, 1])
+  stop()
+  assert.equal(pass(9), 1)
+})

@@ -1,0 +1,115 @@
+// `berth db`: what a person reads of their datastores, and what Tab knows of them.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { all, cache, password, shop, startDb } from '../../support/told-datastores.ts'
+
+test('db lists each with its kind, its port and what is wrong, and no password', async (t) => {
+  const { berth } = await startDb(t)
+
+  const [bare, listed] = [await berth('db'), await berth('db', 'ls')]
+
+  assert.deepEqual(bare, {
+    code: 0,
+    stderr: '',
+    stdout: [
+      'NAME      STATUS     KIND          PORT   MEMORY  NOTE',
+      'cache     available  redis 8      25002  256 MiB  the host has 2 CPUs: cpu_limit 8 is held to 2',
+      'lost      failed     postgres 99         default  there is no image postgres:99',
+      'shop-db   available  postgres 17  25001  default',
+      'starting  creating   postgres 17         default\n',
+    ].join('\n'),
+  })
+  assert.deepEqual(listed, bare)
+  assert.ok(!bare.stdout.includes(password))
+})
+
+test('without a datastore it says how to make one', async (t) => {
+  const { berth } = await startDb(t, () => ({ body: [] }))
+  assert.deepEqual(await berth('db'), {
+    code: 0,
+    stdout: '',
+    stderr: 'no datastores yet: `berth db create NAME` makes a Postgres\n',
+  })
+})
+
+test('db --json and db show --json give what the API said', async (t) => {
+  const { berth } = await startDb(t)
+  const [list, one] = [await berth('db', '--json'), await berth('db', 'show', 'cache', '--json')]
+  assert.deepEqual([JSON.parse(list.stdout), list.stderr], [all, ''])
+  assert.deepEqual([JSON.parse(one.stdout), one.stderr], [cache, ''])
+})
+
+test('db show tells how services reach it, and the command for the password instead of it', async (t) => {
+  const { berth } = await startDb(t)
+
+  const { code, stdout, stderr } = await berth('db', 'show', 'shop-db')
+
+  assert.deepEqual([code, stderr], [0, ''])
+  assert.equal(
+    stdout,
+    [
+      'name           shop-db',
+      'id             dst-shop-db',
+      'kind           postgres 17',
+      'status         available',
+      'database       shop_db',
+      'user           ada',
+      'for services   shop-db:5432',
+      'in their env   $' + '{{datastore.shop-db.connectionString}}',
+      'on this host   port 25001',
+      'with password  berth db url shop-db',
+      'memory         default',
+      'cpu            default',
+      'backups        none by themselves',
+      'created        3h ago\n',
+    ].join('\n'),
+  )
+})
+
+test('db show tells why one does not serve, and when it is tried again', async (t) => {
+  const { berth } = await startDb(t)
+  const failed = (await berth('db', 'show', 'lost')).stdout
+  assert.match(failed, /^status +failed\nerror +there is no image postgres:99\nnext attempt +in 2m( \d+s)?$/m)
+  assert.doesNotMatch(failed, /on this host/)
+  assert.match((await berth('db', 'show', 'starting')).stdout, /^status +creating, pulling$/m)
+  assert.match((await berth('db', 'show', 'cache')).stdout, /^note +the host has 2 CPUs.*\n(?!database)user/m)
+})
+
+test('db url prints the address alone, for the host or for services', async (t) => {
+  const { berth } = await startDb(t)
+  const said = [await berth('db', 'url', 'shop-db'), await berth('db', 'url', 'shop-db', '--internal')]
+  assert.deepEqual(
+    said.map(({ code, stdout, stderr }) => [code, stdout, stderr]),
+    [shop.external_url, shop.internal_url].map((url) => [0, `${url}\n`, '']),
+  )
+  assert.deepEqual(JSON.parse((await berth('db', 'url', 'shop-db', '--json')).stdout), {
+    url: shop.external_url,
+  })
+  assert.deepEqual(await berth('db', 'url', 'lost'), {
+    code: 1,
+    stdout: '',
+    stderr: ' ✘ lost has no address yet\n   berth db show lost\n',
+  })
+})
+
+test('Tab completes the commands of db, and the names of datastores, not those of services', async (t) => {
+  const { berth, asked } = await startDb(t, ({ path }) => ({
+    body: path.endsWith('/datastores') ? all : [{ name: 'web' }],
+  }))
+  const complete = async (...words: string[]) =>
+    (await berth('complete', '--', ...words)).stdout.split('\n').filter(Boolean)
+
+  assert.deepEqual(await complete('db', 'u'), ['url', 'update'])
+  for (const command of ['show', 'url', 'update', 'restart', 'rm']) {
+    assert.deepEqual(await complete('db', command, ''), ['cache', 'lost', 'shop-db', 'starting'], command)
+  }
+  assert.deepEqual(await complete('db', 'url', '--internal', 's'), ['shop-db', 'starting'])
+  assert.deepEqual(await complete('db', 'update', '--memory', '64', 'c'), ['cache'])
+  assert.deepEqual(await complete('db', 'show', 'shop-db', ''), [])
+  assert.deepEqual(await complete('db', 'create', ''), [])
+  assert.deepEqual(await complete('show', ''), ['web'])
+  assert.deepEqual(
+    asked().map(([, path]) => path),
+    ['/datastores', '/services'],
+  )
+})

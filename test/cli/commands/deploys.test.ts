@@ -1,0 +1,222 @@
+// Deploys from the command line: followed to their outcome through pipes and at a terminal.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { runBerth, startBerth } from '../../support/berth.ts'
+import { keys, openTerminal } from '../../support/pty.ts'
+import { dockerfile, finishedDeploy, pageApp, until } from '../../support/service.ts'
+import { createService, daemonSuite } from '../../support/suite.ts'
+
+const suite = daemonSuite()
+const introducer = '\x1b'
+const phases = ['fetching', 'building', 'starting', 'checking', 'switching', 'live']
+let builds = 0
+
+/** A step that lasts until a test has seen enough of it; no builder has seen it before. */
+function slowStep(seconds: number): string {
+  const numbers = Array.from({ length: seconds }, (_, index) => index + 1).join(' ')
+  return `RUN for i in ${numbers}; do echo tick $i; sleep 1; done; true ${process.pid} ${++builds}`
+}
+
+test('a deploy that goes live ends with the address on stdout, its undo and exit code 0', async (t) => {
+  const { name, first } = await createService(t, suite.api, null)
+
+  const { code, stdout, stderr } = await runBerth(t, ['deploy', name], suite)
+
+  assert.equal(code, 0)
+  assert.equal(await (await fetch(stdout.trim())).text(), 'one')
+  const lines = stderr.trimEnd().split('\n')
+  assert.match(lines.at(-3)!, new RegExp(`^ ✔ live +${stdout.trim()} +\\d+\\.\\ds$`))
+  assert.match(lines.at(-2)!, /^ {3}slowest: \w+, \d+\.\ds$/)
+  assert.equal(lines.at(-1), `   undo: berth rollback ${name} ${first.id}`)
+  const told = lines.map((line) => /^ ✔ (\w+)/.exec(line)?.[1]).filter(Boolean)
+  assert.deepEqual(told, phases)
+})
+
+test('through pipes there are no control characters, and the log stands below its phases', async (t) => {
+  const files = await pageApp('one', `RUN printf 'gone\\r\\033[31mred\\033[0m\\033[2Jend\\n'`)
+  const { name } = await createService(t, suite.api, files, { deploy: false })
+
+  const { stdout, stderr } = await runBerth(t, ['deploy', name], suite)
+
+  assert.ok(!(stdout + stderr).includes(introducer) && !stderr.includes('\r'))
+  const building = stderr.slice(stderr.indexOf(' · building'), stderr.indexOf(' ✔ building'))
+  assert.match(building, /\n {3}│ #\d+ \d+\.\d+ redend\n/)
+})
+
+test('a build that fails ends with exit code 1, the phase, the reason and what to do', async (t) => {
+  const { name, first } = await createService(t, suite.api, {
+    Dockerfile: await dockerfile('RUN echo compiling && echo "no such module" && exit 3'),
+  })
+  assert.equal(first.status, 'failed')
+
+  const { code, stdout, stderr } = await runBerth(t, ['deploy', name], suite)
+
+  assert.deepEqual([code, stdout], [1, ''])
+  const [phase, reason, hint, why] = stderr.trimEnd().split('\n').slice(-4)
+  assert.match(phase!, new RegExp(`^ ✘ ${name} failed while building, after \\d+\\.\\ds$`))
+  assert.match(reason!, /exited with code 3$/)
+  assert.equal(hint, `   fix it, then: berth deploy ${name}`)
+  assert.match(why!, /^ {3}why: berth why dep-\w{26}$/)
+})
+
+test('why names the failed step with its last lines, and how long each phase took', async (t) => {
+  const { name, first } = await createService(t, suite.api, {
+    Dockerfile: await dockerfile('RUN echo compiling && echo "no such module" && exit 3'),
+  })
+
+  const newest = await runBerth(t, ['why', name], suite)
+  const json = await runBerth(t, ['why', first.id, '--json'], suite)
+
+  assert.equal(newest.code, 0)
+  assert.match(newest.stdout, new RegExp(`^ ${name} failed while building, `))
+  assert.match(newest.stdout, /✔ fetching +\d+\.\ds\n ✘ building +\d+\.\ds\n/)
+  assert.match(newest.stdout, /RUN echo compiling .*\n {3}│ \S+ compiling\n {3}│ \S+ no such module\n/)
+  const told = JSON.parse(json.stdout)
+  assert.deepEqual(
+    told.phases.map((phase: { name: string; failed: boolean }) => [phase.name, phase.failed]),
+    [
+      ['queued', false],
+      ['fetching', false],
+      ['building', true],
+    ],
+  )
+  assert.match(told.failed_step, /RUN echo compiling/)
+  assert.equal(told.deploy.id, first.id)
+})
+
+test('why shows what the instance wrote last when it did not pass its check', async (t) => {
+  const { name } = await createService(
+    t,
+    suite.api,
+    { Dockerfile: await dockerfile('CMD ["sh", "-c", "echo cannot read config; exit 4"]') },
+    { health_check_timeout_seconds: 5 },
+  )
+
+  const { stdout } = await runBerth(t, ['why', name], suite)
+
+  assert.match(stdout, /✘ checking/)
+  assert.match(stdout, / {3}│ cannot read config\n\n the instance exited with code 4\n/)
+})
+
+test('why shows the line that names the error, although a long trace follows it', async (t) => {
+  const trace = 'i=0; while [ $i -lt 20 ]; do i=$((i+1)); echo "    at frame $i"; done'
+  const script = `echo throw err; echo "Error: Cannot find module 'expres'"; ${trace}; exit 1`
+  const { name, first } = await createService(
+    t,
+    suite.api,
+    { Dockerfile: await dockerfile(`CMD ${JSON.stringify(['sh', '-c', script])}`) },
+    { health_check_timeout_seconds: 5 },
+  )
+
+  const { stdout } = await runBerth(t, ['why', name], suite)
+  const json = await runBerth(t, ['why', first.id, '--json'], suite)
+
+  assert.match(stdout, / {3}│ Error: Cannot find module 'expres'\n {3}│ …\n {3}│ {5}at frame 6\n/)
+  assert.equal(JSON.parse(json.stdout).error_line, "Error: Cannot find module 'expres'")
+})
+
+test('a deploy that somebody cancels ends with exit code 1 and says so', async (t) => {
+  const files = { Dockerfile: await dockerfile(slowStep(60)) }
+  const { name } = await createService(t, suite.api, files, { deploy: false })
+  const following = startBerth(t, ['deploy', name], suite)
+  await following.shows('tick 1')
+
+  const canceling = await runBerth(t, ['cancel', name], suite)
+  const { code, stderr } = await following.ended()
+
+  assert.equal(canceling.code, 0)
+  assert.equal(code, 1)
+  assert.match(stderr, new RegExp(` ✘ ${name} was canceled while building, after `))
+  assert.match(stderr, /\n {3}canceled by the server token\n/)
+  const again = await runBerth(t, ['cancel', name], suite)
+  assert.equal(again.code, 1)
+  assert.match(again.stderr, /no deploy of .* is queued or running/)
+})
+
+test('Ctrl-C leaves the deploy running, says how to come back, and ends with exit code 130', async (t) => {
+  const { name } = await createService(t, suite.api, await pageApp('one', slowStep(3)), { deploy: false })
+  const terminal = openTerminal(t, ['deploy', name], suite)
+  await terminal.shows('tick 1')
+
+  terminal.type(keys.interrupt)
+
+  assert.equal(await terminal.ended(), 130)
+  const [, id] = /come back to it: berth logs --deploy (\S+) -f/.exec(terminal.screen().at(-1)!) ?? []
+  assert.match(terminal.screen().at(-2)!, /the deploy goes on without you/)
+  assert.equal((await finishedDeploy(suite.api, id!)).status, 'live')
+})
+
+for (const columns of [80, 120]) {
+  test(`a terminal of ${columns} columns shows a line for each state, and lines fit into it`, async (t) => {
+    const files = await pageApp('one', slowStep(5))
+    const { name } = await createService(t, suite.api, files, { deploy: false })
+    const terminal = openTerminal(t, ['deploy', name], { ...suite, columns })
+    await terminal.shows('tick 2')
+    const moving = terminal.screen()
+
+    assert.equal(await terminal.ended(), 0)
+
+    assert.match(moving[1]!, /^ [⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] building {5}\[\d\/\d\] RUN for i in/)
+    assert.match(moving.at(-1)!, /^ {3}│ #\d+ \d\.\d+ tick \d$/)
+    const shown = terminal.screen()
+    assert.deepEqual(
+      shown.map((line) => line.trim().split(/\s+/).slice(0, 2).join(' ')),
+      [...phases.map((name) => `✔ ${name}`), 'slowest: building,'],
+    )
+    const widths = [...moving, ...shown].map((line) => line.length)
+    assert.ok(Math.max(...widths) === Math.min(columns, 100) - 1, String(widths))
+  })
+}
+
+test('who waits for another deploy of the service sees for which', async (t) => {
+  const { name, request } = await createService(t, suite.api, await pageApp('one', slowStep(60)), {
+    deploy: false,
+  })
+  const { id } = await request()
+  const terminal = openTerminal(t, ['deploy', name], suite)
+
+  await terminal.shows(`behind ${id}`)
+
+  assert.match(terminal.screen()[0]!, new RegExp(`^ \\S queued {7}behind ${id} +\\d+\\.\\ds$`))
+  const canceled = await runBerth(t, ['cancel', id], suite)
+  assert.equal(canceled.code, 0)
+  assert.equal((await runBerth(t, ['cancel', name], suite)).code, 0)
+  assert.equal(await terminal.ended(), 1)
+})
+
+test('with --json every line of the log is a value, and the last value is the deploy', async (t) => {
+  const { name } = await createService(t, suite.api, null, { deploy: false })
+
+  const { code, stdout, stderr } = await runBerth(t, ['deploy', name, '--json'], suite)
+
+  const values = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  const last = values.pop()
+  assert.deepEqual([code, stderr, last.status], [0, '', 'live'])
+  assert.equal(await (await fetch(last.address)).text(), 'one')
+  assert.ok(values.every(({ ts, stream, line }) => ts && stream && typeof line === 'string'))
+  assert.equal(values.at(-1).line, 'live')
+})
+
+test('--no-follow prints the id and leaves; deploys and history tell the rest', async (t) => {
+  const { name } = await createService(t, suite.api, null, { deploy: false })
+
+  const { code, stdout } = await runBerth(t, ['deploy', name, '--no-follow'], suite)
+  const id = stdout.trim()
+  await until('the deploy to be live', async () => (await finishedDeploy(suite.api, id)).status === 'live')
+  const list = await runBerth(t, ['deploys', name], suite)
+  const history = await runBerth(t, ['history', id], suite)
+
+  assert.equal(code, 0)
+  assert.match(
+    list.stdout,
+    new RegExp(`^DEPLOY +STATUS +BEGAN +TOOK +BY +WHAT\n${id} +live .* server token +\\w+ First\n$`),
+  )
+  assert.match(
+    history.stdout,
+    /queued +server token +created\n.*running\.fetching.*\n.*running\.building.*\n/,
+  )
+  assert.equal((await runBerth(t, ['deploy', 'nobody'], suite)).code, 3)
+})

@@ -1,0 +1,172 @@
+// Domains and addresses from the command line, against the API: what is said, and what then holds.
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import type { Deploy } from '../../../src/api/deploy.ts'
+import { answeringServer } from '../../support/answering-server.ts'
+import { runBerth, startBerth } from '../../support/berth.ts'
+import { startChecked } from '../../support/checked-api.ts'
+import { token } from '../../support/http-context.ts'
+import { openTerminal } from '../../support/pty.ts'
+import { until } from '../../support/service.ts'
+
+async function start(t: TestContext) {
+  const api = await startChecked(t)
+  const env = { BERTH_SERVER: api.url, BERTH_TOKEN: token }
+  const berth = (...args: string[]) => runBerth(t, args, { env })
+  return { ...api, env, berth }
+}
+
+test('domains adds, lists and takes away, and says how to undo each', async (t) => {
+  const { berth, create, get } = await start(t)
+  await create({ name: 'shop' })
+
+  const added = await berth('domains', 'add', 'shop', 'Shop.Example.com')
+  const local = await berth('domains', 'add', 'shop', 'shop.lan')
+  assert.deepEqual(
+    [added.code, added.stdout, added.stderr],
+    [
+      ...[0, ''],
+      ' ✔ shop.example.com leads to shop\n' +
+        '   its DNS needs this record: A shop.example.com -> the address of this server\n' +
+        '   it answers on http alone: berthd --acme-email YOU@EXAMPLE.COM orders certificates\n' +
+        '   undo: berth domains rm shop shop.example.com\n',
+    ],
+  )
+  assert.equal(local.stderr, ' ✔ shop.lan leads to shop\n   undo: berth domains rm shop shop.lan\n')
+  const listed = await berth('domains', 'shop')
+  assert.equal(
+    listed.stdout,
+    [
+      'DOMAIN            KIND     URL                      CERTIFICATE',
+      'shop.localhost    default  http://shop.localhost    none',
+      'shop.example.com  custom   http://shop.example.com  none',
+      'shop.lan          custom   http://shop.lan          none\n',
+    ].join('\n'),
+  )
+  const removed = await berth('domains', 'rm', 'shop', 'shop.lan')
+  assert.equal(
+    removed.stderr,
+    ' ✔ shop.lan leads to shop no longer\n   undo: berth domains add shop shop.lan\n',
+  )
+  assert.deepEqual((await get('shop')).custom_domains, ['shop.example.com'])
+})
+
+test('domains gives the API’s JSON on stdout when asked to', async (t) => {
+  const { berth, create, call } = await start(t)
+  await create({ name: 'shop' })
+
+  const added = await berth('domains', 'add', 'shop', 'shop.example.com', '--json')
+  const listed = await berth('domains', 'shop', '--json')
+
+  const domains = (await call('GET', '/services/shop/domains')).body as unknown as object[]
+  assert.deepEqual([JSON.parse(added.stdout), added.stderr], [domains[1], ''])
+  assert.deepEqual(JSON.parse(listed.stdout), domains)
+})
+
+test('what cannot be done ends with its reason, the next step and the right exit code', async (t) => {
+  const { berth, create } = await start(t)
+  await create({ name: 'shop', custom_domains: ['shop.example.com'] })
+  await create({ name: 'api' })
+
+  const taken = await berth('domains', 'add', 'api', 'shop.example.com')
+  const pasted = await berth('domains', 'add', 'api', 'https://api.example.com/')
+  const missing = await berth('domains', 'rm', 'api', 'shop.example.com')
+  const own = await berth('domains', 'rm', 'api', 'api.localhost')
+  const nobody = await berth('domains', 'none')
+
+  assert.match(taken.stderr, /shop\.example\.com is a domain of shop .*\n.*berth domains rm shop shop/)
+  assert.match(pasted.stderr, /host alone.*\n {3}write api\.example\.com\n$/)
+  assert.match(missing.stderr, /api has no domain shop\.example\.com/)
+  assert.match(own.stderr, /cannot be taken away/)
+  const codes = [taken, pasted, missing, own, nobody].map(({ code }) => code)
+  assert.deepEqual(codes, [1, 1, 3, 1, 3])
+})
+
+test('a certificate is shown with its end, or with what it waits for', async (t) => {
+  const domain = { service_id: 'svc-1', kind: 'custom', url: 'http://a.example', https: false }
+  const certificates = [
+    { status: 'valid', error: null, not_after: '2027-01-02T03:04:05.000Z' },
+    { status: 'waiting', error: 'its DNS \u001b[2Jpoints elsewhere', not_after: null },
+  ]
+  const body = certificates.map((certificate) => ({ ...domain, domain: 'a.example', certificate }))
+  const server = await answeringServer(t, () => ({ body }))
+
+  const { stdout } = await runBerth(t, ['domains', 'shop'], {
+    env: { BERTH_SERVER: server.url, BERTH_TOKEN: 'x' },
+  })
+
+  assert.match(stdout, /^a\.example .* valid until 2027-01-02$/m)
+  assert.match(stdout, /^a\.example .* waiting: its DNS points elsewhere$/m)
+})
+
+test('off a screen open prints the address, and says why there is none', async (t) => {
+  const { berth, create, context } = await start(t)
+  await create({ name: 'shop' })
+  await create({ name: 'db', type: 'private_service', port: 5432 })
+
+  const opened = await berth('open', 'shop')
+  const asJson = await berth('open', 'shop', '--json')
+  const hidden = await berth('open', 'db')
+  context.config.edge.mode = 'off'
+  const without = await berth('open', 'shop')
+
+  assert.deepEqual([opened.code, opened.stdout, opened.stderr], [0, 'http://shop.localhost\n', ''])
+  assert.deepEqual(JSON.parse(asJson.stdout), { url: 'http://shop.localhost' })
+  assert.deepEqual([hidden.code, without.code, hidden.stdout + without.stdout], [1, 1, ''])
+  assert.match(hidden.stderr, /db has no public address: it is a private service\n.*at db:5432\n$/)
+  assert.match(without.stderr, /runs without an edge\n.*--edge/)
+})
+
+test('at a terminal without a screen open prints the address too', async (t) => {
+  const { env, create } = await start(t)
+  await create({ name: 'shop' })
+
+  const terminal = openTerminal(t, ['open', 'shop'], { env: { ...env, DISPLAY: '', WAYLAND_DISPLAY: '' } })
+
+  assert.equal(await terminal.ended(), 0)
+  assert.match(terminal.screen().join('\n'), /^http:\/\/shop\.localhost$/m)
+})
+
+test('an address that is no web page’s is not opened and not shown', async (t) => {
+  for (const url of ['file:///etc/passwd', '--version', 'http://a.example/$(id)', 'javascript:alert(1)']) {
+    const server = await answeringServer(t, () => ({ body: { name: 'shop', type: 'web_service', url } }))
+    const ended = await runBerth(t, ['open', 'shop'], { env: { BERTH_SERVER: server.url, BERTH_TOKEN: 'x' } })
+    assert.deepEqual([ended.code, ended.stdout], [1, ''], url)
+  }
+})
+
+test('the list and the facts of a service show its address and what the edge does for it', async (t) => {
+  const { berth, create } = await start(t)
+  await create({ name: 'shop', custom_domains: ['shop.example.com'] })
+
+  const flags = ['--hsts', 'on', '--request-timeout', '600', '--max-body', '64']
+  const updated = await berth('update', 'shop', ...flags)
+  const [services, shown] = [await berth('services'), await berth('show', 'shop')]
+  const wrong = await berth('update', 'shop', '--hsts', 'maybe')
+
+  assert.match(updated.stderr, /^ ✔ shop: hsts, request timeout, max body saved\n$/)
+  assert.match(services.stdout, /^shop +not deployed +web service +http:\/\/shop\.localhost /m)
+  const facts = ['address +http://shop.localhost', 'domains +shop.example.com', 'hsts +on']
+  for (const fact of [...facts, 'answer within +600 s', 'body limit +64 MiB']) {
+    assert.match(shown.stdout, new RegExp(`^${fact}$`, 'm'))
+  }
+  assert.deepEqual([wrong.code, wrong.stderr.includes('it must be on or off')], [2, true])
+})
+
+test('a deploy that goes live ends with the public address', async (t) => {
+  const { env, create, call, setDeploy, storage } = await start(t)
+  await create({ name: 'shop', image: 'ghcr.io/ada/web:v1', deploy: false })
+  const running = startBerth(t, ['deploy', 'shop'], { env })
+  const { id } = await until('the deploy', async () => {
+    const { body } = await call('GET', '/services/shop/deploys')
+    return (body as unknown as Deploy[])[0]
+  })
+  await setDeploy(id, { status: 'running', phase: 'starting' })
+  await setDeploy(id, { status: 'live', phase: null, finished_at: new Date().toISOString() })
+  await storage.logs.end(id)
+
+  const { code, stdout, stderr } = await running.ended()
+
+  assert.deepEqual([code, stdout], [0, 'http://shop.localhost\n'], stderr)
+  assert.match(stderr, /^ ✔ live +http:\/\/shop\.localhost +\d/m)
+})

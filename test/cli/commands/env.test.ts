@@ -1,0 +1,162 @@
+// Variables from the command line: values come in by pipes and files, and are shown to who asks only.
+import assert from 'node:assert/strict'
+import { readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, type TestContext, test } from 'node:test'
+import { runBerth } from '../../support/berth.ts'
+import { temporaryDirectory } from '../../support/directory.ts'
+import { openTerminal } from '../../support/pty.ts'
+import { daemonSuite } from '../../support/suite.ts'
+
+const suite = daemonSuite()
+/** It needs quotes because of the newline, and holds every kind of them. */
+const unwritable = `'\n"\n\``
+
+let count = 0
+
+async function serviceWith(env: Record<string, string>): Promise<string> {
+  const name = `env-${++count}`
+  const vars = Object.entries(env).map(([key, value]) => ({ key, value }))
+  await suite.api.post('/services', { name, type: 'web_service', env: vars })
+  return name
+}
+
+async function envOf(name: string): Promise<Record<string, string>> {
+  const vars: { key: string; value: string }[] = await suite.api.get(`/services/${name}/env`)
+  return Object.fromEntries(vars.map(({ key, value }) => [key, value]))
+}
+
+function fileWith(t: TestContext, text: string): string {
+  const path = join(temporaryDirectory(t), '.env')
+  writeFileSync(path, text)
+  return path
+}
+
+describe('berth env', { concurrency: 4 }, () => {
+  const berth = (t: TestContext, args: string[], input = '') =>
+    runBerth(t, args, { daemon: suite.daemon, input })
+
+  test('masks values, and shows them as a file that reads back the same', async (t) => {
+    const env = { PLAIN: 'a b', QUOTED: 'it\'s "so"', LINES: 'one\ntwo', HASH: 'a # b', EMPTY: '' }
+    const name = await serviceWith(env)
+    const masked = await berth(t, ['env', name])
+    const shown = await berth(t, ['env', name, '--show'])
+    const other = await serviceWith({})
+    const imported = await berth(t, ['env', 'import', other, fileWith(t, shown.stdout), '--yes'])
+
+    assert.match(masked.stdout, /^PLAIN +••••••$/m)
+    assert.doesNotMatch(masked.stdout, /a b|one/)
+    assert.equal(imported.code, 0, imported.stderr)
+    assert.deepEqual(await envOf(other), env)
+  })
+
+  test('does not bend a value that no line of a file can hold', async (t) => {
+    const name = await serviceWith({ ALL: unwritable })
+    const shown = await berth(t, ['env', name, '--show'])
+    assert.equal(shown.code, 1)
+    assert.match(shown.stderr, /ALL cannot be written.*\n.*--json/)
+  })
+
+  test('set takes a secret from a pipe, whatever is in it', async (t) => {
+    const name = await serviceWith({ OLD: '1' })
+    const set = await berth(t, ['env', 'set', name, 'PLAIN=a=b', 'SECRET=-'], '  two\nlines=x \n')
+    const again = await berth(t, ['env', 'set', name, 'OLD=2'])
+    const twice = await berth(t, ['env', 'set', name, 'A=-', 'B=-'], 'x')
+    const bare = await berth(t, ['env', 'set', name, 'hunter2'])
+
+    assert.equal(set.code, 0, set.stderr)
+    assert.deepEqual(await envOf(name), { OLD: '2', PLAIN: 'a=b', SECRET: '  two\nlines=x ' })
+    assert.match(set.stderr, new RegExp(`undo: berth env unset ${name} PLAIN SECRET`))
+    assert.match(again.stderr, new RegExp(`undo: berth env set ${name} OLD=-   # with the former value\n$`))
+    const mixed = await berth(t, ['env', 'set', name, 'NEW=1', 'OLD=3', 'PLAIN=4', '--restart'])
+    const undo = ['unset NAME NEW --restart', 'set NAME OLD=- --restart', 'set NAME PLAIN=- --restart']
+    const told = mixed.stderr.split('\n').filter((line) => line.includes('undo: '))
+    assert.deepEqual(
+      told.map((line) => line.trim().replace(/ {3}# .*$/, '')),
+      undo.map((command) => `undo: berth env ${command.replace('NAME', name)}`),
+    )
+    assert.deepEqual([twice.code, bare.code], [2, 2])
+    assert.ok(!bare.stderr.includes('hunter2'), bare.stderr)
+  })
+
+  test('set reads no secret from a terminal, where it would be seen', async (t) => {
+    const name = await serviceWith({})
+    const terminal = openTerminal(t, ['env', 'set', name, 'A=-'], { daemon: suite.daemon })
+    assert.equal(await terminal.ended(), 2)
+  })
+
+  test('unset removes what is there and says what is not', async (t) => {
+    const name = await serviceWith({ A: '1', B: '2' })
+    const unset = await berth(t, ['env', 'unset', name, 'A'])
+    const again = await berth(t, ['env', 'unset', name, 'A', 'B'])
+
+    assert.equal(unset.code, 0, unset.stderr)
+    assert.equal(again.code, 3)
+    assert.deepEqual(await envOf(name), { B: '2' })
+  })
+
+  test('import shows what would change with values masked, and saves what is agreed to', async (t) => {
+    const name = await serviceWith({ SAME: 'same', CHANGED: 'former-secret', GONE: 'gone-secret' })
+    const file = fileWith(t, 'SAME=same\nCHANGED=new-secret\nADDED="added-secret"\n')
+    const asked = await berth(t, ['env', 'import', name, file])
+    assert.deepEqual(await envOf(name), { SAME: 'same', CHANGED: 'former-secret', GONE: 'gone-secret' })
+    const merged = await berth(t, ['env', 'import', name, file, '--yes'])
+    assert.deepEqual(await envOf(name), {
+      SAME: 'same',
+      CHANGED: 'new-secret',
+      GONE: 'gone-secret',
+      ADDED: 'added-secret',
+    })
+    const replaced = await berth(t, ['env', 'import', name, file, '--replace', '--yes'])
+    const nothing = await berth(t, ['env', 'import', name, file])
+
+    assert.equal(asked.code, 2)
+    assert.match(asked.stderr, / {2}\+ ADDED {4}••••••\n {2}~ CHANGED {2}•••••• → ••••••\n/)
+    assert.match(replaced.stderr, / {2}- GONE\n/)
+    assert.deepEqual([merged.code, replaced.code, nothing.code], [0, 0, 0])
+    assert.equal(nothing.stderr, 'nothing changes\n')
+    assert.ok(!`${asked.stderr}${merged.stderr}${replaced.stderr}`.includes('secret'))
+    assert.ok(!('GONE' in (await envOf(name))))
+  })
+
+  test('import warns of references to nothing, and refuses early what the server would refuse', async (t) => {
+    const name = await serviceWith({})
+    const file = fileWith(t, 'HOST=${{service.nowhere.host}}\n')
+    const warned = await berth(t, ['env', 'import', name, file, '--yes'])
+    const refused = await berth(t, ['env', 'import', name, fileWith(t, `A=${'x'.repeat(70_000)}\n`), '--yes'])
+
+    assert.match(warned.stderr, /! HOST refers to something that does not exist/)
+    assert.equal(refused.code, 1)
+    assert.doesNotMatch(refused.stderr, /xxx/)
+  })
+
+  test('edit saves the difference that the editor made, and leaves no file behind', async (t) => {
+    const name = await serviceWith({ A: 'one', B: 'two', ODD: unwritable })
+    const folder = temporaryDirectory(t)
+    const env = { EDITOR: 'sed -i s/^A=one/A=three/;s/^B=/C=/', XDG_RUNTIME_DIR: folder }
+    const terminal = openTerminal(t, ['env', 'edit', name], { daemon: suite.daemon, env })
+    await terminal.shows('Save this for')
+    assert.doesNotMatch(terminal.screen().join('\n'), /ODD/)
+    assert.match(terminal.screen().join('\n'), /\+ C.*\n.*~ A.*\n.*- B/)
+    terminal.type('y\r')
+
+    assert.equal(await terminal.ended(), 0)
+    assert.deepEqual(await envOf(name), { A: 'three', C: 'two', ODD: unwritable })
+    assert.deepEqual(readdirSync(folder), [])
+  })
+
+  test('edit saves nothing that was not agreed to, that an editor spoiled, or off a terminal', async (t) => {
+    const name = await serviceWith({ A: 'one' })
+    const edit = (EDITOR: string) =>
+      openTerminal(t, ['env', 'edit', name], { daemon: suite.daemon, env: { EDITOR, VISUAL: '' } })
+    const declined = edit('sed -i s/one/two/')
+    await declined.shows('Save this for')
+    declined.type('n')
+
+    const codes = [await declined.ended(), await edit('false').ended(), await edit('/nowhere/vi').ended()]
+    const piped = await berth(t, ['env', 'edit', name])
+
+    assert.deepEqual([...codes, piped.code], [1, 1, 1, 2])
+    assert.deepEqual(await envOf(name), { A: 'one' })
+  })
+})

@@ -1,0 +1,52 @@
+// What changes the instances of a service, and when the command is done.
+import assert from 'node:assert/strict'
+import { before, type TestContext, test } from 'node:test'
+import type { ServiceStatus } from '../../../src/api/status.ts'
+import { type Ended, runBerth } from '../../support/berth.ts'
+import { baseImages } from '../../support/images.ts'
+import { pageApp } from '../../support/service.ts'
+import { createService, daemonSuite } from '../../support/suite.ts'
+
+const suite = daemonSuite()
+before(baseImages)
+
+function berth(t: TestContext, ...args: string[]): Promise<Ended> {
+  return runBerth(t, args, { daemon: suite.daemon })
+}
+
+test('scale, suspend and resume wait until the instances are as asked', async (t) => {
+  const { name } = await createService(t, suite.api, await pageApp('page'))
+  const running = async () => {
+    const { instances } = (await suite.api.get(`/services/${name}/status`)) as unknown as ServiceStatus
+    return instances.filter(({ state }) => state === 'running').length
+  }
+
+  const scaled = await berth(t, 'scale', name, '2')
+  assert.match(
+    scaled.stderr,
+    new RegExp(`✔ scaling +${name} runs 2 instances .*\n +undo: berth scale ${name} 1\n$`),
+  )
+  assert.equal(await running(), 2)
+  const suspended = await berth(t, 'suspend', name)
+  assert.match(
+    suspended.stderr,
+    new RegExp(`✔ suspending +${name} has stopped .*\n +undo: berth resume ${name}\n$`),
+  )
+  assert.equal(await running(), 0)
+  const resumed = await berth(t, 'resume', name, '--json')
+  assert.deepEqual([JSON.parse(resumed.stdout).state, await running()], ['live', 2])
+  const hasty = await berth(t, 'suspend', name, '--no-wait')
+  assert.match(hasty.stderr, /is suspended: its instances stop\n/)
+})
+
+test('a private service that is deployed is named by the address that other services use', async (t) => {
+  const { name } = await createService(t, suite.api, await pageApp('page'), {
+    type: 'private_service',
+    port: 3000,
+  })
+
+  const { code, stdout, stderr } = await berth(t, 'restart', name)
+
+  assert.deepEqual([code, stdout], [0, `${name}:3000\n`])
+  assert.match(stderr, new RegExp(` ✔ live +${name}:3000 `))
+})

@@ -1,0 +1,220 @@
+// Job runs from the command line on a real server: followed, left, canceled, and through losses of it.
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { runBerth, startBerth } from '../../support/berth.ts'
+import { hostileTexts } from '../../support/hostile.ts'
+import { baseImages } from '../../support/images.ts'
+import { keys, openTerminal } from '../../support/pty.ts'
+import { openServerDoor } from '../../support/server-door.ts'
+import { finishedDeploy, until } from '../../support/service.ts'
+import { daemonSuite } from '../../support/suite.ts'
+
+const suite = daemonSuite()
+const beating = 'i=0; while [ $i -lt 20 ]; do i=$((i+1)); echo beat $i; sleep 0.3; done; exit 7'
+/** A command has 4096 characters at most. */
+const wordsAtOnce = 60
+let count = 0
+let worker: Promise<string> | null = null
+
+/** The same for all tests: it runs, and does nothing. */
+function idleWorker(): Promise<string> {
+  worker ??= liveService('background_worker', { start_command: 'while true; do sleep 1; done' })
+  return worker
+}
+
+async function liveService(type: string, settings: object): Promise<string> {
+  const name = `runs-${++count}`
+  const { busybox } = await baseImages()
+  const made = await suite.api.post('/services', { name, type, image: busybox, ...settings })
+  assert.equal((await finishedDeploy(suite.api, made.latest_deploy.id)).status, 'live')
+  return name
+}
+
+function berth(t: TestContext, ...args: string[]) {
+  return runBerth(t, args, suite)
+}
+
+test('a program gets exactly the words of the command line, and its code is ours', async (t) => {
+  const script = `printf '<%s>\\n' "$@"; echo late >&2; exit 5`
+  const words = ['sh', '-c', script, 'sh', 'a  b', "it's", '$HOME', '*', '', '-x']
+
+  const { code, stdout, stderr } = await berth(t, 'run', await idleWorker(), '--', ...words)
+
+  assert.equal(code, 5, stderr)
+  assert.equal(stdout, "<a  b>\n<it's>\n<$HOME>\n<*>\n<>\n<-x>\n")
+  assert.match(stderr, /^ · running .*\nlate\n ✘ failed +job-\S+ .*\n {3}exited with code 5\n$/)
+})
+
+test('no text that has hurt a shell is more than a word of the command', async (t) => {
+  const isArgument = (text: string) => !text.includes('\0') && Buffer.from(text).toString() === text
+  const all = hostileTexts({ directory: '/tmp', port: 9 }).filter(
+    (text) => isArgument(text) && text.length < 500,
+  )
+  const each = `for word; do printf %s "$word" | base64 | tr -d '\\n'; echo; done`
+
+  const found: string[] = []
+  for (let at = 0; at < all.length; at += wordsAtOnce) {
+    const words = all.slice(at, at + wordsAtOnce)
+    const { stdout, stderr } = await berth(
+      t,
+      'run',
+      await idleWorker(),
+      '--',
+      'sh',
+      '-c',
+      each,
+      'sh',
+      ...words,
+    )
+    assert.match(stderr, / ✔ succeeded/)
+    found.push(...stdout.split('\n').slice(0, -1))
+  }
+
+  assert.deepEqual(
+    found.map((line) => Buffer.from(line, 'base64').toString()),
+    all,
+  )
+})
+
+test('a run is followed to its end although the connection is cut and the daemon is killed', async (t) => {
+  const door = await openServerDoor(t, () => suite.api.url)
+  const options = { ...suite, env: { BERTH_SERVER: door.url } }
+  const following = startBerth(t, ['run', await idleWorker(), '--', beating], options)
+  await following.shows('beat 3\n')
+
+  door.cut()
+  await following.shows('connected again')
+  await suite.daemon.kill()
+  await suite.daemon.start()
+  const { code, stdout } = await following.ended()
+
+  assert.equal(code, 7)
+  assert.equal(stdout, Array.from({ length: 20 }, (_, index) => `beat ${index + 1}\n`).join(''))
+})
+
+test('Ctrl-C leaves a run alone, and says how to come back and how to end it', async (t) => {
+  const terminal = openTerminal(t, ['run', await idleWorker(), '--', 'echo begun; sleep 600'], suite)
+  await terminal.shows('begun')
+
+  terminal.type(keys.interrupt)
+
+  assert.equal(await terminal.ended(), 130)
+  const [leaving, back, end] = terminal.screen().slice(-3)
+  const [, id = ''] = /berth cancel (\S+)$/.exec(end!) ?? []
+  assert.deepEqual(
+    [leaving!.replace('^C', ''), back, end],
+    [
+      ' ✘ the run goes on without you',
+      `   come back to it: berth logs --job ${id} -f`,
+      `   end it: berth cancel ${id}`,
+    ],
+  )
+  assert.equal((await suite.api.get(`/jobs/${id}`)).status, 'running')
+  assert.equal((await berth(t, 'cancel', id)).code, 0)
+})
+
+test('a run that somebody cancels ends with 1 and says so; a second cancel is refused', async (t) => {
+  const following = startBerth(
+    t,
+    ['run', await idleWorker(), '--', 'trap "exit 0" TERM; echo begun; sleep 600 & wait'],
+    suite,
+  )
+  await following.shows('begun')
+  const [{ id }] = await suite.api.get(`/services/${await idleWorker()}/jobs`)
+
+  const canceled = await berth(t, 'cancel', id)
+  const { code, stderr } = await following.ended()
+
+  assert.deepEqual([canceled.code, code], [0, 1])
+  assert.match(stderr, new RegExp(` ✘ canceled +${id} .*\n {3}canceled by the server token\n$`))
+  assert.equal((await berth(t, 'cancel', id)).code, 1)
+})
+
+test('a terminal shows what runs, how long already, and takes that away at the end', async (t) => {
+  const terminal = openTerminal(t, ['run', await idleWorker(), '--', 'echo one; sleep 2; echo two'], suite)
+  await terminal.shows(/one[\s\S]*running {6}job-\S+ +1\.\ds/)
+
+  assert.equal(await terminal.ended(), 0)
+
+  const shown = terminal.screen()
+  assert.deepEqual(shown.slice(1, 3), ['one', 'two'])
+  assert.match(shown[0]!, /^ · running echo one/)
+  assert.match(shown[3]!, /^ ✔ succeeded {4}job-\S+ +\d\.\ds$/)
+  assert.equal(shown.length, 4)
+})
+
+test('a cron job is made, shown, run and told of like one', async (t) => {
+  const { busybox } = await baseImages()
+  const flags = ['--image', busybox, '--schedule', '0 3 * * *', '--timezone', 'Europe/Berlin']
+  const more = ['--overlap', 'queue', '--job-timeout', '60', '--start-command', 'echo nightly; exit 4']
+
+  const made = await berth(t, 'create', 'nightly', ...flags, ...more)
+  const ran = await berth(t, 'run', 'nightly')
+
+  assert.equal(made.code, 0, made.stderr)
+  assert.match(made.stderr, / {3}next: berth schedule nightly\n$/)
+  assert.deepEqual([ran.code, ran.stdout], [4, 'nightly\n'])
+  const shown = (await berth(t, 'show', 'nightly')).stdout
+  assert.match(shown, /^schedule +0 3 \* \* \*\ntime zone +Europe\/Berlin\noverlap +queue\n/m)
+  assert.match(shown, /^job limit +60 s$/m)
+  assert.doesNotMatch(shown, /^(instances|port|drain|health check|disk) /m)
+  const listed = (await berth(t, 'services')).stdout
+  assert.match(listed, /^nightly +live +cron job +0 3 \* \* \* Europe\/Berlin +\S+busybox/m)
+  assert.match(
+    (await berth(t, 'logs', 'nightly')).stdout,
+    /^running .*\nnightly\nfailed: exited with code 4\n$/,
+  )
+  assert.match(
+    (await berth(t, 'jobs', 'nightly')).stdout,
+    /^job-\S+ +failed \(4\) +server token .*echo nightly; exit 4$/m,
+  )
+  assert.match((await berth(t, 'schedule', 'nightly')).stdout, /^last run +none yet$/m)
+  const idle = await berth(t, 'status', 'nightly')
+  assert.deepEqual([idle.stdout, idle.stderr], ['nightly is live\n', '   next: berth schedule nightly\n'])
+})
+
+test('what is changed of a schedule acts at once: no restart is advised', async (t) => {
+  const name = await liveService('cron_job', { schedule: '@daily', start_command: 'true' })
+
+  const moved = await berth(t, 'update', name, '--schedule', '@hourly', '--timezone', 'Asia/Tokyo')
+  const limited = await berth(t, 'update', name, '--overlap', 'replace', '--job-timeout', '5')
+  const command = await berth(t, 'update', name, '--start-command', 'false')
+
+  assert.equal(moved.stderr, ` ✔ ${name}: schedule, timezone saved\n   next: berth schedule ${name}\n`)
+  assert.equal(limited.stderr, ` ✔ ${name}: overlap, job timeout saved\n`)
+  assert.match(command.stderr, new RegExp(`next: berth restart ${name}\n$`))
+  const { schedule, timezone, overlap, timeout_seconds } = await suite.api.get(`/services/${name}`)
+  assert.deepEqual([schedule, timezone, overlap, timeout_seconds], ['@hourly', 'Asia/Tokyo', 'replace', 5])
+})
+
+test('create asks for the schedule of a cron job that has none, and elsewhere says the flag', async (t) => {
+  const silent = await berth(t, 'create', 'asked-not', '--type', 'cron_job')
+  const terminal = openTerminal(
+    t,
+    ['create', 'asked', '--type', 'cron_job', '--image', 'x', '--no-deploy'],
+    suite,
+  )
+  await terminal.shows('When does it run?')
+  terminal.type('15 4 * * 1\r')
+
+  assert.equal(await terminal.ended(), 0)
+  assert.deepEqual([silent.code, silent.stderr.includes("--schedule '0 3 * * *'")], [2, true])
+  const { type, schedule } = await suite.api.get('/services/asked')
+  assert.deepEqual([type, schedule], ['cron_job', '15 4 * * 1'])
+})
+
+test('why, open and suspend say of a cron job what it is', async (t) => {
+  const name = await liveService('cron_job', { schedule: '@daily', start_command: 'true' })
+
+  const [why, open, suspended] = [
+    await berth(t, 'why', name),
+    await berth(t, 'open', name),
+    await berth(t, 'suspend', name),
+  ]
+
+  assert.match(why.stdout, new RegExp(` ${name} is live[\\s\\S]*\n its runs: berth jobs ${name}\n$`))
+  assert.match(open.stderr, /has no public address: it is a cron job\n/)
+  assert.match(suspended.stderr, /is suspended: nothing of it runs any more\n/)
+  assert.match((await berth(t, 'schedule', name)).stdout, /^next +none: it is suspended/m)
+  await until('its end', async () => (await berth(t, 'delete', name, '--yes')).code === 0)
+})

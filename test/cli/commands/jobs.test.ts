@@ -1,0 +1,200 @@
+// `berth run` against a server that says what a test wants: words, exit codes, and what is written where.
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { problem } from '../../support/answering-server.ts'
+import { runBerth } from '../../support/berth.ts'
+import { temporaryDirectory } from '../../support/directory.ts'
+import { openTerminal } from '../../support/pty.ts'
+import { jobRun, runThat, services, startJobs, succeeded, told } from '../../support/told-jobs.ts'
+
+const introducer = '\u001b'
+const oddLine = `a\tb ${introducer}[31mred${introducer}[0m ${introducer}[2J\rend`
+
+test('what a run writes comes as it is on both streams, and the rest is words on stderr', async (t) => {
+  const { berth } = await startJobs(
+    t,
+    runThat(
+      succeeded,
+      ['system', 'running ./nightly', { mark: 'running' }],
+      ['stdout', oddLine],
+      ['stderr', oddLine],
+      ['stdout', ''],
+      ['system', 'succeeded', { mark: 'outcome' }],
+    ),
+  )
+
+  const { code, stdout, stderr } = await berth('run', 'nightly')
+
+  assert.equal(code, 0)
+  assert.equal(stdout, `${oddLine}\n\n`)
+  const [began, line, end, ...rest] = stderr.split('\n')
+  assert.deepEqual([began, line, rest], [' · running ./nightly', oddLine, ['']])
+  assert.match(end!, new RegExp(`^ ✔ succeeded {4}${succeeded.id} {2}\\S+`))
+})
+
+test('at a terminal a run keeps its colours and can do nothing else there', async (t) => {
+  const { env } = await startJobs(t, runThat(succeeded, ['stdout', oddLine], ['stderr', oddLine]))
+
+  const terminal = openTerminal(t, ['run', 'nightly'], { env })
+  assert.equal(await terminal.ended(), 0)
+
+  const [one, other, end] = terminal.screen()
+  assert.deepEqual([one, other], ['a  b red end', 'a  b red end'])
+  assert.match(end!, /^ ✔ succeeded/)
+  assert.ok(
+    terminal.written.includes(`${introducer}[31mred`) && !terminal.written.includes(`${introducer}[2J`),
+  )
+})
+
+for (const [what, changes, code] of [
+  ['failed with a code', { status: 'failed', exit_code: 3, error: 'exited with code 3' }, 3],
+  ['was killed', { status: 'failed', exit_code: 137, error: 'was killed' }, 137],
+  ['failed without a code', { status: 'failed', exit_code: null, error: 'the image is gone' }, 1],
+  ['was ended and went with 0', { status: 'failed', exit_code: 0, error: 'took longer than its limit' }, 1],
+  ['was canceled', { status: 'canceled', exit_code: 143, error: 'canceled by the API' }, 1],
+  ['ended with a code that no process has', { status: 'failed', exit_code: 4096, error: 'odd' }, 1],
+] as const) {
+  test(`a run that ${what} ends with exit code ${code}, and why`, async (t) => {
+    const { berth } = await startJobs(t, runThat(jobRun('ends', changes)))
+
+    const ended = await berth('run', 'nightly')
+
+    assert.equal(ended.code, code)
+    assert.match(ended.stderr, new RegExp(`^ ✘ ${changes.status} +job-\\S+.*\n {3}${changes.error}\n$`))
+  })
+}
+
+test('the words after -- are the command: one as it is, several quoted; ours come before', async (t) => {
+  const { berth, asked } = await startJobs(t, runThat(succeeded))
+
+  await berth('run', 'shop', '--', 'echo $HOME | wc -c')
+  await berth('run', 'shop', '--timeout', '60', '--', 'printf', '%s\\n', 'a  b', "it's", '--json', '--', '-x')
+  await berth('run', 'shop')
+
+  const bodies = asked().flatMap(([method, path, body]) => (method === 'POST' ? [[path, body]] : []))
+  assert.deepEqual(bodies, [
+    ['/services/shop/jobs', { command: 'echo $HOME | wc -c' }],
+    [
+      '/services/shop/jobs',
+      { command: `printf '%s\\n' 'a  b' 'it'\\''s' --json -- -x`, timeout_seconds: 60 },
+    ],
+    ['/services/shop/jobs', {}],
+  ])
+})
+
+test('without a name the service of the project file is meant', async (t) => {
+  const { asked, env } = await startJobs(t, runThat(succeeded))
+  const cwd = temporaryDirectory(t)
+  writeFileSync(join(cwd, 'berth.json'), JSON.stringify({ service: 'shop' }))
+
+  await runBerth(t, ['run', '--', 'ls', '-la'], { env, cwd })
+
+  assert.deepEqual(asked()[0], ['POST', '/services/shop/jobs', { command: 'ls -la' }])
+})
+
+test('a command that is written without -- or is empty begins nothing', async (t) => {
+  const { berth, asked } = await startJobs(t, runThat(succeeded))
+  const surplus = await berth('run', 'shop', 'ls', 'a b')
+  const option = await berth('run', 'shop', 'ls', '-la')
+  const empty = await berth('run', 'nightly', '--', '')
+
+  assert.deepEqual(
+    [surplus, option, empty].map(({ code, stderr }) => [code, stderr]),
+    [
+      [2, " ✘ the command comes after --\n   berth run shop -- ls 'a b'\n"],
+      [2, " ✘ unknown option '-la'\n   the command comes after --: berth run NAME -- COMMAND\n"],
+      [2, ' ✘ the command is empty\n'],
+    ],
+  )
+  assert.deepEqual(asked(), [])
+})
+
+test('a service that has no command of its own is told what to type', async (t) => {
+  const detail = 'command: is required: only a cron job has one of its own'
+  const errors = [{ path: 'command', code: 'required', message: 'is required' }]
+  const { berth } = await startJobs(t, () => problem(400, 'invalid_request', detail, { errors }))
+
+  const { code, stderr } = await berth('run', 'shop')
+
+  assert.deepEqual([code, stderr], [2, ` ✘ ${detail} [req-1]\n   berth run shop -- COMMAND\n`])
+})
+
+test('--no-follow prints the id and what shows the rest; --json prints the record', async (t) => {
+  const { berth, asked } = await startJobs(t, runThat(succeeded))
+  const next = `   next: berth logs --job ${succeeded.id} -f\n`
+
+  const left = await berth('run', 'nightly', '--no-follow')
+  const json = await berth('run', 'nightly', '--no-follow', '--json')
+
+  assert.deepEqual([left.code, left.stdout, left.stderr], [0, `${succeeded.id}\n`, next])
+  assert.deepEqual([json.code, JSON.parse(json.stdout).status], [0, 'pending'])
+  assert.deepEqual(
+    asked().map(([method]) => method),
+    ['POST', 'POST'],
+  )
+})
+
+test('with --json every line is a value and the last one is the run, whose code stays', async (t) => {
+  const run = jobRun('json', { status: 'failed', exit_code: 9, error: 'exited with code 9' })
+  const { berth } = await startJobs(t, runThat(run, ['stdout', 'a'], ['system', 'failed: exited']))
+
+  const { code, stdout, stderr } = await berth('run', 'nightly', '--follow', '--json')
+
+  const values = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  assert.deepEqual([code, stderr], [9, ''])
+  assert.deepEqual(
+    values.slice(0, -1).map((one) => [one.stream, one.line]),
+    [
+      ['stdout', 'a'],
+      ['system', 'failed: exited'],
+    ],
+  )
+  assert.deepEqual(values.at(-1), run)
+})
+
+test('cancel takes a job run, and says what time it has when it had begun', async (t) => {
+  const { berth, asked } = await startJobs(t, ({ path }) => ({
+    body: path.includes('job-begun') ? succeeded : jobRun('wait', { started_at: null }),
+  }))
+
+  const begun = await berth('cancel', 'job-begun')
+  const waiting = await berth('cancel', 'job-waiting')
+
+  assert.equal(begun.stderr, ' ✔ job-begun is canceled; it has ten seconds to end\n')
+  assert.equal(waiting.stderr, ' ✔ job-waiting is canceled\n')
+  assert.deepEqual(asked()[0], ['POST', '/jobs/job-begun/cancel', undefined])
+})
+
+test('logs tells the log of a run, and of a cron job that of its newest one', async (t) => {
+  const { berth, asked } = await startJobs(t, ({ path }) => {
+    if (path.includes('/logs')) return told(['stdout', 'out'], ['stderr', 'err'])
+    return {
+      body: path.includes('/jobs')
+        ? [succeeded]
+        : { id: 'svc-nightly', name: 'nightly', ...services.nightly },
+    }
+  })
+
+  const one = await berth('logs', '--job', 'job-1', '-f')
+  const newest = await berth('logs', 'nightly')
+  const both = await berth('logs', '--job', 'job-1', '--deploy', 'dep-1')
+
+  assert.deepEqual([one.code, one.stdout], [0, 'out\nerr\n'])
+  assert.deepEqual([newest.code, newest.stdout], [0, 'out\nerr\n'])
+  assert.match(newest.stderr, new RegExp(`^ ${succeeded.id} succeeded, manual, 3h ago\n$`))
+  assert.equal(both.code, 2)
+  assert.deepEqual(
+    asked().map(([, path]) => path),
+    [
+      '/jobs/job-1/logs?follow=true',
+      '/services/nightly',
+      '/services/svc-nightly/jobs?limit=1',
+      `/jobs/${succeeded.id}/logs?follow=false`,
+    ],
+  )
+})

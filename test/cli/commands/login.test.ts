@@ -1,0 +1,245 @@
+// Logging in from a terminal, against a server that answers as it should, and as it should not.
+import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { describe, type TestContext, test } from 'node:test'
+import { type Answered, answeringServer, problem, someInfo } from '../../support/answering-server.ts'
+import type { Body } from '../../support/api.ts'
+import { runBerth } from '../../support/berth.ts'
+import { temporaryDirectory } from '../../support/directory.ts'
+import { openTerminal } from '../../support/pty.ts'
+import { until } from '../../support/service.ts'
+import { type SessionHeaders, signIn, signUp } from '../../support/session.ts'
+import { daemonSuite } from '../../support/suite.ts'
+
+const started = { id: 'cli-1', code: 'ABCD-EFGH', secret: 'of the terminal', expires_in: 600, interval: 1 }
+
+interface Options {
+  /** What the nth poll is answered, the last one again and again. */
+  polls?: Answered[]
+  start?: Answered
+}
+
+async function loginServer(t: TestContext, { polls = [], start = { status: 201, body: started } }: Options) {
+  let count = 0
+  return answeringServer(t, ({ path, headers, body }) => {
+    if (path === '/api/v1/auth/cli') return start
+    if (path === '/api/v1/auth/cli/cli-1/token') {
+      assert.deepEqual(body, { secret: started.secret })
+      return polls[Math.min(count++, polls.length - 1)]!
+    }
+    const isKnown = headers.authorization === 'Bearer bth_right'
+    return isKnown ? { body: someInfo } : problem(401, 'unauthorized', 'this credential is not valid')
+  })
+}
+
+const pending = { body: { status: 'pending' } }
+const approved = { body: { status: 'approved', token: 'bth_right' } }
+
+function homeOf(t: TestContext) {
+  const XDG_CONFIG_HOME = temporaryDirectory(t)
+  const path = join(XDG_CONFIG_HOME, 'berth/config.json')
+  return { env: { XDG_CONFIG_HOME }, config: () => JSON.parse(readFileSync(path, 'utf8')) }
+}
+
+describe('berth login', { concurrency: 4 }, () => {
+  test('shows page and code, waits for the approval, and keeps the token it tried', async (t) => {
+    const server = await loginServer(t, { polls: [pending, approved] })
+    const { env, config } = homeOf(t)
+    const terminal = openTerminal(t, ['login', server.url, '--no-browser'], { env })
+
+    await terminal.shows('waiting for the approval')
+    assert.equal(await terminal.ended(), 0)
+
+    const screen = terminal.screen().join('\n')
+    assert.ok(screen.includes(`${server.url}/cli-login?id=cli-1`), screen)
+    assert.match(screen, /code {3}ABCD-EFGH/)
+    assert.match(screen, /✔ logged in to .* called local here/)
+    assert.doesNotMatch(screen, /waiting|secret|bth_right/)
+    assert.deepEqual(config(), {
+      default: 'local',
+      servers: { local: { url: server.url, token: 'bth_right' } },
+    })
+    assert.deepEqual(server.asked[0]!.body, { name: `berth on ${hostname()}` })
+  })
+
+  test('opens the page in the browser where there is a screen', async (t) => {
+    const server = await loginServer(t, { polls: [pending, approved] })
+    const folder = temporaryDirectory(t)
+    const opened = join(folder, 'opened')
+    const browser = join(folder, 'browser')
+    writeFileSync(browser, `#!/bin/sh\necho "$1" > ${opened}\n`, { mode: 0o755 })
+    const { env } = homeOf(t)
+
+    // No other browser of this machine may be found.
+    const desktop = { XDG_DATA_DIRS: folder, XDG_DATA_HOME: folder, XDG_CONFIG_DIRS: folder }
+    const screen = { DISPLAY: ':99', BROWSER: browser, SSH_CONNECTION: '', SSH_TTY: '', ...desktop }
+    const terminal = openTerminal(t, ['login', server.url], { env: { ...env, ...screen } })
+    assert.equal(await terminal.ended(), 0)
+
+    const page = await until('the browser', async () => readFileSync(opened, 'utf8'))
+    assert.equal(page.trim(), `${server.url}/cli-login?id=cli-1`)
+  })
+
+  test('works through pipes, without moving lines', async (t) => {
+    const server = await loginServer(t, { polls: [approved] })
+    const { env, config } = homeOf(t)
+
+    const ended = await runBerth(t, ['login', server.url, '--json'], { env })
+
+    assert.equal(ended.code, 0, ended.stderr)
+    assert.deepEqual(JSON.parse(ended.stdout), { server: 'local', url: server.url, version: '0.1.0' })
+    assert.ok(ended.stderr.includes('ABCD-EFGH') && !ended.stderr.includes('\u001b'), ended.stderr)
+    assert.equal(config().servers.local.token, 'bth_right')
+  })
+
+  test('that is denied says so, ends with 4 and keeps nothing', async (t) => {
+    const server = await loginServer(t, { polls: [{ body: { status: 'denied' } }] })
+    const { env, config } = homeOf(t)
+
+    const terminal = openTerminal(t, ['login', server.url, '--no-browser'], { env })
+
+    assert.equal(await terminal.ended(), 4)
+    assert.match(terminal.screen().join('\n'), /✘ the login was denied\n {3}berth login asks again/)
+    assert.throws(config, { code: 'ENOENT' })
+  })
+
+  test('that nobody approved in time says that it has expired', async (t) => {
+    const server = await loginServer(t, { polls: [pending, problem(404, 'not_found', 'no such login')] })
+    const { env } = homeOf(t)
+
+    const ended = await runBerth(t, ['login', server.url], { env })
+
+    assert.equal(ended.code, 1)
+    assert.match(ended.stderr, /✘ the login has expired.*\n {3}berth login asks again/)
+  })
+
+  test('waits out a server that is away, says so once, and goes on when it is back', async (t) => {
+    const starting = problem(503, 'unavailable', 'the server is starting')
+    const server = await loginServer(t, { polls: [pending, starting, starting, approved] })
+    const { env } = homeOf(t)
+    const terminal = openTerminal(t, ['login', server.url, '--no-browser'], { env })
+    await until('a poll', async () => server.asked.length > 1)
+
+    await server.leave()
+    await terminal.shows('the server does not answer; trying on')
+    await server.comeBack()
+
+    assert.equal(await terminal.ended(), 0)
+    assert.equal(terminal.screen().filter((line) => line.includes('does not answer')).length, 1)
+  })
+
+  test('gives up on a server that stays away when the login has expired', async (t) => {
+    const start = { status: 201, body: { ...started, expires_in: 6 } }
+    const server = await loginServer(t, { polls: [pending], start })
+    const { env } = homeOf(t)
+    const running = runBerth(t, ['login', server.url], { env })
+    await until('a poll', async () => server.asked.length > 1)
+
+    await server.leave()
+
+    const ended = await running
+    assert.equal(ended.code, 1)
+    assert.match(ended.stderr, /the login has expired/)
+  })
+
+  test('asks less often when the server says so', async (t) => {
+    const slow = { ...problem(429, 'slow_down', 'too fast'), headers: { 'retry-after': '2' } }
+    const server = await loginServer(t, { polls: [slow, approved] })
+    const { env } = homeOf(t)
+
+    const ended = await runBerth(t, ['login', server.url], { env })
+
+    assert.equal(ended.code, 0, ended.stderr)
+    assert.equal(server.asked.filter(({ path }) => path.endsWith('/token')).length, 2)
+  })
+
+  test('to a server without an account names the setup link', async (t) => {
+    const server = await loginServer(t, { start: problem(409, 'conflict', 'there is no account yet') })
+    const { env } = homeOf(t)
+
+    const ended = await runBerth(t, ['login', server.url], { env })
+
+    assert.equal(ended.code, 1)
+    assert.match(ended.stderr, /there is no account yet.*\n.*setup link that the server printed/)
+  })
+
+  test('with a token given tries it and asks nobody', async (t) => {
+    const server = await loginServer(t, {})
+    const { env, config } = homeOf(t)
+    const file = join(temporaryDirectory(t), 'token')
+    writeFileSync(file, 'bth_right\n')
+
+    const right = await runBerth(t, ['login', server.url, '--token-file', file, '--server', 'prod'], { env })
+    const wrong = await runBerth(t, ['login', server.url], { env: { ...env, BERTH_TOKEN: 'bth_wrong' } })
+
+    assert.equal(right.code, 0, right.stderr)
+    assert.equal(wrong.code, 4)
+    assert.match(wrong.stderr, /does not take this token/)
+    assert.deepEqual(config(), {
+      default: 'prod',
+      servers: { prod: { url: server.url, token: 'bth_right' } },
+    })
+    assert.ok(server.asked.every(({ path }) => path === '/api/v1/info'))
+  })
+
+  test('left by Ctrl-C ends with 130 and gives the cursor back', async (t) => {
+    const server = await loginServer(t, { polls: [pending] })
+    const { env } = homeOf(t)
+    const terminal = openTerminal(t, ['login', server.url, '--no-browser'], { env })
+    await terminal.shows('waiting for the approval')
+
+    terminal.type('\u0003')
+
+    assert.equal(await terminal.ended(), 130)
+    assert.ok(terminal.written.lastIndexOf('\u001b[?25h') > terminal.written.lastIndexOf('\u001b[?25l'))
+  })
+})
+
+async function read(url: string, headers: SessionHeaders): Promise<Body> {
+  return (await fetch(url, { headers })).json()
+}
+
+describe('berth login, on a real server', () => {
+  const suite = daemonSuite()
+
+  test('is refused before there is an account, then approved by who is signed in', async (t) => {
+    const { daemon, api } = suite
+    const { env, config } = homeOf(t)
+    const early = await runBerth(t, ['login', api.url], { env })
+    assert.equal(early.code, 1)
+    assert.match(early.stderr, /setup link/)
+
+    const session = await signUp(api.url, daemon.dataDir)
+    const terminal = openTerminal(t, ['login', api.url, '--no-browser'], { env })
+    await terminal.shows('waiting for the approval')
+    const [, id] = /cli-login\?id=(\S+)/.exec(terminal.screen().join('\n')) ?? []
+    const asking = await read(`${api.url}/api/v1/auth/cli/${id}`, session)
+    assert.ok(terminal.screen().some((line) => line.trim() === `code   ${asking.code}`))
+    await fetch(`${api.url}/api/v1/auth/cli/${id}/approve`, { method: 'POST', headers: session })
+
+    assert.equal(await terminal.ended(), 0)
+    const { token } = config().servers.local
+    const who = JSON.parse((await runBerth(t, ['whoami', '--json'], { env })).stdout)
+    assert.deepEqual([who.auth, who.token_hint], ['token', token.slice(-4)])
+    const tokens = await read(`${api.url}/api/v1/auth/tokens`, session)
+    assert.deepEqual(
+      tokens.map(({ name }: { name: string }) => name),
+      [`berth on ${hostname()}`],
+    )
+  })
+
+  test('is denied by who is signed in', async (t) => {
+    const { env } = homeOf(t)
+    const session = await signIn(suite.api.url)
+    const terminal = openTerminal(t, ['login', suite.api.url, '--no-browser'], { env })
+    await terminal.shows('waiting for the approval')
+    const [, id] = /cli-login\?id=(\S+)/.exec(terminal.screen().join('\n')) ?? []
+
+    await fetch(`${suite.api.url}/api/v1/auth/cli/${id}/deny`, { method: 'POST', headers: session })
+
+    assert.equal(await terminal.ended(), 4)
+    assert.match(terminal.screen().join('\n'), /the login was denied/)
+  })
+})

@@ -1,0 +1,111 @@
+// Logs at the command line: whole through losses of the connection, and unable to move a cursor.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { runBerth, startBerth } from '../../support/berth.ts'
+import { openTerminal } from '../../support/pty.ts'
+import { openServerDoor } from '../../support/server-door.ts'
+import { dockerfile, logLines, pageApp, until } from '../../support/service.ts'
+import { createService, daemonSuite } from '../../support/suite.ts'
+
+const suite = daemonSuite()
+const introducer = '\x1b'
+
+/** No builder has seen it before. */
+const ticking = `RUN for i in $(seq 14); do echo tick $i; sleep 0.5; done; true ${process.pid}`
+
+test('a log whose connection is cut is whole: no line is missing, none comes twice', async (t) => {
+  const { request } = await createService(t, suite.api, await pageApp('one', ticking), { deploy: false })
+  const door = await openServerDoor(t, () => suite.api.url)
+  const { id } = await request()
+  const options = { ...suite, env: { BERTH_SERVER: door.url } }
+  const following = startBerth(t, ['logs', '--deploy', id, '-f'], options)
+  await following.shows('tick 2')
+
+  door.shut()
+  await following.shows('connection lost, trying again')
+  door.open()
+  await following.shows('connected again')
+  door.cut()
+  const { code, stdout } = await following.ended()
+
+  assert.equal(code, 0)
+  assert.deepEqual(stdout.trimEnd().split('\n'), await logLines(suite.api, id))
+})
+
+test('a deploy is followed to its outcome although the daemon dies and comes back', async (t) => {
+  const files = await pageApp('one', `${ticking} again`)
+  const { name } = await createService(t, suite.api, files, { deploy: false })
+  const door = await openServerDoor(t, () => suite.api.url)
+  const following = startBerth(t, ['deploy', name], { ...suite, env: { BERTH_SERVER: door.url } })
+  await following.shows('tick 2')
+
+  await suite.daemon.kill()
+  await following.shows('connection lost, trying again')
+  await suite.daemon.start()
+  const { code, stdout, stderr } = await following.ended()
+
+  assert.equal(code, 0, stderr)
+  assert.equal(await (await fetch(stdout.trim())).text(), 'one')
+  assert.match(stderr, / ! connected again\n/)
+  assert.equal(
+    stderr.match(/│ #\d+ \S+ tick 1$/gm)?.length,
+    2,
+    'the build was begun twice, and told once each',
+  )
+})
+
+test('what instances write keeps its colours at a terminal and can do nothing else there', async (t) => {
+  const evil = `printf '\\\\033[31mred\\\\033[0m \\\\033[2J\\\\033[5Aup\\\\rback\\\\n'`
+  const { name } = await createService(t, suite.api, {
+    Dockerfile: await dockerfile(`CMD ["sh", "-c", "${evil}; httpd -f -p $PORT"]`),
+  })
+
+  await until('its words are stored', async () => (await runBerth(t, ['logs', name], suite)).stdout !== '')
+  const terminal = openTerminal(t, ['logs', name], suite)
+  assert.equal(await terminal.ended(), 0)
+  const piped = await runBerth(t, ['logs', name], suite)
+  const timed = await runBerth(t, ['logs', name, '--timestamps', '--tail', '1'], suite)
+
+  assert.match(terminal.screen()[0]!, /^\d\d:\d\d:\d\d red upback$/)
+  assert.ok(terminal.written.includes(`${introducer}[31mred${introducer}[0m`))
+  assert.ok(!terminal.written.includes(`${introducer}[2J`) && !terminal.written.includes(`${introducer}[5A`))
+  assert.equal(piped.stdout, 'red upback\n')
+  assert.match(timed.stdout, /^\d{4}-\d\d-\d\dT\S+Z red upback\n$/)
+})
+
+test('the logs of a service go on after a loss, without gap or repetition', async (t) => {
+  const { name } = await createService(t, suite.api, {
+    Dockerfile: await dockerfile(
+      'CMD ["sh", "-c", "httpd -p $PORT; i=0; while true; do i=$((i+1)); echo beat $i; sleep 0.2; done"]',
+    ),
+  })
+  const door = await openServerDoor(t, () => suite.api.url)
+  const following = startBerth(t, ['logs', name, '-f'], { ...suite, env: { BERTH_SERVER: door.url } })
+  await following.shows(/beat 3\n/)
+
+  door.cut()
+  await following.shows('connected again\n')
+  const before = beats(following.stdout)
+  await until('more lines', async () => beats(following.stdout).length > before.length + 3)
+
+  const numbers = beats(following.stdout)
+  assert.deepEqual(
+    numbers,
+    numbers.map((_, index) => index + 1),
+  )
+  following.child.kill('SIGINT')
+  const { code, stderr } = await following.ended()
+  assert.deepEqual([code, stderr.match(/lost/g)?.length], [130, 1])
+})
+
+test('a deploy or a service that is not there ends with exit code 3', async (t) => {
+  const deploy = await runBerth(t, ['logs', '--deploy', 'dep-nothing', '-f'], suite)
+  const service = await runBerth(t, ['logs', 'nobody', '-f'], suite)
+
+  assert.deepEqual([deploy.code, service.code], [3, 3])
+  assert.match(deploy.stderr, /✘ there is no such deploy/)
+})
+
+function beats(text: string): number[] {
+  return [...text.matchAll(/beat (\d+)\n/g)].map(([, number]) => Number(number))
+}

@@ -1,0 +1,153 @@
+// `berth schedule` and `berth jobs`: what a person reads of a cron job, and what is said where there is
+// nothing.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { JobRun } from '../../../src/api/job.ts'
+import { Schedule } from '../../../src/api/schedule.ts'
+import { openTerminal } from '../../support/pty.ts'
+import { answerOf, failed, runs, schedule, startJobs } from '../../support/told-jobs.ts'
+
+test('what these tests tell is what the API tells', () => {
+  assert.deepEqual(JobRun.array().parse(runs), runs)
+  assert.deepEqual(Schedule.parse(schedule), schedule)
+})
+
+test('jobs lists the requester, outcome, duration and command of each run', async (t) => {
+  const known = { ...runs[1]!, by: { kind: 'session' as const, id: 'usr-1', name: null } }
+  const listed = runs.map((run) => (run.id === known.id ? known : run))
+  const { berth, asked } = await startJobs(t, (one) =>
+    one.path.includes('/jobs') ? { body: listed } : answerOf(one),
+  )
+
+  const { code, stdout, stderr } = await berth('jobs', 'nightly', '--limit', '7')
+
+  assert.deepEqual([code, stderr], [0, ''])
+  assert.deepEqual(stdout.split('\n'), [
+    'RUN                             STATUS      BY               TOOK  AGE  COMMAND',
+    `job-01k5yq0v3nhx8m2r7c9d4fwait  pending     manual                  3h  ${'x'.repeat(119)}…`,
+    "job-01k5yq0v3nhx8m2r7c9d4fruns  running     administrator      3h   3h  the image's own",
+    'job-01k5yq0v3nhx8m2r7c9d4fgood  succeeded   manual         1m 04s   3h  ./nightly --all',
+    'job-01k5yq0v3nhx8m2r7c9d4ffail  failed (3)  for 03:00      1m 04s   3h  ./nightly --all',
+    '',
+  ])
+  assert.deepEqual(asked()[0], ['GET', '/services/nightly/jobs?limit=7', undefined])
+})
+
+for (const columns of [80, 120]) {
+  test(`a terminal of ${columns} columns shows each run on one line`, async (t) => {
+    const killed = { ...failed, exit_code: 137, created_at: new Date(Date.now() - 8_970_000).toISOString() }
+    const { env } = await startJobs(t, (asked) =>
+      asked.path.includes('/jobs') ? { body: [killed, ...runs] } : answerOf(asked),
+    )
+    const terminal = openTerminal(t, ['jobs', 'nightly'], { env, columns })
+
+    assert.equal(await terminal.ended(), 0)
+
+    const lines = terminal.screen()
+    assert.equal(lines.length, 2 + runs.length)
+    assert.ok(Math.max(...lines.map((line) => line.length)) <= columns, lines.join('\n'))
+  })
+}
+
+test('without a run it says how to begin one, or that nothing can', async (t) => {
+  const { berth } = await startJobs(t, (asked) =>
+    asked.path.includes('/jobs') ? { body: [] } : answerOf(asked),
+  )
+  const said = [await berth('jobs', 'nightly'), await berth('jobs', 'shop'), await berth('jobs', 'fresh')]
+  assert.deepEqual(
+    said.map(({ code, stdout, stderr }) => [code, stdout, stderr]),
+    [
+      [0, '', 'nightly has not run yet: `berth run nightly` runs it now\n'],
+      [0, '', 'nothing was run in shop yet: `berth run shop -- COMMAND` does\n'],
+      [0, '', 'fresh is not deployed yet, so that nothing can run\n'],
+    ],
+  )
+})
+
+test('--json gives what the API said', async (t) => {
+  const { berth } = await startJobs(t)
+  const [list, one] = [await berth('jobs', 'nightly', '--json'), await berth('schedule', 'nightly', '--json')]
+  assert.deepEqual([JSON.parse(list.stdout), list.stderr], [runs, ''])
+  assert.deepEqual([JSON.parse(one.stdout), one.stderr], [schedule, ''])
+})
+
+test('schedule tells the next instants by its clock, the last run, and why one was skipped', async (t) => {
+  const { berth } = await startJobs(t)
+
+  const { code, stdout, stderr } = await berth('schedule', 'nightly')
+
+  assert.deepEqual([code, stderr], [0, ''])
+  const changing = stdout
+    .replace(/now \d\d:\d\d; here it is \d\d:\d\d/, 'now …')
+    .replaceAll(/in \d+d$/gm, 'in …')
+  assert.deepEqual(changing.replaceAll(/, \d+\w( \d+\w)? ago$/gm, ', …').split('\n'), [
+    'name          nightly',
+    'schedule      0 3 * * *',
+    'time zone     Europe/Berlin, now … (UTC)',
+    'overlap       skip: one that is due while another is not over is skipped',
+    'next          Thu 1 Jan 2099 03:00  in …',
+    '              Fri 2 Jan 2099 03:00  in …',
+    '              Sat 3 Jan 2099 03:00  in …',
+    '              Sun 4 Jan 2099 03:00  in …',
+    '              Mon 5 Jan 2099 03:00  in …',
+    `last run      ${failed.id} failed (3), for 03:00, …`,
+    'its error     exited with code 3',
+    `its log       berth logs --job ${failed.id}`,
+    'last skipped  Fri 21 Nov 2025 03:00, …',
+    `why           ${failed.id} was not over`,
+    '',
+  ])
+})
+
+test('a terminal whose clock is that of the schedule is told of no other', async (t) => {
+  const { server, env } = await startJobs(t)
+  for (const TZ of ['Europe/Berlin', 'Europe/Paris']) {
+    const terminal = openTerminal(t, ['schedule', 'nightly'], { env: { ...env, TZ } })
+    assert.equal(await terminal.ended(), 0)
+    assert.equal(terminal.screen()[2], 'time zone     Europe/Berlin')
+  }
+  assert.equal(server.asked.length, 2)
+})
+
+test('a schedule that begins nothing says why, and what would change that', async (t) => {
+  const resting = { ...schedule, next: [], last_run: null, last_skip: null }
+  for (const [status, words] of [
+    ['suspended', 'none: it is suspended, berth resume nightly goes on'],
+    ['not_deployed', 'none: it is not deployed yet, berth deploy nightly or berth up nightly'],
+  ]) {
+    const { berth } = await startJobs(t, () => ({ body: { ...resting, status } }))
+    const { stdout } = await berth('schedule', 'nightly')
+    assert.ok(stdout.endsWith(`\nnext       ${words}\nlast run   none yet\n`), stdout)
+  }
+})
+
+test('what a server sends that is no schedule of this world moves no cursor and is no bug', async (t) => {
+  const evil = '\u001b[2J\u009bevil'
+  const body = {
+    ...schedule,
+    timezone: evil,
+    overlap: evil,
+    next: [evil],
+    last_run: { ...failed, error: evil, scheduled_for: evil, command: evil },
+  }
+  const { berth } = await startJobs(t, () => ({ body }))
+
+  const { code, stdout } = await berth('schedule', 'nightly')
+
+  assert.equal(code, 0)
+  assert.match(stdout, /^time zone +evil, which is not known here: times are in UTC$/m)
+  assert.doesNotMatch(stdout, /[^\P{Cc}\n]/u)
+})
+
+test('Tab completes the commands of jobs and the names of services, but no word of a command', async (t) => {
+  const { berth } = await startJobs(t, () => ({ body: [{ name: 'nightly' }, { name: 'shop' }] }))
+  const complete = async (...words: string[]) =>
+    (await berth('complete', '--', ...words)).stdout.split('\n').filter(Boolean)
+
+  assert.deepEqual(await complete('sch'), ['schedule'])
+  assert.deepEqual(await complete('run', '--no-f'), ['--no-follow'])
+  for (const command of ['run', 'jobs', 'schedule']) {
+    assert.deepEqual(await complete(command, ''), ['nightly', 'shop'], command)
+  }
+  assert.deepEqual(await complete('run', 'shop', '--', ''), [])
+})

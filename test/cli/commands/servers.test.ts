@@ -1,0 +1,173 @@
+// Which server is asked, with which token, and where both are kept.
+import assert from 'node:assert/strict'
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, type TestContext, test } from 'node:test'
+import { type AnsweringServer, answeringServer, someInfo } from '../../support/answering-server.ts'
+import { runBerth } from '../../support/berth.ts'
+import { temporaryDirectory } from '../../support/directory.ts'
+import { openTerminal } from '../../support/pty.ts'
+
+async function listServer(t: TestContext): Promise<AnsweringServer> {
+  return answeringServer(t, ({ path }) => ({ body: path.endsWith('/info') ? someInfo : [] }))
+}
+
+/** The tokens it was asked with, the newest last. */
+function tokensOf(server: AnsweringServer): (string | undefined)[] {
+  return server.asked.map(({ headers }) => headers.authorization?.replace('Bearer ', ''))
+}
+
+interface Home {
+  env: Record<string, string>
+  path: string
+  write(config: object): void
+  read(): { default?: string; servers: Record<string, { url: string; token: string }> }
+}
+
+function homeOf(t: TestContext): Home {
+  const XDG_CONFIG_HOME = temporaryDirectory(t)
+  const path = join(XDG_CONFIG_HOME, 'berth/config.json')
+  return {
+    env: { XDG_CONFIG_HOME },
+    path,
+    write(config) {
+      mkdirSync(join(XDG_CONFIG_HOME, 'berth'), { recursive: true })
+      writeFileSync(path, JSON.stringify(config))
+    },
+    read: () => JSON.parse(readFileSync(path, 'utf8')),
+  }
+}
+
+describe('the choice of a server', { concurrency: 4 }, () => {
+  test('a flag goes before the environment, that before the project, that before the default', async (t) => {
+    const [one, two, three, four] = await Promise.all([1, 2, 3, 4].map(() => listServer(t)))
+    const servers = {
+      one: { url: one!.url, token: 'token-1' },
+      two: { url: two!.url, token: 'token-2' },
+      three: { url: three!.url, token: 'token-3' },
+      four: { url: four!.url, token: 'token-4' },
+    }
+    const { env, write } = homeOf(t)
+    write({ default: 'four', servers })
+    const project = temporaryDirectory(t)
+    mkdirSync(join(project, 'deep'))
+    writeFileSync(join(project, 'berth.json'), '{"server":"three"}')
+    const cwd = join(project, 'deep')
+    const variable = { ...env, BERTH_SERVER: two!.url }
+
+    const runs = [
+      await runBerth(t, ['services', '--server', 'one'], { cwd, env: variable }),
+      await runBerth(t, ['services'], { cwd, env: variable }),
+      await runBerth(t, ['services'], { cwd, env }),
+      await runBerth(t, ['services'], { env }),
+    ]
+
+    assert.deepEqual(
+      runs.map(({ code }) => code),
+      [0, 0, 0, 0],
+    )
+    assert.deepEqual(
+      [one, two, three, four].map((server) => tokensOf(server!)),
+      [['token-1'], ['token-2'], ['token-3'], ['token-4']],
+    )
+  })
+
+  test('a token of a flag goes before that of a file, of the environment and of the config', async (t) => {
+    const server = await listServer(t)
+    const { env, write } = homeOf(t)
+    write({ default: 'one', servers: { one: { url: server.url, token: 'of-config' } } })
+    const file = join(temporaryDirectory(t), 'token')
+    writeFileSync(file, 'of-file\n')
+    const variable = { ...env, BERTH_TOKEN: 'of-variable' }
+
+    await runBerth(t, ['services', '--token', 'of-flag', '--token-file', file], { env: variable })
+    await runBerth(t, ['services', '--token-file', file], { env: variable })
+    await runBerth(t, ['services', '--token-file', '-'], { env: variable, input: 'of-stdin\n' })
+    await runBerth(t, ['services'], { env: variable })
+    await runBerth(t, ['services'], { env })
+
+    assert.deepEqual(tokensOf(server), ['of-flag', 'of-file', 'of-stdin', 'of-variable', 'of-config'])
+  })
+
+  test('a project cannot have a token sent to a server its reader does not know', async (t) => {
+    const server = await listServer(t)
+    const cwd = temporaryDirectory(t)
+    writeFileSync(join(cwd, 'berth.json'), JSON.stringify({ server: server.url }))
+
+    const ended = await runBerth(t, ['services'], { cwd, env: { BERTH_TOKEN: 'secret' } })
+
+    assert.equal(ended.code, 2)
+    assert.match(ended.stderr, /which you do not know\n.*berth login/)
+    assert.deepEqual(server.asked, [])
+  })
+
+  test('a redirect is told and not followed, so that the token stays where it was meant to go', async (t) => {
+    const target = await listServer(t)
+    const server = await answeringServer(t, () => ({ status: 302, headers: { location: `${target.url}/x` } }))
+
+    const ended = await runBerth(t, ['services'], {
+      env: { BERTH_SERVER: server.url, BERTH_TOKEN: 'secret' },
+    })
+
+    assert.equal(ended.code, 1)
+    assert.ok(ended.stderr.includes(`berth login ${target.url}`), ended.stderr)
+    assert.deepEqual(target.asked, [])
+  })
+
+  test('several servers are kept under their names, in a file nobody else can read', async (t) => {
+    const [one, two] = await Promise.all([listServer(t), listServer(t)])
+    const { env, path, read } = homeOf(t)
+    const logIn = (url: string, name: string) =>
+      runBerth(t, ['login', url, '--server', name], { env: { ...env, BERTH_TOKEN: `token-${name}` } })
+
+    assert.equal((await logIn(one!.url, 'home')).code, 0)
+    assert.equal((await logIn(`${two!.url}/`, 'work')).code, 0)
+    const list = await runBerth(t, ['servers', '--json'], { env })
+    const used = await runBerth(t, ['servers', 'use', 'work'], { env })
+    const out = await runBerth(t, ['logout', 'home'], { env })
+
+    assert.equal(statSync(path).mode & 0o777, 0o600)
+    assert.deepEqual(readdirSync(join(path, '..')), ['config.json'])
+    assert.deepEqual(JSON.parse(list.stdout), [
+      { name: 'home', url: one!.url, is_default: true, token_hint: 'home' },
+      { name: 'work', url: two!.url, is_default: false, token_hint: 'work' },
+    ])
+    assert.equal(used.code, 0)
+    assert.ok(out.stderr.includes(`${one!.url}/account`), out.stderr)
+    assert.deepEqual(read(), { default: 'work', servers: { work: { url: two!.url, token: 'token-work' } } })
+  })
+
+  test('a name nobody gave, a damaged config, a token of two words: each is said plainly', async (t) => {
+    const { env, write, path } = homeOf(t)
+    const unknown = await runBerth(t, ['services', '--server', 'nowhere'], { env })
+    const odd = await runBerth(t, ['services'], { env: { BERTH_TOKEN: 'two\nwords' } })
+    write({ servers: { one: {} } })
+    const damaged = await runBerth(t, ['services'], { env })
+
+    assert.equal(unknown.code, 2)
+    assert.match(unknown.stderr, /no server is called 'nowhere'\n.*berth login URL --server NAME/)
+    assert.equal(odd.code, 2)
+    assert.ok(!odd.stderr.includes('words'), odd.stderr)
+    assert.equal(damaged.code, 1)
+    assert.ok(damaged.stderr.includes(path), damaged.stderr)
+  })
+})
+
+describe('a server that is newer', () => {
+  test('is told of once a day, on a terminal only', async (t) => {
+    const server = await answeringServer(t, () => ({ body: [], headers: { 'berth-version': '99.1.0' } }))
+    const XDG_STATE_HOME = temporaryDirectory(t)
+    const env = { BERTH_SERVER: server.url, XDG_STATE_HOME }
+    const look = async () => {
+      const terminal = openTerminal(t, ['services'], { env })
+      await terminal.ended()
+      return terminal.screen().filter((line) => line.includes('99.1.0')).length
+    }
+
+    const piped = await runBerth(t, ['services'], { env })
+    const told = [await look(), await look()]
+
+    assert.ok(!piped.stderr.includes('99.1.0'), piped.stderr)
+    assert.deepEqual(told, [1, 0])
+  })
+})

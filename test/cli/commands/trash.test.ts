@@ -1,0 +1,113 @@
+// `berth trash` and `berth disks`: what is listed, how an entry is named, what is asked of the server.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Answered, Asked } from '../../support/answering-server.ts'
+import { openTerminal } from '../../support/pty.ts'
+import { datastore, startDb, trashEntry } from '../../support/told-datastores.ts'
+
+const disk = trashEntry('berth-svc-1', {
+  id: 'dsk-1',
+  kind: 'disk',
+  datastore_kind: null,
+  version: null,
+  service_name: 'web',
+  size_bytes: null,
+})
+const twins = [trashEntry('twin', { id: 'dst-1' }), trashEntry('twin', { id: 'dst-2' })]
+const entries = [trashEntry('shop-db'), disk, ...twins]
+const disks = [
+  { name: 'berth-svc-1', service_id: 'svc-1', service_name: 'web', kept: true },
+  { name: 'berth-svc-2', service_id: 'svc-2', service_name: 'api', kept: false },
+]
+
+function answer({ method, path, body }: Asked): Answered {
+  if (path.endsWith('/trash')) return { body: entries }
+  if (path.endsWith('/disks')) return { body: disks }
+  if (method === 'DELETE') return { status: 204, body: '' }
+  if (method === 'GET') return { body: datastore('shop-db') }
+  if (path.includes('dsk-1')) return { body: { id: 'dsk-1', kind: 'disk', name: 'berth-svc-1' } }
+  const name = (body as { name?: string }).name ?? 'shop-db'
+  return { body: { id: 'dst-shop-db', kind: 'datastore', name } }
+}
+
+test('trash lists what was deleted, what it was, how large, and for how long it stays', async (t) => {
+  const { berth } = await startDb(t, answer)
+  const { code, stdout } = await berth('trash')
+  assert.equal(code, 0)
+  assert.match(stdout, /^ID +NAME +WAS +SIZE +DELETED +KEPT FOR$/m)
+  assert.match(stdout, /^dst-shop-db +shop-db +postgres 17 +\S+ \S+ +2h\S* ago +2d/m)
+  assert.match(stdout, /^dsk-1 +berth-svc-1 +disk of web +2h/m)
+  assert.deepEqual(JSON.parse((await berth('trash', 'ls', '--json')).stdout), entries)
+})
+
+test('an empty trash is said to be empty', async (t) => {
+  const { berth } = await startDb(t, () => ({ body: [] }))
+  const { code, stdout, stderr } = await berth('trash')
+  assert.deepEqual([code, stdout, stderr], [0, '', 'the trash is empty\n'])
+})
+
+test('trash restore waits until the datastore serves, under another name where one is given', async (t) => {
+  const { berth, asked } = await startDb(t, answer)
+  const { code, stdout, stderr } = await berth('trash', 'restore', 'shop-db', '--name', 'old-db')
+  assert.equal(code, 0, stderr)
+  assert.match(stderr, / ✔ restoring +shop-db/)
+  assert.match(stdout, /^status +available$/m)
+  assert.deepEqual(asked(), [
+    ['GET', '/trash', undefined],
+    ['POST', '/trash/dst-shop-db/restore', { name: 'old-db' }],
+    ['GET', '/datastores/dst-shop-db', undefined],
+  ])
+})
+
+test('a disk is found by the name of its service, and is kept again', async (t) => {
+  const { berth, asked } = await startDb(t, answer)
+  const { code, stderr } = await berth('trash', 'restore', 'web')
+  assert.equal(code, 0, stderr)
+  assert.match(stderr, / ✔ the disk berth-svc-1 of web is kept again\n +next: berth disks/)
+  assert.deepEqual(asked().at(-1), ['POST', '/trash/dsk-1/restore', {}])
+})
+
+test('a name that is not there ends with 3, one that is there twice with 2 and the ids', async (t) => {
+  const { berth, asked } = await startDb(t, answer)
+  for (const command of ['restore', 'purge']) {
+    const none = await berth('trash', command, 'nothing')
+    assert.deepEqual([none.code, none.stderr], [3, ' ✘ nothing is not in the trash\n   berth trash\n'])
+    const both = await berth('trash', command, 'twin')
+    assert.equal(both.code, 2)
+    assert.match(both.stderr, /the trash has 2 entries of that name\n +dst-1, dst-2/)
+  }
+  assert.ok(asked().every(([method]) => method === 'GET'))
+  assert.equal((await berth('trash', 'purge', 'dst-2', '--yes')).code, 0)
+  assert.deepEqual(asked().at(-1), ['DELETE', '/trash/dst-2', undefined])
+})
+
+test('trash purge wants the name typed at a terminal, and --yes elsewhere', async (t) => {
+  const { berth, asked, env } = await startDb(t, answer)
+  const silent = await berth('trash', 'purge', 'shop-db')
+  assert.equal(silent.code, 2)
+  assert.match(
+    silent.stderr,
+    /This removes shop-db \(postgres 17\) with all its data\..*\n +say it with --yes/,
+  )
+  const wrong = openTerminal(t, ['trash', 'purge', 'shop-db'], { env })
+  await wrong.shows('Type its name:')
+  wrong.type('shop\r')
+  assert.equal(await wrong.ended(), 1)
+  assert.ok(asked().every(([method]) => method === 'GET'))
+})
+
+test('disks lists them, and disks rm says until when the data stay', async (t) => {
+  const { berth, asked } = await startDb(t, answer)
+  const { stdout } = await berth('disks')
+  assert.match(stdout, /^berth-svc-1 +web +kept, its service is deleted$/m)
+  assert.match(stdout, /^berth-svc-2 +api +in use$/m)
+
+  const { code, stderr } = await berth('disks', 'rm', 'berth-svc-1', '--yes')
+
+  assert.equal(code, 0)
+  assert.match(stderr, /its data stay in the trash for 2d?.*\n +undo: berth trash restore dsk-1\n$/)
+  assert.deepEqual(asked().at(-2), ['DELETE', '/disks/berth-svc-1', undefined])
+  assert.equal((await berth('disks', 'rm', 'berth-svc-1')).code, 2)
+  await berth('disks', 'rm', 'berth-svc-1', '--yes', '--purge')
+  assert.ok(asked().some(([method, path]) => method === 'DELETE' && path === '/disks/berth-svc-1?purge=true'))
+})

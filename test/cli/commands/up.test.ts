@@ -1,0 +1,226 @@
+// `berth up` against a real daemon: from a folder to a page, and everything that can be in the way.
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { runBerth } from '../../support/berth.ts'
+import { temporaryDirectory } from '../../support/directory.ts'
+import { openTerminal } from '../../support/pty.ts'
+import { openServerDoor } from '../../support/server-door.ts'
+import { pageApp, until } from '../../support/service.ts'
+import { createService, daemonSuite } from '../../support/suite.ts'
+import { writeTree } from '../../support/write-tree.ts'
+
+const suite = daemonSuite()
+let count = 0
+
+test('a folder nobody deployed before becomes a service, which serves all but what is ignored', async (t) => {
+  const { folder, name } = await createApp(t, {
+    'www/private.txt': 'secret',
+    'www/debug.log': 'noise',
+    '.gitignore': '*.log\n',
+    '.berthignore': 'www/private.txt\n',
+  })
+
+  const { code, stdout, stderr } = await runBerth(t, ['up', name], { ...suite, cwd: folder })
+
+  assert.equal(code, 0, stderr)
+  const [target, ignored, ...lines] = stderr.split('\n')
+  assert.equal(target, ` to ${name} on ${suite.daemon.api.url}`)
+  assert.equal(ignored, '   left out by .gitignore and .berthignore: www/debug.log, www/private.txt')
+  assert.match(lines[0]!, /^ ✔ packing {6}5 files, \d+ B \(\.gitignore, \.berthignore\) {2}\d\.\ds$/)
+  assert.match(lines[1]!, new RegExp(`^ ✔ creating {5}${name}, a web service, built by its Dockerfile`))
+  assert.match(lines[2]!, /^ ✔ uploading {4}\d+ B {2}\d\.\ds$/)
+  const answers = ['', 'private.txt', 'debug.log'].map((path) => fetch(`${stdout.trim()}/${path}`))
+  assert.deepEqual(
+    (await Promise.all(answers)).map(({ status }) => status),
+    [200, 404, 404],
+  )
+})
+
+test('secrets of this machine and installed packages stay here, and what is left out is said', async (t) => {
+  const { folder, name } = await createApp(t, {
+    '.env': 'TOKEN=1',
+    'web/.env.local': 'TOKEN=2',
+    '.env.production': 'TOKEN=3',
+    '.env.example': 'TOKEN=',
+    'node_modules/a/index.js': '',
+  })
+
+  const first = await runBerth(t, ['up', name, '--no-follow'], { ...suite, cwd: folder })
+  writeTree(folder, { '.berthignore': '!.env\n!node_modules\n' })
+  const second = await runBerth(t, ['up', name, '--no-follow'], { ...suite, cwd: folder })
+
+  assert.equal(first.code, 0, first.stderr)
+  const hint = '(!NAME in .berthignore takes it along)'
+  assert.ok(first.stderr.includes(`   left out by default: .env, node_modules/, web/.env.local ${hint}\n`))
+  const warning = 'will be in the image: secrets belong into berth env'
+  assert.ok(first.stderr.includes(`   ! .env.production ${warning}\n`), first.stderr)
+  assert.ok(second.stderr.includes(`   left out by default: web/.env.local ${hint}\n`), second.stderr)
+  assert.ok(second.stderr.includes(`   ! .env, .env.production ${warning}\n`), second.stderr)
+})
+
+test('the second time it is the next version, which a rollback undoes', async (t) => {
+  const { folder, name } = await createApp(t)
+  await runBerth(t, ['up', name, '.'], { ...suite, cwd: folder })
+  writeFileSync(join(folder, 'www/index.html'), 'two')
+
+  const { code, stdout, stderr } = await runBerth(t, ['up', name, folder], suite)
+
+  assert.equal(code, 0)
+  assert.doesNotMatch(stderr, /creating/)
+  assert.match(stderr, new RegExp(`\\n {3}undo: berth rollback ${name} dep-\\w+\\n$`))
+  assert.equal(await (await fetch(stdout.trim())).text(), 'two')
+})
+
+test('the name is that of berth.json, else that of the folder, made valid', async (t) => {
+  const { folder, name } = await createApp(t)
+  const odd = join(folder, `2. Ünser Shop ${name}!`)
+  writeTree(odd, await pageApp('one'))
+  writeTree(folder, { 'berth.json': JSON.stringify({ service: name }) })
+
+  const byFile = await runBerth(t, ['up', '--no-follow', '--json'], { ...suite, cwd: folder })
+  const outside = temporaryDirectory(t)
+  writeTree(join(outside, `2. Ünser Shop ${name}!`), await pageApp('one'))
+  const byFolder = await runBerth(t, ['up', `./2. Ünser Shop ${name}!`, '--no-follow', '--json'], {
+    ...suite,
+    cwd: outside,
+  })
+
+  assert.equal(await serviceOf(JSON.parse(byFile.stdout).service_id), name)
+  assert.equal(await serviceOf(JSON.parse(byFolder.stdout).service_id), `unser-shop-${name}`)
+})
+
+test('at a terminal a service is created only when somebody says yes', async (t) => {
+  const { folder, name } = await createApp(t)
+  const refused = openTerminal(t, ['up', name, '--no-follow'], { ...suite, cwd: folder })
+  await refused.shows(`Create ${name}, a web service, built by its Dockerfile?`)
+  refused.type('n')
+  assert.equal(await refused.ended(), 130)
+  assert.equal((await suite.api.call('GET', `/services/${name}`)).status, 404)
+
+  const agreed = openTerminal(t, ['up', name, '--no-follow'], { ...suite, cwd: folder })
+  await agreed.shows(/Create .*\?/)
+  agreed.type('y')
+
+  assert.equal(await agreed.ended(), 0)
+  assert.equal((await suite.api.get(`/services/${name}`)).type, 'web_service')
+})
+
+test('a folder of pages is a static site, and the folder they are in is its publish_dir', async (t) => {
+  const folder = temporaryDirectory(t)
+  writeTree(folder, { 'public/index.html': 'hello' })
+  const name = newName()
+
+  const { code, stderr } = await runBerth(t, ['up', name, folder, '--no-follow'], suite)
+
+  assert.equal(code, 0)
+  assert.match(stderr, /a static site, its pages are in public\//)
+  const { type, publish_dir } = await suite.api.get(`/services/${name}`)
+  assert.deepEqual([type, publish_dir], ['static_site', 'public'])
+})
+
+test('a folder without a Dockerfile whose pages are ignored creates nothing and says why', async (t) => {
+  const folder = temporaryDirectory(t)
+  writeTree(folder, { 'main.py': '', 'dist/index.html': '', '.gitignore': 'dist\n' })
+  const name = newName()
+
+  const { code, stderr } = await runBerth(t, ['up', name, folder], suite)
+
+  assert.equal(code, 1)
+  assert.match(stderr, /has neither a Dockerfile nor an index\.html\n.*write !dist into \.berthignore/)
+  assert.equal((await suite.api.call('GET', `/services/${name}`)).status, 404)
+})
+
+test('a folder without a Dockerfile is shown one, and nothing is written unasked', async (t) => {
+  const folder = temporaryDirectory(t)
+  writeTree(folder, { 'requirements.txt': '', Procfile: 'web: python3 web.py\n' })
+
+  const { code, stderr } = await runBerth(t, ['up', newName(), folder, '--yes'], suite)
+
+  assert.equal(code, 1)
+  assert.match(stderr, /this looks like a Python project.*\n {5}FROM python:3\.13-slim\n/)
+  assert.match(stderr, /\n {5}CMD python3 web\.py\n[\s\S]*has neither a Dockerfile nor an index\.html/)
+  assert.equal(existsSync(join(folder, 'Dockerfile')), false)
+})
+
+test('at a terminal the suggested Dockerfile is written when that is wanted', async (t) => {
+  const folder = temporaryDirectory(t)
+  writeTree(folder, { 'start.sh': '#!/bin/sh\n' })
+  const name = newName()
+  const terminal = openTerminal(t, ['up', name, folder], { ...suite })
+  await terminal.shows('Write it to')
+  terminal.type('\r')
+  await terminal.shows(`Create ${name}, a web service, built by its Dockerfile?`)
+  terminal.type('n')
+  await terminal.ended()
+
+  const written = readFileSync(join(folder, 'Dockerfile'), 'utf8')
+  assert.equal(written, 'FROM debian:stable-slim\nWORKDIR /app\nCOPY . .\nCMD ["./start.sh"]\n')
+})
+
+test('what the server would refuse is refused before a service is created', async (t) => {
+  const { folder, name } = await createApp(t)
+  symlinkSync('/etc/passwd', join(folder, 'passwd'))
+
+  const { code, stderr } = await runBerth(t, ['up', name, folder], suite)
+
+  assert.equal(code, 1)
+  assert.match(stderr, /the server would refuse this source\n.*passwd is a link to the absolute path/)
+  assert.equal((await suite.api.call('GET', `/services/${name}`)).status, 404)
+})
+
+test('a service with a repository takes no upload, and is told how it is deployed', async (t) => {
+  const { name } = await createService(t, suite.api, null, { deploy: false })
+  const { folder } = await createApp(t)
+
+  const { code, stderr } = await runBerth(t, ['up', name, folder], suite)
+
+  assert.equal(code, 1)
+  assert.match(stderr, new RegExp(`made from its repository.*\\n.*berth deploy ${name} deploys that`))
+})
+
+test('what the server says against an upload is what is shown, however much was to be sent', async (t) => {
+  const { folder, name } = await createApp(t, { big: randomBytes(8_000_000).toString('base64') })
+  await suite.api.post('/services', { name })
+  await suite.api.post(`/services/${name}/suspend`)
+
+  const { code, stderr } = await runBerth(t, ['up', name, folder], suite)
+
+  assert.equal(code, 1)
+  assert.match(stderr, /✘ .*is suspended/)
+})
+
+test('a connection that is lost during an upload deploys nothing, and says what to do', async (t) => {
+  const { folder, name } = await createApp(t, { big: randomBytes(8_000_000).toString('base64') })
+  await suite.api.post('/services', { name })
+  const door = await openServerDoor(t, () => suite.api.url, { limitBytes: 1_000_000 })
+
+  const { code, stderr } = await runBerth(t, ['up', name, folder], {
+    ...suite,
+    env: { BERTH_SERVER: door.url },
+  })
+
+  assert.equal(code, 5)
+  assert.match(
+    stderr,
+    new RegExp(`lost during the upload: nothing was deployed\\n.*\\n.*try again: berth up ${name}`),
+  )
+  assert.deepEqual(await suite.api.get(`/services/${name}/deploys`), [])
+})
+
+async function createApp(t: TestContext, more: Record<string, string> = {}) {
+  const folder = temporaryDirectory(t)
+  writeTree(folder, { ...(await pageApp('one')), ...more })
+  return { folder, name: newName() }
+}
+
+function newName(): string {
+  return `up-${process.pid}-${++count}`
+}
+
+async function serviceOf(id: string): Promise<string> {
+  const { name } = await until('the service', () => suite.api.get(`/services/${id}`))
+  return name
+}

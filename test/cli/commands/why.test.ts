@@ -1,0 +1,77 @@
+// What `berth why` says of a deploy that is under way, by what the server tells of its builder.
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { type Answered, answeringServer, problem, someInfo } from '../../support/answering-server.ts'
+import { runBerth } from '../../support/berth.ts'
+
+const id = 'dep-01k5yq0v3nhx8m2r7c9d4f6gbt'
+const at = '2026-01-01T00:00:00.000Z'
+
+const building = {
+  ...{ id, status: 'running', phase: 'building', reason: null, code: null, details: null },
+  ...{ failed_step: null, error_line: null, lines: [], hint: null, commands: [] },
+  phases: [{ name: 'building', duration_ms: 1000, failed: false }],
+}
+
+async function why(t: TestContext, info: Answered, ...more: string[]) {
+  const deploy = {
+    id,
+    service_id: 'svc-1',
+    status: 'running',
+    phase: 'building',
+    error: null,
+    created_at: at,
+  }
+  const server = await answeringServer(t, ({ path }) => {
+    if (path.includes('/info')) return info
+    if (path.endsWith('/why')) return { body: building }
+    const isDeploy = path.startsWith('/api/v1/deploys/')
+    return { body: isDeploy ? { ...deploy, finished_at: null, source: {} } : { id: 'svc-1', name: 'shop' } }
+  })
+  const env = { BERTH_SERVER: server.url, BERTH_TOKEN: 'bth_x' }
+  return runBerth(t, ['why', id, ...more], { env })
+}
+
+const { builds } = someInfo
+
+test('a builder that hangs is said of a deploy that is under way', async (t) => {
+  const body = { ...someInfo, builds: { ...builds, hangs_since: at } }
+
+  assert.match((await why(t, { body })).stdout, /BuildKit hangs since 2026-01-01T00:00:00.000Z/)
+  assert.equal(JSON.parse((await why(t, { body }, '--json')).stdout).builder_hangs_since, at)
+})
+
+test('a token of some services, and an older server, show a deploy all the same', async (t) => {
+  for (const info of [
+    problem(403, 'insufficient_role', 'this token is of some services'),
+    { body: { ...someInfo, builds: { builder: 'buildkit' } } },
+  ]) {
+    const { code, stdout } = await why(t, info)
+    assert.equal(code, 0)
+    assert.match(stdout, /shop is building/)
+    assert.doesNotMatch(stdout, /hangs/)
+  }
+})
+
+test('a job run, by its id, is shown with its reason, its last lines and what to do', async (t) => {
+  const run = 'job-01k5yq0v3nhx8m2r7c9d4f6gbt'
+  const failed = {
+    ...building,
+    ...{ id: run, status: 'failed', phase: null, reason: 'exited with code 3', code: 'job_failed' },
+    ...{ lines: ['no such table'], hint: 'run it again: berth run shop', commands: ['berth run shop'] },
+  }
+  const asked: string[] = []
+  const server = await answeringServer(t, ({ path }) => {
+    asked.push(path)
+    return { body: failed }
+  })
+  const env = { BERTH_SERVER: server.url, BERTH_TOKEN: 'bth_x' }
+
+  const { code, stdout } = await runBerth(t, ['why', run], { env })
+
+  assert.equal(code, 0)
+  for (const words of ['no such table', 'exited with code 3', 'run it again: berth run shop']) {
+    assert.ok(stdout.includes(words), stdout)
+  }
+  assert.ok(asked.includes(`/api/v1/jobs/${run}/why`), asked.join(' '))
+})

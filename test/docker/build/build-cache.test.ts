@@ -1,0 +1,68 @@
+// On an engine of its own: what is pruned is the whole engine's cache.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import { openBuildCache } from '../../../src/docker/build/build-cache.ts'
+import { createBuildKit } from '../../../src/docker/build/build-kit.ts'
+import type { Engine } from '../../../src/docker/engine/client.ts'
+import { prepareBuild, unlimited } from '../../support/build-site.ts'
+import { testOwner, until } from '../../support/docker-site.ts'
+import { baseImages } from '../../support/images.ts'
+import { hasNoOwnEngine, startOwnEngine } from '../../support/own-engine.ts'
+
+const mebibyte = 1024 * 1024
+
+test('the build cache is pruned to its size after a build, and nothing else is', {
+  skip: hasNoOwnEngine,
+}, async (t) => {
+  const { engine } = await startOwnEngine(t)
+  const { busybox } = await baseImages()
+  const owner = testOwner()
+  const pruned: number[] = []
+  const trouble: string[] = []
+  const options = { onPruned: (bytes: number) => pruned.push(bytes), onTrouble: trouble.push.bind(trouble) }
+  const buildWith = async (sizeMb: number | null, word: string) => {
+    const cache = openBuildCache(engine, { sizeMb, ...options, idleMs: 0 })
+    const fill = `head -c 30000000 /dev/urandom > /c/${word}`
+    const Dockerfile = `FROM ${busybox}\nRUN --mount=type=cache,target=/c ${fill}\nRUN true ${word}`
+    const { request } = prepareBuild(t, owner, { Dockerfile })
+    const id = { tag: `${owner.prefix}/web:${word}`, cachePrefix: `${word}-` }
+    await createBuildKit(engine, { ...unlimited(owner), cache }).build({ ...request, ...id })
+  }
+  const volume = await engine.docker.createVolume({ Name: 'kept' })
+
+  await buildWith(null, 'one')
+  await buildWith(null, 'two')
+  await buildWith(null, 'three')
+  const before = await cacheBytes(engine)
+  await buildWith(64, 'four')
+  await until('the end of the prune', () => pruned.length + trouble.length > 0)
+  const after = await cacheBytes(engine)
+
+  assert.ok(before > 85 * mebibyte, String(before))
+  assert.ok(after <= 64 * mebibyte, String(after))
+  assert.deepEqual(trouble, [])
+  assert.ok(pruned[0]! > 25 * mebibyte, String(pruned))
+  const tags = (await engine.docker.listImages()).flatMap(({ RepoTags }) => RepoTags ?? [])
+  for (const word of ['one', 'two', 'three', 'four']) assert.ok(tags.includes(`${owner.prefix}/web:${word}`))
+  assert.equal((await volume.inspect()).Name, 'kept')
+})
+
+test('a cache that cannot be pruned keeps no build from its result, and is not tried at once', async () => {
+  const trouble: string[] = []
+  const broken = { call: () => Promise.reject(new Error('no answer')) } as unknown as Engine
+  const options = { sizeMb: 64, onPruned: () => assert.fail(), idleMs: 0 }
+  const cache = openBuildCache(broken, { ...options, onTrouble: (reason) => trouble.push(reason) })
+
+  assert.equal(await cache.during(async () => 'image'), 'image')
+  await until('the prune', () => trouble.length > 0)
+  assert.equal(await cache.during(async () => 'other'), 'other')
+  await setTimeout(20)
+
+  assert.deepEqual(trouble, ['no answer'])
+})
+
+async function cacheBytes({ docker }: Engine): Promise<number> {
+  const usage: { BuildCache: { Size: number; Shared: boolean }[] } = await docker.df()
+  return usage.BuildCache.filter(({ Shared }) => !Shared).reduce((sum, { Size }) => sum + Size, 0)
+}

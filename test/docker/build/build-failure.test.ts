@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { describeBuildFailure } from '../../../src/docker/build/build-failure.ts'
+import type { ReachedLimits } from '../../../src/docker/build/build-guard.ts'
+
+test('a command that failed is named with its exit code, in the words of old and new engines', () => {
+  const old = 'executor failed running [/bin/sh -c npm run build]: exit code: 1'
+  const current = 'process "/bin/sh -c npm run build" did not complete successfully: exit code: 1'
+  const classic = "The command '/bin/sh -c npm run build' returned a non-zero code: 1"
+
+  for (const error of [old, current, classic]) {
+    const words = describeBuildFailure(error, { name: '[build 4/6] RUN npm run build', error })
+    assert.equal(words, 'RUN npm run build exited with code 1')
+  }
+})
+
+test('exit codes that have a meaning are explained', () => {
+  const explain = (code: number, reached?: Partial<ReachedLimits>) => {
+    const step = { name: 'RUN x', error: `executor failed running [x]: exit code: ${code}` }
+    const limits = { memoryMb: 64, cpus: 1, pids: 100 }
+    return describeBuildFailure('', step, reached && { limits, memory: false, pids: false, ...reached })
+  }
+  const memory = 'the memory limit of builds, 64 MiB (--build-memory-limit)'
+  const noMemory = 'RUN x was killed (exit code 137), most likely because the host ran out of memory'
+
+  assert.equal(explain(127), 'RUN x exited with code 127: command not found')
+  assert.equal(explain(137), noMemory)
+  assert.equal(explain(137, { memory: false }), noMemory)
+  assert.equal(explain(137, { memory: null }), `RUN x was killed (exit code 137), most likely at ${memory}`)
+  assert.equal(explain(137, { memory: true }), `RUN x was killed at ${memory}`)
+  assert.equal(
+    explain(5, { memory: true }),
+    `RUN x exited with code 5, after a process was killed at ${memory}`,
+  )
+  assert.equal(
+    explain(2, { pids: true }),
+    'RUN x exited with code 2, after builds reached their limit of 100 processes (--build-pids-limit)',
+  )
+})
+
+test('what a command says of exit codes is not taken for its own', () => {
+  const error = "The command '/bin/sh -c echo exit code: 127; false' returned a non-zero code: 1"
+
+  assert.equal(describeBuildFailure(error, { name: 'RUN x', error }), 'RUN x exited with code 1')
+})
+
+test('a step that is long or goes over several lines is one short line', () => {
+  const name = `[2/2] RUN one &&\n   two && ${'x'.repeat(200)}`
+
+  const words = describeBuildFailure('', { name, error: 'executor failed running [x]: exit code: 2' })
+
+  assert.match(words, /^RUN one && two && x{100,}… exited with code 2$/)
+  assert.equal(words.length, 120 + ' exited with code 2'.length)
+})
+
+test('a base image that cannot be had is named as people write it', () => {
+  const error = 'failed to do request: Head "https://registry.example/v2/": no such host'
+  const step = { name: '[internal] load metadata for docker.io/library/node:20', error }
+
+  const words = describeBuildFailure(error, step)
+
+  assert.equal(words, 'the base image node:20 cannot be had: registry.example does not answer (no such host)')
+  assert.equal(
+    describeBuildFailure('', { name: 'FROM --platform=linux/amd64 node:20 AS build', error: 'unauthorized' }),
+    'the base image node:20 cannot be had: unauthorized; ' +
+      'berth registries add HOST stores credentials for a registry',
+  )
+})
+
+test('the layers an error came through are not told', () => {
+  const wrapped =
+    'failed to solve with frontend dockerfile.v0: failed to create LLB definition: ' +
+    'rpc error: code = Unknown desc = dockerfile parse error line 2: unknown instruction: FORM'
+  const missing = 'failed to compute cache key: "/nothing" not found: not found'
+
+  assert.equal(
+    describeBuildFailure(wrapped, null),
+    'dockerfile parse error line 2: unknown instruction: FORM',
+  )
+  assert.equal(
+    describeBuildFailure(missing, { name: '[2/2] COPY nothing /x', error: missing }),
+    'COPY nothing /x: "/nothing" not found',
+  )
+})

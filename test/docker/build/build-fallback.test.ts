@@ -1,0 +1,189 @@
+// What builds do while the engine's BuildKit hangs: see test/support/hung-builder.ts for how it is made to.
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { createFallback } from '../../../src/docker/build/build-fallback.ts'
+import { BuilderWatch } from '../../../src/docker/build/builder-watch.ts'
+import { openEngine } from '../../../src/docker/engine/client.ts'
+import { imageName } from '../../../src/docker/engine/names.ts'
+import { inspectImage } from '../../../src/docker/images/images.ts'
+import { prepareBuild, unlimited } from '../../support/build-site.ts'
+import { openDockerSite, until } from '../../support/docker-site.ts'
+import { openHungBuilder } from '../../support/hung-builder.ts'
+import { findProcesses } from '../../support/processes.ts'
+
+const hurried = { lookMs: 50, silenceMs: 500, probeMs: 3000, recheckMs: 60_000 }
+
+async function openSite(t: TestContext, times: Partial<typeof hurried> = {}) {
+  const site = await openDockerSite(t)
+  const door = await openHungBuilder(t)
+  const engine = openEngine(door.address)
+  const told: string[] = []
+  const watch = new BuilderWatch(engine, {
+    onHang: () => void told.push('hangs'),
+    onWorks: () => void told.push('works'),
+    times: { ...hurried, ...times },
+  })
+  t.after(() => {
+    watch.close()
+    engine.close()
+  })
+  return { ...site, door, watch, told, builder: createFallback(engine, { ...unlimited(site.owner), watch }) }
+}
+
+const isClassic = (lines: string[]) => lines.some((line) => line.includes(' ---> Running in'))
+const isTold = (lines: string[]) =>
+  lines.some((line) => line.startsWith("system the Docker engine's BuildKit hangs"))
+
+test('builds during which BuildKit hangs are finished by the classic builder', async (t) => {
+  const site = await openSite(t)
+  const seconds = [`3.0${process.pid}1`, `3.0${process.pid}2`]
+  const builds = seconds.map((second, index) => {
+    const Dockerfile = `FROM ${site.images.busybox}\nRUN sleep ${second}\nRUN echo end`
+    const { request, lines } = prepareBuild(t, site.owner, { Dockerfile })
+    return { lines, request: { ...request, tag: imageName(site.owner, 'web', `dep-${index}`) } }
+  })
+  const building = builds.map(({ request }) => site.builder.build(request))
+  for (const second of seconds) {
+    await until('its step runs', async () => (await findProcesses(`sleep ${second}`)).length > 0)
+  }
+
+  site.door.hang()
+
+  await Promise.all(building)
+  assert.deepEqual(site.told, ['hangs'])
+  for (const { lines, request } of builds) {
+    assert.ok(isTold(lines) && isClassic(lines), lines.join('\n'))
+    assert.ok(await inspectImage(site.engine, request.tag))
+  }
+  assert.equal(site.door.held(), 1, 'one probe waits for the builder')
+})
+
+test('while BuildKit hangs a build does without it, or says what it needs of it', async (t) => {
+  const site = await openSite(t)
+  site.door.hang()
+  const { request, lines } = prepareBuild(t, site.owner, {
+    Dockerfile: `FROM ${site.images.busybox}\nRUN echo hello`,
+    'cached.Dockerfile': `FROM ${site.images.busybox}\nRUN --mount=type=cache,target=/c true`,
+  })
+  await site.builder.build(request)
+  const since = site.watch.hangsSince()
+  assert.ok(since)
+  lines.length = 0
+
+  await site.builder.build(request)
+
+  assert.deepEqual(lines.slice(0, 2), [
+    `system the Docker engine's BuildKit hangs since ${since}`,
+    'system building by the classic builder, without the build cache of BuildKit',
+  ])
+  await assert.rejects(site.builder.build({ ...request, dockerfile: 'cached.Dockerfile' }), {
+    code: 'builder_hangs',
+    message: "the Docker engine's BuildKit hangs, and the Dockerfile needs BuildKit (RUN --mount)",
+  })
+})
+
+test('once BuildKit works again it builds again', async (t) => {
+  const site = await openSite(t)
+  const files = { Dockerfile: `FROM ${site.images.busybox}\nRUN echo hello` }
+  site.door.hang()
+  await site.builder.build(prepareBuild(t, site.owner, files).request)
+  assert.notEqual(site.watch.hangsSince(), null)
+  const untilItWorks = site.watch.untilItWorks(new AbortController().signal)
+
+  site.door.recover()
+
+  await untilItWorks
+  assert.equal(site.watch.hangsSince(), null)
+  const { request, lines } = prepareBuild(t, site.owner, files)
+  await site.builder.build({ ...request, noCache: true })
+  assert.ok(!isTold(lines) && !isClassic(lines), lines.join('\n'))
+  assert.deepEqual(site.told, ['hangs', 'works'])
+})
+
+test('a step that writes nothing for long is not taken for a builder that hangs', async (t) => {
+  const site = await openSite(t, { silenceMs: 200, probeMs: 30_000 })
+  const { request } = prepareBuild(t, site.owner, {
+    Dockerfile: `FROM ${site.images.busybox}\nRUN sleep 4`,
+  })
+
+  await site.builder.build({ ...request, noCache: true })
+
+  assert.deepEqual(site.told, [])
+})
+
+test('a builder that still finishes builds is not treated as hung, however long a probe takes', async (t) => {
+  const site = await openSite(t, { probeMs: 1500 })
+  site.door.hang()
+  const { request } = prepareBuild(t, site.owner, { Dockerfile: `FROM ${site.images.busybox}` })
+  const abort = new AbortController()
+  const silent = site.watch.during({ ...request, signal: abort.signal }, ({ signal }) => rejection(signal))
+  await until('a probe', () => site.door.held() === 1)
+
+  await site.watch.during(request, async () => null)
+
+  await until('the end of the probe', () => site.door.held() === 0)
+  await until('the next probe', () => site.door.held() === 1)
+  assert.deepEqual(site.told, [])
+  abort.abort(new Error('canceled'))
+  await assert.rejects(silent, /canceled/)
+})
+
+/** A build without output until it is aborted. */
+function rejection(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+}
+
+for (const fault of [
+  'failed to solve: duplicate output 0',
+  'buildkit scheduler error: return leaving incoming open. Please report this with …',
+  'failed to solve with frontend dockerfile.v0: failed to build LLB: inconsistent graph state',
+]) {
+  test(`a build that BuildKit fails with "${fault.slice(0, 60)}" is built again`, async (t) => {
+    const site = await openSite(t)
+    const { request, lines } = prepareBuild(t, site.owner, { Dockerfile: `FROM ${site.images.busybox}` })
+    site.door.fail(fault)
+
+    await site.builder.build(request)
+
+    assert.equal(lines[0], 'system BuildKit failed by an error of its own: building again')
+    assert.ok(await inspectImage(site.engine, request.tag))
+  })
+}
+
+test('a build that fails by its own Dockerfile is not built again', async (t) => {
+  const site = await openSite(t)
+  const { request, lines } = prepareBuild(t, site.owner, {
+    Dockerfile: `FROM ${site.images.busybox}\nRUN echo duplicate output 0; exit 1`,
+  })
+
+  await assert.rejects(site.builder.build(request), { code: 'build_failed' })
+
+  assert.ok(!lines.some((line) => line.includes('building again')), lines.join('\n'))
+})
+
+test('a build that hangs can be canceled at once', async (t) => {
+  const site = await openSite(t, { silenceMs: 60_000 })
+  site.door.hang()
+  const abort = new AbortController()
+  const { request } = prepareBuild(t, site.owner, { Dockerfile: `FROM ${site.images.busybox}` })
+  const building = site.builder.build({ ...request, signal: abort.signal })
+  await until('it hangs', () => site.door.held() === 1)
+
+  abort.abort(new Error('canceled'))
+
+  await assert.rejects(building, /^Error: canceled$/)
+  assert.equal(site.watch.hangsSince(), null)
+})
+
+test('waiting for a builder that hangs ends with the signal', async (t) => {
+  const site = await openSite(t)
+  site.door.hang()
+  const { request } = prepareBuild(t, site.owner, { Dockerfile: `FROM ${site.images.busybox}` })
+  await site.builder.build(request)
+  const abort = new AbortController()
+
+  const waiting = site.watch.untilItWorks(abort.signal)
+  abort.abort(new Error('canceled'))
+
+  await assert.rejects(waiting, /^Error: canceled$/)
+})

@@ -1,0 +1,243 @@
+// Bombs in a Dockerfile, with each builder. Each one waits until its limits are in force, and ends by itself.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { BuildLimits } from '../../../src/docker/build/build-cgroup.ts'
+import { createClassic } from '../../../src/docker/build/build-classic.ts'
+import { openBuildGuard } from '../../../src/docker/build/build-guard.ts'
+import { createBuildKit } from '../../../src/docker/build/build-kit.ts'
+import { buildCgroup } from '../../../src/docker/engine/names.ts'
+import { prepareBuild, unlimited } from '../../support/build-site.ts'
+import { type DockerSite, openDockerSite, until } from '../../support/docker-site.ts'
+import { baseImages } from '../../support/images.ts'
+import { findProcesses } from '../../support/processes.ts'
+
+const skip = process.getuid?.() === 0 ? false : 'needs root'
+const builders = { buildkit: createBuildKit, classic: createClassic }
+type Name = keyof typeof builders
+
+const someLimits = { memoryMb: 64, cpus: 0.5, pids: 64 }
+
+for (const name of Object.keys(builders) as Name[]) {
+  test(`${name}: a step that takes memory without end is killed, and the limit is named`, {
+    skip,
+  }, async (t) => {
+    const { fails } = await openLimited(t, name, someLimits)
+
+    const message = await fails('timeout 20 tail /dev/zero')
+
+    assert.match(message, / at the memory limit of builds, 64 MiB \(--build-memory-limit\)$/)
+  })
+
+  test(`${name}: a step that forks without end stays below the limit, which is named`, {
+    skip,
+  }, async (t) => {
+    const { fails, read } = await openLimited(t, name, someLimits)
+
+    const message = await fails('b() { b | b & }; b; sleep 5; exit 3')
+
+    assert.match(message, /builds reached their limit of 64 processes \(--build-pids-limit\)$/)
+    assert.ok(Number(read('pids', 'pids.peak')) <= 64, read('pids', 'pids.peak'))
+  })
+
+  test(`${name}: a step dies first without memory, and gets no more CPU than its share`, {
+    skip,
+  }, async (t) => {
+    const { build, read } = await openLimited(t, name, someLimits)
+
+    const spin = 'time -p timeout 3 sh -c "while :; do :; done" || true'
+    const lines = await build(`cat /proc/self/oom_score_adj; ${spin}`)
+
+    assert.ok(lines.includes('stdout 1000'), lines.join('\n'))
+    const seconds = (kind: string) =>
+      Number(
+        lines
+          .find((line) => line.includes(`${kind} `))
+          ?.split(' ')
+          .at(-1),
+      )
+    assert.ok(seconds('user') + seconds('sys') < seconds('real') * 0.65, lines.join('\n'))
+    assert.equal(read('cpu', 'cpu.shares').trim(), '256')
+  })
+}
+
+test('two builds at a time share the limits', { skip }, async (t) => {
+  const { builder, request, read } = await openLimited(t, 'buildkit', someLimits)
+  const seconds = `3.${Date.now()}`
+  const forty = `for i in $(seq 40); do sleep ${seconds} & done; wait`
+  const builds = ['one', 'two'].map((word) => builder.build(request(`echo ${word}; ${forty}`).request))
+
+  const outcomes = await Promise.allSettled(builds)
+
+  assert.ok(Number(read('pids', 'pids.peak')) <= 64)
+  assert.match(read('pids', 'pids.events'), /^max [1-9]/m)
+  assert.ok(outcomes.some(({ status }) => status === 'rejected'))
+})
+
+test('the control group goes with the guard, and not while a step runs', { skip }, async (t) => {
+  const { builder, closed, guard, request, read } = await openLimited(t, 'buildkit', someLimits)
+  const command = `sleep 600.${Date.now()}`
+  const abort = new AbortController()
+  const building = builder.build({ ...request(command).request, signal: abort.signal })
+  building.catch(() => {})
+  await until('it sleeps', async () => (await findProcesses(command)).length > 0)
+
+  guard.close()
+  const limit = read('pids', 'pids.max').trim()
+  abort.abort(new Error('canceled'))
+  await assert.rejects(building, /canceled/)
+  assert.equal(limit, '64')
+  await closed()
+})
+
+test('steps that change their root directory at once are limited all the same', { skip }, async (t) => {
+  const { builder, closed, owner } = await openLimited(t, 'buildkit', someLimits)
+  const { busybox } = await baseImages()
+  const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
+  const commandOf = (name: string) => ['/bin/busybox', 'sleep', `600.${Date.now()}`, '1', name.charCodeAt(0)]
+  const commands = new Map(names.map((name) => [name, commandOf(name).map(String)]))
+  const Dockerfile = [
+    `FROM ${busybox} AS jail`,
+    `RUN : ${owner.serverId}; mkdir -p /jail/bin && cp /bin/busybox /jail/bin/`,
+    ...names.flatMap((name) => [
+      `FROM jail AS ${name}`,
+      `RUN ${JSON.stringify(['/bin/busybox', 'chroot', '/jail', ...commands.get(name)!])}`,
+    ]),
+    'FROM jail',
+    ...names.map((name) => `COPY --from=${name} /jail/bin/busybox /${name}`),
+  ]
+  const abort = new AbortController()
+  const { request } = prepareBuild(t, owner, { Dockerfile: Dockerfile.join('\n') })
+  const building = builder.build({ ...request, signal: abort.signal })
+  building.catch(() => {})
+  try {
+    for (const name of names) {
+      await until(`${name} is in the group`, async () => {
+        const [pid] = await findProcesses(commands.get(name)!.join(' '))
+        return pid !== undefined && readFileSync(`/proc/${pid}/cgroup`, 'utf8').includes(buildCgroup(owner))
+      })
+    }
+  } finally {
+    abort.abort(new Error('canceled'))
+    await assert.rejects(building)
+    await closed()
+  }
+})
+
+test('an image that reads the Dockerfile is limited as a step', { skip }, async (t) => {
+  const { builder, closed, owner } = await openLimited(t, 'buildkit', someLimits)
+  const { busybox } = await baseImages()
+  const command = ['/bin/busybox', 'sleep', `600.${Date.now()}`]
+  const Dockerfile = `FROM ${busybox}\nENTRYPOINT ${JSON.stringify(command)}`
+  const frontend = prepareBuild(t, owner, { Dockerfile }).request
+  await builder.build(frontend)
+  const abort = new AbortController()
+  const { request } = prepareBuild(t, owner, { Dockerfile: `# syntax=${frontend.tag}\nFROM scratch` })
+  const building = builder.build({ ...request, signal: abort.signal })
+  building.catch(() => {})
+  try {
+    await until('it is in the group', async () => {
+      const [pid] = await findProcesses(command.join(' '))
+      return pid !== undefined && readFileSync(`/proc/${pid}/cgroup`, 'utf8').includes(buildCgroup(owner))
+    })
+  } finally {
+    abort.abort(new Error('canceled'))
+    await assert.rejects(building)
+    await closed()
+  }
+})
+
+/** Each leaves the step without a hosts file at `/etc/hosts`, as seen from outside. */
+const hiddenSteps: Record<string, (files: string, sleep: string) => string> = {
+  'changes its root directory': (files, sleep) => `${files}\nRUN ["chroot", "/r", ${sleep}]`,
+  'has a link as its /etc': (files, sleep) => `${files}\nFROM scratch\nCOPY --from=0 /r /\nRUN [${sleep}]`,
+}
+
+for (const name of Object.keys(builders) as Name[]) {
+  for (const [what, dockerfile] of Object.entries(hiddenSteps)) {
+    test(`${name}: a step that ${what} is limited, too`, { skip }, async (t) => {
+      const { builder, owner } = await openLimited(t, name, someLimits)
+      const { busybox } = await baseImages()
+      const time = `20.${Date.now()}`
+      const copy = 'mkdir -p /r/bin /r/etc-two && cp /bin/busybox /r/bin/sleep && ln -s /etc-two /r/etc'
+      const files = `FROM ${busybox}\nRUN ${copy} && : ${owner.serverId}`
+      const Dockerfile = dockerfile(files, `"/bin/sleep", "${time}"`)
+      const { request } = prepareBuild(t, owner, { Dockerfile })
+      const abort = new AbortController()
+      const building = builder.build({ ...request, signal: abort.signal })
+      building.catch(() => {})
+
+      await until('it sleeps in the group', async () => {
+        const [pid] = await findProcesses(`/bin/sleep ${time}`)
+        return pid !== undefined && readFileSync(`/proc/${pid}/cgroup`, 'utf8').includes(buildCgroup(owner))
+      })
+      abort.abort(new Error('canceled'))
+      await assert.rejects(building, /canceled/)
+    })
+  }
+}
+
+test('what a lost build left in the group is ended before the next build', { skip }, async (t) => {
+  const { builder, closed, owner, request } = await openLimited(t, 'buildkit', someLimits)
+  const left = spawn('sleep', ['600'], { stdio: 'ignore' })
+  t.after(() => left.kill('SIGKILL'))
+  const ended = once(left, 'exit')
+  for (const controller of ['memory', 'cpu', 'pids']) {
+    writeFileSync(`/sys/fs/cgroup/${controller}/${buildCgroup(owner)}/cgroup.procs`, String(left.pid))
+  }
+
+  await builder.build(request('true').request)
+
+  const inVain = sleep(5000, ['still runs'], { ref: false })
+  assert.deepEqual(await Promise.race([ended, inVain]), [null, 'SIGKILL'])
+  await closed()
+})
+
+async function openLimited(t: TestContext, name: Name, limits: BuildLimits) {
+  const site = await openDockerSite(t)
+  const { engine, owner } = site
+  const guard = openBuildGuard('unix:///', owner, limits)
+  assert.equal(guard.whyNot, null)
+  t.after(() => guard.close())
+  const builder = builders[name](engine, { ...unlimited(owner), guard })
+  const group = buildCgroup(owner)
+  const request = (command: string) => prepareStep(t, site, group, command)
+  return {
+    builder,
+    guard,
+    owner,
+    request,
+    /** Resolves when the group is gone: steps end a moment after their build. */
+    closed: () =>
+      until('the end of the group', () => {
+        guard.close()
+        return !existsSync(`/sys/fs/cgroup/pids/${group}`)
+      }),
+    read: (controller: string, file: string) =>
+      readFileSync(`/sys/fs/cgroup/${controller}/${group}/${file}`, 'utf8'),
+    async build(command: string): Promise<string[]> {
+      const prepared = request(command)
+      await builder.build(prepared.request)
+      return prepared.lines
+    },
+    async fails(command: string): Promise<string> {
+      const failure = await builder.build(request(command).request).then(
+        () => assert.fail('the build went well'),
+        (error: Error & { code: string }) => error,
+      )
+      assert.equal(failure.code, 'build_failed', failure.message)
+      return failure.message
+    },
+  }
+}
+
+/** The command, with a bound of its own on memory, once the step is in the control group. */
+function prepareStep(t: TestContext, { owner, images }: DockerSite, group: string, command: string) {
+  const isIn = `cat /proc/self/cgroup | grep memory | grep -q /${group}`
+  const wait = `n=0; until ${isIn}; do n=$((n+1)); [ $n -lt 100 ] || exit 99; sleep 0.1; done`
+  const Dockerfile = `FROM ${images.busybox}\nRUN : ${owner.serverId}; ulimit -v 1000000; ${wait}; ${command}`
+  return prepareBuild(t, owner, { Dockerfile })
+}

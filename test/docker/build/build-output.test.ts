@@ -1,0 +1,70 @@
+// Builds that say much. BuildKit itself cuts what a step prints fast or at length, and says so; what it lets
+// through, and all that the classic builder tells, arrives.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { BuildRequest } from '../../../src/docker/build/build.ts'
+import { drivers, openBuildSite, prepareBuild } from '../../support/build-site.ts'
+
+const lineCount = 200_000
+const mebibyte = 1024 * 1024
+
+for (const [name, driver] of Object.entries(drivers)) {
+  describe(`builds by ${name}`, () => {
+    test('a step that prints 200,000 lines is told in order, while everything else goes on', async (t) => {
+      const site = await openBuildSite(t, driver)
+      const Dockerfile = `FROM ${site.images.busybox}
+        RUN i=0; while [ $i -lt ${lineCount} ]; do i=$((i+1)); echo "out $i"; done`
+      const { request, lines } = prepareBuild(t, site.owner, { Dockerfile })
+      const pauses = watchPauses()
+
+      await site.builder.build({ ...request, noCache: true })
+
+      const { longestMs, totalMs } = pauses.stop()
+      assert.ok(longestMs < totalMs / 4, `nothing else went on for ${longestMs} of ${totalMs} ms`)
+      const output = lines.filter((line) => line.startsWith('stdout ')).map((line) => line.slice(7))
+      const cutAt = output.findIndex((line) => line.startsWith('[output clipped, log limit'))
+      assert.equal(cutAt >= 0, name === 'buildkit' && output.length < lineCount)
+      // The line that is cut is not whole.
+      const told = cutAt < 0 ? output : output.slice(0, cutAt - 1)
+      assert.ok(told.length > 2000)
+      assert.equal(
+        told.find((line, at) => line !== `out ${at + 1}`),
+        undefined,
+      )
+    })
+
+    test('a line that never ends is told in parts and fills no memory', async (t) => {
+      const site = await openBuildSite(t, driver)
+      const Dockerfile = `FROM ${site.images.busybox}\nRUN head -c ${4 * mebibyte} /dev/zero | tr '\\0' x`
+      const { request } = prepareBuild(t, site.owner, { Dockerfile })
+      const lengths: number[] = []
+      const onLine: BuildRequest['onLine'] = (stream, line) => {
+        if (stream === 'stdout') lengths.push(line.length)
+      }
+
+      await site.builder.build({ ...request, noCache: true, onLine })
+
+      const total = lengths.reduce((sum, length) => sum + length, 0)
+      assert.ok(total >= (name === 'buildkit' ? mebibyte / 8 : 4 * mebibyte), `${total}`)
+      assert.ok(Math.max(...lengths) < mebibyte / 4, `${Math.max(...lengths)}`)
+    })
+  })
+}
+
+/** The longest time during which no timer had its turn. */
+function watchPauses() {
+  const beganAt = performance.now()
+  let [lastAt, longestMs] = [beganAt, 0]
+  const look = () => {
+    longestMs = Math.max(longestMs, performance.now() - lastAt)
+    lastAt = performance.now()
+  }
+  const timer = setInterval(look, 5)
+  return {
+    stop() {
+      look()
+      clearInterval(timer)
+      return { longestMs, totalMs: performance.now() - beganAt }
+    },
+  }
+}

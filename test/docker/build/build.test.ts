@@ -1,0 +1,179 @@
+// What every builder promises, tried on each of them.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { Engine } from '../../../src/docker/engine/client.ts'
+import { imageName } from '../../../src/docker/engine/names.ts'
+import { inspectImage, listImages } from '../../../src/docker/images/images.ts'
+import { drivers, openBuildSite, prepareBuild } from '../../support/build-site.ts'
+import { until } from '../../support/docker-site.ts'
+import { openEngineProxy } from '../../support/engine-proxy.ts'
+import { findProcesses } from '../../support/processes.ts'
+
+for (const [name, driver] of Object.entries(drivers))
+  describe(`builds by ${name}`, () => {
+    test('an image is built from a Dockerfile in a subfolder, with labels and arguments', async (t) => {
+      const site = await openBuildSite(t, driver)
+      const { request, lines } = prepareBuild(t, site.owner, {
+        'docker/web.Dockerfile': `FROM ${site.images.busybox}
+      ARG GREETING
+      COPY . /app
+      RUN echo "$GREETING" > /app/greeting
+      EXPOSE 8080
+      WORKDIR /app
+      CMD ["sh", "-c", "ls /app; cat /app/greeting; sleep 600"]`,
+        'docker/web.Dockerfile.dockerignore': 'docker\nsecret',
+        'a.txt': '',
+        secret: '',
+      })
+
+      const { imageId } = await site.builder.build({
+        ...request,
+        dockerfile: 'docker/web.Dockerfile',
+        buildArgs: { GREETING: 'hello' },
+        labels: { 'berth.service': 'web', 'berth.id': 'dep-one' },
+      })
+
+      const info = await site.engine.docker.getImage(request.tag).inspect()
+      assert.equal(info.Id, imageId)
+      const { 'berth.service': service, 'berth.id': id } = info.Config.Labels
+      assert.deepEqual([service, id], ['web', 'dep-one'])
+      const { name } = await site.instances.ensure(await site.spec({ image: request.tag, command: null }))
+      const output = await until('the files', async () => {
+        const tail = await site.instances.tail(name, 10)
+        return tail.length > 3 && tail.map(({ line }) => line)
+      })
+      assert.deepEqual(output, ['a.txt', 'docker', 'greeting', 'hello'])
+      assert.ok(lines.includes('system COPY . /app'), lines.join('\n'))
+    })
+
+    test('a build that fails says which command failed and how, after its output', async (t) => {
+      const site = await openBuildSite(t, driver)
+      const { request, lines } = prepareBuild(t, site.owner, {
+        Dockerfile: `FROM ${site.images.busybox}\nRUN echo "cannot find module" >&2 && exit 3`,
+      })
+
+      await assert.rejects(site.builder.build(request), {
+        code: 'build_failed',
+        message: 'RUN echo "cannot find module" >&2 && exit 3 exited with code 3',
+      })
+
+      assert.ok(lines.includes('stderr cannot find module'), lines.join('\n'))
+      assert.match(lines.at(-1)!, /^system ERROR: /)
+      assert.equal(await inspectImage(site.engine, request.tag), null)
+    })
+
+    test('what is wrong with a Dockerfile is told in one line', async (t) => {
+      const site = await openBuildSite(t, driver)
+      const messageOf = async (files: Record<string, string>) => {
+        const { request } = prepareBuild(t, site.owner, files)
+        return site.builder.build(request).then(
+          () => 'it was built',
+          ({ code, message }) => `${code}: ${message}`,
+        )
+      }
+
+      assert.equal(await messageOf({}), "build_failed: the source has no file 'Dockerfile'")
+      assert.match(
+        await messageOf({ Dockerfile: 'FORM x' }),
+        /^build_failed: dockerfile parse error.*unknown instruction: FORM$/i,
+      )
+      assert.match(
+        await messageOf({ Dockerfile: `FROM ${site.images.busybox}\nCOPY nothing /x` }),
+        /^build_failed: COPY nothing \/x: .*not found/,
+      )
+    })
+
+    test('output comes while the command runs, line by line and in order', async (t) => {
+      const site = await openBuildSite(t, driver)
+      const { request, lines } = prepareBuild(t, site.owner, {
+        Dockerfile: `FROM ${site.images.busybox}
+      RUN i=0; while [ $i -lt 2000 ]; do i=$((i+1)); echo "out $i"; done; sleep 600`,
+      })
+      const abort = new AbortController()
+
+      const building = site.builder.build({ ...request, signal: abort.signal })
+      await until('the last line', () => lines.some((line) => line.endsWith('out 2000')))
+      abort.abort()
+      await assert.rejects(building, { name: 'AbortError' })
+
+      const numbers = lines.flatMap((line) => /^stdout out (\d+)$/.exec(line)?.[1] ?? [])
+      assert.deepEqual(
+        numbers,
+        Array.from({ length: 2000 }, (_, at) => String(at + 1)),
+      )
+    })
+
+    test('an aborted build leaves no process, no container and no image', async (t) => {
+      const site = await openBuildSite(t, driver)
+      const marker = `600.${Date.now()}`
+      const { request } = prepareBuild(t, site.owner, {
+        Dockerfile: `FROM ${site.images.busybox}\nRUN sleep ${marker}`,
+      })
+      const abort = new AbortController()
+
+      const building = site.builder.build({ ...request, signal: abort.signal })
+      await until('it sleeps', () => isAsleep(marker))
+      abort.abort(new Error('canceled'))
+
+      await assert.rejects(building, /^Error: canceled$/)
+      await until('the process is gone', async () => !(await isAsleep(marker)))
+      assert.equal(await inspectImage(site.engine, request.tag), null)
+      assert.deepEqual(await containersRunning(site.engine, marker), [])
+    })
+
+    test('a build asked for after its abort is not begun', async (t) => {
+      const site = await openBuildSite(t, driver)
+      const { request } = prepareBuild(t, site.owner, { Dockerfile: `FROM ${site.images.busybox}` })
+
+      const building = site.builder.build({ ...request, signal: AbortSignal.abort() })
+
+      await assert.rejects(building, { name: 'AbortError' })
+      assert.deepEqual(await listImages(site.engine, site.owner), [])
+    })
+
+    test('an engine that goes away during a build makes it unavailable, not failed', async (t) => {
+      const site = await openBuildSite(t, driver)
+      const proxy = await openEngineProxy(t)
+      const marker = `600.${Date.now()}`
+      const { request } = prepareBuild(t, site.owner, {
+        Dockerfile: `FROM ${site.images.busybox}\nRUN sleep ${marker}`,
+      })
+
+      const building = driver(site, proxy.engine).build(request)
+      await until('it sleeps', () => isAsleep(marker))
+      proxy.cut()
+
+      await assert.rejects(building, { code: 'docker_unavailable' })
+      await until('the process is gone', async () => !(await isAsleep(marker)))
+    })
+
+    test('a build without cache runs its commands again, one with cache says that it did not', async (t) => {
+      const site = await openBuildSite(t, driver)
+      const Dockerfile = `FROM ${site.images.busybox}
+    RUN echo ${site.owner.prefix} && cat /proc/sys/kernel/random/uuid > /id`
+      const { request, lines } = prepareBuild(t, site.owner, { Dockerfile })
+      const builder = site.builder
+
+      const first = await builder.build(request)
+      const cached = await builder.build(request)
+      const linesOfCached = lines.splice(0)
+      const fresh = await builder.build({
+        ...request,
+        tag: imageName(site.owner, 'web', 'dep-two'),
+        noCache: true,
+      })
+
+      assert.equal(cached.imageId, first.imageId)
+      assert.notEqual(fresh.imageId, first.imageId)
+      assert.ok(linesOfCached.some((line) => /^system (CACHED| ---> Using cache)$/.test(line)))
+    })
+  })
+
+async function isAsleep(marker: string): Promise<boolean> {
+  return (await findProcesses(`sleep ${marker}`)).length > 0
+}
+
+async function containersRunning({ docker }: Engine, command: string): Promise<string[]> {
+  const containers = await docker.listContainers({ all: true })
+  return containers.filter(({ Command }) => Command.includes(command)).map(({ Id }) => Id)
+}

@@ -1,0 +1,38 @@
+// What is left of a build when the engine is killed in the middle of it, with each builder.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { buildContainers, drivers, prepareBuild } from '../../support/build-site.ts'
+import { testOwner, until } from '../../support/docker-site.ts'
+import { baseImages } from '../../support/images.ts'
+import { hasNoOwnEngine, startOwnEngine } from '../../support/own-engine.ts'
+import { findProcesses } from '../../support/processes.ts'
+
+for (const [name, driver] of Object.entries(drivers)) {
+  const title = `an engine killed during a build by ${name} leaves nothing of it once another build is done`
+
+  test(title, { skip: hasNoOwnEngine }, async (t) => {
+    const command = `sleep 600.${Date.now()}`
+    t.after(() => endProcesses(command))
+    const { engine, kill, start } = await startOwnEngine(t)
+    const site = { engine, owner: testOwner() }
+    const builder = driver(site)
+    const { busybox } = await baseImages()
+    const hanging = prepareBuild(t, site.owner, { Dockerfile: `FROM ${busybox}\nRUN ${command}` })
+    const next = prepareBuild(t, site.owner, { Dockerfile: `FROM ${busybox}\nRUN true` })
+
+    const building = builder.build(hanging.request)
+    await until('it sleeps', async () => (await findProcesses(command)).length > 0)
+    const broken = assert.rejects(building, { code: 'docker_unavailable' })
+    await kill()
+    await broken
+    await start()
+    await builder.build(next.request)
+
+    assert.deepEqual(await findProcesses(command), [])
+    assert.deepEqual(await buildContainers(site), [])
+  })
+}
+
+async function endProcesses(command: string): Promise<void> {
+  for (const pid of await findProcesses(command)) process.kill(Number(pid), 'SIGKILL')
+}

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { betweenBuilds } from '../../../src/docker/build/when-idle.ts'
+
+test('the work is done before the first build and after the last one, never while one runs', async () => {
+  const events: string[] = []
+  const run = betweenBuilds(async () => {
+    events.push('work begins')
+    await Promise.resolve()
+    events.push('work ends')
+  })
+  const ends = new Map<string, () => void>()
+  const begin = (name: string) =>
+    run(async () => {
+      events.push(`${name} begins`)
+      await new Promise<void>((resolve) => ends.set(name, resolve))
+      events.push(`${name} ends`)
+    })
+
+  const [first, second] = [begin('first'), begin('second')]
+  await turns()
+  ends.get('first')?.()
+  await first
+  ends.get('second')?.()
+  await second
+
+  const work = ['work begins', 'work ends']
+  assert.deepEqual(events, [...work, 'first begins', 'second begins', 'first ends', 'second ends', ...work])
+})
+
+test('a build that comes while the work is being done waits for it', async () => {
+  const events: string[] = []
+  let finish = () => {}
+  const run = betweenBuilds(async () => {
+    await new Promise<void>((resolve) => {
+      finish = resolve
+    })
+    events.push('work')
+  })
+
+  const building = run(async () => void events.push('build'))
+  await turns()
+  const before = [...events]
+  finish()
+  await turns()
+  finish()
+  await building
+
+  assert.deepEqual(before, [])
+  assert.deepEqual(events, ['work', 'build', 'work'])
+})
+
+test('work that fails keeps no build from its result, and a build that fails is not hidden', async () => {
+  let attempts = 0
+  const run = betweenBuilds(async () => {
+    attempts++
+    throw new Error('the work failed')
+  })
+
+  assert.equal(await run(async () => 'image'), 'image')
+  await assert.rejects(
+    run(() => Promise.reject(new Error('the build failed'))),
+    /the build failed/,
+  )
+  assert.equal(attempts, 4)
+})
+
+/** Everything that waits for nothing but its turn has had it afterwards. */
+function turns(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}

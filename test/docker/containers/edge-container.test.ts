@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ensureEdgeImage } from '../../../src/base-images/edge-image.ts'
+import { ensureEdgeContainer } from '../../../src/docker/containers/edge-container.ts'
+import { temporaryDirectory } from '../../support/directory.ts'
+import { openDockerSite, until } from '../../support/docker-site.ts'
+
+test('an edge that ended by itself says how, although its log goes with it', async (t) => {
+  const { engine, owner } = await openDockerSite(t)
+  const signal = new AbortController().signal
+  const spec = {
+    image: await ensureEdgeImage(engine, { onMake: () => undefined, signal }),
+    generation: 1,
+    environment: {},
+    directory: temporaryDirectory(t),
+    arguments: ['-f', '/nowhere.cfg'],
+    isForeignUser: false,
+  }
+  const ensure = () => ensureEdgeContainer(engine, owner, spec, signal)
+  assert.equal(await ensure(), null)
+  const end = await until('it to have ended', ensure)
+  assert.equal(end?.exitCode, 1)
+  assert.equal(end.isOutOfMemory, false)
+  assert.match(end.output, /nowhere\.cfg/)
+})

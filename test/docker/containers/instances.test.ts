@@ -1,0 +1,238 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { openInstances } from '../../../src/docker/containers/instances.ts'
+import { containerSpec } from '../../../src/docker/containers/spec.ts'
+import { ensureVolume } from '../../../src/docker/containers/volumes.ts'
+import { ownerLabels } from '../../../src/docker/engine/names.ts'
+import { openDockerSite, testOwner, until } from '../../support/docker-site.ts'
+
+test('an instance runs with its limits at its address, found by the name of its service', async (t) => {
+  const { instances, spec } = await openDockerSite(t)
+  const server = await spec({ command: 'echo pong > /tmp/index.html && httpd -f -p 80 -h /tmp' })
+  const client = await spec({
+    serviceName: 'client',
+    command: 'until wget -q -O - http://web/ 2> /dev/null; do sleep 0.1; done; sleep 600',
+  })
+
+  const state = await instances.ensure(server)
+  await instances.ensure(client)
+
+  const { containerId, startedAt, pid, ...rest } = state
+  assert.ok(containerId && startedAt && pid)
+  assert.deepEqual(rest, {
+    name: server.name,
+    deployId: server.deployId,
+    serviceId: server.serviceId,
+    index: 0,
+    state: 'running',
+    address: server.address,
+    finishedAt: null,
+    exitCode: null,
+    oomKilled: false,
+    health: null,
+    restartCount: 0,
+    restart: 'no',
+    memoryLimitBytes: 64 * 1024 * 1024,
+    cpuLimit: 0.5,
+    image: server.image,
+  })
+  const answer = await until('the answer', async () => (await instances.tail(client.name, 1))[0])
+  assert.equal(answer.line, 'pong')
+})
+
+test('ensuring the same instance again finds it, and another spec of that name replaces it', async (t) => {
+  const { instances, spec } = await openDockerSite(t)
+  const wanted = await spec()
+
+  const first = await instances.ensure(wanted)
+  const again = await instances.ensure(wanted)
+  const changed = await instances.ensure({ ...wanted, command: 'sleep 601' })
+
+  assert.deepEqual(again, first)
+  assert.notEqual(changed.containerId, first.containerId)
+  assert.equal((await instances.list({})).length, 1)
+})
+
+test('a restart policy is changed in place', async (t) => {
+  const { instances, spec } = await openDockerSite(t)
+  const wanted = await spec()
+  const first = await instances.ensure(wanted)
+
+  await instances.setRestart(wanted.name, 'unless-stopped')
+
+  assert.deepEqual(await instances.inspect(wanted.name), { ...first, restart: 'unless-stopped' })
+  assert.deepEqual(await instances.ensure(wanted), first)
+})
+
+test('an instance that was created and not started, as by a call that timed out, is adopted', async (t) => {
+  const { engine, owner, instances, spec } = await openDockerSite(t)
+  const wanted = await spec()
+  const { id } = await engine.docker.createContainer(containerSpec(owner, wanted, await engine.info()))
+
+  const state = await instances.ensure(wanted)
+
+  assert.deepEqual([state.containerId, state.state], [id, 'running'])
+})
+
+test('many calls at once for the same instance make one container', async (t) => {
+  const { instances, spec } = await openDockerSite(t)
+  const wanted = await spec()
+
+  const states = await Promise.all(Array.from({ length: 5 }, () => instances.ensure(wanted)))
+
+  assert.equal(new Set(states.map(({ containerId }) => containerId)).size, 1)
+})
+
+test('an instance that cannot be started leaves no container', async (t) => {
+  const { engine, instances, spec } = await openDockerSite(t)
+  const holder = await instances.ensure(await spec())
+  const wanted = await spec({ address: holder.address! })
+
+  await assert.rejects(instances.ensure(wanted), { code: 'docker_error', message: /address already in use/i })
+
+  await assert.rejects(engine.docker.getContainer(wanted.name).inspect(), { statusCode: 404 })
+})
+
+test('an image that is not there is refused by name', async (t) => {
+  const { instances, spec } = await openDockerSite(t)
+
+  const ensured = instances.ensure(await spec({ image: 'localhost/berth-test/none:1' }))
+
+  await assert.rejects(ensured, { code: 'docker_error', message: /localhost\/berth-test\/none:1/ })
+})
+
+test('a stop asks politely first, is final, and may come twice', async (t) => {
+  const { instances, spec } = await openDockerSite(t)
+  const command = 'trap "echo bye; exit 7" TERM; echo ready; while true; do sleep 0.05; done'
+  const wanted = await spec({ command, restart: 'unless-stopped' })
+  await instances.ensure(wanted)
+  await until('it is ready', async () => (await instances.tail(wanted.name, 1)).length > 0)
+
+  await instances.stop(wanted.name, 10)
+  await instances.stop(wanted.name, 10)
+
+  const state = await instances.inspect(wanted.name)
+  assert.deepEqual([state?.state, state?.exitCode, state?.restart], ['exited', 7, 'no'])
+  assert.equal((await instances.tail(wanted.name, 1))[0]?.line, 'bye')
+})
+
+test('a command without a handler for SIGTERM stops at once all the same', async (t) => {
+  const { instances, spec } = await openDockerSite(t)
+  const wanted = await spec({ command: 'true && sleep 600' })
+  await instances.ensure(wanted)
+
+  await instances.stop(wanted.name, 60)
+
+  assert.equal((await instances.inspect(wanted.name))?.exitCode, 143)
+})
+
+test('a command that ignores SIGTERM is killed after the grace', async (t) => {
+  const { instances, spec } = await openDockerSite(t)
+  const command = 'trap "" TERM; echo ready; while true; do sleep 0.05; done'
+  const wanted = await spec({ command })
+  await instances.ensure(wanted)
+  await until('it is ready', async () => (await instances.tail(wanted.name, 1)).length > 0)
+
+  await instances.stop(wanted.name, 1)
+
+  const state = await instances.inspect(wanted.name)
+  assert.deepEqual([state?.exitCode, state?.oomKilled], [137, false])
+})
+
+test('an instance that Docker restarts again and again shows how it ended', async (t) => {
+  const { instances, spec } = await openDockerSite(t)
+  const { name } = await instances.ensure(await spec({ command: 'exit 3', restart: 'unless-stopped' }))
+
+  const state = await until('it restarts', async () => {
+    const seen = await instances.inspect(name)
+    return seen?.state === 'restarting' && seen.restartCount > 1 && seen
+  })
+
+  assert.equal(state.exitCode, 3)
+})
+
+test('a stopped instance starts again, and starting what runs is fine', async (t) => {
+  const { instances, spec } = await openDockerSite(t)
+  const wanted = await spec()
+  await instances.ensure(wanted)
+  await instances.stop(wanted.name, 1)
+
+  await instances.start(wanted.name)
+  await instances.start(wanted.name)
+
+  const state = await instances.inspect(wanted.name)
+  assert.deepEqual([state?.state, state?.address], ['running', wanted.address])
+})
+
+test('what is gone can be stopped and removed, but not started', async (t) => {
+  const { instances, spec } = await openDockerSite(t)
+  const wanted = await spec()
+  await instances.ensure(wanted)
+
+  await instances.remove(wanted.name)
+  await instances.remove(wanted.name)
+  await instances.stop(wanted.name, 1)
+
+  assert.equal(await instances.inspect(wanted.name), null)
+  assert.deepEqual(await instances.tail(wanted.name, 5), [])
+  assert.equal(await instances.usage(wanted.name), null)
+  await assert.rejects(instances.start(wanted.name), { code: 'docker_error' })
+})
+
+test('a container that lacks one of our labels is seen by no verb and changed by none', async (t) => {
+  const { engine, owner, instances, spec } = await openDockerSite(t)
+  const wanted = await spec()
+  const stranger = { ...owner, serverId: testOwner().serverId }
+  const options = containerSpec(owner, wanted, await engine.info())
+  const { id } = await engine.docker.createContainer({ ...options, Labels: ownerLabels(stranger) })
+  await engine.docker.getContainer(id).start()
+
+  const { name } = wanted
+  const changes = [
+    () => instances.ensure(wanted),
+    () => instances.start(name),
+    () => instances.setRestart(name, 'no'),
+    () => instances.stop(name, 1),
+    () => instances.remove(name),
+  ]
+
+  for (const change of changes) {
+    await assert.rejects(change, { code: 'docker_error', message: /somebody else/ })
+  }
+  assert.equal(await instances.inspect(name), null)
+  assert.deepEqual(await instances.list({}), [])
+  assert.equal((await engine.docker.getContainer(id).inspect()).State.Running, true)
+})
+
+test('the list holds the instances of one deploy or service, and only ours', async (t) => {
+  const { engine, owner, instances, spec } = await openDockerSite(t)
+  const one = await spec({ deployId: 'dep-one', serviceId: 'svc-one' })
+  const two = await spec({ deployId: 'dep-two', serviceId: 'svc-one' })
+  const three = await spec({ deployId: 'dep-three', serviceId: 'svc-two' })
+  for (const wanted of [one, two, three]) await instances.ensure(wanted)
+
+  const namesOf = async (filter: object) => (await instances.list(filter)).map(({ name }) => name)
+
+  assert.deepEqual(await namesOf({ deployId: 'dep-two' }), [two.name])
+  assert.deepEqual(await namesOf({ serviceId: 'svc-one' }), [one.name, two.name])
+  assert.deepEqual(await namesOf({ serviceId: 'svc-one', deployId: 'dep-three' }), [])
+  const others = openInstances(engine, { ...owner, serverId: testOwner().serverId })
+  assert.deepEqual(await others.list({}), [])
+})
+
+test('a disk keeps its data when the instance is replaced', async (t) => {
+  const { engine, owner, instances, spec } = await openDockerSite(t)
+  const { name } = await ensureVolume(engine, owner, `${owner.prefix}-disk`)
+  const volume = { name, mountPath: '/data' }
+  const writer = await spec({ volume, command: 'echo kept > /data/file; echo written; sleep 600' })
+  await instances.ensure(writer)
+  await until('it to be written', async () => (await instances.tail(writer.name, 1))[0])
+  await instances.stop(writer.name, 5)
+  await instances.remove(writer.name)
+
+  const reader = await spec({ volume, command: 'cat /data/file; sleep 600' })
+  await instances.ensure(reader)
+
+  const line = await until('the line', async () => (await instances.tail(reader.name, 1))[0])
+  assert.equal(line.line, 'kept')
+})

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  claimVolume,
+  ensureVolume,
+  hasVolume,
+  listVolumes,
+  removeVolume,
+} from '../../../src/docker/containers/volumes.ts'
+import { ownerLabels } from '../../../src/docker/engine/names.ts'
+import { openDockerSite, testOwner } from '../../support/docker-site.ts'
+
+test('a volume is made once with its labels, listed, and removed once', async (t) => {
+  const { engine, owner } = await openDockerSite(t)
+  const name = `${owner.prefix}-disk`
+
+  const made = await ensureVolume(engine, owner, name, { 'berth.service': 'web' })
+  const again = await ensureVolume(engine, owner, name, { 'berth.service': 'other' })
+
+  const volume = { name, labels: { 'berth.service': 'web', ...ownerLabels(owner) } }
+  assert.deepEqual(made, { ...volume, isNew: true })
+  assert.deepEqual(again, { ...volume, isNew: false })
+  assert.deepEqual(await listVolumes(engine, owner), [volume])
+  await removeVolume(engine, owner, name)
+  await removeVolume(engine, owner, name)
+  assert.deepEqual(await listVolumes(engine, owner), [])
+})
+
+test('a volume of somebody else is neither adopted nor removed', async (t) => {
+  const { engine, owner } = await openDockerSite(t)
+  const name = `${owner.prefix}-disk`
+  const stranger = { ...owner, serverId: testOwner().serverId }
+  await ensureVolume(engine, stranger, name)
+
+  await assert.rejects(ensureVolume(engine, owner, name), { code: 'docker_error', message: /somebody else/ })
+  await assert.rejects(removeVolume(engine, owner, name), { code: 'docker_error', message: /somebody else/ })
+
+  assert.equal((await listVolumes(engine, stranger)).length, 1)
+})
+
+test('a volume in use is not removed', async (t) => {
+  const { engine, owner, instances, spec } = await openDockerSite(t)
+  const { name } = await ensureVolume(engine, owner, `${owner.prefix}-disk`)
+  await instances.ensure(await spec({ volume: { name, mountPath: '/data' } }))
+
+  await assert.rejects(removeVolume(engine, owner, name), { code: 'docker_error', message: /in use/ })
+})
+
+const claimOf = (id: string) => ({ 'berth.kind': 'datastore', 'berth.id': id, 'berth.service': 'shop-db' })
+
+test('a volume is claimed for one id: again for that one, and for no other', async (t) => {
+  const { engine, owner } = await openDockerSite(t)
+  const name = `${owner.prefix}-datastore-shop-db`
+
+  const made = await claimVolume(engine, owner, name, claimOf('dst-1'))
+  const again = await claimVolume(engine, owner, name, claimOf('dst-1'))
+
+  assert.deepEqual(made, { name, labels: { ...claimOf('dst-1'), ...ownerLabels(owner) } })
+  assert.deepEqual(again, made)
+  await assert.rejects(claimVolume(engine, owner, name, claimOf('dst-2')), {
+    code: 'volume_exists',
+    message: `the volume ${name} exists already, and what is in it is left alone`,
+    hint: `docker volume rm ${name} deletes it and its data; or choose another name`,
+  })
+  assert.deepEqual(await listVolumes(engine, owner), [made])
+})
+
+test('a volume that nobody claimed, or that is a stranger’s of the same id, is not claimed', async (t) => {
+  const { engine, owner } = await openDockerSite(t)
+  const [plain, foreign] = [`${owner.prefix}-plain`, `${owner.prefix}-foreign`]
+  const stranger = { ...owner, serverId: testOwner().serverId }
+  await ensureVolume(engine, owner, plain)
+  await claimVolume(engine, stranger, foreign, claimOf('dst-1'))
+
+  for (const name of [plain, foreign]) {
+    await assert.rejects(claimVolume(engine, owner, name, claimOf('dst-1')), { code: 'volume_exists' })
+  }
+})
+
+test('a volume is removed for the id that it was made for; any other of that name stays', async (t) => {
+  const { engine, owner } = await openDockerSite(t)
+  const name = `${owner.prefix}-datastore-shop-db`
+  const stranger = { ...owner, serverId: testOwner().serverId }
+  await claimVolume(engine, owner, name, claimOf('dst-1'))
+
+  await removeVolume(engine, owner, name, 'dst-2')
+  await removeVolume(engine, stranger, name, 'dst-1')
+  assert.equal(await hasVolume(engine, name), true)
+
+  await removeVolume(engine, owner, name, 'dst-1')
+  await removeVolume(engine, owner, name, 'dst-1')
+  assert.equal(await hasVolume(engine, name), false)
+})
+
+test('whether a volume is there is known of a stranger’s, too', async (t) => {
+  const { engine, owner } = await openDockerSite(t)
+  const stranger = { ...owner, serverId: testOwner().serverId }
+  const { name } = await ensureVolume(engine, stranger, `${owner.prefix}-theirs`)
+  assert.deepEqual([await hasVolume(engine, name), await hasVolume(engine, `${name}-not`)], [true, false])
+})

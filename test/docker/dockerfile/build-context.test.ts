@@ -1,0 +1,218 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { chmodSync, rmSync, symlinkSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { type TestContext, test } from 'node:test'
+import { extract } from 'tar-stream'
+import { type ContextRequest, openBuildContext } from '../../../src/docker/dockerfile/build-context.ts'
+import { temporaryDirectory } from '../../support/directory.ts'
+import { writeTree } from '../../support/write-tree.ts'
+
+test('a directory is packed in order, with its rights, and owned by root', async (t) => {
+  const contextDir = tree(t, { Dockerfile: 'FROM x', 'b/run.sh': 'go', 'a.txt': 'A', empty: '' })
+  chmodSync(join(contextDir, 'b/run.sh'), 0o4755)
+
+  const entries = await pack({ contextDir })
+
+  assert.deepEqual(
+    entries.map(({ name, type, content }) => [name, type, content]),
+    [
+      ['Dockerfile', 'file', 'FROM x'],
+      ['a.txt', 'file', 'A'],
+      ['b', 'directory', ''],
+      ['b/run.sh', 'file', 'go'],
+      ['empty', 'file', ''],
+    ],
+  )
+  assert.equal(entries.find(({ name }) => name === 'b/run.sh')?.mode, 0o755)
+  assert.ok(entries.every(({ uid, gid }) => uid === 0 && gid === 0))
+})
+
+test('links stay links, and nothing behind one that leaves the tree is read', async (t) => {
+  const outside = tree(t, { secret: 'do not read', 'more/secret': 'nor this' })
+  const contextDir = tree(t, { Dockerfile: 'FROM x', 'real/file': 'x' })
+  symlinkSync(join(outside, 'secret'), join(contextDir, 'file-link'))
+  symlinkSync(outside, join(contextDir, 'folder-link'))
+  symlinkSync('real', join(contextDir, 'inner-link'))
+  symlinkSync('nowhere', join(contextDir, 'broken-link'))
+
+  const entries = await pack({ contextDir })
+
+  assert.deepEqual(
+    entries.filter(({ type }) => type === 'symlink').map(({ name, linkname }) => [name, linkname]),
+    [
+      ['broken-link', 'nowhere'],
+      ['file-link', join(outside, 'secret')],
+      ['folder-link', outside],
+      ['inner-link', 'real'],
+    ],
+  )
+  assert.equal(
+    entries.some(({ content }) => content.includes('secret') || content.includes('do not')),
+    false,
+  )
+})
+
+test('sockets and pipes are left out', async (t) => {
+  const contextDir = tree(t, { Dockerfile: 'FROM x' })
+  execFileSync('mkfifo', [join(contextDir, 'pipe')])
+  const server = createServer()
+  t.after(() => server.close())
+  await new Promise<void>((resolve) => server.listen(join(contextDir, 'socket'), resolve))
+
+  assert.deepEqual(await pathsOf({ contextDir }), ['Dockerfile'])
+})
+
+test('.dockerignore is honoured with its exceptions, wildcards and comments', async (t) => {
+  const patterns = [
+    '# comment',
+    'node_modules',
+    '*.log',
+    '**/*.tmp',
+    'docs/*',
+    '!docs/keep.md',
+    '/root-only',
+    'c++',
+  ]
+  const contextDir = tree(t, {
+    '.dockerignore': `${patterns.join('\r\n')}\r\n\r\n`,
+    Dockerfile: 'FROM x',
+    'node_modules/left/pad.js': '',
+    'app.log': '',
+    'logs/app.log': '',
+    'deep/down/x.tmp': '',
+    'docs/keep.md': '',
+    'docs/drop.md': '',
+    'root-only': '',
+    'sub/root-only': '',
+    'c++/main.cc': '',
+  })
+
+  assert.deepEqual(await pathsOf({ contextDir }), [
+    ...['.dockerignore', 'Dockerfile', 'deep', 'deep/down', 'docs', 'docs/keep.md'],
+    ...['logs', 'logs/app.log', 'sub', 'sub/root-only'],
+  ])
+})
+
+test('an exception below an ignored folder is found', async (t) => {
+  const contextDir = tree(t, {
+    '.dockerignore': '*\n!src/app/main.js',
+    Dockerfile: '',
+    'src/app/main.js': '',
+    x: '',
+  })
+
+  assert.deepEqual(await pathsOf({ contextDir }), ['Dockerfile', 'src/app/main.js'])
+})
+
+test('the ignore file of a Dockerfile wins over the common one', async (t) => {
+  const contextDir = tree(t, {
+    '.dockerignore': 'a',
+    'docker/api.Dockerfile': 'FROM x',
+    'docker/api.Dockerfile.dockerignore': 'b\ndocker',
+    a: '',
+    b: '',
+  })
+
+  const paths = await pathsOf({ contextDir, dockerfile: 'docker/api.Dockerfile' })
+
+  assert.deepEqual(paths, ['.dockerignore', 'a', 'docker/api.Dockerfile'])
+})
+
+test('an ignore file that is a link out of the tree is not read', async (t) => {
+  const outside = tree(t, { patterns: 'a' })
+  const contextDir = tree(t, { Dockerfile: '', a: '' })
+  symlinkSync(join(outside, 'patterns'), join(contextDir, '.dockerignore'))
+
+  assert.deepEqual(await pathsOf({ contextDir }), ['.dockerignore', 'Dockerfile', 'a'])
+})
+
+test('a Dockerfile beside the context, but inside of the source, goes in as a copy', async (t) => {
+  const sourceDir = tree(t, { 'docker/web.Dockerfile': 'FROM web', 'app/index.js': '' })
+  const request = { contextDir: join(sourceDir, 'app'), sourceDir, dockerfile: '../docker/web.Dockerfile' }
+
+  const { dockerfile } = await open(request)
+  const entries = await pack(request)
+
+  assert.equal(dockerfile, '.berth.Dockerfile')
+  assert.deepEqual(
+    entries.map(({ name, content }) => [name, content]),
+    [
+      ['.berth.Dockerfile', 'FROM web'],
+      ['index.js', ''],
+    ],
+  )
+})
+
+test('no Dockerfile, or one that leads out of the source, fails in words', async (t) => {
+  const outside = tree(t, { Dockerfile: 'FROM x' })
+  const contextDir = tree(t, { 'folder/x': '' })
+  symlinkSync(join(outside, 'Dockerfile'), join(contextDir, 'Dockerfile'))
+
+  const failure = (dockerfile: string, message: string) =>
+    assert.rejects(open({ contextDir, dockerfile }), { code: 'build_failed', message })
+
+  await failure('none', "the source has no file 'none'")
+  await failure('folder', "'folder' is not a file")
+  await failure('Dockerfile', "its file 'Dockerfile' leads out of the source")
+  await failure('../../etc/passwd', "its file '../../etc/passwd' leads out of the source")
+})
+
+test('a context that is a link out of the source fails', async (t) => {
+  const outside = tree(t, { Dockerfile: 'FROM x' })
+  const sourceDir = tree(t, {})
+  symlinkSync(outside, join(sourceDir, 'app'))
+
+  await assert.rejects(open({ contextDir: join(sourceDir, 'app'), sourceDir }), {
+    code: 'build_failed',
+    message: 'its root directory leads out of the source',
+  })
+})
+
+test('packing that nobody reads ends with an abort', async (t) => {
+  const contextDir = tree(t, { Dockerfile: '', big: 'x'.repeat(4 * 1024 * 1024) })
+  const abort = new AbortController()
+  const { packed } = await openBuildContext({ contextDir, dockerfile: 'Dockerfile', signal: abort.signal })
+
+  abort.abort()
+
+  await assert.rejects(packed, { name: 'AbortError' })
+})
+
+test('a directory that goes away while it is packed fails the stream and the packing alike', async (t) => {
+  const contextDir = tree(t, { Dockerfile: '', big: 'x'.repeat(4 * 1024 * 1024), last: '' })
+  const { stream, packed } = await open({ contextDir })
+  rmSync(contextDir, { recursive: true })
+
+  const words = { code: 'build_failed', message: /^the source cannot be read: ENOENT/ }
+  await Promise.all([assert.rejects(text(stream), words), assert.rejects(packed, words)])
+})
+
+type Wish = Partial<ContextRequest> & { contextDir: string }
+
+function open(wish: Wish) {
+  return openBuildContext({ dockerfile: 'Dockerfile', signal: new AbortController().signal, ...wish })
+}
+
+async function pack(wish: Wish) {
+  const { stream, packed } = await open(wish)
+  const entries = []
+  const archive = stream.pipe(extract() as unknown as NodeJS.WritableStream)
+  for await (const entry of archive as unknown as ReturnType<typeof extract>) {
+    entries.push({ ...entry.header, content: await text(entry as unknown as NodeJS.ReadableStream) })
+  }
+  await packed
+  return entries
+}
+
+async function pathsOf(wish: Wish): Promise<string[]> {
+  return (await pack(wish)).map(({ name }) => name.replace(/\/$/, ''))
+}
+
+function tree(t: TestContext, files: Record<string, string>): string {
+  const root = temporaryDirectory(t)
+  writeTree(root, files)
+  return root
+}

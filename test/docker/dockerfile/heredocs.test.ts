@@ -1,0 +1,34 @@
+// Heredocs on an engine whose own builder does not know them, as Docker 20.10.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { withHeredocAdvice } from '../../../src/docker/dockerfile/heredocs.ts'
+import { Failure, messageOf } from '../../../src/errors.ts'
+import { drivers, openBuildSite, prepareBuild } from '../../support/build-site.ts'
+
+const advice = /knows heredocs \(<<EOF\) only with '# syntax=docker\/dockerfile:1' as the first line/
+
+for (const [name, driver] of Object.entries(drivers))
+  describe(`heredocs by ${name}`, () => {
+    test('a heredoc is built, or the failure says which line is missing', async (t) => {
+      const site = await openBuildSite(t, driver)
+      const Dockerfile = `FROM ${site.images.busybox}\nRUN <<EOF\napk add curl || true\nEOF\n`
+      const { request } = prepareBuild(t, site.owner, { Dockerfile })
+
+      const message = await site.builder.build(request).then(() => null, messageOf)
+
+      if (message !== null) assert.match(message, advice)
+    })
+  })
+
+test('only the failure that heredocs cause gets the advice', () => {
+  const failure = new Failure('build_failed', 'dockerfile parse error line 3: unknown instruction: APK')
+  const advised = (dockerfile: string, error: unknown = failure) =>
+    advice.test(messageOf(withHeredocAdvice(error, dockerfile)))
+
+  assert.equal(advised('FROM a\nRUN <<EOF\napk add b\nEOF'), true)
+  assert.equal(advised("FROM a\n  copy <<-'END' /b\nc\nEND"), true)
+  assert.equal(advised('# syntax=docker/dockerfile:1\nFROM a\nRUN <<EOF\nx\nEOF'), false)
+  assert.equal(advised('FROM a\nRUNN x'), false)
+  assert.equal(advised('FROM a\nRUN <<EOF', new Failure('build_failed', 'RUN x exited with code 1')), false)
+  assert.equal(advised('FROM a\nRUN <<EOF', new Failure('docker_error', 'unknown instruction')), false)
+})

@@ -1,0 +1,112 @@
+// What a .dockerignore means, beside the library that does it as the engine does; and that no pattern takes
+// long, which is more than that library promises.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import dockerignore from '@balena/dockerignore'
+import { ignoreRules, maxPatterns, parseIgnore } from '../../../src/docker/dockerfile/ignore-rules.ts'
+
+const patterns = [
+  ...['a', '/a/', 'a/b', './a/../b', '*', '*.js', 'a*', '*/b', '**', '**/b', 'a/**', 'a**', 'a/**/b'],
+  ...['**/a/**', '**/*.*.js', '?', '?.js', '[ab]', '[^a]', '[a-c].js', '\\*', 'a\\.js', '\\a', '$a', 'a.js'],
+  ...['*/*', '**/**', '***', '**/a/**/b', 'a/*/b', '..', '.', '.a', '**/.*'],
+]
+const paths = [
+  ...['a', 'b', 'c', 'ab', 'a.js', 'b.js', 'a.b.js', '*', '$a', '.a', 'axjs', 'a/b', 'a/.a', 'b/a', 'a/c/b'],
+  ...['b/a.js', 'c/a/b', 'c/a/d/b', 'a/a/a', 'c/d/b', 'c/a.b.js', 'a/c', 'd/e/f/g'],
+]
+
+test('a pattern means what it means to the engine', async () => {
+  for (const pattern of patterns) {
+    const known = dockerignore.default({ ignorecase: false }).add([pattern])
+    for (const path of paths) {
+      const ignored = await ignoreRules([pattern]).ignores(path)
+      assert.equal(ignored, known.ignores(path), `${pattern} on ${path}`)
+    }
+  }
+})
+
+test('** before plain text means any path that ends so, before a pattern any folder', async () => {
+  const logs = ignoreRules(['**.log'])
+  const paths = ['.log', 'x.log', 'a/b/x.log', 'a/x.log/b', 'x.logs', 'log']
+  const ignored = await Promise.all(paths.map(logs.ignores))
+
+  assert.deepEqual(ignored, [true, true, true, true, false, false])
+  assert.equal(await ignoreRules(['**b/c']).ignores('a/xb/c'), true)
+  assert.equal(await ignoreRules(['**b/c']).ignores('a/xb/xc'), false)
+  assert.equal(await ignoreRules(['**b?']).ignores('a/bc'), true)
+  assert.equal(await ignoreRules(['**b?']).ignores('a/xbc'), false)
+})
+
+test('the last pattern that fits decides, and an exception takes back', async () => {
+  const rules = parseIgnore('docs\n!docs/keep\n#docs/keep\ndocs/keep/not\n', '.dockerignore')
+
+  const ignored = await Promise.all(['docs/a', 'docs/keep', 'docs/keep/not', 'x'].map(rules.ignores))
+
+  assert.deepEqual(ignored, [true, false, true, false])
+  assert.equal(rules.hasExceptions, true)
+})
+
+test('what regular expressions take for their own stands for itself', async () => {
+  for (const name of ['c++', '(a)', '{1}', 'a|b', '^a', 'constructor', '\\(a', 'app/(shop)', '(a+)+b']) {
+    assert.equal(await ignoreRules([name.replaceAll('\\', '\\\\')]).ignores(name), true, name)
+  }
+  assert.equal(await ignoreRules(['\\d']).ignores('7'), false)
+})
+
+test('a pattern that would take long, or is none, is refused with its line', () => {
+  const refused = (pattern: string, message: string | RegExp) =>
+    assert.throws(() => parseIgnore(`# one\n\n${pattern}`, '.dockerignore'), {
+      code: 'build_failed',
+      message,
+    })
+  const line = 'line 3 of .dockerignore'
+
+  refused('*a*a*a*a*a*ab', `${line} has more than 2 * in '*a*a*a*a*a*ab'`)
+  refused('!x/*a*b*/y', `${line} has more than 2 * in '*a*b*'`)
+  refused('**/a/**/b/**/c', `${line} has more than 2 **`)
+  refused('[a', /^line 3 of \.dockerignore is not a pattern: /)
+  refused('[z-a]', /^line 3 of \.dockerignore is not a pattern: /)
+})
+
+test('more patterns than the limit are refused', () => {
+  const message = '.dockerignore has more than 4096 patterns'
+  parseIgnore('a\n'.repeat(maxPatterns), '.dockerignore')
+
+  assert.throws(() => parseIgnore('a\n'.repeat(maxPatterns + 1), '.dockerignore'), { message })
+})
+
+test('the worst pattern that is allowed takes hardly longer than a harmless one', async () => {
+  const name = 'a'.repeat(255)
+  const deep = [name, `${name}/`.repeat(15) + name, `${'a/'.repeat(2000)}a`]
+  const worst = [
+    '**/*a*b/**/*a*b',
+    '**/a/**/b',
+    `**/${'*a*/'.repeat(30)}**/b`,
+    '**/[^b]*[^b]*b/**/*?*?b',
+    '(a+)+b',
+  ]
+  const harmlessMs = await durationOf(['x', '**/x'], deep)
+
+  for (const pattern of worst) {
+    const ms = await durationOf([pattern], deep)
+    assert.ok(ms < 1000 + 100 * harmlessMs, `${pattern}: ${ms} ms, a harmless one ${harmlessMs} ms`)
+  }
+})
+
+async function durationOf(lines: string[], tried: string[]): Promise<number> {
+  const rules = ignoreRules(lines)
+  const start = performance.now()
+  for (const path of tried) assert.equal(await rules.ignores(path), false)
+  return performance.now() - start
+}
+
+test('others have their turn while thousands of bad patterns are tried', async () => {
+  const rules = ignoreRules(Array(maxPatterns).fill('**/*a*b/**/*a*b'))
+  let turns = 0
+  const timer = setInterval(() => turns++, 1)
+
+  await rules.ignores('a'.repeat(255))
+
+  clearInterval(timer)
+  assert.ok(turns > 3, `${turns} turns`)
+})

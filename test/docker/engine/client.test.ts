@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict'
+import { createServer, type RequestListener, type Server } from 'node:http'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { inspect } from 'node:util'
+import { acceptStatus, hasStatus, openEngine, orNull, toFailure } from '../../../src/docker/engine/client.ts'
+import { temporaryDirectory } from '../../support/directory.ts'
+import { openDockerSite } from '../../support/docker-site.ts'
+
+test('an engine that is not there is unavailable, whatever kind of address it has', async (t) => {
+  const directory = temporaryDirectory(t)
+
+  const hosts = [`unix://${directory}/none.sock`, 'tcp://127.0.0.1:1']
+
+  for (const host of hosts) await assert.rejects(openEngine(host).ping(), { code: 'docker_unavailable' })
+})
+
+test('a refusal carries the words of the engine and nothing of the client', async (t) => {
+  const { engine } = await openDockerSite(t)
+
+  const asked = engine.call('inspect', () => engine.docker.getContainer('berth-test-nobody').inspect())
+
+  await assert.rejects(asked, {
+    code: 'docker_error',
+    message: 'No such container: berth-test-nobody',
+  })
+})
+
+test('an engine that does not answer is named by its address', async (t) => {
+  const socket = join(temporaryDirectory(t), 'none.sock')
+  await assert.rejects(openEngine(`unix://${socket}`).ping(), {
+    code: 'docker_unavailable',
+    message: `Docker did not answer at unix://${socket} (ping): ENOENT`,
+  })
+})
+
+test('a refusal of limits ends with what matters, and shows the container as people know it', () => {
+  const id = '4f1c'.repeat(16)
+  const said =
+    `(HTTP code 500) server error - Cannot update container ${id}: runc did not terminate: ` +
+    'cannot set memory limit (current usage: 9, peak usage: 90836992) : '
+
+  const { code, message } = toFailure('limit', Object.assign(new Error(said), { statusCode: 500 }))
+
+  assert.equal(code, 'docker_error')
+  assert.match(message, /^Cannot update container 4f1c4f1c4f1c: runc .* peak usage: 90836992\)$/)
+})
+
+test('what is told of the connections for every request is the same for one and for many', async (t) => {
+  const { engine } = await openDockerSite(t)
+  const { agent } = engine.docker.modem as unknown as { agent: unknown }
+  const before = inspect(agent, { showHidden: true, depth: null })
+
+  const watches = Array.from({ length: 10 }, () => engine.call('watch', () => engine.docker.getEvents()))
+  await Promise.all(watches)
+
+  assert.equal(inspect(agent, { showHidden: true, depth: null }), before)
+})
+
+test('a call that gets no answer ends at its bound and lets go of its connection', async (t) => {
+  const { host, server } = await fakeEngine(t, (_, response) => {
+    response.on('close', () => server.emit('hung up'))
+  })
+  const hungUp = new Promise((resolve) => server.once('hung up', resolve))
+  const engine = openEngine(host)
+  t.after(() => engine.close())
+
+  const asked = engine.call('list', (abortSignal) => engine.docker.listContainers({ abortSignal }), {
+    timeoutMs: 500,
+  })
+
+  await assert.rejects(asked, { code: 'docker_unavailable', message: 'Docker did not answer within 0.5 s' })
+  await hungUp
+})
+
+test('an aborted call throws the reason of the abort', async (t) => {
+  const { host } = await fakeEngine(t, () => {})
+  const engine = openEngine(host)
+  t.after(() => engine.close())
+  const abort = new AbortController()
+
+  const asked = engine.call('list', () => engine.docker.listContainers(), { signal: abort.signal })
+  abort.abort(new Error('canceled by a test'))
+
+  await assert.rejects(asked, /canceled by a test/)
+})
+
+test('an engine that hangs up in the middle of an answer is unavailable', async (t) => {
+  const { host } = await fakeEngine(t, (_, response) => {
+    response.writeHead(200, { 'Content-Length': 100 })
+    response.write('{', () => response.destroy())
+  })
+
+  const engine = openEngine(host)
+  const asked = engine.call('info', () => engine.docker.info(), { timeoutMs: 200 })
+
+  await assert.rejects(asked, { code: 'docker_unavailable' })
+})
+
+test('the older API version is spoken, and asked for again when the engine was away', async (t) => {
+  const paths: string[] = []
+  let version = '1.41'
+  const { host } = await fakeEngine(t, ({ url = '' }, response) => {
+    paths.push(url)
+    if (url.endsWith('/_ping') && paths.length === 4) return void response.destroy()
+    response.setHeader('Content-Type', 'application/json')
+    response.end(JSON.stringify({ ApiVersion: version }))
+  })
+  const engine = openEngine(host)
+
+  await engine.ping()
+  version = '1.99'
+  await engine.ping()
+  await assert.rejects(engine.ping(), { code: 'docker_unavailable' })
+  await engine.ping()
+
+  const [old, newest] = ['/v1.41/_ping', '/v1.47/_ping']
+  assert.deepEqual(paths, ['/version', old, old, old, '/version', newest])
+})
+
+test('variables of the environment do not lead to another engine', async (t) => {
+  const { DOCKER_HOST } = process.env
+  t.after(() => {
+    if (DOCKER_HOST === undefined) delete process.env.DOCKER_HOST
+    else process.env.DOCKER_HOST = DOCKER_HOST
+  })
+  const { host } = await fakeEngine(t, (_, response) => void response.end('{"ApiVersion":"1.41"}'))
+
+  process.env.DOCKER_HOST = 'tcp://127.0.0.1:1'
+
+  await openEngine(host).ping()
+})
+
+test('closing an engine ends the streams that are still open', async (t) => {
+  const { engine } = await openDockerSite(t)
+  const own = engine.fork()
+  const events = await own.call('watch', () => own.docker.getEvents())
+  const ended = new Promise((resolve) => events.on('error', resolve).on('close', resolve))
+
+  own.close()
+
+  await ended
+  await engine.ping()
+})
+
+test('an address that is no address of an engine is refused at once', () => {
+  for (const host of ['', 'docker', 'http://127.0.0.1:1', 'unix://', 'tcp://127.0.0.1']) {
+    assert.throws(() => openEngine(host), { code: 'invalid_request' }, host)
+  }
+})
+
+test('what is so already counts as done, and what is not there as nothing', async (t) => {
+  const { engine } = await openDockerSite(t)
+  const missing = () => engine.call('inspect', () => engine.docker.getVolume('berth-test-none').inspect())
+
+  await acceptStatus(404, missing())
+
+  assert.equal(await orNull(missing()), null)
+  assert.equal(await missing().catch((error) => hasStatus(error, 404)), true)
+  await assert.rejects(acceptStatus(304, missing()), { code: 'docker_error' })
+})
+
+async function fakeEngine(
+  t: TestContext,
+  answer: RequestListener,
+): Promise<{ host: string; server: Server }> {
+  const path = join(temporaryDirectory(t), 'docker.sock')
+  const server = createServer(answer)
+  await new Promise<void>((resolve) => server.listen(path, resolve))
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return { host: `unix://${path}`, server }
+}

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import type { Engine } from '../../../src/docker/engine/client.ts'
+import { type ContainerEvent, watchEvents } from '../../../src/docker/engine/events.ts'
+import type { Owner } from '../../../src/docker/engine/names.ts'
+import { openDockerSite, until } from '../../support/docker-site.ts'
+import { openEngineProxy } from '../../support/engine-proxy.ts'
+
+test('the life of an instance is told in order, with whose it is and how it ended', async (t) => {
+  const { engine, owner, instances, spec } = await openDockerSite(t)
+  const { events } = await watch(t, engine, owner)
+  const wanted = await spec({ command: 'exit 3' })
+
+  await instances.ensure(wanted)
+  await until('it ends', () => events.some(({ action }) => action === 'die'))
+  await instances.remove(wanted.name)
+
+  await until('it is gone', () => events.some(({ action }) => action === 'destroy'))
+  const { name, deployId, serviceId, index } = wanted
+  const told = (action: string, exitCode: number | null = null) => ({
+    ...{ type: 'container', action, name, kind: 'deploy', deployId, serviceId, index, exitCode },
+  })
+  assert.deepEqual(
+    events.map(({ timeNano, ...event }) => event),
+    [told('create'), told('start'), told('die', 3), told('destroy')],
+  )
+})
+
+test('a kill for memory is told', async (t) => {
+  const { engine, owner, instances, spec } = await openDockerSite(t)
+  const { events } = await watch(t, engine, owner)
+
+  // It lives on: of a container that ends at once the engine may miss why.
+  await instances.ensure(await spec({ command: 'tail /dev/zero; sleep 60', memoryLimitMb: 16 }))
+
+  await until('the kill', () => events.some(({ action }) => action === 'oom'))
+})
+
+test('breaks of the stream lose no event and repeat none', async (t) => {
+  const { owner, instances, spec } = await openDockerSite(t)
+  const proxy = await openEngineProxy(t)
+  const { events, connections } = await watch(t, proxy.engine, owner)
+  const wanted = await spec()
+  await instances.ensure(wanted)
+
+  for (let round = 0; round < 5; round++) {
+    await instances.stop(wanted.name, 0)
+    proxy.cut()
+    await instances.start(wanted.name)
+    proxy.cut()
+  }
+
+  const actions = () =>
+    events.map(({ action }) => action).filter((action) => action === 'start' || action === 'die')
+  await until('all of it', () => actions().length >= 11)
+  assert.deepEqual(actions(), ['start', ...Array.from({ length: 5 }, () => ['die', 'start']).flat()])
+  assert.ok(connections() > 1)
+})
+
+test('events of others are not told', async (t) => {
+  const mine = await openDockerSite(t)
+  const others = await openDockerSite(t)
+  const { events } = await watch(t, mine.engine, mine.owner)
+
+  await others.instances.ensure(await others.spec())
+  const wanted = await mine.spec()
+  await mine.instances.ensure(wanted)
+
+  await until('ours', () => events.length >= 2)
+  assert.deepEqual([...new Set(events.map(({ name }) => name))], [wanted.name])
+})
+
+test('watching an engine that is away goes on until it is aborted', async (t) => {
+  const { owner } = await openDockerSite(t)
+  const { engine, cut } = await openEngineProxy(t)
+  const { stop } = await watch(t, engine, owner)
+
+  cut()
+
+  await stop()
+})
+
+async function watch(t: TestContext, engine: Engine, owner: Owner) {
+  const events: ContainerEvent[] = []
+  const abort = new AbortController()
+  let connections = 0
+  const watching = watchEvents(
+    engine,
+    owner,
+    (event) => events.push(event),
+    abort.signal,
+    () => connections++,
+  )
+  const stop = async () => {
+    abort.abort()
+    await watching
+  }
+  t.after(stop)
+  await until('the stream is open', () => connections > 0)
+  return { events, connections: () => connections, stop }
+}

@@ -1,0 +1,126 @@
+// Starts during which the engine is killed, on a separate engine: its runtime is paused at each step of a
+// start, the engine is killed there, and the next engine has to start the same container.
+import assert from 'node:assert/strict'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { type Instances, openInstances } from '../../../src/docker/containers/instances.ts'
+import type { InstanceSpec } from '../../../src/docker/containers/spec.ts'
+import { jobKind } from '../../../src/docker/engine/names.ts'
+import { hasTask } from '../../../src/docker/engine/stale-task.ts'
+import { temporaryDirectory } from '../../support/directory.ts'
+import { specMaker, testOwner, until } from '../../support/docker-site.ts'
+import { baseImages } from '../../support/images.ts'
+import { hasNoOwnEngine, type OwnEngine, startOwnEngine } from '../../support/own-engine.ts'
+import { findProcesses } from '../../support/processes.ts'
+
+const options = { skip: hasNoOwnEngine }
+
+/** Where the runtime is paused, and whether the command has begun by then. */
+const moments = [
+  { moment: 'before-create', hasBegun: false },
+  { moment: 'after-create', hasBegun: false },
+  { moment: 'before-start', hasBegun: false },
+  { moment: 'after-start', hasBegun: true },
+]
+
+for (const { moment, hasBegun } of moments) {
+  test(
+    `a start that the engine did not survive (${moment} of its process) is made once`,
+    options,
+    async (t) => {
+      const { instances, spec, killDuring } = await openSite(t)
+      const [service, job] = [await spec(1), await spec(2, { kind: jobKind })]
+      await killDuring(moment, [service, job])
+      const lost = await Promise.all([service, job].map(({ name }) => instances.inspect(name)))
+      for (const found of lost) assert.deepEqual([found?.state, found?.startedAt], ['created', null])
+
+      const started = await instances.ensure(service)
+      assert.equal(started.state, 'running')
+      const ran = instances.ensure(job)
+      if (hasBegun) await assert.rejects(ran, { code: 'docker_error', message: /engine was killed/ })
+      else assert.equal((await ran).state, 'running')
+
+      // One process of each that runs, none of the job that was lost.
+      assert.equal((await findProcesses(sleeping(1))).length, 1)
+      assert.equal((await findProcesses(sleeping(2))).length, hasBegun ? 0 : 1)
+      assert.equal((await instances.inspect(job.name))?.state, hasBegun ? undefined : 'running')
+      const tasks = await Promise.all(lost.map((found) => hasTask(found!.containerId)))
+      assert.deepEqual(tasks, [true, !hasBegun])
+    },
+  )
+}
+
+test('a run whose command ended before the engine came back does not begin again', options, async (t) => {
+  const { instances, spec, killDuring } = await openSite(t)
+  const job = await spec(3, { kind: jobKind, command: 'echo begun' })
+  await killDuring('after-start', [job])
+
+  await assert.rejects(instances.ensure(job), { code: 'docker_error', message: /engine was killed/ })
+  assert.equal(await instances.inspect(job.name), null)
+})
+
+test('what a killed engine started unseen ends with the removal of its container', options, async (t) => {
+  const { instances, spec, killDuring } = await openSite(t)
+  const job = await spec(4, { kind: jobKind })
+  await killDuring('after-start', [job])
+  assert.equal((await findProcesses(sleeping(4))).length, 1)
+
+  await instances.remove(job.name)
+  await until('its command to end', async () => (await findProcesses(sleeping(4))).length === 0)
+})
+
+/** Different for each, so that the processes of the machine can be told apart. */
+const sleeping = (index: number) => `sleep 8642${index}${process.pid}`
+
+interface Site {
+  own: OwnEngine
+  instances: Instances
+  /** An instance that runs a process of its own, by which it can be found. */
+  spec(index: number, changes?: Partial<InstanceSpec>): Promise<InstanceSpec>
+  /** Kills the engine while the runtime of each start is paused, and starts it again. */
+  killDuring(moment: string, specs: InstanceSpec[]): Promise<void>
+}
+
+async function openSite(t: TestContext): Promise<Site> {
+  const directory = temporaryDirectory(t)
+  const runtime = join(directory, 'runtime')
+  const held = join(directory, 'held')
+  writeFileSync(runtime, heldRuntime(directory), { mode: 0o755 })
+  const own = await startOwnEngine(t, [`--add-runtime=held=${runtime}`, '--default-runtime=held'])
+  const owner = testOwner()
+  const instances = openInstances(own.engine, owner)
+  const make = specMaker(own.engine, owner, await baseImages())
+  return {
+    own,
+    instances,
+    spec: (index, changes) => make({ command: `exec ${sleeping(index)}`, ...changes }),
+    async killDuring(moment, specs) {
+      writeFileSync(held, '')
+      writeFileSync(join(directory, moment), '')
+      const starts = specs.map((spec) => instances.ensure(spec))
+      const lost = Promise.allSettled(starts)
+      await until('the starts to be held', () => readFileSync(held, 'utf8').length === 2 * specs.length)
+      await own.kill()
+      for (const { status } of await lost) assert.equal(status, 'rejected')
+      await own.start()
+      rmSync(join(directory, moment))
+    },
+  }
+}
+
+/** A runtime that waits before or after a step of its work for as long as there is a file called so. */
+function heldRuntime(directory: string): string {
+  return `#!/bin/sh
+for step; do case $step in create|start) break; esac; done
+wait_while() {
+  [ -e "${directory}/$1" ] && echo x >>"${directory}/held"
+  while [ -e "${directory}/$1" ]; do sleep 0.05; done
+}
+wait_while "before-$step"
+runc "$@"
+code=$?
+wait_while "after-$step"
+exit $code
+`
+}

@@ -1,0 +1,156 @@
+// Interactive commands: input and output, and that none outlives its connection.
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { openDatastores } from '../../../src/docker/containers/datastores.ts'
+import type { InteractiveExec, InteractiveOptions } from '../../../src/docker/exec/interactive-exec.ts'
+import { type DockerSite, openDockerSite, until } from '../../support/docker-site.ts'
+import { findProcesses } from '../../support/processes.ts'
+
+interface Talk {
+  exec: InteractiveExec
+  stdout: string
+  stderr: string
+  exitCode: number | null
+  failures: unknown[]
+}
+
+interface Room {
+  site: DockerSite
+  name: string
+  /** Runs a script of a shell, with what it needs. */
+  talk(script: string, terminal?: InteractiveOptions['terminal']): Promise<Talk>
+}
+
+async function openRoom(t: TestContext): Promise<Room> {
+  const site = await openDockerSite(t)
+  const spec = await site.spec()
+  await site.instances.ensure(spec)
+  const datastores = openDatastores(site.engine, site.owner)
+  return {
+    site,
+    name: spec.name,
+    async talk(script, terminal = null) {
+      const talk = { stdout: '', stderr: '', exitCode: null, failures: [] } as unknown as Talk
+      const command = { argv: ['sh', '-c', script], env: { SECRET: 'hushed' } }
+      talk.exec = await datastores.open(spec.name, command, {
+        terminal,
+        wrote(stream, bytes) {
+          talk[stream] += bytes.toString('utf8')
+        },
+        ended(exitCode) {
+          talk.exitCode = exitCode
+        },
+        failed: (error) => talk.failures.push(error),
+      })
+      return talk
+    },
+  }
+}
+
+const ended = (talk: Talk) => until('its end', () => talk.exitCode !== null)
+const terminal = { name: 'vt100', columns: 91, rows: 17 }
+
+test('through pipes both outputs come apart, its input has an end, and its exit code is told', async (t) => {
+  const { talk } = await openRoom(t)
+  const spoken = await talk('cat; echo "$SECRET" >&2; exit 7')
+  let takenBytes = 0
+  spoken.exec.write(Buffer.from('one\n'), () => (takenBytes += 4))
+  spoken.exec.write(Buffer.from('two\n'), () => (takenBytes += 4))
+  spoken.exec.end()
+  await ended(spoken)
+  assert.deepEqual(
+    [spoken.stdout, spoken.stderr, spoken.exitCode, takenBytes, spoken.failures],
+    ['one\ntwo\n', 'hushed\n', 7, 8, []],
+  )
+})
+
+test('a terminal has its name and its size, also when that changes, and Ctrl-C is a signal', async (t) => {
+  const { talk } = await openRoom(t)
+  const script = 'trap "echo cut; exit 3" INT; while read word; do echo "$TERM $(stty size) $word"; done'
+  const spoken = await talk(script, terminal)
+  spoken.exec.write(Buffer.from('first\r'), () => {})
+  await until('its size', () => spoken.stdout.includes('vt100 17 91 first'))
+
+  spoken.exec.resize({ columns: 120, rows: 50 })
+  spoken.exec.resize({ columns: 121, rows: 51 })
+  await until('the new size', () => {
+    spoken.exec.write(Buffer.from('x\r'), () => {})
+    return spoken.stdout.includes('vt100 51 121 x')
+  })
+  spoken.exec.write(Buffer.from('\x03'), () => {})
+  await ended(spoken)
+  assert.deepEqual([spoken.exitCode, spoken.stderr], [3, ''])
+})
+
+test('what nobody reads waits in the container', async (t) => {
+  const { talk } = await openRoom(t)
+  const spoken = await talk('head -c 20000000 /dev/zero; echo done >&2')
+  spoken.exec.pause()
+  const before = spoken.stdout.length
+  const other = await talk('head -c 3000000 /dev/zero')
+  await ended(other)
+  assert.equal(other.stdout.length, 3_000_000)
+  assert.deepEqual([spoken.stdout.length, spoken.stderr, spoken.exitCode], [before, '', null])
+  assert.ok(before < 10_000_000, `${before} came in the time of a call`)
+
+  spoken.exec.resume()
+  await ended(spoken)
+  assert.deepEqual([spoken.stdout.length, spoken.stderr], [20_000_000, 'done\n'])
+})
+
+for (const [how, at] of [
+  ['through pipes', null],
+  ['at a terminal', terminal],
+] as const) {
+  test(`a command ${how} that heeds no end is gone after it, with all it started`, async (t) => {
+    const { talk, name, site } = await openRoom(t)
+    const seconds = `${process.pid}${Math.floor(Math.random() * 1e4)}`
+    const script = `trap "" INT HUP; sleep ${seconds} & sleep ${seconds}; sleep ${seconds}`
+    const spoken = await talk(script, at)
+    await until('the command', async () => (await findProcesses(`sleep ${seconds}`)).length === 2)
+    assert.ok((await strangersIn(site, name)).length > 2)
+
+    spoken.exec.close()
+
+    await until('its end', async () => (await strangersIn(site, name)).length === 0)
+    assert.deepEqual(await findProcesses(`sleep ${seconds}`), [])
+    assert.deepEqual([spoken.exitCode, spoken.failures], [null, []])
+  })
+}
+
+test('a command that is closed while it starts is gone after it', async (t) => {
+  const { talk, name, site } = await openRoom(t)
+  for (const at of [null, terminal]) (await talk('sleep 5000', at)).exec.close()
+  await delay(3000)
+  await until('its end', async () => (await strangersIn(site, name)).length === 0)
+})
+
+test('a command that ended leaves nothing that waited for its end', async (t) => {
+  const { talk, name, site } = await openRoom(t)
+  await ended(await talk('exit 0'))
+  await until('the end of the lifeline', async () => (await strangersIn(site, name)).length === 0)
+})
+
+test('a program that is not there ends with its reason', async (t) => {
+  const { talk } = await openRoom(t)
+  const spoken = await talk('exec psqk')
+  await ended(spoken)
+  assert.equal(spoken.exitCode, 127)
+  assert.match(spoken.stderr, /psqk.*not found/)
+})
+
+test('there is none in a container that does not run, nor where there is no container', async (t) => {
+  const { talk, name, site } = await openRoom(t)
+  await site.instances.stop(name, 0)
+  await assert.rejects(talk('exit 0'), { code: 'docker_error', message: /not running/ })
+  await site.instances.remove(name)
+  await assert.rejects(talk('exit 0'), { code: 'docker_error', message: `there is no container ${name}` })
+})
+
+/** What runs in the container beside its own command. */
+async function strangersIn({ engine }: DockerSite, name: string): Promise<string[]> {
+  const { Processes } = await engine.docker.getContainer(name).top()
+  const commands = Processes.map((fields: string[]) => fields.at(-1)!)
+  return commands.filter((command: string) => !command.endsWith('sleep 600'))
+}

@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { describePullFailure } from '../../../src/docker/images/pull-failure.ts'
+
+const asked = { reference: 'ghcr.io/ada/web:v1', host: 'ghcr.io', credentials: null }
+
+test('what engines of several versions say is told apart by its words', () => {
+  const texts: Record<string, string[]> = {
+    image_not_found: [
+      'manifest for ghcr.io/ada/web:v1 not found: manifest unknown: manifest unknown',
+      'manifest unknown: manifest unknown',
+      'name unknown: repository name not known to registry',
+      'failed to resolve reference "ghcr.io/ada/web:v1": ghcr.io/ada/web:v1: not found',
+      'no matching manifest for linux/arm64/v8 in the manifest list entries',
+    ],
+    registry_unauthorized: [
+      'unauthorized: authentication required',
+      'Head "https://ghcr.io/v2/ada/web/manifests/v1": no basic auth credentials',
+      "pull access denied for ada/web, repository does not exist or may require 'docker login': denied: no",
+      'Get "https://auth.docker.io/token?account=ada": unauthorized: incorrect username or password',
+      'error parsing HTTP 403 response body: unexpected end of JSON input: ""',
+      'unexpected status from HEAD request to https://ghcr.io/v2/ada/web/manifests/v1: 401 Unauthorized',
+      'server message: insufficient_scope: authorization failed',
+    ],
+    registry_unreachable: [
+      'Get "https://ghcr.io/v2/": dial tcp 10.0.0.1:403: connect: connection refused',
+      'Get "https://ghcr.io/v2/": dial tcp: lookup ghcr.io on 10.0.0.53:53: no such host',
+      'Get "https://ghcr.io/v2/": dial tcp: lookup ghcr.io: Temporary failure in name resolution',
+      'Get "https://ghcr.io/v2/": net/http: TLS handshake timeout',
+      'Get "https://ghcr.io/v2/": context deadline exceeded (Client.Timeout exceeded while awaiting headers)',
+      'Get "https://ghcr.io/v2/": dial tcp 10.0.0.1:443: connect: no route to host',
+      'Get "https://ghcr.io/v2/": read tcp 10.0.0.2:9->10.0.0.1:443: read: connection reset by peer',
+      'Get "https://ghcr.io/v2/": EOF',
+      'received unexpected HTTP status: 503 Service Unavailable',
+      'unexpected status from HEAD request to https://ghcr.io/v2/ada/web/manifests/v1: 502 Bad Gateway',
+    ],
+    registry_rate_limited: [
+      'toomanyrequests: You have reached your pull rate limit. You may increase the limit by …',
+      'unexpected status from GET request to https://ghcr.io/v2/x: 429 Too Many Requests',
+    ],
+    insufficient_storage: [
+      'failed to register layer: Error processing tar file(exit status 1): write /a: no space left on device',
+    ],
+    pull_failed: [
+      'Get "https://ghcr.io/v2/": x509: certificate signed by unknown authority',
+      'Get "https://ghcr.io/v2/": http: server gave HTTP response to HTTPS client',
+      'failed to register layer: open /var/lib/docker/tmp/x: permission denied',
+    ],
+  }
+
+  for (const [code, all] of Object.entries(texts)) {
+    for (const text of all) assert.equal(describePullFailure(text, asked).code, code, text)
+  }
+})
+
+test('words in the name of an image or a registry are none of the reason', () => {
+  const named = {
+    reference: 'denied.test:429/not-found/eof:timeout',
+    host: 'denied.test:429',
+    credentials: null,
+  }
+  const text = 'Get "https://denied.test:429/v2/not-found/eof/manifests/timeout": x509: unknown authority'
+
+  assert.equal(describePullFailure(text, named).code, 'pull_failed')
+  assert.equal(
+    describePullFailure('manifest for denied.test:429/not-found/eof:timeout not found', named).code,
+    'image_not_found',
+  )
+})
+
+test('the message says where credentials are stored, and what else an engine said', () => {
+  const stored = { ...asked, credentials: { password: 'canary-pass-1' } }
+
+  assert.equal(
+    describePullFailure('unauthorized: authentication required', asked).message,
+    'cannot pull ghcr.io/ada/web:v1: ghcr.io has no such image, or wants credentials; ' +
+      'berth registries add ghcr.io stores them',
+  )
+  assert.match(describePullFailure('unauthorized', stored).message, /refuses the credentials.*replaces them$/)
+  assert.match(describePullFailure('toomanyrequests: no', asked).message, /credentials may raise it/)
+  assert.match(describePullFailure('toomanyrequests: no', stored).message, /try again later$/)
+  assert.equal(
+    describePullFailure('something\n  odd', asked).message,
+    'cannot pull ghcr.io/ada/web:v1: something odd',
+  )
+})
+
+test('a password that comes back is not told, and a long text is cut', () => {
+  const stored = { ...asked, credentials: { password: 'canary-pass-1' } }
+
+  const echoed = describePullFailure('bad header: ada:canary-pass-1', stored).message
+  const long = describePullFailure(`x${'y'.repeat(5000)}`, stored).message
+
+  assert.equal(echoed, 'cannot pull ghcr.io/ada/web:v1: bad header: ada:***')
+  assert.ok(long.length < 400)
+})

@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Engine } from '../../../src/docker/engine/client.ts'
+import { imageName } from '../../../src/docker/engine/names.ts'
+import { inspectImage, tagImage } from '../../../src/docker/images/images.ts'
+import { pullImage, removePulledName, resolveDigest } from '../../../src/docker/images/pull.ts'
+import { createIds } from '../../../storage/store/ids.ts'
+import { openDockerSite, until } from '../../support/docker-site.ts'
+import { startRefusal, startSilence, startTrickle } from '../../support/odd-registry.ts'
+import { account, startRegistry } from '../../support/registry.ts'
+
+const ids = createIds()
+const forever = new AbortController().signal
+
+test('a tag is resolved to its digest and pulled by it, and the log has a line of each', async (t) => {
+  const { engine } = await openDockerSite(t)
+  const { host, push } = await startRegistry(t)
+  const pushed = await push('team/app:v1', 'one', ['EXPOSE 8080'])
+  const lines: string[] = []
+
+  const digest = await resolve(engine, `${host}/team/app:v1`)
+  const name = `${host}/team/app@${digest}`
+  const { imageId } = await pull(engine, name, lines)
+
+  assert.equal(digest, pushed)
+  const image = await inspectImage(engine, name)
+  assert.deepEqual([image?.id, image?.exposedPorts], [imageId, [8080]])
+  assert.equal(await inspectImage(engine, `${host}/team/app:v1`), null, 'no tag is made or moved')
+  assert.deepEqual(lines, ['pulled 1 layer, 1 was here already'])
+})
+
+test('what is here already is not fetched again', async (t) => {
+  const { engine } = await openDockerSite(t)
+  const { host, push } = await startRegistry(t)
+  const name = `${host}/app@${await push('app:v1', 'one')}`
+  const first = await pull(engine, name)
+  const lines: string[] = []
+
+  assert.deepEqual(await pull(engine, name, lines), first)
+
+  assert.deepEqual(lines, ['pulled: all its layers were here already'])
+})
+
+test('a tag that moved has another digest at the next pull', async (t) => {
+  const { engine } = await openDockerSite(t)
+  const { host, push } = await startRegistry(t)
+  const first = await push('app:v1', 'one')
+  assert.equal(await resolve(engine, `${host}/app:v1`), first)
+
+  const second = await push('app:v1', 'two')
+
+  assert.notEqual(second, first)
+  assert.equal(await resolve(engine, `${host}/app:v1`), second)
+  const [old, moved] = [
+    await pull(engine, `${host}/app@${first}`),
+    await pull(engine, `${host}/app@${second}`),
+  ]
+  assert.notEqual(old.imageId, moved.imageId)
+})
+
+test('a private registry gives its images to who has the credentials, and to nobody else', async (t) => {
+  const { engine } = await openDockerSite(t)
+  const { host, push } = await startRegistry(t, { isPrivate: true })
+  const digest = await push('app:v1', 'one')
+  const reference = `${host}/app:v1`
+  const name = `${host}/app@${digest}`
+  const wrong = { username: 'ada', password: 'canary-wrong-1' }
+
+  for (const credentials of [null, wrong]) {
+    const reason = credentials ? 'refuses the credentials that are stored' : 'has no such image, or wants'
+    const expected = { code: 'registry_unauthorized', message: new RegExp(`${host} ${reason}`) }
+    await assert.rejects(resolveDigest(engine, { reference, credentials, signal: forever }), expected)
+    const asked = { reference: name, credentials, onLine: () => {}, signal: forever }
+    await assert.rejects(pullImage(engine, asked), { code: 'registry_unauthorized' })
+  }
+  assert.equal(await inspectImage(engine, name), null)
+
+  const asked = { credentials: account, signal: forever }
+  assert.equal(await resolveDigest(engine, { ...asked, reference }), digest)
+  const { imageId } = await pullImage(engine, { ...asked, reference: name, onLine: () => {} })
+  assert.equal((await inspectImage(engine, name))?.id, imageId)
+})
+
+test('an image that is not there is not found, be it the tag, the name or the digest', async (t) => {
+  const { engine } = await openDockerSite(t)
+  const { host, push } = await startRegistry(t)
+  await push('app:v1', 'one')
+  const missing = { code: 'image_not_found', message: new RegExp(`: ${host} has no such image$`) }
+
+  await assert.rejects(resolve(engine, `${host}/app:v2`), missing)
+  await assert.rejects(resolve(engine, `${host}/not-found:v1`), missing)
+  await assert.rejects(pull(engine, `${host}/app@sha256:${'0'.repeat(64)}`), missing)
+})
+
+test('a registry that is stopped does not answer, and does again when it is back', async (t) => {
+  const { engine } = await openDockerSite(t)
+  const registry = await startRegistry(t)
+  const digest = await registry.push('denied/app:v1', 'one')
+  const reference = `${registry.host}/denied/app:v1`
+
+  await registry.stop()
+  const away = { code: 'registry_unreachable', message: /does not answer \(.*connection refused\)$/ }
+  await assert.rejects(resolve(engine, reference), away)
+  await assert.rejects(pull(engine, `${registry.host}/denied/app@${digest}`), away)
+
+  await registry.start()
+  assert.equal(await resolve(engine, reference), digest)
+})
+
+test('a registry that says nothing is given up after a while, and at once when aborted', async (t) => {
+  const { engine } = await openDockerSite(t)
+  const { host, open } = await startSilence(t)
+  const reference = `${host}/app:v1`
+
+  await assert.rejects(resolveDigest(engine, { reference, credentials: null, signal: forever }, 300), {
+    code: 'registry_unreachable',
+    message: `cannot pull ${reference}: ${host} does not answer (nothing came within 0.3 s)`,
+  })
+
+  const before = open.size
+  const abort = new AbortController()
+  const asked = pull(engine, reference, [], abort.signal)
+  await until('the engine asks', () => open.size > before)
+  abort.abort(new Error('canceled by a test'))
+  await assert.rejects(asked, /^Error: canceled by a test$/)
+})
+
+test('an abort ends a download in the engine too', async (t) => {
+  const { engine } = await openDockerSite(t)
+  const { name, waiting } = await startTrickle(t)
+  const abort = new AbortController()
+
+  const asked = pull(engine, name, [], abort.signal)
+  await until('the engine waits for the image', () => waiting.size > 0)
+  abort.abort(new Error('canceled by a test'))
+
+  await assert.rejects(asked, /^Error: canceled by a test$/)
+  await until('the engine has let go', () => waiting.size === 0)
+})
+
+test('what a registry answers in its own words becomes a reason', async (t) => {
+  const { engine } = await openDockerSite(t)
+  const answers: [status: number, code: string, text: string][] = [
+    [429, 'TOOMANYREQUESTS', 'registry_rate_limited'],
+    [503, 'UNAVAILABLE', 'registry_unreachable'],
+    [403, 'DENIED', 'registry_unauthorized'],
+    [404, 'NAME_UNKNOWN', 'image_not_found'],
+  ]
+  for (const [status, word, code] of answers) {
+    const reference = `${await startRefusal(t, status, word)}/app:v1`
+    await assert.rejects(resolve(engine, reference), { code }, `${status}`)
+    await assert.rejects(pull(engine, reference), { code }, `${status}`)
+  }
+})
+
+test('the name of a pull is taken off, and the image stays while it has another', async (t) => {
+  const { engine, owner } = await openDockerSite(t)
+  const { host, push } = await startRegistry(t)
+  const name = `${host}/app@${await push('app:v1', 'one')}`
+  const ours = imageName(owner, 'web', ids.newId('dep'))
+  const { imageId } = await pull(engine, name)
+  await tagImage(engine, owner, name, ours)
+
+  await removePulledName(engine, name)
+  await removePulledName(engine, name)
+
+  const info = await engine.docker.getImage(ours).inspect()
+  assert.deepEqual([info.Id, info.RepoTags, info.RepoDigests], [imageId, [ours], []])
+  await pull(engine, name)
+  await engine.docker.getImage(ours).remove()
+  await removePulledName(engine, name)
+  assert.equal(await inspectImage(engine, imageId), null, 'the last name takes the image along')
+  await assert.rejects(removePulledName(engine, `${host}/app:v1`), { code: 'docker_error' })
+})
+
+function resolve(
+  engine: Engine,
+  reference: string,
+  _lines: string[] = [],
+  signal = forever,
+): Promise<string> {
+  return resolveDigest(engine, { reference, credentials: null, signal })
+}
+
+function pull(engine: Engine, reference: string, lines: string[] = [], signal = forever) {
+  return pullImage(engine, { reference, credentials: null, onLine: (line) => lines.push(line), signal })
+}

@@ -1,0 +1,36 @@
+// Credentials are tried on a real registry by a real engine, before anything is stored.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { openEngine } from '../../../src/docker/engine/client.ts'
+import { checkLogin } from '../../../src/docker/images/registry-login.ts'
+import { openDockerSite } from '../../support/docker-site.ts'
+import { account, startRegistry } from '../../support/registry.ts'
+
+test('the right password is accepted, a wrong one is refused, and never repeated', async (t) => {
+  const { engine } = await openDockerSite(t)
+  const { host, stop } = await startRegistry(t, { isPrivate: true })
+  const password = 'canary-wrong'
+
+  await checkLogin(engine, { host, ...account })
+  await assert.rejects(checkLogin(engine, { host, ...account, password }), {
+    code: 'invalid_request',
+    message: `${host} refuses the username or the password`,
+    hint: 'berth registries add --no-verify stores them unchecked',
+  })
+  await stop()
+  await assert.rejects(checkLogin(engine, { host, ...account, password }), (error: Error) => {
+    assert.match(error.message, new RegExp(`^${host} could not be asked: `))
+    assert.ok(!error.message.includes(password))
+    return (error as { code?: string }).code === 'docker_error'
+  })
+})
+
+test('link-local and metadata addresses are not asked', async () => {
+  const nowhere = openEngine('unix:///nowhere.sock')
+  for (const host of ['169.254.169.254', '169.254.169.254:80', '100.100.100.200:443', '0.0.0.0:5000']) {
+    await assert.rejects(checkLogin(nowhere, { host, ...account }), {
+      code: 'invalid_request',
+      message: `${host} leads to a link-local or metadata address`,
+    })
+  }
+})

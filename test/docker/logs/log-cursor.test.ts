@@ -1,0 +1,68 @@
+// Going on where a reader of a log stopped: every line once, whatever comes again.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { createLogPlace } from '../../../src/docker/logs/log-cursor.ts'
+
+const timeOf = (nano: number) => `2026-01-02T03:04:05.${String(nano).padStart(9, '0')}Z`
+
+/** Times as two streams write them: rising, with neighbours that may have changed places. */
+const writtenTimes = fc
+  .record({
+    steps: fc.array(fc.nat({ max: 2_000_000 }), { minLength: 1, maxLength: 600 }),
+    swaps: fc.array(fc.nat(), { maxLength: 60 }),
+  })
+  .map(({ steps, swaps }) => {
+    let at = 0
+    const times = steps.map((step) => {
+      at += step + 1
+      return timeOf(at)
+    })
+    for (const swap of swaps) {
+      const place = swap % times.length
+      const [one, other] = [times[place]!, times[place + 1]]
+      if (other !== undefined) times.splice(place, 2, other, one)
+    }
+    return times
+  })
+
+/** What Docker sends: whatever is not before the instant, which it takes in milliseconds. */
+function sentSince(times: string[], since: string | undefined): string[] {
+  const sinceMs = since === undefined ? 0 : Date.parse(since)
+  return times.filter((time) => Date.parse(time) >= sinceMs)
+}
+
+test('read in any number of pieces, kept and opened again, a log is read whole and once', () => {
+  const cuts = fc.array(fc.nat({ max: 600 }), { maxLength: 8 })
+  fc.assert(
+    fc.property(writtenTimes, cuts, fc.boolean(), (times, counts, isKept) => {
+      const read: string[] = []
+      let place = createLogPlace()
+      for (const count of [...counts, times.length]) {
+        if (isKept) place = createLogPlace(place.times())
+        const coming = sentSince(times, place.reopen())
+        for (const time of coming.slice(0, count)) if (place.admits(time)) read.push(time)
+      }
+      assert.deepEqual(read, times)
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('a place is as small for a long log as for a short one', () => {
+  const place = createLogPlace()
+
+  for (let nano = 0; nano < 100_000; nano++) place.admits(timeOf(nano))
+
+  assert.equal(place.times().length, 64)
+  assert.equal(place.times().at(-1), timeOf(99_999))
+})
+
+test('lines whose clock was set back are read while the stream is open', () => {
+  const place = createLogPlace([timeOf(500), timeOf(600)])
+  place.reopen()
+
+  const admitted = [500, 600, 700, 100, 200].filter((nano) => place.admits(timeOf(nano)))
+
+  assert.deepEqual(admitted, [700, 100, 200])
+})

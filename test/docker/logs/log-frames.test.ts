@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createFrameReader, type TimedLine, toLogLine } from '../../../src/docker/logs/log-frames.ts'
+
+const time = '2026-01-02T03:04:05.678901234Z'
+const later = '2026-01-02T03:04:05.678901235Z'
+
+test('lines of both streams are told apart and keep their order', () => {
+  const lines = read([frame(1, 'one\n'), frame(2, 'two\n'), frame(1, '\n'), frame(1, 'a b\r\n')])
+
+  assert.deepEqual(lines, [
+    line('stdout', 'one'),
+    line('stderr', 'two'),
+    line('stdout', ''),
+    line('stdout', 'a b'),
+  ])
+})
+
+test('a stream that is cut anywhere into chunks reads the same', () => {
+  const frames = Buffer.concat([frame(1, 'grüße\n'), frame(2, 'x'), frame(1, '日本語\n'), frame(2, 'y\n')])
+  const whole = read([frames])
+
+  for (let size = 1; size <= frames.length; size++)
+    assert.deepEqual(read(chunks(frames, size)), whole, `${size}`)
+})
+
+test('a long line that came in several frames is one line of the time it began', () => {
+  const half = 'a'.repeat(8_000)
+
+  assert.deepEqual(read([frame(1, half), frame(1, `${half}\n`, later)]), [line('stdout', half + half)])
+})
+
+test('a line over 16 KiB is split between characters', () => {
+  const text = `${'a'.repeat(16_383)}ü${'b'.repeat(16_384)}`
+
+  const lines = read([frame(1, `${text}\n`)]).map((one) => one.line)
+
+  assert.deepEqual(lines, ['a'.repeat(16_383), `ü${'b'.repeat(16_382)}`, 'bb'])
+})
+
+test('a line of exactly 16 KiB is not followed by an empty one', () => {
+  const text = 'a'.repeat(16_384)
+
+  assert.deepEqual(read([frame(1, text), frame(1, '\n', later)]), [line('stdout', text)])
+})
+
+test('a last line without a line break is not lost', () => {
+  assert.deepEqual(read([frame(2, 'Killed')]), [line('stderr', 'Killed')])
+})
+
+test('a line is shown with its time to the millisecond', () => {
+  assert.deepEqual(toLogLine(line('stdout', 'x')), {
+    ts: '2026-01-02T03:04:05.678Z',
+    stream: 'stdout',
+    line: 'x',
+  })
+})
+
+function read(parts: Uint8Array[]): TimedLine[] {
+  const reader = createFrameReader()
+  return [...parts.flatMap(reader.push), ...reader.end()]
+}
+
+function line(stream: 'stdout' | 'stderr', text: string): TimedLine {
+  return { time, stream, line: text }
+}
+
+function frame(stream: 1 | 2, text: string, at = time): Buffer {
+  const message = Buffer.from(`${at} ${text}`)
+  const header = Buffer.from([stream, 0, 0, 0, 0, 0, 0, 0])
+  header.writeUInt32BE(message.length, 4)
+  return Buffer.concat([header, message])
+}
+
+function chunks(bytes: Buffer, size: number): Buffer[] {
+  return Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) =>
+    bytes.subarray(at * size, (at + 1) * size),
+  )
+}

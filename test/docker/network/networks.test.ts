@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ownerLabels } from '../../../src/docker/engine/names.ts'
+import { ensureNetwork } from '../../../src/docker/network/networks.ts'
+import { addressAt, overlaps, parseSubnet } from '../../../src/docker/network/subnet.ts'
+import { openDockerSite, testOwner, testSubnet } from '../../support/docker-site.ts'
+
+test('a network is made once and found again, whatever subnet is asked for later', async (t) => {
+  const { engine, owner } = await openDockerSite(t)
+
+  const made = await ensureNetwork(engine, owner, testSubnet)
+  const found = await ensureNetwork(engine, owner, '10.240.0.0/26')
+
+  assert.deepEqual(found, made)
+  assert.equal(made.name, owner.prefix)
+  assert.equal(made.gateway, addressAt(parseSubnet(made.subnet)!, 1))
+})
+
+test('of two networks of our name, made by calls at the same time, the older one is kept', async (t) => {
+  const { engine, owner } = await openDockerSite(t)
+  const made = await ensureNetwork(engine, owner, testSubnet)
+  await engine.docker.createNetwork({ Name: owner.prefix, Labels: ownerLabels(owner) })
+
+  const kept = await ensureNetwork(engine, owner, testSubnet)
+
+  assert.deepEqual(kept, made)
+  const networks = await engine.docker.listNetworks({ filters: { name: [owner.prefix] } })
+  assert.equal(networks.length, 1)
+})
+
+test('a subnet that another network has is left to it, and the next free one taken', async (t) => {
+  const first = await openDockerSite(t)
+  const second = await openDockerSite(t)
+
+  const one = await ensureNetwork(first.engine, first.owner, testSubnet)
+  const two = await ensureNetwork(second.engine, second.owner, one.subnet)
+
+  assert.equal(overlaps(parseSubnet(one.subnet)!, parseSubnet(two.subnet)!), false)
+})
+
+test("a subnet that one of the host's own routes leads to is not taken", async (t) => {
+  const { engine, owner } = await openDockerSite(t)
+  const bridge = await engine.docker.getNetwork('bridge').inspect()
+  const subnet: string = bridge.IPAM?.Config?.[0]?.Subnet ?? ''
+
+  const made = await ensureNetwork(engine, owner, subnet)
+
+  assert.equal(overlaps(parseSubnet(subnet)!, parseSubnet(made.subnet)!), false)
+})
+
+test('a network of the same name that is not ours stops everything and is left alone', async (t) => {
+  const { engine, owner } = await openDockerSite(t)
+  const stranger = { ...owner, serverId: testOwner().serverId }
+  await engine.docker.createNetwork({ Name: owner.prefix, Labels: ownerLabels(stranger) })
+
+  const made = ensureNetwork(engine, owner, testSubnet)
+
+  await assert.rejects(made, { code: 'docker_error', message: /is somebody else's/ })
+})
+
+test('what is no subnet is refused', async (t) => {
+  const { engine, owner } = await openDockerSite(t)
+
+  await assert.rejects(ensureNetwork(engine, owner, '10.201.0.0'), { code: 'invalid_request' })
+})

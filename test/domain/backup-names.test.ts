@@ -1,0 +1,31 @@
+// The names of backups' files: readable, sorted by time, and never the same for two of them.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { backupFileName, backupPath } from '../../src/domain/backup-names.ts'
+import { createIds } from '../../storage/store/ids.ts'
+
+const place = {
+  id: 'bak-01hzy7k9m000000000009k3f2a',
+  datastoreName: 'shop-db',
+  kind: 'postgres',
+  at: '2026-01-02T03:04:05.678Z',
+} as const
+
+test('a name says whose it is, of when, and of which kind', () => {
+  assert.equal(backupFileName(place), 'shop-db-20260102T030405Z-9k3f2a.dump')
+  assert.equal(backupFileName({ ...place, kind: 'redis' }), 'shop-db-20260102T030405Z-9k3f2a.rdb')
+})
+
+test('each datastore has a folder of its own', () => {
+  assert.equal(backupPath('/mnt/b', place), '/mnt/b/shop-db/shop-db-20260102T030405Z-9k3f2a.dump')
+})
+
+test('those of one datastore sort as they were made, and of one second each has its own', () => {
+  const ids = createIds()
+  const at = (second: number) => `2026-01-02T03:04:${String(second).padStart(2, '0')}.000Z`
+  const names = Array.from({ length: 60 }, (_, second) => backupFileName({ ...place, at: at(second) }))
+  const same = Array.from({ length: 500 }, () => backupFileName({ ...place, id: ids.newId('bak') }))
+
+  assert.deepEqual([...names].sort(), names)
+  assert.equal(new Set(same).size, same.length)
+})

@@ -1,0 +1,149 @@
+// The file of a backup: half of one is never taken for the whole, and nothing of it stays that is not wanted.
+import assert from 'node:assert/strict'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { backupPath } from '../../../src/domain/backup-names.ts'
+import { createDraft, findFile, keepFile, readPieces, removeFile } from '../../../src/effects/backup/file.ts'
+import { openBackupHost } from '../../support/backup-host.ts'
+import { temporaryDirectory } from '../../support/directory.ts'
+import { smallDisk } from '../../support/small-disk.ts'
+
+const place = {
+  id: 'bak-1',
+  datastoreName: 'shop-db',
+  kind: 'postgres',
+  at: '2026-01-02T03:04:05.678Z',
+} as const
+
+async function start(t: TestContext, changes: object = {}) {
+  const { settings: own } = await openBackupHost(t)
+  const settings = { ...own, ...changes }
+  const path = backupPath(settings.backupDir, place)
+  const write = async (...pieces: string[]) => {
+    const draft = await createDraft(settings, place)
+    try {
+      for (const piece of pieces) await draft.write(Buffer.from(piece))
+    } finally {
+      await draft.close()
+    }
+    return draft.sizeBytes()
+  }
+  return { settings, path, folder: dirname(path), write, names: () => readdirSync(dirname(path)) }
+}
+
+const modeOf = (path: string) => statSync(path).mode & 0o777
+
+test('it has its name only when it was kept, and is for its owner alone', async (t) => {
+  const { settings, path, folder, write, names } = await start(t)
+
+  assert.equal(await write('one', ' two'), 7)
+  assert.deepEqual(names(), ['shop-db-20260102T030405Z-bak-1.dump.part'])
+  assert.equal(await findFile(settings, place), `${path}.part`)
+  await keepFile(settings, place)
+
+  assert.deepEqual(names(), ['shop-db-20260102T030405Z-bak-1.dump'])
+  assert.equal(readFileSync(path, 'utf8'), 'one two')
+  const modes = [path, folder, settings.backupDir].map(modeOf)
+  assert.deepEqual(modes, [0o600, 0o700, 0o700])
+})
+
+test('one that is begun again has nothing of what was begun before', async (t) => {
+  const { write, path } = await start(t)
+  await write('a long one that broke off')
+  await write('short')
+  assert.equal(readFileSync(`${path}.part`, 'utf8'), 'short')
+})
+
+test('a crash right after it got its name is made good by doing the same again', async (t) => {
+  const { settings, path, write, names } = await start(t)
+  await write('data')
+  renameSync(`${path}.part`, path)
+
+  assert.equal(await findFile(settings, place), path)
+  await keepFile(settings, place)
+  await keepFile(settings, place)
+
+  assert.equal(names().length, 1)
+})
+
+test('what is gone is said to be gone, by whoever looks for it', async (t) => {
+  const { settings, path, write } = await start(t)
+  await write('data')
+  await removeFile(settings, place)
+
+  await assert.rejects(findFile(settings, place), { code: 'backup_failed', message: `${path} is gone` })
+  await assert.rejects(keepFile(settings, place), { code: 'backup_failed' })
+})
+
+test('removed, neither the half nor the whole is left, and the folder goes with the last one', async (t) => {
+  const { settings, path, folder, write, names } = await start(t)
+  await write('data')
+  writeFileSync(path, 'data')
+  writeFileSync(join(folder, 'other.dump'), 'data')
+
+  await removeFile(settings, place)
+  assert.deepEqual(names(), ['other.dump'])
+  await removeFile(settings, { ...place, id: 'bak-none' })
+  await removeFile({ ...settings, backupDir: '/nowhere' }, place)
+  await write('data')
+  renameSync(join(folder, 'other.dump'), join(settings.dataDir, 'elsewhere'))
+  await removeFile(settings, place)
+
+  assert.equal(existsSync(folder), false)
+})
+
+test('a folder that somebody named is not made: what was to be mounted there is missing', async (t) => {
+  const beside = `${temporaryDirectory(t)}/backups`
+  const { settings, write } = await start(t, { backupDir: beside })
+  const message = `${beside} does not exist: is it mounted? (--backup-dir)`
+
+  await assert.rejects(write('data'), { code: 'backup_failed', message })
+  const longer = await start(t, { backupDir: `${settings.dataDir}-backups`, dataDir: settings.dataDir })
+  await assert.rejects(longer.write('data'), /does not exist: is it mounted/)
+  mkdirSync(beside)
+
+  assert.equal(await write('data'), 4)
+})
+
+test('a disk with too little room is said before, and one that fills up meanwhile too', async (t) => {
+  const disk = smallDisk(t, 8)
+  const before = await start(t, { backupDir: disk, minFreeDiskMb: 100 })
+  const words = new RegExp(`^${disk} has \\d+ MiB free, a backup needs 100 MiB \\(--min-free-disk\\)$`)
+  await assert.rejects(before.write('data'), { code: 'insufficient_storage', message: words })
+  assert.deepEqual(before.names(), [])
+
+  const { write, settings, path } = await start(t, { backupDir: disk })
+  const piece = 'x'.repeat(1024 * 1024)
+  const full = { code: 'backup_failed', message: /^it cannot be written: ENOSPC/ }
+  await assert.rejects(write(...Array.from({ length: 12 }, () => piece)), full)
+  await removeFile(settings, place)
+
+  assert.equal(existsSync(dirname(path)), false)
+})
+
+test('it is read in pieces that are all of it, until somebody gives up', async (t) => {
+  const { settings, write } = await start(t)
+  await write('x'.repeat(200_000), 'end')
+  const path = await findFile(settings, place)
+  let told = 0
+  const read: Uint8Array[] = []
+  const ending = new AbortController()
+  const tell = (piece: Uint8Array) => {
+    told += piece.length
+  }
+
+  for await (const piece of readPieces(path, tell, ending.signal)) read.push(piece)
+
+  assert.deepEqual([told, Buffer.concat(read).subarray(-3).toString()], [200_003, 'end'])
+  ending.abort(new Error('enough'))
+  await assert.rejects(readPieces(path, tell, ending.signal).next(), /enough/)
+})

@@ -1,0 +1,208 @@
+// The effects of a certificate under a real supervisor on a real store, beside a real CA (Pebble).
+import { deepEqual, equal, match, notEqual, ok } from 'node:assert/strict'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { CertificateEdge } from '../../../src/effects/certificate/ports.ts'
+import { besideCa, elsewhere, here, openCa } from '../../support/ca.ts'
+import { boot, isValid, isWaiting, openLife } from '../../support/certificates.ts'
+import { isInside } from '../../support/namespace.ts'
+import { serviceRow } from '../../support/stored.ts'
+import { eventually } from '../../support/supervised.ts'
+
+const test = await besideCa(import.meta.url)
+const ca = isInside ? await openCa() : ({} as never)
+const filesOf = (directory: string) =>
+  readdirSync(join(directory, 'certificates'))
+    .filter((name) => name !== 'issued.json')
+    .sort()
+
+test('every public host gets a certificate, with one account for all, and no other host does', async (t) => {
+  const life = await openLife(t, ca, { dashboardHost: 'berth.example.com' })
+  const { route, until, installed, rows } = boot(t, life, ca)
+  for (const host of ['a.example.com', 'b.example.com', 'berth.example.com']) ca.names.hosts.set(host, [here])
+
+  await route('svc-1', 'a.example.com', 'b.example.com', 'shop.lan', '192.0.2.7', 'shop')
+  await route('svc-2')
+
+  for (const host of ['a.example.com', 'b.example.com', 'berth.example.com']) {
+    const { not_after, renews_at, error } = await until(host, 'valid', isValid)
+    equal(life.storage.certificates.find(host)?.notAfter, not_after)
+    ok(renews_at! < not_after!)
+    equal(error, null)
+  }
+  deepEqual(installed.at(-1), ['a.example.com', 'b.example.com', 'berth.example.com'])
+  equal(rows().length, 3)
+  const [first, account, ...others] = filesOf(life.storage.directory)
+  match(account!, /^account-[0-9a-f]{16}\.key\.json$/)
+  deepEqual([first, ...others], ['a.example.com.pem', 'b.example.com.pem', 'berth.example.com.pem'])
+  equal(ca.edge.answers.size, 0)
+})
+
+test('asked for many times at once, a host gets one certificate', async (t) => {
+  const life = await openLife(t, ca)
+  const { ensure, until, rows } = boot(t, life, ca)
+  const host = 'once.example.com'
+  ca.names.hosts.set(host, [here])
+  await life.storage.services.create(
+    serviceRow({ id: 'svc-1', live_deploy_id: 'dep-1', custom_domains: [host] }),
+  )
+
+  await Promise.all(Array.from({ length: 5 }, ensure))
+  await until(host, 'valid', isValid)
+  await Promise.all([ensure(), ensure()])
+
+  equal(rows().length, 1)
+})
+
+test('a host that comes later is found by itself, one that goes is given up', async (t) => {
+  const life = await openLife(t, ca)
+  const { start, until } = boot(t, life, ca)
+  const { services, actors } = life.storage
+  const host = 'later.example.com'
+  ca.names.hosts.set(host, [here])
+  const stop = start()
+  t.after(stop)
+
+  await services.create(serviceRow({ id: 'svc-1', live_deploy_id: 'dep-1', custom_domains: [host] }))
+  await until(host, 'valid', isValid)
+  await services.update('svc-1', (row) => ({ ...row, deleting: true }))
+
+  await eventually('it to be given up', () => [...actors.active('certificate')].length === 0)
+  deepEqual(life.storage.certificates.list(), [])
+})
+
+test('a service gets its certificate when it is first live', async (t) => {
+  const life = await openLife(t, ca)
+  const { ensure, until, rows, start } = boot(t, life, ca)
+  const { services } = life.storage
+  const host = 'new.example.com'
+  ca.names.hosts.set(host, [here])
+  const stop = start()
+  t.after(stop)
+
+  await services.create(serviceRow({ id: 'svc-1', name: 'shop', custom_domains: [host] }))
+  await services.update('svc-1', (row) => ({ ...row, desired_deploy_id: 'dep-1' }))
+  await ensure()
+  deepEqual(rows(), [])
+  await services.update('svc-1', (row) => ({ ...row, live_deploy_id: 'dep-1' }))
+
+  const { not_after } = await until(host, 'valid', isValid)
+  await services.update('svc-1', (row) => ({ ...row, suspended: true }))
+  await ensure()
+  equal((await until(host, 'valid', isValid)).not_after, not_after)
+})
+
+test('without an e-mail nothing is asked of anybody', async (t) => {
+  const life = await openLife(t, ca, {
+    settings: { acmeEmail: null, acmeDirectory: 'https://ca.example.com', newPerWeek: null },
+  })
+  const { route, rows } = boot(t, life, ca)
+
+  await route('svc-1', 'quiet.example.com')
+
+  deepEqual(rows(), [])
+})
+
+test('a host that points elsewhere is told so without asking the CA, until it points here', async (t) => {
+  const life = await openLife(t, ca)
+  const { route, until, retry } = boot(t, life, ca)
+  const host = 'moved.example.com'
+  ca.names.hosts.set(host, [elsewhere])
+
+  await route('svc-1', host)
+  const { status, error, hint, next_attempt_at } = await until(host, 'waiting', isWaiting)
+
+  deepEqual(
+    [status, error, hint],
+    [
+      'waiting',
+      `${host} points to ${elsewhere}, not to this server`,
+      `set the A (or AAAA) record of ${host} to ${here}`,
+    ],
+  )
+  ok(Date.parse(next_attempt_at!) > Date.now())
+  equal(life.storage.certificates.list().length, 0)
+  deepEqual(filesIfAny(life.storage.directory), [])
+  ca.names.hosts.set(host, [here])
+  equal(await retry(host), true)
+  equal((await until(host, 'valid', isValid)).error, null)
+})
+
+/** What is kept of the CA: nothing before it was asked. */
+function filesIfAny(directory: string): string[] {
+  return readdirSync(directory).includes('certificates') ? filesOf(directory) : []
+}
+
+test('a CA that is down is waited for, and asked again', async (t) => {
+  const life = await openLife(t, ca)
+  const { route, until, retry } = boot(t, life, ca)
+  const host = 'down.example.com'
+  ca.names.hosts.set(host, [here])
+  await ca.pebble.stop()
+  t.after(() => ca.pebble.restart())
+
+  await route('svc-1', host)
+  const { error } = await until(host, 'waiting', isWaiting)
+  match(error!, /^localhost:14000 cannot be reached: connect ECONNREFUSED/)
+
+  await ca.pebble.restart()
+  equal(await retry(host), true)
+  await until(host, 'valid', isValid)
+})
+
+test('what the CA says of a host that it cannot reach is there to read', async (t) => {
+  const life = await openLife(t, ca)
+  // The edge shows what we ask for ourselves, and loses the CA's.
+  const change = (real: CertificateEdge): Partial<CertificateEdge> => ({
+    putChallenge: (token, answer, signal) =>
+      answer.includes('.') ? Promise.resolve() : real.putChallenge(token, answer, signal),
+  })
+  const { route, until } = boot(t, life, ca, change)
+  const host = 'lost.example.com'
+  ca.names.hosts.set(host, [here])
+
+  await route('svc-1', host)
+  const { error, next_attempt_at } = await until(host, 'waiting', isWaiting)
+
+  match(error!, /^the CA could not check lost\.example\.com: .*404/)
+  ok(Date.parse(next_attempt_at!) > Date.now() + 10 * 60_000)
+})
+
+test('a certificate is renewed before it ends, and the former one serves until then', async (t) => {
+  const life = await openLife(t, ca)
+  const { route, until, installed } = boot(t, life, ca)
+  const { certificates } = life.storage
+  const host = 'short.example.com'
+  ca.names.hosts.set(host, [here])
+  await ca.pebble.restart({}, 18)
+  t.after(() => ca.pebble.restart())
+
+  await route('svc-1', host)
+  const first = await until(host, 'valid', isValid)
+  const former = certificates.find(host)!
+  equal(certificates.isValid(host), true)
+  const second = await until(host, 'renewed', (row) => isValid(row) && row.not_after !== first.not_after)
+
+  ok(second.not_before! < first.not_after!)
+  notEqual(certificates.find(host)?.fingerprint, former.fingerprint)
+  ok(installed.length >= 2)
+})
+
+test('while no renewal works the certificate stays valid, then it is expired', async (t) => {
+  const life = await openLife(t, ca)
+  const { route, until, installed, rowOf } = boot(t, life, ca)
+  const host = 'ending.example.com'
+  ca.names.hosts.set(host, [here])
+  await ca.pebble.restart({}, 14)
+  await route('svc-1', host)
+  await until(host, 'valid', isValid)
+  await ca.pebble.stop()
+  t.after(() => ca.pebble.restart())
+
+  const late = await until(host, 'late', isWaiting)
+  deepEqual([late.status, late.phase], ['valid', null])
+  match(late.error!, /cannot be reached/)
+  await until(host, 'expired', ({ status }) => status === 'expired')
+  await eventually('the edge to drop it', () => installed.at(-1)?.length === 0)
+  equal(rowOf(host)?.not_after, late.not_after)
+})

@@ -1,0 +1,146 @@
+// Certificates end to end: a real CA asks a real HAProxy, which serves what comes, and what renews it.
+import { equal, match, notEqual } from 'node:assert/strict'
+import type { TestContext } from 'node:test'
+import { hasCommand } from '../../../src/base-images/command.ts'
+import { Driver } from '../../../src/edge/driver.ts'
+import { openPlace } from '../../../src/edge/files.ts'
+import { openHostProcess, workerUser } from '../../../src/edge/host-process.ts'
+import { proofOf } from '../../../src/edge/port-check.ts'
+import { DrivenEdge } from '../../../src/effects/edge/edge.ts'
+import type { HostSettings } from '../../../src/effects/host.ts'
+import type { Storage } from '../../../storage/index.ts'
+import { installPackages } from '../../support/apt.ts'
+import { besideCa, here, openCa } from '../../support/ca.ts'
+import { boot, isValid, openLife } from '../../support/certificates.ts'
+import { isInside } from '../../support/namespace.ts'
+import { askAt } from '../../support/running-edge.ts'
+import { until as untilTrue } from '../../support/service.ts'
+import { shownCertificate } from '../../support/shown-certificate.ts'
+import { silent, temporaryStorage } from '../../support/supervised.ts'
+import { issueTestCertificate } from '../../support/test-certificate.ts'
+
+if (!isInside && !hasCommand('haproxy')) await installPackages(['haproxy'])
+const test = await besideCa(import.meta.url)
+const ca = isInside ? await openCa() : ({} as never)
+if (isInside) await ca.freePort()
+const ask = askAt(80)
+
+/** HAProxy at ports 80 and 443, kept at what the storage has. */
+async function startEdge(storage: Storage) {
+  const place = openPlace(storage.directory)
+  const limits = { connections: 1000, connectionsPerAddress: 0, requestsPerAddress: 0 }
+  const proof = proofOf('a secret for tests')
+  const common = { hasIpv6: false, socketOwner: null, worker: workerUser() }
+  const frame = { ...common, trustedProxies: [], dashboard: null, limits, proof, pools: 4 }
+  const driver = new Driver(place, { httpPort: 80, httpsPort: 443, ...frame })
+  const settings = { baseDomain: 'localhost' } as HostSettings
+  const edge = new DrivenEdge({
+    ...{ storage, settings, place, driver, logger: silent },
+    surroundings: { dashboardHost: null },
+    certificates: () => storage.certificates.pems(),
+    accessLog: { recordAccess: () => undefined, newest: async () => null },
+    ports: { check: async () => null },
+    trouble: () => 'it is away',
+  })
+  const haproxy = openHostProcess(place)
+  const over = new AbortController()
+  await edge.render()
+  await haproxy.ensure(over.signal)
+  const rounds = (async () => {
+    while (!over.signal.aborted) {
+      await edge.round()
+      await edge.next(2000, over.signal)
+    }
+  })().catch(() => undefined)
+  const stop = async () => {
+    over.abort()
+    await rounds
+    await haproxy.stop()
+  }
+  return { edge, driver, haproxy, stop }
+}
+
+async function start(t: TestContext) {
+  // It has to end before its files do.
+  let end: () => Promise<void> = async () => undefined
+  t.after(() => end())
+  const storage = await temporaryStorage(t)
+  const { edge, driver, haproxy, stop } = await startEdge(storage)
+  end = stop
+  const life = await openLife(t, ca, { storage, edge })
+  return { ...boot(t, life, ca), driver, haproxy, storage, edge }
+}
+
+const shows = (host: string, subjectAltName: string) =>
+  untilTrue(`${host} to be shown ${subjectAltName}`, async () => {
+    return (await shownCertificate(host)).subjectAltName === subjectAltName
+  })
+
+test('a host gets its certificate through the edge, and is led to https from then on', async (t) => {
+  const { route, until } = await start(t)
+  const host = 'edge.example.com'
+  ca.names.hosts.set(host, [here])
+
+  await route('svc-1', host, 'edge.lan')
+  await until(host, 'valid', isValid)
+
+  equal((await shownCertificate(host)).subjectAltName, `DNS:${host}`)
+  const led = await ask(host, '/cart?id=1')
+  match(String(led.status), /^30[1278]$/)
+  equal(led.headers.location, `https://${host}/cart?id=1`)
+  equal((await ask('edge.lan')).status, 503)
+  equal((await ask(host, '/.well-known/acme-challenge/unknown-token')).status !== 200, true)
+})
+
+test('a renewed certificate is served by the same process, and one that is given up by none', async (t) => {
+  const { route, until, driver } = await start(t)
+  const host = 'brief.example.com'
+  ca.names.hosts.set(host, [here])
+  await ca.pebble.restart({}, 12)
+  t.after(() => ca.pebble.restart())
+  await route('svc-1', host)
+  const first = await until(host, 'valid', isValid)
+  const before = await shownCertificate(host)
+  const process = await driver.identify()
+
+  await until(host, 'renewed', (row) => isValid(row) && row.not_after !== first.not_after)
+
+  const after = await shownCertificate(host)
+  notEqual(after.serialNumber, before.serialNumber)
+  equal(await driver.identify(), process)
+  await route('svc-1')
+  await untilTrue(
+    'another certificate',
+    async () => (await shownCertificate(host)).subjectAltName !== `DNS:${host}`,
+  )
+  equal((await ask(host)).status, 404)
+})
+
+test('a wildcard certificate is shown for the hosts below its domain, which lead to https', async (t) => {
+  const { storage, edge, route } = await start(t)
+  const { chainPem, keyPem } = await issueTestCertificate(['*.example.com'])
+  storage.certificates.put('*.example.com', `${keyPem}\n${chainPem}`.replace(/\n\s*\n/g, '\n'))
+  await edge.changeCertificates(AbortSignal.timeout(60_000))
+  await route('svc-1', 'any.example.com')
+
+  await shows('any.example.com', 'DNS:*.example.com')
+  await untilTrue('http to lead to https', async () => {
+    return (await ask('any.example.com', '/cart')).headers.location === 'https://any.example.com/cart'
+  })
+  storage.certificates.remove('*.example.com')
+  await edge.changeCertificates(AbortSignal.timeout(60_000))
+  notEqual((await shownCertificate('any.example.com')).subjectAltName, 'DNS:*.example.com')
+})
+
+test('an edge that ends serves the certificate again when it is back', async (t) => {
+  const { route, until, haproxy } = await start(t)
+  const host = 'back.example.com'
+  ca.names.hosts.set(host, [here])
+  await route('svc-1', host)
+  await until(host, 'valid', isValid)
+
+  await haproxy.stop()
+  await haproxy.ensure(new AbortController().signal)
+
+  await shows(host, `DNS:${host}`)
+})

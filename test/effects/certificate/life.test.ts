@@ -1,0 +1,237 @@
+// Certificates over restarts, pauses that a CA wants, and changes of who answers for a host.
+import { deepEqual, equal, match, ok } from 'node:assert/strict'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Logger } from '../../../src/logger.ts'
+import { besideCa, elsewhere, here, openCa } from '../../support/ca.ts'
+import { boot, type ChangeEdge, isValid, isWaiting, openLife } from '../../support/certificates.ts'
+import { isInside } from '../../support/namespace.ts'
+import { acmeProblem, startOddCa } from '../../support/odd-ca.ts'
+import { eventually, silent } from '../../support/supervised.ts'
+
+const test = await besideCa(import.meta.url)
+const ca = isInside ? await openCa() : ({} as never)
+
+test('a CA that wants a pause is not asked before it is over, whoever says so', async (t) => {
+  const limit = acmeProblem(429, 'rateLimited', 'too many certificates already issued', {
+    'retry-after': '7200',
+  })
+  const odd = await startOddCa(t, ({ path }) => (path === '/order' ? limit : null))
+  const life = await openLife(t, ca, {
+    settings: { acmeEmail: 'ada@example.com', acmeDirectory: odd.directoryUrl, newPerWeek: null },
+  })
+  const { route, until, retry } = boot(t, life, ca)
+  const host = 'limited.example.com'
+  ca.names.hosts.set(host, [here])
+
+  await route('svc-1', host)
+  const { error, next_attempt_at } = await until(host, 'waiting', isWaiting)
+
+  match(error!, /^127\.0\.0\.1:\d+ wants a pause: too many certificates already issued$/)
+  const pauseMs = Date.parse(next_attempt_at!) - Date.now()
+  ok(pauseMs > 7000_000 && pauseMs <= 7200_000, String(pauseMs))
+  const asked = odd.asked.length
+  equal(await retry(host), false)
+  equal(odd.asked.length, asked)
+})
+
+test('a certificate that cannot be written is fetched again, and no second one is asked for', async (t) => {
+  const life = await openLife(t, ca)
+  const host = 'full.example.com'
+  ca.names.hosts.set(host, [here])
+  const { certificates } = life.storage
+  let isFull = true
+  const put = (name: string, pem: string) => {
+    if (isFull) throw new Error('no space left on device')
+    return certificates.put(name, pem)
+  }
+  const storage = { ...life.storage, certificates: { ...certificates, put } }
+  const { route, until, retry } = boot(t, { ...life, storage }, ca)
+  await route('svc-1', host)
+  const { status, error } = await until(host, 'waiting', isWaiting)
+  deepEqual([status, error], ['waiting', 'internal: no space left on device'])
+  const shown = ca.edge.shown.length
+
+  isFull = false
+  equal(await retry(host), true)
+  await until(host, 'valid', isValid)
+
+  // The answer of our own check, and none for the CA.
+  equal(ca.edge.shown.length, shown + 1)
+  equal(certificates.order(host), null)
+})
+
+test('a daemon that dies before the edge had the certificate installs it in its next life', async (t) => {
+  const life = await openLife(t, ca)
+  const host = 'cut.example.com'
+  ca.names.hosts.set(host, [here])
+  const first = boot(t, life, ca, () => ({ changeCertificates: () => new Promise(() => undefined) }))
+  await first.route('svc-1', host)
+  const { id } = await first.until(host, 'installing', ({ phase }) => phase === 'installing')
+  const { fingerprint } = life.storage.certificates.find(host)!
+  await first.stop()
+
+  const second = boot(t, life, ca)
+  const shown = ca.edge.shown.length
+  await second.restore()
+  await second.until(host, 'valid', isValid)
+
+  deepEqual(second.installed, [[host]])
+  equal(life.storage.certificates.find(host)?.fingerprint, fingerprint)
+  deepEqual([second.rowOf(host)?.id, ca.edge.shown.length], [id, shown])
+})
+
+test('a daemon that dies before the order went out begins it again', async (t) => {
+  const life = await openLife(t, ca)
+  const host = 'early.example.com'
+  ca.names.hosts.set(host, [here])
+  const first = boot(t, life, ca, () => ({ putChallenge: () => new Promise(() => undefined) }))
+  await first.route('svc-1', host)
+  await first.until(host, 'checking', ({ phase }) => phase === 'checking')
+  await first.stop()
+
+  const second = boot(t, life, ca)
+  await second.restore()
+
+  await second.until(host, 'valid', isValid)
+})
+
+test('a host that is taken away loses its certificate, as does one whose service is gone', async (t) => {
+  const life = await openLife(t, ca)
+  const { route, until, installed } = boot(t, life, ca)
+  const { storage } = life
+  for (const name of ['one', 'two', 'wrong']) ca.names.hosts.set(`${name}.example.com`, [here])
+  ca.names.hosts.set('wrong.example.com', [elsewhere])
+  await route('svc-1', 'one.example.com', 'wrong.example.com')
+  await route('svc-2', 'two.example.com')
+  await until('one.example.com', 'valid', isValid)
+  await until('two.example.com', 'valid', isValid)
+  await until('wrong.example.com', 'waiting', isWaiting)
+
+  await route('svc-1')
+  await storage.services.remove('svc-2')
+
+  await eventually('all to be given up', () => [...storage.actors.active('certificate')].length === 0)
+  deepEqual([storage.certificates.list(), installed.at(-1)], [[], []])
+  const left = readdirSync(join(storage.directory, 'certificates')).filter((name) =>
+    /one|two|wrong/.test(name),
+  )
+  deepEqual(left, [])
+})
+
+for (const [name, change] of Object.entries<ChangeEdge>({
+  'the CA is asked': (real) => ({
+    // Our own answer comes up; the CA's never does.
+    putChallenge: (token, answer, signal) =>
+      answer.includes('.') ? untilAborted(signal) : real.putChallenge(token, answer, signal),
+  }),
+  'the edge is away': () => ({ changeCertificates: untilAborted }),
+})) {
+  test(`a service that is removed while ${name} is not kept waiting`, async (t) => {
+    const life = await openLife(t, ca)
+    const { services, actors, certificates } = life.storage
+    const { route, until } = boot(t, life, ca, change)
+    const host = 'leaving.example.com'
+    ca.names.hosts.set(host, [here])
+    await route('svc-1', host)
+    await until(host, 'on its way', ({ phase }) => phase === 'ordering' || phase === 'installing')
+
+    await services.update('svc-1', (row) => ({ ...row, deleting: true }))
+
+    await eventually('it to be given up', () => [...actors.active('certificate')].length === 0)
+    deepEqual(certificates.list(), [])
+  })
+}
+
+function untilAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+}
+
+test('a host that moves to another service has its certificate there, whoever is late', async (t) => {
+  const life = await openLife(t, ca)
+  const { route, until, release } = boot(t, life, ca)
+  const { actors, certificates } = life.storage
+  const host = 'shared.example.com'
+  ca.names.hosts.set(host, [here])
+  await route('svc-1', host)
+  const former = await until(host, 'valid', isValid)
+
+  await route('svc-1')
+  await route('svc-2', host)
+  await eventually('its certificate there', () => {
+    const [record] = actors.list('certificate', 'svc-2', 1)
+    return record?.status === 'valid' && record.phase === null
+  })
+  await eventually('the former claim to end', () => actors.get(former.id)?.final)
+  await release({ id: former.id, serviceId: 'svc-1', host })
+  equal(certificates.isValid(host), true)
+
+  await release({ id: actors.latest('certificate', 'svc-2')!.id, serviceId: 'svc-2', host })
+  deepEqual(certificates.list(), [])
+})
+
+test('another CA is asked as soon as it is the one that is set', async (t) => {
+  const life = await openLife(t, ca)
+  const host = 'staged.example.com'
+  ca.names.hosts.set(host, [here])
+  const first = boot(t, life, ca)
+  await first.route('svc-1', host)
+  await first.until(host, 'valid', isValid)
+  const { fingerprint } = life.storage.certificates.find(host)!
+  await first.stop()
+
+  const acmeDirectory = ca.pebble.directoryUrl.replace('localhost', '127.0.0.1')
+  const second = boot(t, { ...life, settings: { ...life.settings, acmeDirectory } }, ca)
+  await second.restore()
+
+  await eventually(
+    'another certificate',
+    () => life.storage.certificates.find(host)?.fingerprint !== fingerprint,
+  )
+  await second.until(host, 'valid', isValid)
+})
+
+test('a file that is lost is asked for again, and an edge that is away is told', async (t) => {
+  const life = await openLife(t, ca)
+  const host = 'gone.example.com'
+  ca.names.hosts.set(host, [here])
+  const first = boot(t, life, ca)
+  await first.route('svc-1', host)
+  await first.until(host, 'valid', isValid)
+  await first.stop()
+  life.storage.certificates.remove(host)
+
+  const away = async () => {
+    throw new Error('HAProxy is starting')
+  }
+  const second = boot(t, life, ca, () => ({ putChallenge: away }))
+  await second.restore()
+  const { status, error, not_after } = await second.until(host, 'waiting', isWaiting)
+  deepEqual(
+    [status, error, not_after],
+    ['waiting', 'the edge cannot answer a CA now: HAProxy is starting', null],
+  )
+})
+
+test('the log warns once of a certificate that ends soon and cannot be renewed', async (t) => {
+  const heard: [string | undefined, unknown][] = []
+  const hear = (fields: object | string, message?: string) => void heard.push([message, fields])
+  const logger = { ...silent, warn: hear, error: hear } as Logger
+  const life = await openLife(t, ca, { logger })
+  const { route, until } = boot(t, life, ca)
+  const host = 'warned.example.com'
+  ca.names.hosts.set(host, [here])
+  await ca.pebble.restart({}, 12)
+  t.after(() => ca.pebble.restart())
+  await route('svc-1', host)
+  await until(host, 'valid', isValid)
+  await ca.pebble.stop()
+
+  const { id, not_after } = await until(host, 'expired', ({ status }) => status === 'expired')
+
+  const words = heard.map(([message]) => message)
+  deepEqual(words, ['a certificate expires within 1 day and cannot be renewed', 'a certificate has expired'])
+  const [warning] = heard.map(([, fields]) => fields as Record<string, string>)
+  deepEqual([warning!.host, warning!.certificate, warning!.not_after], [host, id, not_after])
+  match(warning!.reason!, /cannot be reached/)
+})

@@ -1,0 +1,38 @@
+// The authority's weekly limit over the life of certificates, beside a real CA (Pebble).
+import { deepEqual, equal, ok } from 'node:assert/strict'
+import { besideCa, here, openCa } from '../../support/ca.ts'
+import { boot, isValid, isWaiting, openLife } from '../../support/certificates.ts'
+import { isInside } from '../../support/namespace.ts'
+
+const test = await besideCa(import.meta.url)
+const ca = isInside ? await openCa() : ({} as never)
+
+test('over the weekly limit a new host waits, a restart keeps the count, and renewals go on', async (t) => {
+  const settings = { acmeEmail: 'ada@example.com', acmeDirectory: ca.pebble.directoryUrl, newPerWeek: 1 }
+  const life = await openLife(t, ca, { settings })
+  const first = boot(t, life, ca)
+  const hosts = ['one.example.com', 'two.example.com', 'three.example.org']
+  for (const host of hosts) ca.names.hosts.set(host, [here])
+  await ca.pebble.restart({}, 18)
+  t.after(() => ca.pebble.restart())
+  await first.route('svc-1', hosts[0]!)
+  const { not_after } = await first.until(hosts[0]!, 'valid', isValid)
+  await first.stop()
+
+  const second = boot(t, life, ca)
+  await second.restore()
+  await second.route('svc-2', hosts[1]!, hosts[2]!)
+  const { status, error, next_attempt_at } = await second.until(hosts[1]!, 'waiting', isWaiting)
+  await second.until(hosts[2]!, 'valid', isValid)
+  await second.until(hosts[0]!, 'renewed', (row) => isValid(row) && row.not_after !== not_after)
+
+  const limit = 'the limit is 1 a week'
+  deepEqual([status, error], ['waiting', `1 new certificate of example.com in 7 days: ${limit}`])
+  ok(Date.parse(next_attempt_at!) > Date.now() + 6 * 86_400_000)
+  equal(await second.retry(hosts[1]!), false)
+  const used = second.usage().map(({ domain, issued, remaining }) => [domain, issued, remaining])
+  deepEqual(used, [
+    ['example.com', 1, 0],
+    ['example.org', 1, 0],
+  ])
+})

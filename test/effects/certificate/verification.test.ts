@@ -1,0 +1,51 @@
+// The request of our own that decides whether an instance may serve.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type RequestListener } from 'node:http'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { openPlace } from '../../../src/edge/files.ts'
+import { verifyUpstream } from '../../../src/effects/edge/verification.ts'
+import { temporaryDirectory } from '../../support/directory.ts'
+
+const wanted = { pool: 1, slot: 2, host: 'shop.localhost', healthPath: '/healthz' }
+const driver = { countOpen: async () => new Map<string, number>() }
+
+/** What listens where the edge would. */
+async function answering(t: TestContext, listener: RequestListener) {
+  const directory = temporaryDirectory(t)
+  const place = { ...openPlace(directory), verifySocket: join(directory, 'verify.sock') }
+  const server = createServer(listener).listen(place.verifySocket)
+  t.after(() => server.closeAllConnections())
+  t.after(() => server.close())
+  await once(server, 'listening')
+  return { place, server }
+}
+
+test('an instance is reached when the answer is of its slot, and good', async (t) => {
+  const { place } = await answering(t, ({ headers, url }, response) => {
+    assert.deepEqual([headers.host, url], ['shop.localhost', '/healthz'])
+    response.setHeader('x-berth-upstream', headers['x-berth-upstream']!).end()
+  })
+  await verifyUpstream(place, driver, wanted, new AbortController().signal)
+})
+
+test('an answer of another slot, or a bad one, is none', async (t) => {
+  const { place } = await answering(t, (_, response) => {
+    response.setHeader('x-berth-upstream', 's1').end()
+  })
+  const reached = verifyUpstream(place, driver, wanted, new AbortController().signal)
+  await assert.rejects(reached, { code: 'not_reached' })
+})
+
+test('what is given up is not reached by an answer that comes too late', async (t) => {
+  const { place, server } = await answering(t, () => undefined)
+  const giving = new AbortController()
+  const reached = verifyUpstream(place, driver, wanted, giving.signal)
+  const [, response] = await once(server, 'request')
+
+  giving.abort(new Error('canceled'))
+  response.setHeader('x-berth-upstream', 's2').end()
+
+  await assert.rejects(reached, { message: 'canceled' })
+})

@@ -1,0 +1,214 @@
+// One wildcard certificate instead of one per service: a real CA (Pebble) asks a real name server (BIND),
+// which is changed by dynamic updates.
+import { deepEqual, doesNotMatch, equal, match } from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { hasCommand } from '../../../src/base-images/command.ts'
+import { createDynamicUpdate } from '../../../src/dns/dynamic-update.ts'
+import type { DnsProvider } from '../../../src/dns/provider.ts'
+import { parseTsigKey } from '../../../src/dns/tsig.ts'
+import { Failure } from '../../../src/errors.ts'
+import { installPackages } from '../../support/apt.ts'
+import { startBind, tsigSecret } from '../../support/bind.ts'
+import { besideCa, here, openCa } from '../../support/ca.ts'
+import { boot, isValid, isWaiting, openLife } from '../../support/certificates.ts'
+import { isInside } from '../../support/namespace.ts'
+import { openPebble } from '../../support/pebble.ts'
+import { fileScope } from '../../support/scope.ts'
+import { until as untilTrue } from '../../support/service.ts'
+import { serviceRow } from '../../support/stored.ts'
+import { eventually } from '../../support/supervised.ts'
+
+if (!isInside && !hasCommand('named')) await installPackages(['bind9'])
+const test = await besideCa(import.meta.url)
+const ca = isInside ? await openCa() : ({} as never)
+const bind = isInside ? await startBind(fileScope(), here) : ({} as never)
+const pebble = isInside ? await openStrictPebble() : ({} as never)
+const baseDomain = 'apps.example.com'
+const wildcard = `*.${baseDomain}`
+const challenge = `_acme-challenge.${baseDomain}`
+const lookup = { nameServers: [here], pauseMs: 100, longestMs: 20_000 }
+const update = () =>
+  createDynamicUpdate({ host: here, port: 53 }, () => parseTsigKey(readFileSync(bind.keyFile, 'utf8')))
+
+/** It asks the name server that the tests change. */
+async function openStrictPebble() {
+  const directory = process.env.PREPARED!
+  const opened = openPebble(fileScope(), { directory, port: 14_100, nameServer: `${here}:53` })
+  await opened.restart()
+  return opened
+}
+
+const lifeWith = (t: Parameters<typeof openLife>[0], provider: DnsProvider) =>
+  openLife(t, { pebble }, { baseDomain, dns: { provider, lookup } })
+
+test('one wildcard serves all services below the base domain, and leaves no record', async (t) => {
+  const life = await lifeWith(t, update())
+  const { ensure, until, rows, installed } = boot(t, life, ca)
+  const { services, certificates } = life.storage
+  ca.names.hosts.set('own.example.com', [here])
+  for (const [id, name] of [
+    ['svc-1', 'shop'],
+    ['svc-2', 'blog'],
+  ] as const) {
+    const custom_domains = name === 'shop' ? ['own.example.com'] : []
+    await services.create(serviceRow({ id, name, live_deploy_id: 'dep-1', custom_domains }))
+  }
+
+  await ensure()
+
+  const { service_id, error } = await until(wildcard, 'valid', isValid)
+  await until('own.example.com', 'valid', isValid)
+  deepEqual([service_id, error], [null, null])
+  deepEqual(
+    rows()
+      .map(({ host }) => host)
+      .sort(),
+    [wildcard, 'own.example.com'],
+  )
+  deepEqual(installed.at(-1), [wildcard, 'own.example.com'])
+  deepEqual(
+    [certificates.covers('shop.apps.example.com'), certificates.covers('a.b.apps.example.com')],
+    [true, false],
+  )
+  deepEqual([await bind.texts(challenge), certificates.txtRecords()], [[], []])
+})
+
+test('certificates per service serve on until the wildcard is there, and are given up then', async (t) => {
+  const life = await openLife(t, { pebble }, { baseDomain })
+  const { services, certificates } = life.storage
+  const host = `shop.${baseDomain}`
+  ca.names.hosts.set(host, [here])
+  await services.create(serviceRow({ id: 'svc-1', name: 'shop', live_deploy_id: 'dep-1' }))
+  const before = boot(t, life, ca)
+  await before.ensure()
+  await before.until(host, 'valid', isValid)
+  await before.stop()
+  let open: () => void = () => undefined
+  const opened = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  const real = update()
+  const provider = {
+    ...real,
+    present: (...args: Parameters<DnsProvider['present']>) => opened.then(() => real.present(...args)),
+  }
+
+  const after = boot(t, { ...life, dns: { provider, lookup } }, ca)
+  await after.restore()
+  await after.ensure()
+  await after.until(wildcard, 'ordering', ({ phase }) => phase === 'ordering')
+  equal(certificates.isValid(host), true)
+  open()
+
+  await after.until(wildcard, 'valid', isValid)
+  await eventually('the single certificate to go', () => certificates.find(host) === null)
+  deepEqual(
+    certificates.list().map((one) => one.host),
+    [wildcard],
+  )
+  equal(certificates.covers(host), true)
+})
+
+test('without --acme-dns the wildcard serves until each host has a certificate of its own', async (t) => {
+  const life = await lifeWith(t, update())
+  const { services, certificates } = life.storage
+  const [shop, blog] = [`shop.${baseDomain}`, `blog.${baseDomain}`]
+  await services.create(serviceRow({ id: 'svc-1', name: 'shop', live_deploy_id: 'dep-1' }))
+  await services.create(serviceRow({ id: 'svc-2', name: 'blog', live_deploy_id: 'dep-1' }))
+  const before = boot(t, life, ca)
+  await before.ensure()
+  await before.until(wildcard, 'valid', isValid)
+  await before.stop()
+  ca.names.hosts.set(shop, [here])
+  ca.names.hosts.delete(blog)
+
+  const { dns: _, ...withoutDns } = life
+  const after = boot(t, withoutDns, ca)
+  await after.restore()
+  await after.ensure()
+  await after.until(shop, 'valid', isValid)
+  await after.until(blog, 'waiting', isWaiting)
+  equal(certificates.isValid(wildcard), true, 'blog has no other certificate')
+  equal(after.rowOf(wildcard)?.status, 'valid')
+
+  ca.names.hosts.set(blog, [here])
+  await after.retry(blog)
+  await after.until(blog, 'valid', isValid)
+  await eventually('the wildcard to go', () => certificates.find(wildcard) === null)
+  deepEqual(after.installed.at(-1), [blog, shop])
+})
+
+test('a crash between the record and its removal leaves no record after the restart', async (t) => {
+  const real = update()
+  const died = new Promise<never>((_, reject) => t.after(() => reject(new Error('the test is over'))))
+  died.catch(() => undefined)
+  const dying = {
+    present: (...args: Parameters<DnsProvider['present']>) => real.present(...args).then(() => died),
+    cleanup: () => died,
+  }
+  const life = await lifeWith(t, dying)
+  const first = boot(t, life, ca)
+  await first.ensure()
+  await untilTrue('the record', async () => (await bind.texts(challenge)).length > 0)
+  const [stale] = await bind.texts(challenge)
+  void first.stop()
+
+  const second = boot(t, { ...life, dns: { provider: real, lookup } }, ca)
+  t.after(second.startSweep() ?? (() => undefined))
+  await second.restore()
+
+  await second.until(wildcard, 'valid', isValid)
+  await untilTrue('the zone to be clean', async () => (await bind.texts(challenge)).length === 0)
+  equal(typeof stale, 'string')
+  deepEqual(life.storage.certificates.txtRecords(), [])
+})
+
+test('a key that the name server does not know is told with its reason, and never shown', async (t) => {
+  const wrong = createDynamicUpdate({ host: here, port: 53 }, () => ({
+    ...parseTsigKey(readFileSync(bind.keyFile, 'utf8')),
+    secret: Buffer.from('another secret'),
+  }))
+  const life = await lifeWith(t, wrong)
+  const { ensure, until } = boot(t, life, ca)
+
+  await ensure()
+
+  const row = await until(wildcard, 'waiting', isWaiting)
+  equal(row.error, 'the name server refuses the key: BADSIG')
+  match(row.hint!, /algorithm and secret/)
+  doesNotMatch(JSON.stringify(row), new RegExp(tsigSecret.slice(0, 8)))
+})
+
+test('while a zone cannot be changed, hosts get certificates of their own', async (t) => {
+  const real = update()
+  let isBroken = true
+  const provider: DnsProvider = {
+    ...real,
+    present: (...args) =>
+      isBroken
+        ? Promise.reject(new Failure('dns_failed', 'the program ended with 1'))
+        : real.present(...args),
+  }
+  const life = await lifeWith(t, provider)
+  const host = `shop.${baseDomain}`
+  ca.names.hosts.set(host, [here])
+  const { services, certificates } = life.storage
+  await services.create(serviceRow({ id: 'svc-1', name: 'shop', live_deploy_id: 'dep-1' }))
+  const { ensure, start, retry, rowOf, until } = boot(t, life, ca)
+  t.after(start())
+  await ensure()
+  for (const attempts of [1, 2]) {
+    await until(wildcard, 'waiting', (row) => isWaiting(row) && row.attempts === attempts)
+    equal(rowOf(host), undefined)
+    await retry(wildcard)
+  }
+
+  await until(host, 'valid', isValid)
+  const { error } = await until(wildcard, 'waiting', (row) => isWaiting(row) && row.attempts === 3)
+  match(error!, /^the program ended with 1; until it is issued, the hosts below it get certificates/)
+
+  isBroken = false
+  await retry(wildcard)
+  await until(wildcard, 'valid', isValid)
+  await eventually('the single certificate to go', () => certificates.find(host) === null)
+})

@@ -1,0 +1,239 @@
+// A schedule in the whole: the daemon's absence, changes of its service, and crashes between its commits.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { openCronSite } from '../../support/cron-site.ts'
+import { soon } from '../../support/simulated-clock.ts'
+
+const minuteMs = 60_000
+const hourMs = 60 * minuteMs
+const at = (time: string) => `2026-01-10T${time}:00.000Z`
+const half = { at: at('09:50') }
+
+test('each instant gets a run of its own, as the service is set', async (t) => {
+  const service = { overlap: 'queue', timeout_seconds: 7 } as const
+  const site = await openCronSite(t, { ...half, service })
+  await site.add()
+  await site.pass(hourMs)
+  const ids = site.runs().map(({ id }) => id)
+  assert.deepEqual(ids, [...new Set(ids)].sort())
+  const runs = site.runs().map((row) => {
+    const { id, created_at, started_at, finished_at, revision, ...run } = row as Record<string, unknown>
+    return run
+  })
+  const each = {
+    service_id: 'svc-1',
+    deploy_id: 'dep-1',
+    command: null,
+    image: 'berth/shop:dep-1',
+    status: 'succeeded',
+    trigger: 'schedule',
+    overlap: 'queue',
+    timeout_seconds: 7,
+    exit_code: 0,
+    ...{ error: null, error_code: null, error_details: null },
+    by: { kind: 'schedule', id: null, name: null },
+  }
+  const instants = [at('10:00'), at('10:30')]
+  assert.deepEqual(
+    runs,
+    instants.map((scheduled_for) => ({ ...each, scheduled_for })),
+  )
+  const { created_at, revision, ...schedule } = site.schedule() as Record<string, unknown>
+  assert.deepEqual(schedule, {
+    id: 'sch-1',
+    service_id: 'svc-1',
+    status: 'waiting',
+    phase: `began ${ids[1]} for ${at('10:30')}`,
+    schedule: '*/30 * * * *',
+    timezone: 'UTC',
+    since: at('10:30'),
+    last_run: { scheduled_for: at('10:30'), job_id: ids[1] },
+    last_skip: null,
+    by: null,
+  })
+})
+
+const absences: [what: string, until: string, runs: string[], missed: string | null][] = [
+  ['no instant', '10:29', [], null],
+  ['one instant', '10:31', ['10:30'], null],
+  ['one instant, and comes back exactly at it', '10:30', ['10:30'], null],
+  ['two instants', '11:07', ['11:00'], `: ${at('10:30')} was missed by`],
+  [
+    'many instants',
+    '23:59',
+    ['23:30'],
+    `: every instant from ${at('10:30')} to ${at('23:00')} was missed by`,
+  ],
+]
+
+for (const [what, until, runs, missed] of absences) {
+  test(`a daemon that is away over ${what} runs the latest alone, and tells the others`, async (t) => {
+    const site = await openCronSite(t, half)
+    await site.add()
+    await site.pass(12 * minuteMs)
+    await site.stop()
+    site.time.set(at(until))
+
+    await site.start()
+    await site.pass(0)
+
+    assert.deepEqual(site.instants(), [at('10:00'), ...runs.map(at)])
+    const reason = site.schedule().last_skip?.reason ?? null
+    assert.equal(missed === null ? reason : reason?.includes(missed), missed === null ? null : true)
+    await site.stop()
+    await site.start()
+    await site.pass(0)
+    assert.equal(site.runs().length, 1 + runs.length)
+  })
+}
+
+test('a daemon that was away for two years looks back at once, over summers too', async (t) => {
+  const service = { schedule: '30 2 * * *', timezone: 'Europe/Berlin' }
+  const site = await openCronSite(t, { at: '2026-01-10T00:00:00.000Z', service })
+  await site.add()
+  await site.pass(0)
+  await site.stop()
+  site.time.set('2028-01-10T01:29:59.999Z')
+  await site.start()
+  await site.pass(0)
+  assert.deepEqual(site.instants(), ['2028-01-09T01:30:00.000Z'])
+  assert.match(site.schedule().last_skip!.reason, /from 2026-01-10T01:30:00\.000Z to 2028-01-08T01:30:00/)
+  await site.pass(1)
+  assert.equal(site.instants().at(-1), '2028-01-10T01:30:00.000Z')
+})
+
+test('another schedule and another zone hold at once, and count from then', async (t) => {
+  const site = await openCronSite(t, half)
+  await site.add()
+  await site.pass(12 * minuteMs)
+  await site.change({ schedule: '5,20 * * * *' })
+  await site.pass(20 * minuteMs)
+  assert.deepEqual(site.instants(), [at('10:00'), at('10:05'), at('10:20')])
+
+  // Half past four in India is eleven in London.
+  await site.change({ schedule: '30 16 * * *', timezone: 'Asia/Kolkata' })
+  await site.pass(hourMs)
+
+  assert.deepEqual(site.instants().slice(3), [at('11:00')])
+  const { schedule, timezone } = site.schedule()
+  assert.deepEqual([schedule, timezone], ['30 16 * * *', 'Asia/Kolkata'])
+})
+
+test('a schedule that is changed runs nothing of what was before the change', async (t) => {
+  const site = await openCronSite(t, { at: at('09:50'), service: { schedule: '0 23 * * *' } })
+  await site.add()
+  await site.pass(hourMs)
+  await site.change({ schedule: '*/10 * * * *' })
+  assert.deepEqual([site.schedule().since, site.runs()], [at('10:50'), []])
+  await site.pass(9 * minuteMs)
+  assert.deepEqual(site.instants(), [])
+  await site.pass(minuteMs)
+  assert.deepEqual(site.instants(), [at('11:00')])
+})
+
+test('what changes of the service beside its schedule is no new plan', async (t) => {
+  const site = await openCronSite(t, half)
+  await site.add()
+  await site.pass(5 * minuteMs)
+  await site.change({ memory_limit_mb: 64, overlap: 'replace' })
+  assert.equal(site.schedule().since, at('09:50'))
+})
+
+test('nothing runs of a suspended service, and nothing is made good when it is resumed', async (t) => {
+  const site = await openCronSite(t, half)
+  await site.add()
+  await site.pass(12 * minuteMs)
+  await site.change({ suspended: true })
+  await site.pass(3 * hourMs)
+  assert.deepEqual([site.instants(), site.schedule().status], [[at('10:00')], 'paused'])
+  await site.stop()
+  site.time.set(at('20:02'))
+  await site.start()
+  await site.pass(hourMs)
+  assert.deepEqual(site.instants(), [at('10:00')])
+
+  await site.change({ suspended: false })
+  await site.pass(hourMs)
+
+  assert.deepEqual(site.instants(), [at('10:00'), at('21:30'), at('22:00')])
+  assert.equal(site.schedule().last_skip, null)
+})
+
+for (const [what, fields] of [
+  ['is being deleted', { deleting: true }],
+  ['is suspended when it is deleted', { deleting: true, suspended: true }],
+  ['has no schedule any more', { schedule: null }],
+] as const) {
+  test(`a schedule ends when its service ${what}, and wakes nobody`, async (t) => {
+    const site = await openCronSite(t, half)
+    await site.add()
+    await site.pass(5 * minuteMs)
+    if ('suspended' in fields) await site.change({ suspended: true })
+    await site.change(fields)
+    assert.equal(site.schedule().status, 'ended')
+    assert.deepEqual([...site.storage.actors.active('cron-schedule')], [])
+    site.time.move(hourMs)
+    assert.deepEqual([site.time.pausing, site.runs()], [0, []])
+  })
+}
+
+test('a crash after an instant was committed and before its run was begun makes one run', async (t) => {
+  const site = await openCronSite(t, half)
+  await site.stop()
+  await site.start({ spawn: () => new Promise(() => undefined) })
+  await site.add()
+  await site.quiet()
+  site.time.move(10 * minuteMs)
+  await soon('the instant to be committed', () => site.schedule().status === 'due')
+  assert.deepEqual(site.runs(), [])
+  await site.stop()
+  site.time.move(minuteMs)
+
+  await site.start()
+  await site.pass(hourMs)
+
+  assert.deepEqual(site.instants(), [at('10:00'), at('10:30'), at('11:00')])
+})
+
+test('a crash after the run was begun and before that was committed makes no second one', async (t) => {
+  const site = await openCronSite(t, { ...half, isHeld: true })
+  await site.add()
+  await site.quiet()
+  await site.stop()
+  await site.start({ spawn: (...asked) => site.spawn(...asked).then(() => new Promise(() => undefined)) })
+  await site.quiet()
+  site.time.move(10 * minuteMs)
+  await soon('the run to be begun', () => site.runs().length === 1)
+  assert.equal(site.schedule().status, 'due')
+  await site.stop()
+
+  await site.start()
+  await site.pass(minuteMs)
+
+  const { last_run, last_skip } = site.schedule()
+  const [run, ...more] = site.runs()
+  assert.deepEqual(more, [])
+  assert.deepEqual([last_run, last_skip], [{ scheduled_for: at('10:00'), job_id: run!.id }, null])
+})
+
+test('five hundred schedules that are due in the same minute get one run each, every time', async (t) => {
+  const site = await openCronSite(t, { at: at('09:59'), service: { schedule: '0 * * * *' } })
+  const ids = Array.from({ length: 500 }, (_, index) => `svc-${index + 1}`)
+  await site.add({ id: 'svc-0', suspended: true })
+  await Promise.all(ids.map((id) => site.add({ id, name: `job-${id}` })))
+  await site.quiet()
+
+  site.time.move(minuteMs)
+  await site.quiet()
+  site.time.set(at('11:00'))
+  site.time.move(30_000)
+  await site.quiet()
+
+  const counts = ids.map((id) =>
+    site
+      .runs(id)
+      .map(({ scheduled_for }) => scheduled_for)
+      .join(),
+  )
+  assert.deepEqual([...new Set(counts)], [[at('10:00'), at('11:00')].join()])
+})

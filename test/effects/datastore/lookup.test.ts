@@ -1,0 +1,94 @@
+// What references to a datastore stand for in the env of a service, and words with its password taken out.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { datastoreProperties } from '../../../src/domain/env-references.ts'
+import { askDatastore, findDatastore, masked } from '../../../src/effects/datastore/access.ts'
+import { lookUpDatastore } from '../../../src/effects/datastore/lookup.ts'
+import { id, openDatastoreHost, password } from '../../support/datastore-host.ts'
+
+const signal = new AbortController().signal
+
+test('each property of a Postgres is what its clients need', async (t) => {
+  const { host } = await openDatastoreHost(t, { kind: 'postgres' })
+  const found = datastoreProperties.map((property) => [property, lookUpDatastore(host, 'shop', property)])
+  assert.deepEqual(Object.fromEntries(found), {
+    connectionString: `postgresql://ada:${password}@shop:5432/shop`,
+    externalConnectionString: `postgresql://ada:${password}@127.0.0.1:25001/shop`,
+    host: 'shop',
+    port: '5432',
+    user: 'ada',
+    password,
+    database: 'shop',
+  })
+})
+
+test('a Redis has no database, and before it has a port no address outside', async (t) => {
+  const { host } = await openDatastoreHost(t, { kind: 'redis', host_port: null })
+  const found = datastoreProperties.map((property) => [property, lookUpDatastore(host, 'shop', property)])
+  assert.deepEqual(Object.fromEntries(found), {
+    connectionString: `redis://default:${password}@shop:6379`,
+    externalConnectionString: null,
+    host: 'shop',
+    port: '6379',
+    user: 'default',
+    password,
+    database: null,
+  })
+})
+
+test('what is bound everywhere is reached by loopback, and IPv6 stands in brackets', async (t) => {
+  const { host } = await openDatastoreHost(t, { kind: 'redis' })
+  const reached = ['0.0.0.0', '10.0.0.9', '::', 'fd00::1'].map((datastoreBind) => {
+    const bound = { ...host, settings: { ...host.settings, datastoreBind } }
+    return lookUpDatastore(bound, 'shop', 'externalConnectionString')?.split('@')[1]
+  })
+  assert.deepEqual(reached, ['127.0.0.1:25001', '10.0.0.9:25001', '[::1]:25001', '[fd00::1]:25001'])
+})
+
+test('nothing stands for a stranger, an id, a deleted one, or what no datastore has', async (t) => {
+  const { host, become } = await openDatastoreHost(t)
+  for (const [name, property] of [
+    ['nobody', 'host'],
+    [id, 'host'],
+    ['shop', 'url'],
+    ['shop', 'toString'],
+    ['shop', 'constructor'],
+    ['shop', '__proto__'],
+  ] as const) {
+    assert.equal(lookUpDatastore(host, name, property), null, `${name}.${property}`)
+  }
+  await become({ status: 'deleting' })
+  assert.equal(lookUpDatastore(host, 'shop', 'host'), null)
+})
+
+test('a password is taken out of words as often as it is in them', () => {
+  const credentials = { username: 'ada', password: 'a.b$&', database: null }
+  assert.equal(masked('a.b$& and axb$& and a.b$&', credentials), '*** and axb$& and ***')
+})
+
+for (const [what, outcome, told] of [
+  ['what it complains of last', { exitCode: 2, stderr: `one\npsql: no ${password}\n` }, 'psql: no ***'],
+  ['what it says instead', { exitCode: 0, stdout: 'LOADING Redis is loading\n' }, 'LOADING Redis is loading'],
+  ['how it ended, when it says nothing', { exitCode: 3 }, 'it ended with exit code 3'],
+  ['that it hangs, of a server that does', { exitCode: 124 }, 'it takes connections and says nothing'],
+  ['the same, where busybox ends it', { exitCode: 143 }, 'it takes connections and says nothing'],
+] as const) {
+  test(`a server that gives no answer is told by ${what}`, async (t) => {
+    const { host, world } = await openDatastoreHost(t)
+    world.run = () => outcome
+    assert.equal(await askDatastore(host, findDatastore(host, id), signal), told)
+  })
+}
+
+for (const kind of ['postgres', 'redis'] as const) {
+  test(`the password of a ${kind} is in the environment of the question, not its arguments`, async (t) => {
+    const { host, seen } = await openDatastoreHost(t, { kind })
+
+    assert.equal(await askDatastore(host, findDatastore(host, id), signal), null)
+
+    const [{ argv, env } = { argv: [], env: {} }] = seen.commands
+    assert.ok(!argv.join(' ').includes(password), argv.join(' '))
+    assert.ok(Object.values(env ?? {}).includes(password))
+    assert.equal(argv[0], 'timeout')
+  })
+}

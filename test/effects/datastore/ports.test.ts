@@ -1,0 +1,88 @@
+// Ports of the host for datastores: free ones of the range, nobody else's, and a clear word for none.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Server } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { choosePort, freePorts } from '../../../src/effects/datastore/ports.ts'
+import { id, openDatastoreHost, password } from '../../support/datastore-host.ts'
+
+const nobody = new Set<number>()
+const ascending = (a: number, b: number) => a - b
+
+async function hold(port: number, host = '127.0.0.1'): Promise<Server> {
+  const server = createServer().listen(port, host)
+  await once(server, 'listening')
+  return server
+}
+
+/** So many ports in a row, all held; each is let go by its own. */
+async function holdRow(t: TestContext, size: number): Promise<{ first: number; servers: Server[] }> {
+  for (;;) {
+    const servers = [await hold(0)]
+    const first = (servers[0]!.address() as AddressInfo).port
+    const letGo = () => Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
+    try {
+      for (let port = first + 1; port < first + size; port++) servers.push(await hold(port))
+      t.after(letGo)
+      return { first, servers }
+    } catch {
+      await letGo()
+    }
+  }
+}
+
+const free = (server: Server) => new Promise((resolve) => server.close(resolve))
+
+test('each free port of a range is found once, and none that is held', async (t) => {
+  const { first, servers } = await holdRow(t, 6)
+  for (const index of [0, 2, 5]) await free(servers[index]!)
+  const range = { first, last: first + 5 }
+  const expected = [first, first + 2, first + 5]
+
+  for (let round = 0; round < 10; round++) {
+    const found = await freePorts('127.0.0.1', range, 8, nobody)
+    assert.deepEqual(found.sort(ascending), expected)
+  }
+  assert.equal((await freePorts('127.0.0.1', range, 2, nobody)).length, 2)
+  assert.deepEqual(await freePorts('127.0.0.1', range, 8, new Set(expected)), [])
+  assert.deepEqual(await freePorts('127.0.0.1', range, 8, new Set(expected.slice(1))), [first])
+})
+
+test('on an address that is not the host’s no port is free', async () => {
+  assert.deepEqual(await freePorts('192.0.2.1', { first: 25_000, last: 25_003 }, 8, nobody), [])
+})
+
+test('a port that another datastore has is not chosen though nobody listens there now', async (t) => {
+  const { host, storage } = await openDatastoreHost(t)
+  const { first, servers } = await holdRow(t, 12)
+  await Promise.all(servers.map(free))
+  host.settings.datastorePorts = { first, last: first + 11 }
+  for (let index = 0; index < 11; index++) {
+    const other = `dst-other-${index}`
+    await storage.commit(() => storage.datastores.insert(other, `other-${index}`, password))
+    await storage.datastores.movePort(other, [first + index])
+  }
+
+  assert.equal(await choosePort(host, id, nobody), first + 11)
+
+  assert.equal(storage.datastores.port(id), first + 11)
+})
+
+test('when every port is taken or refused it is said which, and the one it had stays its own', async (t) => {
+  const { host, storage } = await openDatastoreHost(t)
+  const { first, servers } = await holdRow(t, 2)
+  host.settings.datastorePorts = { first, last: first + 1 }
+  await storage.datastores.movePort(id, [4000])
+
+  await assert.rejects(choosePort(host, id, nobody), {
+    code: 'port_taken',
+    message: `every port from ${first} to ${first + 1} of 127.0.0.1 is taken (--datastore-ports)`,
+  })
+  await free(servers[1]!)
+  host.settings.datastorePorts = { first: first + 1, last: first + 1 }
+  await assert.rejects(choosePort(host, id, new Set([first + 1])), {
+    code: 'port_taken',
+    message: `port ${first + 1} of 127.0.0.1 is taken (--datastore-ports)`,
+  })
+  assert.equal(storage.datastores.port(id), 4000)
+})

@@ -1,0 +1,100 @@
+// When backups begin by themselves: once for all that was missed, never twice, and one at a time.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { nextTime } from '../../../src/domain/schedule.ts'
+import { awaitBackupTime, beginBackup } from '../../../src/effects/datastore/schedule.ts'
+import { openBackupHost } from '../../support/backup-host.ts'
+
+const dayMs = 86_400_000
+const hourMs = 3_600_000
+const nobody = new AbortController().signal
+const slot = { id: 'dst-1', kind: 'postgres', version: '17', backupId: 'bak-9' } as const
+
+/** Starts the clock of the test at that time. */
+function clock(t: Parameters<typeof openBackupHost>[0], at: string) {
+  t.mock.timers.enable({ apis: ['Date'], now: Date.parse(at) })
+}
+
+test('what was missed for days while the daemon was down is due at once, and once', async (t) => {
+  const { host } = await openBackupHost(t)
+  clock(t, '2026-01-10T12:00:00.000Z')
+  const since = '2026-01-01T00:00:00.000Z'
+
+  const { at, backupId } = await awaitBackupTime(host)({ schedule: '0 3 * * *', since }, nobody)
+
+  assert.match(backupId, /^bak-/)
+  assert.equal(at, '2026-01-10T12:00:00.000Z')
+  assert.equal(nextTime('0 3 * * *', new Date(at))?.toISOString(), '2026-01-11T03:00:00.000Z')
+})
+
+test('a clock that was set back makes nothing due again', async (t) => {
+  const { host } = await openBackupHost(t)
+  clock(t, '2026-01-10T02:00:00.000Z')
+  const ending = new AbortController()
+  // The one of three o'clock was made, and then it was two again.
+  const since = '2026-01-10T03:00:00.000Z'
+  const waiting = awaitBackupTime(host)({ schedule: '0 3 * * *', since }, ending.signal)
+  let isDue = false
+  const noticing = waiting.then(() => {
+    isDue = true
+  })
+  noticing.catch(() => undefined)
+  await new Promise((resolve) => setImmediate(resolve))
+
+  ending.abort(new Error('enough'))
+
+  await assert.rejects(waiting, /enough/)
+  assert.equal(isDue, false)
+})
+
+test('one that is due in a moment is waited for, and the next is counted from then', async (t) => {
+  const { host } = await openBackupHost(t)
+  const now = Date.now()
+  // So that the next minute begins soon by the clock of the test alone.
+  const started = performance.now()
+  t.mock.method(Date, 'now', () => Math.floor(now / hourMs) * hourMs - 200 + (performance.now() - started))
+  const dueAt = new Date(Math.floor(now / hourMs) * hourMs).toISOString()
+  const since = new Date(Date.parse(dueAt) - dayMs / 48).toISOString()
+
+  const { at } = await awaitBackupTime(host)({ schedule: '@hourly', since }, nobody)
+
+  assert.ok(at >= dueAt, `${at} is before ${dueAt}`)
+})
+
+test('a schedule begins a backup under the id that was committed for it', async (t) => {
+  const { host, datastore, spawned } = await openBackupHost(t)
+  await datastore()
+
+  await beginBackup(host)(slot)
+
+  const [{ at: _, ...made }, ...more] = spawned as [(typeof spawned)[0]]
+  const own = { id: 'bak-9', datastoreId: 'dst-1', datastoreName: 'shop-db', kind: 'postgres', version: '17' }
+  assert.deepEqual([made, more], [{ ...own, trigger: 'schedule' }, []])
+})
+
+test('none is begun while the one before runs, but one that a person began is no obstacle', async (t) => {
+  const { host, datastore, backup, spawned, warnings } = await openBackupHost(t)
+  await datastore()
+  await backup({ status: 'running', trigger: 'manual' })
+  await backup({ status: 'failed' })
+  await beginBackup(host)(slot)
+  assert.equal(spawned.length, 1)
+  await backup({ status: 'running' })
+
+  await beginBackup(host)({ ...slot, backupId: 'bak-10' })
+
+  assert.deepEqual([spawned.length, warnings], [1, ['the backup before is not over: none is begun']])
+})
+
+test('begun again after a crash it is the same one', async (t) => {
+  const { host, datastore, backup, spawned } = await openBackupHost(t)
+  await datastore()
+  await backup({ id: slot.backupId, status: 'running' })
+
+  await beginBackup(host)(slot)
+
+  assert.deepEqual(
+    spawned.map(({ id }) => id),
+    [slot.backupId],
+  )
+})

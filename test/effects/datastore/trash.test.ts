@@ -1,0 +1,53 @@
+// The effect that puts a datastore into the trash, when it runs again and too late.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { trashDatastore } from '../../../src/effects/datastore/trash.ts'
+import type { Host } from '../../../src/effects/host.ts'
+import { id, openDatastoreHost, password } from '../../support/datastore-host.ts'
+
+const signal = new AbortController().signal
+
+async function open(t: Parameters<typeof openDatastoreHost>[0], status: string) {
+  const opened = await openDatastoreHost(t, { status })
+  const { host } = opened
+  const removed: string[] = []
+  const instances = {
+    ...host.instances,
+    stop: async () => undefined,
+    remove: async (name: string) => void removed.push(name),
+  }
+  const Labels = { 'berth.instance': 'berth', 'berth.server': 'one' }
+  const volume = { inspect: async () => ({ Name: 'v', Labels, Mountpoint: '/nonexistent' }) }
+  const engine = {
+    ...host.engine,
+    call: (_: string, run: (signal: AbortSignal) => unknown) => run(signal),
+    docker: { getVolume: () => volume },
+  }
+  const changed = { ...host, instances, engine } as unknown as Host
+  return { ...opened, removed, put: () => trashDatastore(changed)({ id }, signal) }
+}
+
+test('its container goes, and its name is free', async (t) => {
+  const { put, removed, storage } = await open(t, 'deleting')
+  assert.equal((await put()).hasVolume, true)
+  assert.deepEqual(removed, ['berth-datastore-shop'])
+  assert.deepEqual([storage.datastores.isTrashed(id), storage.datastores.isFree('shop')], [true, true])
+})
+
+test('once more after it was restored nothing happens to it', async (t) => {
+  const { put, removed, storage } = await open(t, 'available')
+  await put()
+  assert.deepEqual(removed, [])
+  assert.equal(storage.datastores.isTrashed(id), false)
+})
+
+test('once more after another one took its name that one is left alone', async (t) => {
+  const { put, removed, become, storage } = await open(t, 'deleting')
+  await put()
+  await become({ status: 'trashed' })
+  await storage.commit(() => storage.datastores.insert('dst-2', 'shop', password))
+  removed.length = 0
+  await put()
+  assert.deepEqual(removed, [])
+  assert.equal(storage.datastores.idOf('shop'), 'dst-2')
+})

@@ -1,0 +1,174 @@
+// Looking after a datastore that serves: what counts as lost, what as silent, and what only as Docker away.
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { keepDatastore } from '../../../src/effects/datastore/upkeep.ts'
+import { Failure } from '../../../src/errors.ts'
+import { id, openDatastoreHost, password, up, well } from '../../support/datastore-host.ts'
+import { eventually } from '../../support/supervised.ts'
+
+type Site = Awaited<ReturnType<typeof openDatastoreHost>>
+const away = () => {
+  throw new Failure('docker_unavailable', 'Docker does not answer')
+}
+
+/** Kept until the test is over, or until it is lost: then that is what `lost` resolves with. */
+function keep(t: TestContext, { host }: Site) {
+  const end = new AbortController()
+  t.after(() => end.abort())
+  const kept = keepDatastore(host)({ id }, end.signal)
+  kept.catch(() => undefined)
+  return { kept, end }
+}
+
+/** Resolves after so many looks at the container. */
+async function looks({ world }: Site, count: number): Promise<void> {
+  const { inspect } = world
+  let seen = 0
+  world.inspect = () => {
+    seen += 1
+    return inspect()
+  }
+  await eventually(`${count} looks`, () => seen >= count)
+}
+
+for (const [what, found, message] of [
+  ['is gone', null, 'its container is gone'],
+  ['was stopped', { state: 'exited', exitCode: 0 }, /^it .*: FATAL: it said \*\*\*$/],
+  ['was killed', { state: 'exited', exitCode: 137 }, /^it .*: FATAL: it said \*\*\*$/],
+  ['is paused', { state: 'paused' }, 'its container is paused: docker unpause berth-datastore-shop'],
+] as const) {
+  test(`one whose container ${what} is lost at once, and it is said why`, async (t) => {
+    const site = await openDatastoreHost(t)
+    await site.serve()
+    const { kept } = keep(t, site)
+    await looks(site, 2)
+
+    site.world.inspect = () => found && { ...up, startedAt: null, oomKilled: false, ...found }
+
+    const { at, servedMs, ...loss } = await kept
+    assert.equal(loss.code, 'datastore_failed')
+    if (typeof message === 'string') assert.equal(loss.message, message)
+    else assert.match(loss.message, message)
+    assert.ok(!loss.message.includes(password))
+    assert.ok(servedMs >= 0 && Date.parse(at) > 0)
+  })
+}
+
+test('one that takes connections is kept while Docker is away and nobody can ask it', async (t) => {
+  const site = await openDatastoreHost(t)
+  await site.serve()
+  site.world.run = away
+  keep(t, site)
+  await looks(site, 12)
+  site.world.inspect = away
+
+  await looks(site, 25)
+
+  assert.ok(site.seen.commands.length >= 2, 'it was asked')
+})
+
+test('one that takes no connection is lost after three tries, though its container runs', async (t) => {
+  const site = await openDatastoreHost(t)
+  const close = await site.serve()
+  const { kept } = keep(t, site)
+  await looks(site, 3)
+
+  await close()
+
+  assert.match((await kept).message, /^it does not answer: connect ECONNREFUSED 127\./)
+})
+
+test('one that takes no connection is lost although Docker is away', async (t) => {
+  const site = await openDatastoreHost(t)
+  site.world.inspect = away
+  const { kept } = keep(t, site)
+  assert.match((await kept).message, /^it does not answer: connect ECONNREFUSED 127\./)
+})
+
+test('one that takes connections and gives no answer is lost after three questions', async (t) => {
+  const site = await openDatastoreHost(t)
+  await site.serve()
+  site.world.run = () => ({ exitCode: 143 })
+
+  const { message } = await keep(t, site).kept
+
+  assert.equal(message, 'it does not answer: it takes connections and says nothing')
+  assert.equal(site.seen.commands.length, 3)
+})
+
+test('two questions without an answer are forgiven by the next that has one', async (t) => {
+  const site = await openDatastoreHost(t)
+  await site.serve()
+  let asked = 0
+  site.world.run = () => (++asked % 3 === 0 ? well('redis') : { exitCode: 1, stderr: 'busy' })
+  const { kept } = keep(t, site)
+
+  await eventually('nine questions', () => asked >= 9)
+
+  assert.equal(await Promise.race([kept, 'kept']), 'kept')
+})
+
+test('Docker starts it again by itself from the first look on', async (t) => {
+  const site = await openDatastoreHost(t)
+  await site.serve()
+  let restart: 'no' | 'unless-stopped' = 'no'
+  site.world.inspect = () => ({ ...up, restart })
+  keep(t, site)
+  await eventually('the policy', () => site.seen.restarts.length > 0)
+  restart = 'unless-stopped'
+  await looks(site, 3)
+  assert.deepEqual([...new Set(site.seen.restarts)], ['unless-stopped'])
+})
+
+const refused = { code: 'docker_error', message: 'no' }
+const missed = { code: 'docker_unavailable', message: 'Docker does not answer' }
+for (const [what, fields, found, isGiven] of [
+  ['as they should be', {}, {}, false],
+  ['too small', { memory_limit_mb: 1024 }, {}, true],
+  ['of fewer CPUs', { cpu_limit: 2 }, {}, true],
+  ['of more CPUs', { cpu_limit: 0.5 }, { cpuLimit: 2 }, true],
+  ['all that the host has', { cpu_limit: 64 }, { cpuLimit: 2 }, false],
+  ['refused', { memory_limit_mb: 1024, limits: { revision: 2, settled: 2, trouble: refused } }, {}, false],
+  [
+    'set while Docker was away',
+    { cpu_limit: 2, limits: { revision: 2, settled: 2, trouble: missed } },
+    {},
+    true,
+  ],
+  ['being given by others', { cpu_limit: 2, limits: { revision: 2, settled: 1, trouble: null } }, {}, false],
+] as const) {
+  test(`limits that are ${what} are ${isGiven ? 'given' : 'left alone'}`, async (t) => {
+    const site = await openDatastoreHost(t, fields)
+    await site.serve()
+    site.world.run = () => ({ stdout: 'OK' })
+    site.world.inspect = () => ({ ...up, ...found })
+    keep(t, site)
+
+    await looks(site, 3)
+
+    assert.equal(site.seen.limits.length > 0, isGiven)
+  })
+}
+
+test('limits that are refused meanwhile are no loss', async (t) => {
+  const site = await openDatastoreHost(t, { memory_limit_mb: 1024 })
+  await site.serve()
+  site.world.limit = () => {
+    throw new Failure('docker_error', 'no')
+  }
+  const { kept } = keep(t, site)
+  await looks(site, 5)
+  assert.ok(site.seen.limits.length > 1, 'they are tried again')
+  assert.equal(await Promise.race([kept, 'kept']), 'kept')
+})
+
+test('one that is not wanted any more is let go at once, with the reason', async (t) => {
+  const site = await openDatastoreHost(t)
+  await site.serve()
+  const { kept, end } = keep(t, site)
+  await looks(site, 2)
+
+  end.abort(new Failure('canceled', 'it is deleted'))
+
+  await assert.rejects(kept, { code: 'canceled' })
+})

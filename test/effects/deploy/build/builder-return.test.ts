@@ -1,0 +1,67 @@
+// What a build does that needs the engine's builder while that hangs.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { BuilderWatch } from '../../../../src/docker/build/builder-watch.ts'
+import { whileBuilderReturns } from '../../../../src/effects/deploy/build/builder-return.ts'
+import { Failure } from '../../../../src/errors.ts'
+
+const hangs = new Failure('builder_hangs', 'it hangs')
+
+function openSite(untilItWorks: BuilderWatch['untilItWorks'], timeoutMs: number) {
+  const lines: string[] = []
+  const controller = new AbortController()
+  const host = { builderWatch: { untilItWorks } }
+  const log = { say: (line: string) => void lines.push(line) }
+  return { lines, controller, waiting: { host, log, timeoutMs, signal: controller.signal } }
+}
+
+const never: BuilderWatch['untilItWorks'] = (signal) =>
+  new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason)
+    signal.addEventListener('abort', () => reject(signal.reason))
+  })
+
+test('it is built again when the builder works again', async () => {
+  const { waiting, lines } = openSite(async () => undefined, 60_000)
+  let attempts = 0
+
+  await whileBuilderReturns(waiting, async () => {
+    if (++attempts < 3) throw hangs
+  })
+
+  assert.equal(attempts, 3)
+  assert.equal(lines[0], 'it hangs: waiting until it works, for at most 60 s')
+  assert.equal(lines.at(-1), "the Docker engine's BuildKit works again")
+})
+
+test('it fails with what it waits for when that takes longer than a build may', async (t) => {
+  const { waiting } = openSite(never, 20)
+  // The limit alone keeps no process alive.
+  const alive = setInterval(() => {}, 1000)
+  t.after(() => clearInterval(alive))
+
+  await assert.rejects(
+    whileBuilderReturns(waiting, () => Promise.reject(hangs)),
+    hangs,
+  )
+})
+
+test('a cancel ends the wait with its own reason', async () => {
+  const { waiting, controller } = openSite(never, 60_000)
+  const ending = whileBuilderReturns(waiting, () => Promise.reject(hangs))
+
+  controller.abort(new Error('canceled'))
+
+  await assert.rejects(ending, /^Error: canceled$/)
+})
+
+test('another failure is not waited for', async () => {
+  const { waiting, lines } = openSite(never, 60_000)
+  const failure = new Failure('build_failed', 'it failed')
+
+  await assert.rejects(
+    whileBuilderReturns(waiting, () => Promise.reject(failure)),
+    failure,
+  )
+  assert.deepEqual(lines, [])
+})

@@ -1,0 +1,130 @@
+// A pull that begins again after a crash: what was begun is taken back, what was done is adopted.
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import type { DeploySource } from '../../../../machines/deploy/deploy-context.ts'
+import { imageName } from '../../../../src/docker/engine/names.ts'
+import { inspectImage, tagImage } from '../../../../src/docker/images/images.ts'
+import { pullImage as pullFromRegistry } from '../../../../src/docker/images/pull.ts'
+import { pullImage } from '../../../../src/effects/deploy/build/pull.ts'
+import {
+  dropPulledName,
+  readPullNote,
+  takeOffPulledName,
+  writePullNote,
+} from '../../../../src/effects/deploy/build/pulled-name.ts'
+import { removeWork } from '../../../../src/effects/deploy/source/source.ts'
+import { DiskWatch } from '../../../../src/effects/disk/disk-watch.ts'
+import type { Host } from '../../../../src/effects/host.ts'
+import { createIds } from '../../../../storage/store/ids.ts'
+import { deployInput } from '../../../support/deploy-life.ts'
+import { openDockerSite } from '../../../support/docker-site.ts'
+import { startRegistry } from '../../../support/registry.ts'
+import { fillDisk, smallDisk } from '../../../support/small-disk.ts'
+import { serviceRow } from '../../../support/stored.ts'
+import { temporaryStorage } from '../../../support/supervised.ts'
+
+const nobody = new AbortController().signal
+
+/** Only root may mount a small disk. */
+const skip = process.getuid?.() === 0 ? false : 'needs root'
+
+/** A server with one deploy of an image that is in a registry, in the middle of its pull. */
+async function openPull(t: TestContext, dataDir?: string) {
+  const { engine, owner } = await openDockerSite(t)
+  const storage = await temporaryStorage(t)
+  await storage.services.create(serviceRow({ name: 'web' }))
+  const registry = await startRegistry(t)
+  const digest = await registry.push('app:v1', 'one')
+  const id = createIds().newId('dep')
+  const ready = async () => ({ name: 'berth', range: { first: '10.201.0.2', last: '10.201.0.9' } })
+  const settings = { dataDir: dataDir ?? storage.directory }
+  const diskWatch = new DiskWatch(0)
+  const host = { storage, engine, owner, settings, ready, diskWatch, startedAt: '' } as unknown as Host
+  const image = `${registry.host}/app:v1`
+  const source: DeploySource = { ...deployInput().source, kind: 'image', image }
+  return {
+    ...{ host, engine, owner, registry, digest, id, image },
+    name: `${registry.host}/app@${digest}`,
+    exact: `${image}@${digest}`,
+    ours: imageName(owner, 'web', id),
+    run: (signal = nobody) => pullImage(host)({ id, serviceId: 'svc-1', source }, signal),
+    pull: (reference: string) =>
+      pullFromRegistry(engine, { reference, credentials: null, onLine: () => {}, signal: nobody }),
+  }
+}
+
+test('what an earlier daemon tagged is adopted without a registry, and its other name goes', async (t) => {
+  const { host, engine, owner, registry, id, name, exact, ours, run, pull } = await openPull(t)
+  await writePullNote(host, id, { reference: exact, pulledName: name })
+  const { imageId } = await pull(name)
+  await tagImage(engine, owner, name, ours)
+  await registry.stop()
+
+  const { image, source } = await run()
+
+  assert.deepEqual([image, source.image], [ours, exact])
+  assert.equal((await inspectImage(engine, ours))?.id, imageId)
+  assert.deepEqual(await registry.namesOnEngine(), [])
+})
+
+test('what an earlier daemon pulled and did not tag is taken back, and the tag asked anew', async (t) => {
+  const { host, engine, registry, digest, id, name, exact, image, ours, run, pull } = await openPull(t)
+  await writePullNote(host, id, { reference: exact, pulledName: name })
+  await pull(name)
+  const moved = await registry.push('app:v1', 'two')
+
+  const { source } = await run()
+
+  assert.notEqual(moved, digest)
+  assert.equal(source.image, `${image}@${moved}`)
+  assert.ok(await inspectImage(engine, ours))
+  assert.deepEqual(await registry.namesOnEngine(), [])
+})
+
+test('an image of our name that no note tells of is not trusted: the tag is asked', async (t) => {
+  const { engine, owner, registry, name, exact, ours, run, pull } = await openPull(t)
+  const old = await registry.push('app:v0', 'zero')
+  await pull(`${registry.host}/app@${old}`)
+  await tagImage(engine, owner, `${registry.host}/app@${old}`, ours)
+
+  const { source } = await run()
+
+  assert.equal(source.image, exact)
+  const { imageId } = await pull(name)
+  assert.equal((await inspectImage(engine, ours))?.id, imageId)
+})
+
+test('a name that was taken off once is left alone when somebody else has it again', async (t) => {
+  const { host, registry, id, name, run, pull } = await openPull(t)
+  await run()
+  assert.deepEqual(await readPullNote(host, id).then((note) => note?.pulledName), null)
+  await pull(name)
+
+  await dropPulledName(host, id, nobody)
+
+  assert.deepEqual(await registry.namesOnEngine(), [name])
+})
+
+test('a name that was here before the pull stays', async (t) => {
+  const { registry, name, exact, run, pull } = await openPull(t)
+  await pull(name)
+
+  const { source } = await run()
+
+  assert.equal(source.image, exact)
+  assert.deepEqual(await registry.namesOnEngine(), [name])
+})
+
+test('a full disk does not keep a cleanup from taking the name off', { skip }, async (t) => {
+  const disk = smallDisk(t, 1)
+  const { host, registry, id, name, exact, pull } = await openPull(t, disk)
+  await writePullNote(host, id, { reference: exact, pulledName: name })
+  await pull(name)
+  fillDisk(disk)
+
+  await takeOffPulledName(host, id, nobody)
+  await removeWork(host, id)
+
+  assert.deepEqual(await registry.namesOnEngine(), [])
+  assert.equal(await readPullNote(host, id), null)
+})

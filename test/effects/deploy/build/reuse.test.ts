@@ -1,0 +1,46 @@
+// Running again what ran before: what is live when a restart has its turn, and only what is still there.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { deployInput } from '../../../support/deploy-life.ts'
+import { baseImages } from '../../../support/images.ts'
+import { nobody, openQueue } from '../../../support/queue.ts'
+import { transitionOf } from '../../../support/stored.ts'
+
+test('a restart takes the image of what is live when it runs', async (t) => {
+  const reuse = { ...deployInput().source, kind: 'reuse' as const }
+  const queue = await openQueue(t, { service: { live_deploy_id: 'dep-1' }, minFreeDiskMb: 2 ** 40 })
+  const transition = transitionOf({ id: 'dep-1' }, { status: 'live' })
+  const { source } = deployInput()
+  const { busybox: image } = await baseImages()
+  const built = { image, commit_sha: null, commit_message: null, source }
+  await queue.storage.actors.create({ ...transition, record: { ...transition.record, ...built } })
+  await queue.is('dep-2', 'queued')
+
+  const { reused } = await queue.ask('dep-2', nobody, reuse)
+
+  assert.deepEqual(reused, {
+    image,
+    commitSha: null,
+    commitMessage: null,
+    source: { ...source, kind: 'reuse', deploy_id: 'dep-1' },
+  })
+})
+
+test('an image that is gone is refused before anything is frozen', async (t) => {
+  const reuse = { ...deployInput().source, kind: 'reuse' as const }
+  const queue = await openQueue(t, { service: { live_deploy_id: 'dep-1' } })
+  const transition = transitionOf({ id: 'dep-1' }, { status: 'live' })
+  const image = 'localhost/berth-test/nobody-made-this:1'
+  await queue.storage.actors.create({ ...transition, record: { ...transition.record, image } })
+  await queue.is('dep-2', 'queued')
+
+  await assert.rejects(queue.ask('dep-2', nobody, reuse), { code: 'image_gone' })
+  assert.equal(queue.storage.releases.has('dep-2'), false)
+})
+
+test('a restart of a service of which nothing is live fails', async (t) => {
+  const queue = await openQueue(t)
+  await queue.is('dep-2', 'queued')
+  const reuse = { ...deployInput().source, kind: 'reuse' as const }
+  await assert.rejects(queue.ask('dep-2', nobody, reuse), { code: 'conflict' })
+})

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { createClassic } from '../../../../src/docker/build/build-classic.ts'
+import { createBuildKit } from '../../../../src/docker/build/build-kit.ts'
+import { imageName, treeName } from '../../../../src/docker/engine/names.ts'
+import {
+  isMissing,
+  type Site,
+  siteDockerfile,
+  siteIgnore,
+} from '../../../../src/effects/deploy/build/site-dockerfile.ts'
+import { createIds } from '../../../../storage/store/ids.ts'
+import { unlimited } from '../../../support/build-site.ts'
+import { temporaryDirectory } from '../../../support/directory.ts'
+import { type DockerSite, openDockerSite } from '../../../support/docker-site.ts'
+import { writeTree } from '../../../support/write-tree.ts'
+
+const site: Site = { server: 'server:1', isSpa: false, from: null, folder: 'source/dist', needsIndex: false }
+const linesOf = (changes: Partial<Site>) =>
+  siteDockerfile({ ...site, ...changes })
+    .trimEnd()
+    .split('\n')
+
+test('a folder of the source is copied into the server', () => {
+  assert.deepEqual(linesOf({}), [
+    'FROM server:1',
+    'ENV BERTH_SPA=0',
+    'COPY --chown=65533:65533 ["source/dist","/site/"]',
+  ])
+})
+
+test('a folder of an image is copied out of that, after its index.html when there must be one', () => {
+  const changes = { isSpa: true, from: 'berth/web:dep-1.tree', folder: '/my site', needsIndex: true }
+  assert.deepEqual(linesOf(changes), [
+    'FROM server:1',
+    'ENV BERTH_SPA=1',
+    'COPY --chown=65533:65533 --from=berth/web:dep-1.tree ["/my site/index.html","/site/"]',
+    'COPY --chown=65533:65533 --from=berth/web:dep-1.tree ["/my site","/site/"]',
+  ])
+})
+
+test('a folder that a builder would take for a pattern or a variable is refused', () => {
+  for (const folder of ['a*b', 'a?', '[slug]', '$HOME', 'a\\b', 'a"b', 'a\nb', 'a ']) {
+    assert.throws(() => siteDockerfile({ ...site, folder }), { code: 'invalid_request' }, folder)
+  }
+})
+
+test('what goes in is the folder as the person’s own rules leave it, without dotfiles', () => {
+  const rules = '\uFEFF# comment\r\n\r\n/drafts\n  **/*.map  \n!keep.map\n! spaced.map\n'
+
+  assert.deepEqual(siteIgnore('source/web/out', 'source/web', rules), [
+    '*',
+    '!source/web/out',
+    'source/web/drafts',
+    'source/web/**/*.map',
+    '!source/web/keep.map',
+    '!source/web/spaced.map',
+    'source/web/out/**/.*',
+    '!source/web/out/.well-known',
+    'source/web/out/.well-known/**/.*',
+  ])
+})
+
+for (const name of ['BuildKit', 'the classic builder']) {
+  test(`${name} takes a site out of an image, and tells a missing folder from other failures`, async (t) => {
+    const docker = await openDockerSite(t)
+    const build = builderOf(t, docker, name)
+    const id = createIds().newId('dep')
+    const tree = treeName(docker.owner, 'web', id)
+    const image = imageName(docker.owner, 'web', id)
+    const server = docker.images.busybox
+    await build(tree, `FROM ${server}\nRUN mkdir -p "/my site" /bare && echo hello > "/my site/index.html"`)
+    const take = (changes: Partial<Site>) =>
+      build(image, siteDockerfile({ ...site, server, from: tree, needsIndex: true, ...changes }))
+
+    await take({ folder: '/my site' })
+    await assert.rejects(take({ folder: '/none' }), isMissing)
+    await assert.rejects(take({ folder: '/bare' }), isMissing)
+    await assert.rejects(take({ folder: 'none', from: null }), isMissing)
+    await assert.rejects(take({ folder: '/bare', server: 'localhost/none:1' }), (error) => !isMissing(error))
+  })
+}
+
+function builderOf(t: TestContext, { engine, owner }: DockerSite, name: string) {
+  const builder = (name === 'BuildKit' ? createBuildKit : createClassic)(engine, unlimited(owner))
+  const contextDir = join(temporaryDirectory(t), 'context')
+  return async (tag: string, Dockerfile: string) => {
+    writeTree(contextDir, { Dockerfile })
+    await builder.build({
+      contextDir,
+      dockerfile: 'Dockerfile',
+      tag,
+      labels: {},
+      noCache: false,
+      cachePrefix: '',
+      buildArgs: {},
+      secrets: [],
+      registries: [],
+      onLine: () => {},
+      signal: t.signal,
+    })
+  }
+}

@@ -1,0 +1,66 @@
+// Which port is used where nothing says it.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  adviceOn,
+  choosePort,
+  isLikely,
+  mayBeLate,
+} from '../../../../src/effects/deploy/check/port-search.ts'
+
+const at = (...ports: number[]) => ports.map((port) => ({ port, isLoopback: false }))
+const inside = (port: number) => ({ port, isLoopback: true })
+
+test('the only port that can be reached is used', () => {
+  assert.equal(choosePort(at(8000), []), 8000)
+  assert.equal(choosePort([...at(8000), inside(9000)], []), 8000)
+  assert.equal(choosePort(at(50051), []), 50051)
+  assert.equal(choosePort([inside(8000)], []), null)
+  assert.equal(choosePort([], []), null)
+})
+
+test('of several ports none is guessed, except beside listeners that the kernel has placed', () => {
+  assert.equal(choosePort(at(8000, 9000), []), null)
+  assert.equal(choosePort(at(8000, 45_123, 45_124), []), 8000)
+  assert.equal(choosePort(at(45_123, 45_124), []), null)
+})
+
+test('of several exposed ports the first that is open is used, and ssh and TLS come last', () => {
+  assert.equal(choosePort(at(80, 443, 2019), [80, 443]), 80)
+  assert.equal(choosePort(at(443), [80, 443]), 443)
+  assert.equal(choosePort(at(22, 3001), [22, 3001]), 3001)
+  assert.equal(choosePort(at(9100), [80, 443]), 9100)
+})
+
+test('an exposed port for metrics comes last, and any but the first gives the others time', () => {
+  assert.equal(choosePort(at(2112, 3000), [2112, 3000]), 3000)
+  assert.equal(choosePort(at(9090), [3000, 9090]), 9090)
+  assert.deepEqual([isLikely(9090, [3000, 9090]), isLikely(3000, [3000, 9090])], [false, true])
+  assert.equal(isLikely(8000, [3000, 9090]), false)
+  assert.deepEqual([isLikely(8000, []), isLikely(9090, [])], [true, false])
+})
+
+test('only a port on the side, or a long time that was granted, lets an idle app be late', () => {
+  const within = (seconds: number) => ({ settings: { health_check_timeout_seconds: seconds } })
+  assert.equal(mayBeLate(at(9090), within(300)), true)
+  assert.equal(mayBeLate([...at(9090), inside(2019)], within(60)), true)
+  assert.equal(mayBeLate(at(8000), within(300)), false)
+  assert.equal(mayBeLate(at(8000, 9090), within(300)), false)
+  assert.equal(mayBeLate([inside(5000)], within(300)), false)
+  assert.equal(mayBeLate(at(8000), within(301)), true)
+})
+
+test('an app that listens at 127.0.0.1 is advised of the port that it has there', () => {
+  const advice = (listeners: ReturnType<typeof at>, portSource: 'default' | 'setting') =>
+    adviceOn(listeners, { serviceName: 'web', port: 3000, portSource }).message.replace(
+      'the instance listens on ',
+      '',
+    )
+  const only = '5000 at 127.0.0.1 only: it has to listen on 5000 at 0.0.0.0'
+  assert.equal(advice([inside(5000)], 'default'), only)
+  assert.equal(advice([inside(5000)], 'setting'), `${only}, with berth update web --port 5000`)
+  assert.match(advice([inside(3000)], 'setting'), /^3000 at 127.0.0.1 only: it has to listen on 3000 at/)
+  assert.match(advice([...at(9090), inside(3000)], 'setting'), /: it has to listen on 3000 at 0.0.0.0$/)
+  assert.match(advice([inside(2019), inside(5000)], 'default'), /: it has to listen on 5000 at 0.0.0.0$/)
+  assert.match(advice(at(2112, 8000), 'setting'), /: berth update web --port 8000$/)
+})

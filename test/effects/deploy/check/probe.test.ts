@@ -1,0 +1,44 @@
+// Probes over real sockets: until when a new instance is asked, and what stays behind of the asking.
+import assert from 'node:assert/strict'
+import { getEventListeners, once } from 'node:events'
+import { type AddressInfo, createServer, type Server } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { probeInstances } from '../../../../src/effects/deploy/check/probe.ts'
+import type { Host } from '../../../../src/effects/host.ts'
+import { serviceRow } from '../../../support/stored.ts'
+import { temporaryStorage } from '../../../support/supervised.ts'
+
+/** A deploy whose one instance is whoever listens on this port of the machine. */
+async function openCheck(t: TestContext, port: number) {
+  const storage = await temporaryStorage(t)
+  const service = serviceRow()
+  await storage.services.create(service)
+  await storage.releases.freeze('dep-1', () => ({ settings: service, env: [], resolved: null }))
+  const instance = { name: 'shop-0', state: 'running', address: '127.0.0.1' }
+  const instances = { list: async () => [instance], inspectExit: async () => instance }
+  const host = { storage, instances, settings: { baseDomain: 'localhost' } } as unknown as Host
+  const input = { id: 'dep-1', serviceId: service.id }
+  return (signal: AbortSignal) => probeInstances(host)({ ...input, port, portSource: 'setting' }, signal)
+}
+
+async function listen(t: TestContext, port = 0): Promise<{ server: Server; port: number }> {
+  const server = createServer((socket) => socket.on('error', () => undefined)).listen(port, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => server.close())
+  return { server, port: (server.address() as AddressInfo).port }
+}
+
+test('an instance that listens late passes, and nothing of its check is left', async (t) => {
+  const { server, port } = await listen(t)
+  server.close()
+  await once(server, 'close')
+  const check = await openCheck(t, port)
+  const { signal } = new AbortController()
+
+  const checking = check(signal)
+  await new Promise((resolve) => setTimeout(resolve, 200))
+  await listen(t, port)
+  await checking
+
+  assert.deepEqual(getEventListeners(signal, 'abort'), [])
+})

@@ -1,0 +1,89 @@
+// When a live deploy is degraded: a lack that lasts, or a crash loop; not every restart.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { InstanceState } from '../../../../src/docker/containers/instances.ts'
+import { createHealth } from '../../../../src/effects/deploy/live/health.ts'
+
+const instances = (...states: InstanceState['state'][]) => states.map((state) => ({ state }) as InstanceState)
+const loop = 'instances ended 3 times within a minute, and are started again'
+
+function healthAt(startMs = 0) {
+  const clock = { ms: startMs }
+  return { clock, health: createHealth(() => clock.ms) }
+}
+
+test('as many instances as wanted are healthy, and so are more', () => {
+  const { health } = healthAt()
+  const rounds = [instances('running'), instances('running', 'running')]
+  assert.deepEqual(
+    rounds.map((found) => health.lack(found, 1)),
+    [null, null],
+  )
+})
+
+test('an instance that is missing for one round is a restart, for two it is a lack', () => {
+  const { health } = healthAt()
+  const rounds = [instances('running', 'exited'), instances('running', 'restarting'), instances('running')]
+  const answers = rounds.map((found) => health.lack(found, 2))
+  assert.deepEqual(answers, [null, '1 of 2 instances run', '1 of 2 instances run'])
+  assert.equal(health.lack(instances('running', 'running'), 2), null)
+  assert.equal(health.lack(instances('running'), 2), null, 'a lack counts from the start again')
+})
+
+test('three exits within a minute are a crash loop, although each time it came back', () => {
+  const { clock, health } = healthAt()
+  const answers = [0, 20_000, 59_999].map((ms) => {
+    clock.ms = ms
+    health.sawExit('web-0')
+    return health.lack(instances('running'), 1)
+  })
+  assert.deepEqual(answers, [null, null, loop])
+})
+
+test('exits that are a minute old do not count', () => {
+  const { clock, health } = healthAt()
+  for (const ms of [0, 30_000, 60_000]) {
+    clock.ms = ms
+    health.sawExit('web-0')
+  }
+  assert.equal(health.lack(instances('running'), 1), null)
+})
+
+test('a crash loop is over when a minute has passed without a third exit', () => {
+  const { clock, health } = healthAt()
+  for (let exit = 0; exit < 3; exit++) health.sawExit('web-0')
+  assert.equal(health.lack(instances('running'), 1), loop)
+  clock.ms = 60_000
+  assert.equal(health.lack(instances('running'), 1), null)
+})
+
+test('exits that were asked for are none, until it is to run again', () => {
+  const { health } = healthAt()
+  health.expectExit('web-1')
+  for (let exit = 0; exit < 5; exit++) health.sawExit('web-1')
+  assert.equal(health.lack(instances('running'), 1), null)
+  health.expectRunning('web-1')
+  for (let exit = 0; exit < 3; exit++) health.sawExit('web-1')
+  assert.equal(health.lack(instances('running'), 1), loop)
+})
+
+test('a suspended service is never degraded', () => {
+  const { health } = healthAt()
+  for (let exit = 0; exit < 5; exit++) health.sawExit('web-0')
+  assert.deepEqual([health.lack([], 0), health.lack([], 0)], [null, null])
+})
+
+test('an instance that runs without requests is a lack when it lasts, and none once it has some', () => {
+  let now = 0
+  const health = createHealth(() => now)
+  const lackAt = (at: number, reason: string | null) => {
+    now = at
+    health.sawUnready(reason)
+    return health.lack(instances('running'), 1)
+  }
+  assert.equal(lackAt(0, '503'), null)
+  assert.equal(lackAt(4999, '404'), null)
+  assert.equal(lackAt(5000, '404'), '404')
+  assert.equal(lackAt(6000, null), null)
+  assert.equal(lackAt(7000, '503'), null)
+})

@@ -1,0 +1,199 @@
+// The turn of a deploy, from committed records alone: who waits for whom, who gives way, and what is frozen.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { openQueue } from '../../../support/queue.ts'
+
+/** What a promise has come to after everything that is ready has run. */
+async function answerOf(promise: Promise<unknown>): Promise<unknown> {
+  const later = new Promise((resolve) => setTimeout(resolve, 20, 'waits'))
+  return Promise.race([promise, later])
+}
+
+const unhurried: [string, object, number][] = [
+  ['one that replaces what serves', { live_deploy_id: 'dep-0' }, 5000],
+  ['the first one', {}, 0],
+  ['a static site, whose server is our own', { live_deploy_id: 'dep-0', type: 'static_site' }, 0],
+  ['a worker, whose check is that it runs', { live_deploy_id: 'dep-0', type: 'background_worker' }, 0],
+]
+for (const [what, service, settleMs] of unhurried) {
+  test(`${what} has ${settleMs} ms to settle`, async (t) => {
+    const queue = await openQueue(t, { service })
+    await queue.is('dep-1', 'queued')
+
+    const turn = await queue.ask('dep-1')
+
+    assert.equal(turn.settleMs, settleMs)
+  })
+}
+
+test('a deploy with nobody before it has the turn at once', async (t) => {
+  const queue = await openQueue(t, { service: { live_deploy_id: 'dep-0', drain_seconds: 5 } })
+  await queue.is('dep-1', 'queued')
+
+  const { at, ...turn } = await queue.ask('dep-1')
+
+  assert.ok(Number.isFinite(Date.parse(at)))
+  assert.deepEqual(turn, {
+    supersededBy: null,
+    formerDeployId: 'dep-0',
+    exclusive: false,
+    preDeploy: false,
+    onSchedule: false,
+    checkMs: 300_000,
+    settleMs: 5000,
+    drainMs: 5000,
+    reused: null,
+  })
+})
+
+for (const status of ['running', 'failed', 'canceled']) {
+  test(`a deploy waits for another one of its service that is ${status} but not gone`, async (t) => {
+    const queue = await openQueue(t)
+    await queue.is('dep-1', status)
+    await queue.is('dep-2', 'queued')
+    const asked = queue.ask('dep-2')
+    assert.equal(await answerOf(asked), 'waits')
+    await queue.untilSaid('dep-2')
+    await queue.is('dep-1', status)
+    assert.equal(await answerOf(asked), 'waits')
+
+    await queue.is('dep-1', status, { final: true })
+
+    assert.equal((await asked).supersededBy, null)
+    assert.deepEqual(await queue.saidBy('dep-2'), ['waiting for dep-1 of this service to finish'])
+  })
+}
+
+for (const status of ['live', 'deactivated']) {
+  test(`a deploy does not wait for one that is ${status}`, async (t) => {
+    const queue = await openQueue(t)
+    await queue.is('dep-1', status)
+    await queue.is('dep-2', 'queued')
+    assert.equal((await queue.ask('dep-2')).supersededBy, null)
+  })
+}
+
+test('the turn comes when the one before goes live', async (t) => {
+  const queue = await openQueue(t)
+  await queue.is('dep-1', 'running')
+  await queue.is('dep-2', 'queued')
+  const asked = queue.ask('dep-2')
+  assert.equal(await answerOf(asked), 'waits')
+
+  await queue.is('dep-1', 'live')
+
+  assert.equal((await asked).supersededBy, null)
+})
+
+test('a newer queued deploy replaces the older queued one, and waits until that has ended', async (t) => {
+  const queue = await openQueue(t)
+  await queue.is('dep-1', 'running')
+  await queue.is('dep-2', 'queued')
+  const older = queue.ask('dep-2')
+  assert.equal(await answerOf(older), 'waits')
+
+  await queue.is('dep-3', 'queued')
+  const newer = queue.ask('dep-3')
+
+  const { at, ...turn } = await older
+  const none = {
+    ...{ formerDeployId: null, exclusive: false, preDeploy: false, onSchedule: false },
+    ...{ checkMs: 0, settleMs: 0, drainMs: 0, reused: null },
+  }
+  assert.deepEqual(turn, { supersededBy: 'dep-3', ...none })
+  await queue.is('dep-1', 'live')
+  assert.equal(await answerOf(newer), 'waits')
+  await queue.is('dep-2', 'canceled')
+  assert.equal(await answerOf(newer), 'waits')
+  await queue.is('dep-2', 'canceled', { final: true })
+  assert.equal((await newer).supersededBy, null)
+})
+
+test('a deploy that is replaced freezes nothing', async (t) => {
+  const queue = await openQueue(t)
+  await queue.is('dep-1', 'queued')
+  await queue.is('dep-2', 'queued')
+  await queue.ask('dep-1')
+  assert.deepEqual(queue.storage.releases.ids(), [])
+})
+
+test('deploys of another service are in nobody’s way', async (t) => {
+  const queue = await openQueue(t)
+  await queue.is('dep-1', 'running', { service_id: 'svc-10' })
+  await queue.is('dep-2', 'queued')
+  await queue.is('dep-3', 'queued', { service_id: 'svc-10' })
+  assert.equal((await queue.ask('dep-2')).supersededBy, null)
+})
+
+test('a deploy that waits ends when its service is removed', async (t) => {
+  const queue = await openQueue(t)
+  await queue.is('dep-1', 'running')
+  await queue.is('dep-2', 'queued')
+  const asked = queue.ask('dep-2')
+  assert.equal(await answerOf(asked), 'waits')
+
+  await queue.storage.services.update('svc-1', (row) => ({ ...row, deleting: true }))
+
+  await assert.rejects(asked, { code: 'not_found' })
+})
+
+test('a deploy that waits ends when it is aborted', async (t) => {
+  const queue = await openQueue(t)
+  await queue.is('dep-1', 'running')
+  await queue.is('dep-2', 'queued')
+  const controller = new AbortController()
+  const asked = queue.ask('dep-2', controller.signal)
+  const reason = new Error('canceled')
+  controller.abort(reason)
+  await assert.rejects(asked, reason)
+})
+
+test('settings and env are frozen at the turn; one that is taken again freezes those of then', async (t) => {
+  const queue = await openQueue(t, { service: { start_command: 'early', health_check_timeout_seconds: 7 } })
+  const { services, env, releases } = queue.storage
+  await env.change('svc-1', () => [{ key: 'A', value: 'before' }])
+  await queue.is('dep-1', 'queued')
+  const turn = await queue.ask('dep-1')
+  const changes = { start_command: 'late', health_check_timeout_seconds: 8 }
+  await services.update('svc-1', (row) => ({ ...row, ...changes }))
+  await env.change('svc-1', () => [])
+
+  assert.equal(turn.checkMs, 7000)
+  const { settings, ...rest } = releases.get('dep-1')!
+  assert.deepEqual(rest, { env: [{ key: 'A', value: 'before' }], resolved: null })
+  assert.equal(settings.start_command, 'early')
+  const states = ['id', 'name', 'live_deploy_id', 'desired_deploy_id', 'degraded', 'deleting', 'revision']
+  assert.deepEqual(
+    states.filter((field) => field in settings),
+    [],
+  )
+  assert.equal((await queue.ask('dep-1')).checkMs, 8000)
+})
+
+for (const [former, present, exclusive] of [
+  ['/data', '/data', true],
+  [null, '/data', false],
+  ['/data', null, false],
+] as const) {
+  test(`a deploy with the disk ${present} after one with ${former} is exclusive: ${exclusive}`, async (t) => {
+    const queue = await openQueue(t, { service: { disk_mount_path: former } })
+    await queue.is('dep-1', 'queued')
+    await queue.ask('dep-1')
+    await queue.is('dep-1', 'live')
+    const change = { live_deploy_id: 'dep-1', disk_mount_path: present }
+    await queue.storage.services.update('svc-1', (row) => ({ ...row, ...change }))
+    await queue.is('dep-2', 'queued')
+
+    assert.equal((await queue.ask('dep-2')).exclusive, exclusive)
+  })
+}
+
+test('a build does not begin on a disk that is nearly full; the message names path and option', async (t) => {
+  const queue = await openQueue(t, { minFreeDiskMb: 2 ** 40 })
+  await queue.is('dep-1', 'queued')
+  await assert.rejects(queue.ask('dep-1'), (error: Error & { code: string }) => {
+    assert.equal(error.code, 'insufficient_storage')
+    assert.ok(error.message.startsWith(`${queue.storage.directory} has `))
+    return error.message.endsWith('a deploy needs 1099511627776 MiB (--min-free-disk)')
+  })
+})

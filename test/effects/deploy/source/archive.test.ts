@@ -1,0 +1,227 @@
+// What comes out of an archive, and which ones stay: the last sound one of each service, and what a deploy is
+// about to unpack.
+import assert from 'node:assert/strict'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import type { DeploySource } from '../../../../machines/deploy/deploy-context.ts'
+import { removeFormerArchives, unpackSource } from '../../../../src/effects/deploy/source/archive.ts'
+import type { Host } from '../../../../src/effects/host.ts'
+import type { Storage } from '../../../../storage/index.ts'
+import type { ServiceSettings } from '../../../../storage/services.ts'
+import { packArchive } from '../../../support/archive.ts'
+import { temporaryDirectory } from '../../../support/directory.ts'
+import { flipBit, serviceRow, transitionOf } from '../../../support/stored.ts'
+import { silent, temporaryStorage } from '../../../support/supervised.ts'
+
+const none = { repo_url: null, branch: null, commit: null, image: null, deploy_id: null }
+const source = (deployId: string | null = null): DeploySource => ({
+  ...none,
+  kind: 'archive',
+  deploy_id: deployId,
+})
+
+async function keep({ archives }: Storage, id: string, archive: Buffer = Buffer.from('x')): Promise<void> {
+  const draft = archives.create()
+  await draft.write([archive])
+  await draft.keep(id)
+}
+
+/** A deploy of the service as it stands on record. */
+async function put(
+  { actors }: Storage,
+  id: string,
+  status: string,
+  from: DeploySource = source(),
+): Promise<void> {
+  const transition = transitionOf({ id, final: status === 'deactivated' }, { status })
+  await actors.create({ ...transition, record: { ...transition.record, source: from } })
+}
+
+const hostOf = (storage: Storage) =>
+  ({ storage, settings: { dataDir: storage.directory, minFreeDiskMb: 0 }, logger: silent }) as unknown as Host
+const signal = new AbortController().signal
+
+/** Unpacks as the deploy `id` would, with these settings. Answers what is there then, and what was said. */
+async function fetch(storage: Storage, id: string, from = source(), settings: Partial<ServiceSettings> = {}) {
+  const said: string[] = []
+  const log = {
+    say: (line: string) => said.push(line),
+    write: () => {},
+    build: () => {},
+    close: async () => {},
+  }
+  const directory = join(storage.directory, 'work', id)
+  const release = { settings: serviceRow(settings), env: [], resolved: null }
+  await storage.releases.freeze(id, () => release)
+  await unpackSource(hostOf(storage), { id, serviceId: 'svc-1', source: from, directory }, log, signal)
+  return { found: readdirSync(directory).sort(), said }
+}
+
+/** An upload for the service, as its handler commits it. */
+async function upload(storage: Storage, id: string, archive: Buffer): Promise<void> {
+  await keep(storage, id, archive)
+  const transition = transitionOf({ id }, { status: 'running' })
+  await storage.actors.create(
+    { ...transition, record: { ...transition.record, source: source() } },
+    (commit) => storage.services.keepArchive(commit, 'svc-1', id),
+  )
+}
+
+/** The deploy of the upload ends, whatever came of it. Answers which archive is chosen, which are kept. */
+async function end(storage: Storage, id: string) {
+  const transition = transitionOf({ id, final: true, revision: 2 }, { status: 'failed' })
+  await storage.actors.advance({ ...transition, record: { ...transition.record, source: source() } })
+  await removeFormerArchives({ storage, logger: silent })
+  const chosen = storage.services.get('svc-1')!.archive_deploy_id
+  return { chosen, kept: (await storage.archives.ids()).sort() }
+}
+
+const cut = (archive: Buffer) => archive.subarray(0, archive.length - 12)
+const broken = { code: 'archive_invalid' }
+
+async function storageWithService(t: TestContext): Promise<Storage> {
+  const storage = await temporaryStorage(t)
+  await storage.services.create(serviceRow())
+  return storage
+}
+
+test('a replaced archive goes, unless a deploy has yet to unpack it', async (t) => {
+  const storage = await temporaryStorage(t)
+  await storage.services.create(serviceRow({ archive_deploy_id: 'dep-8' }))
+  await put(storage, 'dep-1', 'live')
+  await put(storage, 'dep-2', 'deactivated')
+  await put(storage, 'dep-3', 'failed')
+  await put(storage, 'dep-4', 'deactivated')
+  await put(storage, 'dep-5', 'running')
+  await put(storage, 'dep-6', 'queued')
+  await put(storage, 'dep-7', 'queued', source('dep-4'))
+  await put(storage, 'dep-8', 'queued')
+  for (let number = 1; number <= 9; number++) await keep(storage, `dep-${number}`)
+
+  await removeFormerArchives({ storage, logger: silent })
+
+  const left = await storage.archives.ids()
+  assert.deepEqual(left.sort(), ['dep-4', 'dep-5', 'dep-6', 'dep-8', 'dep-9'], 'dep-9 is being committed')
+})
+
+test('a deploy unpacks the archive it came with, or that of the deploy it names', async (t) => {
+  const storage = await storageWithService(t)
+  await keep(storage, 'dep-0', await packArchive({ zero: 'x'.repeat(1536) }))
+  await keep(storage, 'dep-1', await packArchive({ one: '1' }))
+  await keep(storage, 'dep-2', await packArchive({ two: 'x'.repeat(3 * 512 * 1024), three: '' }))
+
+  const own = await fetch(storage, 'dep-2')
+  const named = await fetch(storage, 'dep-3', source('dep-1'))
+
+  assert.deepEqual(own, { found: ['three', 'two'], said: ['unpacked the archive: 2 entries, 1.5 MiB'] })
+  assert.deepEqual(named, { found: ['one'], said: ['unpacked the archive: 1 entry, 1 B'] })
+  const { said } = await fetch(storage, 'dep-4', source('dep-0'))
+  assert.deepEqual(said, ['unpacked the archive: 1 entry, 1.5 KiB'])
+})
+
+test('an archive that is gone fails the deploy, and says whose it was', async (t) => {
+  await assert.rejects(fetch(await storageWithService(t), 'dep-2', source('dep-1')), {
+    code: 'source_not_found',
+    message: 'the archive that was uploaded with dep-1 is gone',
+  })
+})
+
+test('the single top folder stays when a path of the settings begins with it, else it is told', async (t) => {
+  const storage = await storageWithService(t)
+  await keep(storage, 'dep-1', await packArchive({ 'app/public/index.html': 'x', 'app/web/Dockerfile': 'y' }))
+  await keep(storage, 'dep-2', await packArchive({ 'app/public/index.html': 'x', 'app/Dockerfile': 'y' }))
+  const looks = async (id: string, settings: Partial<ServiceSettings>) => {
+    const { found, said } = await fetch(storage, 'dep-9', source(id), settings)
+    const isTold = said.includes("left out the single folder 'app' at the top of the archive")
+    assert.equal(isTold, !found.includes('app'), JSON.stringify(settings))
+    return found.includes('app') ? 'kept' : 'left out'
+  }
+
+  assert.equal(await looks('dep-1', {}), 'left out')
+  assert.equal(await looks('dep-1', { root_dir: 'app' }), 'kept')
+  assert.equal(await looks('dep-1', { root_dir: 'web', publish_dir: 'app' }), 'left out')
+  assert.equal(await looks('dep-1', { publish_dir: 'app/public' }), 'kept')
+  assert.equal(await looks('dep-1', { publish_dir: 'public' }), 'left out')
+  assert.equal(await looks('dep-1', { dockerfile_path: 'app/web/Dockerfile', publish_dir: 'public' }), 'kept')
+  assert.equal(await looks('dep-1', { root_dir: 'nowhere' }), 'left out')
+  assert.equal(await looks('dep-2', { publish_dir: 'app/public' }), 'left out', 'it is a path of the image')
+})
+
+test('a broken archive never takes the place of one that was unpacked', async (t) => {
+  const storage = await storageWithService(t)
+  const sound = await packArchive({ Dockerfile: 'FROM scratch' })
+  await upload(storage, 'dep-1', sound)
+  await fetch(storage, 'dep-1')
+  await end(storage, 'dep-1')
+
+  await upload(storage, 'dep-2', cut(sound))
+  await removeFormerArchives({ storage, logger: silent })
+  assert.deepEqual((await storage.archives.ids()).sort(), ['dep-1', 'dep-2'], 'nobody knows it yet')
+  // The second time is that of a daemon which was killed before it could commit how the first one ended.
+  for (let time = 1; time <= 2; time++) await assert.rejects(fetch(storage, 'dep-2'), broken)
+
+  assert.deepEqual(await end(storage, 'dep-2'), { chosen: 'dep-1', kept: ['dep-1'] })
+  assert.deepEqual((await fetch(storage, 'dep-3', source('dep-1'))).found, ['Dockerfile'])
+})
+
+test('of uploads that nobody unpacked the last is chosen; broken, it gives way to a sound one', async (t) => {
+  const storage = await storageWithService(t)
+  const sound = await packArchive({ Dockerfile: 'FROM scratch' })
+  await upload(storage, 'dep-1', sound)
+  assert.deepEqual(await end(storage, 'dep-1'), { chosen: 'dep-1', kept: ['dep-1'] }, 'not broken')
+  await upload(storage, 'dep-2', sound)
+  await upload(storage, 'dep-3', cut(sound))
+  await fetch(storage, 'dep-2')
+
+  assert.deepEqual(await end(storage, 'dep-2'), { chosen: 'dep-3', kept: ['dep-2', 'dep-3'] })
+  await assert.rejects(fetch(storage, 'dep-3'), broken)
+  assert.deepEqual(await end(storage, 'dep-3'), { chosen: 'dep-2', kept: ['dep-2'] })
+})
+
+test('an archive that nobody unpacked is not gone back to while there is one that was', async (t) => {
+  const storage = await storageWithService(t)
+  const sound = await packArchive({ Dockerfile: 'FROM scratch' })
+  await upload(storage, 'dep-1', sound)
+  await fetch(storage, 'dep-1')
+  await end(storage, 'dep-1')
+  for (const id of ['dep-2', 'dep-3']) await upload(storage, id, cut(sound))
+
+  assert.deepEqual(await end(storage, 'dep-2'), { chosen: 'dep-3', kept: ['dep-1', 'dep-3'] }, 'canceled')
+  await assert.rejects(fetch(storage, 'dep-3'), broken)
+  assert.deepEqual(await end(storage, 'dep-3'), { chosen: 'dep-1', kept: ['dep-1'] })
+})
+
+test('a sound archive takes the place of all before it; a service of broken ones has none', async (t) => {
+  const storage = await storageWithService(t)
+  const sound = await packArchive({ Dockerfile: 'FROM scratch' })
+  await upload(storage, 'dep-1', cut(sound))
+  await assert.rejects(fetch(storage, 'dep-1'), broken)
+  assert.deepEqual(await end(storage, 'dep-1'), { chosen: null, kept: [] })
+
+  for (const id of ['dep-2', 'dep-3']) {
+    await upload(storage, id, sound)
+    await fetch(storage, id)
+    assert.deepEqual(await end(storage, id), { chosen: id, kept: [id] })
+  }
+})
+
+test('a service whose row is damaged keeps its archives; those of others go all the same', async (t) => {
+  const directory = temporaryDirectory(t)
+  const first = await temporaryStorage(t, directory)
+  await first.services.create(serviceRow({ archive_deploy_id: 'dep-2' }))
+  await first.services.create(serviceRow({ id: 'svc-2', name: 'blog', archive_deploy_id: 'dep-4' }))
+  for (const id of ['dep-1', 'dep-2']) await put(first, id, 'deactivated')
+  for (const id of ['dep-3', 'dep-4']) {
+    const transition = transitionOf({ id, service_id: 'svc-2', final: true }, { status: 'deactivated' })
+    await first.actors.create({ ...transition, record: { ...transition.record, source: source() } })
+  }
+  for (let number = 1; number <= 4; number++) await keep(first, `dep-${number}`)
+  await first.close()
+  await flipBit(directory, 'services', 'svc-1')
+  const storage = await temporaryStorage(t, directory)
+
+  await removeFormerArchives({ storage, logger: silent })
+
+  assert.deepEqual((await storage.archives.ids()).sort(), ['dep-1', 'dep-2', 'dep-4'])
+})

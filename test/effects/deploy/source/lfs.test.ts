@@ -1,0 +1,52 @@
+// Files of git LFS that were not fetched are named in the log of the deploy.
+import assert from 'node:assert/strict'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { DeployLog } from '../../../../src/effects/deploy/log.ts'
+import { findLfsPointers, sayLfsPointers } from '../../../../src/effects/deploy/source/lfs.ts'
+import { temporaryDirectory } from '../../../support/directory.ts'
+import { writeTree } from '../../../support/write-tree.ts'
+
+const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${'a'.repeat(64)}\nsize 12345\n`
+
+test('pointers are found wherever they are, and nothing else is taken for one', async (t) => {
+  const folder = temporaryDirectory(t)
+  const long = `${pointer}${'x'.repeat(1024)}`
+  writeTree(folder, {
+    'a.bin': pointer,
+    'deep/er/b.bin': pointer,
+    'README.md': `# ${pointer}`,
+    long,
+    empty: '',
+  })
+  symlinkSync('a.bin', join(folder, 'link'))
+  symlinkSync('..', join(folder, 'deep/up'))
+
+  assert.deepEqual((await findLfsPointers(folder)).sort(), ['a.bin', 'deep/er/b.bin'])
+})
+
+test('the log names the first five and counts the others', async (t) => {
+  const folder = temporaryDirectory(t)
+  const names = Array.from({ length: 7 }, (_, index) => `${index}.bin`)
+  writeTree(folder, Object.fromEntries(names.map((name) => [name, pointer])))
+  const lines: string[] = []
+
+  await sayLfsPointers(folder, { say: (line: string) => lines.push(line) } as unknown as DeployLog)
+
+  assert.equal(lines.length, 6)
+  assert.match(
+    lines[0]!,
+    /^\d\.bin is a Git LFS pointer; its content is not fetched, the build gets the pointer$/,
+  )
+  assert.equal(lines[5], 'so are 2 more files')
+})
+
+test('a name that is not UTF-8 does not fail the search', async (t) => {
+  const folder = temporaryDirectory(t)
+  writeTree(folder, { 'a.bin': pointer })
+  writeFileSync(Buffer.concat([Buffer.from(`${folder}/f`), Buffer.from([0xe9])]), pointer)
+  mkdirSync(Buffer.concat([Buffer.from(`${folder}/d`), Buffer.from([0xe9])]))
+
+  assert.deepEqual(await findLfsPointers(folder), ['a.bin'])
+})

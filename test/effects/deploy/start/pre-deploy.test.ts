@@ -1,0 +1,57 @@
+// The command before a deploy, when its effect begins again: what ran is not run twice.
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { preDeployKind } from '../../../../src/docker/engine/names.ts'
+import { removePreDeploy } from '../../../../src/effects/deploy/end/drain.ts'
+import { runPreDeploy } from '../../../../src/effects/deploy/start/pre-deploy.ts'
+import type { Host } from '../../../../src/effects/host.ts'
+import { openDeploy } from '../../../support/frozen-deploy.ts'
+import { readLog } from '../../../support/logs.ts'
+
+const nobody = new AbortController().signal
+
+/** Its command says by a random word which run it was. */
+async function openCommand(t: TestContext) {
+  const command = 'echo "ran $(cat /proc/sys/kernel/random/uuid)"'
+  const deploy = await openDeploy(t, { pre_deploy_command: command })
+  return { ...deploy, run: () => runPreDeploy(deploy.host)(deploy.input, nobody) }
+}
+
+async function ranLines({ storage, id }: { storage: Host['storage']; id: string }): Promise<string[]> {
+  await storage.logs.flush()
+  const lines = await readLog(storage.logs, id)
+  return lines.map(({ line }) => line).filter((line) => line.startsWith('ran '))
+}
+
+test('a command that ended is not run again when its end was not committed', async (t) => {
+  const deploy = await openCommand(t)
+
+  await deploy.run()
+  await deploy.run()
+
+  const [first, second, ...more] = await ranLines(deploy)
+  assert.ok(first)
+  assert.equal(second, first, 'the output of the same run, shown again')
+  assert.deepEqual(more, [])
+})
+
+test('its container and its address go when the next phase begins', async (t) => {
+  const { host, id, run } = await openCommand(t)
+  await run()
+  assert.equal((await host.instances.list({ deployId: id, kind: preDeployKind })).length, 1)
+
+  await removePreDeploy(host, id)
+
+  assert.deepEqual(await host.instances.list({ deployId: id, kind: preDeployKind }), [])
+  assert.deepEqual(host.storage.addresses.deployIds(), [])
+})
+
+test('it does not answer to the name of its service', async (t) => {
+  const { host, id, run } = await openCommand(t)
+  await run()
+
+  const [found] = await host.instances.list({ deployId: id, kind: preDeployKind })
+  const info = await host.engine.docker.getContainer(found!.containerId).inspect()
+  const [network] = Object.values(info.NetworkSettings.Networks)
+  assert.ok(!network!.Aliases?.includes('web'), String(network!.Aliases))
+})

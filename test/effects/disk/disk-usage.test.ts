@@ -1,0 +1,74 @@
+// The disk usage is counted in the background: a query gets the last figures at once.
+import { deepEqual, equal, ok } from 'node:assert/strict'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { createDiskUsage } from '../../../src/effects/disk/disk-usage.ts'
+import type { Host } from '../../../src/effects/host.ts'
+import { temporaryDirectory } from '../../support/directory.ts'
+import { eventually, silent } from '../../support/supervised.ts'
+
+const mebibyte = 1024 * 1024
+
+function openUsage(t: TestContext, df: () => Promise<object>) {
+  const dataDir = temporaryDirectory(t)
+  const write = (folder: string, sizeMb: number) => {
+    mkdirSync(join(dataDir, folder), { recursive: true })
+    writeFileSync(join(dataDir, folder, 'file'), Buffer.alloc(sizeMb * mebibyte, 1))
+  }
+  const call = (_: string, ask: (signal: AbortSignal) => Promise<object>) => ask(new AbortController().signal)
+  const settings = { dataDir, backupDir: join(dataDir, 'elsewhere/backups') }
+  const host = { engine: { call, docker: { df } }, settings, logger: silent } as unknown as Host
+  return { usage: createDiskUsage(host), write }
+}
+
+const found = {
+  LayersSize: 100,
+  Containers: [{ SizeRw: 1 }, {}, { SizeRw: 2 }],
+  Volumes: [{ UsageData: { Size: 10 } }, { UsageData: { Size: -1 } }, { UsageData: null }],
+  BuildCache: [
+    { Size: 7, Shared: false },
+    { Size: 50, Shared: true },
+  ],
+}
+
+test('the first who asks gets null at once, later ones the sizes by category', async (t) => {
+  let asked = 0
+  const { usage, write } = openUsage(t, async () => {
+    asked++
+    return found
+  })
+  const sizes = { store: 1, logs: 2, 'runtime-logs/svc-1': 3, 'elsewhere/backups/shop': 4, archives: 5 }
+  for (const [folder, sizeMb] of Object.entries({ ...sizes, restores: 6, 'work/dep-1/source': 7 }))
+    write(folder, sizeMb)
+
+  equal(usage(), null)
+  await eventually('the figures', () => usage() !== null)
+
+  const { data, docker } = usage()!
+  const inMb = Object.entries(data).map(([name, bytes]) => [name, Math.floor(bytes / mebibyte)])
+  deepEqual(Object.fromEntries(inMb), {
+    ...{ storeBytes: 1, logsBytes: 5, backupsBytes: 4, uploadsBytes: 11, checkoutsBytes: 7 },
+  })
+  deepEqual(docker, { imagesBytes: 100, containersBytes: 3, volumesBytes: 10, buildCacheBytes: 7 })
+  equal(asked, 1, 'what is known is not counted again')
+})
+
+test('a slow engine is asked once, and one that does not answer leaves the rest', async (t) => {
+  let refuse = (_: Error) => {}
+  let asked = 0
+  const { usage } = openUsage(t, () => {
+    asked++
+    return new Promise((_, reject) => {
+      refuse = reject
+    })
+  })
+  for (let count = 0; count < 5; count++) equal(usage(), null)
+  equal(asked, 1)
+
+  refuse(new Error('gone'))
+
+  await eventually('the figures', () => usage() !== null)
+  equal(usage()!.docker, null)
+  ok(usage()!.data.storeBytes >= 0)
+})

@@ -1,0 +1,101 @@
+// What the edge is to serve, from rows: each service its pool, each host its service, and what goes with it.
+import { deepEqual, equal } from 'node:assert/strict'
+import { test } from 'node:test'
+import { type ServiceRoute, ServiceRoutes, toRoutes } from '../../../src/effects/edge/service-routes.ts'
+import type { UpstreamRow } from '../../../storage/upstreams.ts'
+import { serviceRow } from '../../support/stored.ts'
+import { temporaryStorage } from '../../support/supervised.ts'
+
+const around = { certificates: new Map(), challenges: new Map(), dashboardHost: null }
+
+function route(changed: Partial<ServiceRoute>): ServiceRoute {
+  const limits = { bodyLimitBytes: 1000, timeoutMs: 75_000 }
+  return {
+    ...{ id: 'svc-1', pool: 1, hosts: ['a.test'], isSuspended: false, hsts: false, upstreams: [] },
+    ...limits,
+    ...changed,
+  }
+}
+const row = (slot: number, state: UpstreamRow['state']): UpstreamRow => ({
+  ...{ slot, deploy_id: 'dep-1', index: 0, address: `10.0.0.${slot}`, port: 3000, state, run: null },
+})
+
+test('each host leads to the pool of its service, with its limits', () => {
+  const services = [
+    route({ hosts: ['a.test', 'shop.example'] }),
+    route({ pool: 3, hosts: ['b.test'], timeoutMs: 5 }),
+  ]
+  const { maps, pools } = toRoutes(services, around)
+  deepEqual([...maps.hosts].sort(), [
+    ['a.test', 'p1'],
+    ['b.test', 'p3'],
+    ['shop.example', 'p1'],
+  ])
+  deepEqual([maps.timeouts.get('b.test'), maps['body-limits'].get('a.test')], ['5', '1000'])
+  deepEqual(
+    pools.map(({ name }) => name),
+    ['p1', 'p2', 'p3'],
+  )
+})
+
+test('slots stay where they are, also with a gap before them', () => {
+  const upstreams = [row(2, 'ready'), row(3, 'verifying'), row(5, 'out')]
+  const [pool] = toRoutes([route({ upstreams })], around).pools
+  deepEqual(pool!.upstreams, [
+    null,
+    { address: '10.0.0.2', port: 3000, state: 'ready' },
+    { address: '10.0.0.3', port: 3000, state: 'verifying' },
+    null,
+    { address: '10.0.0.5', port: 3000, state: 'leaving' },
+  ])
+})
+
+test('a suspended service has a page, not its pool', () => {
+  equal(toRoutes([route({ isSuspended: true })], around).maps.hosts.get('a.test'), 'suspended')
+})
+
+test('https and hsts are for hosts with a certificate, and the dashboard is on https alone', () => {
+  const certificates = new Map([['a.test', 'pem']])
+  const hosts = ['a.test', 'b.test']
+  const { maps } = toRoutes([route({ hosts, hsts: true })], {
+    ...around,
+    certificates,
+    dashboardHost: 'berth.test',
+  })
+  deepEqual([...maps.https.keys()].sort(), ['a.test', 'berth.test'])
+  const value = 'max-age=31536000'
+  deepEqual(Object.fromEntries(maps.hsts), { 'a.test': value, 'berth.test': value })
+  equal(maps.hosts.get('berth.test'), 'dashboard')
+})
+
+test('where two claim a host it is the default host of one, and the dashboard before all', () => {
+  const own = route({ id: 'svc-1', pool: 1, hosts: ['shop.example'] })
+  const custom = route({ id: 'svc-2', pool: 2, hosts: ['b.test', 'shop.example', 'berth.test'] })
+  for (const services of [
+    [own, custom],
+    [custom, own],
+  ]) {
+    const { maps } = toRoutes(services, { ...around, dashboardHost: 'berth.test' })
+    deepEqual([maps.hosts.get('shop.example'), maps.hosts.get('berth.test')], ['p1', 'dashboard'])
+  }
+})
+
+test('public services get a pool, and are read again only when they were touched', async (t) => {
+  const storage = await temporaryStorage(t)
+  await storage.services.create(serviceRow({ id: 'svc-1', name: 'shop' }))
+  await storage.services.create(serviceRow({ id: 'svc-2', name: 'inner', type: 'private_service' }))
+  const routes = new ServiceRoutes({ storage, settings: { baseDomain: 'localhost' } } as never)
+  await routes.ensurePools()
+  deepEqual(
+    routes.all().map(({ id, pool, hosts }) => [id, pool, hosts]),
+    [['svc-1', 1, ['shop.localhost']]],
+  )
+
+  await storage.services.update('svc-1', (service) => ({ ...service, suspended: true }))
+  equal(routes.byHost('shop.localhost')?.isSuspended, false)
+  routes.touch('svc-1')
+  equal(routes.byHost('shop.localhost')?.isSuspended, true)
+  await storage.services.remove('svc-1')
+  routes.touch('svc-1')
+  equal(routes.byHost('shop.localhost'), null)
+})

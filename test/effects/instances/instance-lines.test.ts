@@ -1,0 +1,67 @@
+// Lines about instances: their words, when Docker restarts a container, and a bound on how many there are.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type InstanceEvent, lineOf, removed, started } from '../../../src/effects/instances/line.ts'
+import { createLineBudget } from '../../../src/effects/instances/line-budget.ts'
+import { restartDelay } from '../../../src/effects/instances/restart-delay.ts'
+
+const exit: InstanceEvent = {
+  type: 'exited',
+  exit_code: 137,
+  out_of_memory: true,
+  restarts: true,
+  restarts_in_ms: 2000,
+}
+
+test('a line says which instance, how it ended and what comes next', () => {
+  const unknown = { restarts: true, restarts_in_ms: null }
+  assert.deepEqual(
+    [
+      lineOf(1, exit),
+      lineOf(0, { ...exit, out_of_memory: false, ...unknown }),
+      lineOf(0, { ...exit, exit_code: 1, out_of_memory: false, restarts: false }),
+      lineOf(0, { ...exit, type: 'stopped', exit_code: 143, out_of_memory: false, restarts: false }),
+      lineOf(2, started),
+      lineOf(2, removed),
+    ],
+    [
+      'instance 2 exited with code 137 (out of memory); it restarts in 2 s',
+      'instance 1 exited with code 137 (SIGKILL); it restarts',
+      'instance 1 exited with code 1',
+      'instance 1 was stopped, and exited with code 143 (SIGTERM)',
+      'instance 3 started',
+      'instance 3 was removed from Docker',
+    ],
+  )
+})
+
+test('the delay of a restart doubles for short runs to a minute at most, and starts over', () => {
+  let delayMs: number | null = 0
+  const delays = Array.from({ length: 12 }, () => (delayMs = restartDelay(delayMs, 50)))
+  assert.deepEqual(delays, [100, 200, 400, 800, 1600, 3200, 6400, 12_800, 25_600, 51_200, 60_000, 60_000])
+  assert.equal(restartDelay(60_000, 10_000), 100)
+  assert.deepEqual(
+    [restartDelay(null, 50), restartDelay(null, null), restartDelay(null, 20_000)],
+    [null, null, 100],
+  )
+})
+
+test('a crash loop does not fill the log: what exceeds the bound is counted in one line', (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  let nowMs = 0
+  const lines: string[] = []
+  const budget = createLineBudget(
+    (id, count) => lines.push(`${id}: ${count} more`),
+    () => nowMs,
+  )
+  for (let count = 0; count < 1000; count++) budget.spend('svc-a', () => lines.push('a'))
+  budget.spend('svc-b', () => lines.push('b'))
+
+  assert.deepEqual(lines, [...Array.from({ length: 20 }, () => 'a'), 'b'], 'each service has its own bound')
+  nowMs = 200_000
+  t.mock.timers.tick(200_000)
+  assert.deepEqual(lines.slice(21), ['svc-a: 980 more'])
+  for (let count = 0; count < 1000; count++) budget.spend('svc-a', () => lines.push('again'))
+  assert.equal(lines.filter((line) => line === 'again').length, 20)
+  budget.close()
+})

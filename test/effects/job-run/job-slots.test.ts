@@ -1,0 +1,200 @@
+// Places for job runs: never more are given out than there are, and no service's flood keeps another waiting.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { createJobSlots, type JobSlots } from '../../../src/effects/job-run/job-slots.ts'
+
+const nobody = new AbortController().signal
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+const unheard = () => undefined
+const noWait = () => assert.fail('there was no place')
+
+/** Asks for a place, and writes down when it is there. */
+function openHouse(slots: JobSlots) {
+  const begun: string[] = []
+  const ask = (id: string, serviceId: string, signal = nobody) =>
+    slots.take({ id, serviceId, isOwn: false }, signal, unheard).then(() => void begun.push(id))
+  return { begun, ask }
+}
+
+test('as many as there are places run at once, and the next one is told how many run', async () => {
+  const slots = createJobSlots(2)
+  const told: (number | null)[] = []
+  const take = (id: string) =>
+    slots.take({ id, serviceId: id, isOwn: false }, nobody, (count) => void told.push(count))
+  await Promise.all([take('a'), take('b')])
+  let isBegun = false
+  const third = take('c').then(() => {
+    isBegun = true
+  })
+  await turn()
+  assert.deepEqual([told, isBegun], [[2], false])
+
+  slots.release('b')
+
+  await third
+})
+
+test('the service with the fewest runs comes first, then who has waited longest', async () => {
+  const slots = createJobSlots(3)
+  const { begun, ask } = openHouse(slots)
+  for (const id of ['a1', 'a2', 'a3']) await ask(id, 'a')
+  const waiting = [ask('a4', 'a'), ask('a5', 'a'), ask('b1', 'b'), ask('b2', 'b'), ask('c1', 'c')]
+  for (const id of ['a1', 'a2', 'a3', 'b1', 'c1']) {
+    slots.release(id)
+    await turn()
+  }
+  await Promise.all(waiting)
+  // After a1 nobody of b runs; after a2 nobody of c; then a has none.
+  assert.deepEqual(begun.slice(3), ['b1', 'c1', 'a4', 'b2', 'a5'])
+})
+
+test('of one service who waits longest is next', async () => {
+  const slots = createJobSlots(1)
+  const { begun, ask } = openHouse(slots)
+  const ids = ['1', '2', '3', '4']
+  const all = ids.map((id) => ask(id, 'a'))
+  for (const id of ids) {
+    await turn()
+    slots.release(id)
+  }
+  await Promise.all(all)
+  assert.deepEqual(begun, ids)
+})
+
+test("of a service's own command one at a time has a place; other commands do not wait for it", async () => {
+  const slots = createJobSlots(4)
+  const begun: string[] = []
+  const told: (number | null)[] = []
+  const ask = (id: string, serviceId: string, isOwn: boolean) =>
+    slots
+      .take({ id, serviceId, isOwn }, nobody, (running) => void told.push(running))
+      .then(() => void begun.push(id))
+  await ask('own-2', 'a', true)
+  const older = ask('own-1', 'a', true)
+  await ask('other', 'a', false)
+  await ask('own-3', 'b', true)
+  await turn()
+  assert.deepEqual([begun, told], [['own-2', 'other', 'own-3'], [null]])
+
+  slots.release('own-2')
+
+  await older
+  assert.deepEqual(begun.at(-1), 'own-1')
+})
+
+test('a run that has a place has it again when it asks, and gives back one', async () => {
+  const slots = createJobSlots(1)
+  const own = { id: 'a', serviceId: 'a', isOwn: false }
+  await slots.take(own, nobody, noWait)
+  await slots.take(own, nobody, noWait)
+  slots.hold(own)
+  slots.release('a')
+  slots.release('a')
+  await slots.take({ id: 'b', serviceId: 'b', isOwn: false }, nobody, noWait)
+  const { begun, ask } = openHouse(slots)
+  void ask('c', 'c')
+  await turn()
+  assert.deepEqual(begun, [])
+})
+
+test('runs that go on have places though there are not so many, and new ones wait', async () => {
+  const slots = createJobSlots(1)
+  for (const id of ['a', 'b']) slots.hold({ id, serviceId: id, isOwn: false })
+  const { begun, ask } = openHouse(slots)
+  const waiting = ask('c', 'c')
+  slots.release('a')
+  await turn()
+  assert.deepEqual(begun, [])
+  slots.release('b')
+  await waiting
+})
+
+test('what is given back by nobody gives no place', async () => {
+  const slots = createJobSlots(1)
+  await slots.take({ id: 'a', serviceId: 'a', isOwn: false }, nobody, noWait)
+  const { begun, ask } = openHouse(slots)
+  void ask('b', 'b')
+  slots.release('stranger')
+  slots.release('b')
+  await turn()
+  assert.deepEqual(begun, [])
+})
+
+test('who is aborted while waiting leaves, and the next one has the place', async () => {
+  const slots = createJobSlots(1)
+  const { begun, ask } = openHouse(slots)
+  await ask('a', 'a')
+  const controller = new AbortController()
+  const left = ask('b', 'b', controller.signal)
+  const next = ask('c', 'c')
+  const reason = new Error('canceled')
+  controller.abort(reason)
+  await assert.rejects(left, reason)
+  slots.release('a')
+  await next
+  assert.deepEqual(begun, ['a', 'c'])
+})
+
+test('who is aborted already does not even wait, and takes nothing', async () => {
+  const slots = createJobSlots(1)
+  const aborted = AbortSignal.abort(new Error('canceled'))
+  await assert.rejects(slots.take({ id: 'a', serviceId: 'a', isOwn: false }, aborted, noWait), /canceled/)
+  await slots.take({ id: 'b', serviceId: 'b', isOwn: false }, nobody, noWait)
+})
+
+test('an abort after the place was given leaves it to whoever gives it back', async () => {
+  const slots = createJobSlots(1)
+  const { begun, ask } = openHouse(slots)
+  const controller = new AbortController()
+  await ask('a', 'a', controller.signal)
+  controller.abort()
+  const waiting = ask('b', 'b')
+  await turn()
+  assert.deepEqual(begun, ['a'])
+  slots.release('a')
+  await waiting
+})
+
+const step = fc.oneof(
+  fc.record({ do: fc.constant('take' as const), which: fc.nat(3) }),
+  fc.record({ do: fc.constant('hold' as const), which: fc.nat(3) }),
+  fc.record({ do: fc.constant('release' as const), which: fc.nat(30) }),
+  fc.record({ do: fc.constant('abort' as const), which: fc.nat(30) }),
+)
+
+test('whatever comes and goes, no place is given beyond the count, and all come back', async () => {
+  const property = fc.asyncProperty(fc.integer({ min: 1, max: 3 }), fc.array(step), async (count, steps) => {
+    const slots = createJobSlots(count)
+    const running = new Set<string>()
+    const signals: AbortController[] = []
+    for (const { do: what, which } of steps) {
+      const before = running.size
+      if (what === 'release') {
+        const id = [...running][which % (running.size || 1)]
+        if (id) running.delete(id)
+        if (id) slots.release(id)
+      } else if (what === 'abort') {
+        signals[which]?.abort()
+      } else {
+        const number = signals.push(new AbortController()) - 1
+        const run = { id: `job-${number}`, serviceId: `svc-${which}`, isOwn: false }
+        if (what === 'hold') slots.hold(run)
+        if (what === 'hold') running.add(run.id)
+        else {
+          const taken = slots.take(run, signals[number]!.signal, unheard)
+          taken.then(() => running.add(run.id)).catch(unheard)
+        }
+      }
+      await turn()
+      if (what !== 'hold') assert.ok(running.size <= Math.max(count, before))
+    }
+    for (const controller of signals) controller.abort()
+    await turn()
+    for (const id of running) slots.release(id)
+    for (let free = 0; free < count; free++) {
+      await slots.take({ id: `free-${free}`, serviceId: 'svc-9', isOwn: false }, nobody, noWait)
+    }
+  })
+  await fc.assert(property, { numRuns: 200 })
+})

@@ -1,0 +1,215 @@
+// The turn of a run: who waits for whom by the policy of the schedule, and what is frozen then.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { openJobQueue } from '../../support/job-queue.ts'
+import { eventually } from '../../support/supervised.ts'
+
+/** What a promise has come to after everything that is ready has run. */
+async function answerOf(promise: Promise<unknown>): Promise<unknown> {
+  const later = new Promise((resolve) => setTimeout(resolve, 20, 'waits'))
+  return Promise.race([promise, later])
+}
+
+const live = { deployId: 'dep-1', image: 'berth/shop:dep-1', command: 'npm run report' }
+const withoutTime = async (asked: Promise<{ at: string }>) => {
+  const { at, ...turn } = await asked
+  assert.ok(Number.isFinite(Date.parse(at)))
+  return turn
+}
+
+test('a run with nobody before it has its turn at once, in what is live then', async (t) => {
+  const queue = await openJobQueue(t)
+  await queue.is('job-1', 'pending')
+  await queue.deploy('dep-2', null)
+  const turn = await withoutTime(queue.ask('job-1'))
+  assert.deepEqual(turn, { deployId: 'dep-2', image: 'berth/shop:dep-2', command: null })
+  assert.deepEqual(await queue.saidBy('job-1'), [])
+})
+
+test('a command that somebody gave runs beside all others, as it was given', async (t) => {
+  const queue = await openJobQueue(t)
+  await queue.is('job-1', 'running')
+  await queue.is('job-2', 'pending', { overlap: null })
+  assert.deepEqual(await withoutTime(queue.ask('job-2', null, { command: 'ls' })), { ...live, command: 'ls' })
+})
+
+for (const overlap of ['skip', 'queue'] as const) {
+  for (const status of ['pending', 'running', 'canceled'] as const) {
+    test(`${overlap}: a run waits for one before it that is ${status} until it is gone`, async (t) => {
+      const queue = await openJobQueue(t)
+      await queue.is('job-1', status)
+      await queue.is('job-2', 'pending')
+      const asked = queue.ask('job-2', overlap)
+      assert.equal(await answerOf(asked), 'waits')
+      await queue.untilSaid('job-2')
+      await queue.is('job-1', status)
+      assert.equal(await answerOf(asked), 'waits')
+
+      await queue.is('job-1', status, { final: true })
+
+      assert.deepEqual(await withoutTime(asked), live)
+      assert.deepEqual(await queue.saidBy('job-2'), ['waiting for job-1 of this service to end'])
+      assert.deepEqual(queue.sent, [])
+    })
+  }
+}
+
+test('a restart of the daemon that has to wait for the engine repeats no line of before', async (t) => {
+  const queue = await openJobQueue(t)
+  await queue.is('job-1', 'running')
+  await queue.is('job-2', 'pending')
+  const lines = [
+    'waiting for job-1 of this service to end',
+    'waiting for the Docker engine, which does not answer',
+  ]
+  for (const line of lines) queue.storage.logs.append('job-2', 'system', line)
+  const asked = queue.ask('job-2', 'queue')
+  assert.equal(await answerOf(asked), 'waits')
+  await queue.is('job-1', 'succeeded', { final: true })
+  await asked
+  assert.deepEqual(await queue.saidBy('job-2'), lines)
+})
+
+test('a run that has ended by itself holds nobody up, although its container is still to go', async (t) => {
+  for (const status of ['succeeded', 'failed'] as const) {
+    const queue = await openJobQueue(t)
+    await queue.is('job-1', status)
+    await queue.is('job-2', 'pending')
+    assert.deepEqual(await withoutTime(queue.ask('job-2')), live)
+    assert.deepEqual(await queue.saidBy('job-2'), [])
+  }
+})
+
+test('no run waits for a newer one, for a command that somebody gave, or for another service', async (t) => {
+  const queue = await openJobQueue(t)
+  await queue.is('job-1', 'running', { overlap: null })
+  await queue.is('job-2', 'running', { service_id: 'svc-10' })
+  await queue.is('job-3', 'pending')
+  await queue.is('job-4', 'pending')
+  assert.deepEqual(await withoutTime(queue.ask('job-3')), live)
+})
+
+test('runs have their turn in the order in which they were asked for, one at a time', async (t) => {
+  const queue = await openJobQueue(t)
+  const ids = ['job-1', 'job-2', 'job-3', 'job-4']
+  const order: string[] = []
+  for (const id of ids) await queue.is(id, 'pending')
+  const turns = [...ids].reverse().map((id) => queue.ask(id, 'queue').then(() => order.push(id)))
+  for (const [index, id] of ids.entries()) {
+    await eventually(`${id} has its turn`, () => order.length > index)
+    await answerOf(new Promise(() => undefined))
+    assert.deepEqual(order, ids.slice(0, index + 1))
+    await queue.is(id, 'running')
+    queue.jobSlots.release(id)
+    await queue.is(id, 'succeeded', { final: true })
+  }
+  await Promise.all(turns)
+  assert.deepEqual(await queue.saidBy('job-4'), [
+    ...['job-1', 'job-2', 'job-3'].map((id) => `waiting for ${id} of this service to end`),
+  ])
+})
+
+test('replace: those before it are canceled, and it waits until they are gone', async (t) => {
+  const queue = await openJobQueue(t)
+  await queue.is('job-0', 'running', { overlap: null })
+  await queue.is('job-1', 'running')
+  await queue.is('job-2', 'pending')
+  await queue.is('job-3', 'canceled')
+  await queue.is('job-4', 'pending')
+  await queue.is('job-5', 'pending')
+  const asked = queue.ask('job-4', 'replace')
+  assert.equal(await answerOf(asked), 'waits')
+  const by = 'job-4, which replaces it'
+  await eventually('three cancels', () => queue.sent.length >= 3)
+  assert.deepEqual(
+    queue.sent,
+    ['job-1', 'job-2', 'job-3'].map((id) => [id, 'cancel', by]),
+  )
+  for (const id of ['job-1', 'job-2', 'job-3']) {
+    assert.equal(await answerOf(asked), 'waits')
+    await queue.is(id, 'canceled', { final: true })
+  }
+  assert.deepEqual(await withoutTime(asked), live)
+})
+
+test('a run that waits gives up when its service is suspended, deleted or gone', async (t) => {
+  const queue = await openJobQueue(t)
+  await queue.is('job-1', 'running')
+  await queue.is('job-2', 'pending')
+  const message = 'canceled by the suspension of its service'
+  const asked = queue.ask('job-2')
+  await answerOf(asked)
+  await queue.change({ suspended: true })
+  await assert.rejects(asked, { code: 'withdrawn', message })
+  await assert.rejects(queue.ask('job-2'), { code: 'withdrawn', message })
+
+  await queue.change({ suspended: false })
+  const again = queue.ask('job-2')
+  await answerOf(again)
+  await queue.change({ deleting: true })
+  const removal = { code: 'withdrawn', message: 'canceled by the removal of its service' }
+  await assert.rejects(again, removal)
+  await queue.storage.services.remove('svc-1')
+  await assert.rejects(queue.ask('job-2'), removal)
+})
+
+test('a run that is canceled while it waits takes no place with it', async (t) => {
+  const queue = await openJobQueue(t, { slots: 1 })
+  await queue.is('job-1', 'running')
+  await queue.is('job-2', 'pending')
+  const controller = new AbortController()
+  const asked = queue.ask('job-2', 'skip', { signal: controller.signal })
+  await answerOf(asked)
+  const reason = new Error('canceled')
+  controller.abort(reason)
+  await assert.rejects(asked, reason)
+  await queue.is('job-2', 'canceled', { final: true })
+  await queue.is('job-1', 'succeeded', { final: true })
+  await queue.is('job-3', 'pending')
+  assert.deepEqual(await withoutTime(queue.ask('job-3')), live)
+})
+
+test('a run for which there is no place says so, and has its turn when one is given back', async (t) => {
+  const queue = await openJobQueue(t, { slots: 1 })
+  for (const id of ['job-1', 'job-2']) await queue.is(id, 'pending', { overlap: null })
+  await queue.ask('job-1', null)
+  const asked = queue.ask('job-2', null)
+  assert.equal(await answerOf(asked), 'waits')
+  await queue.untilSaid('job-2')
+  assert.deepEqual(await queue.saidBy('job-2'), [
+    'waiting for a free place: 1 job runs are running (--job-concurrency)',
+  ])
+  queue.jobSlots.release('job-1')
+  assert.deepEqual(await withoutTime(asked), live)
+})
+
+test('what goes live while a run waits for its place is what it runs', async (t) => {
+  const queue = await openJobQueue(t, { slots: 1 })
+  for (const id of ['job-1', 'job-2']) await queue.is(id, 'pending', { overlap: null })
+  await queue.ask('job-1', null)
+  const asked = queue.ask('job-2', null)
+  await answerOf(asked)
+  await queue.deploy('dep-2')
+  queue.jobSlots.release('job-1')
+  assert.equal((await asked).deployId, 'dep-2')
+})
+
+test('a run of what is not live any more fails instead of waiting', async (t) => {
+  const queue = await openJobQueue(t, { isDeployed: false })
+  await queue.is('job-1', 'pending')
+  const message = 'nothing of its service is live any more'
+  await assert.rejects(queue.ask('job-1'), { code: 'conflict', message })
+})
+
+test('no run has its turn before the engine answers', async (t) => {
+  let answer = () => {}
+  const ready = new Promise<void>((resolve) => {
+    answer = resolve
+  })
+  const queue = await openJobQueue(t, { ready })
+  await queue.is('job-1', 'pending')
+  const asked = queue.ask('job-1')
+  assert.equal(await answerOf(asked), 'waits')
+  answer()
+  assert.deepEqual(await withoutTime(asked), live)
+})

@@ -1,0 +1,109 @@
+// Numbers over known requests: what Prometheus reads, and what people see of the last five minutes.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { AccessLine } from '../../../src/edge/access-line.ts'
+import { TrafficNumbers } from '../../../src/effects/traffic/traffic-numbers.ts'
+import { accessLine } from '../../support/access-line.ts'
+
+function startCounting() {
+  const clock = { nowMs: Date.parse('2026-01-02T03:04:05.678Z') }
+  const numbers = new TrafficNumbers(() => clock.nowMs)
+  const ask = (changes: Partial<AccessLine>, service = 'shop') => numbers.record(accessLine(changes), service)
+  return { clock, numbers, ask }
+}
+
+const sampleOf = (metrics: string, name: string) =>
+  metrics
+    .split('\n')
+    .filter((line) => line.startsWith(name))
+    .map((line) => line.slice(name.length))
+
+test('a window has all requests, errors among them, and percentiles within 2.5 %', () => {
+  const { numbers, ask } = startCounting()
+  for (let ms = 1; ms <= 1000; ms++) ask({ durationMs: ms, status: ms > 990 ? 502 : 200 })
+
+  const { p50_ms, p95_ms, p99_ms, ...counts } = numbers.of('svc-1')
+
+  assert.deepEqual(counts, { window_seconds: 300, requests: 1000, errors: 10 })
+  for (const [found, exact] of [
+    [p50_ms, 500],
+    [p95_ms, 950],
+    [p99_ms, 990],
+  ] as const) {
+    assert.ok(Math.abs(found! - exact) <= exact * 0.026, `${found} for ${exact}`)
+  }
+})
+
+test('short whole milliseconds are told as they are', () => {
+  for (let ms = 1; ms <= 20; ms++) {
+    const { numbers, ask } = startCounting()
+    ask({ durationMs: ms })
+    assert.equal(numbers.of('svc-1').p50_ms, ms)
+  }
+})
+
+test('what is older than five minutes counts no more, and services are counted apart', () => {
+  const { clock, numbers, ask } = startCounting()
+  ask({ status: 500 })
+  clock.nowMs += 200_000
+  ask({ status: 200, durationMs: 7 })
+  ask({ serviceId: 'svc-2' }, 'other')
+  const both = numbers.of('svc-1')
+  clock.nowMs += 101_000
+
+  const later = numbers.of('svc-1')
+  clock.nowMs += 3_600_000
+  ask({ durationMs: 7 })
+  clock.nowMs += 300_000
+
+  assert.deepEqual([both.requests, both.errors], [2, 1])
+  assert.deepEqual([later.requests, later.errors], [1, 0])
+  const nothing = { window_seconds: 300, requests: 0, errors: 0, p50_ms: null, p95_ms: null, p99_ms: null }
+  assert.deepEqual(numbers.of('svc-1'), nothing)
+  assert.deepEqual(numbers.of('svc-unknown'), nothing)
+})
+
+test('a WebSocket is a request without a latency', () => {
+  const { numbers, ask } = startCounting()
+  ask({ status: 101, durationMs: 3_600_000 })
+  ask({ durationMs: 5 })
+
+  const { requests, p99_ms } = numbers.of('svc-1')
+
+  assert.deepEqual([requests, p99_ms], [2, 5])
+})
+
+test('Prometheus gets a counter by class of answer and a histogram in seconds, by service', async () => {
+  const { numbers, ask } = startCounting()
+  for (const status of [200, 204, 301, 404, 500, 503, 503, -1, 101]) ask({ status, durationMs: 40 })
+  ask({ serviceId: 'svc-2', durationMs: 3000 }, 'other')
+
+  const metrics = await numbers.metrics()
+
+  assert.deepEqual(sampleOf(metrics, 'berth_http_requests_total{service="shop",').sort(), [
+    'code="1xx"} 1',
+    'code="2xx"} 2',
+    'code="3xx"} 1',
+    'code="4xx"} 1',
+    'code="5xx"} 3',
+    'code="none"} 1',
+  ])
+  assert.deepEqual(sampleOf(metrics, 'berth_http_request_duration_seconds_count'), [
+    '{service="shop"} 8',
+    '{service="other"} 1',
+  ])
+  const [below] = sampleOf(metrics, 'berth_http_request_duration_seconds_bucket{le="0.05",service="shop"}')
+  assert.equal(below, ' 8')
+})
+
+test('nothing is left of a service that was removed', async () => {
+  const { numbers, ask } = startCounting()
+  ask({})
+  ask({ serviceId: 'svc-2' }, 'other')
+
+  numbers.forget('svc-1')
+
+  const metrics = await numbers.metrics()
+  assert.ok(!metrics.includes('shop') && metrics.includes('other'))
+  assert.equal(numbers.of('svc-1').requests, 0)
+})

@@ -1,0 +1,195 @@
+// The account over HTTP: setup in its order, what may be an e-mail and a password, and another password.
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { outcomeOf, startOwned } from '../../support/account.ts'
+import { openBrowser } from '../../support/browser.ts'
+import { startApi, token } from '../../support/http-context.ts'
+import { owner } from '../../support/session.ts'
+
+const asToken = { authorization: `Bearer ${token}` }
+const wrongToken = { authorization: 'Bearer bth_wrong' }
+
+test('a fresh server wants its setup and knows nobody, whatever credential is shown', async (t) => {
+  const { url } = await startApi(t)
+  const { call, jar } = openBrowser(url)
+  jar.set(`svc_session_${new URL(url).port}`, 'bths_wrong')
+  const nobody = { auth: null, setup_required: true, user: null }
+
+  for (const headers of [{}, wrongToken, { cookie: null }, { authorization: 'Bearer' }]) {
+    const { status, body } = await call('GET', '/auth/status', undefined, headers)
+    assert.deepEqual([status, body], [200, nobody])
+  }
+  const { body } = await call('GET', '/auth/status?access_token=wrong')
+  assert.deepEqual(body, nobody)
+  assert.equal(outcomeOf(await call('POST', '/auth/login', owner, { cookie: null })), '409 conflict')
+})
+
+test('a session is told whose it is; a token and a stranger are not', async (t) => {
+  const { browser, stranger } = await startOwned(t)
+  const status = async (headers = {}) => (await browser.call('GET', '/auth/status', undefined, headers)).body
+
+  const { auth, setup_required, user } = await status()
+  assert.deepEqual([auth, setup_required, user.email], ['session', false, owner.email])
+  assert.match(user.id, /^usr-/)
+  assert.deepEqual(Object.keys(user), ['id', 'email', 'created_at'])
+  const others = { setup_required: false, user: null }
+  assert.deepEqual(await status({ cookie: null, ...asToken }), { auth: 'token', ...others })
+  assert.deepEqual(await status(wrongToken), { auth: null, ...others })
+  assert.deepEqual((await stranger().call('GET', '/auth/status')).body, { auth: null, ...others })
+})
+
+test('setup makes the account, signs in and ends setting up', async (t) => {
+  const { url, storage } = await startApi(t)
+  const browser = openBrowser(url)
+  const code = storage.setupCode.ensure()
+
+  const { status, body } = await browser.setUp(` ${code}\n`)
+
+  assert.deepEqual(
+    [status, body.auth, body.setup_required, body.user.email],
+    [201, 'session', false, owner.email],
+  )
+  assert.equal((await browser.call('GET', '/auth/sessions')).status, 200)
+  assert.equal(existsSync(join(storage.directory, 'setup_code')), false)
+  assert.equal(outcomeOf(await openBrowser(url).setUp(code)), '409 already_set_up')
+})
+
+test('setup is refused for the account, then the attempts, then the code, then the rest', async (t) => {
+  const { url, storage } = await startApi(t)
+  const { call } = openBrowser(url)
+  const code = storage.setupCode.ensure()
+  const setUp = (changes: object) => call('POST', '/auth/setup', { ...owner, code, ...changes })
+  const bad = { email: 'nobody', password: 'short' }
+
+  const refused = await setUp(bad)
+  assert.equal(outcomeOf(refused), '400 invalid_request')
+  assert.deepEqual(
+    refused.body.errors.map(({ path }: { path: string }) => path),
+    ['email', 'password'],
+  )
+  assert.deepEqual(storage.attempts.list('setup_code'), [])
+  for (let count = 0; count < 10; count++) {
+    assert.equal(outcomeOf(await setUp({ ...bad, code: 'guess' })), '403 invalid_setup_code')
+  }
+  const waiting = await setUp({ code })
+  assert.equal(outcomeOf(waiting), '429 too_many_attempts')
+  const seconds = Number(waiting.headers['retry-after'])
+  assert.ok(seconds > 0 && seconds <= 300, `it says ${seconds} s`)
+
+  await storage.commit(() => storage.attempts.clear())
+  assert.equal((await setUp({})).status, 201)
+  for (const changes of [{}, bad, { code: 'guess' }]) {
+    assert.equal(outcomeOf(await setUp(changes)), '409 already_set_up')
+  }
+})
+
+test('without a code on the disk nobody can set up', async (t) => {
+  const { url } = await startApi(t)
+
+  for (const code of ['', ' ', 'null', 'undefined']) {
+    assert.equal(outcomeOf(await openBrowser(url).setUp(code)), '403 invalid_setup_code')
+  }
+})
+
+test('fifty setups at once make one account and sign one browser in', async (t) => {
+  const { url, storage } = await startApi(t)
+  const code = storage.setupCode.ensure()
+  const browsers = Array.from({ length: 50 }, () => openBrowser(url))
+  const setUp = (browser: (typeof browsers)[number], index: number) =>
+    browser.call('POST', '/auth/setup', { ...owner, email: `ada${index}@example.com`, code })
+
+  const came = (await Promise.all(browsers.map(setUp))).map(outcomeOf)
+
+  const winner = came.indexOf('201')
+  assert.deepEqual(
+    came,
+    came.map((_, index) => (index === winner ? '201' : '409 already_set_up')),
+  )
+  assert.equal(storage.account.get()?.email, `ada${winner}@example.com`)
+  assert.deepEqual(
+    browsers.map(({ jar }) => jar.size),
+    came.map((_, index) => (index === winner ? 2 : 0)),
+  )
+  assert.equal(storage.sessions.list().length, 1)
+})
+
+test('an e-mail is kept without blanks around it and in lower case, and found in any', async (t) => {
+  const { url, storage } = await startApi(t)
+  const { call } = openBrowser(url)
+  const code = storage.setupCode.ensure()
+
+  const { body } = await call('POST', '/auth/setup', { ...owner, code, email: '  Ada@Example.COM ' })
+
+  assert.equal(body.user.email, 'ada@example.com')
+  const email = 'ADA@example.com\t'
+  assert.equal((await call('POST', '/auth/login', { ...owner, email })).status, 200)
+})
+
+test('what is no e-mail is refused by its name', async (t) => {
+  const { url, storage } = await startApi(t)
+  const code = storage.setupCode.ensure()
+  const long = `${'a'.repeat(243)}@example.com`
+  const setUp = (email: unknown) => openBrowser(url).call('POST', '/auth/setup', { ...owner, code, email })
+
+  for (const email of ['', ' ', 'ada', '@', 'ada@', '@example.com', 'a@b@c', 'a da@b', 'ada@b\u0007', long]) {
+    const answer = await setUp(email)
+    assert.equal(outcomeOf(answer), '400 invalid_request', email)
+    assert.equal(answer.body.errors[0].path, 'email')
+  }
+  assert.equal(long.length, 255)
+  assert.equal((await setUp(long.slice(1))).status, 201)
+})
+
+test('a password has 8 to 1024 characters, however many bytes those are', async (t) => {
+  const { browser, stranger } = await startOwned(t)
+  let current = owner.password
+  const change = (next: string) =>
+    browser.call('POST', '/auth/password', { current_password: current, new_password: next })
+
+  for (const next of ['', 'sevench', '🙂'.repeat(7), 'x'.repeat(1025), '🙂'.repeat(1025)]) {
+    assert.equal(outcomeOf(await change(next)), '400 invalid_request', `${next.length}`)
+  }
+  for (const next of ['eightchr', '🙂'.repeat(8), '🙂'.repeat(1024), ' with blanks ']) {
+    assert.equal(outcomeOf(await change(next)), '204')
+    current = next
+  }
+  const signIn = (password: string) => stranger().call('POST', '/auth/login', { ...owner, password })
+  assert.equal(outcomeOf(await signIn('with blanks')), '401 invalid_credentials')
+  assert.equal(outcomeOf(await signIn(' with blanks ')), '200')
+})
+
+test('a new password ends the other sessions and no token, and the old one opens nothing', async (t) => {
+  const { browser, signedIn, stranger, call } = await startOwned(t)
+  const others = [await signedIn(), await signedIn()]
+  const made = (await browser.call('POST', '/auth/tokens', { name: 'ci' })).body
+  const change = { current_password: owner.password, new_password: 'another battery' }
+
+  assert.equal((await browser.call('POST', '/auth/password', change)).status, 204)
+
+  for (const other of others) {
+    assert.equal(outcomeOf(await other.call('GET', '/auth/sessions')), '401 unauthorized')
+  }
+  assert.equal((await browser.call('GET', '/auth/sessions')).body.length, 1)
+  assert.equal((await call('GET', '/api/v1/services', { token: made.token })).status, 200)
+  assert.equal(outcomeOf(await stranger().signIn()), '401 invalid_credentials')
+})
+
+test('the new password is looked at before the current one, and that has a limit of its own', async (t) => {
+  const { browser, signedIn, storage } = await startOwned(t)
+  const change = (current_password: string, new_password: string) =>
+    browser.call('POST', '/auth/password', { current_password, new_password })
+
+  for (let count = 0; count < 12; count++) {
+    assert.equal(outcomeOf(await change('a wild guess', 'short')), '400 invalid_request')
+  }
+  assert.deepEqual(storage.attempts.list('current_password'), [])
+  for (let count = 0; count < 10; count++) {
+    assert.equal(outcomeOf(await change('a wild guess', 'long enough')), '401 invalid_credentials')
+  }
+  const refused = await change(owner.password, 'long enough')
+  assert.equal(outcomeOf(refused), '429 too_many_attempts')
+  assert.match(String(refused.headers['retry-after']), /^\d+$/)
+  assert.equal((await signedIn()).jar.size, 2)
+})

@@ -1,0 +1,175 @@
+// Actors over HTTP: parked ones are listed, retried and discarded; health, metrics and status tell of them.
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { catalogue } from '../../../machines/index.ts'
+import { actorKinds } from '../../../src/api/actor.ts'
+import { Supervisor } from '../../../src/supervisor/supervisor.ts'
+import { startChecked } from '../../support/checked-api.ts'
+import { endlessEffects, restingActors } from '../../support/parked-kinds.ts'
+import { serviceRow } from '../../support/stored.ts'
+import { instant as at, silent } from '../../support/supervised.ts'
+
+const resting = restingActors()
+const kinds = Object.keys(catalogue)
+const one = (kind: string, state?: string) =>
+  resting.find((actor) => actor.kind === kind && (state === undefined || actor.state === state))!
+
+async function start(t: TestContext) {
+  const api = await startChecked(t)
+  const supervisor = new Supervisor({ storage: api.storage, catalogue, logger: silent })
+  supervisor.provide(endlessEffects())
+  t.after(() => supervisor.stop(1000))
+  api.context.actors = supervisor as never
+  await api.storage.services.create(serviceRow())
+  async function park({ id, transition }: (typeof resting)[number], reason = 'a bug') {
+    await api.storage.actors.create(transition)
+    await api.storage.actors.park(id, reason, at)
+    return id
+  }
+  return { ...api, supervisor, park }
+}
+
+test('the schema names every kind', () => {
+  assert.deepEqual([...actorKinds], kinds)
+})
+
+test('parked actors of every kind are listed, retried once, and then at work', async (t) => {
+  const { call, park } = await start(t)
+  for (const kind of kinds) await park(one(kind))
+  const parked = (await call('GET', '/actors?parked=true')).body as unknown as Record<string, object>[]
+  assert.deepEqual(parked.map(({ kind }) => String(kind)).sort(), kinds)
+
+  for (const { id } of parked) {
+    const first = await call('POST', `/actors/${id}/retry`)
+    const second = await call('POST', `/actors/${id}/retry`)
+    assert.deepEqual([first.status, first.body.parked], [202, null], String(id))
+    assert.deepEqual([second.status, second.body.code], [409, 'not_parked'], String(id))
+  }
+
+  assert.deepEqual((await call('GET', '/actors?parked=true')).body, [])
+  const all = (await call('GET', '/actors')).body as unknown as { kind: string }[]
+  assert.deepEqual(all.map(({ kind }) => kind).sort(), kinds)
+})
+
+test('discarding a parked actor of every kind lists what it leaves behind, and is final', async (t) => {
+  const { call, context, park, storage } = await start(t)
+  const left = [{ type: 'container' as const, name: 'berth-shop-0' }]
+  context.observe.leftBehind = async () => left
+  for (const kind of kinds) await park(one(kind))
+
+  for (const { id, kind } of kinds.map((each) => one(each))) {
+    const { status, body } = await call('POST', `/actors/${id}/discard`)
+    assert.deepEqual([status, body.status, body.left_behind], [200, 'discarded', left], kind)
+    assert.equal((await call('POST', `/actors/${id}/discard`)).body.code, 'not_parked', kind)
+    assert.equal((await call('POST', `/actors/${id}/retry`)).status, kind === 'edge' ? 202 : 409, kind)
+    assert.equal(
+      storage.actors.history(id).some(({ event }) => event === 'discarded'),
+      true,
+    )
+  }
+})
+
+test('a repetition of a request gets the first answer, and changes nothing', async (t) => {
+  const { call, park } = await start(t)
+  const deploy = await park(one('deploy', 'queued'))
+  const backup = await park(one('backup'))
+  const headers = { 'idempotency-key': 'once' }
+  const retried = [await call('POST', `/actors/${deploy}/retry`, undefined, { headers })]
+  retried.push(await call('POST', `/actors/${deploy}/retry`, undefined, { headers }))
+  const discarded = [await call('POST', `/actors/${backup}/discard`, undefined, { headers })]
+  discarded.push(await call('POST', `/actors/${backup}/discard`, undefined, { headers }))
+  for (const [first, second] of [retried, discarded]) {
+    assert.deepEqual([second?.status, second?.body], [first?.status, first?.body])
+    assert.equal(second?.headers.get('idempotency-replayed'), 'true')
+  }
+})
+
+test('an id that nobody has, and one of a service, is not found', async (t) => {
+  const { refused } = await start(t)
+  for (const id of ['dep-none', 'svc-1', 'edge']) {
+    const [status] = await refused('POST', `/actors/${id}/discard`)
+    assert.equal(status, 404, id)
+  }
+})
+
+test('an engine that does not answer refuses the discard, and the actor stays parked', async (t) => {
+  const { call, context, park, storage } = await start(t)
+  const id = await park(one('job-run'))
+  context.observe.leftBehind = () =>
+    Promise.reject(Object.assign(new Error('away'), { code: 'docker_unavailable' }))
+  assert.equal((await call('POST', `/actors/${id}/discard`)).status, 503)
+  assert.equal(storage.actors.parkedOf(id)?.id, id)
+})
+
+test('a parked edge fits its schema, and goes on by its own route', async (t) => {
+  const { call, park } = await start(t)
+  await park(one('edge', 'serving'))
+  const parked = (await call('GET', '/edge')).body
+  assert.deepEqual([parked.status, parked.error], ['failed', 'internal: a bug'])
+
+  const retried = await call('POST', '/edge/retry')
+
+  assert.deepEqual([retried.status, retried.body.status], [202, 'serving'])
+  assert.equal((await call('POST', '/edge/retry')).body.code, 'not_parked')
+})
+
+test('health stays ok for those who ask plainly; verbose names codes, metrics count by kind', async (t) => {
+  const api = await start(t)
+  const text = async (path: string) => (await fetch(`${api.url}${path}`)).text()
+  assert.deepEqual([await text('/healthz'), await text('/healthz?verbose')], ['ok', 'ok'])
+  await api.park(one('edge', 'serving'), 'a secret reason')
+
+  assert.equal(await text('/healthz'), 'ok')
+  assert.equal(await text('/healthz?verbose'), 'degraded\nactors_parked\nedge_unavailable')
+  assert.equal(await text('/healthz?verbose=false&other=1'), 'ok')
+  const metrics = await text('/metrics?access_token=bth_test')
+  assert.match(metrics, /^berth_parked_actors\{kind="edge"\} 1$/m)
+  assert.match(metrics, /^berth_parked_actors\{kind="deploy"\} 0$/m)
+})
+
+test('a service whose live deploy is parked is degraded, and says why', async (t) => {
+  const { call, park, storage } = await start(t)
+  const id = await park(one('deploy', 'live'))
+  await storage.services.update('svc-1', (row) => ({ ...row, live_deploy_id: id, degraded: true }))
+
+  const { body } = await call('GET', '/services/shop/status')
+
+  assert.match(String(body.reason), /^the deploy dep-1 is parked: a bug; berth retry dep-1$/)
+})
+
+test('only an admin may retry or discard; a read token sees what is parked', async (t) => {
+  const { call, park } = await start(t)
+  const id = await park(one('backup'))
+  const { api_token: _, token } = (await call('POST', '/auth/tokens', { name: 'reader', role: 'read' })).body
+  const reader = { token: String(token) }
+  assert.equal((await call('GET', '/actors?parked=true', undefined, reader)).status, 200)
+  for (const act of ['retry', 'discard']) {
+    const { status, body } = await call('POST', `/actors/${id}/${act}`, undefined, reader)
+    assert.deepEqual([status, body.code], [403, 'insufficient_role'])
+  }
+})
+
+test('an actor that was parked by an error without a message is listed and can be retried', async (t) => {
+  const { call, park } = await start(t)
+  const id = await park(one('backup'), '')
+  const { body } = await call('GET', '/actors?parked=true')
+  const [found] = body as unknown as { parked: { reason: string } }[]
+  assert.equal(found?.parked.reason, 'an unknown error')
+  assert.equal((await call('POST', `/actors/${id}/retry`)).status, 202)
+})
+
+test('discarding an approved terminal login revokes the token that it created', async (t) => {
+  const { call, park, storage } = await start(t)
+  const id = await park(one('terminal-login'))
+  const grant = { role: 'admin' as const, services: null, expires_at: null, hint: 'hint' }
+  const row = {
+    id: id.replace('cli-', 'tok-'),
+    name: 'a terminal',
+    created_at: at,
+    last_used_at: at,
+    ...grant,
+  }
+  await storage.commit((commit) => storage.tokens.insert(commit, 'bth_made', row))
+  assert.equal((await call('POST', `/actors/${id}/discard`)).status, 200)
+  assert.equal(storage.tokens.bySecret('bth_made'), null)
+})

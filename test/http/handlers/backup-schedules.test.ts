@@ -1,0 +1,80 @@
+// When a datastore is backed up by itself, and how many of those are kept, as its API takes and refuses it.
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { startBackups } from '../../support/backup-api.ts'
+
+async function start(t: TestContext) {
+  const api = await startBackups(t)
+  await api.datastoreOf('shop-db')
+  return api
+}
+
+test('a datastore is made with its schedule in one form, and keeps seven without a number', async (t) => {
+  const { call } = await start(t)
+  const make = async (name: string, plan: object) => {
+    const { status, body } = await call('POST', '/datastores', { kind: 'redis', name, ...plan })
+    return [status, body.backup_schedule, body.backup_keep, body.next_backup_at !== null]
+  }
+
+  assert.deepEqual(await make('none', {}), [201, null, 7, false])
+  assert.deepEqual(await make('empty', { backup_schedule: '' }), [201, null, 7, false])
+  assert.deepEqual(await make('null', { backup_schedule: null, backup_keep: null }), [201, null, 7, false])
+  assert.deepEqual(await make('daily', { backup_schedule: ' @daily ' }), [201, '@daily', 7, true])
+  const fields = { backup_schedule: ' 0  3 * *\t1-5', backup_keep: 1000 }
+  assert.deepEqual(await make('fields', fields), [201, '0 3 * * 1-5', 1000, true])
+})
+
+test('what is no schedule, and no number of backups to keep, is said and changes nothing', async (t) => {
+  const { call, refused } = await start(t)
+  await call('PATCH', '/datastores/shop-db', { backup_schedule: '@weekly', backup_keep: 3 })
+  const schedules = [
+    'whenever',
+    '0 3 * *',
+    '0 0 3 * * *',
+    '@reboot',
+    '60 * * * *',
+    '0 0 30 2 *',
+    'x'.repeat(101),
+  ]
+  const wrong: [field: string, value: unknown][] = [
+    ...[...schedules, 5, ['@daily'], true].map((value): [string, unknown] => ['backup_schedule', value]),
+    ...[0, -1, 1001, 1.5, '7', true].map((value): [string, unknown] => ['backup_keep', value]),
+  ]
+
+  for (const [field, value] of wrong) {
+    for (const [method, path, rest] of [
+      ['PATCH', '/datastores/shop-db', {}],
+      ['POST', '/datastores', { kind: 'redis', name: 'wrong-db' }],
+    ] as const) {
+      const [status, code, error, ...more] = await refused(method, path, { ...rest, [field]: value })
+      assert.deepEqual([status, code, more], [400, 'invalid_request', []], `${method} ${field} ${value}`)
+      assert.match(String(error), new RegExp(`^${field} `))
+    }
+  }
+  const { body } = await call('GET', '/datastores/shop-db')
+  assert.deepEqual([body.backup_schedule, body.backup_keep], ['@weekly', 3])
+  assert.deepEqual(await refused('GET', '/datastores/wrong-db'), [404, 'not_found'])
+})
+
+test('a change says only what changes; an empty schedule, not null, ends the backups', async (t) => {
+  const { call } = await start(t)
+  const change = async (fields: object) => {
+    const { status, body } = await call('PATCH', '/datastores/shop-db', fields)
+    return [
+      status,
+      body.backup_schedule,
+      body.backup_keep,
+      body.memory_limit_mb,
+      body.next_backup_at !== null,
+    ]
+  }
+
+  assert.deepEqual(await change({ backup_schedule: '@daily' }), [200, '@daily', 7, null, true])
+  assert.deepEqual(await change({ backup_keep: 2 }), [200, '@daily', 2, null, true])
+  assert.deepEqual(await change({ memory_limit_mb: 64 }), [200, '@daily', 2, 64, true])
+  const both = { backup_schedule: '@hourly', memory_limit_mb: 128 }
+  assert.deepEqual(await change(both), [200, '@hourly', 2, 128, true])
+  assert.deepEqual(await change({ backup_schedule: '' }), [200, null, 2, 128, false])
+  await change({ backup_schedule: '@daily' })
+  assert.deepEqual(await change({ backup_schedule: null, backup_keep: null }), [200, '@daily', 2, 128, true])
+})

@@ -1,0 +1,224 @@
+// Backups by the API: begun, listed, handed out to the last byte, and deleted.
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { appendFileSync, rmSync, truncateSync } from 'node:fs'
+import { basename } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import type { Backup } from '../../../src/api/backup.ts'
+import { type BackupApi, startBackups } from '../../support/backup-api.ts'
+import { head, token } from '../../support/http-context.ts'
+import { eventually } from '../../support/supervised.ts'
+
+const dump = (sizeBytes: number) => Buffer.concat([Buffer.from('PGDMP'), randomBytes(sizeBytes - 5)])
+
+async function start(t: TestContext) {
+  const api = await startBackups(t)
+  await api.datastoreOf('shop-db')
+  return api
+}
+
+test('a backup that was asked for runs, and says what it is of', async (t) => {
+  const { call, storage, context } = await start(t)
+  const { id: datastoreId } = (await call('GET', '/datastores/shop-db')).body
+
+  const { status, body } = await call('POST', '/datastores/shop-db/backups')
+
+  const { id, created_at, file, ...rest } = body as unknown as Backup
+  assert.equal(status, 202)
+  assert.match(id, /^bak-/)
+  const stamp = created_at.replace(/\.\d+|[-:]/g, '')
+  assert.equal(file, `${context.config.backupDir}/shop-db/shop-db-${stamp}-${id.slice(-6)}.dump`)
+  assert.equal(storage.actors.record(id)!.status, 'running')
+  assert.deepEqual(rest, {
+    datastore_id: datastoreId,
+    datastore: 'shop-db',
+    kind: 'postgres',
+    version: '17',
+    trigger: 'manual',
+    status: 'running',
+    phase: 'dumping',
+    error: null,
+    error_code: null,
+    error_details: null,
+    attempts: 1,
+    next_attempt_at: null,
+    size_bytes: null,
+    done_bytes: null,
+    total_bytes: null,
+    sha256: null,
+    finished_at: null,
+    revision: 1,
+    by: { kind: 'token', id: 'server', name: 'server token' },
+  })
+})
+
+test('how far one is, is what its effect says just then', async (t) => {
+  const { begun, backup, context } = await start(t)
+  const { id } = await begun('shop-db')
+
+  context.observe.progress = (of) => (of === id ? { doneBytes: 7, totalBytes: 12 } : null)
+
+  const { done_bytes, total_bytes } = await backup(id)
+  assert.deepEqual([done_bytes, total_bytes], [7, 12])
+})
+
+test('a datastore that does not serve is not backed up, and one that is not there neither', async (t) => {
+  const { refused, call, world, datastoreOf } = await start(t)
+  world.areServing = false
+  await datastoreOf('away-db')
+
+  assert.deepEqual(await refused('POST', '/datastores/away-db/backups'), [409, 'conflict'])
+  const { body } = await call('POST', '/datastores/away-db/backups')
+  assert.equal(body.detail, 'away-db is failed: no space left')
+  assert.deepEqual(await refused('POST', '/datastores/none/backups'), [404, 'not_found'])
+  assert.deepEqual((await call('GET', '/backups')).body, [])
+})
+
+test('a body of a backup may be empty, and no field of it is taken', async (t) => {
+  const { refused } = await start(t)
+  const answer = await refused('POST', '/datastores/shop-db/backups', { name: 'mine' })
+  assert.deepEqual(answer.slice(0, 2), [400, 'invalid_request'])
+})
+
+test('the list has the newest first, and those of one datastore by its name or id', async (t) => {
+  const { begun, call, refused, datastoreOf } = await start(t)
+  await datastoreOf('other-db', 'redis')
+  const first = await begun('shop-db')
+  const second = await begun('other-db')
+  const third = await begun('shop-db')
+  const idsOf = async (query: string) =>
+    ((await call('GET', `/backups${query}`)).body as unknown as Backup[]).map(({ id }) => id)
+
+  assert.deepEqual(await idsOf(''), [third.id, second.id, first.id])
+  assert.deepEqual(await idsOf('?datastore=shop-db'), [third.id, first.id])
+  assert.deepEqual(await idsOf(`?datastore=${second.datastore_id}`), [second.id])
+  assert.deepEqual(await idsOf('?datastore=none'), [])
+  assert.deepEqual(await refused('GET', '/backups?of=shop-db'), [400, 'invalid_request', 'of unknown_key'])
+})
+
+test('one is shown with its transitions, and what is none of them is not there', async (t) => {
+  const { kept, call, refused, storage } = await start(t)
+  const { id, datastore_id } = await kept('shop-db', 'PGDMP1')
+  await eventually('all is written', () => storage.actors.history(id).length === 4)
+
+  const history = (await call('GET', `/backups/${id}/history`)).body as unknown as { status: string }[]
+
+  assert.deepEqual(
+    history.map(({ status }) => status),
+    ['running', 'running', 'good', 'good'],
+  )
+  for (const path of ['bak-none', datastore_id, 'none'])
+    for (const more of ['', '/history', '/content'])
+      assert.deepEqual(await refused('GET', `/backups/${path}${more}`), [404, 'not_found'], path + more)
+})
+
+test('one that is deleted is gone from everywhere, and is not deleted again', async (t) => {
+  const { kept, begun, call, refused, storage } = await start(t)
+  const { id } = await kept('shop-db')
+  const { id: running } = await begun('shop-db')
+
+  for (const one of [id, running]) {
+    assert.equal((await call('DELETE', `/backups/${one}`)).status, 204)
+    await eventually('it is gone', () => storage.actors.record(one)?.status === 'deleted')
+    assert.deepEqual(await refused('DELETE', `/backups/${one}`), [404, 'not_found'])
+  }
+  assert.deepEqual((await call('GET', '/backups')).body, [])
+})
+
+test('one that is being restored from is not deleted', async (t) => {
+  const { kept, call, refused, goOn, storage } = await start(t)
+  const { id } = await kept('shop-db')
+  const restored = (await call('POST', '/datastores/shop-db/restores', { backup_id: id })).body
+
+  assert.deepEqual(await refused('DELETE', `/backups/${id}`), [409, 'in_use'])
+
+  for (let phase = 0; phase < 4; phase++) await goOn(String(restored.id))
+  await eventually('it is done', () => storage.actors.record(String(restored.id))?.status === 'done')
+  assert.equal((await call('DELETE', `/backups/${id}`)).status, 204)
+})
+
+const download = ({ url }: BackupApi, id: string, authorization = `Bearer ${token}`) =>
+  fetch(`${url}/api/v1/backups/${id}/content`, { headers: { authorization } })
+
+test('the content of one is its file, byte for byte, under its name', async (t) => {
+  const api = await start(t)
+  for (const sizeBytes of [6, 64 * 1024, 3_000_001]) {
+    const content = dump(sizeBytes)
+    const { id, file } = await api.kept('shop-db', content)
+
+    const response = await download(api, id)
+
+    assert.deepEqual(
+      [response.status, Buffer.from(await response.arrayBuffer()).equals(content)],
+      [200, true],
+    )
+    assert.deepEqual(
+      ['content-length', 'content-type', 'content-disposition', 'cache-control'].map((name) =>
+        response.headers.get(name),
+      ),
+      [String(sizeBytes), 'application/octet-stream', `attachment; filename="${basename(file)}"`, 'no-store'],
+    )
+  }
+})
+
+test('what is not known to be whole is not handed out', async (t) => {
+  const { kept, begun, refused, call, fails } = await start(t)
+  const running = await begun('shop-db')
+  const [grown, cut, gone] = [await kept('shop-db'), await kept('shop-db'), await kept('shop-db')]
+  const failed = await begun('shop-db')
+  await fails(failed.id, 'no space left')
+  appendFileSync(grown.file, 'x')
+  truncateSync(cut.file, 3)
+  rmSync(gone.file)
+
+  const why: Record<string, string> = {}
+  for (const { id } of [running, failed, grown, cut, gone]) {
+    assert.deepEqual(await refused('GET', `/backups/${id}/content`), [409, 'conflict'])
+    why[id] = String((await call('GET', `/backups/${id}/content`)).body.detail)
+  }
+  assert.deepEqual(why, {
+    [running.id]: 'the backup is running, not good',
+    [failed.id]: 'the backup is failed, not good',
+    [grown.id]: `${grown.file} is not what was checked`,
+    [cut.id]: `${cut.file} is not what was checked`,
+    [gone.id]: `${gone.file} is gone`,
+  })
+})
+
+test('content is not asked for by HEAD, nor by who is nobody', async (t) => {
+  const api = await start(t)
+  const { id } = await api.kept('shop-db')
+  const path = `/api/v1/backups/${id}/content`
+
+  const lone = await api.raw(head(`HEAD ${path}`, 'Host: localhost', `Authorization: Bearer ${token}`))
+  const strangers = [await download(api, id, 'Bearer bth_wrong'), await download(api, id, 'Nobody')]
+
+  assert.match(lone.text, /^HTTP\/1\.1 405 .*Allow: GET, OPTIONS/is)
+  assert.deepEqual(
+    strangers.map(({ status }) => status),
+    [401, 401],
+  )
+})
+
+test('a repetition with the same key is the same backup, as it is by then', async (t) => {
+  const { call, goOn, reached } = await start(t)
+  const ask = (key: string, name = 'shop-db') =>
+    call('POST', `/datastores/${name}/backups`, undefined, { headers: { 'idempotency-key': key } })
+
+  const [first, second] = await Promise.all([ask('k'), ask('k')])
+  const { id } = first.body
+  await goOn(String(id), { sizeBytes: 12, sha256: 'ab' })
+  await reached(String(id), 'checking')
+  const third = await ask('k')
+
+  assert.deepEqual(
+    [first, second, third].map(({ status, body }) => [status, body.id]),
+    [
+      [202, id],
+      [202, id],
+      [202, id],
+    ],
+  )
+  assert.deepEqual([third.body.phase, third.body.size_bytes], ['checking', 12])
+  assert.notEqual((await ask('other')).body.id, id)
+})

@@ -1,0 +1,200 @@
+// Limits of a datastore: both or one, checked as a whole, applied whatever else goes on, and what is said
+// when applying them fails although they are saved.
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { datastoreOf, fails, once, startDatastores, waits } from '../../support/datastore-api.ts'
+import type { TestEffect } from '../../support/machine-run.ts'
+import { eventually } from '../../support/supervised.ts'
+
+const path = '/datastores/shop-db'
+const at = () => new Date().toISOString()
+const succeeds: TestEffect = async () => ({ at: at(), notice: null })
+
+/** One that is there, and the limits that its container was given, in order. */
+async function start(t: TestContext, effects: Record<string, TestEffect> = {}) {
+  const given: unknown[][] = []
+  const { applyLimits = succeeds, ...others } = effects
+  const api = await startDatastores(t, {
+    applyLimits: (input, signal) => {
+      given.push([input.memoryMb, input.cpus])
+      return applyLimits(input, signal)
+    },
+    ...others,
+  })
+  const made = await api.make({ name: 'shop-db', memory_limit_mb: 64, cpu_limit: 1 })
+  const patch = (body: unknown) => api.call('PATCH', path, body)
+  const limits = async () => {
+    const { memory_limit_mb, cpu_limit } = datastoreOf(await api.call('GET', path))
+    return [memory_limit_mb, cpu_limit]
+  }
+  return { ...api, made, patch, limits, given }
+}
+
+test('a limit that is left out, or null, stays as it is; 0 is the default of the server', async (t) => {
+  const { patch, limits, given } = await start(t)
+
+  const shown: unknown[] = []
+  for (const body of [
+    { memory_limit_mb: 128 },
+    { cpu_limit: 2, memory_limit_mb: null },
+    { memory_limit_mb: 0 },
+    { cpu_limit: 0, memory_limit_mb: 1_048_576 },
+    { memory_limit_mb: 16, cpu_limit: 0.01 },
+    { cpu_limit: 512 },
+  ]) {
+    const { status, body: answer } = await patch(body)
+    shown.push([status, answer.memory_limit_mb, answer.cpu_limit])
+  }
+
+  const expected = [
+    [128, 1],
+    [128, 2],
+    [null, 2],
+    [1_048_576, null],
+    [16, 0.01],
+    [16, 512],
+  ]
+  assert.deepEqual(
+    shown,
+    expected.map((pair) => [200, ...pair]),
+  )
+  assert.deepEqual(given, expected)
+  assert.deepEqual(await limits(), [16, 512])
+})
+
+test('CPUs are rounded to hundredths, also where that is the smallest there is', async (t) => {
+  const { patch, make } = await start(t)
+  const rounded: unknown[] = []
+  for (const cpu_limit of [0.25499, 0.255, 0.014, 1.999, 511.999, 1 / 3]) {
+    rounded.push((await patch({ cpu_limit })).body.cpu_limit)
+  }
+  assert.deepEqual(rounded, [0.25, 0.26, 0.01, 2, 512, 0.33])
+  assert.equal((await make({ name: 'other', cpu_limit: 0.129 })).cpu_limit, 0.13)
+})
+
+test('one bad limit changes nothing, not even the good one beside it', async (t) => {
+  const { call, patch, limits, given, made } = await start(t)
+  const bad = [
+    { memory_limit_mb: 15 },
+    { memory_limit_mb: 1_048_577 },
+    { memory_limit_mb: 0.5 },
+    { memory_limit_mb: '128' },
+    { cpu_limit: 0.009 },
+    { cpu_limit: 512.001 },
+    { cpu_limit: -0.5 },
+    { memory_limit_mb: 128, cpu_limit: 513 },
+    { memory_limit_mb: 1, cpu_limit: 2 },
+    { memory_limit_mb: 128, name: 'other' },
+    { cpu_limit: 2, kind: 'redis' },
+    [],
+    'words',
+  ]
+
+  for (const body of bad) {
+    const answer = await patch(body)
+    assert.deepEqual([answer.status, answer.body.code], [400, 'invalid_request'], JSON.stringify(body))
+  }
+  assert.deepEqual([await limits(), given], [[64, 1], []])
+  assert.deepEqual(datastoreOf(await call('GET', path)), made)
+})
+
+test('an empty PATCH applies the stored limits again, and keeps them', async (t) => {
+  const { patch, limits, given } = await start(t)
+  for (const body of [{}, undefined]) assert.equal((await patch(body)).status, 200)
+  assert.deepEqual(given, [
+    [64, 1],
+    [64, 1],
+  ])
+  assert.deepEqual(await limits(), [64, 1])
+})
+
+test('what the host cannot give is said, until it can', async (t) => {
+  const notice = 'the host has 2 CPUs: cpu_limit 512 is held to 2'
+  const { patch } = await start(t, {
+    applyLimits: async ({ cpus }) => ({ at: at(), notice: cpus === 512 ? notice : null }),
+  })
+  const wide = (await patch({ cpu_limit: 512 })).body
+  assert.deepEqual([wide.cpu_limit, wide.notice], [512, notice])
+  assert.equal((await patch({ cpu_limit: 1 })).body.notice, null)
+})
+
+for (const [code, status, reason] of [
+  ['docker_error', 502, 'Your kernel does not support memory limit capabilities'],
+  ['docker_unavailable', 503, 'Docker does not answer'],
+  ['not_foreseen', 502, 'it went wrong'],
+] as const) {
+  test(`limits refused with ${code} are saved, and the answer is ${status} and says both`, async (t) => {
+    const { patch, limits, given, call } = await start(t, {
+      applyLimits: once(fails(code, reason), succeeds),
+    })
+
+    const answer = await patch({ memory_limit_mb: 16 })
+
+    assert.equal(answer.status, status)
+    assert.equal(answer.body.code, status === 502 ? 'docker_error' : 'docker_unavailable')
+    assert.equal(answer.body.detail, `limits of 'shop-db' saved, but applying them failed: ${reason}`)
+    assert.deepEqual(await limits(), [16, 1])
+    assert.equal((await call('GET', path)).body.status, 'available')
+    assert.equal((await patch({})).status, 200)
+    assert.deepEqual(given, [
+      [16, 1],
+      [16, 1],
+    ])
+  })
+}
+
+test('limits of one that failed are saved and applied at once, and it stays as it is', async (t) => {
+  const noImage = fails('image_missing', 'there is no image postgres:17')
+  const { patch, made } = await start(t, { obtainImage: noImage })
+  assert.equal(made.status, 'failed')
+
+  const { status, body } = await patch({ memory_limit_mb: 128 })
+
+  assert.deepEqual(
+    [status, body.status, body.error, body.memory_limit_mb],
+    [200, 'failed', 'there is no image postgres:17', 128],
+  )
+})
+
+test('two changes at once both count, and each answers with what holds then', async (t) => {
+  const { patch, limits, given } = await start(t)
+
+  const answers = await Promise.all([patch({ memory_limit_mb: 128 }), patch({ cpu_limit: 2 })])
+
+  assert.deepEqual(
+    answers.map(({ status, body }) => [status, body.memory_limit_mb, body.cpu_limit]),
+    Array(2).fill([200, 128, 2]),
+  )
+  assert.deepEqual(
+    [await limits(), given.at(-1)],
+    [
+      [128, 2],
+      [128, 2],
+    ],
+  )
+})
+
+test('limits of one that is being deleted are 409, and change nothing', async (t) => {
+  const { patch, limits, call } = await start(t, { trashDatastore: waits })
+  await call('DELETE', path)
+
+  for (const body of [{ memory_limit_mb: 128 }, {}]) {
+    const answer = await patch(body)
+    assert.deepEqual(
+      [answer.status, answer.body.code, answer.body.detail],
+      [409, 'conflict', 'shop-db is being deleted'],
+    )
+  }
+  assert.deepEqual(await limits(), [64, 1])
+})
+
+test('limits that are being applied when it is deleted are answered 409, too', async (t) => {
+  const { patch, call, storage, made } = await start(t, { applyLimits: waits, trashDatastore: waits })
+
+  const waiting = patch({ memory_limit_mb: 128 })
+  await eventually('the limits to be saved', () => storage.actors.record(made.id)?.memory_limit_mb === 128)
+  await call('DELETE', path)
+
+  const { status, body } = await waiting
+  assert.deepEqual([status, body.code, body.detail], [409, 'conflict', 'shop-db is being deleted'])
+})

@@ -1,0 +1,130 @@
+// A request that is sent twice under one Idempotency-Key, and where a password may be read: in the answer of
+// who asks for the datastore, and nowhere else.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Datastore } from '../../../src/api/datastore.ts'
+import { filesWith } from '../../support/canary.ts'
+import { fails, startDatastores } from '../../support/datastore-api.ts'
+import { eventually } from '../../support/supervised.ts'
+
+const asked = { kind: 'postgres', name: 'shop-db' }
+const headers = { 'idempotency-key': 'make it once' }
+
+test('a creation that is repeated makes one, and is answered with it as it is now', async (t) => {
+  const { call } = await startDatastores(t)
+  const first = await call('POST', '/datastores', asked, { headers })
+  await call('PATCH', '/datastores/shop-db', { memory_limit_mb: 128 })
+
+  const again = await call('POST', '/datastores', asked, { headers })
+
+  assert.deepEqual([first.status, again.status, again.body.id], [201, 201, first.body.id])
+  assert.deepEqual([first.body.memory_limit_mb, again.body.memory_limit_mb], [null, 128])
+  assert.equal(again.body.password, first.body.password)
+  assert.deepEqual(again.body, (await call('GET', '/datastores/shop-db')).body)
+})
+
+test('repetitions at the same time wait for the one that makes it', async (t) => {
+  const { call } = await startDatastores(t)
+
+  const answers = await Promise.all([1, 2, 3].map(() => call('POST', '/datastores', asked, { headers })))
+
+  assert.deepEqual(
+    answers.map(({ status, body }) => [status, body.id, body.status]),
+    Array(3).fill([201, answers[0]!.body.id, 'available']),
+  )
+})
+
+test('another creation under the key is refused', async (t) => {
+  const { call } = await startDatastores(t)
+  await call('POST', '/datastores', asked, { headers })
+
+  const { status, body } = await call('POST', '/datastores', { ...asked, name: 'other' }, { headers })
+
+  assert.deepEqual([status, body.code], [409, 'conflict'])
+  assert.equal((await call('GET', '/datastores/other')).status, 404)
+})
+
+test('a creation that is repeated after its deletion is 404, and makes nothing anew', async (t) => {
+  const { call, storage } = await startDatastores(t)
+  await call('POST', '/datastores', asked, { headers })
+  await call('DELETE', '/datastores/shop-db')
+  await eventually('its name to be free', () => storage.datastores.isFree('shop-db'))
+
+  const { status, body } = await call('POST', '/datastores', asked, { headers })
+
+  assert.deepEqual([status, body.code], [404, 'not_found'])
+  assert.deepEqual((await call('GET', '/datastores')).body, [])
+  const other = await call('POST', '/datastores', asked, { headers: { 'idempotency-key': 'a new one' } })
+  assert.equal(other.status, 201)
+})
+
+test('a creation that was refused may be asked for again under its key', async (t) => {
+  const { call, create } = await startDatastores(t)
+  const { id } = await create({ name: 'shop-db' })
+  assert.equal((await call('POST', '/datastores', asked, { headers })).body.code, 'name_taken')
+  await call('PATCH', `/services/${id}`, { name: 'web' })
+  const other = { ...asked, name: 'other' }
+  assert.equal((await call('POST', '/datastores', other, { headers })).status, 201)
+})
+
+test('a restart with a key is one restart', async (t) => {
+  const { call, make, storage } = await startDatastores(t)
+  const { id } = await make({ name: 'shop-db' })
+  const restarts = () => storage.actors.history(id).filter(({ event }) => event === 'restart').length
+
+  const answers: unknown[] = []
+  for (const _ of [1, 2, 3]) {
+    const { status, body } = await call('POST', '/datastores/shop-db/restart', undefined, { headers })
+    answers.push([status, body.id])
+    await eventually('it to serve', () => storage.actors.record(id)?.status === 'available')
+  }
+
+  assert.deepEqual(answers, Array(3).fill([202, id]))
+  assert.equal(restarts(), 1)
+})
+
+test('a password is in the answers that show the datastore, and nowhere else', async (t) => {
+  const { call, create, make, storage, url } = await startDatastores(t, {
+    applyLimits: fails('docker_error', 'no'),
+  })
+  const events: string[] = []
+  storage.changes.subscribe((change) => events.push(JSON.stringify(change)))
+  const { id, password } = await make({ name: 'shop-db' }, { headers })
+  const env = [{ key: 'A', value: `$\{{datastore.shop-db.password}}` }]
+  await create({ name: 'web', env })
+
+  const other = await Promise.all([
+    call('GET', '/datastores/shop-db/history'),
+    call('PATCH', '/datastores/shop-db', { memory_limit_mb: 64 }),
+    call('DELETE', '/datastores/shop-db'),
+    call('POST', '/datastores', asked),
+    call('GET', '/services/web/env'),
+    call('PUT', '/services/web/env?dry_run=true', { vars: [] }),
+    call('GET', '/services'),
+  ])
+  assert.deepEqual(
+    other.map(({ status }) => status),
+    [200, 502, 409, 409, 200, 200, 200],
+  )
+  for (const { text } of other) assert.ok(!text.includes(password), text)
+  assert.ok(events.length > 4)
+  assert.ok(!events.join('\n').includes(password))
+  assert.ok(!JSON.stringify([storage.actors.get(id), storage.actors.record(id)]).includes(password))
+
+  const shown = [
+    await call('GET', '/datastores'),
+    await call('GET', `/datastores/${id}`),
+    await call('POST', '/datastores/shop-db/restart'),
+  ]
+  for (const { text } of shown) assert.ok(text.includes(password))
+  const stranger = await fetch(`${url}/api/v1/datastores/${id}`)
+  assert.equal(stranger.status, 401)
+  assert.deepEqual(filesWith(storage.directory, password), [])
+})
+
+test('no two datastores have the same password', async (t) => {
+  const { make, call } = await startDatastores(t)
+  for (const name of ['a', 'b', 'c', 'd']) await make({ name })
+  const all = (await call('GET', '/datastores')).body as unknown as Datastore[]
+  assert.equal(new Set(all.map(({ password }) => password)).size, 4)
+})

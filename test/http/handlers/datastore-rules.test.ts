@@ -1,0 +1,202 @@
+// What a datastore may be asked to be: the rules of its fields, one by one, and names that are taken.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Datastore } from '../../../src/api/datastore.ts'
+import { Failure } from '../../../src/errors.ts'
+import { startDatastores } from '../../support/datastore-api.ts'
+
+const postgres = { kind: 'postgres', name: 'shop-db' }
+const redis = { kind: 'redis', name: 'cache' }
+
+const bad: Record<string, [body: unknown, ...fields: string[]]> = {
+  'no body': [undefined, 'kind', 'name'],
+  'no kind': [{ name: 'shop-db' }, 'kind'],
+  'no name': [{ kind: 'redis' }, 'name'],
+  'a kind of another product': [{ ...postgres, kind: 'mysql' }, 'kind'],
+  'a kind by another name': [{ ...postgres, kind: 'postgresql' }, 'kind'],
+  'an unknown key': [{ ...postgres, size: 1 }, 'size'],
+  'a status': [{ ...postgres, status: 'available' }, 'status'],
+  'a password of one’s own': [{ ...postgres, password: 'canary' }, 'password'],
+  'an empty name': [{ ...postgres, name: '' }, 'name'],
+  'a name with capitals': [{ ...postgres, name: 'Shop' }, 'name'],
+  'a name that begins with a digit': [{ ...postgres, name: '1db' }, 'name'],
+  'a name that ends with a dash': [{ ...postgres, name: 'db-' }, 'name'],
+  'a name with _': [{ ...postgres, name: 'shop_db' }, 'name'],
+  'a name of 41 characters': [{ ...postgres, name: 'a'.repeat(41) }, 'name'],
+  'a name that is a number': [{ ...postgres, name: 5 }, 'name'],
+  'a name that looks like an id': [{ ...postgres, name: `dst-${'0'.repeat(26)}` }, 'name'],
+  'the name localhost': [{ ...postgres, name: 'localhost' }, 'name'],
+  'the name of the product': [{ ...postgres, name: 'berth' }, 'name'],
+  'the name new': [{ ...postgres, name: 'new' }, 'name'],
+  'a version that is a word': [{ ...postgres, version: 'latest' }, 'version'],
+  'a version with a suffix': [{ ...postgres, version: '17-alpine' }, 'version'],
+  'a version that ends with a dot': [{ ...postgres, version: '17.' }, 'version'],
+  'a version of 17 characters': [{ ...postgres, version: '1'.repeat(17) }, 'version'],
+  'an empty version': [{ ...postgres, version: '' }, 'version'],
+  'a version that is a number': [{ ...postgres, version: 17 }, 'version'],
+  'an empty database': [{ ...postgres, database: '' }, 'database'],
+  'a database with a dash': [{ ...postgres, database: 'shop-db' }, 'database'],
+  'a database that begins with a digit': [{ ...postgres, database: '1db' }, 'database'],
+  'a database of 64 characters': [{ ...postgres, database: 'a'.repeat(64) }, 'database'],
+  'a template of Postgres as database': [{ ...postgres, database: 'template1' }, 'database'],
+  'a database that is more than a name': [{ ...postgres, database: 'a"; drop' }, 'database'],
+  'a user with a dash': [{ ...postgres, username: 'a-b' }, 'username'],
+  'a user of 64 characters': [{ ...postgres, username: 'a'.repeat(64) }, 'username'],
+  'a user of the system’s': [{ ...postgres, username: 'pg_monitor' }, 'username'],
+  'everybody as user': [{ ...postgres, username: 'Public' }, 'username'],
+  'nobody as user': [{ ...postgres, username: 'none' }, 'username'],
+  'a database of Redis': [{ ...redis, database: 'cache' }, 'database'],
+  'a user of Redis': [{ ...redis, username: 'ada' }, 'username'],
+  'both of Redis': [{ ...redis, database: 'cache', username: 'ada' }, 'database', 'username'],
+  'memory below 16': [{ ...redis, memory_limit_mb: 15 }, 'memory_limit_mb'],
+  'memory above 1 TiB': [{ ...redis, memory_limit_mb: 1_048_577 }, 'memory_limit_mb'],
+  'memory below nothing': [{ ...redis, memory_limit_mb: -16 }, 'memory_limit_mb'],
+  'half a MiB': [{ ...redis, memory_limit_mb: 64.5 }, 'memory_limit_mb'],
+  'memory in words': [{ ...redis, memory_limit_mb: '64' }, 'memory_limit_mb'],
+  'too little of a CPU': [{ ...redis, cpu_limit: 0.009 }, 'cpu_limit'],
+  'too many CPUs': [{ ...redis, cpu_limit: 512.01 }, 'cpu_limit'],
+  'CPUs below nothing': [{ ...redis, cpu_limit: -1 }, 'cpu_limit'],
+  'CPUs in words': [{ ...redis, cpu_limit: '1' }, 'cpu_limit'],
+  'a good limit beside a bad one': [{ ...redis, memory_limit_mb: 64, cpu_limit: 1000 }, 'cpu_limit'],
+}
+
+test('what a creation may not ask for is 400, names each wrong field, and makes nothing', async (t) => {
+  const { call, storage } = await startDatastores(t)
+
+  for (const [what, [body, ...fields]] of Object.entries(bad)) {
+    const answer = await call('POST', '/datastores', body)
+    const named = ((answer.body.errors ?? []) as { path: string }[]).map(({ path }) => path)
+    assert.deepEqual([what, answer.status, answer.body.code], [what, 400, 'invalid_request'])
+    assert.deepEqual([what, ...new Set(named)].sort(), [what, ...fields].sort())
+    assert.ok(!answer.text.includes('canary'), what)
+  }
+  assert.deepEqual((await call('GET', '/datastores')).body, [])
+  assert.deepEqual([...storage.actors.active('datastore')], [])
+})
+
+test('the largest and the smallest that is allowed is taken, null is as left out', async (t) => {
+  const { make } = await startDatastores(t)
+  const longest = `a${'-'.repeat(38)}z`
+  const nothing = { version: null, database: null, username: null, memory_limit_mb: null, cpu_limit: null }
+
+  const small = await make({ name: 'a', version: '9', database: '_', username: 'u' })
+  const large = await make({
+    name: longest,
+    version: '1234567890.12345',
+    database: 'd'.repeat(63),
+    username: 'u'.repeat(63),
+  })
+  const plain = await make({ name: 'plain', ...nothing })
+  const plainRedis = await make({ ...redis, ...nothing })
+
+  assert.deepEqual([small.name, small.version, small.database, small.username], ['a', '9', '_', 'u'])
+  assert.deepEqual([large.name, large.version], [longest, '1234567890.12345'])
+  assert.deepEqual([large.database, large.username], ['d'.repeat(63), 'u'.repeat(63)])
+  assert.deepEqual([plain.version, plain.database, plain.username], ['17', 'plain', 'plain'])
+  assert.deepEqual([plainRedis.version, plainRedis.database], ['8', null])
+})
+
+test('where Postgres keeps a name for itself, the default is another one', async (t) => {
+  const { make } = await startDatastores(t)
+  const made: (string | null)[][] = []
+  for (const body of [
+    { name: 'template1' },
+    { name: 'pg-main' },
+    { name: 'public' },
+    { name: 'by-user', database: 'pg_own' },
+    { name: 'long', database: `pg_${'x'.repeat(60)}` },
+  ]) {
+    const { name, database, username } = await make(body)
+    made.push([name, database, username])
+  }
+  assert.deepEqual(made, [
+    ['template1', 'db_template1', 'db_template1'],
+    ['pg-main', 'pg_main', 'user_pg_main'],
+    ['public', 'public', 'user_public'],
+    ['by-user', 'pg_own', 'user_pg_own'],
+    ['long', `pg_${'x'.repeat(60)}`, `user_pg_${'x'.repeat(55)}`],
+  ])
+})
+
+test('services and datastores have one namespace: a name is taken for both', async (t) => {
+  const { call, create, make, refused } = await startDatastores(t)
+  await make(postgres)
+  await create({ name: 'web' })
+
+  assert.deepEqual(await refused('POST', '/datastores', postgres), [409, 'name_taken'])
+  assert.deepEqual(await refused('POST', '/datastores', { ...redis, name: 'web' }), [409, 'name_taken'])
+  assert.deepEqual(await refused('POST', '/services', { name: 'shop-db' }), [409, 'name_taken'])
+
+  assert.equal((await call('GET', '/datastores/web')).status, 404)
+  assert.equal((await call('GET', '/services/shop-db')).status, 404)
+})
+
+test('a name is free again for both when its datastore is gone', async (t) => {
+  const { call, create, make, storage } = await startDatastores(t)
+  const former = await make(postgres)
+  const gone = new Promise<void>((resolve) => {
+    storage.changes.subscribe(({ id, status }) => id === former.id && status === 'trashed' && resolve())
+  })
+  await call('DELETE', '/datastores/shop-db')
+  await gone
+
+  const again = await make(postgres)
+  assert.notEqual(again.id, former.id)
+  assert.notEqual(again.password, former.password)
+  assert.equal((await call('GET', `/datastores/${former.id}`)).status, 404)
+  assert.equal((await create({ name: 'web' })).name, 'web')
+})
+
+test('of many creations of one name at once one makes it', async (t) => {
+  const { call } = await startDatastores(t)
+
+  const answers = await Promise.all(Array.from({ length: 8 }, () => call('POST', '/datastores', postgres)))
+
+  const codes = answers.map(({ status, body }) => (status === 201 ? 201 : body.code))
+  assert.deepEqual(codes.sort(), [201, ...Array(7).fill('name_taken')])
+  assert.equal(((await call('GET', '/datastores')).body as unknown as Datastore[]).length, 1)
+})
+
+test('where a volume of that name is there already the creation is refused, with what to do', async (t) => {
+  const { call, context, storage } = await startDatastores(t)
+  const hint = 'docker volume rm berth-datastore-shop-db deletes it and its data; or choose another name'
+  const asked: string[] = []
+  context.observe.refuseVolume = async (name) => {
+    asked.push(name)
+    throw new Failure('conflict', 'the volume berth-datastore-shop-db exists already', hint)
+  }
+
+  const { status, body } = await call('POST', '/datastores', postgres)
+
+  assert.deepEqual([status, body.code, body.hint], [409, 'conflict', hint])
+  assert.deepEqual(asked, ['shop-db'])
+  assert.ok(storage.datastores.isFree('shop-db'))
+})
+
+test('a taken name is told as taken, although its own volume is there', async (t) => {
+  const { context, make, refused } = await startDatastores(t)
+  await make(postgres)
+  context.observe.refuseVolume = async () => {
+    throw new Failure('conflict', 'the volume exists already')
+  }
+  assert.deepEqual(await refused('POST', '/datastores', postgres), [409, 'name_taken'])
+})
+
+test('a route refuses a query or a body that it does not take', async (t) => {
+  const { make, refused } = await startDatastores(t)
+  await make(postgres)
+  const path = '/datastores/shop-db'
+
+  assert.deepEqual((await refused('GET', '/datastores?kind=redis')).slice(0, 2), [400, 'invalid_request'])
+  assert.deepEqual((await refused('GET', `${path}?show=all`)).slice(0, 2), [400, 'invalid_request'])
+  assert.deepEqual((await refused('DELETE', `${path}?force=maybe`)).slice(0, 3), [
+    400,
+    'invalid_request',
+    'force invalid',
+  ])
+  assert.deepEqual((await refused('DELETE', `${path}?forced=true`)).slice(0, 2), [400, 'invalid_request'])
+  assert.deepEqual((await refused('POST', `${path}/restart`, { now: true })).slice(0, 2), [
+    400,
+    'invalid_request',
+  ])
+})

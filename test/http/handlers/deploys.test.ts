@@ -1,0 +1,245 @@
+// Deploys and idempotency, over HTTP and a real store.
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { type TestContext, test } from 'node:test'
+import type { Deploy } from '../../../src/api/deploy.ts'
+import { type Asked, startApi, token } from '../../support/http-context.ts'
+import { checkAnswer } from '../../support/openapi.ts'
+
+async function start(t: TestContext) {
+  const api = await startApi(t)
+  const call = async (method: string, path: string, asked: Asked = {}) => {
+    const answer = await api.call(method, `/api/v1${path}`, asked)
+    checkAnswer(method, `/api/v1${path}`, answer.status, answer.body)
+    return answer
+  }
+  const body = { name: 'web', repo_url: 'https://git.test/a/b', deploy: false }
+  const service = (await call('POST', '/services', { body })).body as { id: string }
+  const deploy = async (asked: Asked = {}) =>
+    (await call('POST', '/services/web/deploys', asked)).body as Deploy
+  const list = async (query = '') =>
+    ((await call('GET', `/services/web/deploys${query}`)).body as unknown as Deploy[]).map(({ id }) => id)
+  return { ...api, call, service, deploy, list }
+}
+
+test('a deploy is asked for with or without a body, and answered with 202', async (t) => {
+  const { call, service } = await start(t)
+
+  const bare = await call('POST', '/services/web/deploys')
+  const full = await call('POST', '/services/web/deploys', { body: { commit: ' 0AB1 ', clear_cache: true } })
+
+  assert.equal(bare.status, 202)
+  assert.deepEqual(
+    [bare.body.status, bare.body.trigger, bare.body.service_id],
+    ['queued', 'manual', service.id],
+  )
+  assert.deepEqual((full.body.source as Deploy['source']).commit, '0ab1')
+  assert.deepEqual((await call('GET', `/deploys/${full.body.id}`)).body, full.body)
+})
+
+test('a deploy of nothing, of something suspended and of no commit is refused', async (t) => {
+  const { call } = await start(t)
+  await call('POST', '/services', { body: { name: 'empty' } })
+  const codeOf = async (path: string, asked: Asked = {}) => (await call('POST', path, asked)).body.code
+
+  assert.equal(await codeOf('/services/empty/deploys'), 'conflict')
+  assert.equal(await codeOf('/services/web/deploys', { body: { commit: 'main' } }), 'invalid_request')
+  assert.equal(await codeOf('/services/web/deploys', { body: { ref: 'main' } }), 'invalid_request')
+  await call('POST', '/services/web/suspend')
+  const { status, body } = await call('POST', '/services/web/deploys')
+  assert.deepEqual([status, body.code, body.hint], [409, 'conflict', 'berth resume web first'])
+  assert.equal(await codeOf('/services/web/restart'), 'conflict')
+  assert.equal(await codeOf('/services/nobody/deploys'), 'not_found')
+})
+
+test('the list is newest first, and its limit is brought into bounds', async (t) => {
+  const { call, deploy, list } = await start(t)
+  const ids = []
+  for (let count = 0; count < 22; count++) ids.unshift((await deploy()).id)
+
+  assert.deepEqual(await list(), ids.slice(0, 20))
+  assert.deepEqual(await list('?limit=9999'), ids)
+  assert.deepEqual(await list('?limit=0'), ids.slice(0, 1))
+  assert.deepEqual(await list('?limit=-3'), ids.slice(0, 1))
+  assert.equal((await call('GET', '/services/web/deploys?limit=many')).status, 400)
+})
+
+test('a deploy is canceled once, and says by whom', async (t) => {
+  const { call, deploy } = await start(t)
+  const { id } = await deploy()
+
+  const first = await call('POST', `/deploys/${id}/cancel`)
+  const second = await call('POST', `/deploys/${id}/cancel`)
+
+  assert.deepEqual(
+    [first.status, first.body.status, first.body.error],
+    [200, 'canceled', 'canceled by the server token'],
+  )
+  assert.deepEqual([second.status, second.body.code], [409, 'not_cancelable'])
+})
+
+test('deploys are found by their id only, and nothing else passes for one', async (t) => {
+  const { call, service } = await start(t)
+
+  for (const id of ['web', service.id, 'dep-nothing', 'x'.repeat(128)]) {
+    assert.equal((await call('GET', `/deploys/${id}`)).body.code, 'not_found')
+    assert.equal((await call('GET', `/deploys/${id}/history`)).body.code, 'not_found')
+    assert.equal((await call('POST', `/deploys/${id}/cancel`)).body.code, 'not_found')
+  }
+})
+
+test('the history has every transition', async (t) => {
+  const { call, deploy } = await start(t)
+  const { id } = await deploy()
+  await call('POST', `/deploys/${id}/cancel`)
+
+  const { body } = await call('GET', `/deploys/${id}/history`)
+
+  assert.deepEqual(
+    (body as unknown as { status: string }[]).map(({ status }) => status),
+    ['queued', 'canceled'],
+  )
+})
+
+test('a restart takes what is queued, needs something live or under way, and names no deploy', async (t) => {
+  const { call, deploy, setDeploy } = await start(t)
+  const restart = () => call('POST', '/services/web/restart')
+
+  assert.equal((await restart()).body.code, 'conflict', 'nothing to restart')
+  const queued = await deploy()
+  assert.deepEqual([(await restart()).status, (await restart()).body.id], [202, queued.id])
+  await setDeploy(queued.id, { status: 'live' })
+  const { body } = await restart()
+  assert.deepEqual([body.trigger, body.status], ['restart', 'queued'])
+  const source = { kind: 'reuse', repo_url: null, branch: null, commit: null, image: null, deploy_id: null }
+  assert.deepEqual(body.source, source)
+})
+
+const keyed = (key: string, body?: unknown): Asked => ({
+  headers: { 'idempotency-key': key },
+  ...(body ? { body } : {}),
+})
+
+test('a repeated key gets the first answer and queues nothing', async (t) => {
+  const { call, list, setDeploy } = await start(t)
+
+  const first = await call('POST', '/services/web/deploys', keyed('k'))
+  await setDeploy(first.body.id as string, { status: 'running' })
+  const again = await call('POST', '/services/web/deploys', keyed('k'))
+  const other = await call('POST', '/services/web/deploys', keyed('other'))
+
+  assert.deepEqual([again.status, again.body], [202, first.body])
+  const replayed = [first, again].map(({ headers }) => headers.get('idempotency-replayed'))
+  assert.deepEqual(replayed, [null, 'true'])
+  assert.deepEqual(await list(), [other.body.id, first.body.id])
+})
+
+test('another request under a used key is refused, whether or not it is a good one', async (t) => {
+  const { call } = await start(t)
+  const asked = { name: 'api', deploy: false }
+  const create = (body: unknown, query = '') => call('POST', `/services${query}`, keyed('k', body))
+
+  const first = await create(asked)
+  const others = [await create({ ...asked, name: 'shop' }), await create({ nmae: 'api' })]
+  const again = await create(asked)
+
+  for (const { status, body } of others) assert.deepEqual([status, body.code], [409, 'conflict'])
+  assert.match(String(others[0]!.body.hint), /new key/)
+  assert.equal((await create('{')).status, 400)
+  assert.equal((await create(asked, '?x=1')).status, 400)
+  assert.deepEqual([again.status, again.body], [201, first.body])
+  assert.equal((await call('GET', '/services/shop')).status, 404)
+})
+
+test('a body that is nested beyond all sense is refused under a key as without one', async (t) => {
+  const { call, url } = await start(t)
+  const deep = `${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}`
+  const answers = [{}, { 'Idempotency-Key': 'k' }].map((headers) =>
+    fetch(`${url}/api/v1/services`, {
+      ...{ method: 'POST', body: deep },
+      headers: { ...headers, Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+    }),
+  )
+
+  for (const answer of await Promise.all(answers)) assert.equal(answer.status, 400)
+  assert.equal((await call('POST', '/services', keyed('k', { name: 'api', deploy: false }))).status, 201)
+})
+
+test('another request under a key is refused while the first one is under way', async (t) => {
+  const { call } = await start(t)
+  const create = (name: string) => call('POST', '/services', keyed('k', { name, deploy: false }))
+
+  const answers = await Promise.all(['api', 'shop', 'api', 'shop'].map(create))
+
+  const [done, refused] = [201, 409].map((code) => answers.filter(({ status }) => status === code))
+  assert.deepEqual([done!.length, refused!.length], [2, 2])
+  assert.deepEqual(done![0]!.body, done![1]!.body)
+})
+
+test('an answer that was kept without what was asked is given to whoever has the key', async (t) => {
+  const { call, storage } = await start(t)
+  const scope = JSON.stringify(['server', 'POST', '/api/v1/services', 'k'])
+  const key = createHash('sha256').update(scope).digest('hex')
+  const { body: web } = await call('GET', '/services/web')
+  await storage.events.record(key, new Date().toISOString(), web)
+
+  const { status, body } = await call('POST', '/services', keyed('k', { name: 'api' }))
+
+  assert.deepEqual([status, body], [201, web])
+})
+
+test('a created service is answered the same twice, first deploy and all', async (t) => {
+  const { call } = await start(t)
+  const asked = keyed('k', { name: 'api', repo_url: 'https://git.test/a/b' })
+
+  const first = await call('POST', '/services', asked)
+  const again = await call('POST', '/services', asked)
+
+  assert.deepEqual([again.status, again.body], [201, first.body])
+})
+
+test('twenty requests with one key at the same time do one thing', async (t) => {
+  const { call, list } = await start(t)
+
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, () => call('POST', '/services/web/deploys', keyed('k'))),
+  )
+
+  assert.equal(new Set(answers.map(({ body }) => body.id)).size, 1)
+  assert.equal((await list()).length, 1)
+})
+
+test('suspend is not repeated after a resume', async (t) => {
+  const { call } = await start(t)
+
+  const first = await call('POST', '/services/web/suspend', keyed('k'))
+  await call('POST', '/services/web/resume')
+  const again = await call('POST', '/services/web/suspend', keyed('k'))
+
+  assert.deepEqual(again.body, first.body)
+  assert.equal((await call('GET', '/services/web')).body.suspended, false)
+})
+
+test('a key belongs to one path, a refused request uses none up, and a long one is refused', async (t) => {
+  const { call } = await start(t)
+
+  const refused = await call('POST', '/services/web/deploys', keyed('k', { commit: 'zz' }))
+  const deploy = await call('POST', '/services/web/deploys', keyed('k'))
+  const suspend = await call('POST', '/services/web/suspend', keyed('k'))
+  const long = await call('POST', '/services/web/suspend', keyed('k'.repeat(201)))
+
+  assert.deepEqual([refused.status, deploy.status, suspend.status, long.status], [400, 202, 200, 400])
+})
+
+test('a token counts in the query for GET only, and does not mend a wrong bearer', async (t) => {
+  const { url } = await start(t)
+  const ask = async (method: string, query: string, headers = {}) =>
+    (await fetch(`${url}/api/v1/services${query}`, { method, headers })).status
+
+  assert.equal(await ask('GET', `?access_token=${token}`), 200)
+  assert.equal(await ask('POST', `?access_token=${token}`), 401)
+  assert.equal(await ask('GET', '?access_token=wrong'), 401)
+  assert.equal(await ask('GET', `?access_token=${token}`, { authorization: 'Bearer wrong' }), 401)
+  assert.equal(await ask('GET', `?access_token=${token}`, { authorization: 'Basic abc' }), 200)
+  assert.equal(await ask('GET', '', { authorization: `bearer ${token}` }), 200)
+})

@@ -1,0 +1,216 @@
+// Domains over HTTP: adding, listing and taking them away, and the addresses that follow.
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import type { ServiceDomain } from '../../../src/api/domains.ts'
+import { startChecked } from '../../support/checked-api.ts'
+import { transitionOf } from '../../support/stored.ts'
+
+const invalid = [400, 'invalid_request']
+
+/** The API; `certified` are the hosts with a certificate, which a test may change. */
+async function start(t: TestContext) {
+  const api = await startChecked(t)
+  const certified = new Set<string>()
+  api.context.hasCertificate = (host) => certified.has(host)
+  const domains = async (name: string) =>
+    (await api.call('GET', `/services/${name}/domains`)).body as unknown as ServiceDomain[]
+  const add = (name: string, domain: string) => api.call('POST', `/services/${name}/domains`, { domain })
+  const conflict = async (method: string, path: string, body: unknown) => {
+    const answer = await api.call(method, path, body)
+    return [answer.status, answer.body.code, answer.body.detail, answer.body.hint]
+  }
+  return { ...api, certified, domains, add, conflict }
+}
+
+const plain = { https: false, certificate: null }
+
+test('a domain is added in its normal form, listed after the default host, and taken away', async (t) => {
+  const { create, get, call, add, domains } = await start(t)
+  const { id: service_id } = await create({ name: 'shop' })
+  const own = {
+    ...{ domain: 'shop.localhost', service_id, kind: 'default', url: 'http://shop.localhost' },
+    ...plain,
+  }
+  const wanted = {
+    ...{ domain: 'xn--mnchen-3ya.example', service_id, kind: 'custom' },
+    ...{ url: 'http://xn--mnchen-3ya.example', ...plain },
+  }
+
+  const added = await add('shop', 'München.Example.')
+  assert.deepEqual([added.status, added.body], [201, wanted])
+  assert.deepEqual(await domains('shop'), [own, wanted])
+  assert.deepEqual((await get('shop')).hosts, ['shop.localhost', 'xn--mnchen-3ya.example'])
+  const removed = await call('DELETE', `/services/shop/domains/${encodeURIComponent('MÜNCHEN.example')}`)
+  assert.equal(removed.status, 204)
+  assert.deepEqual(await domains('shop'), [own])
+})
+
+test('a domain that is there already is answered again and changes nothing', async (t) => {
+  const { create, add, storage } = await start(t)
+  const { id } = await create({ name: 'shop' })
+  const first = await add('shop', 'shop.example.com')
+  const { revision } = storage.services.get(id)!
+
+  const again = await add('shop', 'SHOP.example.com')
+
+  assert.deepEqual([again.status, again.body], [201, first.body])
+  assert.equal(storage.services.get(id)!.revision, revision)
+})
+
+test('a repeated request gets the first answer, also after the domain was taken away', async (t) => {
+  const { create, call, get } = await start(t)
+  await create({ name: 'shop' })
+  const asked = { headers: { 'idempotency-key': 'once' } }
+  const add = () => call('POST', '/services/shop/domains', { domain: 'shop.example.com' }, asked)
+  const first = await add()
+  await call('DELETE', '/services/shop/domains/shop.example.com')
+
+  const again = await add()
+
+  assert.deepEqual([again.status, again.body], [201, first.body])
+  assert.equal(again.headers.get('idempotency-replayed'), 'true')
+  assert.deepEqual((await get('shop')).custom_domains, [])
+})
+
+test('what is no domain of the service cannot be taken away, and its default host stays', async (t) => {
+  const { create, refused, conflict } = await start(t)
+  await create({ name: 'shop', custom_domains: ['shop.example.com'] })
+  await create({ name: 'api' })
+  const path = (host: string) => `/services/api/domains/${host}`
+
+  assert.deepEqual(await refused('DELETE', path('shop.example.com')), [404, 'not_found'])
+  assert.deepEqual(await refused('DELETE', '/services/none/domains/a.example'), [404, 'not_found'])
+  assert.deepEqual(await refused('DELETE', path('localhost')), invalid)
+  assert.deepEqual(await conflict('DELETE', path('api.localhost'), undefined), [
+    409,
+    'conflict',
+    'api has api.localhost by its name: it cannot be taken away',
+    undefined,
+  ])
+})
+
+test('create and PATCH take domains, each once; an empty list clears them, null leaves them', async (t) => {
+  const { create, call, get } = await start(t)
+  const custom_domains = ['b.example.com', 'A.example.com', 'b.example.com.']
+  const made = await create({ name: 'shop', custom_domains })
+  const patch = async (changed: unknown) =>
+    (await call('PATCH', '/services/shop', { custom_domains: changed })).body.custom_domains
+
+  assert.deepEqual(made.custom_domains, ['b.example.com', 'a.example.com'])
+  assert.deepEqual(await patch(null), ['b.example.com', 'a.example.com'])
+  assert.deepEqual(await patch(['a.example.com', 'c.example.com']), ['a.example.com', 'c.example.com'])
+  assert.deepEqual(await patch([]), [])
+  assert.deepEqual((await get('shop')).hosts, ['shop.localhost'])
+})
+
+test('only services that are public have domains, limits and HSTS; others 400', async (t) => {
+  const { create, refused, call, add } = await start(t)
+  await create({ name: 'db', type: 'private_service', hsts: false, max_body_mb: 512 })
+  const settings = { custom_domains: ['a.example'], hsts: true, request_timeout_seconds: 5, max_body_mb: 1 }
+
+  for (const [field, value] of Object.entries(settings)) {
+    const refusal = [...invalid, `${field} invalid`]
+    const body = { name: 'worker', type: 'background_worker', [field]: value }
+    assert.deepEqual(await refused('POST', '/services', body), refusal)
+    assert.deepEqual(await refused('PATCH', '/services/db', { [field]: value }), refusal)
+  }
+  assert.equal((await add('db', 'a.example')).status, 400)
+  assert.deepEqual((await call('GET', '/services/db/domains')).body, [])
+  const { url, hosts } = (await call('GET', '/services/db')).body
+  assert.deepEqual([url, hosts], [null, []])
+})
+
+test('what is no domain is refused with what to write instead, and 51 of them are too many', async (t) => {
+  const { create, call, refused, add } = await start(t)
+  const fifty = Array.from({ length: 50 }, (_, index) => `d${index}.example.com`)
+  await create({ name: 'shop', custom_domains: fifty })
+
+  const pasted = await call('PATCH', '/services/shop', { custom_domains: ['https://Shop.example.com/'] })
+  assert.deepEqual([pasted.status, pasted.body.hint], [400, 'write shop.example.com'])
+  assert.deepEqual(await refused('POST', '/services/shop/domains', { domain: '10.0.0.1' }), invalid)
+  assert.deepEqual(await refused('POST', '/services/shop/domains', { domain: 'one.more.example' }), [
+    ...invalid,
+    'custom_domains invalid',
+  ])
+  assert.equal((await add('shop', 'd0.example.com')).status, 201)
+})
+
+test('the limits of a service have bounds', async (t) => {
+  const { create, call, refused } = await start(t)
+  await create({ name: 'shop' })
+  const set = { hsts: true, request_timeout_seconds: 3600, max_body_mb: 10_240 }
+  const wrong = {
+    request_timeout_seconds: [0, 3601],
+    max_body_mb: [0, 10_241],
+  }
+
+  const { body } = await call('PATCH', '/services/shop', set)
+  assert.deepEqual([body.hsts, body.request_timeout_seconds, body.max_body_mb], [true, 3600, 10_240])
+  for (const [field, values] of Object.entries(wrong)) {
+    for (const value of values) {
+      const [status] = await refused('PATCH', '/services/shop', { [field]: value })
+      assert.equal(status, 400, `${field} ${value}`)
+    }
+  }
+})
+
+test('the address is the first host with a certificate, and shows unusual ports', async (t) => {
+  const { create, get, context, certified, domains } = await start(t)
+  await create({ name: 'shop', custom_domains: ['a.example.com', 'b.example.com'] })
+
+  assert.equal((await get('shop')).url, 'http://shop.localhost')
+  Object.assign(context.config.edge, { httpPort: 8080, httpsPort: 8443 })
+  assert.equal((await get('shop')).url, 'http://shop.localhost:8080')
+  certified.add('b.example.com')
+  assert.equal((await get('shop')).url, 'https://b.example.com:8443')
+  assert.deepEqual(
+    (await domains('shop')).map(({ url, https }) => [url, https]),
+    [
+      ['http://shop.localhost:8080', false],
+      ['http://a.example.com:8080', false],
+      ['https://b.example.com:8443', true],
+    ],
+  )
+})
+
+test('each domain shows how far its newest certificate is, or that it gets none', async (t) => {
+  const { create, domains, storage } = await start(t)
+  const { id } = await create({ name: 'shop', custom_domains: ['a.example.com', 'b.example.com'] })
+  const not_after = '2027-01-01T00:00:00.000Z'
+  const certificates = [
+    { host: 'a.example.com', status: 'valid', error: null, not_after },
+    { host: 'b.example.com', status: 'valid', error: null, not_after },
+    { host: 'b.example.com', status: 'waiting', error: 'its DNS points elsewhere', not_after: null },
+    { host: 'a.example.com', status: 'released', error: null, not_after: null },
+  ]
+  for (const [index, certificate] of certificates.entries()) {
+    const row = { id: `crt-${index}`, kind: 'certificate', service_id: id }
+    const record = { id: row.id, service_id: id, ...certificate }
+    await storage.actors.create(transitionOf(row, { record } as object))
+  }
+
+  assert.deepEqual(
+    (await domains('shop')).map(({ certificate }) => certificate),
+    [
+      null,
+      { status: 'valid', error: null, not_after },
+      { status: 'waiting', error: 'its DNS points elsewhere', not_after: null },
+    ],
+  )
+})
+
+test('without an edge nothing has an address, and domains can be set all the same', async (t) => {
+  const { create, get, context, domains } = await start(t)
+  context.config.edge.mode = 'off'
+  await create({ name: 'shop', custom_domains: ['shop.example.com'] })
+
+  const { url, hosts, custom_domains } = await get('shop')
+  assert.deepEqual([url, hosts, custom_domains], [null, [], ['shop.example.com']])
+  assert.deepEqual(
+    (await domains('shop')).map(({ domain, url: address }) => [domain, address]),
+    [
+      ['shop.localhost', null],
+      ['shop.example.com', null],
+    ],
+  )
+})

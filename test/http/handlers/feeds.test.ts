@@ -1,0 +1,188 @@
+// The change feed as an event stream, over a real store and real sockets.
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { type FeedChange, FeedEvents } from '../../../src/api/feed.ts'
+import { startOwned } from '../../support/account.ts'
+import { openStream } from '../../support/event-stream.ts'
+import { type Api, startApi } from '../../support/http-context.ts'
+import { owner } from '../../support/session.ts'
+import { instant as at } from '../../support/supervised.ts'
+
+const change = (api: Api, name: string) => api.call('POST', '/api/v1/services', { body: { name } })
+
+test('the change feed says ready, then what every commit changed, and holds nothing else', async (t) => {
+  const api = await startApi(t)
+  const stream = await openStream(t, `${api.url}/api/v1/events`)
+  const head = api.storage.changes.head()
+
+  assert.deepEqual(await stream.next(), { id: String(head), event: 'ready', data: '{}' })
+  const { body } = await change(api, 'web')
+  const { id, event, data } = (await stream.next())!
+
+  assert.deepEqual([id, event], [String(head + 1), 'change'])
+  const { id: serviceId } = body
+  assert.deepEqual(JSON.parse(data), {
+    kind: 'service',
+    id: serviceId,
+    service_id: serviceId,
+    status: 'not_deployed',
+    revision: 1,
+  })
+})
+
+test('the change feed resumes after Last-Event-ID, and resets when that is unknown', async (t) => {
+  const api = await startApi(t)
+  const start = api.storage.changes.head()
+  for (const name of ['a', 'b', 'c']) await change(api, name)
+
+  const resumed = await openStream(t, `${api.url}/api/v1/events`, { 'last-event-id': String(start + 1) })
+  const events = [await resumed.next(), await resumed.next(), await resumed.next()]
+  assert.deepEqual(
+    events.map((event) => [event?.event, event?.id]),
+    [
+      ['ready', String(start + 1)],
+      ['change', String(start + 2)],
+      ['change', String(start + 3)],
+    ],
+  )
+
+  const lost = await openStream(t, `${api.url}/api/v1/events`, { 'last-event-id': '99999' })
+  await lost.next()
+  assert.deepEqual(await lost.next(), { id: String(start + 3), event: 'reset', data: '{}' })
+  await change(api, 'd')
+  assert.equal((await lost.next())?.id, String(start + 4))
+})
+
+test('the feed shows a service as GET does, also when its state derives from a deploy', async (t) => {
+  const api = await startApi(t)
+  const { next } = await openFeed(t, api)
+  const body = { name: 'web', image: 'busybox' }
+  const made = (await api.call('POST', '/api/v1/services', { body })).body
+  const { id, latest_deploy: deploy } = made as { id: string; latest_deploy: { id: string } }
+  const seen: [string | null, number][] = []
+  for (const status of ['queued', 'running', 'failed', 'live'] as const) {
+    if (status !== 'queued') await api.setDeploy(deploy.id, { status })
+    // The start of the deploy does not change the service.
+    const told = status === 'running' ? null : await changeOf(next, 'service')
+    const { body: shown } = await api.call('GET', `/api/v1/services/${id}`)
+    if (!told) continue
+    assert.deepEqual([told.status, told.revision], [shown.state, shown.revision])
+    seen.push([told.status, told.revision!])
+  }
+
+  assert.deepEqual(
+    seen.map(([status]) => status),
+    ['deploying', 'failed', 'live'],
+  )
+  assert.ok(
+    seen.every(([, revision], index) => index === 0 || revision > seen[index - 1]![1]),
+    'the revision rises',
+  )
+})
+
+test('a change of env, of a registry, a token, a session and the password is in the feed', async (t) => {
+  const api = await startOwned(t)
+  const { next } = await openFeed(t, api)
+  const { id } = (await change(api, 'web')).body as { id: string }
+  await next()
+  const told = async (kind: string) => {
+    const { id, service_id, status, revision } = await changeOf(next, kind)
+    return [id, service_id, status, revision]
+  }
+  const done = ({ status, text }: { status: number; text: string }) => assert.ok(status < 300, text)
+
+  done(
+    await api.call('PATCH', '/api/v1/services/web/env', { body: { set: [{ key: 'KEY', value: 'canary' }] } }),
+  )
+  assert.deepEqual(await told('env'), [id, id, null, null])
+  done(await api.call('PUT', '/api/v1/registries/ghcr.io', { body: { username: 'ada', password: 'canary' } }))
+  assert.deepEqual(await told('registry'), ['ghcr.io', null, null, null])
+  done(await api.call('DELETE', '/api/v1/registries/ghcr.io'))
+  assert.deepEqual(await told('registry'), ['ghcr.io', null, 'deleted', null])
+  const { body } = await api.browser.call('POST', '/auth/tokens', { name: 'ci' })
+  const { id: token } = (body as { api_token: { id: string } }).api_token
+  assert.deepEqual(await told('token'), [token, null, null, null])
+  await api.browser.call('DELETE', `/auth/tokens/${token}`)
+  assert.deepEqual(await told('token'), [token, null, 'deleted', null])
+  await api.signedIn()
+  const [session] = await told('session')
+  assert.match(String(session), /^ses-/)
+  const passwords = { current_password: owner.password, new_password: 'correct horse battery' }
+  await api.browser.call('POST', '/auth/password', passwords)
+  assert.deepEqual(await told('account'), ['usr-1', null, null, null])
+  assert.deepEqual(await told('session'), [session, null, 'deleted', null])
+})
+
+test('cron schedules and service removals appear in the feed under their API names', async (t) => {
+  const api = await startApi(t)
+  const { next } = await openFeed(t, api)
+  const cron = { name: 'nightly', type: 'cron_job', schedule: '0 3 * * *', start_command: 'true' }
+  const { id } = (await api.call('POST', '/api/v1/services', { body: cron })).body as { id: string }
+  await next()
+  await api.storage.commit((commit) => {
+    const shared = { service_id: id, revision: 3 }
+    commit.announce({ kind: 'cron-schedule', id: 'sch-1', status: 'paused', ...shared })
+    commit.announce({ kind: 'service-removal', id, status: 'removing', ...shared })
+  })
+
+  const { body } = await api.call('GET', '/api/v1/services/nightly/schedule')
+  const schedule = { kind: 'schedule', id, service_id: id, status: body.status, revision: 3 }
+  assert.deepEqual(await next(), schedule)
+  const service = { kind: 'service', id, service_id: id, status: 'not_deployed', revision: 1 }
+  assert.deepEqual(await next(), service)
+})
+
+/** The changes from now on, each checked against its schema. */
+async function openFeed(t: TestContext, api: Pick<Api, 'url'>, headers: Record<string, string> = {}) {
+  const stream = await openStream(t, `${api.url}/api/v1/events`, headers)
+  const next = async (): Promise<FeedChange> => {
+    const { id, event, data } = (await stream.next())!
+    const known = FeedEvents.parse({ id, event, data: JSON.parse(data) })
+    return known.event === 'change' ? known.data : next()
+  }
+  return { next }
+}
+
+async function changeOf(next: () => Promise<FeedChange>, kind: string): Promise<FeedChange> {
+  for (;;) {
+    const found = await next()
+    if (found.kind === kind) return found
+  }
+}
+
+test('a damaged service ends neither the feed nor the daemon, and is not taken for deleted', async (t) => {
+  const api = await startApi(t)
+  const { next } = await openFeed(t, api)
+  const { id } = (await change(api, 'web')).body as { id: string }
+  await next()
+  const get = api.storage.services.get.bind(api.storage.services)
+  api.storage.services.get = () => {
+    throw new Error('row_damaged')
+  }
+  t.after(() => (api.storage.services.get = get))
+  await api.storage.commit((commit) => {
+    const shared = { service_id: id, status: 'failed', revision: 3 }
+    commit.announce({ kind: 'service', id, ...shared })
+    commit.announce({ kind: 'cron-schedule', id: 'sch-1', ...shared })
+  })
+
+  assert.deepEqual((await next()).status, null)
+  assert.deepEqual((await next()).status, null)
+})
+
+test('a read token hears nothing of sessions, tokens and the account', async (t) => {
+  const api = await startApi(t)
+  const token = { id: 'tok-r', name: 'metrics', role: 'read' as const, services: null, hint: 'hint' }
+  const row = { ...token, expires_at: null, created_at: at, last_used_at: at }
+  await api.storage.commit((commit) => api.storage.tokens.insert(commit, 'bth_reader', row))
+  const { next } = await openFeed(t, api, { authorization: 'Bearer bth_reader' })
+
+  await api.storage.commit((commit) => {
+    for (const kind of ['session', 'token', 'account']) {
+      commit.announce({ kind, id: 'x', service_id: null, status: null, revision: null })
+    }
+  })
+  await change(api, 'web')
+
+  assert.equal((await next()).kind, 'service')
+})

@@ -1,0 +1,248 @@
+// Job runs, over HTTP and a real store: who may ask for one, what is told of it, and how it is canceled.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { JobRun } from '../../../src/api/job.ts'
+import { openStream } from '../../support/event-stream.ts'
+import { startJobs } from '../../support/job-api.ts'
+
+test('a command is answered with 202 and a pending run, and found again as it was answered', async (t) => {
+  const { call, live } = await startJobs(t)
+  const service = await live({ name: 'web' })
+
+  const { status, body } = await call('POST', '/services/web/jobs', { command: 'rake db:migrate' })
+
+  assert.equal(status, 202)
+  const { id, created_at, ...rest } = body as unknown as JobRun
+  assert.match(id, /^job-/)
+  assert.deepEqual(rest, {
+    service_id: service.id,
+    deploy_id: null,
+    command: 'rake db:migrate',
+    image: 'berth/web:1',
+    status: 'pending',
+    trigger: 'manual',
+    scheduled_for: null,
+    overlap: null,
+    timeout_seconds: 86_400,
+    exit_code: null,
+    ...{ error: null, error_code: null, error_details: null },
+    ...{ started_at: null, finished_at: null, revision: 1 },
+    by: { kind: 'token', id: 'server', name: 'server token' },
+  })
+  assert.deepEqual((await call('GET', `/jobs/${id}`)).body, body)
+})
+
+test('a run tells what it runs with once it has begun, and how it ended', async (t) => {
+  const { live, ask, starts, ends, run } = await startJobs(t)
+  const { live_deploy_id } = await live({ name: 'web' })
+  const { id } = await ask('web', { command: 'rake' })
+
+  await starts(id)
+  const begun = run(id)!
+  await ends(id, 3)
+  const ended = run(id)!
+
+  assert.deepEqual([begun.deploy_id, begun.status, begun.finished_at], [live_deploy_id, 'running', null])
+  assert.deepEqual([ended.status, ended.exit_code, ended.error], ['failed', 3, 'exited with code 3'])
+  assert.ok(ended.started_at && ended.finished_at)
+})
+
+test('a command is required, and a blank one is none; only a cron job has one of its own', async (t) => {
+  const { call, live, ask } = await startJobs(t)
+  await live({ name: 'web' })
+  await live({ name: 'nightly', type: 'cron_job', schedule: '0 3 * * *', overlap: 'replace' })
+
+  for (const body of [undefined, {}, { command: '' }, { command: ' \n' }, { command: null }]) {
+    const answer = await call('POST', '/services/web/jobs', body)
+    assert.deepEqual([answer.status, answer.body.code], [400, 'invalid_request'], JSON.stringify(body))
+  }
+  const own = await ask('nightly')
+  const other = await ask('nightly', { command: 'env' })
+  assert.deepEqual([own.command, own.overlap], [null, 'replace'])
+  assert.deepEqual([other.command, other.overlap], ['env', null])
+})
+
+test('what is no command, and no time, is refused', async (t) => {
+  const { live, refused } = await startJobs(t)
+  await live({ name: 'web' })
+  const post = (body: object) => refused('POST', '/services/web/jobs', body)
+
+  const invalid = (what: string) => [400, 'invalid_request', what]
+  assert.deepEqual(await post({ command: 'a\0b' }), invalid('command invalid_format'))
+  assert.equal((await post({ command: 'x'.repeat(4097) }))[0], 400)
+  assert.equal((await post({ command: ['rake'] }))[0], 400)
+  for (const timeout_seconds of [0, -1, 1.5, 604_801, '60']) {
+    assert.equal((await post({ command: 'rake', timeout_seconds }))[0], 400, String(timeout_seconds))
+  }
+  assert.equal((await post({ command: 'rake', image: 'other' }))[0], 400)
+  assert.deepEqual((await post({ command: 'rake', timeout_seconds: 604_800 }))[0], 202)
+})
+
+test('a limit of the service holds for runs that name none', async (t) => {
+  const { live, ask } = await startJobs(t)
+  await live({ name: 'web', timeout_seconds: 60 })
+
+  assert.equal((await ask('web', { command: 'rake' })).timeout_seconds, 60)
+  assert.equal((await ask('web', { command: 'rake', timeout_seconds: 5 })).timeout_seconds, 5)
+})
+
+test('where nothing is live, suspended, deleted or a site, nothing runs', async (t) => {
+  const { call, create, live } = await startJobs(t)
+  await create({ name: 'empty' })
+  await live({ name: 'asleep' })
+  await call('POST', '/services/asleep/suspend')
+  await live({ name: 'going' })
+  await call('DELETE', '/services/going')
+  await live({ name: 'site', type: 'static_site', image: null, repo_url: 'https://git.test/a/b' })
+
+  const asked = async (name: string) => {
+    const { status, body } = await call('POST', `/services/${name}/jobs`, { command: 'rake' })
+    return [status, body.code, body.hint]
+  }
+  assert.deepEqual(await asked('empty'), [409, 'conflict', 'berth deploy empty first'])
+  assert.deepEqual(await asked('asleep'), [409, 'conflict', 'berth resume asleep first'])
+  assert.deepEqual(await asked('going'), [409, 'conflict', undefined])
+  assert.deepEqual(await asked('site'), [409, 'conflict', undefined])
+  assert.deepEqual(await asked('nobody'), [404, 'not_found', 'berth services lists them'])
+})
+
+test('the list is newest first, and its limit is brought into bounds', async (t) => {
+  const { call, live, ask } = await startJobs(t)
+  await live({ name: 'web' })
+  await live({ name: 'other' })
+  await ask('other', { command: 'rake' })
+  const ids: string[] = []
+  for (let count = 0; count < 22; count++) ids.unshift((await ask('web', { command: 'rake' })).id)
+  const list = async (query = '') =>
+    ((await call('GET', `/services/web/jobs${query}`)).body as unknown as JobRun[]).map(({ id }) => id)
+
+  assert.deepEqual(await list(), ids.slice(0, 20))
+  assert.deepEqual(await list('?limit=500'), ids)
+  assert.deepEqual(await list('?limit=0'), ids.slice(0, 1))
+  assert.deepEqual(await list('?limit=9999'), ids)
+})
+
+test('a run that is canceled is canceled in the answer, pending or running, and only once', async (t) => {
+  const { call, live, ask, starts, storage } = await startJobs(t)
+  await live({ name: 'web' })
+  const pending = await ask('web', { command: 'rake' })
+  const running = await ask('web', { command: 'rake' })
+  await starts(running.id)
+
+  for (const { id } of [pending, running]) {
+    const { status, body } = await call('POST', `/jobs/${id}/cancel`)
+    assert.deepEqual([status, body.status, body.error], [200, 'canceled', 'canceled by the server token'])
+    const again = await call('POST', `/jobs/${id}/cancel`)
+    assert.deepEqual([again.status, again.body.code], [409, 'not_cancelable'])
+  }
+  const events = storage.actors.history(running.id).map(({ event }) => event)
+  assert.deepEqual(
+    events.filter((event) => event === 'cancel'),
+    ['cancel'],
+  )
+})
+
+test('a run that is over cannot be canceled', async (t) => {
+  const { call, live, ask, starts, ends } = await startJobs(t)
+  await live({ name: 'web' })
+  const { id } = await ask('web', { command: 'rake' })
+  await starts(id)
+  await ends(id, 0)
+
+  const { status, body } = await call('POST', `/jobs/${id}/cancel`)
+
+  assert.deepEqual([status, body.code], [409, 'not_cancelable'])
+  assert.equal((await call('GET', `/jobs/${id}`)).body.status, 'succeeded')
+})
+
+test('a request that is sent twice under one key is one run, and one cancel', async (t) => {
+  const { call, live, ask } = await startJobs(t)
+  await live({ name: 'web' })
+  const headers = { 'idempotency-key': 'once' }
+
+  const first = await ask('web', { command: 'rake' }, { headers })
+  const second = await ask('web', { command: 'rake' }, { headers })
+  const cancel = () => call('POST', `/jobs/${first.id}/cancel`, undefined, { headers })
+
+  assert.deepEqual(second, first)
+  assert.deepEqual([(await cancel()).status, (await cancel()).status], [200, 200])
+  assert.equal(((await call('GET', '/services/web/jobs')).body as unknown as JobRun[]).length, 1)
+})
+
+test('the log is told line by line, and ends with the outcome when the run does', async (t) => {
+  const { live, ask, starts, ends, host, url } = await startJobs(t)
+  await live({ name: 'web' })
+  const { id } = await ask('web', { command: 'rake' })
+  await starts(id)
+  const open = (query = '', headers = {}) => openStream(t, `${url}/api/v1/jobs/${id}/logs${query}`, headers)
+  host.storage.logs.append(id, 'stderr', 'one')
+  await host.storage.logs.flush(id)
+
+  const stored = await (await open()).rest()
+  const following = await open('?follow=true')
+  host.storage.logs.append(id, 'stdout', 'two')
+  await ends(id, 0)
+  const followed = await following.rest()
+  const resumed = await (await open('', { 'last-event-id': '2' })).rest()
+
+  const told = (events: { event: string; data: string }[]) =>
+    events.map(({ event, data }) => (event === 'log' ? JSON.parse(data).line : event))
+  assert.deepEqual(told(stored), ['one'])
+  assert.deepEqual(told(followed), ['one', 'two', 'succeeded', 'end'])
+  assert.deepEqual(told(resumed), ['succeeded', 'end'])
+  const [{ ts: _, ...line }] = followed.map(({ data }) => JSON.parse(data || '{}'))
+  assert.deepEqual(line, { stream: 'stderr', line: 'one' })
+})
+
+test('what is no job run is not found as one, and a job run is nothing else', async (t) => {
+  const { call, live, ask } = await startJobs(t)
+  const { live_deploy_id } = await live({ name: 'web' })
+  const { id } = await ask('web', { command: 'rake' })
+
+  for (const other of [live_deploy_id!, 'job-', 'job-01k5yq0v3nhx8m2r7c9d4f6gbt', 'web']) {
+    for (const path of [`/jobs/${other}`, `/jobs/${other}/logs`, `/jobs/${other}/history`]) {
+      assert.equal((await call('GET', path)).status, 404, path)
+    }
+    assert.equal((await call('POST', `/jobs/${other}/cancel`)).status, 404, other)
+  }
+  assert.equal((await call('GET', `/deploys/${id}`)).status, 404)
+})
+
+test('the transitions of a run are its history', async (t) => {
+  const { call, live, ask, starts, ends } = await startJobs(t)
+  await live({ name: 'web' })
+  const { id } = await ask('web', { command: 'rake' })
+  await starts(id)
+  await ends(id, 0)
+
+  const history = (await call('GET', `/jobs/${id}/history`)).body as unknown as { state: string }[]
+
+  assert.deepEqual(
+    history.map(({ state }) => state),
+    ['pending', 'running.starting', 'running.following', 'succeeding', 'succeeded'],
+  )
+})
+
+for (const [what, method, path, reason] of [
+  ['suspended', 'POST', '/services/web/suspend', 'canceled by the suspension of its service'],
+  ['deleted', 'DELETE', '/services/web', 'canceled by the removal of its service'],
+] as const) {
+  test(`a service that is ${what} has no pending and no running run when that is answered`, async (t) => {
+    const { call, live, ask, starts, run } = await startJobs(t)
+    await live({ name: 'web' })
+    await live({ name: 'other' })
+    const pending = await ask('web', { command: 'rake' })
+    const running = await ask('web', { command: 'rake' })
+    const elsewhere = await ask('other', { command: 'rake' })
+    await starts(running.id)
+
+    await call(method, path)
+
+    const told = [pending, running].map(({ id }) => [run(id)?.status, run(id)?.error])
+    assert.deepEqual(told, [
+      ['canceled', reason],
+      ['canceled', reason],
+    ])
+    assert.equal(run(elsewhere.id)?.status, 'pending')
+  })
+}

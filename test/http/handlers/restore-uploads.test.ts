@@ -1,0 +1,140 @@
+// Restores from a file that is sent: what is refused and when, what is kept, and that nothing half-made is.
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { readFileSync, statSync } from 'node:fs'
+import { connect } from 'node:net'
+import { test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { Failure } from '../../../src/errors.ts'
+import { head, token } from '../../support/http-context.ts'
+import { startRestores } from '../../support/restore-api.ts'
+import { eventually } from '../../support/supervised.ts'
+
+const mebibyte = 1024 * 1024
+const content = (sizeBytes: number) => Buffer.concat([Buffer.from('PGDMP'), randomBytes(sizeBytes - 5)])
+const requestHead = (...lines: string[]) => headFor('shop-db', ...lines)
+
+function headFor(name: string, ...lines: string[]): string {
+  const path = `/api/v1/datastores/${name}/restores/upload`
+  return head(`POST ${path}`, 'Host: localhost', `Authorization: Bearer ${token}`, ...lines)
+}
+
+test('a file that was sent is kept as it is, for its owner only', async (t) => {
+  const { upload, files, pathOf } = await startRestores(t)
+  const sent = content(3 * mebibyte + 1)
+
+  const { status, body } = await upload('shop-db', sent)
+
+  assert.equal(status, 202)
+  assert.deepEqual([body.backup_id, body.size_bytes, body.phase], [null, sent.length, 'checking'])
+  assert.deepEqual(files(), [`${body.id}.file`])
+  assert.ok(readFileSync(pathOf(body.id)).equals(sent))
+  assert.equal(statSync(pathOf(body.id)).mode & 0o777, 0o600)
+})
+
+test('a file of another sort is refused by its first bytes, and nothing of it stays', async (t) => {
+  const { upload, raw, files, list, datastoreOf } = await startRestores(t)
+  await datastoreOf('cache', 'redis')
+  const taken = 'shop-db takes a custom-format archive (pg_dump -Fc) or plain SQL (pg_dump)'
+  const wrong = {
+    '': `the file is too short: ${taken}`,
+    PGDM: `the file is too short: ${taken}`,
+    X: `the file is too short: ${taken}`,
+    'PGDMX and more': `the file is something else: ${taken}`,
+    'selection 1;': `the file is something else: ${taken}`,
+    '-- MySQL dump 10.13': `the file is of MySQL or MariaDB: ${taken}`,
+    '-- PostgreSQL database cluster dump': `the file has all databases of a server (pg_dumpall): ${taken}`,
+    REDIS0009: `the file is something else: ${taken}`,
+    ['x'.repeat(5 * mebibyte)]: `the file is something else: ${taken}`,
+  }
+
+  for (const [text, detail] of Object.entries(wrong)) {
+    const { status, body } = await upload('shop-db', Buffer.from(text))
+    assert.deepEqual([status, body.code, body.detail], [400, 'invalid_request', detail], text.slice(0, 9))
+  }
+  const { body } = await upload('cache', Buffer.from('PGDMP and more'))
+  assert.equal(body.detail, 'the file is something else: cache takes an RDB file (redis-cli --rdb)')
+  const split = await raw(`${requestHead('Transfer-Encoding: chunked')}2\r\nPG\r\n3\r\nXXX\r\n0\r\n\r\n`)
+  assert.match(split.text, /^HTTP\/1\.1 400 .*the file is something else/s)
+  assert.deepEqual([files(), await list(), await list('cache')], [[], [], []])
+})
+
+test('plain SQL is taken, also packed and with a byte order mark', async (t) => {
+  const { upload, datastoreOf } = await startRestores(t)
+  const contents = ['select 1;', '\ufeff-- a comment\nselect 1;', '\n  SET a = 1;', gzipSync('select 1;')]
+
+  for (const [at, content] of contents.entries()) {
+    await datastoreOf(`db-${at}`)
+    const { status, body } = await upload(`db-${at}`, Buffer.from(content))
+    assert.deepEqual([status, body.phase], [202, 'checking'], String(content))
+  }
+})
+
+test('the first bytes are the right ones however they come', async (t) => {
+  const { raw, list, files } = await startRestores(t)
+  const chunks = [...'PGDMP!'].map((letter) => `1\r\n${letter}\r\n`).join('')
+
+  const { text } = await raw(`${requestHead('Transfer-Encoding: chunked')}${chunks}0\r\n\r\n`)
+
+  assert.match(text, /^HTTP\/1\.1 202 /)
+  assert.deepEqual([(await list()).map(({ size_bytes }) => size_bytes), files().length], [[6], 1])
+})
+
+test('what can be refused is refused before a byte is sent', async (t) => {
+  const { raw, context, files, kept, begin, world, datastoreOf } = await startRestores(t)
+  const refusalOf = async (name: string, ...lines: string[]) => {
+    const { text } = await raw(headFor(name, ...lines))
+    return `${text.slice(9, 12)} ${/"code":"(\w+)"/.exec(text)?.[1]}`
+  }
+  const refusal = (...lines: string[]) => refusalOf('shop-db', ...lines)
+  const length = 'Content-Length: 1000'
+
+  assert.equal(await refusal(length, 'Content-Type: text/plain'), '415 unsupported_media_type')
+  assert.equal(await refusal(length, 'Content-Type: application/gzip'), '415 unsupported_media_type')
+  assert.equal(await refusal(`Content-Length: ${1024 ** 4 + 1}`), '413 payload_too_large')
+  context.observe.diskFreeBytes = async () => 1024 * mebibyte + 999
+  assert.equal(await refusal(length), '507 insufficient_storage')
+  context.observe.diskFreeBytes = async () => 1024 * mebibyte - 1
+  assert.equal(await refusal('Transfer-Encoding: chunked'), '507 insufficient_storage')
+  context.observe.diskFreeBytes = async () => 2 ** 40
+  await begin((await kept('shop-db')).id)
+  assert.equal(await refusal(length), '409 conflict')
+  world.areServing = false
+  await datastoreOf('away-db')
+  assert.equal(await refusalOf('away-db', length), '409 conflict')
+  assert.equal(await refusalOf('none', length), '404 not_found')
+  assert.deepEqual(files(), [])
+})
+
+test('a disk that fills up while a file is sent answers 507, and keeps nothing of it', async (t) => {
+  const { upload, context, files, list } = await startRestores(t)
+  const { create } = context.storage.restoreFiles
+  const full = Object.assign(new Error('no space left'), { code: 'ENOSPC' })
+  context.storage.restoreFiles.create = () => ({ ...create(), write: () => Promise.reject(full) })
+
+  const { status, body } = await upload('shop-db', content(1000))
+
+  assert.deepEqual([status, body.code, files(), await list()], [507, 'insufficient_storage', [], []])
+})
+
+test('a client that hangs up half way leaves nothing', async (t) => {
+  const { server, files, list } = await startRestores(t)
+  const socket = connect(server.port, '127.0.0.1').on('error', () => {})
+  socket.write(requestHead('Content-Length: 9000000'))
+  socket.write(content(2 * mebibyte))
+  await eventually('the upload has begun', () => files().length === 1)
+
+  socket.destroy()
+
+  await eventually('the draft is gone', () => files().length === 0)
+  assert.deepEqual(await list(), [])
+})
+
+test('a restore that cannot be committed takes its file with it', async (t) => {
+  const { upload, context, files } = await startRestores(t)
+  context.actors.spawn = () => Promise.reject(new Failure('insufficient_storage', 'the store is full'))
+
+  const { status } = await upload('shop-db', content(100))
+
+  assert.deepEqual([status, files()], [507, []])
+})

@@ -1,0 +1,170 @@
+// Restores by the API: from a backup, one at a time, canceled while they can, and asked for again.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startRestores } from '../../support/restore-api.ts'
+import { eventually } from '../../support/supervised.ts'
+
+const file = 'PGDMP and more'
+
+test('a restore from a backup runs, and says what it is of', async (t) => {
+  const { kept, begin, finish, restore, datastoreId } = await startRestores(t)
+  const { id: backupId } = await kept('shop-db', 'PGDMP and more')
+
+  const { status, body } = await begin(backupId)
+
+  const { id, created_at: _, ...rest } = body
+  assert.equal(status, 202)
+  assert.match(String(id), /^rst-/)
+  const shown = {
+    datastore_id: datastoreId,
+    datastore: 'shop-db',
+    kind: 'postgres',
+    backup_id: backupId,
+    error: null,
+    error_code: null,
+    error_details: null,
+    size_bytes: 14,
+    done_bytes: null,
+    total_bytes: null,
+    revision: 1,
+    by: { kind: 'token', id: 'server', name: 'server token' },
+  }
+  assert.deepEqual(rest, { ...shown, status: 'running', phase: 'checking', finished_at: null })
+  await finish(String(id))
+  const { status: ended, phase, finished_at } = await restore(String(id))
+  assert.deepEqual([ended, phase, finished_at === null], ['done', null, false])
+})
+
+test('what cannot be restored from, or to, is refused before anything begins', async (t) => {
+  const api = await startRestores(t)
+  const { kept, begun, fails, begin, world, datastoreOf, list, call } = api
+  const good = await kept('shop-db')
+  const running = await begun('shop-db')
+  const failed = await begun('shop-db')
+  await fails(failed.id, 'no space left')
+  await datastoreOf('cache', 'redis')
+  world.areServing = false
+  await datastoreOf('away-db')
+  const refusal = async (backupId: string, name?: string) => {
+    const { status, body } = await begin(backupId, name)
+    return [status, body.code, body.detail]
+  }
+
+  assert.deepEqual(await refusal(good.id, 'cache'), [
+    400,
+    'invalid_request',
+    'the backup is of postgres, cache is redis',
+  ])
+  assert.deepEqual(await refusal(running.id), [409, 'conflict', 'the backup is running, not good'])
+  assert.deepEqual(await refusal(failed.id), [409, 'conflict', 'the backup is failed, not good'])
+  assert.deepEqual(await refusal('bak-none'), [404, 'not_found', 'there is no such backup'])
+  assert.deepEqual(await refusal(good.id, 'none'), [404, 'not_found', "there is no datastore 'none'"])
+  const away = [409, 'conflict', 'away-db is failed: no space left']
+  assert.deepEqual(await refusal(good.id, 'away-db'), away)
+  assert.equal((await call('POST', '/datastores/shop-db/restores', {})).status, 400)
+  const [one, two, three] = [await list(), await list('cache'), await list('away-db')]
+  assert.deepEqual([one, two, three], [[], [], []])
+})
+
+test('of two restores at once one begins, whichever way they come', async (t) => {
+  const { kept, begin, upload, finish, files, list, datastoreOf } = await startRestores(t)
+  const { id: backupId } = await kept('shop-db')
+  await datastoreOf('other-db')
+
+  const answers = await Promise.all([begin(backupId), begin(backupId), upload('shop-db', file)])
+
+  const statuses = answers.map(({ status }) => status).sort()
+  assert.deepEqual(statuses, [202, 409, 409])
+  const won = answers.find(({ status }) => status === 202)!
+  for (const { status, body } of answers)
+    if (status === 409) assert.equal(body.detail, `${won.body.id} is restoring it already`)
+  assert.deepEqual(
+    (await list()).map(({ id }) => id),
+    [won.body.id],
+  )
+  assert.equal(files().length, won.body.backup_id === null ? 1 : 0)
+  assert.equal((await begin(backupId, 'other-db')).status, 202, 'of another datastore')
+  await finish(String(won.body.id))
+  assert.equal((await begin(backupId)).status, 202, 'after the first')
+})
+
+test('one is canceled until it switches, and then no more', async (t) => {
+  const { kept, begin, call, refused, goOn, reached, restore, storage } = await startRestores(t)
+  const { id: backupId } = await kept('shop-db')
+  const cancel = async (id: string) => {
+    const { status, body } = await call('POST', `/restores/${id}/cancel`)
+    return [status, body.code ?? body.status, body.detail ?? body.error]
+  }
+
+  for (const phases of [0, 1]) {
+    const id = String((await begin(backupId)).body.id)
+    for (let phase = 0; phase < phases; phase++) await goOn(id)
+    await reached(id, phases === 0 ? 'checking' : 'loading')
+    assert.deepEqual(await cancel(id), [202, 'undoing', 'canceled by the server token'])
+    assert.equal((await call('POST', `/restores/${id}/cancel`)).body.detail, 'the restore is undoing')
+    await goOn(id)
+    await eventually('it is undone', () => storage.actors.record(id)?.status === 'canceled')
+    assert.equal((await restore(id)).error, 'canceled by the server token')
+    assert.deepEqual(await refused('POST', `/restores/${id}/cancel`), [409, 'not_cancelable'])
+  }
+  const id = String((await begin(backupId)).body.id)
+  await goOn(id)
+  await goOn(id)
+  await reached(id, 'switching')
+  assert.deepEqual(await cancel(id), [409, 'not_cancelable', 'the restore is switching'])
+  await goOn(id)
+  await goOn(id)
+  await eventually('it is done', () => storage.actors.record(id)?.status === 'done')
+  assert.equal((await call('POST', `/restores/${id}/cancel`)).body.detail, 'the restore is done')
+  assert.deepEqual(await refused('POST', '/restores/rst-none/cancel'), [404, 'not_found'])
+})
+
+test('those of a datastore are listed, the newest first, and each has its transitions', async (t) => {
+  const { kept, begin, finish, upload, list, call, refused, datastoreOf } = await startRestores(t)
+  await datastoreOf('other-db')
+  const { id: backupId } = await kept('shop-db')
+  const first = String((await begin(backupId)).body.id)
+  await finish(first)
+  await begin(backupId, 'other-db')
+  const { body: second } = await upload('shop-db', file)
+
+  const shown = (await list()).map(({ id, status, backup_id }) => [id, status, backup_id])
+  assert.deepEqual(shown, [
+    [second.id, 'running', null],
+    [first, 'done', backupId],
+  ])
+  const { body } = await call('GET', `/restores/${first}/history`)
+  assert.deepEqual(
+    (body as unknown as { phase: string | null; status: string }[]).map(
+      (entry) => entry.phase ?? entry.status,
+    ),
+    ['checking', 'loading', 'switching', 'running', 'done'],
+  )
+  for (const path of ['/restores/rst-none', '/restores/rst-none/history', `/restores/${backupId}`])
+    assert.deepEqual(await refused('GET', path), [404, 'not_found'], path)
+  assert.deepEqual(await refused('GET', '/datastores/none/restores'), [404, 'not_found'])
+})
+
+test('a repetition with the same key is the same restore, as it is by then', async (t) => {
+  const { kept, begin, upload, finish, reached, goOn, list, files, storage } = await startRestores(t)
+  const { id: backupId } = await kept('shop-db')
+  const ask = (key: string) => begin(backupId, 'shop-db', { 'idempotency-key': key })
+  const send = () => upload('shop-db', file, { 'idempotency-key': 'u' })
+
+  const { body: first } = await ask('k')
+  const id = String(first.id)
+  await goOn(id)
+  await reached(id, 'loading')
+  const second = await ask('k')
+  assert.deepEqual([second.status, second.body.id, second.body.phase], [202, id, 'loading'])
+  assert.equal((await ask('other')).status, 409)
+  for (let phase = 0; phase < 3; phase++) await goOn(id)
+  await eventually('it is done', () => storage.actors.record(id)?.status === 'done')
+
+  const uploads = await Promise.all([send(), send()])
+  const [uploadId, again] = uploads.map(({ body }) => body.id)
+  assert.equal(again, uploadId)
+  assert.deepEqual(files(), [`${uploadId}.file`])
+  await finish(uploadId)
+  assert.deepEqual([(await send()).body.status, (await list()).length], ['done', 2])
+})

@@ -1,0 +1,74 @@
+// Going back to a former deploy, over HTTP and a real store: what can run again, and what is refused before
+// anything starts.
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import type { Deploy } from '../../../src/api/deploy.ts'
+import { startChecked } from '../../support/checked-api.ts'
+import { serviceRow } from '../../support/stored.ts'
+
+/** A service whose first deploy was live once and can run again, and whose second one is live. */
+async function serviceWithPast(t: TestContext) {
+  const api = await startChecked(t)
+  const { id } = await api.create({ name: 'web', repo_url: 'https://git.test/owner/name' })
+  const first = (await api.get('web')).latest_deploy!.id
+  await api.setDeploy(first, { status: 'deactivated', image: 'berth/web:first', commit_sha: 'a'.repeat(40) })
+  await api.storage.releases.freeze(first, () => ({ settings: serviceRow(), env: [], resolved: null }))
+  const second = (await api.call('POST', '/services/web/deploys', {})).body.id as string
+  await api.setDeploy(second, { status: 'live', image: 'berth/web:second' })
+  return { ...api, serviceId: id, first, second }
+}
+
+test('a rollback is queued as a deploy that runs the image of the former one again', async (t) => {
+  const { call, first } = await serviceWithPast(t)
+
+  const { status, body } = await call('POST', '/services/web/rollback', { deploy_id: first })
+  const queued = body as Deploy
+
+  assert.equal(status, 202)
+  assert.deepEqual([queued.status, queued.trigger], ['queued', 'rollback'])
+  const { kind, deploy_id, repo_url } = queued.source
+  assert.deepEqual([kind, deploy_id, repo_url], ['reuse', first, 'https://git.test/owner/name'])
+})
+
+test('a rollback with an Idempotency-Key is queued once', async (t) => {
+  const { call, first } = await serviceWithPast(t)
+  const headers = { 'idempotency-key': 'back' }
+  const ask = () => call('POST', '/services/web/rollback', { deploy_id: first }, { headers })
+
+  assert.equal((await ask()).body.id, (await ask()).body.id)
+  assert.equal((await call('GET', '/services/web/deploys')).body.length, 3)
+})
+
+test('an unknown deploy is 404; one that was never live, or is another service’s, is 400', async (t) => {
+  const { call, create, get, first, refused, setDeploy } = await serviceWithPast(t)
+  await create({ name: 'api', repo_url: 'https://git.test/owner/api' })
+  const foreign = (await get('api')).latest_deploy!.id
+  const back = (deploy_id: string) => refused('POST', '/services/web/rollback', { deploy_id })
+
+  assert.deepEqual(await back(`dep-${'0'.repeat(26)}`), [404, 'not_found'])
+  assert.deepEqual(await back('web'), [404, 'not_found'])
+  assert.deepEqual(await back(foreign), [400, 'invalid_request'])
+  for (const status of ['queued', 'running', 'failed', 'canceled'] as const) {
+    await setDeploy(first, { status })
+    const { body } = await call('POST', '/services/web/rollback', { deploy_id: first })
+    assert.deepEqual([body.status, body.detail], [400, 'deploy_id: was never live'])
+  }
+})
+
+test('an image that is gone is refused, and the answer tells retention from removal', async (t) => {
+  const { call, first, storage, setDeploy } = await serviceWithPast(t)
+  const back = async () =>
+    String((await call('POST', '/services/web/rollback', { deploy_id: first })).body.detail)
+
+  await setDeploy(first, { image: 'berth/web:first-gone' })
+  assert.match(await back(), /somebody removed it from Docker/)
+  await storage.releases.remove(first)
+  assert.match(await back(), /the newest 5 of a service are kept \(--keep-images\)/)
+})
+
+test('a suspended service is not rolled back', async (t) => {
+  const { call, first, refused } = await serviceWithPast(t)
+  await call('POST', '/services/web/suspend', {})
+
+  assert.deepEqual(await refused('POST', '/services/web/rollback', { deploy_id: first }), [409, 'conflict'])
+})

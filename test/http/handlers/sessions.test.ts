@@ -1,0 +1,153 @@
+// Sessions over HTTP: which browsers are signed in, until when, and how each is ended.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { SessionRow } from '../../../storage/access/sessions.ts'
+import { type OwnedApi, outcomeOf, startOwned } from '../../support/account.ts'
+import type { Browser } from '../../support/browser.ts'
+import { until } from '../../support/service.ts'
+
+const dayMs = 24 * 60 * 60_000
+const minuteMs = 60_000
+const iso = (ms: number) => new Date(ms).toISOString()
+
+const list = async (browser: Browser) => (await browser.call('GET', '/auth/sessions')).body
+const secretOf = ({ jar }: Browser) => [...jar.values()][0]!
+const rowOf = ({ storage }: OwnedApi, browser: Browser): SessionRow =>
+  storage.sessions.bySecret(secretOf(browser))!
+
+/** As if it had been used last so long ago. */
+async function age(api: OwnedApi, browser: Browser, ageMs: number): Promise<void> {
+  const row = rowOf(api, browser)
+  const aged = { ...row, last_used_at: iso(Date.now() - ageMs) }
+  await api.storage.commit((commit) => api.storage.sessions.insert(commit, secretOf(browser), aged))
+}
+
+test('the session that asks was used just now, however long ago it was used before', async (t) => {
+  const api = await startOwned(t)
+  await age(api, api.browser, 50 * minuteMs)
+
+  const [own] = await list(api.browser)
+
+  assert.equal(own.current, true)
+  assert.ok(Date.now() - Date.parse(own.last_used_at) < 40 * minuteMs, own.last_used_at)
+})
+
+test('a record tells when and with what, which one is asking, and nothing of the secret', async (t) => {
+  const { browser, stranger } = await startOwned(t)
+  await stranger().signIn({ 'user-agent': 'Firefox/140' })
+
+  const sessions = await list(browser)
+
+  assert.equal(sessions.length, 2)
+  for (const session of sessions) {
+    assert.deepEqual(Object.keys(session), [
+      ...['id', 'created_at', 'expires_at', 'last_used_at', 'user_agent', 'current'],
+    ])
+    assert.match(session.id, /^ses-/)
+    assert.equal(Date.parse(session.expires_at) - Date.parse(session.last_used_at), 30 * dayMs)
+  }
+  const byAgent = new Map(sessions.map((one: Record<string, unknown>) => [one.user_agent, one.current]))
+  assert.deepEqual(
+    byAgent,
+    new Map([
+      [null, true],
+      ['Firefox/140', false],
+    ]),
+  )
+  assert.ok(!JSON.stringify(sessions).includes('bths_'))
+})
+
+test('the last used comes first: the one that asks, then whichever was used after the others', async (t) => {
+  const api = await startOwned(t)
+  const others = [await api.signedIn(), await api.signedIn()]
+  await age(api, others[0]!, 2 * dayMs)
+  await age(api, others[1]!, 3 * dayMs)
+  const ids = [api.browser, ...others].map((browser) => rowOf(api, browser).id)
+  const order = async () => (await list(api.browser)).map(({ id }: { id: string }) => ids.indexOf(id))
+
+  assert.deepEqual(await order(), [0, 1, 2])
+  await list(others[1]!)
+
+  await until('the use to be noted', async () => String(await order()) === '0,2,1')
+})
+
+test('a user agent is cut at 300 characters, and null when none was sent', async (t) => {
+  const { browser, stranger } = await startOwned(t)
+  const agentOf = async (agent: string | null) => {
+    const other = stranger()
+    await other.signIn({ 'user-agent': agent })
+    return (await list(other)).find(({ current }: { current: boolean }) => current).user_agent
+  }
+
+  assert.equal(await agentOf('x'.repeat(300)), 'x'.repeat(300))
+  assert.equal(await agentOf(`${'x'.repeat(300)}y`), 'x'.repeat(300))
+  assert.equal(await agentOf(null), null)
+  assert.equal((await list(browser)).length, 4)
+})
+
+test('a session goes on with each use, and is over thirty days after the last', async (t) => {
+  const api = await startOwned(t)
+  const { browser } = api
+  const other = await api.signedIn()
+
+  await age(api, browser, 30 * dayMs - minuteMs)
+  assert.equal((await browser.call('GET', '/auth/status')).body.auth, 'session')
+  await until(
+    'the use to be noted',
+    async () => Date.now() - Date.parse(rowOf(api, browser).last_used_at) < dayMs,
+  )
+
+  await age(api, other, 30 * dayMs)
+  assert.equal((await other.call('GET', '/auth/status')).body.auth, null)
+  assert.equal(outcomeOf(await other.call('GET', '/auth/sessions')), '401 unauthorized')
+  assert.equal((await list(browser)).length, 1)
+})
+
+test('a use within a minute of the last is not written down', async (t) => {
+  const api = await startOwned(t)
+  await age(api, api.browser, 30_000)
+  const before = rowOf(api, api.browser).last_used_at
+
+  for (let count = 0; count < 5; count++) await list(api.browser)
+
+  assert.equal(rowOf(api, api.browser).last_used_at, before)
+})
+
+test('ending another session clears no cookie, and that browser is out at once', async (t) => {
+  const api = await startOwned(t)
+  const other = await api.signedIn()
+  const path = `/auth/sessions/${rowOf(api, other).id}`
+
+  const ended = await api.browser.call('DELETE', path)
+
+  assert.deepEqual([ended.status, ended.headers['set-cookie']], [204, undefined])
+  assert.equal(outcomeOf(await other.call('GET', '/services')), '401 unauthorized')
+  assert.equal(outcomeOf(await api.browser.call('DELETE', path)), '404 not_found')
+  assert.equal((await list(api.browser)).length, 1)
+})
+
+test('ending the own session is signing out', async (t) => {
+  const api = await startOwned(t)
+  const { browser } = api
+  const { cookie } = browser
+  const name = `svc_session_${api.server.port}`
+
+  const ended = await browser.call('DELETE', `/auth/sessions/${rowOf(api, browser).id}`)
+
+  assert.equal(ended.status, 204)
+  assert.deepEqual(ended.headers['set-cookie'], [`${name}=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict`])
+  assert.equal(
+    outcomeOf(await browser.call('GET', '/auth/sessions', undefined, { cookie })),
+    '401 unauthorized',
+  )
+})
+
+test('what is no session cannot be ended', async (t) => {
+  const { browser, storage } = await startOwned(t)
+  const { id } = (await browser.call('POST', '/auth/tokens', { name: 'ci' })).body.api_token
+
+  for (const unknown of [id, 'ses-01hnzxd07m5cen5xa66emzsrzw', 'usr-1', '%20']) {
+    assert.equal(outcomeOf(await browser.call('DELETE', `/auth/sessions/${unknown}`)), '404 not_found')
+  }
+  assert.deepEqual([storage.sessions.list().length, storage.tokens.list().length], [1, 1])
+})

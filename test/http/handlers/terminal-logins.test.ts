@@ -1,0 +1,249 @@
+// Terminal logins over HTTP: a terminal asks, the administrator answers once, the terminal is told once.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { hashSecret } from '../../../storage/access/hashed-tokens.ts'
+import { type OwnedApi, outcomeOf, startOwned } from '../../support/account.ts'
+import { type BrowserAnswer, openBrowser, type SentHeaders } from '../../support/browser.ts'
+import { startApi } from '../../support/http-context.ts'
+import { until } from '../../support/service.ts'
+import { transitionOf } from '../../support/stored.ts'
+
+const gone = '404 not_found'
+
+const begin = async ({ stranger }: OwnedApi, body: unknown = { name: 'laptop' }, headers: SentHeaders = {}) =>
+  stranger().call('POST', '/auth/cli', body, { 'sec-fetch-site': null, ...headers })
+
+const poll = ({ stranger }: OwnedApi, id: string, secret: string): Promise<BrowserAnswer> =>
+  stranger().call('POST', `/auth/cli/${id}/token`, { secret }, { 'sec-fetch-site': null })
+
+/** Until it is not pending; waits as a terminal does. */
+const answered = (api: OwnedApi, id: string, secret: string): Promise<BrowserAnswer> =>
+  until('the answer', async () => {
+    const answer = await poll(api, id, secret)
+    const isOpen = answer.body.status === 'pending' || answer.body.code === 'slow_down'
+    return isOpen ? null : answer
+  })
+
+const page = ({ browser }: OwnedApi, id: string) => browser.call('GET', `/auth/cli/${id}`)
+const approve = ({ browser }: OwnedApi, id: string) => browser.call('POST', `/auth/cli/${id}/approve`)
+const deny = ({ browser }: OwnedApi, id: string) => browser.call('POST', `/auth/cli/${id}/deny`)
+
+const secretHash = hashSecret('secret')
+
+/** One that lives so long. */
+async function plant({ context, storage }: OwnedApi, lifeMs: number): Promise<string> {
+  const [id, now] = [storage.ids.newId('cli'), Date.now()]
+  const times = { at: new Date(now).toISOString(), expiresAt: new Date(now + lifeMs).toISOString() }
+  const who = { code: 'ACEF-HJKM', name: 'laptop', secretHash, address: '192.0.2.1' }
+  const { bootId } = context.terminalLogins
+  await context.actors.spawn('terminal-login', id, { id, bootId, ...who, ...times })
+  return id
+}
+
+/** The record of one whose actor has not noticed yet that it is over. */
+async function plantRecord({ context, storage }: OwnedApi, changes: object): Promise<string> {
+  const [id, now] = [storage.ids.newId('cli'), Date.now()]
+  const boot_id = context.terminalLogins.bootId
+  const times = { created_at: new Date(now).toISOString(), expires_at: new Date(now + 60_000).toISOString() }
+  const who = { code: 'ACEF-HJKM', name: 'laptop', secret_hash: secretHash, address: '192.0.2.1' }
+  const record = { id, status: 'pending', boot_id, is_collectable: false, ...times, ...who, ...changes }
+  const transition = transitionOf({ id, kind: 'terminal-login', service_id: null })
+  await storage.actors.create({ ...transition, record })
+  return id
+}
+
+test('before the setup nobody can be connected', async (t) => {
+  const { url } = await startApi(t)
+
+  assert.equal(outcomeOf(await openBrowser(url).call('POST', '/auth/cli', {})), '409 conflict')
+})
+
+test('a start answers what the terminal shows and what it keeps', async (t) => {
+  const api = await startOwned(t)
+
+  const { status, body } = await begin(api)
+
+  assert.equal(status, 201)
+  assert.deepEqual(Object.keys(body).sort(), ['code', 'expires_in', 'id', 'interval', 'secret'])
+  assert.deepEqual([body.expires_in, body.interval], [600, 2])
+  assert.match(body.id, /^cli-/)
+  assert.match(body.secret, /^[\w-]{43}$/)
+})
+
+test('codes are two groups of four without look-alikes, and differ', async (t) => {
+  const api = await startOwned(t)
+  const codes = new Set<string>()
+  for (let count = 0; count < 10; count++) codes.add((await begin(api)).body.code)
+
+  assert.equal(codes.size, 10)
+  for (const code of codes) assert.match(code, /^[A-Z3-9]{4}-[A-Z3-9]{4}$/)
+  assert.doesNotMatch([...codes].join(''), /[BDGILOQSUVZ58]/)
+})
+
+test('the page tells who asks, the code and until when, and no secret in any state', async (t) => {
+  const api = await startOwned(t)
+  const { id, code, secret } = (await begin(api)).body
+
+  const { body } = await page(api, id)
+
+  assert.deepEqual(Object.keys(body), ['id', 'code', 'name', 'address', 'status', 'created_at', 'expires_at'])
+  assert.deepEqual([body.id, body.code, body.name, body.status], [id, code, 'laptop', 'pending'])
+  assert.equal(Date.parse(body.expires_at) - Date.parse(body.created_at), 600_000)
+  assert.deepEqual((await approve(api, id)).body, { ...body, status: 'approved' })
+  assert.deepEqual((await page(api, id)).body, { ...body, status: 'approved' })
+  const shown = JSON.stringify((await page(api, id)).body)
+  assert.ok(!shown.includes(secret) && !shown.includes(hashSecret(secret)) && !shown.includes('bth_'))
+})
+
+test('a name is optional, trimmed, of at most 100 characters, and goes to the token', async (t) => {
+  const api = await startOwned(t)
+  const nameOf = async (body: unknown) => (await page(api, (await begin(api, body)).body.id)).body.name
+
+  const general = await nameOf({})
+  for (const body of [{ name: '' }, { name: '  ' }, { name: null }]) {
+    assert.equal(await nameOf(body), general)
+  }
+  assert.equal(await nameOf({ name: ` ${'x'.repeat(100)} ` }), 'x'.repeat(100))
+  for (const name of ['x'.repeat(101), 'a\nb', 7]) {
+    assert.equal(outcomeOf(await begin(api, { name })), '400 invalid_request')
+  }
+  assert.equal(outcomeOf(await begin(api, { title: 'x' })), '400 invalid_request')
+})
+
+test('approved, the terminal gets its token once; the request is gone then', async (t) => {
+  const api = await startOwned(t)
+  const { id, secret } = (await begin(api)).body
+  assert.deepEqual((await poll(api, id, secret)).body, { status: 'pending' })
+
+  assert.equal((await approve(api, id)).body.status, 'approved')
+  const { status, body } = await answered(api, id, secret)
+
+  assert.deepEqual([status, Object.keys(body), body.status], [200, ['status', 'token'], 'approved'])
+  assert.match(body.token, /^bth_[\w-]{43}$/)
+  assert.equal((await api.call('GET', '/api/v1/info', { token: body.token })).status, 200)
+  const [token] = (await api.browser.call('GET', '/auth/tokens')).body
+  assert.deepEqual([token.name, token.hint, token.expires_at], ['laptop', body.token.slice(-4), null])
+  assert.equal(outcomeOf(await poll(api, id, secret)), gone)
+  assert.equal(outcomeOf(await page(api, id)), gone)
+})
+
+test('asked by many at the same time, the token is handed over once', async (t) => {
+  const api = await startOwned(t)
+  const { id, secret } = (await begin(api)).body
+  await approve(api, id)
+  await until('the token', async () => api.context.terminalLogins.uncollected.has(id))
+
+  const came = await Promise.all(Array.from({ length: 20 }, () => poll(api, id, secret)))
+
+  assert.equal(came.filter(({ body }) => body.token).length, 1)
+  assert.equal(api.context.terminalLogins.uncollected.size, 0)
+})
+
+test('denied, the terminal is told once; the request is gone then', async (t) => {
+  const api = await startOwned(t)
+  const { id, secret } = (await begin(api)).body
+
+  const { status, body } = await deny(api, id)
+  assert.deepEqual([status, body.status], [200, 'denied'])
+  assert.equal((await page(api, id)).body.status, 'denied')
+  assert.deepEqual((await poll(api, id, secret)).body, { status: 'denied' })
+
+  assert.equal(outcomeOf(await poll(api, id, secret)), gone)
+  assert.deepEqual(api.storage.tokens.list(), [])
+})
+
+test('what is answered, unknown, expired or of another life cannot be answered', async (t) => {
+  const api = await startOwned(t)
+  const ids: Record<string, string> = {
+    unknown: 'cli-01hnzxd07m5cen5xa66emzsrzw',
+    'no id of a login': api.storage.sessions.list()[0]!.id,
+    expired: await plantRecord(api, { expires_at: new Date(Date.now() - 1).toISOString() }),
+    'of an earlier life': await plantRecord(api, { boot_id: 'earlier' }),
+    over: await plantRecord(api, { status: 'collected' }),
+  }
+  for (const [what, answer] of Object.entries({ approved: approve, denied: deny })) {
+    ids[what] = (await begin(api)).body.id
+    await answer(api, ids[what]!)
+  }
+
+  for (const [what, id] of Object.entries(ids)) {
+    assert.equal(outcomeOf(await approve(api, id)), gone, what)
+    assert.equal(outcomeOf(await deny(api, id)), gone, what)
+    const isOpen = what === 'approved' || what === 'denied'
+    assert.equal(outcomeOf(await page(api, id)), isOpen ? '200' : gone, what)
+    assert.equal(outcomeOf(await poll(api, id, 'wrong')), isOpen ? '403 invalid_secret' : gone, what)
+  }
+})
+
+test('of an approval and a denial at once one is done', async (t) => {
+  const api = await startOwned(t)
+  const { id, secret } = (await begin(api)).body
+
+  const [approved, denied] = await Promise.all([approve(api, id), deny(api, id)])
+
+  assert.deepEqual([outcomeOf(approved), outcomeOf(denied)].sort(), ['200', gone])
+  const { body } = await answered(api, id, secret)
+  assert.equal(body.status, approved.status === 200 ? 'approved' : 'denied')
+})
+
+test('a wrong secret learns nothing, and neither ends nor slows the request', async (t) => {
+  const api = await startOwned(t)
+  const { id, secret } = (await begin(api)).body
+  const before = (await page(api, id)).body
+
+  for (const wrong of ['', 'wrong', secret.slice(1), `${secret}x`, hashSecret(secret)]) {
+    assert.equal(outcomeOf(await poll(api, id, wrong)), '403 invalid_secret')
+  }
+  assert.deepEqual((await page(api, id)).body, before)
+  await approve(api, id)
+  assert.equal(outcomeOf(await poll(api, id, 'wrong')), '403 invalid_secret')
+
+  assert.equal((await answered(api, id, secret)).body.status, 'approved')
+})
+
+test('polls without a pause are told to slow down, and that delays nothing', async (t) => {
+  const api = await startOwned(t)
+  const { id, secret } = (await begin(api)).body
+
+  const polls = await Promise.all([poll(api, id, secret), poll(api, id, secret)])
+  const tooSoon = polls.find(({ status }) => status === 429)!
+  assert.deepEqual(polls.find((one) => one !== tooSoon)!.body, { status: 'pending' })
+  assert.deepEqual([outcomeOf(tooSoon), tooSoon.headers['retry-after']], ['429 slow_down', '2'])
+  await approve(api, id)
+
+  assert.equal((await answered(api, id, secret)).body.status, 'approved')
+})
+
+test('an approved token that nobody collects ends with the request', async (t) => {
+  const api = await startOwned(t)
+  const id = await plant(api, 5000)
+  await approve(api, id)
+  const token = await until('the token', async () => api.context.terminalLogins.uncollected.get(id))
+
+  await until(
+    'the end of the token',
+    async () => (await api.call('GET', '/api/v1/info', { token })).status === 401,
+  )
+
+  assert.equal(outcomeOf(await poll(api, id, 'secret')), gone)
+  assert.deepEqual((await api.browser.call('GET', '/auth/tokens')).body, [])
+})
+
+test('one address has ten requests open, also asked for at once, and a claim gives it no more', async (t) => {
+  const api = await startOwned(t)
+  const claim = (index: number) => ({ 'x-forwarded-for': `192.0.2.${index}` })
+
+  const came = await Promise.all(Array.from({ length: 25 }, (_, index) => begin(api, {}, claim(index))))
+
+  const refused = came.filter(({ status }) => status !== 201)
+  assert.equal(came.length - refused.length, 10)
+  for (const one of refused) {
+    assert.equal(outcomeOf(one), '429 too_many_attempts')
+    const seconds = Number(one.headers['retry-after'])
+    assert.ok(seconds > 0 && seconds <= 600, `it says ${seconds} s`)
+  }
+  const { id, secret } = came.find(({ status }) => status === 201)!.body
+  await deny(api, id)
+  await answered(api, id, secret)
+  assert.equal(outcomeOf(await begin(api)), '201')
+})

@@ -1,0 +1,193 @@
+// API tokens over HTTP: shown once, kept as a hash, listed without the server's own, and over when they are.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Logger } from '../../../src/logger.ts'
+import { type OwnedApi, outcomeOf, startOwned } from '../../support/account.ts'
+import { filesWith } from '../../support/canary.ts'
+import { token as serverToken } from '../../support/http-context.ts'
+import { until } from '../../support/service.ts'
+
+const dayMs = 24 * 60 * 60_000
+
+const create = async ({ browser }: OwnedApi, body: object) =>
+  (await browser.call('POST', '/auth/tokens', body)).body
+const list = async ({ browser }: OwnedApi) => (await browser.call('GET', '/auth/tokens')).body
+/** What the API says to whoever shows it. */
+const outcomeWith = async ({ call }: OwnedApi, token: string) =>
+  outcomeOf(await call('GET', '/api/v1/services', { token }))
+
+test('the answer to its creation has the token and its record', async (t) => {
+  const api = await startOwned(t)
+
+  const { status, body } = await api.browser.call('POST', '/auth/tokens', { name: '  ci  ' })
+
+  assert.equal(status, 201)
+  const { api_token, token } = body
+  assert.match(token, /^bth_[\w-]{43}$/)
+  assert.match(api_token.id, /^tok-/)
+  assert.deepEqual(
+    { ...api_token, id: 'tok', created_at: 'now' },
+    {
+      ...{ id: 'tok', name: 'ci', hint: token.slice(-4), created_at: 'now' },
+      ...{ role: 'admin', services: null, expires_at: null, last_used_at: null },
+    },
+  )
+  assert.equal(await outcomeWith(api, token), '200')
+})
+
+test('they are listed with the newest first, without their values and without the server’s', async (t) => {
+  const api = await startOwned(t)
+  const made = []
+  for (const name of ['one', 'two', 'three']) made.unshift(await create(api, { name }))
+
+  const tokens = await list(api)
+
+  assert.deepEqual(
+    tokens,
+    made.map(({ api_token }) => api_token),
+  )
+  for (const { token } of made) assert.ok(!JSON.stringify(tokens).includes(token.slice(0, 20)))
+  assert.ok(!JSON.stringify(tokens).includes(serverToken))
+})
+
+test('the token is in no file of the store and in no line of the log', async (t) => {
+  const lines: string[] = []
+  const hear = (...said: unknown[]) => void lines.push(JSON.stringify(said))
+  const ears = { debug: hear, info: hear, warn: hear, error: hear, fatal: hear }
+  const logger: Logger = { ...ears, child: () => logger }
+  const api = await startOwned(t, { logger })
+
+  const { token } = await create(api, { name: 'canary-name' })
+  await fetch(`${api.url}/api/v1/services?access_token=${token}`)
+  await outcomeWith(api, token)
+  await until('the use to be noted', async () => api.storage.tokens.list()[0]?.last_used_at)
+
+  const { directory } = api.storage
+  assert.deepEqual(filesWith(directory, token), [])
+  assert.notDeepEqual(filesWith(directory, 'canary-name'), [])
+  assert.ok(
+    lines.some((line) => line.includes('/api/v1/services')),
+    'the log has the requests',
+  )
+  assert.ok(!lines.join('').includes(token.slice(4)))
+  const [secret] = api.browser.jar.values()
+  assert.deepEqual(filesWith(directory, secret!), [])
+  assert.ok(!lines.join('').includes(secret!))
+})
+
+test('a name has 1 to 100 characters around no blanks, and no control characters', async (t) => {
+  const api = await startOwned(t)
+  const outcome = async (body: object) => outcomeOf(await api.browser.call('POST', '/auth/tokens', body))
+
+  for (const name of ['x', 'x'.repeat(100), ` ${'x'.repeat(100)} `, 'zwölf Übungen', 'a b']) {
+    assert.equal(await outcome({ name }), '201', name)
+  }
+  for (const name of ['', '   ', 'x'.repeat(101), 'a\nb', 'a\u0000b', 'a\u007fb', null, 7]) {
+    assert.equal(await outcome({ name }), '400 invalid_request', JSON.stringify(name))
+  }
+  assert.equal(await outcome({}), '400 invalid_request')
+  assert.equal((await list(api)).length, 5)
+})
+
+test('it can be made for 1 to 3650 days; without that it has no end', async (t) => {
+  const api = await startOwned(t)
+  const outcome = async (expires_in_days: unknown) =>
+    outcomeOf(await api.browser.call('POST', '/auth/tokens', { name: 'ci', expires_in_days }))
+
+  for (const days of [0, -1, 3651, 1.5, '7', true]) {
+    assert.equal(await outcome(days), '400 invalid_request', JSON.stringify(days))
+  }
+  assert.equal((await create(api, { name: 'ci', expires_in_days: null })).api_token.expires_at, null)
+  for (const days of [1, 3650]) {
+    const { created_at, expires_at } = (await create(api, { name: 'ci', expires_in_days: days })).api_token
+    assert.equal(Date.parse(expires_at) - Date.parse(created_at), days * dayMs)
+  }
+})
+
+test('one that has expired opens nothing from that instant on', async (t) => {
+  const api = await startOwned(t)
+  const { api_token, token } = await create(api, { name: 'ci', expires_in_days: 1 })
+  const row = api.storage.tokens.byId(api_token.id)!
+  const expire = (expires_at: string) =>
+    api.storage.commit((commit) => api.storage.tokens.insert(commit, token, { ...row, expires_at }))
+
+  assert.equal(await outcomeWith(api, token), '200')
+  await expire(new Date(Date.now() + 1500).toISOString())
+  await until('its end', async () => (await outcomeWith(api, token)) === '401 unauthorized')
+
+  assert.ok(Date.now() >= Date.parse(api.storage.tokens.byId(api_token.id)!.expires_at!))
+  const status = await api.call('GET', '/api/v1/auth/status', { token })
+  assert.deepEqual([status.status, status.body.auth], [200, null])
+})
+
+test('a revoked one is refused at the next request, and can be revoked once', async (t) => {
+  const api = await startOwned(t)
+  const [kept, revoked] = [await create(api, { name: 'kept' }), await create(api, { name: 'revoked' })]
+  const path = `/auth/tokens/${revoked.api_token.id}`
+
+  assert.equal((await api.browser.call('DELETE', path)).status, 204)
+
+  assert.equal(await outcomeWith(api, revoked.token), '401 unauthorized')
+  assert.equal(await outcomeWith(api, kept.token), '200')
+  assert.equal(outcomeOf(await api.browser.call('DELETE', path)), '404 not_found')
+  assert.deepEqual(
+    (await list(api)).map(({ name }: { name: string }) => name),
+    ['kept'],
+  )
+})
+
+test('the server’s own token cannot be revoked, and no session as a token', async (t) => {
+  const api = await startOwned(t)
+  const { id } = api.storage.sessions.list()[0]!
+
+  for (const unknown of ['server', id, 'usr-1']) {
+    assert.equal(outcomeOf(await api.browser.call('DELETE', `/auth/tokens/${unknown}`)), '404 not_found')
+  }
+  assert.equal(await outcomeWith(api, serverToken), '200')
+  assert.equal((await list(api)).length, 0)
+})
+
+test('its first use is noted, and then no more than once a minute', async (t) => {
+  const api = await startOwned(t)
+  const { token } = await create(api, { name: 'ci' })
+  const lastUse = async () => (await list(api))[0].last_used_at
+
+  await outcomeWith(api, token)
+  const noted = await until('the use to be noted', lastUse)
+  for (let count = 0; count < 5; count++) await outcomeWith(api, token)
+
+  assert.equal(await lastUse(), noted)
+})
+
+test('a key that repeats the request makes another token: nobody has kept the first', async (t) => {
+  const api = await startOwned(t)
+  const ask = () => api.browser.call('POST', '/auth/tokens', { name: 'ci' }, { 'idempotency-key': 'same' })
+
+  const [one, other] = await Promise.all([ask(), ask()])
+
+  assert.notEqual(one.body.token, other.body.token)
+  assert.equal((await list(api)).length, 2)
+})
+
+test('no token manages the account, not even the server’s', async (t) => {
+  const api = await startOwned(t)
+  const { token } = await create(api, { name: 'ci' })
+  const asked: [string, string][] = [
+    ['GET', '/auth/tokens'],
+    ['POST', '/auth/tokens'],
+    ['DELETE', '/auth/tokens/tok-1'],
+    ['GET', '/auth/sessions'],
+    ['DELETE', '/auth/sessions/ses-1'],
+    ['POST', '/auth/password'],
+    ['GET', '/auth/cli/cli-1'],
+    ['POST', '/auth/cli/cli-1/approve'],
+    ['POST', '/auth/cli/cli-1/deny'],
+  ]
+
+  for (const [method, path] of asked) {
+    for (const shown of [token, serverToken]) {
+      const answer = await api.call(method, `/api/v1${path}`, { token: shown })
+      assert.equal(outcomeOf(answer), '403 session_required', `${method} ${path}`)
+    }
+  }
+})

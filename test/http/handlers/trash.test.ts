@@ -1,0 +1,164 @@
+// The trash in the API: what a deletion puts there, what it says, and what becomes of it.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startDatastores, waits } from '../../support/datastore-api.ts'
+import { until } from '../../support/service.ts'
+import { serviceRow } from '../../support/stored.ts'
+import { eventually } from '../../support/supervised.ts'
+
+type Started = Awaited<ReturnType<typeof startDatastores>>
+type Entry = Record<string, unknown>
+
+const entriesOf = async ({ call }: Started) => (await call('GET', '/trash')).body as unknown as Entry[]
+
+const trashed = (api: Started, id: string): Promise<Entry> =>
+  until('it to be in the trash', async () => {
+    const entries = await entriesOf(api)
+    return entries.find((entry) => entry.id === id && entry.status === 'kept')
+  })
+
+test('a deleted datastore is in the trash at once, and restored when its container is gone', async (t) => {
+  let go = () => {}
+  const held = new Promise<void>((resolve) => {
+    go = resolve
+  })
+  const api = await startDatastores(t, {
+    saveDatastore: async () => {
+      await held
+      return { at: new Date().toISOString(), isGood: true }
+    },
+  })
+  const { id } = await api.make({ name: 'shop-db' })
+  assert.equal((await api.call('DELETE', '/datastores/shop-db')).status, 204)
+  const [entry] = await entriesOf(api)
+  assert.deepEqual([entry?.id, entry?.name, entry?.status], [id, 'shop-db', 'deleting'])
+  assert.deepEqual(await api.refused('POST', `/trash/${id}/restore`, {}), [409, 'conflict'])
+  go()
+  assert.match(String((await trashed(api, id)).backup_id), /^bak-/)
+
+  const { body } = await api.call('POST', `/trash/${id}/restore`, {})
+
+  assert.deepEqual(body, { id, kind: 'datastore', name: 'shop-db' })
+  assert.deepEqual(await entriesOf(api), [])
+  assert.equal((await api.call('GET', '/datastores/shop-db')).body.id, id)
+})
+
+test('a repeated restoring gets the first answer with its key, and finds nothing without', async (t) => {
+  const api = await startDatastores(t)
+  const { id } = await api.make({ name: 'shop-db' })
+  await api.call('DELETE', '/datastores/shop-db')
+  await trashed(api, id)
+  const asked = { headers: { 'idempotency-key': 'once' } }
+  const restore = () => api.call('POST', `/trash/${id}/restore`, { name: 'other' }, asked)
+
+  const first = await restore()
+  const second = await restore()
+
+  assert.deepEqual([first.status, first.body.name], [200, 'other'])
+  assert.deepEqual([second.status, second.body], [200, first.body])
+  assert.equal(second.headers.get('idempotency-replayed'), 'true')
+  assert.deepEqual(await api.refused('POST', `/trash/${id}/restore`, {}), [404, 'not_found'])
+})
+
+test('a name that is taken meanwhile is refused with what to do, also when a service has it', async (t) => {
+  const api = await startDatastores(t)
+  const { id } = await api.make({ name: 'shop-db' })
+  await api.call('DELETE', '/datastores/shop-db')
+  await trashed(api, id)
+  await api.create({ name: 'shop-db' })
+
+  const { status, body } = await api.call('POST', `/trash/${id}/restore`, {})
+
+  assert.deepEqual([status, body.code], [409, 'name_taken'])
+  assert.equal(body.hint, `berth trash restore ${id} --name NEW restores it under another name`)
+  assert.deepEqual(await api.refused('POST', `/trash/${id}/restore`, { name: 'No!' }), [
+    400,
+    'invalid_request',
+    'name invalid_format',
+  ])
+  assert.equal((await api.call('POST', `/trash/${id}/restore`, { name: 'old-db' })).status, 200)
+})
+
+test('a purge at the deletion or later leaves nothing in the trash', async (t) => {
+  const api = await startDatastores(t)
+  const [{ id: now }, { id: later }] = [await api.make({ name: 'now' }), await api.make({ name: 'later' })]
+  await api.call('DELETE', '/datastores/now?purge=true')
+  await api.call('DELETE', '/datastores/later')
+  await trashed(api, later)
+
+  assert.equal((await api.call('DELETE', `/trash/${later}`)).status, 204)
+
+  await eventually('both to be gone', () => api.storage.datastores.listAll().length === 0)
+  assert.deepEqual(await entriesOf(api), [])
+  assert.deepEqual(await api.refused('DELETE', `/trash/${now}`), [404, 'not_found'])
+})
+
+test('with --trash-days 0 nothing is kept', async (t) => {
+  const api = await startDatastores(t)
+  api.context.config.trashDays = 0
+  await api.make({ name: 'shop-db' })
+  await api.call('DELETE', '/datastores/shop-db')
+  await eventually('it to be gone', () => api.storage.datastores.listAll().length === 0)
+  assert.deepEqual(await entriesOf(api), [])
+  assert.equal((await api.call('GET', '/info')).body.trash_days, 0)
+})
+
+test('one in the trash that is parked after a bug can be restored', async (t) => {
+  const api = await startDatastores(t)
+  const { id } = await api.make({ name: 'shop-db' })
+  await api.call('DELETE', '/datastores/shop-db')
+  await trashed(api, id)
+  await api.storage.actors.park(id, 'a bug', new Date().toISOString())
+  await api.call('POST', `/trash/${id}/restore`, {})
+  await eventually('it to go on', () => api.storage.actors.record(id)?.status !== 'failed')
+})
+
+test('what is no entry is not found, and a datastore that serves is none', async (t) => {
+  const api = await startDatastores(t, { trashDatastore: waits })
+  const { id } = await api.make({ name: 'shop-db' })
+  for (const other of [id, 'shop-db', 'dst-01jexample', 'dsk-01jexample', 'svc-1', '..']) {
+    const path = `/trash/${encodeURIComponent(other)}`
+    assert.deepEqual(await api.refused('POST', `${path}/restore`, {}), [404, 'not_found'], other)
+    assert.deepEqual(await api.refused('DELETE', path), [404, 'not_found'], other)
+  }
+})
+
+test('the disk of a service that exists is in use, and one that nobody knows is not found', async (t) => {
+  const api = await startDatastores(t)
+  await api.storage.services.create(serviceRow({ id: 'svc-1', name: 'web' }))
+  api.context.observe.disks = async () => [{ name: 'berth-svc-1', serviceId: 'svc-1', serviceName: 'web' }]
+
+  const { status, body } = await api.call('DELETE', '/disks/berth-svc-1?purge=true')
+
+  assert.deepEqual([status, body.code], [409, 'in_use'])
+  assert.equal(body.hint, 'berth delete web --delete-disk deletes both')
+  assert.deepEqual(await api.refused('DELETE', '/disks/other'), [404, 'not_found'])
+})
+
+test('the disk of a service is in the trash as soon as the deletion returns', async (t) => {
+  const api = await startDatastores(t)
+  const rows = { web: '/data', worker: null }
+  for (const [name, disk_mount_path] of Object.entries(rows)) {
+    await api.storage.services.create(serviceRow({ id: `svc-${name}`, name, disk_mount_path }))
+    assert.equal((await api.call('DELETE', `/services/${name}?delete_disk=true`)).status, 204)
+  }
+
+  const entries = await entriesOf(api)
+
+  const [{ id }] = entries as [Entry]
+  assert.deepEqual(
+    entries.map(({ kind, name, status, service_name }) => [kind, name, status, service_name]),
+    [['disk', 'berth-svc-web', 'deleting', 'web']],
+  )
+  assert.deepEqual(await api.refused('POST', `/trash/${id}/restore`, {}), [409, 'conflict'])
+  assert.deepEqual(await api.refused('DELETE', `/trash/${id}`), [409, 'conflict'])
+})
+
+test('a disk that is kept or purged with its service is not in the trash', async (t) => {
+  const api = await startDatastores(t)
+  for (const [name, query] of Object.entries({ kept: '', purged: '?delete_disk=true&purge=true' })) {
+    await api.storage.services.create(serviceRow({ id: `svc-${name}`, name, disk_mount_path: '/data' }))
+    assert.equal((await api.call('DELETE', `/services/${name}${query}`)).status, 204)
+  }
+  assert.deepEqual(await entriesOf(api), [])
+})

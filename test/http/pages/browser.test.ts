@@ -1,0 +1,157 @@
+// The pages in a real browser, from the setup link to a terminal that is connected: on phones and on a desk,
+// light and dark.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import type { Page } from 'puppeteer-core'
+import {
+  desktop,
+  lackOfBrowser,
+  openChromium,
+  openVisitor,
+  phone,
+  press,
+  type Screen,
+  smallPhone,
+  textAt,
+} from '../../support/chromium.ts'
+import { checkLook } from '../../support/page-look.ts'
+import { type Pages, startPages } from '../../support/pages.ts'
+import { owner } from '../../support/session.ts'
+
+const inBrowser = { skip: (await lackOfBrowser()) ?? false }
+
+const screens: Screen[] = [
+  { viewport: smallPhone, scheme: 'light' },
+  { viewport: phone, scheme: 'dark' },
+  { viewport: desktop, scheme: 'light' },
+  { viewport: desktop, scheme: 'dark' },
+]
+
+test('a password can be looked at while it is typed, and is sent hidden', inBrowser, async (t) => {
+  const pages = await startPages(t)
+  const { page, complaints } = await openVisitor(await openChromium(t), screens[0]!)
+  const typeOf = () => page.$eval('#password', (field) => (field as unknown as { type: string }).type)
+
+  await page.goto(`${pages.url}/setup?code=${pages.setupCode()}`)
+  await page.type('#password', owner.password)
+  assert.equal(await typeOf(), 'password')
+  await page.click('button.show')
+  assert.deepEqual([await typeOf(), await textAt(page, 'button.show')], ['text', 'Hide'])
+  await page.click('button.show')
+  assert.deepEqual([await typeOf(), await textAt(page, 'button.show')], ['password', 'Show'])
+
+  await page.click('button.show')
+  await page.type('#email', owner.email)
+  await press(page, 'form button:not(.show)')
+  assert.equal(page.url(), `${pages.url}/account`)
+  assert.deepEqual(complaints, [])
+})
+
+for (const screen of screens) {
+  const title = `${screen.viewport.width} px, ${screen.scheme}`
+
+  test(`${title}: from the setup link to the account, its tokens and out`, inBrowser, async (t) => {
+    const pages = await startPages(t)
+    const { page, complaints } = await openVisitor(await openChromium(t), screen)
+
+    await page.goto(`${pages.url}/setup?code=${pages.setupCode()}`)
+    await typeInFocus(page, '#email', owner.email)
+    await page.type('#password', 'hunter2')
+    await press(page, 'form button:not(.show)')
+    await checkLook(page, screen)
+    // The cursor is where something is to be mended.
+    await typeInFocus(page, '#password', owner.password)
+    await press(page, 'form button:not(.show)')
+    assert.equal(page.url(), `${pages.url}/account`)
+
+    await page.type('#name', 'W'.repeat(100))
+    await press(page, 'section form button')
+    await page.click('summary')
+    await checkLook(page, screen)
+    await press(page, 'button.danger')
+    assert.equal(await page.$('summary'), null)
+    await press(page, 'header button')
+    assert.equal(page.url(), `${pages.url}/login`)
+    assert.deepEqual(complaints, [])
+  })
+
+  test(`${title}: a terminal is denied, and approved`, inBrowser, async (t) => {
+    const pages = await startPages(t)
+    await pages.signUp()
+    const { page, complaints } = await openVisitor(await openChromium(t), screen)
+
+    const denied = await startTerminal(pages)
+    await page.goto(`${pages.url}${denied.path}`)
+    await checkLook(page, screen)
+    await signIn(page)
+    await checkLook(page, screen)
+    assert.equal(await textAt(page, '.code strong'), denied.code)
+    await press(page, 'button[value=deny]')
+    assert.equal(await textAt(page, 'h1'), 'Denied')
+
+    const approved = await startTerminal(pages)
+    await page.goto(`${pages.url}${approved.path}`)
+    await page.keyboard.press('Enter')
+    assert.equal(await textAt(page, '.code strong'), approved.code)
+    await press(page, 'button[value=approve]')
+    assert.equal(await textAt(page, 'h1'), 'Approved')
+    await checkLook(page, screen)
+    assert.deepEqual(complaints, [])
+  })
+}
+
+test('a link on another site leads to the page, over signing in only when need be', inBrowser, async (t) => {
+  const pages = await startPages(t)
+  await pages.signUp()
+  const { code, path } = await startTerminal(pages)
+  const elsewhere = await servePage(t, `<a href="${pages.url}${path}">Approve</a>`)
+  const { page, complaints } = await openVisitor(await openChromium(t), screens[2]!)
+  const follow = async (selector: string) => {
+    await page.goto(elsewhere)
+    await Promise.all([page.waitForSelector(selector), page.click('a')])
+  }
+
+  await follow('#password')
+  await signIn(page)
+  assert.equal(page.url(), `${pages.url}${path}`)
+  await follow('.code')
+  assert.equal(page.url(), `${pages.url}${path}&reloaded=1`)
+  assert.equal(await textAt(page, '.code strong'), code)
+  await press(page, 'button[value=approve]')
+  assert.equal(await textAt(page, 'h1'), 'Approved')
+  assert.deepEqual(complaints, [])
+})
+
+/** Types where the cursor is, once it is there: it comes with the first frame, maybe after the load. */
+async function typeInFocus(page: Page, field: string, text: string): Promise<void> {
+  await page.waitForSelector(`${field}:focus`, { visible: true })
+  await page.keyboard.type(text)
+}
+
+/** The cursor is where it is to be typed. */
+async function signIn(page: Page): Promise<void> {
+  await typeInFocus(page, '#email', owner.email)
+  await page.type('#password', owner.password)
+  await press(page, 'main button:not(.show)')
+}
+
+async function startTerminal(pages: Pages): Promise<{ code: string; path: string }> {
+  const asked = { body: { name: 'W'.repeat(100) }, token: null }
+  const { body } = await pages.call('POST', '/api/v1/auth/cli', asked)
+  return { code: String(body.code), path: `/cli-login?id=${body.id}` }
+}
+
+/** Serves a page of another site: to a browser, `localhost` and `127.0.0.1` are two. */
+async function servePage(t: TestContext, html: string): Promise<string> {
+  const server = createServer((_, response) => {
+    response.setHeader('Content-Type', 'text/html')
+    response.end(`<link rel="icon" href="data:,">${html}`)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => server.close())
+  return `http://localhost:${(server.address() as AddressInfo).port}/`
+}

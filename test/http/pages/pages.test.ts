@@ -1,0 +1,202 @@
+// The pages that let people in: setup and signing in, and what all pages have in common.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { routes } from '../../../src/http/pipeline/routes.ts'
+import { cookieOf, ownForm, type Pages, type ShownPage, startPages } from '../../support/pages.ts'
+import { owner } from '../../support/session.ts'
+
+const password = owner.password
+
+async function codeFields(pages: Pages, fields: Record<string, string> = {}) {
+  return { code: pages.setupCode(), email: owner.email, password, ...fields }
+}
+
+test('on a new server every way leads to the words about its setup link', async (t) => {
+  const pages = await startPages(t)
+
+  const start = await pages.get('/')
+  const account = await pages.get('/account')
+  const terminal = await pages.get('/cli-login?id=cli-1')
+  const login = await pages.get('/login')
+  const signIn = await pages.post('/login', owner)
+
+  assert.deepEqual([start.status, start.location], [303, '/account'])
+  assert.deepEqual([account.status, account.location], [303, '/login'])
+  assert.deepEqual(terminal.location, '/login?next=%2Fcli-login%3Fid%3Dcli-1')
+  assert.deepEqual([login.status, signIn.status], [200, 409])
+  for (const { text } of [login, signIn]) assert.match(text, /it printed a link that makes the account/)
+  assert.match(login.html, /href="\/setup"/)
+  assert.match((await pages.get(terminal.location!)).html, /href="\/setup\?next=%2Fcli-login%3Fid%3Dcli-1"/)
+})
+
+test('the code of the setup link is not asked for, a missing one is', async (t) => {
+  const pages = await startPages(t)
+
+  const linked = await pages.get('/setup?code=abc')
+  const bare = await pages.get('/setup')
+
+  assert.match(linked.html, /<input type="hidden" name="code" value="abc">/)
+  assert.doesNotMatch(linked.text, /Setup code/)
+  assert.match(bare.html, /<input id="code"[^>]* required autofocus/)
+  for (const { html } of [linked, bare]) {
+    assert.match(html, /name="email" type="text" autocomplete="username" inputmode="email"/)
+    assert.match(html, /name="password" type="password" autocomplete="new-password"/)
+  }
+})
+
+test('a setup makes the account, signs the browser in and leads on', async (t) => {
+  const pages = await startPages(t)
+
+  const done = await pages.post('/setup?next=/cli-login?id=cli-1', await codeFields(pages))
+  const account = await pages.get('/account', cookieOf(done))
+
+  assert.deepEqual([done.status, done.location], [303, '/cli-login?id=cli-1'])
+  assert.match(done.headers.get('set-cookie')!, /; HttpOnly; SameSite=Strict/)
+  assert.match(account.text, /Signed in as ada@example\.com/)
+})
+
+test('what is wrong with a setup is said beside its field; only the password is lost', async (t) => {
+  const pages = await startPages(t)
+  const code = pages.setupCode()
+
+  const wrongCode = await pages.post(`/setup?code=x`, await codeFields(pages, { code: 'x' }))
+  const wrongRest = await pages.post('/setup', { code, email: 'ada', password: 'hunter2' })
+
+  assert.equal(wrongCode.status, 403)
+  assert.match(wrongCode.html, /<input id="code"[^>]*value="x"[^>]*autofocus[^>]*aria-invalid="true"/)
+  assert.match(problemAt(wrongCode, 'code'), /^This is not the setup code of this server\./)
+  assert.match(wrongCode.html, /<input id="email"[^>]*value="ada@example\.com"/)
+  assert.equal(wrongRest.status, 400)
+  assert.equal(problemAt(wrongRest, 'email'), 'Must be an e-mail address.')
+  assert.equal(problemAt(wrongRest, 'password'), 'Must have 8 to 1024 characters.')
+  for (const { html } of [wrongCode, wrongRest]) assert.doesNotMatch(html, /correct horse|hunter2/)
+  assert.equal(pages.context.administrator.get(), null)
+})
+
+test('a server that has its account says so to whoever would make another', async (t) => {
+  const pages = await startPages(t)
+  const fields = await codeFields(pages)
+  await pages.post('/setup', fields)
+
+  const shown = await pages.get(`/setup?code=${fields.code}&next=/cli-login?id=cli-1`)
+  const sent = await pages.post('/setup', fields)
+
+  assert.deepEqual([shown.status, sent.status], [200, 409])
+  for (const { text } of [shown, sent]) assert.match(text, /It has its account already: sign in instead/)
+  assert.match(shown.html, /href="\/login\?next=%2Fcli-login%3Fid%3Dcli-1"/)
+  assert.match(sent.html, /href="\/login"/)
+})
+
+test('signing in leads on, and a browser that is signed in is led on at once', async (t) => {
+  const pages = await startPages(t)
+  await pages.signUp()
+
+  const shown = await pages.get('/login?next=/cli-login?id=cli-1')
+  const sent = await pages.post('/login?next=/cli-login?id=cli-1', { ...owner, email: ' ADA@example.com ' })
+  const again = await pages.get('/login', cookieOf(sent))
+
+  assert.match(shown.text, /^Sign in to 127\.0\.0\.1:\d+/)
+  assert.match(shown.html, /name="password" type="password" autocomplete="current-password"/)
+  assert.deepEqual([sent.status, sent.location], [303, '/cli-login?id=cli-1'])
+  assert.deepEqual([again.status, again.location], [303, '/account'])
+})
+
+test('signing in leads nowhere but to this server', async (t) => {
+  const pages = await startPages(t)
+  const session = await pages.signUp()
+  const elsewhere = [
+    ...['https://evil.example', '//evil.example', '/\\evil.example', '\\\\evil.example', 'evil.example'],
+    ...['/\t/evil.example', '/\r\n//evil.example', 'javascript:alert(1)', ' /account', '/ä', ''],
+  ]
+
+  for (const next of elsewhere) {
+    const path = `/login?${new URLSearchParams({ next })}`
+    assert.deepEqual([next, (await pages.get(path, session)).location], [next, '/account'])
+  }
+  const base = 'http://berth.test'
+  for (const next of ['/cli-login?id=cli-1', '/.//evil.example', '/login?next=//evil.example', '/@evil']) {
+    const path = `/login?${new URLSearchParams({ next })}`
+    const { location } = await pages.get(path, session)
+    assert.deepEqual([location, new URL(location!, base).origin], [next, base])
+  }
+})
+
+test('a wrong password is said in place, and so is how long to wait after too many', async (t) => {
+  const pages = await startPages(t)
+  await pages.signUp()
+  const { attempts } = pages.storage
+
+  const wrong = await pages.post('/login', { ...owner, password: 'hunter2hunter2' })
+  for (let count = 1; count < 10; count++) {
+    await attempts.keep(attempts.make('sign_in/host', Date.now() - 100_000), () => false)
+  }
+  const refused = await pages.post('/login', owner)
+
+  assert.equal(wrong.status, 401)
+  assert.match(wrong.html, /role="alert"><p><strong>The e-mail or the password is wrong\./)
+  assert.match(wrong.html, /<input id="email"[^>]*value="ada@example\.com"/)
+  assert.doesNotMatch(wrong.html, /hunter2/)
+  assert.equal(refused.status, 429)
+  assert.match(refused.text, /Too many failed attempts\. Try again in 4 minutes\. On the server, berthd/)
+  assert.ok(Number(refused.headers.get('retry-after')) <= 200)
+})
+
+test('no form is taken from another site, and it changes nothing', async (t) => {
+  const pages = await startPages(t)
+  const fields = await codeFields(pages)
+  const { cookie } = await pages.signUp()
+  const forms = routes.filter((one) => one.isPage && one.method === 'POST').map(({ path }) => path)
+
+  assert.deepEqual(forms, ['/setup', '/login', '/cli-login', '/account'])
+  for (const path of forms) {
+    for (const headers of [
+      { 'sec-fetch-site': 'cross-site' },
+      { origin: 'http://evil.example' },
+      { cookie },
+    ]) {
+      const page = await pages.post(path, { ...fields, act: 'sign-out' }, { cookie, ...headers })
+      assert.deepEqual([path, page.status, page.headers.getSetCookie()], [path, 403, []])
+      assert.match(page.text, /^Forbidden This request does not come from a page of this server\./)
+    }
+  }
+  assert.equal((await pages.get('/account', { cookie })).status, 200)
+})
+
+test('what goes wrong is shown as a page to a browser, and as a problem to a program', async (t) => {
+  const pages = await startPages(t)
+  const form = 'application/x-www-form-urlencoded'
+  const send = (body: string, type = form) =>
+    pages.ask('/login', { method: 'POST', body, headers: { ...ownForm, 'content-type': type } })
+
+  const answers: [number, ShownPage][] = [
+    [404, await pages.get('/nothing/here')],
+    [405, await pages.ask('/login', { method: 'DELETE' })],
+    [413, await send(`email=${'a'.repeat(16 * 1024)}`)],
+    [415, await send('{"email":"ada@example.com"}', 'application/json')],
+    [415, await send('email=ada', 'text/plain')],
+    [400, await send('email=ada&email=bob')],
+    [400, await pages.get('/login?next=/a&next=/b')],
+  ]
+  const programs = await pages.call('GET', '/nothing/here', { token: null })
+
+  for (const [status, page] of answers) assert.equal(page.status, status)
+  assert.equal(answers[1]![1].headers.get('allow'), 'GET, POST, HEAD, OPTIONS')
+  assert.match(answers[0]![1].text, /^Not Found There is nothing at \/nothing\/here\. To the start page 404/)
+  assert.deepEqual([programs.status, programs.body.code], [404, 'not_found'])
+})
+
+test('the style sheet and the icon come from here', async (t) => {
+  const { call } = await startPages(t)
+
+  const style = await call('GET', '/berth.css', { token: null })
+  const icon = await call('GET', '/berth.svg', { token: null })
+
+  assert.deepEqual([style.status, style.headers.get('content-type')], [200, 'text/css; charset=utf-8'])
+  assert.doesNotMatch(style.text, /url\(|@import/)
+  assert.deepEqual([icon.status, icon.headers.get('content-type')], [200, 'image/svg+xml'])
+})
+
+/** What stands below a field. */
+function problemAt({ html }: ShownPage, name: string): string {
+  return new RegExp(`<p class="problem" id="${name}-note">([^<]*)</p>`).exec(html)?.[1] ?? ''
+}

@@ -1,0 +1,56 @@
+// How pages name what they show: times, waits, browsers.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { browserOf } from '../../../src/http/pages/browser.ts'
+import { sentence, timeOf, waitOf } from '../../../src/http/pages/words.ts'
+
+const second = 1000
+const minute = 60 * second
+const day = 24 * 60 * minute
+
+test('a time is told as people count it, with the instant itself behind it', () => {
+  const from = (ms: number) => timeOf(new Date(Date.now() + ms).toISOString()).text.replace(/<[^>]*>/g, '')
+
+  assert.equal(from(-5 * second), 'just now')
+  assert.equal(from(5 * second), 'in less than a minute')
+  assert.equal(from(-3 * minute), '3 minutes ago')
+  assert.equal(from(30 * day), 'in 30 days')
+  assert.equal(from(-400 * day), '1 year ago')
+  assert.match(timeOf('2026-03-01T09:05:00.000Z').text, / title="March 1, 2026 at 9:05\sAM UTC">/)
+})
+
+test('a wait is never told too short', () => {
+  assert.deepEqual([1, 59, 60, 61, 300].map(waitOf), [
+    'in 1 second',
+    'in 59 seconds',
+    'in 1 minute',
+    'in 2 minutes',
+    'in 5 minutes',
+  ])
+})
+
+test('a message becomes a sentence', () => {
+  assert.deepEqual(['must be a number', 'Done.', 'why?'].map(sentence), [
+    'Must be a number.',
+    'Done.',
+    'Why?',
+  ])
+})
+
+test('a browser is named by what its owner calls it, a stranger by its own words', () => {
+  const mozilla = 'Mozilla/5.0'
+  const known: Record<string, string> = {
+    [`${mozilla} (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0`]: 'Firefox on Linux',
+    [`${mozilla} (Windows NT 10.0) AppleWebKit/537.36 Chrome/130.0 Safari/537.36 Edg/130.0`]:
+      'Edge on Windows',
+    [`${mozilla} (Linux; Android 14) AppleWebKit/537.36 Chrome/130.0 Mobile Safari/537.36`]:
+      'Chrome on Android',
+    [`${mozilla} (iPhone; CPU iPhone OS 17_0 like Mac OS X) Version/17.0 Safari/604.1`]: 'Safari on iOS',
+    [`${mozilla} (Macintosh; Intel Mac OS X 10_15) Version/17.0 Safari/605.1.15`]: 'Safari on macOS',
+    'curl/8.1': 'curl/8.1',
+    [`x${'y'.repeat(300)}`]: `x${'y'.repeat(59)}…`,
+  }
+
+  for (const [userAgent, name] of Object.entries(known)) assert.equal(browserOf(userAgent), name)
+  assert.equal(browserOf(null), 'Unknown browser')
+})

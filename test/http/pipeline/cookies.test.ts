@@ -1,0 +1,145 @@
+// The session cookie: its name by the port that browsers see, its attributes, and two servers on one host.
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { type OwnedApi, startOwned } from '../../support/account.ts'
+import { openBrowser, type SentHeaders } from '../../support/browser.ts'
+
+const maxAge = 400 * 24 * 60 * 60
+
+/** The name and the attributes of the cookie that a sign-in sets. */
+async function cookieFor({ stranger }: OwnedApi, headers: SentHeaders): Promise<[string, string[]]> {
+  const answer = await stranger().signIn(headers)
+  assert.equal(answer.status, 200, JSON.stringify(answer.body))
+  const [line, device, ...others] = answer.headers['set-cookie'] ?? []
+  assert.deepEqual(others, [])
+  const [, name, attributes] = /^(\w+)=bths_[\w-]{43}; (.*)$/.exec(line!)!
+  assert.ok(device!.startsWith(`${name!.replace('session', 'device')}=v1.`))
+  assert.ok(device!.endsWith(`; ${attributes}`))
+  return [name!, attributes!.split('; ')]
+}
+
+const plain = ['Path=/', `Max-Age=${maxAge}`, 'HttpOnly', 'SameSite=Strict']
+const secure = [...plain, 'Secure']
+const anyHost = { allowedHosts: () => true }
+const behindProxy = { ...anyHost, isTrustedProxy: (address: string) => address === '127.0.0.1' }
+
+test('scripts do not see it, other sites do not send it, and it outlives the session', async (t) => {
+  const api = await startOwned(t)
+
+  assert.deepEqual(await cookieFor(api, {}), [`svc_session_${api.server.port}`, plain])
+})
+
+test('its name ends in the port of the address that the browser uses', async (t) => {
+  const api = await startOwned(t, anyHost)
+  const names: Record<string, string> = {
+    'berth.example.com': 'svc_session_80',
+    'berth.example.com:80': 'svc_session_80',
+    'berth.example.com:8443': 'svc_session_8443',
+    'BERTH.example.com:99': 'svc_session_99',
+    '[::1]:7878': 'svc_session_7878',
+    '[::1]': 'svc_session_80',
+  }
+
+  for (const [host, name] of Object.entries(names)) {
+    assert.deepEqual(await cookieFor(api, { host }), [name, plain], host)
+  }
+})
+
+test('what anybody claims to have forwarded changes nothing', async (t) => {
+  const api = await startOwned(t, anyHost)
+  const claims = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'evil.example', 'x-forwarded-port': '1' }
+
+  assert.deepEqual(await cookieFor(api, claims), [`svc_session_${api.server.port}`, plain])
+})
+
+test('behind a trusted proxy the address is the one that the proxy names', async (t) => {
+  const api = await startOwned(t, behindProxy)
+  const own = `svc_session_${api.server.port}`
+  const host = { 'x-forwarded-host': 'berth.example.com' }
+  const claims: [SentHeaders, string, string[]][] = [
+    [{ 'x-forwarded-proto': 'https' }, own, secure],
+    [{ 'x-forwarded-proto': 'HTTPS' }, own, secure],
+    [{ 'x-forwarded-proto': 'http' }, own, plain],
+    [{ 'x-forwarded-proto': 'https', ...host }, 'svc_session_443', secure],
+    [
+      { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'berth.example.com:8443' },
+      'svc_session_8443',
+      secure,
+    ],
+    [host, 'svc_session_80', plain],
+    // What a client said first, and the proxy after it.
+    [{ 'x-forwarded-proto': 'https, http', 'x-forwarded-host': 'evil:1, good:2' }, 'svc_session_2', plain],
+  ]
+
+  for (const [headers, name, attributes] of claims) {
+    assert.deepEqual(await cookieFor(api, headers), [name, attributes], JSON.stringify(headers))
+  }
+})
+
+test('the cookie that clears has the same name and attributes', async (t) => {
+  const { browser } = await startOwned(t, behindProxy)
+  const https = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'berth.example.com' }
+
+  const { headers } = await browser.call('POST', '/auth/logout', undefined, https)
+
+  assert.deepEqual(headers['set-cookie'], [
+    'svc_session_443=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict; Secure',
+  ])
+})
+
+test('two servers on one host name keep a session each', async (t) => {
+  const [one, other] = [await startOwned(t), await startOwned(t)]
+  const jar = new Map<string, string>()
+  const [atOne, atOther] = [openBrowser(one.url, jar), openBrowser(other.url, jar)]
+
+  await atOne.signIn()
+  await atOther.signIn()
+  assert.equal([...jar.keys()].filter((name) => name.startsWith('svc_session_')).length, 2)
+  const isIn = async (at: typeof atOne) => (await at.call('GET', '/auth/status')).body.auth === 'session'
+  assert.deepEqual([await isIn(atOne), await isIn(atOther)], [true, true])
+  await atOne.call('POST', '/auth/logout')
+
+  assert.deepEqual([await isIn(atOne), await isIn(atOther)], [false, true])
+})
+
+test('a session counts at the port it was opened for, and at no other', async (t) => {
+  const { browser } = await startOwned(t, anyHost)
+  const statusAt = async (host: string) =>
+    (await browser.call('GET', '/auth/sessions', undefined, { host })).status
+
+  assert.equal(await statusAt('berth.example.com:9999'), 401)
+})
+
+/** Whether that header is taken for the session. */
+async function countsAs(
+  t: TestContext,
+  toCookie: (name: string, secret: string) => string,
+): Promise<boolean> {
+  const { browser } = await startOwned(t)
+  const [[name, secret]] = [...browser.jar] as [[string, string]]
+  const cookie = toCookie(name, secret)
+  return (await browser.call('GET', '/auth/sessions', undefined, { cookie })).status === 200
+}
+
+test('it is found among others, and its name must be the whole name', async (t) => {
+  assert.ok(await countsAs(t, (name, secret) => `a=b; ${name}=${secret};c=d`))
+  assert.ok(await countsAs(t, (name, secret) => `x${name}=wrong;${name}=${secret}`))
+  assert.ok(!(await countsAs(t, (name, secret) => `x${name}=${secret}`)))
+  assert.ok(!(await countsAs(t, (name, secret) => `${name}1=${secret}`)))
+  assert.ok(!(await countsAs(t, (name) => `${name}`)))
+})
+
+test('cookies that another server of the host name has put beside it hide no session', async (t) => {
+  const { browser, url, server } = await startOwned(t)
+  const name = `svc_session_${server.port}`
+  const status = async (cookie: string) =>
+    (await browser.call('GET', '/auth/sessions', undefined, { cookie })).status
+
+  assert.equal(await status(`${name}=bths_planted; ${browser.cookie}`), 200)
+  assert.equal(await status(`${name}=; ${name}=x; ${browser.cookie}; ${name}=y`), 200)
+  assert.equal(await status(`${name}=bths_planted; x${browser.cookie}`), 401)
+
+  const headers = { cookie: `${name}=planted; ${browser.cookie}`, 'sec-fetch-site': 'same-origin' }
+  await fetch(`${url}/api/v1/auth/logout`, { method: 'POST', headers })
+  assert.equal(await status(browser.cookie), 401)
+})

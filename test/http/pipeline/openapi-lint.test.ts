@@ -1,0 +1,41 @@
+// The document under the rules of the two linters that its readers are likely to use.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createConfig, lintFromString } from '@redocly/openapi-core'
+import spectralCore, { type RulesetDefinition } from '@stoplight/spectral-core'
+import spectralRulesets from '@stoplight/spectral-rulesets'
+import { served } from '../../support/openapi.ts'
+
+type Json = Record<string, unknown>
+
+test('Spectral finds nothing in the document', async () => {
+  assert.deepEqual(await spectralFindings(served), [])
+})
+
+test('Redocly finds nothing in the document', async () => {
+  assert.deepEqual(await redoclyFindings(served), [])
+})
+
+test('both linters name what is missing in a document without tags and a licence', async () => {
+  const { tags: _, info, ...rest } = served
+  const { license: __, contact: ___, ...bareInfo } = info as Json
+  const bare = { ...rest, info: bareInfo }
+
+  const spectral = (await spectralFindings(bare)).map((finding) => finding.split(' ')[0])
+  assert.deepEqual([...new Set(spectral)].sort(), ['info-contact', 'operation-tag-defined'])
+  assert.match((await redoclyFindings(bare)).join(), /^info-license /)
+})
+
+async function spectralFindings(document: Json): Promise<string[]> {
+  const spectral = new spectralCore.Spectral()
+  spectral.setRuleset({ extends: [[spectralRulesets.oas as RulesetDefinition, 'recommended']] })
+  const findings = await spectral.run(JSON.parse(JSON.stringify(document)))
+  return findings.map(({ code, path, message }) => `${code} ${path.join('/')}: ${message}`)
+}
+
+async function redoclyFindings(document: Json): Promise<string[]> {
+  const config = await createConfig({ extends: ['recommended'] })
+  const source = JSON.stringify(document)
+  const findings = await lintFromString({ source, absoluteRef: '/openapi.json', config })
+  return findings.map(({ ruleId, location, message }) => `${ruleId} ${location[0]?.pointer}: ${message}`)
+}

@@ -1,0 +1,145 @@
+// Requests from elsewhere: what a page of another site makes this browser send changes nothing.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { outcomeOf, startOwned } from '../../support/account.ts'
+import type { SentHeaders } from '../../support/browser.ts'
+import { owner } from '../../support/session.ts'
+
+const crossSite = '403 cross_site_request'
+
+/** What a browser can say of where a request comes from, and whether that is the server's own page. */
+function places(url: string): [says: SentHeaders, isOwn: boolean][] {
+  const { host, port } = new URL(url)
+  const noSite = { 'sec-fetch-site': null }
+  return [
+    [{ 'sec-fetch-site': 'same-origin' }, true],
+    [{ 'sec-fetch-site': 'same-origin', origin: 'http://evil.example' }, true],
+    [{ 'sec-fetch-site': 'same-site' }, false],
+    [{ 'sec-fetch-site': 'cross-site' }, false],
+    [{ 'sec-fetch-site': 'none' }, false],
+    [{ 'sec-fetch-site': '' }, false],
+    [{ 'sec-fetch-site': 'cross-site', origin: url }, false],
+    [{ ...noSite, origin: url }, true],
+    [{ ...noSite, origin: url.toUpperCase() }, true],
+    [{ ...noSite, origin: 'null' }, false],
+    [{ ...noSite, origin: '' }, false],
+    [{ ...noSite, origin: `https://${host}` }, false],
+    [{ ...noSite, origin: host }, false],
+    [{ ...noSite, origin: 'http://127.0.0.1' }, false],
+    [{ ...noSite, origin: `http://localhost:${port}` }, false],
+    [{ ...noSite, origin: `${url}.evil.example` }, false],
+    [{ ...noSite, origin: `http://evil.example#${host}` }, false],
+  ]
+}
+
+test('with the cookie only the server’s own pages change something', async (t) => {
+  const { url, browser } = await startOwned(t)
+
+  for (const [says, isOwn] of places(url)) {
+    const made = await browser.call('POST', '/auth/tokens', { name: 'ci' }, says)
+    assert.equal(outcomeOf(made), isOwn ? '201' : crossSite, JSON.stringify(says))
+    const none = await browser.call('DELETE', '/auth/tokens/none', undefined, says)
+    assert.equal(outcomeOf(none), isOwn ? '404 not_found' : crossSite, JSON.stringify(says))
+  }
+})
+
+test('that holds for what tokens may do as well, and for every method that changes', async (t) => {
+  const { browser, storage } = await startOwned(t)
+  const elsewhere = { 'sec-fetch-site': 'cross-site' }
+
+  for (const [method, path] of [
+    ['POST', '/services'],
+    ['PATCH', '/services/web'],
+    ['PUT', '/services/web/env'],
+    ['DELETE', '/services/web'],
+  ] as const) {
+    assert.equal(outcomeOf(await browser.call(method, path, undefined, elsewhere)), crossSite, method)
+  }
+  assert.deepEqual(storage.services.list(), [])
+})
+
+test('a script with the cookie, which says nothing of where it is, changes nothing either', async (t) => {
+  const { browser } = await startOwned(t)
+  const script = { 'sec-fetch-site': null }
+
+  assert.equal(outcomeOf(await browser.call('POST', '/auth/tokens', { name: 'ci' }, script)), crossSite)
+  assert.equal(outcomeOf(await browser.call('POST', '/auth/logout', undefined, script)), crossSite)
+  assert.equal((await browser.call('GET', '/auth/sessions', undefined, script)).status, 200)
+})
+
+test('reading is not asked where it comes from, nor is a token', async (t) => {
+  const { url, browser, call } = await startOwned(t)
+
+  for (const [says] of places(url)) {
+    assert.equal((await browser.call('GET', '/auth/sessions', undefined, says)).status, 200)
+    const headers = Object.fromEntries(Object.entries(says).filter(([, value]) => value !== null))
+    const made = await call('POST', '/api/v1/services', {
+      body: {},
+      headers: { ...(headers as Record<string, string>), cookie: browser.cookie },
+    })
+    assert.equal(made.body.code, 'invalid_request')
+  }
+})
+
+test('signing in is not for pages from elsewhere, though it needs no cookie', async (t) => {
+  const { url, stranger, storage } = await startOwned(t)
+  let count = 1
+
+  for (const [says, isOwn] of places(url).filter((_, index) => index % 2 === 0 || index > 11)) {
+    const answer = await stranger().signIn(says)
+    assert.equal(outcomeOf(answer), isOwn ? '200' : crossSite, JSON.stringify(says))
+    // The session's cookie, and the one by which the browser is known from then on.
+    assert.equal(answer.headers['set-cookie']?.length, isOwn ? 2 : undefined)
+    if (isOwn) count++
+  }
+  assert.equal(storage.sessions.list().length, count)
+  assert.deepEqual(storage.attempts.list('sign_in'), [])
+})
+
+test('neither is setting up, and a refusal uses up neither the code nor an attempt', async (t) => {
+  const { url, stranger, storage } = await startOwned(t)
+  const setup = { code: 'guess', ...owner }
+
+  for (const [says, isOwn] of places(url)) {
+    const outcome = outcomeOf(await stranger().call('POST', '/auth/setup', setup, says))
+    assert.equal(outcome, isOwn ? '409 already_set_up' : crossSite, JSON.stringify(says))
+  }
+  assert.deepEqual(storage.attempts.list('setup_code'), [])
+})
+
+test('a page from elsewhere signs nobody out', async (t) => {
+  const { url, browser } = await startOwned(t)
+
+  for (const [says, isOwn] of places(url)) {
+    if (isOwn) continue
+    const refused = await browser.call('POST', '/auth/logout', undefined, says)
+    assert.equal(outcomeOf(refused), crossSite, JSON.stringify(says))
+    assert.equal(refused.headers['set-cookie'], undefined)
+  }
+  assert.equal((await browser.call('GET', '/auth/sessions')).body.length, 1)
+})
+
+test('a script without a cookie may sign in and out', async (t) => {
+  const { stranger } = await startOwned(t)
+  const script = { 'sec-fetch-site': null, cookie: null }
+  const one = stranger()
+
+  assert.equal((await one.signIn(script)).status, 200)
+  assert.equal((await one.call('POST', '/auth/logout', undefined, script)).status, 204)
+})
+
+test('behind a trusted proxy the own origin is the one that the browser sees', async (t) => {
+  const trusting = { allowedHosts: () => true, isTrustedProxy: () => true }
+  const { browser, url } = await startOwned(t, trusting)
+  const seen = { 'x-forwarded-proto': 'https', 'x-forwarded-host': `berth.example.com:${new URL(url).port}` }
+  const ask = async (origin: string) =>
+    outcomeOf(
+      await browser.call('POST', '/auth/tokens', { name: 'ci' }, { ...seen, origin, 'sec-fetch-site': null }),
+    )
+
+  assert.equal(await ask(`https://${seen['x-forwarded-host']}`), '201')
+  assert.equal(await ask(`https://BERTH.example.com:${new URL(url).port}`), '201')
+  for (const origin of [`http://${seen['x-forwarded-host']}`, url, 'https://berth.example.com']) {
+    assert.equal(await ask(origin), crossSite, origin)
+  }
+})

@@ -1,0 +1,190 @@
+// The log of a deploy as an event stream, over real logs and real sockets.
+import assert from 'node:assert/strict'
+import { connect } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { openStream, type Reader } from '../../support/event-stream.ts'
+import { startApi, token } from '../../support/http-context.ts'
+import { eventually } from '../../support/supervised.ts'
+
+const ts = '2026-01-01T00:00:00.000Z'
+
+async function startDeploy(t: TestContext) {
+  const api = await startApi(t)
+  const made = await api.call('POST', '/api/v1/services', {
+    body: { name: 'web', repo_url: 'https://git.test/a/b' },
+  })
+  const { id } = made.body.latest_deploy as { id: string }
+  const { logs } = api.storage
+  const path = `${api.url}/api/v1/deploys/${id}/logs`
+  return { ...api, id, logs, path, write: (line: string) => logs.append(id, 'stdout', line, ts) }
+}
+
+function logged(number: number, line: string) {
+  return { id: String(number), event: 'log', data: JSON.stringify({ ts, stream: 'stdout', line }) }
+}
+
+const ended = { id: null, event: 'end', data: '' }
+
+test('a finished log is sent whole, line by line, and ends with end', async (t) => {
+  const { write, logs, id, path } = await startDeploy(t)
+  for (const line of ['one', 'two\r', 'data: three']) write(line)
+  await logs.end(id)
+
+  const stream = await openStream(t, path)
+
+  const { headers } = stream.response
+  assert.equal(headers.get('content-type'), 'text/event-stream')
+  assert.match(headers.get('cache-control')!, /no-cache/)
+  assert.equal(headers.get('x-accel-buffering'), 'no')
+  const lines = ['one', 'two\r', 'data: three'].map((line, index) => logged(index + 1, line))
+  assert.deepEqual(await stream.rest(), [...lines, ended])
+})
+
+test('the stored log of an unfinished deploy closes without end', async (t) => {
+  const { write, logs, path } = await startDeploy(t)
+  write('one')
+  await logs.flush()
+
+  const stream = await openStream(t, path)
+
+  assert.deepEqual(await stream.rest(), [logged(1, 'one')])
+})
+
+test('a follower sees what is there, what comes, and the end', async (t) => {
+  const { write, logs, id, path } = await startDeploy(t)
+  write('before')
+  await logs.flush()
+
+  const stream = await openStream(t, `${path}?follow=true`)
+  assert.deepEqual(await stream.next(), logged(1, 'before'))
+  write('after')
+  assert.deepEqual(await stream.next(), logged(2, 'after'))
+  await logs.end(id)
+
+  assert.deepEqual(await stream.rest(), [ended])
+})
+
+test('a follower of a log that nobody has written to waits for the first line', async (t) => {
+  const { write, path } = await startDeploy(t)
+
+  const stream = await openStream(t, `${path}?follow`)
+  write('first')
+
+  assert.deepEqual(await stream.next(), logged(1, 'first'))
+})
+
+test('Last-Event-ID resumes after that line, and one that was never given out is brought down', async (t) => {
+  const { write, logs, id, path } = await startDeploy(t)
+  for (const line of ['one', 'two', 'three']) write(line)
+  await logs.flush()
+
+  const second = await openStream(t, path, { 'last-event-id': '2' })
+  assert.deepEqual(await second.rest(), [logged(3, 'three')])
+
+  const beyond = await openStream(t, `${path}?follow=true`, { 'last-event-id': '9999' })
+  write('four')
+  assert.deepEqual(await beyond.next(), logged(4, 'four'))
+  await logs.end(id)
+  assert.deepEqual(await beyond.rest(), [ended])
+})
+
+test('a reader that is cut again and again gets every line once, in order', async (t) => {
+  const { write, logs, id, path } = await startDeploy(t)
+  const lines = Array.from({ length: 3000 }, (_, index) => `line ${index + 1}`)
+  const writing = (async () => {
+    for (const [index, line] of lines.entries()) {
+      write(line)
+      if (index % 500 === 499) await logs.flush()
+    }
+    await logs.end(id)
+  })()
+
+  const seen: string[] = []
+  let last = '0'
+  for (let isOver = false; !isOver; ) {
+    const stream: Reader = await openStream(t, `${path}?follow=true`, { 'last-event-id': last })
+    for (let count = 0; count < 170 && !isOver; count++) {
+      const event = await stream.next()
+      isOver = event?.event === 'end'
+      if (event?.event !== 'log') continue
+      seen.push(JSON.parse(event.data).line)
+      last = event.id!
+    }
+    stream.close()
+  }
+  await writing
+
+  assert.deepEqual(seen, lines)
+})
+
+test('many followers of one log all get all of it', async (t) => {
+  const { write, logs, id, path } = await startDeploy(t)
+  const streams = await Promise.all(Array.from({ length: 20 }, () => openStream(t, `${path}?follow=true`)))
+
+  const lines = Array.from({ length: 200 }, (_, index) => `line ${index + 1}`)
+  for (const line of lines) write(line)
+  await logs.end(id)
+
+  const wanted = [...lines.map((line, index) => logged(index + 1, line)), ended]
+  for (const stream of streams) assert.deepEqual(await stream.rest(), wanted)
+})
+
+test('a reader that does not read costs no memory, and gets everything when it reads again', async (t) => {
+  const { write, logs, id, server, path } = await startDeploy(t)
+  const socket = connect(server.port, '127.0.0.1')
+  t.after(() => socket.destroy())
+  socket.pause()
+  const { pathname } = new URL(path)
+  socket.write(
+    `GET ${pathname}?follow=true HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\n\r\n`,
+  )
+  const before = process.memoryUsage().rss
+  for (let index = 1; index <= 3000; index++) {
+    write(`${index} ${'x'.repeat(10_000)}`)
+    if (index % 100 === 0) await logs.flush()
+  }
+  await logs.end(id)
+  const grown = process.memoryUsage().rss - before
+  assert.ok(grown < 150 * 1024 * 1024, `grew by ${Math.round(grown / 1024 / 1024)} MiB`)
+
+  let text = ''
+  socket.on('data', (chunk) => {
+    text += chunk.toString('latin1').replace(/x{100,}/g, '')
+  })
+  socket.resume()
+  await eventually('the end arrived', () => text.includes('event: end'))
+  const numbers = [...text.matchAll(/id: (\d+)\n/g)].map(([, number]) => Number(number))
+  assert.deepEqual(
+    numbers,
+    Array.from({ length: 3000 }, (_, index) => index + 1),
+  )
+})
+
+test('a followed stream closes without end when the server stops', async (t) => {
+  const { write, server, path } = await startDeploy(t)
+  const stream = await openStream(t, `${path}?follow=true`)
+  write('one')
+  assert.deepEqual(await stream.next(), logged(1, 'one'))
+
+  await server.stop(1000)
+
+  assert.deepEqual(await stream.rest(), [])
+})
+
+test('a log of something unknown is a JSON 404, not a stream', async (t) => {
+  const api = await startApi(t)
+
+  for (const path of ['/api/v1/deploys/dep-x/logs', '/api/v1/services/x/logs']) {
+    const { status, body } = await api.call('GET', path)
+    assert.deepEqual([status, body.code], [404, 'not_found'])
+  }
+})
+
+test('a token in the query opens a stream, as EventSource has no headers', async (t) => {
+  const { id, url } = await startDeploy(t)
+
+  const response = await fetch(`${url}/api/v1/deploys/${id}/logs?access_token=${token}`)
+
+  assert.equal(response.status, 200)
+  await response.body?.cancel()
+})

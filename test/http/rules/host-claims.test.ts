@@ -1,0 +1,129 @@
+// Whose a host is, over HTTP: nobody gets what is another's, by its name or as its domain, also not at once.
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { startChecked } from '../../support/checked-api.ts'
+
+async function start(t: TestContext) {
+  const api = await startChecked(t)
+  const add = (name: string, domain: string) => api.call('POST', `/services/${name}/domains`, { domain })
+  const conflict = async (method: string, path: string, body: unknown) => {
+    const answer = await api.call(method, path, body)
+    return [answer.status, answer.body.code, answer.body.detail, answer.body.hint]
+  }
+  return { ...api, add, conflict }
+}
+
+test('a domain of another service is refused, naming who has it and what to do', async (t) => {
+  const { create, conflict, get } = await start(t)
+  await create({ name: 'shop', custom_domains: ['shop.example.com'] })
+  await create({ name: 'api' })
+  const expected = [
+    ...[409, 'conflict', 'shop.example.com is a domain of shop'],
+    'take it away there first: berth domains rm shop shop.example.com',
+  ]
+  const custom_domains = ['other.example.com', 'Shop.example.com']
+
+  const add = { domain: 'shop.example.com.' }
+  assert.deepEqual(await conflict('POST', '/services/api/domains', add), expected)
+  assert.deepEqual(await conflict('PATCH', '/services/api', { custom_domains }), expected)
+  assert.deepEqual(await conflict('POST', '/services', { name: 'fresh', custom_domains }), expected)
+  const image = 'ghcr.io/ada/web:v1'
+  assert.deepEqual(await conflict('POST', '/services', { name: 'fresh', image, custom_domains }), expected)
+  assert.deepEqual((await get('api')).custom_domains, [])
+})
+
+test('a default host is no domain, not even its own service’s, and a domain no default host', async (t) => {
+  const { create, conflict } = await start(t)
+  await create({ name: 'shop', custom_domains: ['later.localhost', 'deep.er.localhost'] })
+  await create({ name: 'api' })
+  await create({ name: 'db', type: 'private_service' })
+
+  assert.deepEqual(await conflict('POST', '/services/shop/domains', { domain: 'api.localhost' }), [
+    ...[409, 'conflict', 'api.localhost is the address of the service api', 'choose another domain'],
+  ])
+  assert.deepEqual(await conflict('POST', '/services/shop/domains', { domain: 'shop.localhost' }), [
+    ...[409, 'conflict', 'shop.localhost is the address that shop has anyway', 'leave it out'],
+  ])
+  const self = { name: 'me', custom_domains: ['me.localhost'] }
+  assert.deepEqual((await conflict('POST', '/services', self)).slice(0, 2), [409, 'conflict'])
+  assert.deepEqual(await conflict('POST', '/services', { name: 'later' }), [
+    ...[409, 'conflict', 'later.localhost, the address of a service of this name, is a domain of shop'],
+    'choose another name, or take it away: berth domains rm shop later.localhost',
+  ])
+  const hidden = await create({ name: 'later', type: 'private_service' })
+  assert.deepEqual(hidden.hosts, [], 'what is not public takes no host')
+  assert.equal((await conflict('POST', '/services/shop/domains', { domain: 'db.localhost' }))[0], 201)
+})
+
+test('nobody gets the host of the dashboard, by domain or by name', async (t) => {
+  const { create, conflict, context } = await start(t)
+  context.config.edge.dashboardHost = 'berth-ui.localhost'
+  await create({ name: 'shop' })
+  const words = 'berth-ui.localhost is the address of the dashboard'
+
+  assert.deepEqual(await conflict('POST', '/services/shop/domains', { domain: 'Berth-UI.localhost' }), [
+    ...[409, 'conflict', words, 'choose another domain'],
+  ])
+  assert.deepEqual(await conflict('POST', '/services', { name: 'berth-ui' }), [
+    ...[409, 'conflict', words, 'choose another name'],
+  ])
+  assert.equal((await create({ name: 'berth-ui', type: 'private_service' })).name, 'berth-ui')
+})
+
+test('fifty that ask for one domain at once, in every way there is, make one owner', async (t) => {
+  const { create, call, storage } = await start(t)
+  const custom_domains = ['hot.localhost']
+  for (let index = 0; index < 30; index++) await create({ name: `s${index}` })
+  const claims = Array.from({ length: 50 }, (_, index) => {
+    if (index < 15) return call('POST', `/services/s${index}/domains`, { domain: 'hot.localhost' })
+    if (index < 30) return call('PATCH', `/services/s${index}`, { custom_domains })
+    if (index === 40) return call('POST', '/services', { name: 'hot' })
+    return call('POST', '/services', { name: `s${index}`, custom_domains })
+  })
+
+  const answers = await Promise.all(claims)
+
+  assert.equal(answers.filter(({ status }) => status < 300).length, 1)
+  assert.equal(answers.filter(({ status }) => status === 409).length, 49)
+  const owners = storage.services
+    .list()
+    .filter(({ name, custom_domains: held }) => name === 'hot' || held.includes('hot.localhost'))
+  assert.equal(owners.length, 1)
+})
+
+test('twenty domains added at once to one service are all there', async (t) => {
+  const { create, add, get } = await start(t)
+  await create({ name: 'shop' })
+  const wanted = Array.from({ length: 20 }, (_, index) => `d${index}.example.com`)
+
+  await Promise.all(wanted.map((domain) => add('shop', domain)))
+
+  assert.deepEqual((await get('shop')).custom_domains.sort(), wanted.sort())
+})
+
+test('a domain is free for others as soon as it is taken away, by PATCH or DELETE', async (t) => {
+  const { create, call, add } = await start(t)
+  const [one, two] = ['one.example.com', 'two.example.com']
+  await create({ name: 'shop', custom_domains: [one, two] })
+  await create({ name: 'api' })
+
+  await call('PATCH', '/services/shop', { custom_domains: [two] })
+  assert.equal((await add('api', one)).status, 201)
+  await call('DELETE', `/services/shop/domains/${two}`)
+  assert.equal((await add('api', two)).status, 201)
+})
+
+test('a service that is being deleted keeps its domains until its row is gone', async (t) => {
+  const { create, call, add, refused, storage } = await start(t)
+  const { id } = await create({ name: 'shop', custom_domains: ['shop.example.com'] })
+  await create({ name: 'api' })
+  await call('DELETE', '/services/shop')
+
+  assert.deepEqual(await refused('DELETE', '/services/shop/domains/shop.example.com'), [409, 'conflict'])
+  assert.deepEqual(await refused('POST', '/services/shop/domains', { domain: 'shop.example.com' }), [
+    ...[409, 'conflict'],
+  ])
+  assert.equal((await add('api', 'shop.example.com')).status, 409)
+  await storage.services.remove(id)
+  assert.equal((await add('api', 'shop.example.com')).status, 201)
+})

@@ -1,0 +1,135 @@
+// What a service may be, over HTTP and a real store.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startChecked } from '../../support/checked-api.ts'
+
+const repo_url = 'https://git.test/owner/name'
+
+test('invalid input is 400 and names every key that is wrong', async (t) => {
+  const { refused } = await startChecked(t)
+  const wrong = { name: 'Web', instances: 51, port: 1.5, foo: 1, env: [{ key: '1A', value: 'x' }] }
+
+  assert.deepEqual(await refused('POST', '/services', wrong), [
+    400,
+    'invalid_request',
+    'name invalid_format',
+    'port invalid_type',
+    'instances too_big',
+    'env.0.key invalid_format',
+    'foo unknown_key',
+  ])
+  assert.deepEqual(await refused('POST', '/services', '[]'), [400, 'invalid_request', ' invalid_type'])
+  assert.deepEqual(await refused('POST', '/services', {}), [400, 'invalid_request', 'name required'])
+})
+
+test('names that are taken, reserved or look like ids are refused', async (t) => {
+  const { create, refused } = await startChecked(t)
+  await create({ name: 'web' })
+
+  for (const name of ['localhost', `svc-${'0'.repeat(26)}`, '', '-a', 'a-', 'a'.repeat(41), 'ä']) {
+    const [status, code] = await refused('POST', '/services', { name })
+    assert.deepEqual([name, status, code], [name, 400, 'invalid_request'])
+  }
+  assert.deepEqual(await refused('POST', '/services', { name: 'web' }), [409, 'name_taken'])
+  assert.equal((await create({ name: 'a' })).name, 'a')
+})
+
+test('settings without an effect are refused by name, and null for a setting means left out', async (t) => {
+  const { create, refused } = await startChecked(t)
+  const { auto_deploy, build_command, watch_paths } = await create({ name: 'made' })
+  assert.deepEqual([auto_deploy, build_command, watch_paths], [true, null, []])
+  const ineffective = { auto_deploy: false, build_command: 'make', watch_paths: ['a'] }
+
+  for (const [key, value] of Object.entries(ineffective)) {
+    const answer = await refused('POST', '/services', { name: 'web', [key]: value })
+    assert.deepEqual(answer, [400, 'invalid_request', `${key} unknown_key`])
+    assert.deepEqual(await refused('PATCH', '/services/made', { [key]: value }), answer)
+  }
+  assert.equal((await create({ name: 'web', image: null, schedule: null, type: null })).type, 'web_service')
+})
+
+test('rules over several fields hold for create, PATCH and scale', async (t) => {
+  const { create, refused } = await startChecked(t)
+  await create({ name: 'web', disk_mount_path: '/data' })
+  await create({ name: 'worker', type: 'background_worker' })
+  const single = [400, 'invalid_request', 'instances invalid']
+
+  assert.deepEqual(
+    await refused('POST', '/services', { name: 'x', disk_mount_path: '/d', instances: 2 }),
+    single,
+  )
+  assert.deepEqual(await refused('PATCH', '/services/web', { instances: 2 }), single)
+  assert.deepEqual(await refused('POST', '/services/web/scale', { instances: 2 }), single)
+  const path = [400, 'invalid_request', 'health_check_path invalid']
+  assert.deepEqual(await refused('PATCH', '/services/worker', { health_check_path: '/up' }), path)
+  for (const disk_mount_path of ['/', '/a/../b', 'a', '/a:b', '//', '/.']) {
+    const answer = await refused('PATCH', '/services/web', { disk_mount_path })
+    assert.deepEqual(answer, [400, 'invalid_request', 'disk_mount_path invalid'], disk_mount_path)
+  }
+})
+
+test('paths stay inside the repository, alone and together', async (t) => {
+  const { create, call, refused } = await startChecked(t)
+  await create({ name: 'web', root_dir: 'apps/web/', dockerfile_path: '../Dockerfile' })
+  const climbing = [400, 'invalid_request', 'dockerfile_path invalid']
+
+  assert.deepEqual(await refused('PATCH', '/services/web', { root_dir: '' }), climbing)
+  assert.deepEqual(
+    await refused('PATCH', '/services/web', { dockerfile_path: '../../../Dockerfile' }),
+    climbing,
+  )
+  for (const root_dir of ['..', 'a/../../b', '/abs', 'a\\b', 'a\nb']) {
+    const answer = await refused('PATCH', '/services/web', { root_dir })
+    assert.deepEqual(answer.slice(0, 3), [400, 'invalid_request', 'root_dir invalid'], root_dir)
+  }
+  const { body } = await call('PATCH', '/services/web', {
+    root_dir: './',
+    dockerfile_path: './docker//Dockerfile',
+  })
+  assert.deepEqual([body.root_dir, body.dockerfile_path], [null, 'docker/Dockerfile'])
+})
+
+test('PATCH: an empty text and 0 clear, null leaves as it is, a name cannot be changed', async (t) => {
+  const { create, call, refused } = await startChecked(t)
+  const full = { start_command: 'run', port: 8080, memory_limit_mb: 64, cpu_limit: 0.259, branch: 'next' }
+  await create({ name: 'web', repo_url, deploy: false, ...full })
+
+  const kept = (await call('PATCH', '/services/web', { start_command: null, port: null, branch: null })).body
+  assert.deepEqual(
+    [kept.start_command, kept.port, kept.memory_limit_mb, kept.cpu_limit, kept.branch],
+    ['run', 8080, 64, 0.26, 'next'],
+  )
+  const none = { start_command: '', port: 0, memory_limit_mb: 0, cpu_limit: 0, branch: '', repo_url: '' }
+  const cleared = (await call('PATCH', '/services/web', none)).body
+  assert.deepEqual(
+    [
+      cleared.start_command,
+      cleared.port,
+      cleared.memory_limit_mb,
+      cleared.cpu_limit,
+      cleared.branch,
+      cleared.repo_url,
+    ],
+    [null, null, null, null, null, null],
+  )
+  assert.deepEqual(await refused('PATCH', '/services/web', { name: 'b' }), [
+    400,
+    'invalid_request',
+    'name fixed',
+  ])
+})
+
+test('flags take the usual words in any case and a bare key, and nothing else', async (t) => {
+  const { create, call, refused } = await startChecked(t)
+  await create({ name: 'web', env: [{ key: 'A', value: '1' }] })
+  const put = async (query: string) => (await call('PUT', `/services/web/env?${query}`, { vars: [] })).body
+
+  for (const query of ['dry_run', 'dry_run=1', 'dry_run=TRUE', 'dry_run=Yes', 'dry_run=y', 'dry_run=on']) {
+    assert.deepEqual(await put(query), { added: [], changed: [], removed: ['A'], unresolved: [] }, query)
+  }
+  const wrong = await refused('PUT', '/services/web/env?dry_run=maybe', { vars: [] })
+  assert.deepEqual(wrong, [400, 'invalid_request', 'dry_run invalid'])
+  const twice = await refused('PUT', '/services/web/env?dry_run=1&dry_run=0', { vars: [] })
+  assert.deepEqual(twice, [400, 'invalid_request'])
+  assert.deepEqual(await put('dry_run=off'), [])
+})

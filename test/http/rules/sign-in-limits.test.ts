@@ -1,0 +1,148 @@
+// Failures of unknown clients lock out neither the host nor a browser that has signed in before.
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { type OwnedApi, outcomeOf, startOwned } from '../../support/account.ts'
+import { type Browser, openBrowser } from '../../support/browser.ts'
+import { owner } from '../../support/session.ts'
+
+/** A client elsewhere: without this header a request over loopback is the host's own. */
+const far = { 'x-forwarded-for': '198.51.100.7' }
+const wrong = { ...owner, password: 'a wild guess' }
+const tooMany = '429 too_many_attempts'
+
+const fail = (browser: Browser, headers = far) => browser.call('POST', '/auth/login', wrong, headers)
+
+async function failTen(browser: Browser, headers: Record<string, string> = far): Promise<void> {
+  for (let count = 0; count < 10; count++) {
+    assert.equal(outcomeOf(await fail(browser, headers as typeof far)), '401 invalid_credentials')
+  }
+  assert.equal(outcomeOf(await fail(browser, headers as typeof far)), tooMany)
+}
+
+/** A server that unknown clients have locked. */
+async function startLocked(t: TestContext): Promise<OwnedApi> {
+  const api = await startOwned(t)
+  await failTen(api.stranger())
+  assert.equal(outcomeOf(await api.stranger().signIn(far)), tooMany)
+  return api
+}
+
+const deviceOf = ({ jar }: Browser) => [...jar].find(([name]) => name.startsWith('svc_device_'))!
+
+/** Another browser with the device cookie of this one, or with another value of it. */
+function knownBrowser({ url, browser }: OwnedApi, value = deviceOf(browser)[1]): Browser {
+  return openBrowser(url, new Map([[deviceOf(browser)[0], value]]))
+}
+
+test('a browser that has signed in before signs in while unknown clients are refused', async (t) => {
+  const api = await startLocked(t)
+  await api.browser.call('POST', '/auth/logout')
+  assert.equal(api.browser.jar.size, 1, 'the device cookie stays')
+
+  assert.equal(outcomeOf(await api.browser.signIn(far)), '200')
+})
+
+test('a known browser has ten attempts of its own, also after it signed in again', async (t) => {
+  const api = await startOwned(t)
+  const known = knownBrowser(api)
+  await known.signIn(far)
+  const again = knownBrowser(api, deviceOf(known)[1])
+
+  await failTen(knownBrowser(api))
+
+  assert.equal(outcomeOf(await again.signIn(far)), tooMany)
+  assert.equal(outcomeOf(await api.stranger().signIn(far)), '200')
+})
+
+test('the host itself signs in while unknown clients are refused, and has its own limit', async (t) => {
+  const api = await startLocked(t)
+
+  assert.equal(outcomeOf(await api.stranger().signIn()), '200')
+  await failTen(api.stranger(), {})
+  assert.equal(outcomeOf(await api.stranger().signIn()), tooMany)
+})
+
+test('a request of a proxy on this host is not the host’s own', async (t) => {
+  const api = await startLocked(t)
+
+  for (const name of [
+    'forwarded',
+    'via',
+    'x-berth-edge',
+    'x-forwarded-for',
+    'x-forwarded-host',
+    'x-real-ip',
+  ]) {
+    assert.equal(outcomeOf(await api.stranger().signIn({ [name]: '127.0.0.1' })), tooMany, name)
+  }
+})
+
+test('a trusted proxy is never the host, whatever it says', async (t) => {
+  const api = await startOwned(t, { isTrustedProxy: (address) => address === '127.0.0.1' })
+  await failTen(api.stranger(), {})
+
+  assert.equal(outcomeOf(await api.stranger().signIn(far)), tooMany)
+})
+
+test('a device cookie is sealed: one that was made up or changed is that of an unknown client', async (t) => {
+  const api = await startLocked(t)
+  const [, value] = deviceOf(api.browser)
+  const changed = `${value.slice(0, -6)}${value.at(-6) === 'A' ? 'B' : 'A'}${value.slice(-5)}`
+
+  for (const forged of [changed, value.slice(0, -4), 'v1.AAAA', 'x', value.slice(3)]) {
+    assert.equal(outcomeOf(await knownBrowser(api, forged).signIn(far)), tooMany, forged)
+  }
+})
+
+test('a device cookie opens nothing, in any place where a credential could be', async (t) => {
+  const api = await startOwned(t)
+  const [name, value] = deviceOf(api.browser)
+  const session = name.replace('device', 'session')
+  const shown = [
+    { cookie: `${name}=${value}` },
+    { cookie: `${session}=${value}` },
+    { authorization: `Bearer ${value}` },
+  ]
+
+  for (const headers of shown) {
+    const answer = await api.stranger().call('GET', '/services', undefined, headers)
+    assert.equal(outcomeOf(answer), '401 unauthorized')
+  }
+  const query = await fetch(`${api.url}/api/v1/services?access_token=${encodeURIComponent(value)}`)
+  assert.equal(query.status, 401)
+})
+
+test('no script reads a device cookie, and no other site makes a browser send it', async (t) => {
+  const { stranger } = await startOwned(t)
+
+  const { headers } = await stranger().signIn()
+
+  const [session, device] = headers['set-cookie']!
+  assert.match(session!, /^svc_session_\d+=bths_/)
+  assert.match(device!, /^svc_device_\d+=[^;]+; Path=\/; Max-Age=34560000; HttpOnly; SameSite=Strict$/)
+})
+
+test('a new password makes all device cookies invalid but that of the browser that set it', async (t) => {
+  const api = await startOwned(t)
+  const other = await api.signedIn()
+  const former = knownBrowser(api)
+  const change = { current_password: owner.password, new_password: 'another battery' }
+  await api.browser.call('POST', '/auth/password', change)
+  await failTen(api.stranger())
+  const login = { ...owner, password: change.new_password }
+
+  for (const browser of [other, former]) {
+    assert.equal(outcomeOf(await browser.call('POST', '/auth/login', login, far)), tooMany)
+  }
+  assert.equal(outcomeOf(await api.browser.call('POST', '/auth/login', login, far)), '200')
+})
+
+test('failures of a known browser leave the disk when they are old', async (t) => {
+  const { storage, stranger } = await startOwned(t)
+  const old = storage.attempts.make('sign_in/device-1', Date.now() - 301_000)
+  await storage.attempts.keep(old, () => false)
+
+  await fail(stranger())
+
+  assert.deepEqual(storage.attempts.list('sign_in/device-1'), [])
+})

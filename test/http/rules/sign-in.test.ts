@@ -1,0 +1,162 @@
+// Signing in and out over HTTP: what is told of a failure, how often one may fail, and what stays signed in.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { outcomeOf, startOwned } from '../../support/account.ts'
+import type { Browser, SentHeaders } from '../../support/browser.ts'
+import { token } from '../../support/http-context.ts'
+import { until } from '../../support/service.ts'
+import { owner } from '../../support/session.ts'
+
+const wrong = { ...owner, password: 'a wild guess' }
+
+/** What a proxy on this host adds: without it a request over loopback is the host's own. */
+const unknown = { 'x-forwarded-for': '198.51.100.7' }
+
+const guess = (browser: Browser, headers: SentHeaders = unknown) =>
+  browser.call('POST', '/auth/login', wrong, headers)
+
+test('an unknown e-mail and a wrong password are told in the same words', async (t) => {
+  const { stranger } = await startOwned(t)
+  const browser = stranger()
+  const told = async (body: object) => {
+    const answer = await browser.call('POST', '/auth/login', body)
+    const { request_id, ...words } = answer.body
+    return [answer.status, words, answer.headers['set-cookie']]
+  }
+
+  const unknown = await told({ ...owner, email: 'eve@example.com' })
+
+  assert.deepEqual(unknown, await told(wrong))
+  assert.deepEqual(unknown, await told({ email: 'no e-mail at all', password: '' }))
+  assert.equal((unknown[1] as { code: string }).code, 'invalid_credentials')
+})
+
+test('signing in answers the status and opens a session beside those that are there', async (t) => {
+  const { browser, stranger } = await startOwned(t)
+  const other = stranger()
+
+  const { status, body } = await other.signIn()
+
+  assert.deepEqual([status, body.auth, body.user.email], [200, 'session', owner.email])
+  assert.equal((await other.call('GET', '/auth/sessions')).body.length, 2)
+  assert.notDeepEqual(other.jar, browser.jar)
+})
+
+test('a key that repeats a request signs in anew and gives nobody the cookie of another', async (t) => {
+  const { stranger, storage } = await startOwned(t)
+  const [one, other] = [stranger(), stranger()]
+  const key = { 'idempotency-key': 'same' }
+
+  const answers = await Promise.all([one.signIn(key), other.signIn(key)])
+
+  for (const { headers } of answers) assert.equal(headers['idempotency-replayed'], undefined)
+  assert.notDeepEqual(one.jar, other.jar)
+  assert.equal(storage.sessions.list().length, 3)
+})
+
+test('after ten failures every sign-in of an unknown client is refused, a right one too', async (t) => {
+  const { browser, stranger } = await startOwned(t)
+  const claims = Array.from({ length: 10 }, (_, index) => ({ 'x-forwarded-for': `192.0.2.${index}` }))
+
+  for (const claim of claims) {
+    assert.equal(outcomeOf(await guess(stranger(), claim)), '401 invalid_credentials')
+  }
+  for (const headers of [unknown, { via: '1.1 proxy' }, { forwarded: 'for=198.51.100.1' }]) {
+    const refused = await stranger().signIn(headers)
+    assert.equal(outcomeOf(refused), '429 too_many_attempts')
+    const seconds = Number(refused.headers['retry-after'])
+    assert.ok(seconds > 0 && seconds <= 300, `it says ${seconds} s`)
+    assert.match(refused.body.detail, new RegExp(`\\b${seconds} s$`))
+  }
+  assert.equal((await browser.call('GET', '/auth/sessions')).status, 200)
+})
+
+test('nine failures refuse nobody, and a success is none', async (t) => {
+  const { stranger } = await startOwned(t)
+  for (let count = 0; count < 9; count++) await guess(stranger())
+
+  for (let count = 0; count < 3; count++) assert.equal(outcomeOf(await stranger().signIn(unknown)), '200')
+  assert.equal(outcomeOf(await guess(stranger())), '401 invalid_credentials')
+
+  assert.equal(outcomeOf(await stranger().signIn(unknown)), '429 too_many_attempts')
+})
+
+test('the limit ends when the oldest failure is five minutes old', async (t) => {
+  const { stranger, storage } = await startOwned(t)
+  const ages = [...Array.from({ length: 9 }, () => 100_000), 295_000]
+  for (const age of ages) {
+    await storage.attempts.keep(storage.attempts.make('sign_in', Date.now() - age), () => false)
+  }
+
+  const refused = await stranger().signIn(unknown)
+  assert.match(String(refused.headers['retry-after']), /^[1-5]$/)
+  await until('the end of the wait', async () => (await stranger().signIn(unknown)).status === 200)
+
+  assert.equal(outcomeOf(await guess(stranger())), '401 invalid_credentials')
+  const again = await stranger().signIn(unknown)
+  assert.equal(outcomeOf(again), '429 too_many_attempts')
+  assert.ok(Number(again.headers['retry-after']) > 60)
+})
+
+test('of two hundred guesses at once ten are looked at', async (t) => {
+  const { stranger, storage } = await startOwned(t)
+
+  const came = await Promise.all(Array.from({ length: 200 }, () => guess(stranger())))
+
+  const outcomes = came.map(outcomeOf)
+  assert.equal(outcomes.filter((one) => one === '401 invalid_credentials').length, 10)
+  assert.equal(outcomes.filter((one) => one === '429 too_many_attempts').length, 190)
+  assert.equal(storage.attempts.list('sign_in').length, 10)
+})
+
+test('right passwords that come at once are asked to wait a second, not five minutes', async (t) => {
+  const { stranger } = await startOwned(t)
+
+  const answers = await Promise.all(Array.from({ length: 14 }, () => stranger().signIn()))
+
+  const refused = answers.filter(({ status }) => status === 429)
+  assert.equal(answers.filter(({ status }) => status === 200).length + refused.length, 14)
+  for (const { headers } of refused) assert.equal(headers['retry-after'], '1')
+  assert.equal((await stranger().signIn()).status, 200)
+})
+
+test('the ways in and out ignore whatever bearer is sent along', async (t) => {
+  const { browser, stranger } = await startOwned(t)
+  for (const authorization of ['Bearer ', 'Bearer', 'Bearer bth_wrong', `Bearer ${token}`, 'Basic abc']) {
+    const other = stranger()
+    assert.equal((await other.signIn({ authorization })).status, 200)
+    assert.equal((await other.call('POST', '/auth/logout', undefined, { authorization })).status, 204)
+    const started = await other.call('POST', '/auth/cli', {}, { authorization })
+    assert.equal(started.status, 201)
+    const { id, secret } = started.body
+    const poll = await other.call('POST', `/auth/cli/${id}/token`, { secret }, { authorization })
+    assert.deepEqual(poll.body, { status: 'pending' })
+  }
+  assert.equal((await browser.call('GET', '/auth/sessions')).body.length, 1)
+})
+
+test('signing out ends the session of the cookie, and that one alone', async (t) => {
+  const { browser, signedIn } = await startOwned(t)
+  const other = await signedIn()
+  const { cookie } = browser
+
+  assert.equal((await browser.call('POST', '/auth/logout')).status, 204)
+
+  assert.ok([...browser.jar.keys()].every((name) => name.startsWith('svc_device_')))
+  assert.equal(
+    outcomeOf(await browser.call('GET', '/auth/sessions', undefined, { cookie })),
+    '401 unauthorized',
+  )
+  assert.equal((await other.call('GET', '/auth/sessions')).body.length, 1)
+})
+
+test('signing out succeeds without a session, and clears the cookie always', async (t) => {
+  const { stranger, url } = await startOwned(t)
+  const name = `svc_session_${new URL(url).port}`
+
+  for (const cookie of [null, `${name}=bths_wrong`, `${name}=`, 'other=1']) {
+    const { status, headers } = await stranger().call('POST', '/auth/logout', undefined, { cookie })
+    assert.equal(status, 204)
+    assert.match(String(headers['set-cookie']), new RegExp(`^${name}=; Path=/; Max-Age=0;`))
+  }
+})

@@ -1,0 +1,105 @@
+// Terminal logins of many: what is open at a time, and that nobody is refused who need not be.
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { outcomeOf, startOwned } from '../../support/account.ts'
+import type { BrowserAnswer } from '../../support/browser.ts'
+
+const behindProxy = { isTrustedProxy: (address: string) => address === '127.0.0.1' }
+
+const limit = 100
+
+async function startCrowd(t: TestContext) {
+  const api = await startOwned(t, behindProxy)
+  const begin = (address: string) =>
+    api.stranger().call('POST', '/auth/cli', {}, { 'x-forwarded-for': address, 'sec-fetch-site': null })
+  const statusOf = async ({ body }: BrowserAnswer) =>
+    outcomeOf(await api.browser.call('GET', `/auth/cli/${body.id}`))
+  const countOpen = () => [...api.storage.actors.active('terminal-login')].length
+  return { ...api, begin, statusOf, countOpen }
+}
+
+test('one more than a hundred ends the oldest, and is not refused', async (t) => {
+  const { begin, statusOf, countOpen } = await startCrowd(t)
+  const asked = []
+  for (let index = 0; index < limit; index++) asked.push(await begin(`192.0.2.${index}`))
+  const [first, second] = asked as [BrowserAnswer, BrowserAnswer]
+
+  const late = await begin('198.51.100.1')
+
+  assert.equal(outcomeOf(late), '201')
+  const statuses = [await statusOf(first), await statusOf(second), await statusOf(late)]
+  assert.deepEqual(statuses, ['404 not_found', '200', '200'])
+  assert.equal(countOpen(), limit)
+})
+
+test('a source with many open ones loses them before a source with one', async (t) => {
+  const { begin, statusOf } = await startCrowd(t)
+  const owner = await begin('198.51.100.1')
+  for (let index = 0; index < limit - 1; index++) await begin(`192.0.2.${Math.floor(index / 10)}`)
+
+  for (let index = 0; index < 30; index++) await begin(`203.0.113.${Math.floor(index / 10)}`)
+
+  assert.equal(await statusOf(owner), '200')
+})
+
+test('an approved one stays until its terminal has the token', async (t) => {
+  const { begin, browser, stranger } = await startCrowd(t)
+  const { id, secret } = (await begin('198.51.100.1')).body
+  await browser.call('POST', `/auth/cli/${id}/approve`)
+  for (let index = 0; index < limit + 5; index++) await begin(`192.0.2.${index}`)
+
+  const answer = await stranger().call('POST', `/auth/cli/${id}/token`, { secret })
+
+  assert.equal(answer.body.status, 'approved')
+})
+
+test('asked for at once, a hundred stay open', async (t) => {
+  const { begin, countOpen } = await startCrowd(t)
+
+  const came = await Promise.all(Array.from({ length: 130 }, (_, index) => begin(`192.0.2.${index}`)))
+
+  assert.deepEqual(new Set(came.map(outcomeOf)), new Set(['201']))
+  assert.equal(countOpen(), limit)
+})
+
+test('all addresses of one IPv6 network have ten together', async (t) => {
+  const { begin } = await startCrowd(t)
+  for (let index = 0; index < 10; index++) {
+    assert.equal(outcomeOf(await begin(`2001:db8:0:1::${index.toString(16)}`)), '201')
+  }
+
+  for (const address of ['2001:db8:0:1::ffff', '2001:0db8:0000:0001:1:2:3:4', '2001:DB8:0:1:ffff::']) {
+    assert.equal(outcomeOf(await begin(address)), '429 too_many_attempts', address)
+  }
+  assert.equal(outcomeOf(await begin('2001:db8:0:2::1')), '201')
+})
+
+test('behind a trusted proxy each address has its own ten', async (t) => {
+  const { stranger } = await startOwned(t, behindProxy)
+  const begin = (hops: string) =>
+    stranger().call('POST', '/auth/cli', {}, { 'x-forwarded-for': hops, 'sec-fetch-site': null })
+
+  for (let count = 0; count < 10; count++) assert.equal(outcomeOf(await begin('192.0.2.1')), '201')
+
+  // The last address counts that no trusted proxy has: what stands before it is its own claim.
+  for (const hops of ['192.0.2.1', '192.0.2.9, 192.0.2.1', '192.0.2.9, 192.0.2.1, 127.0.0.1']) {
+    assert.equal(outcomeOf(await begin(hops)), '429 too_many_attempts', hops)
+  }
+  assert.equal(outcomeOf(await begin('192.0.2.1, 192.0.2.2')), '201')
+})
+
+test('whoever asks while others are being made is counted once', async (t) => {
+  const { stranger } = await startOwned(t)
+  const asked = []
+  for (let count = 0; count < 10; count++) {
+    asked.push(stranger().call('POST', '/auth/cli', {}))
+    await new Promise((resolve) => setTimeout(resolve, count % 3))
+  }
+
+  const came = await Promise.all(asked)
+
+  assert.deepEqual(
+    came.map(outcomeOf),
+    asked.map(() => '201'),
+  )
+})

@@ -1,0 +1,238 @@
+// Bodies over real sockets: larger than memory should hold, faster than they are taken, or never whole.
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { EventEmitter, once } from 'node:events'
+import { request } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { Readable } from 'node:stream'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { codeOf, Failure } from '../../../src/errors.ts'
+import { openApi } from '../../../src/http/pipeline/api.ts'
+import { type Call, Raw, route, type Upload } from '../../../src/http/pipeline/route.ts'
+import type { Sink } from '../../../src/http/server/body.ts'
+import { createContext, head, raw } from '../../support/http-context.ts'
+import { eventually, silent, temporaryStorage } from '../../support/supervised.ts'
+
+const mebibyte = 1024 * 1024
+const limitBytes = 64 * mebibyte
+
+/** Keeps what it gets; every write waits for the gate. */
+function keepingSink(gate: Promise<unknown> = Promise.resolve()) {
+  const seen = { pieces: [] as Uint8Array[], writes: 0, atWork: 0, largestBytes: 0, outcome: null as unknown }
+  const sink: Sink = {
+    open: async () => {},
+    async write(pieces) {
+      seen.atWork += 1
+      seen.writes += 1
+      assert.equal(seen.atWork, 1, 'one write at a time')
+      const sizeBytes = pieces.reduce((sum, { length }) => sum + length, 0)
+      seen.largestBytes = Math.max(seen.largestBytes, sizeBytes)
+      await gate
+      seen.pieces.push(Buffer.concat(pieces))
+      seen.atWork -= 1
+    },
+  }
+  return { sink, seen, body: () => Buffer.concat(seen.pieces) }
+}
+
+/** A sink that holds its first write until it is let go, or fails. */
+function heldSink() {
+  const gate = new EventEmitter()
+  const release = () => gate.emit('open')
+  const fail = (error: Failure) => gate.emit('error', error)
+  return { ...keepingSink(once(gate, 'open')), release, fail }
+}
+
+/** A server whose one route takes an upload into the sink, and answers its size. */
+async function start(t: TestContext, sink: Sink, seen: { outcome: unknown } = { outcome: null }) {
+  const taking = route({
+    method: 'POST',
+    path: '/take',
+    credential: 'public',
+    summary: 'Takes',
+    upload: { mediaTypes: ['application/gzip'], limitBytes, description: 'Anything' },
+    async handler({ body }: Call<unknown, unknown, Upload>) {
+      const receiving = body.receive(sink)
+      seen.outcome = await receiving.catch(codeOf)
+      return new Raw(200, 'text/plain', String(await receiving))
+    },
+  })
+  const context = createContext(await temporaryStorage(t))
+  const server = await openApi(context, { host: '127.0.0.1', port: 0, logger: silent, table: [taking] })
+  t.after(() => server.stop(0))
+  return { server, port: server.port, url: `http://127.0.0.1:${server.port}/take` }
+}
+
+const chunk = (data: Buffer) =>
+  Buffer.concat([Buffer.from(`${data.length.toString(16)}\r\n`), data, Buffer.from('\r\n')])
+
+/** A client that has sent the head of a body in chunks. */
+function beginChunks(t: TestContext, port: number): Socket {
+  const socket = connect(port, '127.0.0.1').on('error', () => {})
+  t.after(() => socket.destroy())
+  socket.write(head('POST /take', 'Host: localhost', 'Transfer-Encoding: chunked'))
+  return socket
+}
+
+/** How much left the client, when no more does. */
+async function sentAtRest(socket: Socket): Promise<number> {
+  const sent = () => socket.bytesWritten - socket.writableLength
+  for (let before = -1; before !== sent(); await sleep(300)) before = sent()
+  return sent()
+}
+
+test('a body arrives whole and in order, announced or in chunks', async (t) => {
+  const body = randomBytes(20 * mebibyte)
+  for (const sent of [body, Readable.from([body.subarray(0, 1), body.subarray(1)])]) {
+    const kept = keepingSink()
+    const { url } = await start(t, kept.sink)
+
+    const response = await fetch(url, { method: 'POST', body: sent, duplex: 'half' })
+
+    assert.deepEqual([response.status, await response.text()], [200, String(body.length)])
+    assert.ok(kept.body().equals(body))
+  }
+})
+
+test('a slow sink holds its client back, and gets the whole body all the same', async (t) => {
+  const { sink, seen, release, body } = heldSink()
+  const { port } = await start(t, sink, seen)
+  const sent = randomBytes(60 * mebibyte)
+  const socket = beginChunks(t, port)
+
+  for (let at = 0; at < sent.length; at += mebibyte) socket.write(chunk(sent.subarray(at, at + mebibyte)))
+  socket.write('0\r\n\r\n')
+  await eventually('the sink has something', () => seen.writes === 1)
+  const takenBytes = await sentAtRest(socket)
+  release()
+
+  assert.ok(takenBytes < 40 * mebibyte, `${takenBytes} bytes were taken from the client`)
+  assert.equal(await eventually('the end', () => seen.outcome), sent.length)
+  assert.ok(body().equals(sent))
+  assert.ok(seen.largestBytes < 16 * mebibyte, `${seen.largestBytes} bytes were held`)
+})
+
+test('a body byte by byte arrives whole', async (t) => {
+  const { sink, seen, body } = keepingSink()
+  const { port } = await start(t, sink, seen)
+  const sent = randomBytes(100_000).toString('latin1')
+  const socket = beginChunks(t, port)
+
+  socket.write(Buffer.from([...sent].map((byte) => `1\r\n${byte}\r\n`).join(''), 'latin1'))
+  socket.write('0\r\n\r\n')
+
+  assert.equal(await eventually('the end', () => seen.outcome), sent.length)
+  assert.equal(body().toString('latin1'), sent)
+})
+
+test('a client that is refused while it is held back gets its answer and rid of the rest', async (t) => {
+  const { sink, seen, fail } = heldSink()
+  const { port } = await start(t, sink)
+  const socket = beginChunks(t, port)
+  const answered = once(socket, 'data')
+  for (let times = 0; times < 60; times++) socket.write(chunk(Buffer.alloc(mebibyte)))
+  await eventually('the sink has something', () => seen.writes === 1)
+  await sentAtRest(socket)
+
+  fail(new Failure('insufficient_storage', 'full'))
+
+  assert.match(String(await answered), /^HTTP\/1\.1 507 /)
+  await eventually('the rest is taken', () => socket.writableLength === 0)
+  assert.equal(socket.destroyed, false, 'taken, not thrown back')
+})
+
+test('a client that is held back and leaves is noticed as soon as the sink goes on', async (t) => {
+  const { sink, seen, release } = heldSink()
+  const { port } = await start(t, sink, seen)
+  const socket = beginChunks(t, port)
+  for (let times = 0; times < 60; times++) socket.write(chunk(Buffer.alloc(mebibyte)))
+  await eventually('the sink has something', () => seen.writes === 1)
+  await sentAtRest(socket)
+
+  socket.destroy()
+  release()
+
+  assert.equal(await eventually('the end', () => seen.outcome), 'client_left')
+  assert.equal(seen.atWork, 0)
+})
+
+test('a client that leaves half way ends the transfer, but not while the sink writes', async (t) => {
+  const { sink, seen, release } = heldSink()
+  const { port } = await start(t, sink, seen)
+  const socket = beginChunks(t, port)
+  socket.write(chunk(Buffer.from('half')))
+  await eventually('the sink has something', () => seen.writes === 1)
+
+  socket.destroy()
+  assert.match((await raw(port, head('OPTIONS /take', 'Host: localhost'))).text, /^HTTP\/1\.1 204 /)
+  assert.equal(seen.outcome, null)
+  release()
+
+  assert.equal(await eventually('the end', () => seen.outcome), 'client_left')
+})
+
+test('a body over the limit is refused by its announcement, and counted where there is none', async (t) => {
+  const { sink, seen } = keepingSink()
+  const { port } = await start(t, sink)
+
+  const announced = await raw(
+    port,
+    head('POST /take', 'Host: localhost', `Content-Length: ${limitBytes + 1}`),
+  )
+  assert.equal(seen.writes, 0)
+  const socket = beginChunks(t, port)
+  const answered = once(socket, 'data')
+  for (let times = 0; times < 65; times++) socket.write(chunk(Buffer.alloc(mebibyte)))
+  const [counted] = await answered
+
+  assert.match(announced.text, /^HTTP\/1\.1 413 .*payload_too_large/s)
+  assert.equal(announced.isClosed, false, 'or who still sends would not see the answer')
+  assert.match(String(counted), /^HTTP\/1\.1 413 .*payload_too_large/s)
+})
+
+test('who still sends when it is refused gets the answer all the same', async (t) => {
+  const failing = {
+    open: async () => {},
+    write: () => Promise.reject(new Failure('invalid_request', 'not this')),
+  }
+  const full = { ...failing, open: () => Promise.reject(new Failure('insufficient_storage', 'full')) }
+  const body = Buffer.alloc(30 * mebibyte)
+  for (const [sink, status] of [
+    [failing, 400],
+    [full, 507],
+  ] as const) {
+    const { url } = await start(t, sink)
+    for (let times = 0; times < 5; times++) {
+      assert.equal((await fetch(url, { method: 'POST', body })).status, status)
+      assert.equal(await postPiped(url, body), status)
+      assert.equal((await fetch(`${url}/nothing`, { method: 'POST', body })).status, 404)
+      assert.equal(await postPiped(`${url}/nothing`, body), 411)
+    }
+  }
+})
+
+/** By node's own client, from a stream. */
+function postPiped(url: string, body: Buffer): Promise<number> {
+  const parts = Array.from({ length: body.length / mebibyte }, (_, at) =>
+    body.subarray(at * mebibyte, (at + 1) * mebibyte),
+  )
+  return new Promise((resolve, reject) => {
+    const asked = request(url, { method: 'POST', agent: false }, (response) => {
+      response.resume().on('end', () => resolve(response.statusCode!))
+    })
+    Readable.from(parts).pipe(asked.on('error', reject))
+  })
+}
+
+test('a server that stops ends what is being sent, and the sink is left at rest', async (t) => {
+  const { sink, seen } = keepingSink()
+  const { server, port } = await start(t, sink, seen)
+  beginChunks(t, port).write(chunk(Buffer.from('half')))
+  await eventually('the sink has something', () => seen.writes === 1)
+
+  await server.stop(50)
+
+  assert.equal(await eventually('the end', () => seen.outcome), 'client_left')
+  assert.equal(seen.atWork, 0)
+})

@@ -1,0 +1,173 @@
+// Large answers on a real server: whole for who reads slowly, cut for who may not have them, and never a part
+// that looks like the whole.
+import assert from 'node:assert/strict'
+import { createHash, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { truncateSync, writeFileSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { openApi } from '../../../src/http/pipeline/api.ts'
+import { Download, route } from '../../../src/http/pipeline/route.ts'
+import { temporaryDirectory } from '../../support/directory.ts'
+import { createContext, head, raw, token } from '../../support/http-context.ts'
+import { eventually, openEars, temporaryStorage } from '../../support/supervised.ts'
+
+const mebibyte = 1024 * 1024
+
+/** A server that hands out one file, when the test lets it. */
+async function start(t: TestContext, sizeMb: number) {
+  const path = join(temporaryDirectory(t), 'large')
+  const content = randomBytes(sizeMb * mebibyte)
+  writeFileSync(path, content)
+  const storage = await temporaryStorage(t)
+  const { heard, logger } = openEars()
+  const gate = { isClosed: false, open: () => {}, begun: 0 }
+  const large = route({
+    method: 'GET',
+    path: '/api/v1/large',
+    summary: 'A file',
+    answer: 'bytes',
+    async handler() {
+      gate.begun++
+      if (gate.isClosed) await new Promise<void>((resolve) => Object.assign(gate, { open: resolve }))
+      return new Download(path, content.length, 'large')
+    },
+  })
+  const context = createContext(storage)
+  const server = await openApi(context, { host: '127.0.0.1', port: 0, logger, table: [large] })
+  t.after(() => server.stop(0))
+  const request = (secret = token) =>
+    head('GET /api/v1/large', 'Host: localhost', `Authorization: Bearer ${secret}`)
+  /** One that asks and reads nothing yet. */
+  const ask = (secret?: string): Socket => {
+    const socket = connect(server.port, '127.0.0.1').on('error', () => {})
+    socket.pause().write(request(secret))
+    t.after(() => socket.destroy())
+    return socket
+  }
+  const answers = async () => {
+    const { text } = await raw(
+      server.port,
+      head('OPTIONS /api/v1/large', 'Host: localhost', `Authorization: Bearer ${token}`),
+    )
+    return text.slice(9, 12)
+  }
+  return { server, storage, path, content, gate, heard, ask, answers }
+}
+
+/** The bytes of the body until all of them came, or the connection ended; `pauseMs` after each piece. */
+async function bodyOf(socket: Socket, sizeBytes: number, pauseMs = 0): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of socket as AsyncIterable<Buffer>) {
+    chunks.push(chunk)
+    bytes += chunk.length
+    if (pauseMs > 0) await delay(pauseMs)
+    const [first] = chunks
+    if (bytes >= sizeBytes + first!.indexOf('\r\n\r\n') + 4) break
+  }
+  const all = Buffer.concat(chunks)
+  return all.subarray(all.indexOf('\r\n\r\n') + 4)
+}
+
+const hashOf = (content: Uint8Array) => createHash('sha256').update(content).digest('hex')
+
+test('a slow reader gets all of it in order, and the server does not hold it meanwhile', async (t) => {
+  const { content, ask, gate } = await start(t, 96)
+  const before = process.memoryUsage().rss
+  const socket = ask()
+  await eventually('it has begun', () => gate.begun === 1)
+  // Nobody reads: what the server would hold, it holds by now.
+  let grownBytes = 0
+  for (let look = 0; look < 40; look++) {
+    await delay(25)
+    grownBytes = Math.max(grownBytes, process.memoryUsage().rss - before)
+  }
+  const body = await bodyOf(socket, content.length)
+
+  assert.equal(hashOf(body), hashOf(content))
+  assert.ok(grownBytes < content.length / 2, `${grownBytes} bytes for a body of ${content.length}`)
+})
+
+test('a client that leaves in the middle is forgotten, and a stop does not wait for it', async (t) => {
+  const { server, ask, answers } = await start(t, 32)
+  const socket = ask()
+  socket.resume()
+  await once(socket, 'data')
+
+  socket.destroy()
+
+  assert.equal(await answers(), '204')
+  const stoppedAt = performance.now()
+  await server.stop(600_000)
+  assert.ok(performance.now() - stoppedAt < 300_000)
+})
+
+test('a client that left before its answer began does no harm', async (t) => {
+  const { ask, answers, gate, heard } = await start(t, 1)
+  gate.isClosed = true
+  const socket = ask()
+  await eventually('the handler began', () => gate.begun === 1)
+  socket.destroy()
+  await once(socket, 'close')
+  // Its end has reached the server when a later request was answered.
+  assert.equal(await answers(), '204')
+
+  gate.open()
+
+  assert.equal(await answers(), '204')
+  assert.deepEqual(heard, [])
+})
+
+test('a file that is cut meanwhile ends the connection, short of what was announced', async (t) => {
+  const { path, content, ask, answers } = await start(t, 64)
+  const socket = ask()
+  socket.resume()
+  await once(socket, 'data')
+  socket.pause()
+
+  truncateSync(path, 40 * mebibyte)
+
+  const body = await bodyOf(socket, content.length)
+  assert.ok(body.length < content.length, `${body.length} bytes`)
+  assert.equal(await answers(), '204')
+})
+
+test('a stop ends at its deadline although somebody still reads', async (t) => {
+  const { server, content, ask } = await start(t, 32)
+  const socket = ask()
+  socket.resume()
+  await once(socket, 'data')
+  socket.pause()
+
+  await server.stop(50)
+
+  assert.ok((await bodyOf(socket, content.length)).length < content.length)
+})
+
+test('a token that is revoked ends the download it began', async (t) => {
+  const { storage, content, ask } = await start(t, 64)
+  const row = {
+    id: 'tok-1',
+    name: 'ci',
+    role: 'admin',
+    services: null,
+    created_at: '2026-01-01T00:00:00.000Z',
+    expires_at: null,
+    last_used_at: null,
+  }
+  const secret = `bth_${'x'.repeat(40)}`
+  await storage.commit((commit) => storage.tokens.insert(commit, secret, row as never))
+  const socket = ask(secret)
+  socket.resume()
+  const [first] = (await once(socket, 'data')) as [Buffer]
+  assert.match(first.toString('latin1'), /^HTTP\/1\.1 200 /)
+  socket.pause()
+
+  await storage.tokens.remove('tok-1')
+
+  // All of it would take longer than it takes to look.
+  assert.ok((await bodyOf(socket, content.length, 20)).length < content.length)
+})

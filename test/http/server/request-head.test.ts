@@ -1,0 +1,125 @@
+// What a request head must keep to, and what becomes of methods and paths, over real sockets.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { head, startApi, token } from '../../support/http-context.ts'
+
+const credential = `Authorization: Bearer ${token}`
+
+test('a head that could be read in two ways is refused and the connection closed', async (t) => {
+  const api = await startApi(t)
+  const ambiguous = {
+    'two hosts': head('GET /healthz', 'Host: localhost', 'Host: localhost'),
+    'an empty host': head('GET /healthz', 'Host: '),
+    'two lengths': head('GET /healthz', 'Host: localhost', 'Content-Length: 3', 'Content-Length: 4'),
+    'the same length twice': head(
+      'GET /healthz',
+      'Host: localhost',
+      'Content-Length: 0',
+      'Content-Length: 0',
+    ),
+    'an encoding before chunked': head(
+      'POST /healthz',
+      'Host: localhost',
+      'Transfer-Encoding: gzip, chunked',
+    ),
+    'chunked twice': head(
+      'POST /healthz',
+      'Host: localhost',
+      'Transfer-Encoding: chunked',
+      'Transfer-Encoding: chunked',
+    ),
+    'length and encoding': head(
+      'POST /healthz',
+      'Host: localhost',
+      'Transfer-Encoding: chunked',
+      'Content-Length: 3',
+    ),
+    'no host': head('GET /healthz', 'Accept: */*'),
+    'a length with a sign': head('POST /healthz', 'Host: localhost', 'Content-Length: +3'),
+  }
+
+  for (const [name, text] of Object.entries(ambiguous)) {
+    const answer = await api.raw(text)
+    assert.match(answer.text, /^HTTP\/1\.1 400 /, name)
+    assert.ok(answer.isClosed, `${name}: the connection stays open`)
+  }
+})
+
+test('nothing after a refused head is taken for a request', async (t) => {
+  const api = await startApi(t)
+  const smuggled = head('GET /healthz', 'Host: localhost')
+
+  const answer = await api.raw(
+    head('POST /healthz', 'Host: localhost', 'Transfer-Encoding: gzip, chunked') + smuggled,
+  )
+
+  assert.equal(answer.text.match(/HTTP\/1\.1/g)?.length, 1)
+})
+
+test('a host that is not the server’s is refused', async (t) => {
+  const api = await startApi(t)
+
+  const answer = await api.raw(head('GET /healthz', 'Host: evil.example'))
+
+  assert.match(answer.text, /^HTTP\/1\.1 400 .*this server does not answer for the host/s)
+})
+
+test('a head of ten thousand characters is read, an address of three thousand is refused', async (t) => {
+  const api = await startApi(t)
+
+  const wide = await api.raw(head('GET /healthz', 'Host: localhost', `X-Wide: ${'a'.repeat(10_000)}`))
+  const long = await api.raw(head(`GET /healthz?${'a'.repeat(3000)}`, 'Host: localhost'))
+
+  assert.match(wide.text, /^HTTP\/1\.1 200 .*ok$/s)
+  assert.match(long.text, /^HTTP\/1\.1 400 .*at most 2048 characters/s)
+})
+
+test('parameters with broken escapes and NULs are 400, encoded ones are decoded', async (t) => {
+  const api = await startApi(t)
+
+  for (const id of ['%zz', '%00', 'a%00b', '%ff', '%']) {
+    const { status, body } = await api.call('GET', `/api/v1/services/${id}`)
+    assert.deepEqual([id, status, body.code], [id, 400, 'invalid_request'])
+  }
+  const { status } = await api.call('GET', '/api/v1/services/%77eb')
+  assert.equal(status, 404)
+})
+
+test('a method that a path does not take is 405 with Allow, whatever its name', async (t) => {
+  const api = await startApi(t)
+
+  for (const method of ['POST', 'PURGE', 'TRACE', 'get']) {
+    const answer = await api.raw(head(`${method} /api/v1/info`, 'Host: localhost', credential))
+    assert.match(answer.text, /^HTTP\/1\.1 405 .*Allow: GET, HEAD, OPTIONS\r\n/s, method)
+  }
+})
+
+test('OPTIONS tells the methods, HEAD answers as GET without a body', async (t) => {
+  const api = await startApi(t)
+
+  const options = await api.call('OPTIONS', '/api/v1/services/x')
+  const get = await api.call('GET', '/api/v1/services')
+  const answer = await api.call('HEAD', '/api/v1/services')
+
+  assert.deepEqual([options.status, options.headers.get('allow')], [204, 'GET, PATCH, DELETE, HEAD, OPTIONS'])
+  assert.deepEqual([answer.status, answer.text], [200, ''])
+  assert.equal(answer.headers.get('content-length'), String(get.text.length))
+})
+
+test('a stream does not answer HEAD', async (t) => {
+  const api = await startApi(t)
+
+  const answer = await api.call('HEAD', '/api/v1/events')
+
+  assert.deepEqual([answer.status, answer.headers.get('allow')], [405, 'GET, OPTIONS'])
+})
+
+test('an unknown path is 401 without a credential, 404 with one, and 404 outside the API', async (t) => {
+  const api = await startApi(t)
+
+  assert.equal((await api.call('GET', '/api/v1/nothing', { token: null })).status, 401)
+  assert.equal((await api.call('GET', '/api', { token: null })).status, 401)
+  assert.equal((await api.call('GET', '/api/v1/nothing')).body.detail, 'there is nothing at /api/v1/nothing')
+  assert.equal((await api.call('GET', '/favicon.ico', { token: null })).status, 404)
+  assert.equal((await api.call('GET', '//healthz', { token: null })).status, 404)
+})

@@ -1,0 +1,158 @@
+// The layer itself, over real sockets: headers of answers, bodies, the stop.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { CreateService } from '../../../src/api/service-settings.ts'
+import { openApi } from '../../../src/http/pipeline/api.ts'
+import { type Route, route } from '../../../src/http/pipeline/route.ts'
+import { createContext, head, raw, startApi, token } from '../../support/http-context.ts'
+import { eventually, silent, temporaryStorage } from '../../support/supervised.ts'
+
+const credential = `Authorization: Bearer ${token}`
+
+test('every answer carries the headers of the house', async (t) => {
+  const api = await startApi(t)
+  const paths = ['/healthz', '/api/v1/info', '/api/v1/nothing', '/nothing', '/api/v1/services/x']
+
+  for (const path of paths) {
+    const { headers } = await api.call('GET', path)
+    assert.equal(headers.get('x-content-type-options'), 'nosniff')
+    assert.match(headers.get('content-security-policy')!, /frame-ancestors 'none'/)
+    assert.equal(headers.get('referrer-policy'), 'no-referrer')
+    assert.equal(headers.get('cache-control'), 'no-store')
+    assert.equal(headers.get('berth-version'), '0.0.0-test')
+    assert.match(headers.get('x-request-id')!, /^[0-9a-f]{12}-[0-9a-z]+$/)
+  }
+})
+
+test('two requests never have the same id', async (t) => {
+  const api = await startApi(t)
+
+  const ids = await Promise.all(
+    Array.from({ length: 20 }, async () => (await api.call('GET', '/healthz')).headers.get('x-request-id')),
+  )
+
+  assert.equal(new Set(ids).size, 20)
+})
+
+test('a body over the limit is 413 before it is sent', async (t) => {
+  const api = await startApi(t)
+  const path = '/api/v1/services/x'
+
+  const announced = await api.raw(
+    head(`PATCH ${path}`, 'Host: localhost', credential, 'Content-Length: 99999999'),
+  )
+
+  assert.match(announced.text, /^HTTP\/1\.1 413 .*payload_too_large/s)
+})
+
+test('a body in many small pieces arrives whole', async (t) => {
+  const api = await startApi(t)
+  const pieces = ['{"na', 'me":', '"web', '"}']
+  const length = `Content-Length: ${pieces.join('').length}`
+  const socket = connect({ port: api.server.port, host: '127.0.0.1', noDelay: true })
+  t.after(() => socket.destroy())
+
+  for (const piece of [head('POST /api/v1/services', 'Host: localhost', credential, length), ...pieces]) {
+    socket.write(piece)
+    await sleep(10)
+  }
+
+  assert.match(String((await once(socket, 'data'))[0]), /^HTTP\/1\.1 201 .*"name":"web"/s)
+})
+
+test('a body that is no JSON is told from one of another kind, and neither is repeated', async (t) => {
+  const api = await startApi(t)
+  const post = (body: string, headers = {}) => api.call('POST', '/api/v1/services', { body, headers })
+
+  const broken = await post('{"name": "s3cret')
+  const form = await post('name=s3cret', { 'content-type': 'application/x-www-form-urlencoded' })
+  const packed = await post('s3cret', { 'content-encoding': 'gzip' })
+
+  assert.deepEqual([broken.status, broken.body.code], [400, 'invalid_request'])
+  assert.deepEqual([form.status, form.body.code], [415, 'unsupported_media_type'])
+  assert.deepEqual([packed.status, packed.body.code], [415, 'unsupported_media_type'])
+  for (const { text } of [broken, form, packed]) assert.doesNotMatch(text, /s3cret/)
+})
+
+test('a POST without body or type is no form: the type is asked only of a body', async (t) => {
+  const api = await startApi(t)
+
+  const bare = await api.raw(head('POST /api/v1/services', 'Host: localhost', credential))
+
+  assert.match(bare.text, /^HTTP\/1\.1 400 .*"path":"name","code":"required"/s)
+})
+
+/** A server with one route that answers when the test lets it. */
+async function startHeld(t: TestContext) {
+  const storage = await temporaryStorage(t)
+  let release: (() => void) | null = null
+  const held: Route = route({
+    method: 'POST',
+    path: '/held',
+    credential: 'public',
+    summary: 'Waits',
+    body: CreateService,
+    answer: CreateService,
+    handler: () =>
+      new Promise<undefined>((resolve) => {
+        release = () => resolve(undefined)
+      }),
+  })
+  const options = { host: '127.0.0.1', port: 0, logger: silent, table: [held] }
+  const server = await openApi(createContext(storage), options)
+  t.after(() => server.stop(0))
+  const body = '{"name":"web"}'
+  const request = head('POST /held', 'Host: localhost', `Content-Length: ${body.length}`) + body
+  return {
+    server,
+    request,
+    begun: () => eventually('the handler began', () => release),
+    release: () => release?.(),
+  }
+}
+
+test('a stop waits for open requests, refuses new connections, and ends in order', async (t) => {
+  const { server, request, begun, release } = await startHeld(t)
+  const answer = raw(server.port, request)
+  await begun()
+
+  const stopping = server.stop(10_000)
+  const refused = await raw(server.port, head('GET /held', 'Host: localhost'))
+  release()
+  await stopping
+
+  assert.deepEqual(refused, { text: '', isClosed: true })
+  assert.match((await answer).text, /^HTTP\/1\.1 200 /)
+})
+
+test('a stop does not wait longer than its deadline', async (t) => {
+  const { server, request, begun } = await startHeld(t)
+  const answer = raw(server.port, request)
+  await begun()
+
+  await server.stop(50)
+
+  assert.deepEqual(await answer, { text: '', isClosed: true })
+})
+
+test('a client that leaves before its answer does no harm', async (t) => {
+  const { server, request, begun, release } = await startHeld(t)
+  const socket = connect(server.port, '127.0.0.1')
+  socket.write(request)
+  await begun()
+
+  socket.destroy()
+  release()
+
+  assert.match((await raw(server.port, head('OPTIONS /held', 'Host: localhost'))).text, /^HTTP\/1\.1 204 /)
+})
+
+test('a port that is taken is said, not shared', async (t) => {
+  const api = await startApi(t)
+  const again = openApi(api.context, { host: '127.0.0.1', port: api.server.port, logger: silent })
+
+  await assert.rejects(again, { code: 'address_in_use' })
+})

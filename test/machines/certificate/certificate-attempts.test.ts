@@ -1,0 +1,207 @@
+// The chart of a certificate over its attempts: how long it waits for what, and what holds while it fails.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  type CertificateSnapshot,
+  machine,
+  toRecord,
+  type WatchInput,
+} from '../../../machines/certificate/certificate.ts'
+import {
+  happy,
+  hourMs,
+  input,
+  inTurn,
+  issues,
+  leadsHere,
+  news,
+  recordOf,
+  renewsAt,
+  retry,
+  start,
+  troubled,
+  turns,
+  validity,
+  waits,
+} from '../../support/certificate-life.ts'
+import { instant } from '../../support/deploy-life.ts'
+import { runMachine } from '../../support/machine-run.ts'
+
+const at = (afterMs: number) => new Date(Date.parse(instant) + afterMs).toISOString()
+
+const short = { first: hourMs / 60, longest: hourMs }
+const pauses: Record<string, { first: number; longest: number }> = {
+  host_elsewhere: short,
+  acme_unreachable: short,
+  acme_rate_limited: { first: hourMs, longest: 12 * hourMs },
+  acme_rejected: { first: hourMs / 4, longest: 12 * hourMs },
+  acme_challenge_failed: { first: hourMs / 4, longest: 12 * hourMs },
+}
+
+for (const [code, { first, longest }] of Object.entries(pauses)) {
+  const words = `${first / 60_000} minutes, then twice as long, up to ${longest / hourMs} hours`
+  test(`after ${code} it waits ${words}`, async (t) => {
+    const run = start({
+      checkHost: troubled(code),
+      keepWatch: inTurn(...Array(12).fill(news('due'))),
+    })
+    t.after(() => run.actor.stop())
+    await turns(200)
+
+    const waiting = run.snapshots
+      .map((snapshot) => toRecord(snapshot as unknown as CertificateSnapshot))
+      .filter(({ next_attempt_at }) => next_attempt_at !== null)
+    const lasted = waiting.map(({ next_attempt_at }) => Date.parse(next_attempt_at!) - Date.parse(instant))
+    const wanted = Array.from({ length: 13 }, (_, count) => Math.min(longest, first * 2 ** count))
+    assert.deepEqual(lasted, wanted)
+    const { status, error, hint, attempts } = recordOf(run)
+    assert.deepEqual([status, error, hint, attempts], ['waiting', `it is ${code}`, 'do something', 13])
+  })
+}
+
+test('another trouble begins with a short pause again', async (t) => {
+  const checks = inTurn(...[1, 2, 3].map(() => troubled('host_elsewhere')), troubled('edge_away'))
+  const run = start({ checkHost: checks, keepWatch: inTurn(...Array(3).fill(news('due'))) })
+  t.after(() => run.actor.stop())
+  await turns(60)
+
+  assert.equal(recordOf(run).next_attempt_at, at(60_000))
+})
+
+test('the CA’s own instant counts when it is the later one', async (t) => {
+  const run = start({ obtainCertificate: troubled('acme_rate_limited', instant, at(30 * hourMs)) })
+  t.after(() => run.actor.stop())
+  await run.reached('waiting')
+  assert.equal(recordOf(run).next_attempt_at, at(30 * hourMs))
+
+  const soon = start({ obtainCertificate: troubled('acme_rate_limited', instant, at(1000)) })
+  t.after(() => soon.actor.stop())
+  await soon.reached('waiting')
+  assert.equal(recordOf(soon).next_attempt_at, at(hourMs))
+})
+
+test('who asks for the next attempt gets it at once, unless the CA wants a pause', async (t) => {
+  const run = start({
+    checkHost: inTurn(troubled('host_elsewhere'), leadsHere),
+    obtainCertificate: inTurn(troubled('acme_rate_limited', instant, at(2 * hourMs)), issues),
+  })
+  t.after(() => run.actor.stop())
+  await run.reached('waiting')
+
+  retry(run)
+  await turns()
+  const held = run.actor.getSnapshot()
+  retry(run, at(2 * hourMs - 1))
+  assert.equal(run.actor.getSnapshot(), held)
+
+  const again = runMachine(machine, happy, { snapshot: run.snapshots.at(-1)! })
+  t.after(() => again.actor.stop())
+  retry(again, at(2 * hourMs))
+  await again.reached('valid')
+})
+
+test('a renewal that fails leaves the certificate valid, with the reason beside it', async (t) => {
+  const run = start({
+    checkHost: inTurn(leadsHere, leadsHere),
+    obtainCertificate: inTurn(issues, troubled('acme_unreachable', renewsAt)),
+    keepWatch: inTurn(news('due', null, renewsAt)),
+  })
+  t.after(() => run.actor.stop())
+  await run.reached('waiting')
+
+  const { status, error, not_after, next_attempt_at, attempts } = recordOf(run)
+  assert.deepEqual([status, error, not_after], ['valid', 'it is acme_unreachable', validity.notAfter])
+  assert.deepEqual([next_attempt_at, attempts], ['2026-03-02T00:01:00.000Z', 1])
+})
+
+test('a renewal that works replaces dates, reason and warnings', async (t) => {
+  const next = { ...validity, notBefore: renewsAt, notAfter: '2026-06-01T00:00:00.000Z' }
+  const watched: WatchInput[] = []
+  const watch = inTurn(news('due'), news('warned', 21), news('due'))
+  const run = start({
+    obtainCertificate: inTurn(issues, troubled('acme_unreachable'), async () => ({
+      at: renewsAt,
+      validity: next,
+      trouble: null,
+    })),
+    keepWatch: (effectInput, signal) => {
+      watched.push(effectInput as unknown as WatchInput)
+      return watch(effectInput, signal)
+    },
+  })
+  t.after(() => run.actor.stop())
+  await turns(60)
+
+  const told = watched.map(({ mayReplace, warnedDays }) => [mayReplace, warnedDays])
+  assert.deepEqual(told, [
+    [true, null],
+    [false, null],
+    [false, 21],
+    [true, null],
+  ])
+  const { status, error, not_after, attempts } = recordOf(run)
+  assert.deepEqual([status, error, not_after, attempts], ['valid', null, next.notAfter, 0])
+})
+
+test('one that ends before its renewal works is expired until then', async (t) => {
+  const run = start({
+    obtainCertificate: inTurn(issues, troubled('acme_unreachable'), waits),
+    keepWatch: inTurn(news('due'), news('expired'), news('due')),
+  })
+  t.after(() => run.actor.stop())
+  await turns(60)
+
+  assert.deepEqual([recordOf(run).status, recordOf(run).phase], ['expired', 'ordering'])
+})
+
+test('one whose file is lost is nobody’s any more, and is asked for again', async (t) => {
+  const run = start({ obtainCertificate: inTurn(issues, waits), keepWatch: inTurn(news('lost')) })
+  t.after(() => run.actor.stop())
+  await turns(60)
+
+  const { status, not_after } = recordOf(run)
+  assert.deepEqual([status, not_after], ['ordering', null])
+})
+
+const cannot = (code: string, failures: number, host = '*.apps.example.com') => {
+  const due = inTurn(...Array(failures - 1).fill(news('due')))
+  const effects = { ...happy, obtainCertificate: troubled(code), keepWatch: due }
+  return runMachine(machine, effects, { input: { ...input, host, serviceId: null } })
+}
+
+test('after three failures of its own a wildcard leaves its hosts to single certificates', async (t) => {
+  for (const [code, failures, host, falls] of [
+    ['dns_failed', 3, undefined, true],
+    ['acme_challenge_failed', 4, undefined, true],
+    ['acme_rejected', 3, undefined, true],
+    ['dns_failed', 2, undefined, false],
+    ['acme_unreachable', 5, undefined, false],
+    ['acme_rate_limited', 5, undefined, false],
+    ['acme_challenge_failed', 5, 'shop.example.com', false],
+  ] as const) {
+    const run = cannot(code, failures, host)
+    t.after(() => run.actor.stop())
+    await turns(100)
+    const { attempts, error, fallback } = recordOf(run)
+    assert.deepEqual([attempts, fallback], [failures, falls], `${code}, ${failures} failures`)
+    assert.equal(/; until it is issued, the hosts below it get/.test(error!), falls)
+  }
+})
+
+test('a wildcard that is issued after all needs no single certificates', async (t) => {
+  const answers = [...Array(3).fill(troubled('dns_failed')), { at: instant, validity, trouble: null }]
+  const run = runMachine(
+    machine,
+    {
+      ...happy,
+      obtainCertificate: inTurn(...answers),
+      keepWatch: inTurn(...Array(3).fill(news('due'))),
+    },
+    { input: { ...input, host: '*.apps.example.com' } },
+  )
+  t.after(() => run.actor.stop())
+  await run.reached('valid')
+  const seen = run.snapshots.map((snapshot) => toRecord(snapshot as unknown as CertificateSnapshot).fallback)
+  assert.ok(seen.includes(true))
+  assert.deepEqual([recordOf(run).fallback, recordOf(run).error], [false, null])
+})

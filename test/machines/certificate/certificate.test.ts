@@ -1,0 +1,159 @@
+// The chart of a certificate: what leads where, what each effect gets, and that a restart changes nothing.
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { cleanups, machine, type WatchInput } from '../../../machines/certificate/certificate.ts'
+import {
+  happy,
+  input,
+  inTurn,
+  leadsHere,
+  news,
+  recordOf,
+  renewsAt,
+  retry,
+  start,
+  troubled,
+  turns,
+  validity,
+  waits,
+  who,
+} from '../../support/certificate-life.ts'
+import { failure, instant } from '../../support/deploy-life.ts'
+import { runMachine, type TestEffect } from '../../support/machine-run.ts'
+import { toMermaid } from '../../support/mermaid.ts'
+
+test('a host that leads here gets its certificate, and the record says until when', async (t) => {
+  const run = start()
+  t.after(() => run.actor.stop())
+  await run.reached('valid')
+
+  assert.deepEqual(run.states, ['checking', 'ordering', 'installing', 'valid'])
+  assert.deepEqual(recordOf(run), {
+    id: 'crt-1',
+    service_id: 'svc-1',
+    host: 'shop.example.com',
+    status: 'valid',
+    phase: null,
+    error: null,
+    error_code: null,
+    hint: null,
+    not_before: instant,
+    not_after: validity.notAfter,
+    next_attempt_at: null,
+    renews_at: renewsAt,
+    attempts: 0,
+    fallback: false,
+    created_at: instant,
+  })
+})
+
+for (const [state, slot] of Object.entries({
+  checking: 'checkHost',
+  ordering: 'obtainCertificate',
+  installing: 'installCertificate',
+})) {
+  test(`while ${state} the record says so, and nobody can ask for more`, async (t) => {
+    const run = start({ [slot]: waits })
+    t.after(() => run.actor.stop())
+    await run.reached(state)
+    await turns()
+    const before = run.actor.getSnapshot()
+
+    retry(run)
+
+    const expected = state === 'installing' ? 'valid' : state
+    assert.deepEqual([recordOf(run).status, recordOf(run).phase], [expected, state])
+    assert.equal(run.actor.getSnapshot(), before)
+  })
+}
+
+test('each effect gets what it needs and no more', async (t) => {
+  const given: [string, unknown][] = []
+  const noting = Object.entries({ ...happy, keepWatch: inTurn(news('unrouted')) }).map(([name, effect]) => {
+    const noted: TestEffect = (effectInput, signal) => {
+      given.push([name, effectInput])
+      return effect(effectInput, signal)
+    }
+    return [name, noted] as const
+  })
+  const run = start(Object.fromEntries(noting))
+  t.after(() => run.actor.stop())
+  await run.reached('released')
+
+  const watch = { ...who, until: renewsAt, validity, isExpired: false, warnedDays: null, mayReplace: true }
+  assert.deepEqual(given, [
+    ['checkHost', who],
+    ['obtainCertificate', { ...who, formerDirectoryUrl: null }],
+    ['installCertificate', who],
+    ['keepWatch', watch],
+    ['releaseCertificate', who],
+  ])
+})
+for (const slot of ['checkHost', 'obtainCertificate']) {
+  test(`${slot} that fails for a reason of ours is tried again, with that reason to see`, async (t) => {
+    const run = start({ [slot]: () => Promise.reject(failure) })
+    t.after(() => run.actor.stop())
+    await run.reached('waiting')
+
+    const { status, error, next_attempt_at } = recordOf(run)
+    assert.deepEqual(
+      [status, error, next_attempt_at],
+      ['waiting', failure.message, '2026-01-01T00:01:00.000Z'],
+    )
+  })
+}
+
+for (const slot of ['installCertificate', 'keepWatch', 'releaseCertificate']) {
+  test(`${slot} that fails has no answer in the chart: it is the supervisor’s`, async () => {
+    const run = start({ keepWatch: inTurn(news('unrouted')), [slot]: () => Promise.reject(failure) })
+    await turns()
+    assert.equal(run.actor.getSnapshot().status, 'error')
+  })
+}
+
+for (const [name, changes] of Object.entries<Record<string, TestEffect>>({
+  'before it was asked for': { checkHost: async () => ({ at: instant, isRouted: false, trouble: null }) },
+  'while it waits': { checkHost: troubled('host_elsewhere'), keepWatch: inTurn(news('unrouted')) },
+  'while it is valid': { keepWatch: inTurn(news('unrouted')) },
+})) {
+  test(`a host that is routed no more ${name} is given up`, async () => {
+    const run = start(changes)
+    await run.reached('released')
+    assert.deepEqual([recordOf(run).status, run.actor.getSnapshot().status], ['released', 'done'])
+    assert.equal(run.started.at(-1), 'releaseCertificate')
+  })
+}
+
+test('from every snapshot of a long life a fresh actor reaches the same end', async () => {
+  const effects = (): Record<string, TestEffect> => ({
+    ...happy,
+    keepWatch: async (given) => news((given as unknown as WatchInput).mayReplace ? 'unrouted' : 'due'),
+  })
+  const whole = runMachine(
+    machine,
+    { ...effects(), checkHost: inTurn(troubled('host_elsewhere'), leadsHere) },
+    { input },
+  )
+  await whole.reached('released')
+  assert.deepEqual(whole.states, [
+    ...['checking', 'waiting', 'checking', 'ordering', 'installing', 'valid', 'releasing', 'released'],
+  ])
+
+  for (const snapshot of whole.snapshots.filter(({ status }) => status === 'active')) {
+    const run = runMachine(machine, effects(), { snapshot })
+    await run.reached('released')
+    assert.deepEqual(recordOf(run), recordOf(whole))
+    const { length } = run.started
+    assert.deepEqual(run.started, whole.started.slice(-length))
+  }
+})
+
+test('giving up is a cleanup: it is done once more when an effect before it ended late', () => {
+  assert.deepEqual(cleanups, ['releaseCertificate'])
+})
+
+test('the chart is the one that was reviewed', () => {
+  const golden = readFileSync(new URL('../../fixtures/charts/certificate.mmd', import.meta.url), 'utf8')
+  assert.equal(toMermaid(machine), golden)
+})

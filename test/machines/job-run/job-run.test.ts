@@ -1,0 +1,181 @@
+// The chart of a job run: its paths, its failures, a cancel in every state, and a restart at every step.
+// Mind: whatever becomes of it, it is over only when its container and its place are given back.
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import type { AnyStateNode } from 'xstate'
+import { cleanups, machine } from '../../../machines/job-run/job-run.ts'
+import type { JobRunRecord } from '../../../machines/job-run/job-run-record.ts'
+import {
+  asAsked,
+  cancel,
+  canceled,
+  ended,
+  failed,
+  fails,
+  following,
+  jobInput,
+  later,
+  listening,
+  recordOf,
+  standIn,
+  standing,
+  started,
+  starting,
+  startJob,
+  stateOf,
+  turn,
+  waits,
+  working,
+} from '../../support/job-life.ts'
+import { runMachine, type TestEffect } from '../../support/machine-run.ts'
+import { toMermaid } from '../../support/mermaid.ts'
+
+const tick = () => new Promise((resolve) => setImmediate(resolve))
+const final = ['succeeded', 'failed', 'canceled']
+
+test('a run has its turn, starts, is followed to its end, and succeeds with what was live', async () => {
+  const { heard, effects } = listening({})
+  const run = startJob(effects)
+  await run.reached('succeeded')
+  assert.deepEqual(run.states, [
+    'pending',
+    'running.starting',
+    'running.following',
+    'succeeding',
+    'succeeded',
+  ])
+  const own = { id: 'job-1', serviceId: 'svc-1', isOwn: true }
+  const live = { deployId: 'dep-2', image: 'berth/shop:dep-2', command: 'npm run report' }
+  const limit = { timeoutSeconds: 60, endsAt: Date.parse(started) + 60_000 }
+  assert.deepEqual(heard, [
+    ['awaitTurn', { ...own, command: null, overlap: 'skip' }],
+    ['startRun', { ...own, ...live }],
+    ['followRun', { ...own, command: 'npm run report', ...limit }],
+    ['clearRun', { ...own, outcome: 'succeeded' }],
+  ])
+})
+
+/** What the API shows of a run that is in that state. */
+const shown: Record<string, JobRunRecord> = {
+  pending: asAsked,
+  'running.starting': starting,
+  'running.following': following,
+  // It has failed, and is not over.
+  'running.stopping': following,
+  'canceling.stopping': canceled,
+  'canceling.clearing': { ...canceled, exit_code: 143 },
+  succeeding: { ...following, status: 'succeeded', exit_code: 0, finished_at: ended },
+  failing: failed,
+}
+
+for (const [state, record] of Object.entries(shown)) {
+  test(`a run that is ${state} shows just that`, async () => {
+    const run = await standIn(state)
+    assert.deepEqual(recordOf(run), record)
+    run.actor.stop()
+  })
+}
+
+/** The paths of all states that have none within. */
+function leavesOf(node: AnyStateNode): string[] {
+  const inner = Object.values(node.states)
+  return inner.length === 0 ? [node.path.join('.')] : inner.flatMap(leavesOf)
+}
+
+test('every state of a run is stood in once', () => {
+  assert.deepEqual([...Object.keys(standing), ...final].sort(), leavesOf(machine.root).sort())
+  assert.deepEqual(Object.keys(shown), Object.keys(standing))
+})
+
+for (const state of Object.keys(standing)) {
+  const takes = state === 'pending' || state.startsWith('running')
+  test(`a cancel of a run that is ${state} ${takes ? 'stops it first' : 'changes nothing'}`, async () => {
+    const run = await standIn(state, takes ? { stopRun: waits } : {})
+    const before = run.actor.getSnapshot()
+    run.actor.send({ type: 'cancel', at: later, by: 'Grace' })
+    if (takes) {
+      assert.deepEqual([stateOf(run), run.started.at(-1)], ['canceling.stopping', 'stopRun'])
+      const { status, error, finished_at } = recordOf(run)
+      assert.deepEqual([status, error, finished_at], ['canceled', 'canceled by Grace', later])
+    } else {
+      assert.equal(run.actor.getSnapshot(), before)
+    }
+    run.actor.stop()
+  })
+}
+
+for (const [state, slot] of [
+  ['running.stopping', 'stopRun'],
+  ['canceling.stopping', 'stopRun'],
+  ['canceling.clearing', 'clearRun'],
+  ['succeeding', 'clearRun'],
+  ['failing', 'clearRun'],
+] as const) {
+  test(`a ${slot} that fails while ${state} is left to the supervisor`, async () => {
+    const held = await standIn(state)
+    held.actor.stop()
+    const run = runMachine(machine, { ...working, [slot]: fails }, { snapshot: held.snapshots.at(-1)! })
+    await tick()
+    assert.equal(run.actor.getSnapshot().status, 'error')
+  })
+}
+
+test('a cancel aborts what the run is at in the same tick', async () => {
+  let isAborted = false
+  const followRun: TestEffect = (input, signal) => {
+    signal.addEventListener('abort', () => {
+      isAborted = true
+    })
+    return waits(input, signal)
+  }
+  const run = startJob({ followRun, stopRun: waits })
+  await run.reached('running.following')
+  run.actor.send(cancel)
+  assert.equal(isAborted, true)
+  run.actor.stop()
+})
+
+test('the limit of a run counts from the start that Docker tells, also after a restart', async () => {
+  const run = await standIn('running.following')
+  run.actor.stop()
+  const { heard, effects } = listening({ followRun: waits })
+  const again = runMachine(machine, effects, { snapshot: run.snapshots.at(-1)! })
+  await tick()
+  const limits = heard.map(([name, input]) => [name, (input as { endsAt: number }).endsAt])
+  assert.deepEqual(limits, [['followRun', Date.parse(started) + 60_000]])
+  again.actor.stop()
+})
+
+test('a run whose end Docker does not tell ended when that was seen', async () => {
+  const followRun: TestEffect = async () => ({
+    at: later,
+    exitCode: 1,
+    finishedAt: null,
+    trouble: 'gone',
+    code: 'job_failed',
+  })
+  const run = startJob({ followRun })
+  await run.reached('failed')
+  assert.deepEqual([recordOf(run).exit_code, recordOf(run).finished_at], [1, later])
+})
+
+test('a command of its own stays, whatever the turn brings', async () => {
+  const input = { ...jobInput, command: 'ls', overlap: null, trigger: 'manual' as const, scheduledFor: null }
+  const awaitTurn: TestEffect = async ({ command }, signal) => ({
+    ...((await turn({}, signal)) as object),
+    command,
+  })
+  const run = runMachine(machine, { ...working, awaitTurn }, { input })
+  await run.reached('succeeded')
+  const { command, overlap, trigger, scheduled_for } = recordOf(run)
+  assert.deepEqual([command, overlap, trigger, scheduled_for], ['ls', null, 'manual', null])
+})
+
+test('what stops and clears a run is done once more after an effect that ended late', () => {
+  assert.deepEqual(cleanups, ['stopRun', 'clearRun'])
+})
+
+test('the chart is the one in the fixture', () => {
+  assert.equal(toMermaid(machine), readFileSync('test/fixtures/charts/job-run.mmd', 'utf8'))
+})

@@ -1,0 +1,76 @@
+// Attempts on disk: told apart, in order, kept over restarts and forgotten when they no longer count.
+import { deepEqual, notEqual } from 'node:assert/strict'
+import { test } from 'node:test'
+import type { AttemptRow, Guessed } from '../../../storage/access/attempts.ts'
+import type { Storage } from '../../../storage/index.ts'
+import { temporaryDirectory } from '../../support/directory.ts'
+import { temporaryStorage } from '../../support/supervised.ts'
+
+const never = () => false
+
+function instants({ attempts }: Storage, guessed: Guessed): number[] {
+  return attempts.list(guessed).map(({ atMs }) => atMs)
+}
+
+async function keep(storage: Storage, guessed: Guessed, atMs: number): Promise<AttemptRow> {
+  const attempt = storage.attempts.make(guessed, atMs)
+  await storage.attempts.keep(attempt, never)
+  return attempt
+}
+
+test('they are listed by what was guessed at, the oldest first, also after a restart', async (t) => {
+  const directory = temporaryDirectory(t)
+  const first = await temporaryStorage(t, directory)
+  for (const atMs of [30, 1_900_000_000_000, 7]) await keep(first, 'sign_in', atMs)
+  await keep(first, 'setup_code', 8)
+  await first.close()
+
+  const again = await temporaryStorage(t, directory)
+
+  deepEqual(instants(again, 'sign_in'), [7, 30, 1_900_000_000_000])
+  deepEqual(instants(again, 'setup_code'), [8])
+  deepEqual(instants(again, 'current_password'), [])
+})
+
+test('two of the same instant are two', async (t) => {
+  const storage = await temporaryStorage(t)
+
+  const [one, other] = [await keep(storage, 'sign_in', 7), await keep(storage, 'sign_in', 7)]
+
+  notEqual(one.mark, other.mark)
+  deepEqual(instants(storage, 'sign_in'), [7, 7])
+})
+
+test('one that is taken back takes no other with it', async (t) => {
+  const storage = await temporaryStorage(t)
+  const [one, other] = [await keep(storage, 'sign_in', 7), await keep(storage, 'sign_in', 7)]
+
+  await storage.attempts.takeBack(one)
+  await storage.attempts.takeBack(one)
+
+  deepEqual(storage.attempts.list('sign_in'), [other])
+})
+
+test('with one that is kept, those of all sorts that no longer count are forgotten', async (t) => {
+  const storage = await temporaryStorage(t)
+  for (const atMs of [1, 2, 3]) await keep(storage, 'sign_in', atMs)
+  for (const atMs of [1, 3]) await keep(storage, 'setup_code', atMs)
+
+  await storage.attempts.keep(storage.attempts.make('sign_in', 4), ({ atMs }) => atMs < 3)
+
+  deepEqual(instants(storage, 'sign_in'), [3, 4])
+  deepEqual(instants(storage, 'setup_code'), [3])
+})
+
+test('a new password on the server clears them all', async (t) => {
+  const storage = await temporaryStorage(t)
+  const sorts: Guessed[] = ['sign_in', 'setup_code', 'current_password']
+  for (const guessed of sorts) await keep(storage, guessed, 7)
+
+  await storage.commit(() => storage.attempts.clear())
+
+  deepEqual(
+    sorts.map((guessed) => instants(storage, guessed)),
+    [[], [], []],
+  )
+})

@@ -1,0 +1,59 @@
+// The setup code: for its owner's eyes, the same over restarts, and no code at all rather than half of one.
+import { equal, match, notEqual } from 'node:assert/strict'
+import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { openSetupCode } from '../../../storage/access/setup-code.ts'
+import { temporaryDirectory } from '../../support/directory.ts'
+
+test('a server gets one for its owner alone, and keeps it', (t) => {
+  const directory = temporaryDirectory(t)
+  const path = join(directory, 'setup_code')
+  equal(openSetupCode(directory).read(), null)
+
+  const code = openSetupCode(directory).ensure()
+
+  match(code, /^[A-Za-z0-9_-]{24}$/)
+  equal(readFileSync(path, 'utf8'), `${code}\n`)
+  equal(statSync(path).mode & 0o7777, 0o600)
+  equal(openSetupCode(directory).ensure(), code)
+  equal(openSetupCode(directory).read(), code)
+})
+
+test('a file that others could read is closed to them at the next start', (t) => {
+  const directory = temporaryDirectory(t)
+  const path = join(directory, 'setup_code')
+  const code = openSetupCode(directory).ensure()
+  chmodSync(path, 0o644)
+
+  equal(openSetupCode(directory).ensure(), code)
+
+  equal(statSync(path).mode & 0o7777, 0o600)
+})
+
+test('what is no whole code counts as none, until a start makes a new one', (t) => {
+  const directory = temporaryDirectory(t)
+  const path = join(directory, 'setup_code')
+  const setupCode = openSetupCode(directory)
+  const code = setupCode.ensure()
+
+  for (const text of ['', '\n', code.slice(1), `${code}x`, `${code}\n${code}`, `${code.slice(1)} `]) {
+    writeFileSync(path, text)
+    equal(setupCode.read(), null, JSON.stringify(text))
+  }
+  const next = setupCode.ensure()
+  notEqual(next, code)
+  equal(setupCode.read(), next)
+})
+
+test('it goes with the setup, and removing it twice does no harm', (t) => {
+  const directory = temporaryDirectory(t)
+  const setupCode = openSetupCode(directory)
+  setupCode.ensure()
+
+  setupCode.remove()
+  setupCode.remove()
+
+  equal(setupCode.read(), null)
+  equal(existsSync(join(directory, 'setup_code')), false)
+})

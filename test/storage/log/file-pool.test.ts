@@ -1,0 +1,166 @@
+// The pool of open files: how many at once, which stay open, and when each is really closed.
+import { deepEqual, equal, rejects } from 'node:assert/strict'
+import { existsSync, writeFileSync } from 'node:fs'
+import type { FileHandle } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { FilePool } from '../../../storage/log/file-pool.ts'
+import { temporaryDirectory } from '../../support/directory.ts'
+import { eventually } from '../../support/supervised.ts'
+
+/** A pool over files of these names, and the last handle of each that was used. */
+function openPool(t: TestContext, limit: number, names: string[]) {
+  const directory = temporaryDirectory(t)
+  const pool = new FilePool(limit)
+  const handles: Record<string, FileHandle> = {}
+  for (const name of names) writeFileSync(join(directory, name), name)
+  t.after(() => pool.close())
+  const use = (name: string, during: () => Promise<unknown> = async () => undefined) =>
+    pool.use(join(directory, name), (file) => {
+      handles[name] = file
+      return during()
+    })
+  const isOpen = (name: string) => handles[name]!.fd >= 0
+  return { pool, directory, handles, use, isOpen, openOnes: () => names.filter((name) => isOpen(name)) }
+}
+
+/** Something that goes on until it is told to end. */
+function held() {
+  let [begin, end] = [() => {}, () => {}]
+  const begun = new Promise<void>((resolve) => {
+    begin = resolve
+  })
+  const ended = new Promise<void>((resolve) => {
+    end = resolve
+  })
+  const during = () => {
+    begin()
+    return ended
+  }
+  return { begun, end, during }
+}
+
+async function aMoment(): Promise<void> {
+  for (let turn = 0; turn < 20; turn++) await setImmediate()
+}
+
+test('no more files are in use at once than allowed, and who waits comes in order', async (t) => {
+  const { use } = openPool(t, 2, ['a', 'b', 'c', 'd'])
+  const begun: string[] = []
+  const holds = ['a', 'b', 'c', 'd'].map((name) => ({ name, ...held() }))
+  const uses = holds.map(({ name, during }) =>
+    use(name, () => {
+      begun.push(name)
+      return during()
+    }),
+  )
+  await eventually('the first two', () => begun.length === 2)
+  await aMoment()
+  equal(begun.length, 2)
+
+  holds[0]!.end()
+  await eventually('the third', () => begun.length === 3)
+  await aMoment()
+  deepEqual(begun.slice(2), ['c'])
+  for (const { end } of holds) end()
+  await Promise.all(uses)
+
+  deepEqual(begun.slice(2), ['c', 'd'])
+  const again = held()
+  const more = ['a', 'b', 'c'].map((name) => use(name, again.during))
+  again.end()
+  await Promise.all(more)
+})
+
+test('a file stays open for its next use; the one used longest ago is closed for another', async (t) => {
+  const { use, handles, openOnes, isOpen } = openPool(t, 2, ['a', 'b', 'c'])
+  await use('a')
+  await use('b')
+  const { a, b } = handles
+  await use('a')
+  deepEqual([handles.a === a, a!.fd >= 0, b!.fd >= 0], [true, true, true])
+
+  await use('c')
+
+  await eventually('b is closed', () => !isOpen('b'))
+  await aMoment()
+  deepEqual(openOnes(), ['a', 'c'])
+})
+
+test('a file that is in use is never the one that is closed for another', async (t) => {
+  const { use, openOnes, isOpen } = openPool(t, 2, ['a', 'b', 'c'])
+  const hold = held()
+  const using = use('a', hold.during)
+  await hold.begun
+  await use('b')
+  await use('c')
+  await eventually('b is closed', () => !isOpen('b'))
+  await aMoment()
+  deepEqual(openOnes(), ['a', 'c'])
+
+  hold.end()
+  await using
+  await aMoment()
+  deepEqual(openOnes(), ['a', 'c'])
+})
+
+test('a file that is forgotten is closed as soon as nobody uses it, and then opened anew', async (t) => {
+  const { pool, directory, use, handles, isOpen } = openPool(t, 4, ['a', 'b'])
+  const [one, two] = [held(), held()]
+  const using = [use('a', one.during), use('a', two.during)]
+  await Promise.all([one.begun, two.begun])
+  await use('b')
+  const first = handles.a!
+
+  pool.forget(join(directory, 'a'))
+  pool.forget(join(directory, 'b'))
+  pool.forget(join(directory, 'nobody'))
+  one.end()
+  await using[0]
+  await eventually('b is closed', () => !isOpen('b'))
+  await aMoment()
+  equal(first.fd >= 0, true, 'the second one still uses it')
+  two.end()
+  await using[1]
+
+  await eventually('a is closed', () => first.fd < 0)
+  await use('a')
+  deepEqual([handles.a === first, isOpen('a')], [false, true])
+})
+
+test('after a failure the file is opened anew', async (t) => {
+  const { use, handles } = openPool(t, 2, ['a'])
+  const fail = () => Promise.reject(new Error('no space left'))
+  await rejects(use('a', fail), { message: 'no space left' })
+  const first = handles.a!
+  await eventually('it is closed', () => first.fd < 0)
+
+  await use('a')
+
+  equal(handles.a === first, false)
+})
+
+test('a file that is gone stays gone, and its place is free for others', async (t) => {
+  const { directory, use } = openPool(t, 1, ['a'])
+  for (const _ of [1, 2]) await rejects(use('nobody'), { code: 'ENOENT' })
+  equal(existsSync(join(directory, 'nobody')), false)
+  await use('a')
+})
+
+test('closing the pool closes every file, one in use when its user is done', async (t) => {
+  const { pool, use, isOpen } = openPool(t, 2, ['a', 'b'])
+  const hold = held()
+  const using = use('a', hold.during)
+  await hold.begun
+  await use('b')
+
+  await pool.close()
+  deepEqual([isOpen('a'), isOpen('b')], [true, false])
+  hold.end()
+  await using
+
+  await eventually('a is closed', () => !isOpen('a'))
+  await use('b')
+  await eventually('nothing stays open any more', () => !isOpen('b'))
+})

@@ -1,0 +1,147 @@
+import { deepEqual, equal, throws } from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { type TestContext, test } from 'node:test'
+import { temporaryDirectory } from '../../support/directory.ts'
+import { followLog, openTestLogs, readLog } from '../../support/logs.ts'
+
+const ts = '2026-01-02T03:04:05.678Z'
+const root = join(import.meta.dirname, '../../..')
+const writerProgram = `
+  import { openLogs } from '${root}/storage/logs.ts'
+  const logs = openLogs(process.argv.at(-1))
+  logs.watch('dep-1', () => console.log(logs.head('dep-1')))
+  setInterval(() => { for (let i = 0; i < 500; i++) logs.append('dep-1', 'stdout', 'x'.repeat(i)) }, 1)
+`
+
+test('lines that a full disk refuses are told, kept, and written when there is room again', async (t) => {
+  const { logs, disk, codes } = await openOnFullDisk(t)
+
+  logs.append('dep-1', 'stdout', 'two', ts)
+  await logs.flush()
+  const shownMeanwhile = logs.head('dep-1')
+  disk.empty()
+  await logs.flush()
+
+  deepEqual(codes, ['ENOSPC'])
+  equal(shownMeanwhile, 1)
+  deepEqual(
+    (await readLog(logs, 'dep-1')).map(({ line }) => line),
+    ['one', 'two'],
+  )
+})
+
+test('a full disk is tried again without being asked', async (t) => {
+  const { logs, disk } = await openOnFullDisk(t)
+  logs.append('dep-1', 'stdout', 'two', ts)
+  await logs.flush()
+  const following = new Promise<void>((resolve) => logs.watch('dep-1', resolve))
+
+  disk.empty()
+  await following
+
+  equal(logs.head('dep-1'), 2)
+})
+
+test('a log on a full disk ends for those who follow it, with its last lines', async (t) => {
+  const { logs, disk, reopen } = await openOnFullDisk(t)
+  const [following, late] = [followLog(logs, 'dep-1', 1), followLog(logs, 'dep-1')]
+
+  logs.append('dep-1', 'stdout', 'two', ts)
+  await logs.end('dep-1')
+  const lines = (await following).map(({ line }) => line)
+  const lateLines = (await late).map(({ line }) => line)
+  disk.empty()
+  await logs.flush()
+  const reopened = await reopen()
+
+  deepEqual(lines, ['two'])
+  deepEqual(lateLines, ['1 line is missing here', 'two'])
+  equal(reopened.isEnded('dep-1'), true)
+  equal(reopened.head('dep-1'), 2)
+})
+
+test('what does not fit into memory while the disk refuses is missing, and counted', async (t) => {
+  const { logs, disk } = await openOnFullDisk(t, { pendingBytes: 10_000, segmentBytes: 1000 })
+
+  for (let number = 2; number <= 1000; number++) logs.append('dep-1', 'stdout', `line ${number}`, ts)
+  await logs.flush()
+  disk.empty()
+  await logs.flush()
+  const [first, notice, next] = await readLog(logs, 'dep-1')
+
+  equal(first?.line, 'one')
+  equal(notice?.line, `${(next?.number ?? 0) - 2} lines are missing here`)
+  equal(next?.line, `line ${next?.number}`)
+  equal(logs.head('dep-1'), 1000)
+})
+
+test('a log that cannot be opened refuses readers, and lines for it are told and dropped', async (t) => {
+  const directory = temporaryDirectory(t)
+  const codes: string[] = []
+  const logs = openTestLogs(t, directory, { onError: (error) => codes.push(codeOf(error)) })
+  writeFileSync(join(directory, 'dep-1'), 'in the way')
+
+  logs.append('dep-1', 'stdout', 'hello', ts)
+
+  deepEqual(codes, ['ENOTDIR'])
+  throws(() => logs.head('dep-1'), { code: 'ENOTDIR' })
+})
+
+test('a line that somebody saw is still there after a SIGKILL', async (t) => {
+  const directory = temporaryDirectory(t)
+  const options = ['--import', 'tsx', '--input-type=module', '--eval', writerProgram, directory]
+  const writer = spawn(process.execPath, options, { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] })
+  t.after(() => writer.kill('SIGKILL'))
+  let seen = 0
+  for await (const line of createInterface(writer.stdout)) {
+    seen = Number(line)
+    if (seen > 3000) writer.kill('SIGKILL')
+  }
+  if (writer.exitCode === null && writer.signalCode === null) await once(writer, 'exit')
+
+  const lines = await readLog(openTestLogs(t, directory), 'dep-1')
+
+  equal(lines.length >= seen, true)
+  deepEqual(
+    lines.map(({ number, line }) => [number, line.length]),
+    lines.map((_, index) => [index + 1, index % 500]),
+  )
+})
+
+/** A log with one line whose file then becomes /dev/full, until the disk is emptied. */
+async function openOnFullDisk(t: TestContext, limits: { pendingBytes?: number; segmentBytes?: number } = {}) {
+  const directory = temporaryDirectory(t)
+  const codes: string[] = []
+  const options = { retryMs: 50, ...limits, onError: (error: unknown) => codes.push(codeOf(error)) }
+  await writeFirstLine(t, directory)
+  const logs = openTestLogs(t, directory, options)
+  logs.head('dep-1')
+  const disk = fillDisk(join(directory, 'dep-1'))
+  const reopen = async () => {
+    await logs.close()
+    return openTestLogs(t, directory)
+  }
+  return { logs, disk, codes, reopen }
+}
+
+async function writeFirstLine(t: TestContext, directory: string): Promise<void> {
+  const logs = openTestLogs(t, directory)
+  logs.append('dep-1', 'stdout', 'one', ts)
+  await logs.close()
+}
+
+function fillDisk(log: string): { empty(): void } {
+  const [name = ''] = readdirSync(log)
+  const [path, aside] = [join(log, name), `${log}-aside`]
+  renameSync(path, aside)
+  symlinkSync('/dev/full', path)
+  return { empty: () => renameSync(aside, path) }
+}
+
+function codeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? ''
+}

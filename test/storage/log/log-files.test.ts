@@ -1,0 +1,190 @@
+import { deepEqual, equal } from 'node:assert/strict'
+import { appendFileSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import type { Logs } from '../../../storage/log/logs.ts'
+import { temporaryDirectory } from '../../support/directory.ts'
+import { openTestLogs, readLog } from '../../support/logs.ts'
+
+const ts = '2026-01-02T03:04:05.678Z'
+const small = { headBytes: 3000, tailBytes: 3000, segmentBytes: 1000, ringLines: 1, ringBytes: 1 }
+
+/** What a crash may leave behind the last whole line. */
+const tornEnds = {
+  'half a line': '[4,"2026-01-02T03:04:05.678Z","stdout","ha',
+  'a line that is not JSON': '[4,"2026"\n',
+  'a line of another shape': '[4,"2026-01-02T03:04:05.678Z","elsewhere","text"]\n',
+  'blocks that were never filled': '\0'.repeat(5000),
+  'blocks that were never filled, and a line': `${'\0'.repeat(5000)}\n`,
+}
+
+for (const [what, tornEnd] of Object.entries(tornEnds)) {
+  test(`${what} at the end of the file is cut, and its number is given to the next line`, async (t) => {
+    const directory = temporaryDirectory(t)
+    await writeLines(openTestLogs(t, directory), 1, 3)
+    appendFileSync(lastFile(directory), tornEnd)
+
+    const reopened = openTestLogs(t, directory)
+    await writeLines(reopened, 4, 4)
+
+    deepEqual(await readTexts(reopened), { 1: 'line 1', 2: 'line 2', 3: 'line 3', 4: 'line 4' })
+  })
+}
+
+test('a file without a whole line is removed, and the numbers go on from the file before it', async (t) => {
+  const directory = temporaryDirectory(t)
+  await writeLines(openTestLogs(t, directory), 1, 3)
+  writeFileSync(join(directory, 'svc-1', '000000000004.jsonl'), '[4,"2026')
+
+  const reopened = openTestLogs(t, directory)
+
+  equal(reopened.head('svc-1'), 3)
+  equal(readdirSync(join(directory, 'svc-1')).length, 1)
+})
+
+test('a log that outgrew its limits keeps its first and last lines and counts the others', async (t) => {
+  const directory = temporaryDirectory(t)
+  const logs = openTestLogs(t, directory, small)
+  await writeLines(logs, 1, 1000)
+
+  const lines = await readLog(logs, 'svc-1')
+  const gap = lines.findIndex(({ stream }) => stream === 'system')
+  const [before, notice, after] = lines.slice(gap - 1, gap + 2)
+  const missing = (after?.number ?? 0) - (before?.number ?? 0) - 1
+
+  equal(lines[0]?.line, 'line 1')
+  equal(lines.at(-1)?.line, 'line 1000')
+  deepEqual(notice, {
+    number: notice?.number,
+    ts,
+    stream: 'system',
+    line: `${missing} lines are missing here`,
+  })
+  equal(notice?.number, (after?.number ?? 0) - 1)
+  equal(lines.length, 1000 - missing + 1)
+  equal(sizeOf(directory) <= 6000, true)
+})
+
+test('a reader who stopped inside the missing lines is told of the rest of them', async (t) => {
+  const logs = openTestLogs(t, temporaryDirectory(t), small)
+  await writeLines(logs, 1, 1000)
+
+  const [notice, next] = await readLog(logs, 'svc-1', 500)
+
+  equal(notice?.line, `${(next?.number ?? 0) - 501} lines are missing here`)
+  equal(next?.line, `line ${next?.number}`)
+})
+
+test('a reader who saw the missing lines before they were dropped is told nothing', async (t) => {
+  const logs = openTestLogs(t, temporaryDirectory(t), small)
+  await writeLines(logs, 1, 1000)
+  const notice = (await readLog(logs, 'svc-1')).find(({ stream }) => stream === 'system')
+
+  const [next] = await readLog(logs, 'svc-1', notice?.number)
+
+  deepEqual(next, { number: 1 + (notice?.number ?? 0), ts, stream: 'stdout', line: `line ${next?.number}` })
+})
+
+test('a damaged line in the middle is missing, and the lines around it are not', async (t) => {
+  const directory = temporaryDirectory(t)
+  await writeLines(openTestLogs(t, directory), 1, 4)
+  const text = readFileSync(lastFile(directory), 'utf8')
+  writeFileSync(lastFile(directory), text.replace('"line 2"', '"line 2x'))
+
+  const texts = await readTexts(openTestLogs(t, directory))
+
+  deepEqual(texts, { 1: 'line 1', 2: '1 line is missing here', 3: 'line 3', 4: 'line 4' })
+})
+
+test('opening a log and reading its end look at no other file than the last', async (t) => {
+  const directory = temporaryDirectory(t)
+  const sizes = { segmentBytes: 1000 }
+  await writeLines(openTestLogs(t, directory, sizes), 1, 200)
+  for (const name of readdirSync(join(directory, 'svc-1')).sort().slice(0, -1)) {
+    writeFileSync(join(directory, 'svc-1', name), 'damaged')
+  }
+
+  const reopened = openTestLogs(t, directory, sizes)
+
+  equal(reopened.head('svc-1'), 200)
+  deepEqual(await reopened.tail('svc-1', 2), [
+    { ts, stream: 'stdout', line: 'line 199' },
+    { ts, stream: 'stdout', line: 'line 200' },
+  ])
+})
+
+type Step = { append: string[] } | { tear: string } | 'flush' | 'reopen'
+const steps = fc.array(
+  fc.oneof(
+    {
+      weight: 5,
+      arbitrary: fc.record({ append: fc.array(fc.string({ unit: 'binary' }), { maxLength: 20 }) }),
+    },
+    { weight: 1, arbitrary: fc.record({ tear: fc.constantFrom(...Object.values(tornEnds)) }) },
+    { weight: 2, arbitrary: fc.constantFrom('flush' as const, 'reopen' as const) },
+  ),
+  { maxLength: 30 },
+)
+
+test('whatever is appended, reopened and torn: flushed lines are there, once, in order', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(steps, (run) => keepsLines(t, run, { segmentBytes: 700, ringLines: 5 })),
+    {
+      numRuns: 60,
+    },
+  )
+})
+
+async function keepsLines(t: Parameters<typeof openTestLogs>[0], run: Step[], limits: object): Promise<void> {
+  const directory = temporaryDirectory(t)
+  const expected: Record<number, string> = {}
+  let logs = openTestLogs(t, directory, limits)
+  let last = 0
+  for (const step of run) {
+    if (step === 'flush') await logs.flush()
+    else if (step !== 'reopen' && 'append' in step) {
+      for (const line of step.append) {
+        logs.append('svc-1', 'stdout', line, ts)
+        expected[++last] = line
+      }
+    } else {
+      await logs.close()
+      if (step !== 'reopen' && last > 0) appendFileSync(lastFile(directory), step.tear)
+      logs = openTestLogs(t, directory, limits)
+      equal(logs.head('svc-1'), last)
+    }
+  }
+  await logs.flush()
+  deepEqual(await readTexts(logs), expected)
+  await logs.close()
+}
+
+async function writeLines(logs: Logs, from: number, to: number): Promise<void> {
+  for (let number = from; number <= to; number++) {
+    logs.append('svc-1', 'stdout', `line ${number}`, ts)
+    if (number % 7 === 0) await logs.flush()
+  }
+  await logs.flush()
+}
+
+/** Lines by number; fails when the numbers do not rise. */
+async function readTexts(logs: Logs): Promise<Record<number, string>> {
+  const lines = await readLog(logs, 'svc-1')
+  const numbers = lines.map(({ number }) => number)
+  deepEqual(
+    numbers,
+    [...new Set(numbers)].sort((a, b) => a - b),
+  )
+  return Object.fromEntries(lines.map(({ number, line }) => [number, line]))
+}
+
+function lastFile(directory: string): string {
+  const names = readdirSync(join(directory, 'svc-1')).sort()
+  return join(directory, 'svc-1', names.at(-1) ?? '')
+}
+
+function sizeOf(directory: string): number {
+  const log = join(directory, 'svc-1')
+  return readdirSync(log).reduce((sum, name) => sum + statSync(join(log, name)).size, 0)
+}

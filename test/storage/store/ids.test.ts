@@ -1,0 +1,55 @@
+import { deepEqual, equal, throws } from 'node:assert/strict'
+import { test } from 'node:test'
+import { createIds, idTime, isId } from '../../../storage/store/ids.ts'
+
+test('ids made while the clock steps back still sort in the order they were made', () => {
+  const times = [5000, 5000, 9000, 100, 0, -3, 9000, 9001]
+  const ids = createIds(() => times.shift() ?? 0)
+
+  const made = Array.from({ length: 8 }, () => ids.newId('dep'))
+
+  deepEqual(made, [...made].sort())
+  equal(new Set(made).size, 8)
+})
+
+test('ids made in one millisecond sort in the order they were made', () => {
+  const ids = createIds(() => 5000)
+
+  const made = Array.from({ length: 10_000 }, () => ids.newId('job'))
+
+  deepEqual(made, [...new Set(made)].sort())
+})
+
+test('ids made after a restart with a clock that was set back come after the stored ones', () => {
+  const stored = createIds(() => 9000).newId('svc')
+
+  const afterRestart = createIds(() => 100, stored)
+
+  equal(afterRestart.newId('svc') > stored, true)
+})
+
+test('an id is its prefix and a lower-case ULID that knows when it was made', () => {
+  const id = createIds(() => 1_700_000_000_123).newId('usr')
+
+  equal(/^usr-[0-9a-hjkmnp-tv-z]{26}$/.test(id), true)
+  equal(idTime(id), 1_700_000_000_123)
+})
+
+test('only text of the shape of an id is taken for one', () => {
+  const ulid = '01hnzxd07m5cen5xa66emzsrzw'
+
+  equal(isId(`dep-${ulid}`), true)
+  equal(isId(`new-${ulid}`), true)
+  for (const text of [
+    '',
+    'dep',
+    ulid,
+    `dep-${ulid}0`,
+    `xdep-${ulid}`,
+    `dep-${ulid.toUpperCase()}`,
+    `dep-u${ulid.slice(1)}`,
+  ]) {
+    equal(isId(text), false, text)
+    throws(() => idTime(text), { code: 'invalid_id', message: `'${text}' is not an id` })
+  }
+})

@@ -1,0 +1,131 @@
+// The store's schema: steps that run once, in order and whole, and a newer store that is left alone.
+import { deepEqual, rejects } from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { type Migration, migrate } from '../../../storage/store/migrations.ts'
+import { openStore } from '../../../storage/store/store.ts'
+import { temporaryDirectory } from '../../support/directory.ts'
+import { openTestStore, serviceRow } from '../../support/stored.ts'
+import { instant, temporaryStorage } from '../../support/supervised.ts'
+
+/** A store of schema 1, with a row in it. */
+async function oldStore(t: TestContext) {
+  const store = openTestStore(t, temporaryDirectory(t))
+  await migrate(store, [])
+  await store.commit(() => store.table('rows').put('row', ['one']))
+  return store
+}
+
+function step(name: string): Migration {
+  return (store) => {
+    const rows = store.table<string[]>('rows')
+    rows.put('row', [...(rows.get('row') ?? []), name])
+  }
+}
+
+test('each step runs once, in order, however often the store is opened', async (t) => {
+  const store = await oldStore(t)
+
+  await migrate(store, [step('two')])
+  await migrate(store, [step('two'), step('three'), step('four')])
+  await migrate(store, [step('two'), step('three'), step('four')])
+
+  const read = [store.table('rows').get('row'), store.table('meta').get('schema')]
+  deepEqual(read, [['one', 'two', 'three', 'four'], 4])
+})
+
+test('a new store begins with the newest schema and runs no step', async (t) => {
+  const store = openTestStore(t, temporaryDirectory(t))
+
+  await migrate(store, [step('two'), step('three')])
+
+  deepEqual([store.table('rows').get('row'), store.table('meta').get('schema')], [null, 3])
+})
+
+test('a step that throws is undone, the ones before it stay, and the next start tries again', async (t) => {
+  const store = await oldStore(t)
+  const broken: Migration = (migrated) => {
+    step('half')(migrated)
+    throw new Error('half way')
+  }
+
+  await rejects(migrate(store, [step('two'), broken, step('four')]), { message: 'half way' })
+  deepEqual([store.table('rows').get('row'), store.table('meta').get('schema')], [['one', 'two'], 2])
+  await migrate(store, [step('two'), step('three'), step('four')])
+
+  deepEqual(store.table('rows').get('row'), ['one', 'two', 'three', 'four'])
+})
+
+test('a step may bring a table of its own', async (t) => {
+  const store = await oldStore(t)
+
+  await migrate(store, [(migrated) => migrated.table('fresh').put('a', 1)])
+
+  deepEqual([...store.table('fresh').range()], [{ key: 'a', value: 1 }])
+})
+
+test('a store of a newer version is refused and stays as it is', async (t) => {
+  const directory = temporaryDirectory(t)
+  const newer = openStore(directory, { onPanic: t.assert.fail })
+  await migrate(newer, [step('two'), step('three')])
+  await newer.close()
+  const store = openTestStore(t, directory)
+
+  await rejects(migrate(store, [step('two')]), {
+    code: 'store_too_new',
+    message: 'the data directory has schema 3, this version of Berth knows up to 2',
+  })
+
+  deepEqual([store.table('meta').get('schema'), store.table('rows').get('row')], [3, null])
+})
+
+test('a service of schema 1 stays what it was, with what came later as if it were off', async (t) => {
+  const store = await oldStore(t)
+  const { spa_fallback, pre_deploy_command, build_env, archive_deploy_id, ...known } = serviceRow()
+  const { hsts, request_timeout_seconds, max_body_mb, ...old } = known
+  await store.commit(() => store.table('services').put('svc-1', old))
+
+  await migrate(store)
+
+  const later = { spa_fallback: false, pre_deploy_command: null, build_env: [], archive_deploy_id: null }
+  deepEqual(store.table('services').get('svc-1'), { ...old, ...later, ...atEdge })
+})
+
+test('a token of schema 3 becomes an admin token without a limit', async (t) => {
+  const store = await oldStore(t)
+  const old = {
+    id: 'tok-1',
+    name: 'ci',
+    hint: '1234',
+    expires_at: null,
+    created_at: instant,
+    last_used_at: null,
+  }
+  await store.commit(() => store.table('tokens').put('hash', old))
+
+  await migrate(store)
+
+  deepEqual(store.table('tokens').get('hash'), { ...old, role: 'admin', services: null })
+})
+
+const atEdge = { hsts: false, request_timeout_seconds: 75, max_body_mb: 512 }
+
+test('a service of schema 2 gets the limits of the edge, and an index of its domains', async (t) => {
+  const directory = temporaryDirectory(t)
+  const store = openStore(directory, { onPanic: t.assert.fail })
+  const { hsts, request_timeout_seconds, max_body_mb, ...old } = serviceRow()
+  const plain = { ...old, id: 'svc-2', name: 'api' }
+  await migrate(store, [() => undefined])
+  await store.commit(() => {
+    for (const row of [{ ...old, custom_domains: ['shop.example.com'] }, plain]) {
+      store.table('services').put(row.id, row)
+      store.table('names').put(row.name, { kind: 'service', id: row.id })
+    }
+  })
+  await store.close()
+
+  const { services } = await temporaryStorage(t, directory)
+
+  const shop = { ...old, ...atEdge, custom_domains: ['shop.example.com'] }
+  deepEqual(services.list(), [{ ...plain, ...atEdge }, shop])
+  deepEqual(services.holderOf('shop.example.com'), 'svc-1')
+})

@@ -1,0 +1,134 @@
+// One commit is one transaction: whole or not at all, also beside others, and never silent for ever.
+import { deepEqual, equal, rejects, throws } from 'node:assert/strict'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { StorageError } from '../../../storage/store/errors.ts'
+import { openStore } from '../../../storage/store/store.ts'
+import { temporaryDirectory } from '../../support/directory.ts'
+import { holdStore } from '../../support/store-holder.ts'
+import { flipBit, openTestStore } from '../../support/stored.ts'
+
+test('a commit that throws leaves nothing behind, and those in flight beside it are whole', async (t) => {
+  const store = openTestStore(t, temporaryDirectory(t))
+  const rows = store.table<number>('rows')
+  const refusal = new StorageError('refused', 'no')
+  const commits = Array.from({ length: 20 }, (_, number) =>
+    store.commit(() => {
+      rows.put(`first-${number}`, number)
+      if (number % 3 === 0) throw refusal
+      rows.put(`second-${number}`, number)
+      return number
+    }),
+  )
+
+  const outcomes = await Promise.allSettled(commits)
+
+  const kept = Array.from({ length: 20 }, (_, number) => number).filter((number) => number % 3 !== 0)
+  deepEqual(
+    outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : outcome.reason)),
+    Array.from({ length: 20 }, (_, number) => (number % 3 === 0 ? refusal : number)),
+  )
+  deepEqual([...rows.keys()].sort(), kept.flatMap((number) => [`first-${number}`, `second-${number}`]).sort())
+})
+
+test('a commit that throws changes and removes nothing that was there before', async (t) => {
+  const store = openTestStore(t, temporaryDirectory(t))
+  const rows = store.table<string>('rows')
+  await store.commit(() => rows.put('kept', 'before'))
+  const failing = store.commit((commit) => {
+    rows.put('kept', 'after')
+    rows.remove('kept')
+    commit.announce({ kind: 'service', id: 'svc-1', service_id: 'svc-1', status: 'live', revision: 2 })
+    throw new Error('half way')
+  })
+
+  await rejects(failing, { message: 'half way' })
+
+  deepEqual([rows.get('kept'), store.changes.since(0)], ['before', []])
+})
+
+test('a commit reads what it wrote and what the commit before it wrote', async (t) => {
+  const store = openTestStore(t, temporaryDirectory(t))
+  const rows = store.table<number>('rows')
+  const countUp = () => store.commit(() => rows.put('count', (rows.get('count') ?? 0) + 1))
+
+  await Promise.all(Array.from({ length: 100 }, countUp))
+
+  equal(rows.get('count'), 100)
+})
+
+test('what was committed is there after the store is opened again', async (t) => {
+  const directory = temporaryDirectory(t)
+  const first = openStore(directory, { onPanic: t.assert.fail })
+  const value = { text: 'žluťoučký 🐎', list: [1, null, true] }
+  await first.commit(() => first.table('rows').put(['a', 1], value))
+  await first.close()
+
+  deepEqual(openTestStore(t, directory).table('rows').get(['a', 1]), value)
+})
+
+test('a row in whose bytes one bit was flipped is refused, and the rows beside it are read', async (t) => {
+  const directory = temporaryDirectory(t)
+  const first = openStore(directory, { onPanic: t.assert.fail })
+  const rows = first.table<string>('rows')
+  await first.commit(() => ['a', 'b', 'c'].forEach((key) => void rows.put(key, `value of ${key}`)))
+  await first.close()
+  await flipBit(directory, 'rows', 'b')
+
+  const damaged = openTestStore(t, directory).table<string>('rows')
+
+  const refusal = { code: 'row_damaged', message: 'the row "b" of table rows fails its checksum' }
+  throws(() => damaged.get('b'), refusal)
+  throws(() => [...damaged.range()], refusal)
+  deepEqual([damaged.get('a'), damaged.get('c')], ['value of a', 'value of c'])
+  deepEqual([...damaged.keys()], ['a', 'b', 'c'])
+})
+
+test('a commit that does not come back within its time is told as a panic, and refused', async (t) => {
+  const directory = temporaryDirectory(t)
+  const panics: string[] = []
+  const store = openStore(directory, { onPanic: (reason) => panics.push(reason), commitTimeoutMs: 200 })
+  const rows = store.table<number>('rows')
+  await store.commit(() => rows.put('before', 1))
+  const holder = await holdStore(t, directory)
+
+  await rejects(
+    store.commit(() => rows.put('stuck', 1)),
+    { code: 'commit_failed', message: 'the store did not finish a commit within 0.2 s' },
+  )
+
+  deepEqual(panics, ['the store did not finish a commit within 0.2 s'])
+  await holder.release()
+  await store.close()
+})
+
+test('a file that is no store is refused, and one that is empty is a new store', async (t) => {
+  const directory = temporaryDirectory(t)
+  const path = join(directory, 'store')
+  const message = `${path} cannot be opened: data.mdb is no store`
+  mkdirSync(path)
+
+  for (const text of ['short', 'no store at all'.repeat(1000)]) {
+    writeFileSync(join(path, 'data.mdb'), text)
+    throws(() => openStore(directory, { onPanic: t.assert.fail }), { code: 'store_unusable', message })
+  }
+  writeFileSync(join(path, 'data.mdb'), '')
+  const store = openTestStore(t, directory)
+
+  await store.commit(() => store.table('rows').put('a', 1))
+})
+
+test('a range is bounded, and reads from either side', async (t) => {
+  const store = openTestStore(t, temporaryDirectory(t))
+  const rows = store.table<string>('rows')
+  await store.commit(() => ['a', 'b', 'c', 'd'].forEach((key) => void rows.put(key, key.toUpperCase())))
+
+  const backwards = [...rows.range({ start: 'd', end: 'a', reverse: true, limit: 2 })]
+
+  deepEqual(backwards, [
+    { key: 'd', value: 'D' },
+    { key: 'c', value: 'C' },
+  ])
+  deepEqual([...rows.keys({ start: 'b', end: 'd' })], ['b', 'c'])
+})
