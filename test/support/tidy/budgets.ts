@@ -2,19 +2,16 @@
 import { visit } from './syntax.ts'
 import { lineAt, linesOf, type Rule, sources } from './tree.ts'
 
-const fileLines = 250
-const tableLines = 300
+const fileLines = 300
 const functionLines = 50
 const columns = 110
 const readmeLines = 250
 
 export const filesAreShort: Rule = (tree) =>
   sources(tree).flatMap(([path, text]) => {
-    const isTable = path.startsWith('machines/') || path === 'src/http/pipeline/routes.ts'
-    const limit = isTable ? tableLines : fileLines
     const length = linesOf(text).length
-    return length > limit
-      ? [{ path, line: limit + 1, text: `is ${length} lines long, the limit is ${limit}` }]
+    return length > fileLines
+      ? [{ path, line: fileLines + 1, text: `is ${length} lines long, the limit is ${fileLines}` }]
       : []
   })
 
