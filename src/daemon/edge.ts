@@ -9,7 +9,7 @@ import { hasIpv6, keepSecret, openPlace } from '../edge/files.ts'
 import { workerUser } from '../edge/host-process.ts'
 import { limitsFor } from '../edge/limits.ts'
 import { proofOf } from '../edge/port-check.ts'
-import { DrivenEdge, type Edge } from '../effects/edge/edge.ts'
+import { type Edge, HaproxyEdge } from '../effects/edge/haproxy-edge.ts'
 import type { EdgeParts } from '../effects/edge/keeper.ts'
 import { socketOwner } from '../effects/edge/launcher.ts'
 import { noEdge } from '../effects/edge/no-edge.ts'
@@ -75,7 +75,7 @@ export function openEdgeOf(
   const trouble = () => String(host.storage.actors.record(edgeId)?.error ?? 'it does not answer')
   const driver = new Driver(place, frame)
   const ports = openPublicPorts(frame)
-  const edge = new DrivenEdge({ ...host, place, driver, ports, surroundings, trouble, ...options })
+  const edge = new HaproxyEdge({ ...host, place, driver, ports, surroundings, trouble, ...options })
   const { docker, edge: mode, 'edge-image': image } = config
   const parts = { place, rounds: edge, ports, mode, image, docker, opened }
   return { edge, parts, open, secret }

@@ -22,6 +22,8 @@ export const rules = {
   'charts know neither clock nor chance': language.chartsKnowNoClock,
   'the top level is fixed': layout.topLevelIsFixed,
   'every folder is named after what is in it': layout.foldersAreNouns,
+  'an index file is inside its folder': layout.indexFilesAreInside,
+  'a folder of the product has at most 20 files': layout.foldersAreSmall,
   'every actor kind has its chart, effects, test and word': layout.actorKindsAreWhole,
   'dependencies are pinned': layout.versionsAreExact,
   'the lock file names what every platform may want': lock.lockIsWhole,

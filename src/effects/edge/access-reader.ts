@@ -5,7 +5,7 @@ import type { AccessMark } from '../../edge/access-events.ts'
 import type { Place } from '../../edge/files.ts'
 import { codeOf } from '../../errors.ts'
 import type { Logger } from '../../logger.ts'
-import type { EdgeRounds } from './edge.ts'
+import type { EdgeRounds } from './haproxy-edge.ts'
 
 export interface AccessReader {
   /** Sets the process that serves now. The one before it and the retired ones are read until they end. */

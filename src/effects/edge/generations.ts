@@ -15,7 +15,7 @@ import {
 import { serves, servesWithin } from '../../edge/host-process.ts'
 import { Failure, messageOf } from '../../errors.ts'
 import type { Logger } from '../../logger.ts'
-import type { EdgeRounds } from './edge.ts'
+import type { EdgeRounds } from './haproxy-edge.ts'
 import type { Launcher } from './launcher.ts'
 
 export interface GenerationParts {

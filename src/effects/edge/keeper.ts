@@ -5,7 +5,6 @@ import type { Place } from '../../edge/files.ts'
 import { Failure, messageOf } from '../../errors.ts'
 import { type Host, isoNow } from '../host.ts'
 import { createAccessReader } from './access-reader.ts'
-import type { EdgeRounds } from './edge.ts'
 import {
   ensureGeneration,
   followAccepting,
@@ -14,6 +13,7 @@ import {
   replaceGeneration,
   tendGenerations,
 } from './generations.ts'
+import type { EdgeRounds } from './haproxy-edge.ts'
 import { containerLauncher, hostLauncher } from './launcher.ts'
 import { type PublicPorts, watchPorts } from './public-ports.ts'
 import {

@@ -1,6 +1,6 @@
 // What effects use where there is no edge (`--edge off`).
 import { Failure } from '../../errors.ts'
-import type { Edge } from './edge.ts'
+import type { Edge } from './haproxy-edge.ts'
 
 /** With a reverse proxy of the operator there is nothing to serve and nothing to wait for. */
 export function noEdge(): Edge {

@@ -6,7 +6,7 @@ import { Driver } from '../../../src/edge/driver.ts'
 import { openPlace } from '../../../src/edge/files.ts'
 import { openHostProcess, workerUser } from '../../../src/edge/host-process.ts'
 import { proofOf } from '../../../src/edge/port-check.ts'
-import { DrivenEdge } from '../../../src/effects/edge/edge.ts'
+import { HaproxyEdge } from '../../../src/effects/edge/haproxy-edge.ts'
 import type { HostSettings } from '../../../src/effects/host.ts'
 import type { Storage } from '../../../storage/index.ts'
 import { installPackages } from '../../support/apt.ts'
@@ -34,7 +34,7 @@ async function startEdge(storage: Storage) {
   const frame = { ...common, trustedProxies: [], dashboard: null, limits, proof, pools: 4 }
   const driver = new Driver(place, { httpPort: 80, httpsPort: 443, ...frame })
   const settings = { baseDomain: 'localhost' } as HostSettings
-  const edge = new DrivenEdge({
+  const edge = new HaproxyEdge({
     ...{ storage, settings, place, driver, logger: silent },
     surroundings: { dashboardHost: null },
     certificates: () => storage.certificates.pems(),

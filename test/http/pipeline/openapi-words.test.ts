@@ -1,7 +1,7 @@
 // What the document says beside what the server checks: words, examples, headers.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { meanings } from '../../../src/http/openapi/meanings.ts'
+import { meanings } from '../../../src/http/openapi/meanings/meanings.ts'
 import { routes } from '../../../src/http/pipeline/routes.ts'
 import { document, type Response } from '../../support/openapi.ts'
 

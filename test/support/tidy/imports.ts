@@ -3,9 +3,7 @@ import { isBuiltin } from 'node:module'
 import { posix } from 'node:path'
 import { type Border, borders, covers, gates } from './borders.ts'
 import { type Import, importsOf } from './syntax.ts'
-import { type Finding, type Rule, sources } from './tree.ts'
-
-const product = ['src/', 'machines/', 'storage/']
+import { type Finding, product, type Rule, sources } from './tree.ts'
 
 export const importsStayWithinBorders: Rule = (tree) =>
   sources(tree, product).flatMap(([path, text]) => {

@@ -1,7 +1,8 @@
 // Rules about where things are and what must exist beside what.
+import { posix } from 'node:path'
 import type { Expression, ObjectPropertyKind } from 'oxc-parser'
 import { importsOf, nameOf, visit } from './syntax.ts'
-import { type Finding, linesOf, type Rule, sources, type Tree } from './tree.ts'
+import { type Finding, linesOf, product, type Rule, sources, type Tree } from './tree.ts'
 
 const topLevel = new Set([
   ...['src', 'machines', 'storage', 'test', 'systemd', 'docs', '.ci'],
@@ -9,6 +10,7 @@ const topLevel = new Set([
   ...['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json', 'biome.json'],
 ])
 const drawers = new Set(['utils', 'util', 'helpers', 'helper', 'common', 'services', 'managers', 'types'])
+const folderFiles = 20
 
 export const topLevelIsFixed: Rule = (tree) => {
   const names = new Set([...tree.keys()].map((path) => path.split('/')[0] ?? ''))
@@ -20,6 +22,30 @@ export const foldersAreNouns: Rule = (tree) => {
   const folders = [...tree.keys()].flatMap((path) => path.split('/').slice(0, -1))
   const found = [...new Set(folders)].filter((folder) => drawers.has(folder))
   return found.map((path) => ({ path, line: 1, text: 'is a folder for anything: name what is in it' }))
+}
+
+/** The product only: a runner of test drills is a file beside the folder of its parts. */
+export const indexFilesAreInside: Rule = (tree) => {
+  const paths = sources(tree, product).map(([path]) => path)
+  return paths.flatMap((path) => {
+    const folder = path.replace(/\.tsx?$/, '/')
+    const isBeside = paths.some((other) => other.startsWith(folder))
+    return isBeside ? [{ path, line: 1, text: `belongs into ${folder}` }] : []
+  })
+}
+
+export const foldersAreSmall: Rule = (tree) => {
+  const counts = new Map<string, number>()
+  for (const [path] of sources(tree, product)) {
+    const folder = posix.dirname(path)
+    counts.set(folder, (counts.get(folder) ?? 0) + 1)
+  }
+  const large = [...counts].filter(([, count]) => count > folderFiles)
+  return large.map(([path, count]) => ({
+    path,
+    line: 1,
+    text: `holds ${count} files, the limit is ${folderFiles}`,
+  }))
 }
 
 export const actorKindsAreWhole: Rule = (tree) => {

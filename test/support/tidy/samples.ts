@@ -10,6 +10,8 @@ export interface Sample {
 
 const lines = (count: number) => 'let x = 1\n'.repeat(count)
 const functionOf = (count: number) => `function f() {\n${lines(count - 2)}}\n`
+const filesIn = (folder: string, count: number) =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`${folder}/${index}.ts`, '']))
 const broken = (files: Files, ...says: string[]) => ({ files, says })
 
 const wholeKind = {
@@ -185,6 +187,14 @@ export const samples: Record<RuleName, Sample> = {
       broken({ 'src/utils/a.ts': '' }, 'utils:1 is a folder for anything: name what is in it'),
       broken({ 'test/support/common/a.ts': '' }, 'common:1 is a folder for anything: name what is in it'),
     ],
+  },
+  'an index file is inside its folder': {
+    clean: { 'src/edge/edge.ts': '', 'src/edge/a/b.ts': '', 'test/run.ts': '', 'test/run/a.ts': '' },
+    broken: [broken({ 'src/edge.ts': '', 'src/edge/a/b.ts': '' }, 'src/edge.ts:1 belongs into src/edge/')],
+  },
+  'a folder of the product has at most 20 files': {
+    clean: { ...filesIn('src/edge', 20), ...filesIn('src/edge/acme', 20), ...filesIn('test', 21) },
+    broken: [broken(filesIn('src/edge', 21), 'src/edge:1 holds 21 files, the limit is 20')],
   },
   'every actor kind has its chart, effects, test and word': {
     clean: wholeKind,

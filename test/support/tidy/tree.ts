@@ -30,11 +30,10 @@ export function readTree(home: string): Tree {
   return tree
 }
 
+export const product = ['src/', 'machines/', 'storage/']
+
 /** Our own TypeScript: not the fixtures, which stand for what users write. */
-export function sources(
-  tree: Tree,
-  folders = ['src/', 'machines/', 'storage/', 'test/'],
-): [string, string][] {
+export function sources(tree: Tree, folders = [...product, 'test/']): [string, string][] {
   const isOurs = (path: string) => folders.some((folder) => path.startsWith(folder))
   return [...tree].filter(
     ([path]) => isOurs(path) && /\.tsx?$/.test(path) && !path.startsWith('test/fixtures/'),

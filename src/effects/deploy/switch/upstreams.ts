@@ -7,7 +7,7 @@ import { sleep } from '../../../async/sleep.ts'
 import type { InstanceState } from '../../../docker/containers/instances.ts'
 import { defaultHost, isPublicType } from '../../../domain/domains.ts'
 import { Failure } from '../../../errors.ts'
-import { isOf } from '../../edge/edge.ts'
+import { isOf } from '../../edge/haproxy-edge.ts'
 import type { Host } from '../../host.ts'
 import { requireRelease } from '../start/instances.ts'
 

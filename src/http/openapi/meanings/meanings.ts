@@ -1,10 +1,10 @@
 // What fields mean, where their schema does not say it itself.
 // Mind: a key is `Schema`, or `Schema.field` with the fields of inner objects behind further dots.
-import { settingMeanings } from '../../api/service-settings.ts'
-import { datastoreMeanings } from './meanings/datastores.ts'
-import { deployMeanings } from './meanings/deploys.ts'
-import { serverMeanings } from './meanings/server.ts'
-import { serviceMeanings } from './meanings/services.ts'
+import { settingMeanings } from '../../../api/service-settings.ts'
+import { datastoreMeanings } from './datastores.ts'
+import { deployMeanings } from './deploys.ts'
+import { serverMeanings } from './server.ts'
+import { serviceMeanings } from './services.ts'
 
 /** Of fields that mean the same wherever they are. */
 const everywhere: Record<string, string> = {

@@ -1,0 +1,244 @@
+// The edge as other effects use it: they commit what should be, and wait until it is so.
+// Mind: the edge may be away. Whoever waits says for how long; nothing here gives up by itself.
+import { waitForWake } from '../../async/wait-for-wake.ts'
+import { type AccessMark, readAccess } from '../../edge/access-events.ts'
+import type { Driver } from '../../edge/driver.ts'
+import type { Place } from '../../edge/files.ts'
+import { poolName, type Routes, slotName } from '../../edge/routes.ts'
+import { codeOf, Failure } from '../../errors.ts'
+import type { Host } from '../host.ts'
+import type { AccessLog } from '../logs/access-log.ts'
+import { toAccessLine } from './access-line.ts'
+import type { PortProblem, PublicPorts } from './public-ports.ts'
+import { ServiceRoutes, type Surroundings, toRoutes } from './service-routes.ts'
+import { type Verification, verifyUpstream } from './verification.ts'
+
+/** What deploys and certificates ask of the edge. */
+export interface Edge {
+  /** Whether requests come by an edge of ours at all. */
+  isOff: boolean
+  /**
+   * Resolves when the running edge serves what is committed now of that service, and of all others. Throws
+   * `edge_unavailable` when it does not within a minute, or that time.
+   */
+  apply(serviceId: string, signal: AbortSignal, withinMs?: number): Promise<void>
+  /** Like `apply`, but gives up quietly when the edge is away: it will read all of it when it comes back. */
+  tell(serviceId: string, signal: AbortSignal): Promise<void>
+  /** Requests that are open at instances of that deploy, from an index on; null while nobody can tell. */
+  openRequests(serviceId: string, deployId: string, index?: number): Promise<number | null>
+  /** Resolves when a request through the edge was answered by the instance in that slot. */
+  verify(wanted: Verification, signal: AbortSignal): Promise<void>
+  /** Why requests to the public ports may not reach this edge; null when they do. */
+  findPortProblem(signal: AbortSignal): Promise<PortProblem | null>
+  putChallenge(token: string, answer: string, signal: AbortSignal): Promise<void>
+  dropChallenge(token: string): void
+  /** Certificates were added, renewed or removed. */
+  changeCertificates(signal: AbortSignal): Promise<void>
+}
+
+export interface RoundOutcome {
+  /** How much it serves. */
+  routes: { services: number; hosts: number; ready: number }
+  /** Why certificates were not taken. */
+  refusals: string[]
+  /** Which process serves: a reload or an upgrade makes another. */
+  process: string
+  place: Place
+  /** Generations that only finish their connections. */
+  retired: readonly Place[]
+}
+
+/** What the effects of the edge's own actor do with it. */
+export interface EdgeRounds {
+  /** Writes all that a start of HAProxy reads. */
+  render(): Promise<void>
+  /** Applies later rounds to `current`, and as far as possible to the retired ones. */
+  follow(current: Place, retired: readonly Place[]): void
+  /** Brings HAProxy to what is committed. */
+  round(): Promise<RoundOutcome>
+  /** Resolves when something changed, or after the time. */
+  next(withinMs: number, signal: AbortSignal): Promise<void>
+  /** Records each request after that one, until the process or the signal ends; yields the position. */
+  readAccess(place: Place, after: AccessMark | null, signal: AbortSignal): AsyncIterable<AccessMark>
+  /** The request that an earlier life of the daemon recorded last. */
+  newestRequest(): Promise<AccessMark | null>
+}
+
+interface Parts extends Pick<Host, 'storage' | 'settings'> {
+  place: Place
+  driver: Driver
+  ports: PublicPorts
+  surroundings: Omit<Surroundings, 'challenges' | 'certificates'>
+  certificates: () => ReadonlyMap<string, string>
+  accessLog: Pick<AccessLog, 'recordAccess' | 'newest'>
+  /** Why it is away, in words. */
+  trouble: () => string
+}
+
+/** How long a cleanup waits for an edge that is away. */
+const patienceMs = 3_000
+const longestWaitMs = 60_000
+/** How long what was told is believed without looking. */
+const doubtMs = 60_000
+
+export class HaproxyEdge implements Edge, EdgeRounds {
+  readonly isOff = false
+  readonly #parts: Parts
+  readonly #services: ServiceRoutes
+  readonly #challenges = new Map<string, string>()
+  readonly #waiting = new Set<() => void>()
+  #wake: () => void = () => undefined
+  /** Each request for a change has a number; what a round began with is applied by its end. */
+  #asked = 0
+  #applied = 0
+  #process: string | null = null
+  #current: Place
+  #retired: readonly Place[] = []
+  #doubtedAt = 0
+  #outcome: Pick<RoundOutcome, 'routes' | 'refusals'> | null = null
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+    this.#current = parts.place
+    this.#services = new ServiceRoutes(parts)
+    parts.storage.changes.subscribe(({ kind, id }) => {
+      if (kind === 'service') this.#ask(id)
+    })
+  }
+
+  async apply(serviceId: string, signal: AbortSignal, withinMs = longestWaitMs): Promise<void> {
+    await this.#untilApplied(this.#ask(serviceId), signal, withinMs)
+  }
+
+  async tell(serviceId: string, signal: AbortSignal): Promise<void> {
+    await this.apply(serviceId, signal, patienceMs).catch((error: unknown) => {
+      if (codeOf(error) !== 'edge_unavailable') throw error
+    })
+  }
+
+  async openRequests(serviceId: string, deployId: string, index?: number): Promise<number | null> {
+    const { storage, driver } = this.#parts
+    const pool = storage.upstreams.poolOf(serviceId)
+    const slots = storage.upstreams.list(serviceId).filter(isOf(deployId, index))
+    if (pool === null || slots.length === 0) return 0
+    const open = await driver.countOpen(poolName(pool)).catch(() => null)
+    return open && slots.reduce((sum, { slot }) => sum + (open.get(slotName(slot)) ?? 0), 0)
+  }
+
+  verify(wanted: Verification, signal: AbortSignal): Promise<void> {
+    return verifyUpstream(this.#current, this.#parts.driver, wanted, signal)
+  }
+
+  findPortProblem(signal: AbortSignal): Promise<PortProblem | null> {
+    return this.#parts.ports.check(signal)
+  }
+
+  async putChallenge(token: string, answer: string, signal: AbortSignal): Promise<void> {
+    this.#challenges.set(token, answer)
+    await this.#untilApplied(this.#ask(), signal, longestWaitMs)
+  }
+
+  dropChallenge(token: string): void {
+    this.#challenges.delete(token)
+    this.#ask()
+  }
+
+  async changeCertificates(signal: AbortSignal): Promise<void> {
+    await this.#untilApplied(this.#ask(), signal, longestWaitMs)
+  }
+
+  async render(): Promise<void> {
+    await this.#parts.driver.render(await this.#routes())
+  }
+
+  follow(current: Place, retired: readonly Place[]): void {
+    this.#current = current
+    this.#retired = retired
+    this.#parts.driver.follow(current, retired)
+  }
+
+  async round(): Promise<RoundOutcome> {
+    const { driver } = this.#parts
+    const turn = this.#asked
+    const about = { place: this.#current, retired: this.#retired }
+    const found = `${about.place.generation}:${await driver.identify()}`
+    const isAnother = found !== this.#process
+    // Somebody else may speak to it too.
+    if (isAnother || Date.now() - this.#doubtedAt > doubtMs) {
+      driver.doubt()
+      this.#doubtedAt = Date.now()
+    } else if (turn === this.#applied && this.#outcome) return { ...this.#outcome, ...about, process: found }
+    const routes = await this.#routes()
+    const refusals = await driver.apply(routes)
+    this.#process = found
+    this.#settle(turn)
+    const ready = routes.pools.flatMap((pool) =>
+      pool.upstreams.filter((one) => one?.state === 'ready'),
+    ).length
+    const routed = { services: this.#services.all().length, hosts: routes.maps.hosts.size, ready }
+    this.#outcome = { routes: routed, refusals }
+    return { ...this.#outcome, ...about, process: found }
+  }
+
+  async next(withinMs: number, signal: AbortSignal): Promise<void> {
+    const listen = (settle: () => void) => {
+      this.#wake = settle
+    }
+    if (this.#asked === this.#applied) await waitForWake(listen, withinMs, signal)
+  }
+
+  async *readAccess(place: Place, after: AccessMark | null, signal: AbortSignal) {
+    for await (const events of readAccess(place, after, signal)) {
+      for (const event of events) {
+        const route = this.#services.byHost(event.host)
+        if (route) this.#parts.accessLog.recordAccess(toAccessLine(event, route))
+      }
+      const last = events.at(-1)
+      if (last) yield { id: last.id, at: last.at }
+    }
+  }
+
+  newestRequest(): Promise<AccessMark | null> {
+    return this.#parts.accessLog.newest()
+  }
+
+  async #routes(): Promise<Routes> {
+    const { surroundings, certificates } = this.#parts
+    await this.#services.ensurePools()
+    const around = { ...surroundings, challenges: this.#challenges, certificates: certificates() }
+    return toRoutes(this.#services.all(), around)
+  }
+
+  #ask(serviceId?: string): number {
+    if (serviceId !== undefined) this.#services.touch(serviceId)
+    this.#asked += 1
+    this.#wake()
+    return this.#asked
+  }
+
+  #settle(turn: number): void {
+    this.#applied = Math.max(this.#applied, turn)
+    for (const settle of this.#waiting) settle()
+    this.#waiting.clear()
+  }
+
+  async #untilApplied(turn: number, signal: AbortSignal, withinMs: number): Promise<void> {
+    const until = Date.now() + withinMs
+    while (this.#applied < turn) {
+      if (Date.now() >= until) {
+        throw new Failure('edge_unavailable', `the edge is away: ${this.#parts.trouble()}`)
+      }
+      let listener = () => {}
+      const listen = (settle: () => void) => {
+        listener = settle
+        this.#waiting.add(settle)
+      }
+      await waitForWake(listen, until - Date.now(), signal).finally(() => this.#waiting.delete(listener))
+    }
+  }
+}
+
+/** Rows of a deploy, from an index on. */
+export function isOf(deployId: string, fromIndex = 0) {
+  return (row: { deploy_id: string; index: number }) => row.deploy_id === deployId && row.index >= fromIndex
+}
