@@ -67,7 +67,10 @@ export class Addresses {
 
   /** Every address that is held. */
   list(): HeldAddress[] {
-    return [...this.#holders.sound()].map(({ key, value }) => ({ ...value, address: toText(key as number) }))
+    return [...this.#holders.validRows()].map(({ key, value }) => ({
+      ...value,
+      address: toText(key as number),
+    }))
   }
 
   /** Deploys that hold any address. */
@@ -78,16 +81,16 @@ export class Addresses {
   /** Both tables know it: where one row is damaged, the other one tells. */
   #addressOf(deployId: string, index: number): number | null {
     if (!this.#held.has([deployId, index])) return null
-    const known = this.#held.peek([deployId, index])
+    const known = this.#held.getOrNull([deployId, index])
     if (known !== null) return known
     const isHolder = ({ value }: { value: Holder }) => value.deploy_id === deployId && value.index === index
-    return ([...this.#holders.sound()].find(isHolder)?.key as number | undefined) ?? null
+    return ([...this.#holders.validRows()].find(isHolder)?.key as number | undefined) ?? null
   }
 
   /** The next after the one given last, not the lowest: a client's stale connection meets nobody new. */
   #nextFree(range: AddressRange): number {
     const [first, last] = [toNumber(range.first), toNumber(range.last)]
-    const start = Math.max(first, (this.#lastGiven.peek('last') ?? 0) + 1)
+    const start = Math.max(first, (this.#lastGiven.getOrNull('last') ?? 0) + 1)
     const found = this.#firstGap(start, last) ?? this.#firstGap(first, Math.min(start, last))
     if (found === null)
       throw new StorageError('no_address_left', 'every address of the private network is taken')

@@ -14,7 +14,7 @@ export function openBuildCaches(store: Store) {
 
   return {
     renew,
-    prefixOf: async (serviceId: string) => prefixes.peek(serviceId) ?? renew(serviceId),
+    prefixOf: async (serviceId: string) => prefixes.getOrNull(serviceId) ?? renew(serviceId),
     /** Only inside a commit. */
     remove: (serviceId: string) => prefixes.remove(serviceId),
   }

@@ -52,7 +52,7 @@ export class Datastores {
 
   /** An exact id wins over a name; null when there is none. */
   idOf(idOrName: string): string | null {
-    if (this.#rows.has(idOrName)) return this.#rows.peek(idOrName)?.trashed ? null : idOrName
+    if (this.#rows.has(idOrName)) return this.#rows.getOrNull(idOrName)?.trashed ? null : idOrName
     const holder = this.#names.holderOf(idOrName)
     return holder?.kind === 'datastore' ? holder.id : null
   }
@@ -69,7 +69,7 @@ export class Datastores {
 
   /** By name. */
   listAll(): DatastoreRow[] {
-    const rows = [...this.#rows.sound()].map(({ value }) => value)
+    const rows = [...this.#rows.validRows()].map(({ value }) => value)
     return rows.sort((a, b) => (a.name < b.name ? -1 : 1))
   }
 
@@ -140,7 +140,7 @@ export class Datastores {
 
   /** Only inside a commit: like `trash`. */
   forgo(id: string): void {
-    const row = this.#rows.peek(id)
+    const row = this.#rows.getOrNull(id)
     if (!row || row.trashed) return
     this.#free(row)
     this.#rows.put(id, { ...row, trashed: true })

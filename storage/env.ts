@@ -30,9 +30,9 @@ export function openEnv(store: Store, sealer: Sealer) {
 
   return {
     get,
-    /** Like `get`, for who can go on without them: null when they are damaged. */
-    peek(serviceId: string): EnvVar[] | null {
-      const isDamaged = sealed.has(serviceId) && sealed.peek(serviceId) === null
+    /** Like `get`, but null for damaged variables. */
+    getOrNull(serviceId: string): EnvVar[] | null {
+      const isDamaged = sealed.has(serviceId) && sealed.getOrNull(serviceId) === null
       return isDamaged ? null : get(serviceId)
     },
     put,

@@ -32,7 +32,7 @@ import { type DirectoryLock, lockDirectory } from './store/lock.ts'
 import { migrate } from './store/migrations.ts'
 import { Names } from './store/names.ts'
 import { openPredecessors } from './store/predecessors.ts'
-import { openTwin } from './store/redundant-value.ts'
+import { openRedundantValue } from './store/redundant-value.ts'
 import { openStore, type Store, type StoreOptions } from './store/store.ts'
 import { Upstreams } from './upstreams.ts'
 
@@ -94,10 +94,10 @@ function makeWithParents(directory: string): void {
 
 /** A key is made only while nothing was ever sealed: a new one beside old secrets would lose them all. */
 async function openProvenSealer(directory: string, store: Store): Promise<Sealer> {
-  const proof = openTwin<string>(store, 'key_check', 'check')
+  const proof = openRedundantValue<string>(store, 'key_check', 'check')
   const known = proof.get()
   const sealer = openSealer(directory, { create: known === null })
-  await proof.keep(sealer.check(known))
+  await proof.repair(sealer.check(known))
   return sealer
 }
 
@@ -187,8 +187,8 @@ function newestId(store: Store): string | undefined {
 
 /** Made with the data directory: what this server may touch in Docker carries it. */
 async function serverIdOf(store: Store): Promise<string> {
-  const stored = openTwin<string>(store, 'server', 'id')
+  const stored = openRedundantValue<string>(store, 'server', 'id')
   const id = stored.get() ?? randomBytes(8).toString('hex')
-  await stored.keep(id)
+  await stored.repair(id)
   return id
 }

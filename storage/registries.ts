@@ -29,14 +29,14 @@ export function openRegistries(store: Store, sealer: Sealer) {
   return {
     get,
     /** By host. */
-    list: (): Registry[] => [...sealed.sound()].map(({ key, value }) => open(String(key), value)),
+    list: (): Registry[] => [...sealed.validRows()].map(({ key, value }) => open(String(key), value)),
     /**
      * Resolves with the stored row. `created_at` is the time of the first set of a host. Setting equal
      * credentials changes nothing.
      */
     put: (host: string, { username, password }: Pick<Registry, 'username' | 'password'>, at: string) =>
       store.commit((commit): Registry => {
-        const row = sealed.peek(host)
+        const row = sealed.getOrNull(host)
         const former = row === null ? null : open(host, row)
         if (former?.username === username && former.password === password) return former
         const registry = { host, username, password, created_at: former?.created_at ?? at, updated_at: at }

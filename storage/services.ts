@@ -131,7 +131,7 @@ export class Services {
 
   /** By name. One that is damaged is told and left out: it must not hide the others. */
   list(): ServiceRow[] {
-    const rows = [...this.#rows.sound()].map(({ value }) => value)
+    const rows = [...this.#rows.validRows()].map(({ value }) => value)
     return rows.sort((a, b) => (a.name < b.name ? -1 : 1))
   }
 
@@ -175,7 +175,7 @@ export class Services {
 
   /** Only inside a commit, when a deploy changed: the state of the service derives from its deploys. */
   touch(commit: Commit, id: string): void {
-    const row = commit.hasAnnounced('service', id) ? null : this.#rows.peek(id)
+    const row = commit.hasAnnounced('service', id) ? null : this.#rows.getOrNull(id)
     if (row) this.#write(commit, row, { ...row, revision: row.revision + 1 })
   }
 
@@ -202,7 +202,7 @@ export class Services {
 
   /** Only inside a commit: a deploy was parked. It may go on serving, but it is wanted no longer. */
   giveUpOn(commit: Commit, id: string, deployId: string): void {
-    const row = this.#rows.peek(id)
+    const row = this.#rows.getOrNull(id)
     if (row?.live_deploy_id === deployId) this.patch(commit, id, { degraded: true })
     else if (row?.desired_deploy_id === deployId) {
       this.patch(commit, id, { desired_deploy_id: row.live_deploy_id })

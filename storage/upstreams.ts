@@ -34,13 +34,13 @@ export class Upstreams {
   }
 
   poolOf(serviceId: string): number | null {
-    return this.#pools.peek(serviceId)
+    return this.#pools.getOrNull(serviceId)
   }
 
   /** The pool of that service: the lowest free one when it has none yet. */
   takePool(serviceId: string): Promise<number> {
     return this.#store.commit(() => {
-      const known = this.#pools.peek(serviceId)
+      const known = this.#pools.getOrNull(serviceId)
       if (known !== null) return known
       const number = this.#lowestFree()
       this.#pools.put(serviceId, number)
@@ -53,7 +53,7 @@ export class Upstreams {
   async release(serviceId: string): Promise<void> {
     if (this.poolOf(serviceId) === null && this.list(serviceId).length === 0) return
     await this.#store.commit(() => {
-      const number = this.#pools.peek(serviceId)
+      const number = this.#pools.getOrNull(serviceId)
       this.#pools.remove(serviceId)
       if (number !== null) this.#holders.remove(number)
       for (const { slot } of this.list(serviceId)) this.#rows.remove([serviceId, slot])
@@ -63,7 +63,7 @@ export class Upstreams {
   /** By slot. */
   list(serviceId: string): UpstreamRow[] {
     const range = { start: [serviceId, 0], end: [serviceId, Number.MAX_SAFE_INTEGER] }
-    return [...this.#rows.sound(range)].map(({ value }) => value)
+    return [...this.#rows.validRows(range)].map(({ value }) => value)
   }
 
   /** Puts an instance in its slot, or in the lowest free one. Nothing is written that is so already. */

@@ -115,7 +115,7 @@ export class Supervisor {
 
   /** Starts every actor that is not final: the only boot there is. One that cannot be restored is parked. */
   async restore(): Promise<{ restored: number; parked: number }> {
-    if (await this.#storage.actors.mendIndex())
+    if (await this.#storage.actors.repairIndex())
       this.#logger.error('the index of actors was damaged and is made again from their rows')
     const active = [...this.#storage.actors.active()]
     const misfits: [id: string, error: unknown][] = []

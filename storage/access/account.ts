@@ -1,7 +1,7 @@
 // The administrator: one account, or none yet (section 2 of the API document, User).
 // Mind: it is kept twice, because without it nobody could sign in. The password is here as its hash alone.
 import { StorageError } from '../store/errors.ts'
-import { openTwin } from '../store/redundant-value.ts'
+import { openRedundantValue } from '../store/redundant-value.ts'
 import type { Commit, Store } from '../store/store.ts'
 
 export interface AccountRow {
@@ -14,7 +14,7 @@ export interface AccountRow {
 }
 
 export function openAccount(store: Store) {
-  const stored = openTwin<AccountRow>(store, 'account', 'account')
+  const stored = openRedundantValue<AccountRow>(store, 'account', 'account')
 
   function put(commit: Commit, account: AccountRow): void {
     stored.put(account)

@@ -53,25 +53,25 @@ function openRows<Row extends BearerRow>(store: Store, name: string) {
   const hashes = store.table<string>(`${name}_by_id`)
 
   function byId(id: string): Row | null {
-    const hash = hashes.peek(id)
-    return hash === null ? null : rows.peek(hash)
+    const hash = hashes.getOrNull(id)
+    return hash === null ? null : rows.getOrNull(hash)
   }
 
   return {
     /** null for the hash of a secret that is nobody's, and for a row that is damaged. */
-    byHash: (hash: string): Row | null => rows.peek(hash),
-    bySecret: (secret: string): Row | null => rows.peek(hashSecret(secret)),
+    byHash: (hash: string): Row | null => rows.getOrNull(hash),
+    bySecret: (secret: string): Row | null => rows.getOrNull(hashSecret(secret)),
     byId,
     /** The newest first. */
     list: (): Row[] =>
-      [...hashes.sound({ reverse: true })].flatMap(({ value: hash }) => rows.peek(hash) ?? []),
+      [...hashes.validRows({ reverse: true })].flatMap(({ value: hash }) => rows.getOrNull(hash) ?? []),
     put(hash: string, row: Row): void {
       rows.put(hash, row)
       hashes.put(row.id, hash)
     },
     /** False when there was none. */
     erase(id: string): boolean {
-      const hash = hashes.peek(id)
+      const hash = hashes.getOrNull(id)
       if (hash !== null) rows.remove(hash)
       hashes.remove(id)
       return hash !== null

@@ -34,7 +34,7 @@ export class ActorIndex {
 
   /** Null where it is damaged. */
   parkNote(actor: ActiveActor): ParkNote | null {
-    return this.#parked.peek(toKey(actor))
+    return this.#parked.getOrNull(toKey(actor))
   }
 
   /** Every actor, final ones too. */
@@ -119,13 +119,16 @@ export class ActorIndex {
     for (const table of [this.#active, this.#lists, this.#parked]) table.remove(toKey(actor))
   }
 
-  /** False when a damaged key hides an actor that is not final. Compares keys alone. */
+  /** False when a damaged key hides an actor that is not final. Reads keys only. */
   isWhole(): boolean {
     return [...this.#active.keys(), ...this.#parked.keys()].every((key) => this.#lists.has(key))
   }
 
-  /** Everything again from the rows; `isKnown` tells of ids whose row is there but damaged. */
-  mend(rows: ActorRow[], isKnown: (id: string) => boolean): void {
+  /**
+   * Rebuilds the index from the rows. A checksum protects values, and the index is in the keys: without this,
+   * one flipped bit in a key would hide an intact actor. `isKnown` is true for ids of damaged rows too.
+   */
+  rebuild(rows: ActorRow[], isKnown: (id: string) => boolean): void {
     const right = new Map(rows.map((row) => [row.id, toKey(row).join()]))
     const isStray = (key: string[]) => {
       const known = right.get(key[2]!)

@@ -32,18 +32,18 @@ export class ActorRows {
 
   /** A damaged one is made again from the snapshot. */
   record(id: string): ActorRecord | null {
-    const found = this.records.peek(id) ?? (this.records.has(id) ? this.#recordAgain(id) : null)
+    const found = this.records.getOrNull(id) ?? (this.records.has(id) ? this.#recordAgain(id) : null)
     return found === null || 'revision' in found ? found : this.#stamped(found)
   }
 
   historyOf(id: string): HistoryEntry[] {
-    const entries = [...this.#history.sound({ start: [id, 0], end: [id, all] })]
+    const entries = [...this.#history.validRows({ start: [id, 0], end: [id, all] })]
     return entries.map(({ value }) => ({ ...value, by: value.by ?? null }))
   }
 
   /** Of the last transition; the keys of the history have it too, for a damaged row. */
   revisionOf(id: string): number {
-    const row = this.rows.peek(id)
+    const row = this.rows.getOrNull(id)
     if (row) return row.revision
     const [last] = this.#history.keys({ start: [id, all], end: [id, 0], reverse: true, limit: 1 })
     return last ? (last as [string, number])[1] : 0
@@ -80,13 +80,13 @@ export class ActorRows {
   /** The state of a service derives from its deploys. It does not distinguish queued from running. */
   #changesItsService({ id, kind }: ActorRow, { status }: ActorRecord): boolean {
     const isActive = (one: string | undefined) => one === 'queued' || one === 'running'
-    const former = this.records.peek(id)?.status
+    const former = this.records.getOrNull(id)?.status
     return kind === 'deploy' && former !== status && !(isActive(former) && isActive(status))
   }
 
   /** Records of older servers, and records made again, do not have these fields. */
   #stamped(record: ActorRecord): ActorRecord {
-    const row = this.rows.peek(record.id)
+    const row = this.rows.getOrNull(record.id)
     return { ...record, revision: row?.revision ?? 0, by: row?.by ?? null }
   }
 

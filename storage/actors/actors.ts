@@ -181,7 +181,7 @@ export class Actors {
    */
   async forgetFinal(kind: string, madeBeforeMs: number, owner: string | null = ''): Promise<void> {
     const all = [...this.#all.index.listed(kind, owner)]
-    const over = all.filter(({ id }) => idTime(id) < madeBeforeMs && this.#all.rows.peek(id)?.final)
+    const over = all.filter(({ id }) => idTime(id) < madeBeforeMs && this.#all.rows.getOrNull(id)?.final)
     if (over.length === 0) return
     await this.#store.commit(() => {
       for (const { kind, service_id: owner, id } of over) this.#all.erase(kind, owner ?? '', id)
@@ -198,7 +198,7 @@ export class Actors {
     kept: number,
     isKept: (id: string) => boolean = () => false,
   ): Promise<string[]> {
-    const isOver = (id: string) => this.#all.rows.peek(id)?.final && !isKept(id)
+    const isOver = (id: string) => this.#all.rows.getOrNull(id)?.final && !isKept(id)
     const over = this.#all.index.older(kind, owner, kept).filter(isOver)
     const gone: string[] = []
     for (let start = 0; start < over.length; start += erasedAtOnce) {
@@ -212,12 +212,12 @@ export class Actors {
     return gone
   }
 
-  /** Finds actors that a damaged index hides, reading every row then. Answers whether there was damage. */
-  async mendIndex(): Promise<boolean> {
+  /** Finds actors that a damaged index hides; only then reads every row. Returns whether there was damage. */
+  async repairIndex(): Promise<boolean> {
     await this.#parking.findUnlisted()
     if (this.#all.index.isWhole()) return false
-    const rows = [...this.#all.rows.sound()].map(({ value }) => value)
-    await this.#store.commit(() => this.#all.index.mend(rows, (id) => this.#all.rows.has(id)))
+    const rows = [...this.#all.rows.validRows()].map(({ value }) => value)
+    await this.#store.commit(() => this.#all.index.rebuild(rows, (id) => this.#all.rows.has(id)))
     return true
   }
 }

@@ -75,7 +75,7 @@ export class ParkedActors {
     // An error without a message: with an empty reason the actor would not count as parked.
     const reason = why || 'an unknown error'
     return this.#store.commit((commit) => {
-      const row = this.#all.rows.peek(id)
+      const row = this.#all.rows.getOrNull(id)
       const where = row ?? [...this.#all.index.active()].find((actor) => actor.id === id)
       if (!where) return
       if (where.kind === 'deploy' && where.service_id) this.#services.giveUpOn(commit, where.service_id, id)
@@ -111,7 +111,7 @@ export class ParkedActors {
       const where = this.find(id)
       if (!where) throw notParked(id)
       const { kind, service_id, reason } = where
-      const known: ActorRow | null = this.#all.rows.peek(id)
+      const known: ActorRow | null = this.#all.rows.getOrNull(id)
       const nothing = { id, kind, service_id, version: 0, snapshot: null, restarts: 0 }
       const revision = this.#all.revisionOf(id) + 1
       const row = { ...(known ?? nothing), revision, final: true, parked: reason }
@@ -126,7 +126,7 @@ export class ParkedActors {
   replace(transition: Transition, also: (commit: Commit) => void = () => undefined): Promise<void> {
     return this.#store.commit((commit) => {
       const { row, service } = transition
-      const former = this.#all.rows.peek(row.id)
+      const former = this.#all.rows.getOrNull(row.id)
       const isDiscarded = former?.final && former.parked !== null
       if (!isDiscarded && !this.find(row.id)) throw notParked(row.id)
       also(commit)
@@ -138,7 +138,7 @@ export class ParkedActors {
 
   /** A store that an earlier version wrote has parked actors in no index: they are looked for once. */
   async findUnlisted(): Promise<void> {
-    if (this.#meta.peek(listedMark) === 1) return
+    if (this.#meta.getOrNull(listedMark) === 1) return
     await this.#store.commit(() => {
       const active = new Set([...this.#all.index.active()].map(({ id }) => id))
       for (const actor of this.#all.index.everyListed()) {
@@ -151,9 +151,9 @@ export class ParkedActors {
 
   /** For a damaged row, the record has the reason: parking wrote it. */
   #wasParked(id: string): boolean {
-    const row = this.#all.rows.peek(id)
+    const row = this.#all.rows.getOrNull(id)
     if (row) return !row.final && row.parked !== null
-    const record = this.#all.records.peek(id)
+    const record = this.#all.records.getOrNull(id)
     return record?.status === 'failed' && String(record.error).startsWith(parkedError)
   }
 
@@ -163,7 +163,7 @@ export class ParkedActors {
 
   /** From the row, or from the record that parking wrote. */
   #noteAgain(id: string): ParkNote {
-    const row = this.#all.rows.peek(id)
+    const row = this.#all.rows.getOrNull(id)
     const { error = null, finished_at = null } = this.#all.record(id) ?? ({} as Partial<ActorRecord>)
     const at = typeof finished_at === 'string' ? finished_at : null
     if (row?.parked) return { at, code: 'failed_repeatedly', reason: row.parked }

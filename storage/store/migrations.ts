@@ -5,7 +5,7 @@ import type { TokenRow } from '../access/tokens.ts'
 import { Domains } from '../domains.ts'
 import { type ServiceRow, settingsOfSchema2, settingsOfSchema3 } from '../services.ts'
 import { StorageError } from './errors.ts'
-import { openTwin } from './redundant-value.ts'
+import { openRedundantValue } from './redundant-value.ts'
 import type { Store } from './store.ts'
 
 /** Step n brings a store from schema n to n + 1, inside one commit. */
@@ -16,7 +16,7 @@ const migrations: Migration[] = [addSourceSettings, addDomains, addTokenRoles]
 /** Schema 2: images, archives and static sites. Releases are sealed, and completed when they are read. */
 function addSourceSettings(store: Store): void {
   const services = store.table<ServiceRow>('services')
-  for (const { key, value } of [...services.sound()]) {
+  for (const { key, value } of [...services.validRows()]) {
     services.put(key, { ...settingsOfSchema2, ...value, archive_deploy_id: null })
   }
 }
@@ -25,7 +25,7 @@ function addSourceSettings(store: Store): void {
 function addDomains(store: Store): void {
   const services = store.table<ServiceRow>('services')
   const domains = new Domains(store)
-  for (const { key, value } of [...services.sound()]) {
+  for (const { key, value } of [...services.validRows()]) {
     services.put(key, { ...settingsOfSchema3, ...value })
     domains.move(value.id, [], value.custom_domains, () => [])
   }
@@ -34,14 +34,14 @@ function addDomains(store: Store): void {
 /** Schema 4: roles of tokens. An earlier version ignores them, so it must not open the store. */
 function addTokenRoles(store: Store): void {
   const tokens = store.table<TokenRow>('tokens')
-  for (const { key, value } of [...tokens.sound()]) {
+  for (const { key, value } of [...tokens.validRows()]) {
     tokens.put(key, { ...value, role: 'admin', services: null })
   }
 }
 
 /** For who may not migrate. Throws `store_other_version`. */
 export function requireCurrentSchema(store: Store): void {
-  const found = openTwin<number>(store, 'meta', 'schema').get()
+  const found = openRedundantValue<number>(store, 'meta', 'schema').get()
   if (found === migrations.length + 1) return
   throw new StorageError(
     'store_other_version',
@@ -52,7 +52,7 @@ export function requireCurrentSchema(store: Store): void {
 
 /** Brings the store to this version's schema. Throws `store_too_new`. */
 export async function migrate(store: Store, steps: Migration[] = migrations): Promise<void> {
-  const schema = openTwin<number>(store, 'meta', 'schema')
+  const schema = openRedundantValue<number>(store, 'meta', 'schema')
   const current = steps.length + 1
   const found = schema.get()
   if (found !== null && found > current) {
@@ -67,5 +67,5 @@ export async function migrate(store: Store, steps: Migration[] = migrations): Pr
       schema.put(step + 1)
     })
   }
-  await schema.keep(current)
+  await schema.repair(current)
 }

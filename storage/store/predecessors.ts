@@ -1,7 +1,7 @@
 // Data directories whose Docker prefix was taken over. Their remaining Docker objects are not ours, and do
 // not prevent the start.
 import { idTime } from './ids.ts'
-import { openTwin } from './redundant-value.ts'
+import { openRedundantValue } from './redundant-value.ts'
 import type { Store } from './store.ts'
 
 interface Predecessor {
@@ -10,7 +10,7 @@ interface Predecessor {
 }
 
 export function openPredecessors(store: Store) {
-  const stored = openTwin<Predecessor[]>(store, 'server', 'predecessors')
+  const stored = openRedundantValue<Predecessor[]>(store, 'server', 'predecessors')
   const list = () => stored.get() ?? []
   return {
     serverIds: () => list().map(({ server_id }) => server_id),

@@ -1,25 +1,25 @@
-// A value that the whole server hangs on (its schema, its id, the proof of its key): written twice, so that
-// one damaged row does not keep it from starting.
+// A value without which the server cannot start (its schema, its id, the proof of its key). It is written
+// twice, so that one damaged row does not prevent the start.
 import type { Store } from './store.ts'
 
-export interface Twin<V> {
-  /** null when it was never put. Throws `row_damaged` when both rows are. */
+export interface RedundantValue<V> {
+  /** Null when it was never written. Throws `row_damaged` when both rows are damaged. */
   get(): V | null
   /** Only inside a commit. */
   put(value: V): void
-  /** Writes what is missing or damaged of it; nothing when both rows are sound. */
-  keep(value: V): Promise<void>
+  /** Writes both rows again if one is missing or damaged. */
+  repair(value: V): Promise<void>
 }
 
-export function openTwin<V>(store: Store, tableName: string, key: string): Twin<V> {
+export function openRedundantValue<V>(store: Store, tableName: string, key: string): RedundantValue<V> {
   const table = store.table<V>(tableName)
   const keys = [key, `${key}_copy`]
   const put = (value: V) => keys.forEach((one) => void table.put(one, value))
   return {
-    get: () => keys.map((one) => table.peek(one)).find((value) => value !== null) ?? table.get(key),
+    get: () => keys.map((one) => table.getOrNull(one)).find((value) => value !== null) ?? table.get(key),
     put,
-    async keep(value) {
-      if (keys.some((one) => table.peek(one) === null)) await store.commit(() => put(value))
+    async repair(value) {
+      if (keys.some((one) => table.getOrNull(one) === null)) await store.commit(() => put(value))
     },
   }
 }

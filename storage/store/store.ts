@@ -85,7 +85,7 @@ export function openStore(directory: string, options: StoreOptions): Store {
 
 /** Where it is damaged a number that no reader can have seen: each is then told to begin anew. */
 function lastNumber(meta: Table<number>): number {
-  return meta.peek('commit') ?? (meta.has('commit') ? Date.now() : 0)
+  return meta.getOrNull('commit') ?? (meta.has('commit') ? Date.now() : 0)
 }
 
 /** Opening a file that is none of its own, lmdb crashes before it could say so. A new one may be empty. */

@@ -1,23 +1,23 @@
-// The rows of one table: JSON behind a checksum, because LMDB itself does not notice a flipped bit.
-// Mind: what changes rows works inside a commit only (see store.ts).
+// The rows of one table: JSON after a checksum, because LMDB itself does not notice a flipped bit.
+// A strict read refuses a damaged row. The lenient reads (`getOrNull`, `validRows`) are for callers that must
+// not let one damaged row hide intact ones: lists, indexes and the restart.
 import { crc32 } from 'node:zlib'
 import type { Database, Key } from 'lmdb'
 import { StorageError } from './errors.ts'
 
 export interface Table<V> {
-  /** null when there is none; throws `row_damaged` when its checksum does not fit. */
+  /** Null for a missing row. Throws `row_damaged` for a damaged one. */
   get(key: Key): V | null
-  /** Whether there is one, damaged or not. */
+  /** True for a damaged row too. */
   has(key: Key): boolean
-  /** Like `get`, for who can go on without it: null for a damaged row too. */
-  peek(key: Key): V | null
+  /** Null for a missing row and for a damaged one. */
+  getOrNull(key: Key): V | null
   /** Only inside a commit. */
   put(key: Key, value: V): void
   /** Only inside a commit. */
   remove(key: Key): void
-  range(options?: Range): Iterable<{ key: Key; value: V }>
-  /** Like `range`, without the damaged rows. */
-  sound(options?: Range): Iterable<{ key: Key; value: V }>
+  /** Leaves out damaged rows. */
+  validRows(options?: Range): Iterable<{ key: Key; value: V }>
   keys(options?: Range): Iterable<Key>
 }
 
@@ -25,34 +25,32 @@ export interface Range {
   start?: Key
   end?: Key
   reverse?: boolean
-  /** So many are passed over. */
+  /** Number of rows to skip. */
   offset?: number
   limit?: number
 }
 
-/** `damaged` is told of every row that fails its checksum, each time it is read. */
+/** `onDamage` is called for each read of a row that fails its checksum. */
 export function openTable<V>(
   database: Database<string, Key>,
   name: string,
-  damaged: (message: string) => void,
+  onDamage: (message: string) => void,
 ): Table<V> {
   function decode(text: string, key: Key): V | null {
     const value = decodeRow<V>(text)
-    if (value === null) damaged(damageOf(name, key))
-    return value
-  }
-  function decodeSound(text: string, key: Key): V {
-    const value = decode(text, key)
-    if (value === null) throw new StorageError('row_damaged', damageOf(name, key))
+    if (value === null) onDamage(damageOf(name, key))
     return value
   }
   return {
     get(key) {
       const text = database.get(key)
-      return text === undefined ? null : decodeSound(text, key)
+      if (text === undefined) return null
+      const value = decode(text, key)
+      if (value === null) throw new StorageError('row_damaged', damageOf(name, key))
+      return value
     },
     has: (key) => database.doesExist(key),
-    peek(key) {
+    getOrNull(key) {
       const text = database.get(key)
       return text === undefined ? null : decode(text, key)
     },
@@ -62,10 +60,7 @@ export function openTable<V>(
     remove(key) {
       database.removeSync(key)
     },
-    *range(options = {}) {
-      for (const { key, value } of database.getRange(options)) yield { key, value: decodeSound(value, key) }
-    },
-    *sound(options = {}) {
+    *validRows(options = {}) {
       for (const { key, value: text } of database.getRange(options)) {
         const value = decode(text, key)
         if (value !== null) yield { key, value }
@@ -80,7 +75,7 @@ function encodeRow(value: unknown): string {
   return crc32(json).toString(16).padStart(8, '0') + json
 }
 
-/** null when its checksum does not fit. No row is null itself. */
+/** Null when the checksum does not match. No row stores null. */
 function decodeRow<V>(text: string): V | null {
   const json = text.slice(8)
   return crc32(json) === Number.parseInt(text.slice(0, 8), 16) ? (JSON.parse(json) as V) : null

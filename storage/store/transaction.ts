@@ -47,7 +47,7 @@ export function createCommit(parts: TransactionParts): Store['commit'] {
     try {
       const result = await withinDeadline(durable, parts)
       // lmdb tells no failure of the last thing a commit writes; but reading throws from then on.
-      meta.peek('commit')
+      meta.getOrNull('commit')
       onOutcome(null)
       changes.publish(announced)
       return result

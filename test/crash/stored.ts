@@ -5,6 +5,7 @@ import { showActorLine } from '../../src/http/records/log-lines.ts'
 import { openStorage, type Storage } from '../../storage/index.ts'
 import type { LogLine } from '../../storage/log/logs.ts'
 import { openStore, type Store } from '../../storage/store/store.ts'
+import { rowsOf } from '../support/table-rows.ts'
 import type { DockerState } from './docker-state.ts'
 import type { Seen } from './follower.ts'
 import { wasInterrupted } from './histories.ts'
@@ -161,10 +162,10 @@ function* repetitionFaults(
 
 /** Reading a row checks its sum. */
 function checkRows(store: Store, { ledger, settled }: Offline): void {
-  const keysOf = (name: string) => [...store.table(name).range()].map(({ key }) => JSON.stringify(key))
+  const keysOf = (name: string) => rowsOf(store.table(name)).map(({ key }) => JSON.stringify(key))
   const names = 'names env credentials events events_by_time releases addresses deploy_addresses services'
   for (const name of names.split(' ')) keysOf(name)
-  const rows = [...store.table<Row>('actors').range()].map(({ value }) => value)
+  const rows = rowsOf(store.table<Row>('actors')).map(({ value }) => value)
   const services = new Set(settled.services.map(({ entry }) => entry.id))
   for (const row of rows) {
     const history = keysOf('history').filter((key) => key.startsWith(`["${row.id}",`))

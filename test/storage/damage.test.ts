@@ -52,7 +52,7 @@ test('damage is told once for each row, in words that name it', async (t) => {
 test('damaged variables are told from none, and are right again when all are set anew', async (t) => {
   const fill = ({ env }: Storage) => env.change('svc-1', () => [{ key: 'B', value: '1' }])
   const { storage } = await damagedStorage(t, fill, [['env', 'svc-1']])
-  deepEqual([storage.env.peek('svc-1'), storage.env.peek('svc-2')], [null, []])
+  deepEqual([storage.env.getOrNull('svc-1'), storage.env.getOrNull('svc-2')], [null, []])
 
   const vars = await storage.env.replace('svc-1', () => [
     { key: 'B', value: '2' },
@@ -63,7 +63,7 @@ test('damaged variables are told from none, and are right again when all are set
     vars.map(({ key }) => key),
     ['A', 'B'],
   )
-  deepEqual([storage.env.get('svc-1'), storage.env.peek('svc-1')], [vars, vars])
+  deepEqual([storage.env.get('svc-1'), storage.env.getOrNull('svc-1')], [vars, vars])
 })
 
 test('a damaged record is made again from the snapshot, and a parked actor is still failed', async (t) => {
@@ -103,7 +103,7 @@ for (const [where, table, stray] of [
     const first = await openStorage(directory, { onPanic: t.assert.fail })
     await first.actors.create(transitionOf({ id: 'dep-1' }))
     for (const id of ['dep-2', 'dep-3']) await first.actors.create(transitionOf({ id, final: true }))
-    equal(await first.actors.mendIndex(), false)
+    equal(await first.actors.repairIndex(), false)
     await first.close()
     const store = openTestStore(t, directory)
     await store.commit(() => {
@@ -115,7 +115,7 @@ for (const [where, table, stray] of [
     const storage = await openStorage(directory, { onPanic: t.assert.fail })
     t.after(() => storage.close())
 
-    deepEqual([await storage.actors.mendIndex(), await storage.actors.mendIndex()], [true, false])
+    deepEqual([await storage.actors.repairIndex(), await storage.actors.repairIndex()], [true, false])
 
     deepEqual([...storage.actors.active()], [{ id: 'dep-1', kind: 'deploy', service_id: 'svc-1' }])
     deepEqual(storage.actors.ids('deploy', 'svc-1'), ['dep-3', 'dep-2', 'dep-1'])

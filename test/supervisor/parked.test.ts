@@ -113,7 +113,7 @@ test('actors that an earlier version parked are found, with their reasons', asyn
   await storage.actors.create(transitionOf({ id: 'dep-2', service_id: null, final: true }))
   assert.deepEqual(parkedIn(storage), [])
 
-  await storage.actors.mendIndex()
+  await storage.actors.repairIndex()
 
   const [found, ...others] = [...storage.actors.parked()]
   assert.deepEqual([found?.id, found?.reason, others], ['dep-1', 'an old bug', []])

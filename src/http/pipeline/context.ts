@@ -85,7 +85,7 @@ export interface HttpStorage {
   >
   archives: Pick<Storage['archives'], 'create' | 'remove'>
   restoreFiles: Pick<Storage['archives'], 'create' | 'remove'>
-  env: Pick<Storage['env'], 'get' | 'peek' | 'put' | 'change' | 'replace'>
+  env: Pick<Storage['env'], 'get' | 'getOrNull' | 'put' | 'change' | 'replace'>
   credentials: Pick<Storage['credentials'], 'put'>
   datastores: Pick<
     Storage['datastores'],

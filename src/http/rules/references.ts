@@ -35,7 +35,7 @@ export function refuseReferred(
   const refers = (value: string) => referencesIn(value).some((one) => one?.noun === noun && one.name === name)
   const staying = storage.services.list().filter(({ deleting }) => !deleting)
   const referrers = staying.flatMap((service): FailureDetail[] => {
-    const vars = noun === 'service' && service.name === name ? [] : (storage.env.peek(service.id) ?? [])
+    const vars = noun === 'service' && service.name === name ? [] : (storage.env.getOrNull(service.id) ?? [])
     return vars
       .filter(({ value }) => refers(value))
       .map(({ key }) => ({

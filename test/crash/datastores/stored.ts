@@ -2,6 +2,7 @@
 // no other.
 // Mind: the histories of those that are gone stay, and are checked with the others.
 import { openStore, type Store } from '../../../storage/store/store.ts'
+import { rowsOf } from '../../support/table-rows.ts'
 import { type Book, living } from './book.ts'
 
 interface ActorRow {
@@ -32,7 +33,7 @@ export async function checkStored(dataDir: string, book: Book): Promise<void> {
 
 /** Reading a row checks its sum. */
 function checkActors(store: Store, { ledger }: Book): void {
-  const rows = [...store.table<ActorRow>('actors').range()].map(({ value }) => value)
+  const rows = rowsOf(store.table<ActorRow>('actors')).map(({ value }) => value)
   const histories = keysOf(store, 'history')
   for (const { id, revision, parked, restarts } of rows) {
     const entries = histories.filter((key) => key.startsWith(`["${id}",`)).length
@@ -62,5 +63,5 @@ function checkTables(store: Store, book: Book): void {
 }
 
 function keysOf(store: Store, table: string): string[] {
-  return [...store.table(table).range()].map(({ key }) => JSON.stringify(key))
+  return rowsOf(store.table(table)).map(({ key }) => JSON.stringify(key))
 }

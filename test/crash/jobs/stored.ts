@@ -2,6 +2,7 @@
 // nothing else.
 import { openStorage } from '../../../storage/index.ts'
 import { openStore, type Store } from '../../../storage/store/store.ts'
+import { rowsOf } from '../../support/table-rows.ts'
 import type { Ledger } from '../ledger.ts'
 
 export interface Stored {
@@ -58,7 +59,7 @@ async function checkFiles(dataDir: string, { ledger, runIds }: Stored): Promise<
 
 /** Reading a row checks its sum. */
 function checkActors(store: Store, { ledger, serviceIds, runIds }: Stored): void {
-  const rows = [...store.table<ActorRow>('actors').range()].map(({ value }) => value)
+  const rows = rowsOf(store.table<ActorRow>('actors')).map(({ value }) => value)
   const entries = new Map<string, number>()
   for (const key of store.table('history').keys()) {
     const [id] = key as string[]

@@ -11,7 +11,7 @@ import { followLog, openTestLogs, readLog } from '../../support/logs.ts'
 const ts = '2026-01-02T03:04:05.678Z'
 const root = join(import.meta.dirname, '../../..')
 const writerProgram = `
-  import { openLogs } from '${root}/storage/logs.ts'
+  import { openLogs } from '${root}/storage/log/logs.ts'
   const logs = openLogs(process.argv.at(-1))
   logs.watch('dep-1', () => console.log(logs.head('dep-1')))
   setInterval(() => { for (let i = 0; i < 500; i++) logs.append('dep-1', 'stdout', 'x'.repeat(i)) }, 1)

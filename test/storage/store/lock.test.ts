@@ -13,7 +13,7 @@ const root = join(import.meta.dirname, '../../..')
 /** Locks a directory and starts a child that outlives it, as a daemon does with git. */
 const holderProgram = `
   import { spawn } from 'node:child_process'
-  import { lockDirectory } from '${root}/storage/lock.ts'
+  import { lockDirectory } from '${root}/storage/store/lock.ts'
   lockDirectory(process.argv.at(-1))
   console.log(spawn('sleep', ['60'], { stdio: 'ignore' }).pid)
 `

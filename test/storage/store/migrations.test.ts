@@ -6,6 +6,7 @@ import { openStore } from '../../../storage/store/store.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
 import { openTestStore, serviceRow } from '../../support/stored.ts'
 import { instant, temporaryStorage } from '../../support/supervised.ts'
+import { rowsOf } from '../../support/table-rows.ts'
 
 /** A store of schema 1, with a row in it. */
 async function oldStore(t: TestContext) {
@@ -60,7 +61,7 @@ test('a step may bring a table of its own', async (t) => {
 
   await migrate(store, [(migrated) => migrated.table('fresh').put('a', 1)])
 
-  deepEqual([...store.table('fresh').range()], [{ key: 'a', value: 1 }])
+  deepEqual(rowsOf(store.table('fresh')), [{ key: 'a', value: 1 }])
 })
 
 test('a store of a newer version is refused and stays as it is', async (t) => {

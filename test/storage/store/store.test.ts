@@ -80,7 +80,10 @@ test('a row in whose bytes one bit was flipped is refused, and the rows beside i
 
   const refusal = { code: 'row_damaged', message: 'the row "b" of table rows fails its checksum' }
   throws(() => damaged.get('b'), refusal)
-  throws(() => [...damaged.range()], refusal)
+  deepEqual(
+    [...damaged.validRows()].map(({ key }) => key),
+    ['a', 'c'],
+  )
   deepEqual([damaged.get('a'), damaged.get('c')], ['value of a', 'value of c'])
   deepEqual([...damaged.keys()], ['a', 'b', 'c'])
 })
@@ -124,7 +127,7 @@ test('a range is bounded, and reads from either side', async (t) => {
   const rows = store.table<string>('rows')
   await store.commit(() => ['a', 'b', 'c', 'd'].forEach((key) => void rows.put(key, key.toUpperCase())))
 
-  const backwards = [...rows.range({ start: 'd', end: 'a', reverse: true, limit: 2 })]
+  const backwards = [...rows.validRows({ start: 'd', end: 'a', reverse: true, limit: 2 })]
 
   deepEqual(backwards, [
     { key: 'd', value: 'D' },
