@@ -6,8 +6,14 @@ import { identifier, timestamp } from './parts/fields.ts'
 import { recorded } from './parts/recorded.ts'
 
 const certificateStatuses = [
-  ...['checking', 'ordering', 'installing', 'waiting'],
-  ...['valid', 'expired', 'released', 'failed'],
+  'checking',
+  'ordering',
+  'installing',
+  'waiting',
+  'valid',
+  'expired',
+  'released',
+  'failed',
 ] as const
 
 const text = z.string().nullable()

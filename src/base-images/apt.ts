@@ -30,11 +30,13 @@ const bounded = ['-o', 'Acquire::http::Timeout=10', '-o', 'Acquire::https::Timeo
 
 export function openOwnLists(directory: string): OwnLists {
   const lists = join(directory, 'lists')
-  const own = [
-    ...['-o', `Dir::State::lists=${lists}`, '-o', `Dir::Cache=${join(directory, 'cache')}`],
+  const settings = [
+    `Dir::State::lists=${lists}`,
+    `Dir::Cache=${join(directory, 'cache')}`,
     // As root, apt would drop to a user who cannot write here.
-    ...['-o', 'APT::Sandbox::User=root'],
+    'APT::Sandbox::User=root',
   ]
+  const own = settings.flatMap((setting) => ['-o', setting])
   const prepare = async () => {
     await mkdir(join(lists, 'partial'), { recursive: true })
     await mkdir(join(directory, 'cache', 'archives', 'partial'), { recursive: true })

@@ -28,8 +28,16 @@ const recipe: Recipe = {
     packages: ['nginx', 'libnginx-mod-http-brotli-filter', 'busybox-static'],
     // What these programs load, out of all that their packages depend on.
     only: [
-      ...['nginx', 'libnginx-mod-http-brotli-filter', 'busybox-static'],
-      ...['libc6', 'libcrypt1', 'libpcre2-8-0', 'libssl3', 'libssl3t64', 'zlib1g', 'libbrotli1'],
+      'nginx',
+      'libnginx-mod-http-brotli-filter',
+      'busybox-static',
+      'libc6',
+      'libcrypt1',
+      'libpcre2-8-0',
+      'libssl3',
+      'libssl3t64',
+      'zlib1g',
+      'libbrotli1',
     ],
   },
   extra: JSON.stringify([settings, serverFiles]),

@@ -44,8 +44,13 @@ function updateOf(zone: string, { name, value }: TxtRecord, isAdded: boolean): B
   const head = [u16(randomInt(65_536)), u16(opcodeUpdate), u16(1), u16(0), u16(1), u16(0)]
   const question = [encodeName(zone), u16(typeSoa), u16(classIn)]
   const change = [
-    ...[encodeName(name), u16(typeTxt), u16(isAdded ? classIn : classNone)],
-    ...[u16(0), u16(isAdded ? ttlSeconds : 0), u16(data.length), data],
+    encodeName(name),
+    u16(typeTxt),
+    u16(isAdded ? classIn : classNone),
+    u16(0),
+    u16(isAdded ? ttlSeconds : 0),
+    u16(data.length),
+    data,
   ]
   return Buffer.concat([...head, ...question, ...change])
 }

@@ -33,8 +33,14 @@ export function sign(message: Buffer, key: TsigKey, nowMs = Date.now()): { signe
   const mac = digest(key, [message, variablesOf(key, time, 0, Buffer.alloc(0))])
   const algorithm = encodeName(key.algorithm)
   const data = Buffer.concat([
-    ...[algorithm, time, u16(fudgeSeconds), u16(mac.length), mac],
-    ...[message.subarray(0, 2), u16(0), u16(0)],
+    algorithm,
+    time,
+    u16(fudgeSeconds),
+    u16(mac.length),
+    mac,
+    message.subarray(0, 2),
+    u16(0),
+    u16(0),
   ])
   const head = Buffer.concat([encodeName(key.name), u16(typeTsig), u16(classAny), u16(0), u16(0)])
   const signed = Buffer.concat([message, head, u16(data.length), data])
@@ -100,8 +106,16 @@ function skipName(message: Buffer, at: number): number {
 
 function variablesOf(key: TsigKey, time: Buffer, error: number, other: Buffer, fudge = fudgeSeconds): Buffer {
   return Buffer.concat([
-    ...[encodeName(key.name), u16(classAny), u16(0), u16(0), encodeName(key.algorithm)],
-    ...[time, u16(fudge), u16(error), u16(other.length), other],
+    encodeName(key.name),
+    u16(classAny),
+    u16(0),
+    u16(0),
+    encodeName(key.algorithm),
+    time,
+    u16(fudge),
+    u16(error),
+    u16(other.length),
+    other,
   ])
 }
 

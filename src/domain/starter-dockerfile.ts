@@ -38,8 +38,11 @@ const kinds: Kind[] = [
     kind: 'a Python project',
     evidence: ['requirements.txt'],
     lines: () => [
-      ...['FROM python:3.13-slim', 'WORKDIR /app', 'COPY requirements.txt ./'],
-      ...['RUN pip install --no-cache-dir -r requirements.txt', 'COPY . .'],
+      'FROM python:3.13-slim',
+      'WORKDIR /app',
+      'COPY requirements.txt ./',
+      'RUN pip install --no-cache-dir -r requirements.txt',
+      'COPY . .',
     ],
     command: pythonCommand,
   },
@@ -53,8 +56,12 @@ const kinds: Kind[] = [
     kind: 'a Go project',
     evidence: ['go.mod'],
     lines: () => [
-      ...['FROM golang:1.24 AS build', 'WORKDIR /src', 'COPY . .', 'RUN go build -o /app .'],
-      ...['FROM debian:stable-slim', 'COPY --from=build /app /app'],
+      'FROM golang:1.24 AS build',
+      'WORKDIR /src',
+      'COPY . .',
+      'RUN go build -o /app .',
+      'FROM debian:stable-slim',
+      'COPY --from=build /app /app',
     ],
     command: () => '["/app"]',
   },
@@ -62,17 +69,19 @@ const kinds: Kind[] = [
     kind: 'a Rust project',
     evidence: ['Cargo.toml'],
     lines: () => [
-      ...['FROM rust:1 AS build', 'WORKDIR /src', 'COPY . .', 'RUN cargo install --path . --root /out'],
-      ...['FROM debian:stable-slim', 'COPY --from=build /out/bin/ /usr/local/bin/'],
+      'FROM rust:1 AS build',
+      'WORKDIR /src',
+      'COPY . .',
+      'RUN cargo install --path . --root /out',
+      'FROM debian:stable-slim',
+      'COPY --from=build /out/bin/ /usr/local/bin/',
     ],
     command: () => '["your-program"]',
   },
   {
     kind: 'a Ruby project',
     evidence: ['Gemfile'],
-    lines: () => [
-      ...['FROM ruby:3.4-slim', 'WORKDIR /app', 'COPY Gemfile* ./', 'RUN bundle install', 'COPY . .'],
-    ],
+    lines: () => ['FROM ruby:3.4-slim', 'WORKDIR /app', 'COPY Gemfile* ./', 'RUN bundle install', 'COPY . .'],
     command: () => '["bundle", "exec", "puma", "-p", "3000"]',
   },
   {
@@ -141,7 +150,10 @@ async function isStandaloneNext(project: Project): Promise<boolean> {
 async function standaloneNextLines(project: Project): Promise<string[]> {
   const [from, ...build] = await nodeLines(project)
   return [
-    ...[`${from} AS build`, ...build, `${from}`, 'WORKDIR /app'],
+    `${from} AS build`,
+    ...build,
+    `${from}`,
+    'WORKDIR /app',
     // By default the server listens only on the host name of its container.
     'ENV HOSTNAME=0.0.0.0',
     'COPY --from=build /app/.next/standalone ./',
@@ -156,7 +168,10 @@ async function nodeLines(project: Project): Promise<string[]> {
   const install = installOf(files, builds)
   const runner = files.has('pnpm-lock.yaml') ? 'pnpm' : files.has('yarn.lock') ? 'yarn' : 'npm'
   return [
-    ...['FROM node:22-slim', 'WORKDIR /app', `COPY ${install.files} ./`, `RUN ${install.command}`],
+    'FROM node:22-slim',
+    'WORKDIR /app',
+    `COPY ${install.files} ./`,
+    `RUN ${install.command}`,
     'COPY . .',
     ...(builds ? [`RUN ${runner} run build`] : []),
   ]

@@ -109,14 +109,13 @@ export function frontendRules(
  */
 const reserved = 'x-berth-.*|proxy|http2-settings|.*_.*'
 const ofTheWay = [
-  ...[
-    'x-forwarded-.*',
-    'forwarded',
-    'x-real-ip',
-    '(x-|true-|x-cluster-|fastly-)?client-ip',
-    'cf-connecting-ip',
-  ],
-  ...['x-original-(url|host|forwarded-for)', 'x-rewrite-url'],
+  'x-forwarded-.*',
+  'forwarded',
+  'x-real-ip',
+  '(x-|true-|x-cluster-|fastly-)?client-ip',
+  'cf-connecting-ip',
+  'x-original-(url|host|forwarded-for)',
+  'x-rewrite-url',
 ].join('|')
 
 /** By one expression where that does: it costs less than a rule for each. */

@@ -84,7 +84,10 @@ test('a Postgres is restored with every byte, password, port and settings', asyn
 
   const again = await site.reached('shop', 'available')
   const lasting = ({ password, external_url, memory_limit_mb, created_at }: Body) => [
-    ...[password, external_url, memory_limit_mb, created_at],
+    password,
+    external_url,
+    memory_limit_mb,
+    created_at,
   ]
   assert.deepEqual(lasting(again), lasting(made))
   assert.equal(await dumped('shop'), before)

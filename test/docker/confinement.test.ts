@@ -35,8 +35,15 @@ const nginx: TestRecipe = {
   wish: {
     packages: ['nginx', 'nginx-common', 'busybox-static'],
     only: [
-      ...['nginx', 'nginx-common', 'busybox-static', 'libc6', 'libcrypt1'],
-      ...['libpcre2-8-0', 'libssl3', 'libssl3t64', 'zlib1g'],
+      'nginx',
+      'nginx-common',
+      'busybox-static',
+      'libc6',
+      'libcrypt1',
+      'libpcre2-8-0',
+      'libssl3',
+      'libssl3t64',
+      'zlib1g',
     ],
   },
   async finish(root) {

@@ -84,8 +84,15 @@ test('a Next.js project with standalone output runs the server that its build pr
   const { kind, dockerfile } = await suggest(t, { ...files, 'public/logo.svg': '' })
   assert.equal(kind, 'a Next.js project with standalone output')
   assert.deepEqual(dockerfile, [
-    ...['FROM node:22-slim AS build', 'WORKDIR /app', 'COPY package*.json ./', 'RUN npm ci', 'COPY . .'],
-    ...['RUN npm run build', 'FROM node:22-slim', 'WORKDIR /app', 'ENV HOSTNAME=0.0.0.0'],
+    'FROM node:22-slim AS build',
+    'WORKDIR /app',
+    'COPY package*.json ./',
+    'RUN npm ci',
+    'COPY . .',
+    'RUN npm run build',
+    'FROM node:22-slim',
+    'WORKDIR /app',
+    'ENV HOSTNAME=0.0.0.0',
     'COPY --from=build /app/.next/standalone ./',
     'COPY --from=build /app/.next/static ./.next/static',
     'COPY --from=build /app/public ./public',

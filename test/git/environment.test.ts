@@ -31,22 +31,18 @@ test('of the daemon’s environment only the path, proxies and certificates reac
   const names = Object.keys(environmentOf('https://example.com/web'))
 
   assert.deepEqual(names.filter((name) => !/^GIT_CONFIG_(KEY|VALUE)_/.test(name)).sort(), [
-    ...[
-      'BERTH_GIT_MARKER',
-      'GIT_ALLOW_PROTOCOL',
-      'GIT_ATTR_NOSYSTEM',
-      'GIT_CONFIG_COUNT',
-      'GIT_CONFIG_GLOBAL',
-    ],
-    ...[
-      'GIT_CONFIG_NOSYSTEM',
-      'GIT_SSL_CAINFO',
-      'GIT_TERMINAL_PROMPT',
-      'HOME',
-      'HTTPS_PROXY',
-      'LC_ALL',
-      'PATH',
-    ],
+    'BERTH_GIT_MARKER',
+    'GIT_ALLOW_PROTOCOL',
+    'GIT_ATTR_NOSYSTEM',
+    'GIT_CONFIG_COUNT',
+    'GIT_CONFIG_GLOBAL',
+    'GIT_CONFIG_NOSYSTEM',
+    'GIT_SSL_CAINFO',
+    'GIT_TERMINAL_PROMPT',
+    'HOME',
+    'HTTPS_PROXY',
+    'LC_ALL',
+    'PATH',
     'no_proxy',
   ])
 })

@@ -51,8 +51,10 @@ test('credentials in a URL are taken out of it and decoded', () => {
   assert.deepEqual(
     [both.url, both.credentials, tokenOnly.url, tokenOnly.credentials],
     [
-      ...['https://example.com/acme/web.git', { username: 'deploy', password: 'p@ss/word' }],
-      ...['https://example.com/acme/web.git', { username: 'ghp_token', password: '' }],
+      'https://example.com/acme/web.git',
+      { username: 'deploy', password: 'p@ss/word' },
+      'https://example.com/acme/web.git',
+      { username: 'ghp_token', password: '' },
     ],
   )
 })
@@ -135,22 +137,31 @@ test('a relative address starts at the address of the parent', () => {
 test('branches are accepted by git’s own rules', () => {
   const accepted = ['main', 'feature/login', 'v1.2', 'über', 'a'.repeat(255), "it's;$(id)"]
   const refused = [
-    ...[
-      '',
-      '-f',
-      '--upload-pack=x',
-      'a b',
-      'a\tb',
-      'a\0b',
-      'a..b',
-      'a//b',
-      '/a',
-      'a/',
-      '.a',
-      'a/.b',
-      'a.lock',
-    ],
-    ...['a.lock/b', 'a.', '@', 'a@{1}', 'a~1', 'a^', 'a:b', 'a?', 'a*', 'a[', 'a\\b', 'a'.repeat(256)],
+    '',
+    '-f',
+    '--upload-pack=x',
+    'a b',
+    'a\tb',
+    'a\0b',
+    'a..b',
+    'a//b',
+    '/a',
+    'a/',
+    '.a',
+    'a/.b',
+    'a.lock',
+    'a.lock/b',
+    'a.',
+    '@',
+    'a@{1}',
+    'a~1',
+    'a^',
+    'a:b',
+    'a?',
+    'a*',
+    'a[',
+    'a\\b',
+    'a'.repeat(256),
   ]
 
   assert.deepEqual(accepted.map(checkBranch), accepted)

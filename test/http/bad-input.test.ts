@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startChecked } from '../support/checked-api.ts'
-import { brokenUtf8 } from '../support/hostile.ts'
+import { brokenUtf8 } from '../support/hostile-characters.ts'
 import { head, token } from '../support/http-context.ts'
 import { branchesOf, type Operation, operations, type Schema } from '../support/operations.ts'
 import { exchange, toBytes } from '../support/wire.ts'

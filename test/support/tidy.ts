@@ -17,6 +17,7 @@ export const rules = {
   'nothing is exported as default': language.exportsHaveNames,
   'only index files export all of another module': language.modulesListTheirExports,
   'no type is `any`': language.typesAreKnown,
+  'no array literal spreads another array literal': language.arraysAreFlat,
   'no comment silences the compiler': language.compilerIsHeard,
   'nothing runs in a shell': language.nothingRunsInAShell,
   'charts know neither clock nor chance': language.chartsKnowNoClock,

@@ -98,8 +98,18 @@ export function containerSpec(
  */
 export function specHash(spec: InstanceSpec): string {
   const request = [
-    ...[spec.name, spec.image, spec.serviceId, spec.serviceName, spec.deployId, spec.index],
-    ...[spec.network, spec.address, spec.command, spec.memoryLimitMb, spec.cpuLimit, spec.pidsLimit],
+    spec.name,
+    spec.image,
+    spec.serviceId,
+    spec.serviceName,
+    spec.deployId,
+    spec.index,
+    spec.network,
+    spec.address,
+    spec.command,
+    spec.memoryLimitMb,
+    spec.cpuLimit,
+    spec.pidsLimit,
     spec.env.map(({ key, value }) => [key, value]),
     spec.volume && [spec.volume.name, spec.volume.mountPath],
   ]

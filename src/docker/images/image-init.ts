@@ -3,8 +3,18 @@
 import { type Engine, orNull } from '../engine/client.ts'
 
 const inits = [
-  ...['init', 'systemd', 's6-svscan', 'tini', 'tini-static', 'docker-init', 'dumb-init', 'catatonit'],
-  ...['my_init', 'runsvdir', 'runit', 'runit-init'],
+  'init',
+  'systemd',
+  's6-svscan',
+  'tini',
+  'tini-static',
+  'docker-init',
+  'dumb-init',
+  'catatonit',
+  'my_init',
+  'runsvdir',
+  'runit',
+  'runit-init',
 ]
 
 /** By the first word of its entrypoint, or of its command where it has no entrypoint. */

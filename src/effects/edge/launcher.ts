@@ -70,9 +70,12 @@ export function containerLauncher({ host, docker, image }: LauncherParts): Launc
         directory: place.directory,
         environment: environmentOf(place),
         arguments: [
-          ...['-W', '-S', `${place.masterSocket},mode,600${ownerText()}`],
+          '-W',
+          '-S',
+          `${place.masterSocket},mode,600${ownerText()}`,
           ...(former ? ['-x', former.adminSocket] : []),
-          ...['-f', place.configuration],
+          '-f',
+          place.configuration,
         ],
         isForeignUser: process.getuid?.() !== 0,
       }

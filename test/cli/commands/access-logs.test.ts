@@ -48,7 +48,7 @@ test('with --json a request is a value with all there is to know', async (t) => 
   const { ts, stream, access } = JSON.parse(stdout)
   assert.deepEqual(
     [ts, stream, access.path, access.status, access.duration_ms, access.instance],
-    [...['2026-01-02T03:04:05.678Z', 'access', '/one', 200, 12, 0]],
+    ['2026-01-02T03:04:05.678Z', 'access', '/one', 200, 12, 0],
   )
 })
 

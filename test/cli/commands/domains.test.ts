@@ -25,7 +25,8 @@ test('domains adds, lists and takes away, and says how to undo each', async (t) 
   assert.deepEqual(
     [added.code, added.stdout, added.stderr],
     [
-      ...[0, ''],
+      0,
+      '',
       ' ✔ shop.example.com leads to shop\n' +
         '   its DNS needs this record: A shop.example.com -> the address of this server\n' +
         '   it answers on http alone: berthd --acme-email YOU@EXAMPLE.COM orders certificates\n' +

@@ -91,8 +91,16 @@ test('.dockerignore is honoured with its exceptions, wildcards and comments', as
   })
 
   assert.deepEqual(await pathsOf({ contextDir }), [
-    ...['.dockerignore', 'Dockerfile', 'deep', 'deep/down', 'docs', 'docs/keep.md'],
-    ...['logs', 'logs/app.log', 'sub', 'sub/root-only'],
+    '.dockerignore',
+    'Dockerfile',
+    'deep',
+    'deep/down',
+    'docs',
+    'docs/keep.md',
+    'logs',
+    'logs/app.log',
+    'sub',
+    'sub/root-only',
   ])
 })
 

@@ -117,7 +117,8 @@ test('pairs follow from what each release refers to, and from belonging together
   const { pairs, shared: open_, hostPairs } = applied.at(-1)!
   const expected = [...web, job].flatMap((from) => [
     ...[...web, job].filter((to) => to !== from).map((to) => `${from} ${to}`),
-    ...[`${from} ${api}`, `${from} ${old}`],
+    `${from} ${api}`,
+    `${from} ${old}`,
   ])
   const own = [`${api} ${preDeploy}`, `${preDeploy} ${api}`]
   assert.deepEqual(pairs.map((pair) => pair.join(' ')).sort(), [...expected, ...own].sort())

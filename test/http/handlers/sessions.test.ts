@@ -41,7 +41,12 @@ test('a record tells when and with what, which one is asking, and nothing of the
   assert.equal(sessions.length, 2)
   for (const session of sessions) {
     assert.deepEqual(Object.keys(session), [
-      ...['id', 'created_at', 'expires_at', 'last_used_at', 'user_agent', 'current'],
+      'id',
+      'created_at',
+      'expires_at',
+      'last_used_at',
+      'user_agent',
+      'current',
     ])
     assert.match(session.id, /^ses-/)
     assert.equal(Date.parse(session.expires_at) - Date.parse(session.last_used_at), 30 * dayMs)

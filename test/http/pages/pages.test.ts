@@ -105,8 +105,17 @@ test('signing in leads nowhere but to this server', async (t) => {
   const pages = await startPages(t)
   const session = await pages.signUp()
   const elsewhere = [
-    ...['https://evil.example', '//evil.example', '/\\evil.example', '\\\\evil.example', 'evil.example'],
-    ...['/\t/evil.example', '/\r\n//evil.example', 'javascript:alert(1)', ' /account', '/ä', ''],
+    'https://evil.example',
+    '//evil.example',
+    '/\\evil.example',
+    '\\\\evil.example',
+    'evil.example',
+    '/\t/evil.example',
+    '/\r\n//evil.example',
+    'javascript:alert(1)',
+    ' /account',
+    '/ä',
+    '',
   ]
 
   for (const next of elsewhere) {

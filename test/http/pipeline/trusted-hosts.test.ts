@@ -15,16 +15,22 @@ test('loopback, the listen address and the dashboard’s host are answered for, 
 test('every other host is refused, however much it looks like one of them', () => {
   const isOwn = createHostCheck(['192.0.2.7', 'berth.example.com'])
   const foreign = [
-    ...[
-      '',
-      ':7878',
-      'evil.example',
-      'xlocalhost',
-      'localhost.evil.example',
-      'berth.example.com.evil.example',
-    ],
-    ...['evil.berth.example.com', '127.0.0.2', '192.0.2.70', '::1', '[::2]:80'],
-    ...['localhost:80:80', 'localhost:', 'localhost:x', 'localhost@evil.example', 'localhost evil.example'],
+    '',
+    ':7878',
+    'evil.example',
+    'xlocalhost',
+    'localhost.evil.example',
+    'berth.example.com.evil.example',
+    'evil.berth.example.com',
+    '127.0.0.2',
+    '192.0.2.70',
+    '::1',
+    '[::2]:80',
+    'localhost:80:80',
+    'localhost:',
+    'localhost:x',
+    'localhost@evil.example',
+    'localhost evil.example',
   ]
 
   for (const host of foreign) assert.equal(isOwn(host), false, host)
@@ -45,12 +51,30 @@ test('without proxies nobody is trusted', () => {
 test('a proxy is trusted by its address or its network, of both families', () => {
   const isTrusted = createProxyTrust(['10.0.0.5', '192.168.0.0/16', 'fd00::7', '2001:db8::/32'])
   const trusted = [
-    ...['10.0.0.5', '192.168.0.0', '192.168.255.255', 'fd00::7', 'FD00::7', '2001:db8::1'],
-    ...['fd00:0000:0000:0000:0000:0000:0000:0007', '2001:0db8:ffff:0000:0000:0000:0000:0001'],
+    '10.0.0.5',
+    '192.168.0.0',
+    '192.168.255.255',
+    'fd00::7',
+    'FD00::7',
+    '2001:db8::1',
+    'fd00:0000:0000:0000:0000:0000:0000:0007',
+    '2001:0db8:ffff:0000:0000:0000:0000:0001',
   ]
   const strangers = [
-    ...['10.0.0.6', '10.0.0.50', '192.169.0.0', 'fd00::8', '2001:db9::1', '::1', '127.0.0.1'],
-    ...['', 'unknown', 'proxy.example', '10.0.0.5:80', '10.0.0.5, 10.0.0.5', '[fd00::7]', '10.0.0'],
+    '10.0.0.6',
+    '10.0.0.50',
+    '192.169.0.0',
+    'fd00::8',
+    '2001:db9::1',
+    '::1',
+    '127.0.0.1',
+    '',
+    'unknown',
+    'proxy.example',
+    '10.0.0.5:80',
+    '10.0.0.5, 10.0.0.5',
+    '[fd00::7]',
+    '10.0.0',
   ]
 
   for (const address of trusted) assert.equal(isTrusted(address), true, address)

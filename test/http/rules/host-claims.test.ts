@@ -18,7 +18,9 @@ test('a domain of another service is refused, naming who has it and what to do',
   await create({ name: 'shop', custom_domains: ['shop.example.com'] })
   await create({ name: 'api' })
   const expected = [
-    ...[409, 'conflict', 'shop.example.com is a domain of shop'],
+    409,
+    'conflict',
+    'shop.example.com is a domain of shop',
     'take it away there first: berth domains rm shop shop.example.com',
   ]
   const custom_domains = ['other.example.com', 'Shop.example.com']
@@ -39,15 +41,23 @@ test('a default host is no domain, not even its own service’s, and a domain no
   await create({ name: 'db', type: 'private_service' })
 
   assert.deepEqual(await conflict('POST', '/services/shop/domains', { domain: 'api.localhost' }), [
-    ...[409, 'conflict', 'api.localhost is the address of the service api', 'choose another domain'],
+    409,
+    'conflict',
+    'api.localhost is the address of the service api',
+    'choose another domain',
   ])
   assert.deepEqual(await conflict('POST', '/services/shop/domains', { domain: 'shop.localhost' }), [
-    ...[409, 'conflict', 'shop.localhost is the address that shop has anyway', 'leave it out'],
+    409,
+    'conflict',
+    'shop.localhost is the address that shop has anyway',
+    'leave it out',
   ])
   const self = { name: 'me', custom_domains: ['me.localhost'] }
   assert.deepEqual((await conflict('POST', '/services', self)).slice(0, 2), [409, 'conflict'])
   assert.deepEqual(await conflict('POST', '/services', { name: 'later' }), [
-    ...[409, 'conflict', 'later.localhost, the address of a service of this name, is a domain of shop'],
+    409,
+    'conflict',
+    'later.localhost, the address of a service of this name, is a domain of shop',
     'choose another name, or take it away: berth domains rm shop later.localhost',
   ])
   const hidden = await create({ name: 'later', type: 'private_service' })
@@ -62,10 +72,16 @@ test('nobody gets the host of the dashboard, by domain or by name', async (t) =>
   const words = 'berth-ui.localhost is the address of the dashboard'
 
   assert.deepEqual(await conflict('POST', '/services/shop/domains', { domain: 'Berth-UI.localhost' }), [
-    ...[409, 'conflict', words, 'choose another domain'],
+    409,
+    'conflict',
+    words,
+    'choose another domain',
   ])
   assert.deepEqual(await conflict('POST', '/services', { name: 'berth-ui' }), [
-    ...[409, 'conflict', words, 'choose another name'],
+    409,
+    'conflict',
+    words,
+    'choose another name',
   ])
   assert.equal((await create({ name: 'berth-ui', type: 'private_service' })).name, 'berth-ui')
 })
@@ -121,7 +137,8 @@ test('a service that is being deleted keeps its domains until its row is gone', 
 
   assert.deepEqual(await refused('DELETE', '/services/shop/domains/shop.example.com'), [409, 'conflict'])
   assert.deepEqual(await refused('POST', '/services/shop/domains', { domain: 'shop.example.com' }), [
-    ...[409, 'conflict'],
+    409,
+    'conflict',
   ])
   assert.equal((await add('api', 'shop.example.com')).status, 409)
   await storage.services.remove(id)

@@ -137,7 +137,14 @@ test('from every snapshot of a long life a fresh actor reaches the same end', as
   )
   await whole.reached('released')
   assert.deepEqual(whole.states, [
-    ...['checking', 'waiting', 'checking', 'ordering', 'installing', 'valid', 'releasing', 'released'],
+    'checking',
+    'waiting',
+    'checking',
+    'ordering',
+    'installing',
+    'valid',
+    'releasing',
+    'released',
   ])
 
   for (const snapshot of whole.snapshots.filter(({ status }) => status === 'active')) {

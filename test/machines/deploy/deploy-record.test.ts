@@ -26,7 +26,7 @@ test('a deploy that goes well shows its phases while it runs, and none before an
   await run.reached('deactivated')
   assert.deepEqual(
     [queued.status, queued.phase, queued.started_at, queued.finished_at],
-    [...['queued', null, null, null]],
+    ['queued', null, null, null],
   )
   assert.deepEqual(shown, {
     'running.fetching': ['running', 'fetching', null],

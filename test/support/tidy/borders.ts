@@ -120,8 +120,11 @@ export const borders: Border[] = [
     packages: ['zod'],
     node: true,
     values: [
-      ...['src/api/', 'src/account/password-rule.ts', 'src/account/rights.ts'],
-      ...['machines/error-codes.ts', ...ground],
+      'src/api/',
+      'src/account/password-rule.ts',
+      'src/account/rights.ts',
+      'machines/error-codes.ts',
+      ...ground,
     ],
     types: ['machines/', 'storage/'],
   },
@@ -135,8 +138,15 @@ export const borders: Border[] = [
   {
     of: 'src/cli/',
     packages: [
-      ...['@clack/prompts', 'commander', 'eventsource-parser', 'ignore'],
-      ...['log-update', 'open', 'string-width', 'tar-stream', 'ws'],
+      '@clack/prompts',
+      'commander',
+      'eventsource-parser',
+      'ignore',
+      'log-update',
+      'open',
+      'string-width',
+      'tar-stream',
+      'ws',
     ],
     node: true,
     values: [

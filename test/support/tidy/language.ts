@@ -28,6 +28,18 @@ export const typesAreKnown: Rule = (tree) =>
     visit(path, text, { TSAnyKeyword: (node) => report(node, '`any`') })
   })
 
+export const arraysAreFlat: Rule = (tree) =>
+  perFile(tree, (path, text, report) => {
+    visit(path, text, {
+      ArrayExpression({ elements }) {
+        for (const element of elements) {
+          const isArray = element?.type === 'SpreadElement' && element.argument.type === 'ArrayExpression'
+          if (isArray) report(element, 'spreads an array literal: list its elements')
+        }
+      },
+    })
+  })
+
 export const compilerIsHeard: Rule = (tree) =>
   sources(tree).flatMap(([path, text]) => {
     const silenced = commentsOf(path, text).filter(({ words }) =>

@@ -5,9 +5,22 @@ import { importsOf, nameOf, visit } from './syntax.ts'
 import { type Finding, linesOf, product, type Rule, sources, type Tree } from './tree.ts'
 
 const topLevel = new Set([
-  ...['src', 'machines', 'storage', 'test', 'systemd', 'docs', '.ci'],
-  ...['README.md', 'CHANGELOG.md', 'LICENSE', '.gitignore'],
-  ...['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json', 'biome.json'],
+  'src',
+  'machines',
+  'storage',
+  'test',
+  'systemd',
+  'docs',
+  '.ci',
+  'README.md',
+  'CHANGELOG.md',
+  'LICENSE',
+  '.gitignore',
+  'package.json',
+  'package-lock.json',
+  'tsconfig.json',
+  'tsconfig.build.json',
+  'biome.json',
 ])
 const drawers = new Set(['utils', 'util', 'helpers', 'helper', 'common', 'services', 'managers', 'types'])
 const folderFiles = 20

@@ -143,6 +143,16 @@ export const samples: Record<RuleName, Sample> = {
     clean: { 'src/a.ts': "const any: unknown = 'any' // any" },
     broken: [broken({ 'src/a.ts': 'const a: Record<string, any> = {}' }, 'src/a.ts:1 `any`')],
   },
+  'no array literal spreads another array literal': {
+    clean: { 'src/a.ts': "const a = ['a', ...b, ...(c ? ['d'] : [])]" },
+    broken: [
+      broken(
+        { 'src/a.ts': "const a = [\n...['a', 'b'],\n...['c']]" },
+        'src/a.ts:2 spreads an array literal: list its elements',
+        'src/a.ts:3 spreads an array literal: list its elements',
+      ),
+    ],
+  },
   'no comment silences the compiler': {
     clean: { 'src/a.ts': "const text = '// @ts-ignore'" },
     broken: [
