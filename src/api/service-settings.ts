@@ -2,6 +2,8 @@
 // Mind: checks that need more than one field are in service-rules.ts; they see the whole row.
 import { posix } from 'node:path'
 import { z } from 'zod'
+import type { SettingName } from '../domain/service-setting.ts'
+import { serviceSettings, settingNames } from '../domain/service-settings.ts'
 import { Domain } from './domains.ts'
 import { EnvKey, EnvVars, isWithinTotal } from './env.ts'
 import { longestRunSeconds } from './job.ts'
@@ -76,64 +78,12 @@ const customDomains = z.array(Domain).max(50)
 
 const instances = z.int().min(1).max(50)
 
-function explained<Fields extends Record<string, z.ZodType>>(fields: Fields): Fields {
-  const entries = Object.entries(fields).map(([name, field]) => {
-    const description = settingMeanings[name]
-    return [name, description ? field.meta({ description }) : field]
+/** With what each setting means, for the OpenAPI document. */
+function explained<Fields extends Record<SettingName, z.ZodType>>(fields: Fields): Fields {
+  const entries = settingNames.map((name) => {
+    return [name, fields[name].meta({ description: serviceSettings[name].meaning })]
   })
   return Object.fromEntries(entries)
-}
-
-/** What each setting means, and what holds when it is left out: for the OpenAPI document. */
-export const settingMeanings: Readonly<Record<string, string>> = {
-  repo_url:
-    'https://, http://, ssh://, git@host:owner/name or an absolute path; user:token@ is kept apart, sealed.' +
-    ' A path must be readable by every user of the host, or lie below --local-repositories.',
-  image: 'An image to pull instead of a repository to build; its tag is resolved anew at each deploy.',
-  branch:
-    'Without it the default branch of the repository, as it is at the next deploy; that is kept until ' +
-    'repo_url changes.',
-  root_dir: 'Where the source is inside the repository; without it the top.',
-  dockerfile_path: 'Relative to root_dir; without it Dockerfile.',
-  start_command: "Run by sh -c in the container, instead of the image's own command.",
-  pre_deploy_command:
-    'Run once by sh -c in the new image, before anything of it starts; a failure fails the deploy. No disk.',
-  build_env: 'Keys of env variables that a build gets as arguments. All of them can be mounted as secrets.',
-  build_target: "The name of the Dockerfile's stage to build; without it the last one.",
-  build_args:
-    'Build arguments with their values, which the history of the image shows: not for secrets. They ' +
-    'replace all former ones and come before those of build_env; {} clears. 512 KiB together.',
-  init:
-    'An init process is process 1: it passes signals on and ends orphans. Without it true. An image whose ' +
-    'entrypoint is one itself (/init, tini, dumb-init, systemd) never gets another.',
-  publish_dir: 'What a static site serves: a folder below root_dir or, with a Dockerfile, of its last stage.',
-  spa_fallback: 'A static site answers unknown paths with its index.html. Without it false.',
-  port:
-    "Where it listens, told to it as PORT. 0: PORT of its env, else the image's one exposed port, else " +
-    '3000 or the only port that it listens on.',
-  health_check_path:
-    'Must answer 2xx or 3xx; without it the HEALTHCHECK of the image, or a TCP connection, is enough.',
-  health_check_timeout_seconds: 'Until a new version must pass its check. Without it 300.',
-  drain_seconds: 'How long open connections to a former version may go on. Without it 30.',
-  instances: '1 to 50, one with a disk. Without it 1.',
-  disk_mount_path:
-    'Where the disk of the service is mounted; a new version then starts after the former stopped.',
-  memory_limit_mb: 'MiB per instance, from 16; 0 is the server default.',
-  cpu_limit: 'CPUs per instance, from 0.01; 0 is the server default.',
-  custom_domains:
-    "Hosts of its own beside NAME.<base domain>, at most 50; each is one service's alone. At once.",
-  hsts: 'Browsers that came by HTTPS are told to come by nothing else. At once. Without it false.',
-  request_timeout_seconds:
-    'How long an answer may stay silent before it is given up. At once. Without it 75.',
-  max_body_mb: "MiB of a request's body, by its Content-Length. At once. Without it 512.",
-  shared_network:
-    'Every service may connect to it; else only those whose env refers to it. At once. By default false.',
-  schedule: 'When a cron job runs: five fields of cron, or a word such as @daily. At once.',
-  timezone: 'Of the schedule, as Europe/Berlin. At once. Without it UTC.',
-  overlap:
-    'What a cron job does when it is due while it still runs: skip, queue or replace. Without it skip.',
-  timeout_seconds:
-    'After so many seconds a job run is ended, and has failed; 0 is the default of 86400 (a day).',
 }
 
 const settings = explained({

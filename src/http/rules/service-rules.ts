@@ -1,14 +1,13 @@
 // From a request to a row, and the rules that need more than one field (decisions "Service").
 // Mind: a PATCH is judged by the whole row it would make, not by the fields it names.
 import { posix } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { CreateService, UpdateService } from '../../api/service-settings.ts'
-import { customDomainLimit, isPublicType, normalizeDomain } from '../../domain/domains.ts'
-import { listens } from '../../domain/service-types.ts'
+import { customDomainLimit } from '../../domain/domains.ts'
+import type { Setting, SettingName } from '../../domain/service-setting.ts'
+import { serviceSettings, settingNames } from '../../domain/service-settings.ts'
 import { Failure, type FailureDetail } from '../../errors.ts'
-
-/** What the edge does for a service that says nothing of it. */
-const atEdge = { hsts: false, request_timeout_seconds: 75, max_body_mb: 512 }
 
 /** What parsing made of a body: undefined is left out, null is cleared. `repoUrl` holds no credentials. */
 export interface ParsedSource {
@@ -19,44 +18,18 @@ export interface ParsedSource {
 
 /** The row of a new service. */
 export function newRow(body: CreateService, made: ParsedSource & { id: string; at: string }): ServiceRow {
-  const { name, type, port, memory_limit_mb, cpu_limit } = body
+  const given = normalSettings(body, made)
+  const settings = settingNames.map((name) => [name, given[name] ?? serviceSettings[name].default])
   return {
     id: made.id,
-    name,
-    type,
-    repo_url: made.repoUrl ?? null,
-    branch: made.branch ?? null,
-    image: made.image ?? null,
-    root_dir: normalPath(body.root_dir) ?? null,
-    dockerfile_path: normalPath(body.dockerfile_path) ?? null,
+    name: body.name,
+    type: body.type,
+    ...(Object.fromEntries(settings) as Pick<ServiceRow, SettingName>),
     build_command: null,
-    start_command: body.start_command ?? null,
-    pre_deploy_command: body.pre_deploy_command ?? null,
-    build_env: body.build_env ?? [],
-    ...laterSettings(body),
-    publish_dir: normalFolder(body.publish_dir) ?? null,
-    spa_fallback: body.spa_fallback ?? false,
-    port: port ?? null,
-    health_check_path: body.health_check_path ?? null,
-    health_check_timeout_seconds: body.health_check_timeout_seconds ?? 300,
-    drain_seconds: body.drain_seconds ?? 30,
-    schedule: body.schedule ?? null,
-    timezone: body.timezone ?? null,
-    overlap: body.overlap ?? null,
-    timeout_seconds: body.timeout_seconds ?? null,
-    instances: body.instances ?? 1,
     // Without effect until a push can begin a deploy: the record has them, and nothing can set them.
     auto_deploy: true,
     watch_paths: [],
     suspended: false,
-    disk_mount_path: body.disk_mount_path ?? null,
-    memory_limit_mb: memory_limit_mb ?? null,
-    cpu_limit: cpu_limit ?? null,
-    custom_domains: normalDomains(body.custom_domains) ?? [],
-    hsts: body.hsts ?? atEdge.hsts,
-    request_timeout_seconds: body.request_timeout_seconds ?? atEdge.request_timeout_seconds,
-    max_body_mb: body.max_body_mb ?? atEdge.max_body_mb,
-    shared_network: body.shared_network ?? false,
     live_deploy_id: null,
     desired_deploy_id: null,
     archive_deploy_id: null,
@@ -68,33 +41,32 @@ export function newRow(body: CreateService, made: ParsedSource & { id: string; a
   }
 }
 
-/** Settings that rows of older versions lack. */
-function laterSettings({ build_target, build_args, init }: CreateService) {
-  return { build_target: build_target ?? null, build_args: build_args ?? {}, init: init ?? true }
-}
-
 /** The row with the fields that a PATCH names. */
 export function changedRow(
   row: ServiceRow,
   body: UpdateService,
   made: ParsedSource & { at: string },
 ): ServiceRow {
-  const { name, type, repo_url, branch, image, root_dir, dockerfile_path, publish_dir, ...others } = body
-  const { custom_domains, ...rest } = others
-  const fields = {
-    ...rest,
-    repo_url: made.repoUrl,
-    branch: made.branch,
-    image: made.image,
-    root_dir: normalPath(root_dir),
-    dockerfile_path: normalPath(dockerfile_path),
-    publish_dir: normalFolder(publish_dir),
-    custom_domains: normalDomains(custom_domains),
-  }
-  const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
-  const changed: ServiceRow = { ...withoutStaleBranch(row, made), ...given, updated_at: made.at }
+  const { suspended = row.suspended } = body
+  const given = normalSettings(body, made)
+  const changed = { ...withoutStaleBranch(row, made), ...given, suspended, updated_at: made.at }
   if (changed.repo_url && changed.image && !(made.repoUrl && made.image)) refuseSecondSource(row)
   return changed
+}
+
+/** The settings that a body names, as they are stored; null for a setting that it clears. */
+function normalSettings(
+  body: CreateService | UpdateService,
+  { repoUrl, branch, image }: ParsedSource,
+): Partial<Pick<ServiceRow, SettingName>> {
+  const given: Partial<Record<SettingName, unknown>> = { ...body, repo_url: repoUrl, branch, image }
+  const entries = settingNames.flatMap((name) => {
+    const value = given[name]
+    const { normalize } = serviceSettings[name] as Setting
+    if (value === undefined) return []
+    return [[name, value === null || !normalize ? value : normalize(value)]]
+  })
+  return Object.fromEntries(entries)
 }
 
 /** A detected default branch is cleared with its repository; a branch that a user set stays. */
@@ -119,15 +91,21 @@ export function checkRow(row: ServiceRow): void {
 }
 
 function* brokenRules(row: ServiceRow): Iterable<FailureDetail> {
-  if (row.health_check_path !== null && !listens(row)) {
-    yield broken('health_check_path', `a ${row.type.replace('_', ' ')} has no address to check`)
+  for (const name of settingNames) {
+    const { default: unset, refusal } = serviceSettings[name]
+    const reason = refusal?.(row.type) ?? null
+    if (reason !== null && !isDeepStrictEqual(row[name], unset)) yield broken(name, reason)
   }
-  yield* row.type === 'cron_job' ? brokenScheduleRules(row) : onlyForCron(row)
+  if (row.type === 'cron_job') {
+    if (row.schedule === null) yield broken('schedule', 'is required: a cron job has one')
+    if (row.instances !== 1) yield broken('instances', 'a cron job has exactly one')
+  }
   if (row.repo_url !== null && row.image !== null) {
     yield broken('image', 'a service has a repository or an image, not both')
   }
-  yield* row.type === 'static_site' ? brokenSiteRules(row) : onlyForSites(row)
-  yield* isPublicType(row.type) ? brokenHostRules(row) : onlyForPublic(row)
+  if (row.custom_domains.length > customDomainLimit) {
+    yield broken('custom_domains', `a service has at most ${customDomainLimit} domains`)
+  }
   if (row.disk_mount_path !== null && row.instances > 1) {
     yield broken('instances', 'a service with a disk has exactly one instance')
   }
@@ -137,72 +115,10 @@ function* brokenRules(row: ServiceRow): Iterable<FailureDetail> {
   }
 }
 
-function* brokenScheduleRules(row: ServiceRow): Iterable<FailureDetail> {
-  if (row.schedule === null) yield broken('schedule', 'is required: a cron job has one')
-  if (row.instances !== 1) yield broken('instances', 'a cron job has exactly one')
-  if (row.disk_mount_path !== null) yield broken('disk_mount_path', 'a cron job has no disk')
-}
-
-function* onlyForCron(row: ServiceRow): Iterable<FailureDetail> {
-  for (const path of ['schedule', 'timezone', 'overlap'] as const) {
-    if (row[path] !== null) yield broken(path, 'only a cron job has one')
-  }
-}
-
-function* brokenSiteRules(row: ServiceRow): Iterable<FailureDetail> {
-  const message = 'a static site is served by a server of Berth: it has no such setting'
-  const foreign = [
-    'image',
-    'start_command',
-    'pre_deploy_command',
-    'disk_mount_path',
-    'timeout_seconds',
-  ] as const
-  for (const path of foreign) {
-    if (row[path] !== null) yield broken(path, message)
-  }
-}
-
-function* onlyForSites(row: ServiceRow): Iterable<FailureDetail> {
-  if (row.publish_dir !== null) yield broken('publish_dir', 'only a static site has one')
-  if (row.spa_fallback) yield broken('spa_fallback', 'only a static site has one')
-}
-
-function* brokenHostRules(row: ServiceRow): Iterable<FailureDetail> {
-  if (row.custom_domains.length > customDomainLimit) {
-    yield broken('custom_domains', `a service has at most ${customDomainLimit} domains`)
-  }
-}
-
-function* onlyForPublic(row: ServiceRow): Iterable<FailureDetail> {
-  const message = 'only a web service or a static site is reached from outside'
-  if (row.custom_domains.length > 0) yield broken('custom_domains', message)
-  for (const path of ['hsts', 'request_timeout_seconds', 'max_body_mb'] as const) {
-    if (row[path] !== atEdge[path]) yield broken(path, message)
-  }
-}
-
 function broken(path: string, message: string): FailureDetail {
   return { path, code: 'invalid', message }
 }
 
 function climbs(path: string): boolean {
   return posix.normalize(path).split('/')[0] === '..'
-}
-
-/** Each once, in the order given. Throws `invalid_request`. */
-function normalDomains(domains: readonly string[] | undefined): string[] | undefined {
-  return domains && [...new Set(domains.map(normalizeDomain))]
-}
-
-/** Without needless parts; the top of the repository is null, as when nothing is set. */
-function normalPath(path: string | null | undefined): string | null | undefined {
-  if (path === null || path === undefined) return path
-  const normal = posix.normalize(path).replace(/\/$/, '')
-  return normal === '.' ? null : normal
-}
-
-/** Without needless parts; it may be absolute, and `.` is a folder like others: the WORKDIR of an image. */
-function normalFolder(path: string | null | undefined): string | null | undefined {
-  return path && posix.normalize(path).replace(/(?<=.)\/$/, '')
 }

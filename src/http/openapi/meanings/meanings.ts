@@ -1,6 +1,6 @@
 // What fields mean, where their schema does not say it itself.
 // Mind: a key is `Schema`, or `Schema.field` with the fields of inner objects behind further dots.
-import { settingMeanings } from '../../../api/service-settings.ts'
+import { serviceSettings, settingNames } from '../../../domain/service-settings.ts'
 import { datastoreMeanings } from './datastores.ts'
 import { deployMeanings } from './deploys.ts'
 import { serverMeanings } from './server.ts'
@@ -38,6 +38,7 @@ export function meaningOf(place: string): string | undefined {
   if (meanings[place] !== undefined) return meanings[place]
   const [schema, ...fields] = place.split('.')
   const field = fields.at(-1) ?? ''
-  if (schema === 'Service' && settingMeanings[field] !== undefined) return settingMeanings[field]
+  const setting = settingNames.find((name) => name === field)
+  if (schema === 'Service' && setting) return serviceSettings[setting].meaning
   return everywhere[field]
 }

@@ -1,0 +1,283 @@
+// The settings of a service, each with all that holds for it but the schema of its value, which is in
+// src/api/service-settings.ts.
+import { posix } from 'node:path'
+import type { ServiceRow } from '../../storage/services.ts'
+import { normalizeDomain } from './domains.ts'
+import {
+  noDiskOfCronJobs,
+  notSites,
+  onlyCronJobs,
+  onlyListening,
+  onlyPublic,
+  onlySites,
+  type Setting,
+  type SettingName,
+} from './service-setting.ts'
+
+type Stored<Name extends SettingName> = Exclude<ServiceRow[Name], undefined>
+
+export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } = {
+  repo_url: {
+    default: null,
+    takesEffect: 'at build',
+    meaning:
+      'https://, http://, ssh://, git@host:owner/name or an absolute path; user:token@ is kept apart, ' +
+      'sealed. A path must be readable by every user of the host, or lie below --local-repositories.',
+    flag: { flags: '--repo <url>', help: 'git repository to build' },
+  },
+  image: {
+    default: null,
+    takesEffect: 'at build',
+    meaning: 'An image to pull instead of a repository to build; its tag is resolved anew at each deploy.',
+    flag: { flags: '--image <name>', help: 'image to pull instead' },
+    refusal: notSites,
+  },
+  branch: {
+    default: null,
+    takesEffect: 'at build',
+    meaning:
+      'Without it the default branch of the repository, as it is at the next deploy; that is kept until ' +
+      'repo_url changes.',
+    flag: { flags: '--branch <name>', help: 'branch of the repository (its default one)' },
+  },
+  root_dir: {
+    default: null,
+    takesEffect: 'at build',
+    meaning: 'Where the source is inside the repository; without it the top.',
+    flag: { flags: '--root-dir <path>', help: 'where the source is inside the repository' },
+    normalize: normalPath,
+  },
+  dockerfile_path: {
+    default: null,
+    takesEffect: 'at build',
+    meaning: 'Relative to root_dir; without it Dockerfile.',
+    flag: { flags: '--dockerfile <path>', help: 'relative to the root dir (Dockerfile)' },
+    normalize: normalPath,
+  },
+  start_command: {
+    default: null,
+    takesEffect: 'at restart',
+    meaning: "Run by sh -c in the container, instead of the image's own command.",
+    flag: { flags: '--start-command <command>', help: "instead of the image's own" },
+    refusal: notSites,
+  },
+  pre_deploy_command: {
+    default: null,
+    takesEffect: 'at restart',
+    meaning:
+      'Run once by sh -c in the new image, before anything of it starts; a failure fails the deploy. ' +
+      'No disk.',
+    flag: {
+      flags: '--pre-deploy-command <command>',
+      help: 'run once before a new version starts, such as migrations',
+    },
+    refusal: notSites,
+  },
+  build_env: {
+    default: [],
+    takesEffect: 'at build',
+    meaning: 'Keys of env variables that a build gets as arguments. All of them can be mounted as secrets.',
+    flag: {
+      flags: '--build-env <key>',
+      help: 'variable that builds get as an argument; can be repeated',
+      value: 'list',
+    },
+  },
+  build_target: {
+    default: null,
+    takesEffect: 'at build',
+    meaning: "The name of the Dockerfile's stage to build; without it the last one.",
+    flag: { flags: '--build-target <stage>', help: 'stage of the Dockerfile to build (the last one)' },
+  },
+  build_args: {
+    default: {},
+    takesEffect: 'at build',
+    meaning:
+      'Build arguments with their values, which the history of the image shows: not for secrets. They ' +
+      'replace all former ones and come before those of build_env; {} clears. 512 KiB together.',
+    flag: {
+      flags: '--build-arg <KEY=value>',
+      help: "build argument, not for secrets; can be repeated, '' clears all",
+      value: 'pairs',
+    },
+  },
+  init: {
+    default: true,
+    takesEffect: 'at restart',
+    meaning:
+      'An init process is process 1: it passes signals on and ends orphans. Without it true. An image ' +
+      'whose entrypoint is one itself (/init, tini, dumb-init, systemd) never gets another.',
+    flag: {
+      flags: '--init <on|off>',
+      help: 'an init process is process 1 of instances and jobs (on)',
+      value: 'on or off',
+    },
+  },
+  publish_dir: {
+    default: null,
+    takesEffect: 'at build',
+    meaning: 'What a static site serves: a folder below root_dir or, with a Dockerfile, of its last stage.',
+    flag: { flags: '--publish-dir <path>', help: 'what a static site serves' },
+    refusal: onlySites,
+    // It may be absolute, and `.` is a folder like others: the WORKDIR of an image.
+    normalize: (path) => posix.normalize(path).replace(/(?<=.)\/$/, ''),
+  },
+  spa_fallback: {
+    default: false,
+    takesEffect: 'at restart',
+    meaning: 'A static site answers unknown paths with its index.html. Without it false.',
+    flag: { flags: '--spa-fallback', help: 'a static site answers unknown paths with index.html' },
+    refusal: onlySites,
+  },
+  port: {
+    default: null,
+    takesEffect: 'at restart',
+    meaning:
+      "Where it listens, told to it as PORT. 0: PORT of its env, else the image's one exposed port, else " +
+      '3000 or the only port that it listens on.',
+    flag: { flags: '--port <number>', help: 'where it listens, 0 is automatic', value: 'whole number' },
+  },
+  health_check_path: {
+    default: null,
+    takesEffect: 'at restart',
+    meaning:
+      'Must answer 2xx or 3xx; without it the HEALTHCHECK of the image, or a TCP connection, is enough.',
+    flag: { flags: '--health-path <path>', help: 'must answer 2xx or 3xx' },
+    refusal: onlyListening,
+  },
+  health_check_timeout_seconds: {
+    default: 300,
+    takesEffect: 'at restart',
+    meaning: 'Until a new version must pass its check. Without it 300.',
+    flag: {
+      flags: '--health-timeout <seconds>',
+      help: 'until a new version must pass (300)',
+      value: 'whole number',
+    },
+  },
+  drain_seconds: {
+    default: 30,
+    takesEffect: 'at restart',
+    meaning: 'How long open connections to a former version may go on. Without it 30.',
+    flag: {
+      flags: '--drain <seconds>',
+      help: 'for open connections to a former version (30)',
+      value: 'whole number',
+    },
+  },
+  instances: {
+    default: 1,
+    takesEffect: 'at once',
+    meaning: '1 to 50, one with a disk. Without it 1.',
+    flag: { flags: '--instances <number>', help: 'how many run (1)', value: 'whole number' },
+  },
+  disk_mount_path: {
+    default: null,
+    takesEffect: 'at restart',
+    meaning: 'Where the disk of the service is mounted; a new version then starts after the former stopped.',
+    flag: { flags: '--disk <path>', help: 'where its disk is mounted' },
+    refusal: (type) => notSites(type) ?? noDiskOfCronJobs(type),
+  },
+  memory_limit_mb: {
+    default: null,
+    takesEffect: 'at restart',
+    meaning: 'MiB per instance, from 16; 0 is the server default.',
+    flag: { flags: '--memory <mib>', help: 'limit per instance', value: 'whole number' },
+  },
+  cpu_limit: {
+    default: null,
+    takesEffect: 'at restart',
+    meaning: 'CPUs per instance, from 0.01; 0 is the server default.',
+    flag: { flags: '--cpu <number>', help: 'CPUs per instance', value: 'number' },
+  },
+  custom_domains: {
+    default: [],
+    takesEffect: 'at once',
+    meaning: "Hosts of its own beside NAME.<base domain>, at most 50; each is one service's alone. At once.",
+    flag: null,
+    refusal: onlyPublic,
+    // Each once, in the order given. Throws `invalid_request`.
+    normalize: (domains) => [...new Set(domains.map(normalizeDomain))],
+  },
+  hsts: {
+    default: false,
+    takesEffect: 'at once',
+    meaning: 'Browsers that came by HTTPS are told to come by nothing else. At once. Without it false.',
+    flag: {
+      flags: '--hsts <on|off>',
+      help: 'browsers are told to come by HTTPS alone (off)',
+      value: 'on or off',
+    },
+    refusal: onlyPublic,
+  },
+  request_timeout_seconds: {
+    default: 75,
+    takesEffect: 'at once',
+    meaning: 'How long an answer may stay silent before it is given up. At once. Without it 75.',
+    flag: {
+      flags: '--request-timeout <seconds>',
+      help: 'how long an answer may stay silent (75)',
+      value: 'whole number',
+    },
+    refusal: onlyPublic,
+  },
+  max_body_mb: {
+    default: 512,
+    takesEffect: 'at once',
+    meaning: "MiB of a request's body, by its Content-Length. At once. Without it 512.",
+    flag: { flags: '--max-body <mib>', help: "of a request's body (512)", value: 'whole number' },
+    refusal: onlyPublic,
+  },
+  shared_network: {
+    default: false,
+    takesEffect: 'at once',
+    meaning:
+      'Every service may connect to it; else only those whose env refers to it. At once. By default false.',
+    flag: {
+      flags: '--shared-network <on|off>',
+      help: 'every service may connect to it (off)',
+      value: 'on or off',
+    },
+  },
+  schedule: {
+    default: null,
+    takesEffect: 'at once',
+    meaning: 'When a cron job runs: five fields of cron, or a word such as @daily. At once.',
+    flag: { flags: '--schedule <cron>', help: "when a cron job runs: '0 3 * * *', @daily" },
+    refusal: onlyCronJobs,
+  },
+  timezone: {
+    default: null,
+    takesEffect: 'at once',
+    meaning: 'Of the schedule, as Europe/Berlin. At once. Without it UTC.',
+    flag: { flags: '--timezone <zone>', help: 'of its schedule, as Europe/Berlin (UTC)' },
+    refusal: onlyCronJobs,
+  },
+  overlap: {
+    default: null,
+    takesEffect: 'at once',
+    meaning:
+      'What a cron job does when it is due while it still runs: skip, queue or replace. Without it skip.',
+    flag: { flags: '--overlap <policy>', help: 'due while it still runs: skip, queue or replace (skip)' },
+    refusal: onlyCronJobs,
+  },
+  timeout_seconds: {
+    default: null,
+    takesEffect: 'at once',
+    meaning: 'After so many seconds a job run is ended, and has failed; 0 is the default of 86400 (a day).',
+    flag: {
+      flags: '--job-timeout <seconds>',
+      help: 'how long its job runs may take (a day)',
+      value: 'whole number',
+    },
+    refusal: notSites,
+  },
+}
+
+export const settingNames = Object.keys(serviceSettings) as SettingName[]
+
+/** Without needless parts; the top of the repository is null, as when nothing is set. */
+function normalPath(path: string): string | null {
+  const normal = posix.normalize(path).replace(/\/$/, '')
+  return normal === '.' ? null : normal
+}
