@@ -2,12 +2,20 @@
 import type { AnyStateMachine } from 'xstate'
 import * as backup from './backup.ts'
 import * as certificate from './certificate/certificate.ts'
+import * as certificateRebuild from './certificate/certificate-rebuild.ts'
+import * as certificateRecord from './certificate/certificate-record.ts'
 import * as cronSchedule from './cron-schedule.ts'
 import * as datastore from './datastore/datastore.ts'
+import * as datastoreRebuild from './datastore/datastore-rebuild.ts'
+import * as datastoreRecord from './datastore/datastore-record.ts'
 import * as deploy from './deploy/deploy.ts'
+import * as deployRecord from './deploy/deploy-record.ts'
 import * as diskRemoval from './disk-removal.ts'
 import * as edge from './edge/edge.ts'
+import * as edgeRebuild from './edge/edge-rebuild.ts'
+import * as edgeRecord from './edge/edge-record.ts'
 import * as jobRun from './job-run/job-run.ts'
+import * as jobRunRecord from './job-run/job-run-record.ts'
 import type { RebuildFrom } from './rebuild.ts'
 import * as restore from './restore.ts'
 import * as serviceRemoval from './service-removal.ts'
@@ -43,13 +51,13 @@ export interface Kind {
 
 export const catalogue = {
   backup,
-  certificate,
+  certificate: { ...certificate, ...certificateRecord, ...certificateRebuild },
   'cron-schedule': cronSchedule,
-  datastore,
-  deploy,
+  datastore: { ...datastore, ...datastoreRecord, ...datastoreRebuild },
+  deploy: { ...deploy, ...deployRecord },
   'disk-removal': diskRemoval,
-  edge,
-  'job-run': jobRun,
+  edge: { ...edge, ...edgeRecord, ...edgeRebuild },
+  'job-run': { ...jobRun, ...jobRunRecord },
   restore,
   'service-removal': serviceRemoval,
   'terminal-login': terminalLogin,

@@ -1,9 +1,6 @@
 // Why an actor failed, as its context keeps it. Programs decide by the code; the message is for people.
 import { toErrorCode } from './error-codes.ts'
-import type { SlotFailure } from './slot.ts'
-
-/** What a program may need to know besides the code, such as `{ port: 3000 }`. */
-export type ProblemDetails = Readonly<Record<string, string | number>>
+import type { ProblemDetails, SlotFailure } from './slot.ts'
 
 export interface Problem {
   code: string

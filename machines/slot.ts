@@ -2,7 +2,6 @@
 // Mind: `.provide()` does not notice an unfilled slot; `Slots<M>` makes it a compile error, the placeholder a
 // loud one.
 import { type AnyStateMachine, fromPromise, type PromiseActorLogic } from 'xstate'
-import type { ProblemDetails } from './problem.ts'
 
 /** Every effect knows whose it is: `id` is the actor's. The rest is plain JSON, deadlines are timestamps. */
 export interface SlotInput {
@@ -15,6 +14,9 @@ export interface SlotInput {
 export interface SlotOutput {
   at: string
 }
+
+/** What a program may need to know besides the code, such as `{ port: 3000 }`. */
+export type ProblemDetails = Readonly<Record<string, string | number>>
 
 /** What an effect rejects with. */
 export interface SlotFailure {

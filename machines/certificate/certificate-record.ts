@@ -1,7 +1,7 @@
 // What the API shows of a certificate's snapshot.
 
 import { toErrorCode } from '../error-codes.ts'
-import type { CertificateSnapshot, CertificateValidity } from './certificate.ts'
+import { type CertificateSnapshot, renewalOf } from './certificate.ts'
 
 /** Failed attempts after which the hosts below a wildcard get certificates of their own. */
 const fallbackAfter = 3
@@ -40,11 +40,7 @@ function fallsBack({ context }: CertificateSnapshot, failures: number): boolean 
   return isMissing && failures >= fallbackAfter && troublesOfWildcards.includes(trouble?.code ?? '')
 }
 
-/** At two thirds of its life. */
-export function renewalOf({ notBefore, notAfter }: CertificateValidity): string {
-  const beginMs = Date.parse(notBefore)
-  return new Date(beginMs + ((Date.parse(notAfter) - beginMs) * 2) / 3).toISOString()
-}
+export type CertificateRecord = ReturnType<typeof toRecord>
 
 function statusOf({ value, context }: CertificateSnapshot) {
   if (value === 'releasing' || value === 'released') return 'released'

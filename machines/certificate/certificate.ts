@@ -3,7 +3,6 @@
 // the next.
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import { type SlotFailure, type SlotInput, type SlotOutput, slot } from '../slot.ts'
-import { renewalOf, type toRecord } from './certificate-record.ts'
 
 export const version = 1
 
@@ -259,6 +258,8 @@ function troubled(context: CertificateContext, at: string, trouble: CertificateT
   return { trouble, repeats, nextAttemptAt: new Date(Math.max(ownMs, askedMs)).toISOString() }
 }
 
-export { rebuild } from './certificate-rebuild.ts'
-export { toRecord } from './certificate-record.ts'
-export type CertificateRecord = ReturnType<typeof toRecord>
+/** At two thirds of its life. */
+export function renewalOf({ notBefore, notAfter }: CertificateValidity): string {
+  const beginMs = Date.parse(notBefore)
+  return new Date(beginMs + ((Date.parse(notAfter) - beginMs) * 2) / 3).toISOString()
+}

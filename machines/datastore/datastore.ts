@@ -265,7 +265,3 @@ export const machine = datastore.createMachine({
     deleted: { type: 'final' },
   },
 })
-
-export { rebuild } from './datastore-rebuild.ts'
-export type { DatastoreRecord, DatastoreSnapshot } from './datastore-record.ts'
-export { toRecord } from './datastore-record.ts'

@@ -287,5 +287,3 @@ function traces(canceled: boolean) {
 }
 
 export type DeploySnapshot = SnapshotFrom<typeof machine>
-
-export { toRecord, toService } from './deploy-record.ts'

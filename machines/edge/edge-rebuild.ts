@@ -3,8 +3,6 @@
 import type { RebuildFrom } from '../rebuild.ts'
 import type { EdgeInput, EdgeMode } from './edge.ts'
 
-export const discarded = { status: 'off' } as const
-
 /** All it needs is how it is set: which HAProxy runs is read from the processes themselves. */
 export function rebuild({ record, asked, at }: RebuildFrom): EdgeInput | null {
   const { id, mode, httpPort, httpsPort } =

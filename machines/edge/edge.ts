@@ -7,6 +7,8 @@ import { type SlotFailure, type SlotInput, type SlotOutput, slot } from '../slot
 export const version = 2
 export const cleanups = ['stopEdge'] as const
 
+export const discarded = { status: 'off' } as const
+
 /** Version 1 had no upgrades: its edge is the first generation. */
 export function migrate(snapshot: unknown, from: number): unknown {
   if (from !== 1) throw new Error(`the edge of version ${from} is not known`)
@@ -260,41 +262,3 @@ export const machine = edge.createMachine({
 })
 
 export type EdgeSnapshot = SnapshotFrom<typeof machine>
-
-/** lingering: it could not be stopped, and is tried again. */
-const statuses = {
-  starting: 'starting',
-  serving: 'serving',
-  upgrading: 'upgrading',
-  waiting: 'waiting',
-  stopping: 'stopping',
-  lingering: 'stopping',
-  off: 'off',
-} as const
-
-export function toRecord(snapshot: EdgeSnapshot) {
-  const { id, mode, httpPort, httpsPort, servingSince, routes, error, retryAt, at } = snapshot.context
-  const { software, available, upgradeError, upgradedAt } = snapshot.context
-  const problem = error ?? snapshot.context.portProblem ?? null
-  return {
-    id,
-    status: statuses[snapshot.value as keyof typeof statuses],
-    mode,
-    http_port: httpPort,
-    https_port: httpsPort,
-    routes,
-    error: problem?.message ?? null,
-    error_code: problem?.code ?? null,
-    version: software?.version ?? null,
-    image: software?.image ?? null,
-    available,
-    upgrade_error: upgradeError?.message ?? null,
-    upgraded_at: upgradedAt,
-    serving_since: servingSince,
-    next_attempt_at: retryAt === null ? null : new Date(retryAt).toISOString(),
-    created_at: at,
-  }
-}
-
-export { discarded, rebuild } from './edge-rebuild.ts'
-export type EdgeRecord = ReturnType<typeof toRecord>

@@ -280,5 +280,3 @@ export const machine = jobRun.createMachine({
 })
 
 export type JobRunSnapshot = SnapshotFrom<typeof machine>
-
-export { toRecord } from './job-run-record.ts'

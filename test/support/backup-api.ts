@@ -3,9 +3,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { TestContext } from 'node:test'
-import * as backup from '../../machines/backup.ts'
-import * as datastore from '../../machines/datastore/datastore.ts'
-import * as restore from '../../machines/restore.ts'
+import { catalogue as kinds } from '../../machines/index.ts'
 import type { Backup, Restore } from '../../src/api/backup.ts'
 import type { Datastore } from '../../src/api/datastore.ts'
 import { Failure } from '../../src/errors.ts'
@@ -15,6 +13,8 @@ import { startChecked } from './checked-api.ts'
 import { token } from './http-context.ts'
 import { checkAnswer } from './openapi.ts'
 import { eventually, instant, silent } from './supervised.ts'
+
+const { backup, datastore, restore } = kinds
 
 type Effect = (input: { id: string }, signal: AbortSignal) => Promise<unknown>
 

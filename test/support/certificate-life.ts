@@ -4,8 +4,8 @@ import {
   type CertificateSnapshot,
   type CertificateTrouble,
   machine,
-  toRecord,
 } from '../../machines/certificate/certificate.ts'
+import { toRecord } from '../../machines/certificate/certificate-record.ts'
 import { instant } from './deploy-life.ts'
 import { forever, type Run, runMachine, type TestEffect } from './machine-run.ts'
 

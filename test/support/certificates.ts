@@ -1,7 +1,8 @@
 // Certificates under a real supervisor on a real store, beside a CA (ca.ts). Cleans up after the test.
 import type { TestContext } from 'node:test'
-import * as certificate from '../../machines/certificate/certificate.ts'
+import type { CertificateRecord } from '../../machines/certificate/certificate-record.ts'
 import type { KindName } from '../../machines/index.ts'
+import { catalogue } from '../../machines/index.ts'
 import { certificateEffects } from '../../src/effects/certificate/certificate.ts'
 import { createCertificateClaims } from '../../src/effects/certificate/claims.ts'
 import { createDnsChallenges, type DnsPorts } from '../../src/effects/certificate/dns-challenge.ts'
@@ -17,7 +18,7 @@ import { type Ca, here } from './ca.ts'
 import { serviceRow } from './stored.ts'
 import { eventually, silent, stopBeforeClose, temporaryStorage } from './supervised.ts'
 
-export type Row = certificate.CertificateRecord
+export type Row = CertificateRecord
 
 export interface Life {
   storage: Storage
@@ -60,6 +61,7 @@ export function boot(t: TestContext, life: Life, ca: Ca, change: ChangeEdge = ()
     },
     life.dns !== undefined,
   )
+  const { certificate } = catalogue
   const supervisor = new Supervisor({ storage, catalogue: { certificate }, logger })
   const internet = internetOf(ca)
   const weeklyLimit = openWeeklyLimit({ settings, storage })

@@ -3,8 +3,8 @@
 // Mind: `stop` and `start` are a crash of the daemon and its return; what was committed is all that is left.
 import type { TestContext } from 'node:test'
 import type { CronScheduleRecord, machine as scheduleMachine } from '../../machines/cron-schedule.ts'
-import * as cronSchedule from '../../machines/cron-schedule.ts'
-import * as jobRun from '../../machines/job-run/job-run.ts'
+import { catalogue as kinds } from '../../machines/index.ts'
+import type { machine as jobRun } from '../../machines/job-run/job-run.ts'
 import type { JobRunRecord } from '../../machines/job-run/job-run-record.ts'
 import type { Effects } from '../../machines/slot.ts'
 import { scheduleIdOf } from '../../src/domain/job-defaults.ts'
@@ -62,7 +62,7 @@ export class CronSite {
   async start(changes: Partial<ActorPort> = {}): Promise<void> {
     const { storage, time } = this
     const { beginRun, isHeld } = this.#options
-    const catalogue = { 'cron-schedule': cronSchedule, 'job-run': jobRun }
+    const catalogue = { 'cron-schedule': kinds['cron-schedule'], 'job-run': kinds['job-run'] }
     const supervisor = new Supervisor({ storage, catalogue, logger: silent, now: time.clock.now })
     const actors = {
       send: supervisor.send.bind(supervisor),
@@ -147,7 +147,7 @@ export class CronSite {
   }
 }
 
-function effectsOfRuns(endings: Map<string, () => void> | null): Effects<typeof jobRun.machine> {
+function effectsOfRuns(endings: Map<string, () => void> | null): Effects<typeof jobRun> {
   const ended = {
     at: instant,
     exitCode: 0,

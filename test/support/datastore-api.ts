@@ -2,7 +2,7 @@
 // unless the test says otherwise.
 // Mind: the answers are held against the document, as in checked-api.ts.
 import type { TestContext } from 'node:test'
-import * as datastore from '../../machines/datastore/datastore.ts'
+import { catalogue } from '../../machines/index.ts'
 import type { Datastore } from '../../src/api/datastore.ts'
 import type { ActorPort, HttpContext } from '../../src/http/pipeline/context.ts'
 import { Supervisor } from '../../src/supervisor/supervisor.ts'
@@ -38,6 +38,7 @@ export async function startDatastores(t: TestContext, effects: Record<string, Te
   t.after(() => supervisor?.stop(1000))
   const api = await startChecked(t)
   const { storage } = api
+  const { datastore } = catalogue
   supervisor = new Supervisor({ storage, catalogue: { datastore }, logger: silent })
   supervisor.provide({
     datastore: {

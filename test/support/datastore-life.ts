@@ -1,6 +1,7 @@
 // A datastore's life as the tests of its chart need it: an input, effects that all succeed, ways to run it.
-import { type DatastoreSnapshot, machine, toRecord } from '../../machines/datastore/datastore.ts'
+import { machine } from '../../machines/datastore/datastore.ts'
 import type { DatastoreInput } from '../../machines/datastore/datastore-context.ts'
+import { type DatastoreSnapshot, toRecord } from '../../machines/datastore/datastore-record.ts'
 import { instant } from './deploy-life.ts'
 import { forever, type Run, runMachine, type TestEffect } from './machine-run.ts'
 

@@ -1,7 +1,7 @@
 // The API with job runs that are real actors, in a world that a test makes: nothing runs until it says so.
 // Mind: a run gives itself up when its service is suspended or deleted, as it does in the daemon.
 import type { TestContext } from 'node:test'
-import * as jobRun from '../../machines/job-run/job-run.ts'
+import { catalogue } from '../../machines/index.ts'
 import type { JobRun } from '../../src/api/job.ts'
 import type { Service } from '../../src/api/service.ts'
 import type { Host } from '../../src/effects/host.ts'
@@ -27,7 +27,11 @@ export async function startJobs(t: TestContext) {
   const api = await startChecked(t)
   const host = { storage: api.storage, logger: silent } as Pick<Host, 'storage' | 'logger'> as Host
   const world = createWorld(host)
-  supervisor = new Supervisor({ storage: api.storage, catalogue: { 'job-run': jobRun }, logger: silent })
+  supervisor = new Supervisor({
+    storage: api.storage,
+    catalogue: { 'job-run': catalogue['job-run'] },
+    logger: silent,
+  })
   supervisor.provide({ 'job-run': world.effects })
   joinActors(api.context, supervisor)
   const run = (id: string) => api.storage.actors.record(id) as JobRun | null

@@ -1,7 +1,8 @@
 // A job run's life as the tests of its chart need it: an input, effects that all succeed, ways to run it.
 
-import { type JobRunInput, type JobRunSnapshot, machine, toRecord } from '../../machines/job-run/job-run.ts'
+import { type JobRunInput, type JobRunSnapshot, machine } from '../../machines/job-run/job-run.ts'
 import type { JobRunRecord } from '../../machines/job-run/job-run-record.ts'
+import { toRecord } from '../../machines/job-run/job-run-record.ts'
 import { forever, pathOf, type Run, runMachine, type TestEffect } from './machine-run.ts'
 
 export const asked = '2026-01-01T00:00:00.000Z'

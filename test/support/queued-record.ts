@@ -1,7 +1,8 @@
 // The record of a deploy that was just queued, from its chart.
 import { getInitialSnapshot } from 'xstate'
-import { machine, toRecord } from '../../machines/deploy/deploy.ts'
+import { machine } from '../../machines/deploy/deploy.ts'
 import type { DeployInput } from '../../machines/deploy/deploy-context.ts'
+import { toRecord } from '../../machines/deploy/deploy-record.ts'
 import type { By } from '../../storage/actors/actors.ts'
 
 export function queuedRecord(input: object, by: By | null = null) {

@@ -1,5 +1,5 @@
 // What effects know of a datastore, looked up anew each time: its record, its password, its container.
-import type { DatastoreRecord } from '../../../machines/datastore/datastore.ts'
+import type { DatastoreRecord } from '../../../machines/datastore/datastore-record.ts'
 import type { Limits } from '../../docker/containers/spec.ts'
 import { datastoreName } from '../../docker/engine/names.ts'
 import type { Credentials } from '../../domain/datastore-urls.ts'

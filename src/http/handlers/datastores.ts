@@ -1,6 +1,7 @@
 // Managed datastores. Handlers speak to the actor and wait for what is committed; they never change Docker.
-import type { DatastoreRecord } from '../../../machines/datastore/datastore.ts'
+
 import type { DatastoreInput } from '../../../machines/datastore/datastore-context.ts'
+import type { DatastoreRecord } from '../../../machines/datastore/datastore-record.ts'
 import type { RecordOf } from '../../../storage/actors/actors.ts'
 import { newPassword } from '../../account/secrets.ts'
 import {

@@ -1,5 +1,5 @@
 // The trash: what was deleted is listed, restored, or removed before its time.
-import type { DatastoreRecord } from '../../../machines/datastore/datastore.ts'
+import type { DatastoreRecord } from '../../../machines/datastore/datastore-record.ts'
 import type { RestoredTrash, RestoreTrash, TrashEntry, TrashParams } from '../../api/trash.ts'
 import { Failure } from '../../errors.ts'
 import type { HttpContext } from '../pipeline/context.ts'

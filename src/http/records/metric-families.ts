@@ -1,5 +1,5 @@
 // Metrics of services, datastores, certificates and the edge, from committed records and the last sample.
-import type { DatastoreRecord } from '../../../machines/datastore/datastore.ts'
+import type { DatastoreRecord } from '../../../machines/datastore/datastore-record.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { Edge } from '../../api/edge.ts'
 import { edgeId } from '../../domain/domains.ts'

@@ -1,6 +1,7 @@
 // The content of the trash, from committed records: deleted datastores, and pending removals of disks.
-import type { DatastoreRecord } from '../../../machines/datastore/datastore.ts'
+
 import type { TrashPlan } from '../../../machines/datastore/datastore-context.ts'
+import type { DatastoreRecord } from '../../../machines/datastore/datastore-record.ts'
 import type { DiskRemovalRecord } from '../../../machines/disk-removal.ts'
 import type { TrashEntry } from '../../api/trash.ts'
 import { Failure } from '../../errors.ts'

@@ -1,8 +1,8 @@
 // Certificates over HTTP: what there is, why not more, and the next attempt at once unless the CA says no.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import * as certificate from '../../../machines/certificate/certificate.ts'
 import type { KindName } from '../../../machines/index.ts'
+import { catalogue } from '../../../machines/index.ts'
 import type { Certificate } from '../../../src/api/certificate.ts'
 import { Supervisor } from '../../../src/supervisor/supervisor.ts'
 import { startChecked } from '../../support/checked-api.ts'
@@ -27,6 +27,7 @@ function troubleOf(host: string) {
 async function start(t: TestContext) {
   const api = await startChecked(t)
   const { storage } = api
+  const { certificate } = catalogue
   const supervisor = new Supervisor({ storage, catalogue: { certificate }, logger: silent })
   const now = () => new Date().toISOString()
   supervisor.provide({

@@ -1,8 +1,9 @@
 // What a deploy shows outside in each state, and what it writes of a service with a disk when it fails.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type DeploySnapshot, machine, toRecord, toService } from '../../../machines/deploy/deploy.ts'
+import { type DeploySnapshot, machine } from '../../../machines/deploy/deploy.ts'
 import type { DeployContext } from '../../../machines/deploy/deploy-context.ts'
+import { toRecord, toService } from '../../../machines/deploy/deploy-record.ts'
 import { deployInput, failure, grantedTurn, happyEffects, instant } from '../../support/deploy-life.ts'
 import { forever, pathOf, type Run, runMachine, type TestEffect } from '../../support/machine-run.ts'
 

@@ -1,7 +1,8 @@
 // The deploy of a cron job: live as soon as its parts are ready, because nothing of it runs by itself.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type DeploySnapshot, machine, toRecord, toService } from '../../../machines/deploy/deploy.ts'
+import { type DeploySnapshot, machine } from '../../../machines/deploy/deploy.ts'
+import { toRecord, toService } from '../../../machines/deploy/deploy-record.ts'
 import { deployInput, failure, grantedTurn, happyEffects, instant, sha } from '../../support/deploy-life.ts'
 import { forever, runMachine, type TestEffect } from '../../support/machine-run.ts'
 

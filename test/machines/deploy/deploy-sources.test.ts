@@ -2,7 +2,8 @@
 // snapshot of an earlier version.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type DeploySnapshot, machine, migrate, toRecord, version } from '../../../machines/deploy/deploy.ts'
+import { type DeploySnapshot, machine, migrate, version } from '../../../machines/deploy/deploy.ts'
+import { toRecord } from '../../../machines/deploy/deploy-record.ts'
 import {
   deployInput,
   grantedTurn,
