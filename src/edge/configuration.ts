@@ -4,33 +4,12 @@
 // frame, and only a change of that needs a reload.
 import { createHash } from 'node:crypto'
 import type { Place } from './files.ts'
-import { addressTable, type Limits, rateRouting } from './limits.ts'
+import type { Frame } from './frame.ts'
+import { addressTable, rateRouting } from './limits.ts'
 import { type AnswerName, pagesText } from './pages.ts'
-import { type Proof, proofRouting } from './port-check.ts'
+import { proofRouting } from './port-check.ts'
 import { leastSlots, type Pool, slotName, type Upstream } from './routes.ts'
 import { answering, answeringBackends, frontendRules, hstsRules, httpRouting, routing } from './rules.ts'
-
-export interface Frame {
-  httpPort: number
-  httpsPort: number
-  /** Whether the host has IPv6 at all: a bind to it would fail. */
-  hasIpv6: boolean
-  /** Who owns the sockets where the edge runs as root and the daemon does not. */
-  socketOwner: { uid: number; gid: number } | null
-  /** The user of the worker, which has an empty root directory; null for the user that starts HAProxy. */
-  worker: { uid: number; gid: number } | null
-  /** Addresses and networks whose X-Forwarded-* are kept. */
-  trustedProxies: readonly string[]
-  /** The address and host name of the API, and the secret that proves requests of the edge. */
-  dashboard: { address: string; host: string; secret: string } | null
-  limits: Limits
-  /** By which the daemon recognizes this edge on its public ports. */
-  proof: Proof
-  /** How many pools there are. */
-  pools: number
-  /** Slots of those that have more than the least, by number. */
-  slots: ReadonlyMap<number, number>
-}
 
 const defaultTimeoutMs = 75_000
 /** Path, agent and host are cut; escaped they may be six times as long. Beyond it a line would be cut. */

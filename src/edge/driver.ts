@@ -2,10 +2,11 @@
 // Mind: what it was told is remembered, and forgotten at the first doubt: then everything is read anew.
 import { sleep } from '../async/sleep.ts'
 import { codeOf, Failure } from '../errors.ts'
-import { type Frame, fingerprintOf, renderConfiguration } from './configuration.ts'
+import { fingerprintOf, renderConfiguration } from './configuration.ts'
 import { ensureDefaultCertificate } from './default-certificate.ts'
 import { DrivenProcess } from './driven-process.ts'
 import { type Place, removeOtherCertificates, writeWhole } from './files.ts'
+import type { Frame } from './frame.ts'
 import { pagesText } from './pages.ts'
 import { leastSlots, mapNames, type Pool, type Routes } from './routes.ts'
 

@@ -2,8 +2,8 @@
 // here, and what is told of it.
 // Mind: order counts. What a client claims is dropped before what is known is set.
 
-import type { Frame } from './configuration.ts'
 import type { Place } from './files.ts'
+import type { Frame } from './frame.ts'
 import { limitRules, rateRouting } from './limits.ts'
 import { type AnswerName, htmlOf, jsonOf } from './pages.ts'
 import { proofBackend, proofRouting } from './port-check.ts'

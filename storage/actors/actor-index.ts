@@ -3,8 +3,7 @@
 // Mind: what changes the index works inside a commit only, the one of the row itself.
 import type { Key } from 'lmdb'
 import type { Store, Table } from '../store/store.ts'
-import type { ActiveActor, ActorRow } from './actor-row.ts'
-import type { ParkNote } from './parked-actors.ts'
+import type { ActiveActor, ActorRow, ParkNote } from './actor-row.ts'
 
 const all = Number.MAX_SAFE_INTEGER
 

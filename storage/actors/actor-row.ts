@@ -67,3 +67,16 @@ export type ToRecord = (row: ActorRow) => ActorRecord
 
 /** An actor that is not final. */
 export type ActiveActor = Pick<ActorRow, 'id' | 'kind' | 'service_id'>
+
+/**
+ * `failed_repeatedly`: an error of Berth's own, too often. `row_damaged`: a stored row fails its checksum.
+ * `snapshot_misfit`: the chart of this version does not know the stored state.
+ */
+export type ParkCode = 'failed_repeatedly' | 'row_damaged' | 'snapshot_misfit'
+
+export interface ParkNote {
+  /** Null where the note is damaged, or from a version that kept none. */
+  at: string | null
+  code: ParkCode
+  reason: string
+}

@@ -8,15 +8,17 @@ import { StorageError } from '../store/errors.ts'
 import { idTime } from '../store/ids.ts'
 import type { Commit, Store } from '../store/store.ts'
 import { type Page, type PageAsked, pageOf } from './actor-page.ts'
-import type { ActiveActor, ActorRow, HistoryEntry, RecordOf, ToRecord, Transition } from './actor-row.ts'
+import type {
+  ActiveActor,
+  ActorRow,
+  HistoryEntry,
+  ParkCode,
+  RecordOf,
+  ToRecord,
+  Transition,
+} from './actor-row.ts'
 import { ActorRows } from './actor-rows.ts'
-import {
-  type Discard,
-  type ParkCode,
-  type ParkedActor,
-  ParkedActors,
-  type Unparked,
-} from './parked-actors.ts'
+import { type Discard, type ParkedActor, ParkedActors, type Unparked } from './parked-actors.ts'
 
 export type {
   ActiveActor,
@@ -24,12 +26,13 @@ export type {
   ActorRow,
   By,
   HistoryEntry,
+  ParkCode,
   Recorded,
   RecordOf,
   ToRecord,
   Transition,
 } from './actor-row.ts'
-export type { ParkCode, ParkedActor } from './parked-actors.ts'
+export type { ParkedActor } from './parked-actors.ts'
 
 /** A transaction blocks everything else while it runs, and each actor has up to 510 entries of history. */
 const erasedAtOnce = 50

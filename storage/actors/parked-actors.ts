@@ -4,21 +4,8 @@
 import type { ServicePatch, Services } from '../services.ts'
 import { StorageError } from '../store/errors.ts'
 import type { Commit, Store, Table } from '../store/store.ts'
-import type { ActiveActor, ActorRecord, ActorRow, Transition } from './actor-row.ts'
+import type { ActiveActor, ActorRecord, ActorRow, ParkCode, ParkNote, Transition } from './actor-row.ts'
 import { type ActorRows, announce } from './actor-rows.ts'
-
-/**
- * `failed_repeatedly`: an error of Berth's own, too often. `row_damaged`: a stored row fails its checksum.
- * `snapshot_misfit`: the chart of this version does not know the stored state.
- */
-export type ParkCode = 'failed_repeatedly' | 'row_damaged' | 'snapshot_misfit'
-
-export interface ParkNote {
-  /** Null where the note is damaged, or from a version that kept none. */
-  at: string | null
-  code: ParkCode
-  reason: string
-}
 
 export type ParkedActor = ActiveActor & ParkNote
 

@@ -4,18 +4,13 @@ import { closeSync, existsSync, mkdirSync, openSync, readSync, statSync } from '
 import { join } from 'node:path'
 import { open } from 'lmdb'
 import { settleWithin } from '../../src/async/settle-within.ts'
-import { type Change, createChanges } from './changes.ts'
+import { createChanges } from './changes.ts'
 import { StorageError } from './errors.ts'
 import { openTable, type Table } from './table.ts'
-import { createCommit } from './transaction.ts'
+import { type Commit, createCommit } from './transaction.ts'
 
 export type { Table } from './table.ts'
-
-/** What a commit may do besides writing: tell the change feed. */
-export interface Commit {
-  announce(change: Omit<Change, 'number'>): void
-  hasAnnounced(kind: string, id: string): boolean
-}
+export type { Commit } from './transaction.ts'
 
 export interface Store {
   table<V>(name: string): Table<V>

@@ -5,8 +5,13 @@ import type { RootDatabase } from 'lmdb'
 import { settleWithin } from '../../src/async/settle-within.ts'
 import type { Change, createChanges } from './changes.ts'
 import { StorageError } from './errors.ts'
-import type { Commit, Store } from './store.ts'
 import type { Table } from './table.ts'
+
+/** What a commit may do besides writing: tell the change feed. */
+export interface Commit {
+  announce(change: Omit<Change, 'number'>): void
+  hasAnnounced(kind: string, id: string): boolean
+}
 
 export interface TransactionParts {
   root: RootDatabase
@@ -24,7 +29,7 @@ export interface TransactionParts {
 const reasonMs = 1000
 
 /** The store's `commit`. */
-export function createCommit(parts: TransactionParts): Store['commit'] {
+export function createCommit(parts: TransactionParts) {
   const { root, meta, changes, onPanic, onOutcome } = parts
   return async <T>(write: (commit: Commit) => T): Promise<T> => {
     const announced: Change[] = []

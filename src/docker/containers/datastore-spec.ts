@@ -3,7 +3,6 @@
 import { createHash } from 'node:crypto'
 import type { ContainerCreateOptions } from 'dockerode'
 import { datastoreKind, datastoreName, labels, type Owner, ownerLabels } from '../engine/names.ts'
-import type { WantedContainer } from './ensure-container.ts'
 import {
   confinement,
   type HostTraits,
@@ -12,6 +11,7 @@ import {
   logging,
   type RestartPolicy,
   toMount,
+  type WantedContainer,
 } from './spec.ts'
 
 export interface DatastoreSpec extends Limits {

@@ -1,6 +1,6 @@
 // Making a container be there. Nothing is remembered between two calls: what Docker has is looked at each
 // time, so that a create that timed out here and was carried out later is adopted and not made twice.
-import type { Container, ContainerCreateOptions } from 'dockerode'
+import type { Container } from 'dockerode'
 import { sleep } from '../../async/sleep.ts'
 import { codeOf, Failure, messageOf } from '../../errors.ts'
 import { acceptStatus, hasStatus } from '../engine/client.ts'
@@ -9,20 +9,7 @@ import { endStaleTask, hasTask, isTaskLeft } from '../engine/stale-task.ts'
 import { type Found, findToChange, removeContainer, type Site } from './find-container.ts'
 import { type InstanceState, toInstanceState } from './instance-state.ts'
 import { noShell } from './missing-shell.ts'
-import type { HostTraits, RestartPolicy } from './spec.ts'
-
-/** A container as it should be: its name, what it is made from, and the mark of that. */
-export interface WantedContainer {
-  name: string
-  /** Kept as a label: another one means another request. */
-  hash: string
-  restart: RestartPolicy
-  /** What has ended stays ended: it is not started again. */
-  runsOnce: boolean
-  /** Whether what its image runs first is an init process itself. */
-  findInit?: () => Promise<boolean>
-  options(host: HostTraits, hasInit?: boolean): ContainerCreateOptions
-}
+import type { RestartPolicy, WantedContainer } from './spec.ts'
 
 const startTimeoutMs = 60_000
 /** A name stays taken for a moment while the engine removes its former holder. */

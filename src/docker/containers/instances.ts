@@ -11,8 +11,9 @@ import {
   ownerFilter,
 } from '../engine/names.ts'
 import { runsInit } from '../images/image-init.ts'
-import { followLog, type LogLine, type LogSource, readLines } from '../logs/instance-log.ts'
+import { followLog, type LogSource, readLines } from '../logs/instance-log.ts'
 import { createLogPlace, type LogPlace } from '../logs/log-cursor.ts'
+import type { LogLine } from '../logs/log-frames.ts'
 import { type TimedLine, toLogLine } from '../logs/log-frames.ts'
 import { applyRestart, ensureContainer, startContainer } from './ensure-container.ts'
 import { type Found, findOwn, findToChange, removeContainer, type Site } from './find-container.ts'
@@ -21,7 +22,7 @@ import { type InstanceState, isEnded, toInstanceState } from './instance-state.t
 import { type InstanceUsage, measureUsage } from './instance-usage.ts'
 import { type InstanceSpec, type RestartPolicy, wantedInstance } from './spec.ts'
 
-export type { LogLine } from '../logs/instance-log.ts'
+export type { LogLine } from '../logs/log-frames.ts'
 export type { InstanceState } from './instance-state.ts'
 export type { InstanceUsage } from './instance-usage.ts'
 export type { InstanceSpec, RestartPolicy } from './spec.ts'

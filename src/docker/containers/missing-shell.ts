@@ -2,7 +2,7 @@
 // Mind: under Docker's own init such a container does start: init says why in the log, in words for experts,
 // and ends as a shell does that does not find a command.
 
-import type { LogLine } from '../logs/instance-log.ts'
+import type { LogLine } from '../logs/log-frames.ts'
 import type { ExitFacts } from './exit-explanation.ts'
 
 export const noShell = "the image has no shell ('sh') to run a command by"

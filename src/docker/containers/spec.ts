@@ -2,7 +2,6 @@
 import { createHash } from 'node:crypto'
 import type { ContainerCreateOptions } from 'dockerode'
 import { type ContainerKind, instanceKind, labels, type Owner, ownerLabels } from '../engine/names.ts'
-import type { WantedContainer } from './ensure-container.ts'
 
 export interface InstanceSpec {
   name: string
@@ -36,6 +35,19 @@ export type RestartPolicy = 'no' | 'unless-stopped'
 export interface HostTraits {
   cpus: number
   loggingDriver: string
+}
+
+/** A container as it should be: its name, what it is made from, and the mark of that. */
+export interface WantedContainer {
+  name: string
+  /** Kept as a label: another one means another request. */
+  hash: string
+  restart: RestartPolicy
+  /** What has ended stays ended: it is not started again. */
+  runsOnce: boolean
+  /** Whether what its image runs first is an init process itself. */
+  findInit?: () => Promise<boolean>
+  options(host: HostTraits, hasInit?: boolean): ContainerCreateOptions
 }
 
 // Scores are only raised: an engine without CAP_SYS_RESOURCE cannot lower a score.

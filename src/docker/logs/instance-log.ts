@@ -4,14 +4,7 @@ import { sleep } from '../../async/sleep.ts'
 import { codeOf } from '../../errors.ts'
 import { toBytes } from '../engine/stream-lines.ts'
 import type { LogPlace } from './log-cursor.ts'
-import { createFrameReader, type TimedLine, toLogLine } from './log-frames.ts'
-
-export interface LogLine {
-  /** RFC 3339, UTC, milliseconds. */
-  ts: string
-  stream: 'stdout' | 'stderr' | 'system'
-  line: string
-}
+import { createFrameReader, type LogLine, type TimedLine, toLogLine } from './log-frames.ts'
 
 export interface LogSource {
   /** Follows the log, from an instant on or from its beginning; without lines when the instance is gone. */

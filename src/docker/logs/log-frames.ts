@@ -1,7 +1,12 @@
 // Lines from the frames of a container's log. Pure. A frame is an 8-byte header (stream, size) and one
 // message of at most 16 KiB with its time before it: a long line is several frames, and a frame may be spread
 // over several chunks.
-import type { LogLine } from './instance-log.ts'
+export interface LogLine {
+  /** RFC 3339, UTC, milliseconds. */
+  ts: string
+  stream: 'stdout' | 'stderr' | 'system'
+  line: string
+}
 
 /** A line with the engine's own time, in nanoseconds: what a resumed stream is compared by. */
 export interface TimedLine {

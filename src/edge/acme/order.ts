@@ -5,7 +5,8 @@ import { sleep } from '../../async/sleep.ts'
 import type { Answer } from './answer.ts'
 import { bundleOf, type IssuedCertificate } from './bundle.ts'
 import { type CertificateRequest, requestCertificate } from './certificate-request.ts'
-import { AcmeFailure, challengeFailure, type Problem, retryAtOf } from './failure.ts'
+import { AcmeFailure } from './failure.ts'
+import { challengeFailure, type Problem, retryAtOf } from './refusal.ts'
 import { type Account, jsonOf, locationOf, openSession, type Session } from './session.ts'
 
 /** What is needed to fetch a certificate that was asked for. */

@@ -2,7 +2,8 @@
 // Mind: a refused nonce is no refusal of the request: the same request goes out again with the next one.
 import { type AccountJwk, type AccountKey, openAccountKey } from './account-key.ts'
 import { type Answer, ask, requireSafe } from './answer.ts'
-import { AcmeFailure, isBadNonce, refusalOf } from './failure.ts'
+import { AcmeFailure } from './failure.ts'
+import { isBadNonce, refusalOf } from './refusal.ts'
 
 export interface Account {
   directoryUrl: string

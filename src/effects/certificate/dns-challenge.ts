@@ -3,11 +3,12 @@
 import { createHash } from 'node:crypto'
 import pLimit from 'p-limit'
 import type { StoredTxtRecord } from '../../../storage/certificates.ts'
+import type { Storage } from '../../../storage/index.ts'
 import { followAliases, type Lookup, waitForRecord } from '../../dns/propagation.ts'
 import type { DnsProvider } from '../../dns/provider.ts'
 import type { Challenges } from '../../edge/acme/order.ts'
 import { messageOf } from '../../errors.ts'
-import type { CertificateHost } from './ports.ts'
+import type { Logger } from '../../logger.ts'
 
 /** How the zone is changed, and how it is looked at. */
 export interface DnsPorts {
@@ -22,7 +23,10 @@ export interface DnsChallenges {
   startSweep(): () => void
 }
 
-type Parts = Pick<CertificateHost, 'logger'> & { storage: Pick<CertificateHost['storage'], 'certificates'> }
+interface Parts {
+  logger: Logger
+  storage: Pick<Storage, 'certificates'>
+}
 
 const sweepMs = 10 * 60_000
 /** An order that is canceled still removes its record. */

@@ -1,14 +1,14 @@
 // The authority's limit of new certificates per registered domain and week: counted here, so that an order
 // over the limit waits with a time instead of being refused. Renewals do not count.
 import type { CertificateTrouble } from '../../../machines/certificate/certificate.ts'
+import type { Storage } from '../../../storage/index.ts'
 import type { IssuancePause, IssuedCertificates } from '../../../storage/issued-certificates.ts'
 import { registeredDomainOf } from '../../dns/registered-domain.ts'
 import { isoNow } from '../host.ts'
-import type { CertificateHost } from './ports.ts'
 
 interface Counted {
-  settings: CertificateHost['settings']
-  storage: Pick<CertificateHost['storage'], 'certificates' | 'issuedCertificates'>
+  settings: { acmeDirectory: string; newPerWeek: number | null }
+  storage: Pick<Storage, 'certificates' | 'issuedCertificates'>
 }
 
 export interface DomainUsage {

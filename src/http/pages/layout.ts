@@ -1,7 +1,7 @@
 // The frame around every page, and the way from one page to another.
 // Mind: no script within, nothing from elsewhere, no styles within: the headers of a page forbid them.
 import { Page } from '../pipeline/route.ts'
-import type { HeaderList } from '../server/server.ts'
+import type { HeaderList } from '../server/messages.ts'
 import { type Html, html } from './html.ts'
 import { mark } from './mark.ts'
 

@@ -2,7 +2,7 @@
 import { codeOf, Failure, TooSoon } from '../../errors.ts'
 import { toProblem } from '../pipeline/problem.ts'
 import type { Call } from '../pipeline/route.ts'
-import type { HeaderList } from '../server/server.ts'
+import type { HeaderList } from '../server/messages.ts'
 import { type Html, html } from './html.ts'
 import { sentence, waitOf } from './words.ts'
 

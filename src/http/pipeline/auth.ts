@@ -3,7 +3,7 @@
 import type { Caller } from '../../account/callers.ts'
 import { hasRole, reachesService } from '../../account/rights.ts'
 import { Failure } from '../../errors.ts'
-import type { Request } from '../server/server.ts'
+import type { Request } from '../server/messages.ts'
 import type { HttpContext } from './context.ts'
 import { sessionSecretsOf } from './cookies.ts'
 import { checkSameOrigin, hostOf, isOfBrowser, originOf } from './origin.ts'

@@ -2,7 +2,7 @@
 // name keep a session each.
 // Mind: it outlives the session, so that the server alone says when that is over.
 
-import type { Request } from '../server/server.ts'
+import type { Request } from '../server/messages.ts'
 import { type Origin, portOf } from './origin.ts'
 
 const maxAgeSeconds = 400 * 24 * 60 * 60

@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto'
 import type { Caller } from '../../account/callers.ts'
 import { Failure } from '../../errors.ts'
-import type { Request } from '../server/server.ts'
+import type { Request } from '../server/messages.ts'
 import type { HttpContext } from './context.ts'
 import { Repeated } from './route.ts'
 

@@ -2,7 +2,7 @@
 // Mind: X-Forwarded-* is anybody's claim; it is believed of a proxy that --trusted-proxy names, and no other.
 import { timingSafeEqual } from 'node:crypto'
 import { Failure } from '../../errors.ts'
-import type { Request } from '../server/server.ts'
+import type { Request } from '../server/messages.ts'
 import type { HttpContext } from './context.ts'
 import { createProxyTrust } from './trusted-hosts.ts'
 

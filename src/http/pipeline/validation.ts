@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { fixed } from '../../api/parts/fields.ts'
 import { Failure, type FailureDetail } from '../../errors.ts'
-import type { Request } from '../server/server.ts'
+import type { Request } from '../server/messages.ts'
 
 /** For sign-ins and all other requests about the account. */
 export const accountBodyLimitBytes = 16 * 1024

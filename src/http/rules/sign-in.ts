@@ -4,7 +4,7 @@ import type { Login } from '../../api/access/account.ts'
 import { deviceCookie, devicesOf, sessionCookie } from '../pipeline/cookies.ts'
 import { isFromHost, originOf } from '../pipeline/origin.ts'
 import type { Call } from '../pipeline/route.ts'
-import type { HeaderList } from '../server/server.ts'
+import type { HeaderList } from '../server/messages.ts'
 
 type Asking = Pick<Call, 'context' | 'request'>
 

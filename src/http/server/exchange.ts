@@ -7,9 +7,9 @@ import { type BodySource, collectBody, type Sink, streamBody } from './body.ts'
 import { ChunkedBody } from './chunked-body.ts'
 import { createEventStream, type EventStream } from './event-stream.ts'
 import { createOutflow, type Outflow } from './file-download.ts'
+import type { HeaderList, Request, Response } from './messages.ts'
 import { leave, type Traffic } from './open-requests.ts'
 import { addressOf } from './peer-address.ts'
-import type { HeaderList, Request, Response } from './server.ts'
 import { createWebSocket, type OpenWebSocket, type WebSocket } from './web-socket.ts'
 
 /** What makes a WebSocket of a request; null where it asks for none. */

@@ -1,5 +1,5 @@
 // The headers of every answer: nothing may be framed, sniffed, cached, or tell another site an address.
-import type { HeaderList } from './server.ts'
+import type { HeaderList } from './messages.ts'
 
 const json = 'application/json'
 

@@ -1,7 +1,7 @@
 // What a request head must keep to. uWS lets these through, and proxies disagree on what they mean.
 // Mind: after a refusal here the connection is closed, for where its next request begins is in doubt.
 import { Failure } from '../../errors.ts'
-import type { Request } from './server.ts'
+import type { Request } from './messages.ts'
 
 const urlLimitChars = 2048
 /** uWS counts only when a head comes in pieces. */

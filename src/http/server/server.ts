@@ -1,51 +1,17 @@
-// The only file that loads uWebSockets.js: listening, what a request and a response are, an orderly stop.
+// The only file that loads uWebSockets.js: listening and an orderly stop.
 // Mind: without a match uWS says nothing; with two daemons on a port it would say nothing either.
 
 import type * as Uws from 'uWebSockets.js'
 import { createRequire } from 'node:module'
 import { Failure } from '../../errors.ts'
-import type { Sink } from './body.ts'
-import type { EventStream } from './event-stream.ts'
 import { type Door, Exchange, type SocketData } from './exchange.ts'
-import type { Outflow } from './file-download.ts'
+import type { Request, Response } from './messages.ts'
 import { createTraffic, type Traffic, untilAnswered } from './open-requests.ts'
-import { type WebSocket, webSocketLimits } from './web-socket.ts'
+import { webSocketLimits } from './web-socket.ts'
 
 // Read once, when the library is loaded: hence no import statement, which would come before this line.
 process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= '16384'
 const uws: typeof Uws = createRequire(import.meta.url)('uWebSockets.js')
-
-export type HeaderList = readonly (readonly [name: string, value: string])[]
-
-export interface Request {
-  /** As sent: methods are told apart by case. */
-  readonly method: string
-  readonly path: string
-  /** Raw, without the question mark. */
-  readonly query: string
-  /** Raw, in the order of the pattern. */
-  readonly params: readonly string[]
-  /** By lower-case name; a header given twice is joined with a comma. */
-  readonly headers: ReadonlyMap<string, string>
-  /** Whether it may become a WebSocket. */
-  readonly isUpgrade: boolean
-  /** Of the peer; empty when it is gone. An IPv4 address is written as one. */
-  address(): string
-  /** Must be called before the first await, or the body is lost. Throws `payload_too_large`. */
-  readBody(limitBytes: number): Promise<Buffer> | Buffer
-  /** Streams the body into the sink and resolves with its size; as `readBody` in all else. */
-  receive(limitBytes: number, sink: Sink): Promise<number>
-}
-
-export interface Response {
-  /** Sends once; later calls, and calls after the client left, do nothing. `close` ends the connection. */
-  send(status: number, headers: HeaderList, body?: string | Uint8Array, close?: boolean): void
-  stream(headers: HeaderList): EventStream
-  /** A body of that size, which is sent as the client takes it. */
-  pour(headers: HeaderList, totalBytes: number): Outflow
-  /** Only for a request that `isUpgrade`. */
-  upgrade(headers: HeaderList): WebSocket
-}
 
 export interface ServerOptions<Target> {
   host: string

@@ -4,7 +4,7 @@
 import { openAccountPorts } from '../../../src/account/ports.ts'
 import { authenticate } from '../../../src/http/pipeline/auth.ts'
 import type { HttpContext } from '../../../src/http/pipeline/context.ts'
-import type { Request } from '../../../src/http/server/server.ts'
+import type { Request } from '../../../src/http/server/messages.ts'
 import { openStorage } from '../../../storage/index.ts'
 
 const looks = 100_000

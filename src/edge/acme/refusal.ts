@@ -1,0 +1,88 @@
+// Problem documents of a CA (RFC 8555 section 6.7) as failures. The CA's text comes from outside: it is cut
+// and put on one line.
+import type { Answer } from './answer.ts'
+import { AcmeFailure } from './failure.ts'
+
+/** As CAs send it; every part may be missing, or be something else. */
+export interface Problem {
+  type?: unknown
+  detail?: unknown
+  subproblems?: unknown
+}
+
+const typePrefix = 'urn:ietf:params:acme:error:'
+const longestWords = 500
+const longestWaitMs = 7 * 24 * 60 * 60 * 1000
+
+/** The failure that an answer with a status from 400 stands for. */
+export function refusalOf(answer: Answer): AcmeFailure {
+  const problem = problemIn(answer.text)
+  const { host } = new URL(answer.url)
+  const retryAt = retryAtOf(answer.headers)
+  const type = typeOf(problem)
+  const words = wordsOf(problem) ?? `it answered with status ${answer.status}`
+  if (answer.status === 429 || type === 'rateLimited') {
+    return new AcmeFailure('acme_rate_limited', `${host} wants a pause: ${words}`, { retryAt, problem: type })
+  }
+  if (answer.status >= 500) {
+    return new AcmeFailure('acme_unreachable', `${host} has trouble of its own: ${words}`, {
+      retryAt,
+      problem: type,
+    })
+  }
+  return new AcmeFailure('acme_rejected', `${host} refuses: ${words}`, { retryAt, problem: type })
+}
+
+/** Of a challenge or an order that came to nothing. */
+export function challengeFailure(host: string, problem: Problem | null): AcmeFailure {
+  const type = typeOf(problem)
+  const words = wordsOf(problem) ?? 'the CA does not say why'
+  const hint = type === null ? undefined : hints[type]
+  return new AcmeFailure('acme_challenge_failed', `the CA could not check ${host}: ${words}`, {
+    problem: type,
+    ...(hint ? { hint } : {}),
+  })
+}
+
+const hints: Record<string, string> = {
+  connection: 'port 80 of this server must be reachable from the internet',
+  dns: 'the name servers of the domain must answer, with the address of this server',
+  caa: 'a CAA record of the domain names the CAs that may issue for it',
+}
+
+export function isBadNonce(answer: Answer): boolean {
+  return answer.status === 400 && typeOf(problemIn(answer.text)) === 'badNonce'
+}
+
+/** The instant of a Retry-After header, at most a week ahead; null without one. */
+export function retryAtOf(headers: Headers, nowMs = Date.now()): string | null {
+  const text = headers.get('retry-after')?.trim()
+  if (!text) return null
+  const instantMs = /^\d{1,9}$/.test(text) ? nowMs + Number(text) * 1000 : Date.parse(text)
+  if (Number.isNaN(instantMs)) return null
+  return new Date(Math.min(Math.max(instantMs, nowMs), nowMs + longestWaitMs)).toISOString()
+}
+
+function problemIn(text: string): Problem | null {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' ? value : null
+  } catch {
+    return null
+  }
+}
+
+function typeOf(problem: Problem | null): string | null {
+  const { type } = problem ?? {}
+  if (typeof type !== 'string' || !type.startsWith(typePrefix)) return null
+  return type.slice(typePrefix.length, typePrefix.length + 60)
+}
+
+/** `detail`, and that of what it is made of where that says more. */
+function wordsOf(problem: Problem | null): string | null {
+  const parts = Array.isArray(problem?.subproblems) ? problem.subproblems : []
+  const details = [problem, ...parts].map((one) => (one as Problem | null)?.detail)
+  const said = details.filter((detail) => typeof detail === 'string').filter((detail) => detail !== '')
+  const words = [...new Set(said)].join('; ').replace(/[\p{Cc}\s]+/gu, ' ')
+  return words === '' ? null : words.slice(0, longestWords).trim()
+}
