@@ -8,9 +8,8 @@ import { removeTree } from '../archive/removal.ts'
 import type { ListFilter } from '../docker/containers/instances.ts'
 import { jobKind, preDeployKind, toolKind } from '../docker/engine/names.ts'
 import { removeImage } from '../docker/images/images.ts'
-import { isOfRecord, isUsedUpTree } from '../effects/deploy/end/retention.ts'
 import { removeFormerArchives } from '../effects/deploy/source/archive.ts'
-import { listOwnImages } from '../effects/engine/own-images.ts'
+import { imagesInUse, listOwnImages, ownerState } from '../effects/engine/images-in-use.ts'
 import type { Host } from '../effects/host.ts'
 import { codeOf, messageOf } from '../errors.ts'
 
@@ -20,27 +19,13 @@ type Parts = Pick<Host, 'storage' | 'instances' | 'engine' | 'owner' | 'settings
 export async function reconcile(host: Parts): Promise<void> {
   const { actors } = host.storage
   // A parked actor's things are left as they are, for whoever looks into it.
-  const isCaredFor = (actorId: string) =>
-    unlessDamaged(() => {
-      const row = actors.get(actorId)
-      return row !== null && (!row.final || row.parked !== null)
-    })
+  const isCaredFor = (actorId: string) => ownerState(actors, actorId) !== 'finished'
   const isKnown = (deployId: string) => actors.record(deployId) !== null
   await removeInstances(host, isCaredFor)
-  const images = await removeImages(host, isCaredFor)
+  const images = await removeImages(host)
   await removeWorkDirectories(host, isCaredFor)
   await attempt(host, 'archives', () => removeFormerArchives(host))
   await removeRows(host, isCaredFor, isKnown, images)
-}
-
-/** A row that fails its checksum belongs to a parked actor, or soon will: its things stay, the others' go. */
-function unlessDamaged(look: () => boolean): boolean {
-  try {
-    return look()
-  } catch (error) {
-    if (codeOf(error) === 'row_damaged') return true
-    throw error
-  }
 }
 
 async function removeInstances(host: Parts, isCaredFor: (id: string) => boolean): Promise<void> {
@@ -48,21 +33,21 @@ async function removeInstances(host: Parts, isCaredFor: (id: string) => boolean)
   const all = (await Promise.all(kinds.map((kind) => host.instances.list(kind)))).flat()
   for (const { name, deployId } of all) {
     if (isCaredFor(deployId)) continue
-    host.logger.warn({ container: name, deploy: deployId }, 'removing an instance that no deploy cares for')
+    host.logger.warn({ container: name, deploy: deployId }, 'removing an orphaned instance')
     await attempt(host, name, () => host.instances.remove(name))
   }
 }
 
-/** Answers the images that stay, by name. */
-async function removeImages(host: Parts, isCaredFor: (id: string) => boolean): Promise<Set<unknown>> {
+/** Returns the names of all images that it found. */
+async function removeImages(host: Parts): Promise<Set<unknown>> {
   const images = await listOwnImages(host)
-  const names = new Set(images.map(({ name }) => name))
+  const present = new Set(images.map(({ name }) => name))
+  const needOf = imagesInUse(host)
   for (const image of images) {
-    const isNeeded = isCaredFor(image.deployId) || isOfRecord(host.storage.actors, image)
-    const stays = isNeeded && !isUsedUpTree(host.owner, image, names)
-    if (!stays) await attempt(host, image.name, () => removeImage(host.engine, host.owner, image.name))
+    const isNeeded = needOf(image, present) !== null
+    if (!isNeeded) await attempt(host, image.name, () => removeImage(host.engine, host.owner, image.name))
   }
-  return names
+  return present
 }
 
 async function removeWorkDirectories(host: Parts, isCaredFor: (id: string) => boolean): Promise<void> {
@@ -98,6 +83,6 @@ async function attempt(host: Parts, what: string, remove: () => Promise<void>): 
     await remove()
   } catch (error) {
     if (codeOf(error) === 'docker_unavailable') throw error
-    host.logger.warn({ what, reason: messageOf(error) }, 'what nobody cares for cannot be removed')
+    host.logger.warn({ what, reason: messageOf(error) }, 'an orphaned object cannot be removed')
   }
 }

@@ -104,7 +104,7 @@ async function killAndCheck(run: Run): Promise<Omit<Outcome, 'durationMs' | 'kep
     services: ledger.services.length,
     figures: ledger.figures,
     longestRestartMs: Math.max(0, ...restarts.map(({ startedAt, healthyAt }) => healthyAt! - startedAt)),
-    strays: victim.log.filter((line) => line.includes('that no deploy cares for')).length,
+    strays: victim.log.filter((line) => line.includes('removing an orphaned instance')).length,
     leftovers,
     breaches: ledger.breaches,
   }

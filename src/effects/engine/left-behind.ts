@@ -15,7 +15,7 @@ import {
 } from '../../docker/engine/names.ts'
 import { backupPath } from '../../domain/backup-names.ts'
 import type { Host } from '../host.ts'
-import { listOwnImages } from './own-images.ts'
+import { listOwnImages } from './images-in-use.ts'
 
 export interface LeftBehind {
   type: 'container' | 'volume' | 'image' | 'file'

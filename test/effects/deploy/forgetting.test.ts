@@ -92,6 +92,18 @@ test('what runs, is live, can be rolled back to or is referred to stays, however
   equal(storage.actors.record(built), null)
 })
 
+test('the target of a parked rollback stays: the rollback may be retried', async (t) => {
+  const { storage, add, fill } = await openShop(t)
+  const target = await add('deploy')
+  await fill()
+  const rollback = await add('deploy', { source: { kind: 'reuse', deploy_id: target } }, false)
+  await storage.actors.park(rollback, 'it kept failing', new Date().toISOString())
+
+  await forgetOldDeploys(storage, owner)
+
+  equal(storage.actors.record(target)?.id, target)
+})
+
 test('each service keeps its own', async (t) => {
   const { storage, add, fill } = await openShop(t)
   const other = await add('deploy', {})

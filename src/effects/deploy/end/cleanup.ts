@@ -4,6 +4,7 @@
 import { imageName, treeName } from '../../../docker/engine/names.ts'
 import { removeImage } from '../../../docker/images/images.ts'
 import { reapGit } from '../../../git/reaper.ts'
+import { imagesInUse } from '../../engine/images-in-use.ts'
 import { type Host, isoNow } from '../../host.ts'
 import { retryUntilCleanedUp } from '../../waiting.ts'
 import { takeOffPulledName } from '../build/pulled-name.ts'
@@ -54,7 +55,10 @@ function stillLive(host: Host, { serviceId, formerDeployId }: TracesInput): bool
 async function removeOwnImage(host: Host, { id, serviceId }: TracesInput): Promise<void> {
   const service = host.storage.services.get(serviceId)
   if (!service) return
-  for (const nameOf of [imageName, treeName]) {
-    await removeImage(host.engine, host.owner, nameOf(host.owner, service.name, id))
+  const needOf = imagesInUse(host, { serviceId, endingId: id })
+  for (const [nameOf, isTree] of [[imageName, false] as const, [treeName, true] as const]) {
+    const name = nameOf(host.owner, service.name, id)
+    const need = needOf({ name, service: service.name, deployId: id, isTree })
+    if (need !== 'in-use') await removeImage(host.engine, host.owner, name)
   }
 }

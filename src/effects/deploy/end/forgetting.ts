@@ -1,9 +1,9 @@
 // Which deploys of a service stay on record: the newest two hundred, and older ones that something still
 // refers to. The others are forgotten with their logs.
-import type { DeploySource } from '../../../../machines/deploy/deploy-context.ts'
 import type { Storage } from '../../../../storage/index.ts'
 import type { ServiceRow } from '../../../../storage/services.ts'
 import { imageName, type Owner } from '../../../docker/engine/names.ts'
+import { imagesInUse, unfinishedActors } from '../../engine/images-in-use.ts'
 
 /** Of each service. */
 export const deploysKept = 200
@@ -22,16 +22,16 @@ function isReferred(storage: Storage, owner: Owner, service: ServiceRow, id: str
   const { archive_deploy_id, former_archive_deploy_id, live_deploy_id, desired_deploy_id } = service
   if ([archive_deploy_id, former_archive_deploy_id, live_deploy_id, desired_deploy_id].includes(id))
     return true
-  const image = imageName(owner, service.name, id)
-  if (storage.actors.record(id)?.image === image && storage.releases.has(id)) return true
-  return isInUse(storage, service, id, image)
-}
-
-/** A queued or running actor may still read its record, its release or its image. */
-function isInUse({ actors }: Storage, { id: serviceId }: ServiceRow, id: string, image: string): boolean {
-  const deploys = [...actors.active('deploy', serviceId)].map((actor) => actors.record(actor.id))
-  const runs = [...actors.active('job-run', serviceId)].map((actor) => actors.record(actor.id))
-  const targets = deploys.map((record) => (record?.source as DeploySource | undefined)?.deploy_id)
-  const sources = runs.map((record) => record?.deploy_id)
-  return [...targets, ...sources].includes(id) || [...deploys, ...runs].some((one) => one?.image === image)
+  const { deploys, runs } = unfinishedActors(storage.actors, { serviceId: service.id })
+  const referred = [
+    ...deploys.map((record) => record?.source?.deploy_id),
+    ...runs.map((record) => record?.deploy_id),
+  ]
+  if (referred.includes(id)) return true
+  const needOf = imagesInUse({ owner, storage }, { serviceId: service.id })
+  const name = imageName(owner, service.name, id)
+  const need = needOf({ name, service: service.name, deployId: id, isTree: false })
+  if (need !== 'version') return need === 'in-use'
+  // The release goes with the image. A damaged record cannot be rolled back to.
+  return storage.actors.record(id)?.image === name && storage.releases.has(id)
 }

@@ -1,0 +1,102 @@
+// Which images are ours, and why each of them is needed. Whatever removes an image, or the record that an
+// image belongs to, asks here.
+import type { Storage } from '../../../storage/index.ts'
+import { imageName, type Owner } from '../../docker/engine/names.ts'
+import { listImages, type OwnImage } from '../../docker/images/images.ts'
+import { codeOf } from '../../errors.ts'
+import type { Host } from '../host.ts'
+
+export type ImageNeed =
+  /** A live, unfinished or parked actor runs it, makes it or is about to run it. */
+  | 'in-use'
+  /** A finished deploy can be rolled back to with it. Retention limits how many of these stay. */
+  | 'version'
+  /** Its deploy was discarded before it recorded an image. A person decides what becomes of it. */
+  | 'left-behind'
+
+interface Scope {
+  /** Limits the question to the images of one service. */
+  serviceId?: string
+  /** This deploy is at its end and needs nothing any more. */
+  endingId?: string | undefined
+}
+
+type Parts = { owner: Owner; storage: Pick<Storage, 'actors' | 'services'> }
+type NamedImage = Pick<OwnImage, 'name' | 'service' | 'deployId' | 'isTree'>
+
+/**
+ * The images of one service, or of all services. Images are ours by name alone, so those of a data directory
+ * whose prefix was taken over look like ours. They are never listed, and so never removed.
+ */
+export async function listOwnImages(host: Pick<Host, 'engine' | 'owner' | 'storage'>, service?: string) {
+  const { actors, predecessors } = host.storage
+  const isOurs = ({ deployId }: OwnImage) =>
+    !predecessors.mayHaveMade(deployId) || actors.record(deployId) !== null
+  return (await listImages(host.engine, host.owner, service)).filter(isOurs)
+}
+
+/**
+ * Returns a function that says why an image is needed; null when nothing can use it any more. `present` has
+ * the names of all images that exist. Both hold for the committed records of this moment.
+ */
+export function imagesInUse({ owner, storage }: Parts, scope: Scope = {}) {
+  const used = namesInUse(storage, scope)
+  return (image: NamedImage, present: ReadonlySet<string> = new Set()): ImageNeed | null => {
+    const { name, deployId, isTree, service } = image
+    if (used.has(name)) return 'in-use'
+    // A tree exists only for the build of the site that is made from it.
+    if (isTree && present.has(imageName(owner, service, deployId))) return null
+    const state = deployId === scope.endingId ? 'finished' : ownerState(storage.actors, deployId)
+    if (state === 'unfinished') return 'in-use'
+    if (isRecorded(storage.actors, image)) return 'version'
+    return state === 'discarded' ? 'left-behind' : null
+  }
+}
+
+/** Deploys and runs that are active or parked, and so still read records, releases and images. */
+export function unfinishedActors(actors: Storage['actors'], { serviceId, endingId }: Scope) {
+  const idsOf = (kind: string) =>
+    [...actors.active(kind, serviceId), ...actors.parked(kind, serviceId)].map(({ id }) => id)
+  const deployIds = idsOf('deploy').filter((id) => id !== endingId)
+  return {
+    deploys: deployIds.map((id) => actors.record<'deploy'>(id)),
+    runs: idsOf('job-run').map((id) => actors.record<'job-run'>(id)),
+  }
+}
+
+function namesInUse({ actors, services }: Parts['storage'], scope: Scope): Set<unknown> {
+  const { deploys, runs } = unfinishedActors(actors, scope)
+  const rows = scope.serviceId ? [services.get(scope.serviceId)] : services.list()
+  const others = [
+    // A queued rollback has no image yet, but its target must still exist when its turn comes.
+    ...deploys.map((record) => record?.source?.deploy_id),
+    // A queued restart or run takes what is live when its turn comes, even if that deploy was parked.
+    ...rows.flatMap((row) => [row?.live_deploy_id, row?.desired_deploy_id]),
+  ]
+  const targets = others.map((id) => (id ? actors.record<'deploy'>(id) : null))
+  return new Set([...deploys, ...runs, ...targets].map((record) => record?.image))
+}
+
+/**
+ * Whether what an actor made may go. An unknown actor counts as finished. Treat a damaged row as unfinished:
+ * its actor is parked, or soon will be.
+ */
+export function ownerState(actors: Storage['actors'], id: string): 'unfinished' | 'discarded' | 'finished' {
+  try {
+    const row = actors.get(id)
+    if (row && !row.final) return 'unfinished'
+    return row?.parked ? 'discarded' : 'finished'
+  } catch (error) {
+    if (codeOf(error) === 'row_damaged') return 'unfinished'
+    throw error
+  }
+}
+
+/**
+ * Whether the record of a deploy names this image. A builder may name one after its deploy was canceled and
+ * cleaned up; nothing would ever run that. A damaged record has no image field and proves nothing.
+ */
+export function isRecorded(actors: Storage['actors'], { name, deployId }: NamedImage): boolean {
+  const record = actors.record(deployId)
+  return record !== null && (record.image === undefined || record.image === name)
+}
