@@ -29,6 +29,8 @@ export function excerptOf(log: readonly LogLine[]): Excerpted {
   let isBurstOver = false
   let failed: Step | null = null
   for (const { stream, line, about } of log) {
+    // The answer has the outcome as its reason.
+    if (about?.mark === 'outcome') continue
     all.add(line)
     const part = about?.step as BuildStep | undefined
     if (part === undefined) {

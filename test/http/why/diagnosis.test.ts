@@ -67,3 +67,9 @@ test('phases end with the outcome, and the one that failed is marked', () => {
     { name: 'building', duration_ms: 3000, failed: true },
   ])
 })
+
+test('the outcome is no line of its own: the reason has it', () => {
+  const outcome = line('system', 'failed: no such base', { mark: 'outcome' })
+
+  assert.deepEqual(excerptOf([line('system', 'unpacked'), outcome]).lines, ['unpacked'])
+})
