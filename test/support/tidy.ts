@@ -13,7 +13,7 @@ export const rules = {
   'a file has at most 300 lines': budgets.filesAreShort,
   'a function has at most 50 lines': budgets.functionsAreShort,
   'a line has at most 110 columns': budgets.linesAreShort,
-  'README has fewer than 250 lines': budgets.readmeIsShort,
+  'README has at most 23 KiB': budgets.readmeIsShort,
   'nothing is exported as default': language.exportsHaveNames,
   'only index files export all of another module': language.modulesListTheirExports,
   'no type is `any`': language.typesAreKnown,

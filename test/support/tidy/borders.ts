@@ -129,13 +129,6 @@ export const borders: Border[] = [
     types: ['machines/', 'storage/'],
   },
   {
-    of: 'src/inspect/',
-    packages: [],
-    node: true,
-    values: ['src/inspect/', ...ground],
-    types: ['src/', 'machines/'],
-  },
-  {
     of: 'src/cli/',
     packages: [
       '@clack/prompts',

@@ -5,7 +5,7 @@ import { lineAt, linesOf, type Rule, sources } from './tree.ts'
 const fileLines = 300
 const functionLines = 50
 const columns = 110
-const readmeLines = 250
+const readmeBytes = 23 * 1024
 
 export const filesAreShort: Rule = (tree) =>
   sources(tree).flatMap(([path, text]) => {
@@ -38,10 +38,10 @@ export const functionsAreShort: Rule = (tree) =>
 export const readmeIsShort: Rule = (tree) => {
   const text = tree.get('README.md')
   if (text === undefined) return [{ path: 'README.md', line: 1, text: 'is missing' }]
-  const length = linesOf(text).length
-  return length < readmeLines
-    ? []
-    : [{ path: 'README.md', line: readmeLines, text: `is ${length} lines long` }]
+  const length = Buffer.byteLength(text)
+  return length > readmeBytes
+    ? [{ path: 'README.md', line: 1, text: `is ${length} bytes long, the limit is ${readmeBytes}` }]
+    : []
 }
 
 // The callback of `describe` is a list of tests rather than a function.

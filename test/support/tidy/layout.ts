@@ -68,7 +68,8 @@ export const actorKindsAreWhole: Rule = (tree) => {
   const gaps = kinds.flatMap((kind) => {
     const parts = [`machines/${kind}.ts`, `src/effects/${kind}.ts`, `test/machines/${kind}.test.ts`]
     const missing = parts.filter((part) => !tree.has(part) && !tree.has(inOwnFolder(part, kind)))
-    if (!hasWord(tree.get('README.md') ?? '', kind)) missing.push('a line in the glossary of README.md')
+    const readme = 'machines/README.md'
+    if (!hasWord(tree.get(readme) ?? '', kind)) missing.push(`a line in the glossary of ${readme}`)
     return missing.map((part) => ({ path, line: 1, text: `the kind ${kind} lacks ${part}` }))
   })
   return [...gaps, ...chartsOutside(tree, kinds)]

@@ -19,7 +19,7 @@ const wholeKind = {
   'machines/job-run.ts': "import { setup } from 'xstate'",
   'src/effects/job-run.ts': '',
   'test/machines/job-run.test.ts': '',
-  'README.md': '# Berth\n## Glossary\n- **job run**: one run of a command\n## Else\n',
+  'machines/README.md': '# Kinds\n## Glossary\n- **job run**: one run of a command\n## Else\n',
 }
 
 const lacksB = 'package-lock.json:1 lacks b, which a may want'
@@ -121,10 +121,10 @@ export const samples: Record<RuleName, Sample> = {
       broken({ 'src/a.ts': `\n// ${'a'.repeat(108)}\n` }, 'src/a.ts:2 is 111 columns wide, the limit is 110'),
     ],
   },
-  'README has fewer than 250 lines': {
-    clean: { 'README.md': lines(249) },
+  'README has at most 23 KiB': {
+    clean: { 'README.md': 'ä'.repeat(11_776) },
     broken: [
-      broken({ 'README.md': lines(250) }, 'README.md:250 is 250 lines long'),
+      broken({ 'README.md': 'ä'.repeat(11_777) }, 'README.md:1 is 23554 bytes long, the limit is 23552'),
       broken({}, 'README.md:1 is missing'),
     ],
   },
@@ -215,11 +215,11 @@ export const samples: Record<RuleName, Sample> = {
         'machines/index.ts:1 the kind job-run lacks machines/job-run.ts',
         'machines/index.ts:1 the kind job-run lacks src/effects/job-run.ts',
         'machines/index.ts:1 the kind job-run lacks test/machines/job-run.test.ts',
-        'machines/index.ts:1 the kind job-run lacks a line in the glossary of README.md',
+        'machines/index.ts:1 the kind job-run lacks a line in the glossary of machines/README.md',
       ),
       broken(
-        { ...wholeKind, 'README.md': '- job-run: outside the glossary\n## Glossary\n- **deploy**' },
-        'machines/index.ts:1 the kind job-run lacks a line in the glossary of README.md',
+        { ...wholeKind, 'machines/README.md': '- job-run: outside the glossary\n## Glossary\n- **deploy**' },
+        'machines/index.ts:1 the kind job-run lacks a line in the glossary of machines/README.md',
       ),
       broken(
         { ...wholeKind, 'machines/stray.ts': "import { setup } from 'xstate'" },
