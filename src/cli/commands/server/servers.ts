@@ -76,10 +76,7 @@ async function showInfo({ client, out, server }: Cli): Promise<void> {
     ['free disk', size(info.disk_free_bytes)],
     ['data', info.disk_usage ? sizes(info.disk_usage.data) : null],
     ['docker disk', info.disk_usage?.docker ? sizes(info.disk_usage.docker) : null],
-    [
-      'limits',
-      `${info.default_memory_limit_mb} MiB and ${info.default_cpu_limit} CPU, where a service sets none`,
-    ],
+    ['limits', `${defaultLimits(info)}, unless a service sets its own`],
     ['builds', shownBuilds(info.builds)],
     ['builder', hangingBuilder(info.builds), 'red'],
   ])
@@ -87,7 +84,7 @@ async function showInfo({ client, out, server }: Cli): Promise<void> {
 
 function shownBuilds({ builder, ...builds }: Info['builds']): string {
   const limits = [
-    builds.memory_limit_mb === null ? [] : `${builds.memory_limit_mb} MiB`,
+    builds.memory_limit_mb === null ? [] : mebibytes(builds.memory_limit_mb),
     builds.cpu_limit === null ? [] : `${builds.cpu_limit} CPU`,
     builds.pids_limit === null ? [] : `${builds.pids_limit} processes`,
   ].flat()
@@ -100,6 +97,12 @@ function shownBuilds({ builder, ...builds }: Info['builds']): string {
 function hangingBuilder({ hangs_since: since }: Info['builds']): string | null {
   return since ? `BuildKit hangs since ${since}: the classic builder builds` : null
 }
+
+function defaultLimits({ default_memory_limit_mb: memory, default_cpu_limit: cpus }: Info): string {
+  return `${mebibytes(memory)} and ${cpus} CPU`
+}
+
+const mebibytes = (amount: number) => size(amount * 2 ** 20)
 
 /** `store 1 MiB, build cache 2 GiB`, without empty parts. */
 function sizes(counted: Record<string, number>): string {
