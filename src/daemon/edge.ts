@@ -4,7 +4,7 @@ import { totalmem } from 'node:os'
 import { type Config, parseListen } from '../config/config.ts'
 import { edgeId } from '../domain/domains.ts'
 import { Driver } from '../edge/driver.ts'
-import { hasIpv6, keepSecret, openPlace } from '../edge/files.ts'
+import { hasIpv6, keepSecret, openEdgeFiles } from '../edge/files.ts'
 import type { Frame } from '../edge/frame.ts'
 import { workerUser } from '../edge/host-process.ts'
 import { limitsFor } from '../edge/limits.ts'
@@ -45,7 +45,7 @@ export function openEdgeOf(
   options: { certificates: () => ReadonlyMap<string, string>; accessLog: AccessLog },
 ): OpenedEdge {
   if (config.edge === 'off') return { edge: noEdge(), parts: null, open: () => undefined, secret: null }
-  const place = openPlace(host.settings.dataDir)
+  const place = openEdgeFiles(host.settings.dataDir)
   const secret = keepSecret(place)
   const dashboardHost = config['dashboard-host'] || null
   const frame: Omit<Frame, 'slots'> = {

@@ -1,7 +1,7 @@
 // The access lines of HAProxy as they come, from its ring in memory.
 // Mind: a ring begins with what is still in it; where the reader was is known by the id of its last line.
 import { settleWithin } from '../async/settle-within.ts'
-import type { Place } from './files.ts'
+import type { EdgeFiles } from './files.ts'
 import { openRuntime, restMs } from './runtime.ts'
 
 /** The line that was read last. */
@@ -42,12 +42,12 @@ const lullMs = 4 * restMs
  * HAProxy does not answer.
  */
 export async function* readAccess(
-  place: Place,
+  files: EdgeFiles,
   after: AccessMark | null,
   signal: AbortSignal,
 ): AsyncGenerator<AccessEvent[]> {
   const startedAt = Date.now()
-  const batches = openRuntime(place.adminSocket).lines('show events access -w', signal)
+  const batches = openRuntime(files.adminSocket).lines('show events access -w', signal)
   // Until that line is found, or the old content has come: it may all be new.
   let held: AccessEvent[] | null = after === null ? null : []
   for (let next = batches.next(); ; ) {

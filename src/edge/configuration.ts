@@ -3,7 +3,7 @@
 // Mind: what differs between two services is in pools and maps, which change at run time; all else is the
 // frame, and only a change of that needs a reload.
 import { createHash } from 'node:crypto'
-import type { Place } from './files.ts'
+import type { EdgeFiles } from './files.ts'
 import type { Frame } from './frame.ts'
 import { addressTable, rateRouting } from './limits.ts'
 import { type AnswerName, pagesText } from './pages.ts'
@@ -21,34 +21,34 @@ const ownConnections = 100
 const bufferBytes = 32 * 1024
 
 /** What is the same for every service; two with one fingerprint need no reload between them. */
-export function fingerprintOf(place: Place, frame: Frame): string {
+export function fingerprintOf(files: EdgeFiles, frame: Frame): string {
   return createHash('sha256')
-    .update(JSON.stringify([frameText(place, frame), frame.pools, [...frame.slots].sort(), pagesText()]))
+    .update(JSON.stringify([frameText(files, frame), frame.pools, [...frame.slots].sort(), pagesText()]))
     .digest('hex')
     .slice(0, 16)
 }
 
-export function renderConfiguration(place: Place, frame: Frame, pools: readonly Pool[]): string {
-  const head = `${frameText(place, frame)}\n`.replace('@FRAME@', fingerprintOf(place, frame))
+export function renderConfiguration(files: EdgeFiles, frame: Frame, pools: readonly Pool[]): string {
+  const head = `${frameText(files, frame)}\n`.replace('@FRAME@', fingerprintOf(files, frame))
   return (
-    head + Array.from({ length: frame.pools }, (_, at) => poolText(place, at + 1, pools[at], frame)).join('')
+    head + Array.from({ length: frame.pools }, (_, at) => poolText(files, at + 1, pools[at], frame)).join('')
   )
 }
 
-function frameText(place: Place, frame: Frame): string {
+function frameText(files: EdgeFiles, frame: Frame): string {
   const { httpPort, httpsPort } = frame
   return [
-    globalSection(place, frame),
-    defaultsSection(place),
+    globalSection(files, frame),
+    defaultsSection(files),
     `frontend http
 ${binds(frame, httpPort)}
-${frontendRules(place, frame, 'http')}
-${httpRouting(place, frame)}`,
+${frontendRules(files, frame, 'http')}
+${httpRouting(files, frame)}`,
     `frontend https
-${binds(frame, httpsPort, ` ssl crt-list ${place.certificateList} alpn h2,http/1.1`)}
-${frontendRules(place, frame, 'https')}
-${hstsRules(place)}
-${[proofRouting(frame.proof), ...rateRouting(frame.limits), routing(place)].join('\n')}`,
+${binds(frame, httpsPort, ` ssl crt-list ${files.certificateList} alpn h2,http/1.1`)}
+${frontendRules(files, frame, 'https')}
+${hstsRules(files)}
+${[proofRouting(frame.proof), ...rateRouting(frame.limits), routing(files)].join('\n')}`,
     `frontend verify
  bind "unix@\${BERTH_VERIFY_SOCKET}" mode 600${ownerText(frame)}
  no log
@@ -59,9 +59,9 @@ ${[proofRouting(frame.proof), ...rateRouting(frame.limits), routing(place)].join
  http-request set-header x-forwarded-for 127.0.0.1
  http-request set-header x-forwarded-proto http
  http-after-response set-header x-berth-upstream %s
-${routing(place)}`,
+${routing(files)}`,
     addressTable,
-    answeringBackends(place, frame),
+    answeringBackends(files, frame),
     dashboardSection(frame),
   ].join('\n\n')
 }
@@ -73,14 +73,14 @@ function binds({ hasIpv6 }: Frame, port: number, options = ''): string {
 
 // HAProxy sets SO_REUSEPORT by default: the kernel then divides a port's connections between two of them.
 // A later generation takes the sockets over (`-x`) and does not bind.
-function globalSection(place: Place, frame: Frame): string {
+function globalSection(files: EdgeFiles, frame: Frame): string {
   return `global
  setenv BERTH_FRAME @FRAME@
- presetenv BERTH_ADMIN_SOCKET ${place.adminSocket}
- presetenv BERTH_VERIFY_SOCKET ${place.verifySocket}
+ presetenv BERTH_ADMIN_SOCKET ${files.adminSocket}
+ presetenv BERTH_VERIFY_SOCKET ${files.verifySocket}
  stats socket "\${BERTH_ADMIN_SOCKET}" mode 600${ownerText(frame)} level admin expose-fd listeners
  stats timeout 1h
-${workerText(place, frame)} maxconn ${2 * frame.limits.connections + ownConnections}
+${workerText(files, frame)} maxconn ${2 * frame.limits.connections + ownConnections}
  tune.bufsize ${bufferBytes}
  no strict-limits
  hard-stop-after 1h
@@ -116,7 +116,7 @@ const tlsText = ` ssl-default-bind-ciphers ${ciphers.join(':')}
 .endif`
 
 /** The worker has read its files and opened its ports before. */
-function workerText({ emptyDirectory }: Place, { worker }: Frame): string {
+function workerText({ emptyDirectory }: EdgeFiles, { worker }: Frame): string {
   return worker ? ` uid ${worker.uid}\n gid ${worker.gid}\n chroot ${emptyDirectory}\n` : ''
 }
 
@@ -128,9 +128,9 @@ function ownerText({ socketOwner }: Frame): string {
 // put together only when one is needed: made ready for each request they cost a tenth of the edge's pace.
 // Applications close idle connections, gunicorn after 2 s, Node after 5 s: a POST that is on its way then
 // cannot be tried again. So ours are given up before.
-function defaultsSection(place: Place): string {
+function defaultsSection(files: EdgeFiles): string {
   const part = (name: AnswerName, end: string) =>
-    `%[str(${name}.),concat(,txn.kind,.${end}),map_str(${place.pages})]`
+    `%[str(${name}.),concat(,txn.kind,.${end}),map_str(${files.pages})]`
   const page = (status: number, name: AnswerName) =>
     ` http-error status ${status} content-type "text/html; charset=utf-8"` +
     ` lf-string '${part(name, 'head')}%[var(txn.id)]${part(name, 'tail')}'` +
@@ -177,13 +177,13 @@ function dashboardSection({ dashboard }: Frame): string {
  server api ${dashboard.address}`
 }
 
-function poolText(place: Place, number: number, pool: Pool | undefined, frame: Frame): string {
+function poolText(files: EdgeFiles, number: number, pool: Pool | undefined, frame: Frame): string {
   const slots = frame.slots.get(number) ?? leastSlots
   const servers = Array.from({ length: slots }, (_, at) => serverText(at + 1, pool?.upstreams[at] ?? null))
   return `
 backend p${number}
  balance leastconn
- http-request set-timeout server var(txn.host),map_str_int(${place.map('timeouts')},${defaultTimeoutMs})
+ http-request set-timeout server var(txn.host),map_str_int(${files.map('timeouts')},${defaultTimeoutMs})
  use-server %[var(txn.upstream)] if { var(txn.upstream) -m found }
 ${servers.join('\n')}
 `

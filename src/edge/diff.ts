@@ -1,9 +1,9 @@
 // From what HAProxy has to what it should have: commands, in an order in which no request meets nothing.
 // Mind: what takes requests comes before what sends them there; what loses them comes last.
 
-import { fileNameOf, type Place } from './files.ts'
+import { type EdgeFiles, fileNameOf } from './files.ts'
 import { type Certificate, mapNames, poolName, type Routes, slotName, type Upstream } from './routes.ts'
-import { type Found, type FoundServer, fingerprintOfPem } from './runtime-state.ts'
+import { fingerprintOfPem, type RuntimeState, type ServerState } from './runtime-state.ts'
 
 export interface Command {
   text: string
@@ -11,7 +11,7 @@ export interface Command {
   expected?: RegExp
 }
 
-export function differences(found: Found, wanted: Routes, place: Place): Command[] {
+export function diff(found: RuntimeState, wanted: Routes, files: EdgeFiles): Command[] {
   const opening: Command[] = []
   const closing: Command[] = []
   wanted.pools.forEach((pool, at) => {
@@ -26,15 +26,15 @@ export function differences(found: Found, wanted: Routes, place: Place): Command
   closing.push(...surplus(found, wanted))
   return [
     // Before its pool becomes another service's.
-    ...forgotten(found, wanted, place),
+    ...forgotten(found, wanted, files),
     ...opening,
-    ...mapped(found, wanted, place),
+    ...mapped(found, wanted, files),
     ...closing,
   ]
 }
 
 /** While it is moved to another address nothing may reach it. */
-function open(name: string, has: FoundServer | undefined, { address, port, state }: Upstream): Command[] {
+function open(name: string, has: ServerState | undefined, { address, port, state }: Upstream): Command[] {
   const weight = state === 'ready' ? 1 : 0
   const isThere = has?.address === address && has.port === port
   const commands: Command[] = []
@@ -48,7 +48,7 @@ function open(name: string, has: FoundServer | undefined, { address, port, state
 }
 
 /** Not `drain`: that still serves who comes with a sticky cookie. What is open goes on. */
-function close(name: string, has: FoundServer, upstream: Upstream | null): Command[] {
+function close(name: string, has: ServerState, upstream: Upstream | null): Command[] {
   const commands: Command[] = has.isOpen ? [{ text: `set server ${name} state maint` }] : []
   if (upstream === null && has.port !== 1) commands.push({ text: `shutdown sessions server ${name}` })
   if (upstream === null && has.port !== 1) commands.push({ text: `set server ${name} addr 127.0.0.1 port 1` })
@@ -56,7 +56,7 @@ function close(name: string, has: FoundServer, upstream: Upstream | null): Comma
 }
 
 /** Slots beyond what any upstream needs now. */
-function surplus({ servers }: Found, { pools }: Routes): Command[] {
+function surplus({ servers }: RuntimeState, { pools }: Routes): Command[] {
   return [...servers].flatMap(([name, has]) => {
     const [pool = '', slot = ''] = name.split('/')
     const upstreams = pools[Number(pool.slice(1)) - 1]?.upstreams ?? []
@@ -69,63 +69,67 @@ function surplus({ servers }: Found, { pools }: Routes): Command[] {
  * transaction for all of them, and one that was left open must not hold up a deploy.
  */
 export function certificateChanges(
-  found: Found,
+  found: RuntimeState,
   wanted: Certificate[],
-  place: Place,
+  files: EdgeFiles,
 ): Map<string, Command[]> {
   const known = found.certificates
   const changes = new Map<string, Command[]>()
   for (const { host, pem } of wanted) {
-    const commands = install(known, { host, pem }, place)
+    const commands = install(known, { host, pem }, files)
     if (commands.length > 0) changes.set(host, commands)
   }
   const kept = new Set(wanted.map(({ host }) => fileNameOf(host)))
   for (const name of [...known.keys()].filter((one) => !kept.has(one))) {
-    const file = place.certificate(name)
+    const file = files.certificate(name)
     changes.set(name, [
-      { text: `del ssl crt-list ${place.certificateList} ${file}`, expected: /deleted/ },
+      { text: `del ssl crt-list ${files.certificateList} ${file}`, expected: /deleted/ },
       { text: `del ssl cert ${file}`, expected: /deleted/ },
     ])
   }
   return changes
 }
 
-function install(known: Found['certificates'], { host, pem }: Certificate, place: Place): Command[] {
+function install(
+  known: RuntimeState['certificates'],
+  { host, pem }: Certificate,
+  files: EdgeFiles,
+): Command[] {
   const name = fileNameOf(host)
   if (known.get(name) === fingerprintOfPem(pem)) return []
-  const file = place.certificate(host)
+  const file = files.certificate(host)
   const replace = [
     { text: `set ssl cert ${file} <<\n${pem.trim()}\n` },
     { text: `commit ssl cert ${file}`, expected: /^Committing/ },
   ]
   if (known.has(name)) return replace
-  const list = { text: `add ssl crt-list ${place.certificateList} ${file}`, expected: /^Inserting/ }
+  const list = { text: `add ssl crt-list ${files.certificateList} ${file}`, expected: /^Inserting/ }
   // It may be there already, of a host that left the list.
   return [{ text: `new ssl cert ${file}`, expected: /already exists/ }, ...replace, list]
 }
 
-function forgotten({ maps: known }: Found, { maps }: Routes, place: Place): Command[] {
+function forgotten({ maps: known }: RuntimeState, { maps }: Routes, files: EdgeFiles): Command[] {
   return mapNames.flatMap((name) =>
     [...known[name].keys()]
       .filter((key) => !maps[name].has(key))
-      .map((key) => ({ text: `del map ${place.map(name)} ${key}` })),
+      .map((key) => ({ text: `del map ${files.map(name)} ${key}` })),
   )
 }
 
 /** A second `add` of one key would make a duplicate. */
-function mapped({ maps: known }: Found, { maps }: Routes, place: Place): Command[] {
+function mapped({ maps: known }: RuntimeState, { maps }: Routes, files: EdgeFiles): Command[] {
   return mapNames.flatMap((name) =>
     [...maps[name]]
       .filter(([key, value]) => known[name].get(key) !== value)
       .map(([key, value]) => ({
-        text: `${known[name].has(key) ? 'set' : 'add'} map ${place.map(name)} ${key} ${value}`,
+        text: `${known[name].has(key) ? 'set' : 'add'} map ${files.map(name)} ${key} ${value}`,
       })),
   )
 }
 
 /** What HAProxy has once it did all that; its certificates are looked after by themselves. */
-export function afterwards(wanted: Routes, found: Found): Found {
-  const servers: Found['servers'] = new Map()
+export function expectedState(wanted: Routes, found: RuntimeState): RuntimeState {
+  const servers: RuntimeState['servers'] = new Map()
   for (const [name, { weight }] of found.servers) {
     servers.set(name, { address: '127.0.0.1', port: 1, weight, isOpen: false })
   }
@@ -139,7 +143,7 @@ export function afterwards(wanted: Routes, found: Found): Found {
 }
 
 /** One that leaves stays where it was. */
-function served({ address, port, state }: Upstream, before: FoundServer | undefined): FoundServer {
+function served({ address, port, state }: Upstream, before: ServerState | undefined): ServerState {
   if (state !== 'leaving') return { address, port, weight: Number(state === 'ready'), isOpen: true }
   return { ...(before ?? { address, port, weight: 1 }), isOpen: false }
 }

@@ -1,31 +1,41 @@
 // One running HAProxy under the driver: its sockets and its known state.
 import { codeOf, Failure, messageOf } from '../errors.ts'
-import { afterwards, type Command, certificateChanges, differences } from './diff.ts'
-import { fileNameOf, type Place } from './files.ts'
+import { type Command, certificateChanges, diff, expectedState } from './diff.ts'
+import { type EdgeFiles, fileNameOf } from './files.ts'
 import type { Routes } from './routes.ts'
 import { openRuntime, type Runtime } from './runtime.ts'
-import { type Found, fingerprintOfPem, readFound } from './runtime-state.ts'
+import { fingerprintOfPem, type RuntimeState, readRuntimeState } from './runtime-state.ts'
 import { countOpen, readWorkers } from './workers.ts'
 
+type Knowledge =
+  /** HAProxy may have anything. The next change reads its whole state first. */
+  | { mode: 'unknown' }
+  /** Commands are being sent. A failure, or an invalidation meanwhile, leads to `unknown`. */
+  | { mode: 'changing' }
+  /** HAProxy has this state. */
+  | { mode: 'known'; state: RuntimeState }
+
+const unknown: Knowledge = { mode: 'unknown' }
+
 export class DrivenProcess {
-  readonly place: Place
+  readonly files: EdgeFiles
   readonly admin: Runtime
   readonly master: Runtime
-  #known: Found | null = null
+  #knowledge: Knowledge = unknown
 
-  constructor(place: Place) {
-    this.place = place
-    this.admin = openRuntime(place.adminSocket)
-    this.master = openRuntime(place.masterSocket)
+  constructor(files: EdgeFiles) {
+    this.files = files
+    this.admin = openRuntime(files.adminSocket)
+    this.master = openRuntime(files.masterSocket)
   }
 
   get isKnown(): boolean {
-    return this.#known !== null
+    return this.#knowledge.mode === 'known'
   }
 
   /** The next change reads everything first. */
-  doubt(): void {
-    this.#known = null
+  invalidate(): void {
+    this.#knowledge = unknown
   }
 
   /** Which process serves now. Throws `edge_unavailable` when none does. */
@@ -41,32 +51,49 @@ export class DrivenProcess {
   }
 
   /** Brings its servers and maps to these routes. */
-  async change(routes: Routes): Promise<void> {
-    const found = this.#known ?? (await readFound(this.admin, this.place))
-    this.doubt()
-    for (const { text, expected } of differences(found, routes, this.place)) {
-      await this.admin.change(text, expected)
-    }
-    this.#known = afterwards(routes, found)
+  change(routes: Routes): Promise<void> {
+    return this.#whileChanging(async (state) => {
+      for (const { text, expected } of diff(state, routes, this.files)) {
+        await this.admin.change(text, expected)
+      }
+      return expectedState(routes, state)
+    })
   }
 
-  /** After `change`. Returns why certificates were refused. */
+  /** Returns why certificates were refused. */
   async changeCertificates({ certificates }: Routes): Promise<string[]> {
-    const known = this.#known!.certificates
     const pems = new Map(certificates.map(({ host, pem }) => [host, pem]))
     const refusals: string[] = []
-    for (const [host, commands] of certificateChanges(this.#known!, certificates, this.place)) {
-      try {
-        await this.#transact(commands)
-        const pem = pems.get(host)
-        if (pem) known.set(fileNameOf(host), fingerprintOfPem(pem))
-        else known.delete(host)
-      } catch (error) {
-        if (codeOf(error) !== 'edge_refused') throw error
-        refusals.push(messageOf(error))
+    await this.#whileChanging(async (state) => {
+      const known = new Map(state.certificates)
+      for (const [host, commands] of certificateChanges(state, certificates, this.files)) {
+        try {
+          await this.#transact(commands)
+          const pem = pems.get(host)
+          if (pem) known.set(fileNameOf(host), fingerprintOfPem(pem))
+          else known.delete(host)
+        } catch (error) {
+          if (codeOf(error) !== 'edge_refused') throw error
+          refusals.push(messageOf(error))
+        }
       }
-    }
+      return { ...state, certificates: known }
+    })
     return refusals
+  }
+
+  /** `change` sends commands and returns the state after them. */
+  async #whileChanging(change: (state: RuntimeState) => Promise<RuntimeState>): Promise<void> {
+    const before = this.#knowledge
+    const changing: Knowledge = { mode: 'changing' }
+    this.#knowledge = changing
+    let after: Knowledge = unknown
+    try {
+      const state = before.mode === 'known' ? before.state : await readRuntimeState(this.admin, this.files)
+      after = { mode: 'known', state: await change(state) }
+    } finally {
+      if (this.#knowledge === changing) this.#knowledge = after
+    }
   }
 
   /** Retries once after aborting a transaction that a crash left open. */

@@ -1,11 +1,11 @@
 // Drives one HAProxy: what should be served goes to its files first, then, command by command, into it.
-// Mind: what it was told is remembered, and forgotten at the first doubt: then everything is read anew.
+// What HAProxy has is remembered per process, see `Knowledge`; after an invalidation all of it is read again.
 import { sleep } from '../async/sleep.ts'
 import { codeOf, Failure } from '../errors.ts'
 import { fingerprintOf, renderConfiguration } from './configuration.ts'
 import { ensureDefaultCertificate } from './default-certificate.ts'
 import { DrivenProcess } from './driven-process.ts'
-import { type Place, removeOtherCertificates, writeWhole } from './files.ts'
+import { type EdgeFiles, removeOtherCertificates, writeWhole } from './files.ts'
 import type { Frame } from './frame.ts'
 import { pagesText } from './pages.ts'
 import { leastSlots, mapNames, type Pool, type Routes } from './routes.ts'
@@ -15,7 +15,7 @@ const lookAgainMs = 50
 
 /** A class, because what it does is many small things around what it believes HAProxy has. */
 export class Driver {
-  readonly #place: Place
+  readonly #files: EdgeFiles
   readonly #given: Omit<Frame, 'slots'>
   /** The one that takes new connections. */
   #current: DrivenProcess
@@ -27,33 +27,33 @@ export class Driver {
   readonly #slots = new Map<number, number>()
 
   /** `frame` may gain its dashboard before the first routes; it has at least so many pools. */
-  constructor(place: Place, frame: Omit<Frame, 'slots'>) {
-    this.#place = place
+  constructor(files: EdgeFiles, frame: Omit<Frame, 'slots'>) {
+    this.#files = files
     this.#given = frame
     this.#pools = frame.pools
-    this.#current = new DrivenProcess(place)
+    this.#current = new DrivenProcess(files)
   }
 
   /** Drives `current` from now on. The retired ones get changes too, as far as they accept them. */
-  follow(current: Place, retired: readonly Place[]): void {
+  follow(current: EdgeFiles, retired: readonly EdgeFiles[]): void {
     const known = [this.#current, ...this.#retired]
-    const processOf = (place: Place) =>
-      known.find(({ place: { generation } }) => generation === place.generation) ?? new DrivenProcess(place)
+    const processOf = (files: EdgeFiles) =>
+      known.find(({ files: { generation } }) => generation === files.generation) ?? new DrivenProcess(files)
     this.#current = processOf(current)
     this.#retired = retired.map(processOf)
   }
 
   /** Writes everything that a start reads. */
   async render({ pools, maps, certificates }: Routes): Promise<void> {
-    const place = this.#place
+    const files = this.#files
     this.#makeRoomFor(pools)
-    await ensureDefaultCertificate(place.defaultCertificate)
-    for (const { host, pem } of certificates) await this.#write(place.certificate(host), pem)
-    const listed = [place.defaultCertificate, ...certificates.map(({ host }) => place.certificate(host))]
-    await this.#write(place.certificateList, `${listed.join('\n')}\n`)
-    await this.#write(place.pages, pagesText())
-    for (const name of mapNames) await this.#write(place.map(name), mapText(maps[name]))
-    await this.#write(place.configuration, renderConfiguration(place, this.#frame(), pools))
+    await ensureDefaultCertificate(files.defaultCertificate)
+    for (const { host, pem } of certificates) await this.#write(files.certificate(host), pem)
+    const listed = [files.defaultCertificate, ...certificates.map(({ host }) => files.certificate(host))]
+    await this.#write(files.certificateList, `${listed.join('\n')}\n`)
+    await this.#write(files.pages, pagesText())
+    for (const name of mapNames) await this.#write(files.map(name), mapText(maps[name]))
+    await this.#write(files.configuration, renderConfiguration(files, this.#frame(), pools))
   }
 
   /**
@@ -73,7 +73,7 @@ export class Driver {
     for (const one of this.#retired) await one.change(routes).catch(() => undefined)
     const refusals = await this.#current.changeCertificates(routes)
     const hosts = routes.certificates.map(({ host }) => host)
-    for (const path of removeOtherCertificates(this.#place, hosts)) this.#written.delete(path)
+    for (const path of removeOtherCertificates(this.#files, hosts)) this.#written.delete(path)
     return refusals
   }
 
@@ -82,9 +82,9 @@ export class Driver {
     return this.#current.identify()
   }
 
-  /** What was told is not believed any more: the next `apply` looks at everything. */
-  doubt(): void {
-    for (const one of [this.#current, ...this.#retired]) one.doubt()
+  /** The next `apply` checks the configuration and reads the whole state. */
+  invalidate(): void {
+    for (const one of [this.#current, ...this.#retired]) one.invalidate()
   }
 
   /** Open requests at each slot of a pool (`s1`), of all workers of all generations. */
@@ -113,13 +113,13 @@ export class Driver {
    * rare: beyond 128 services, or four instances of one.
    */
   #makeRoomFor(pools: readonly Pool[]): void {
-    if (pools.length > this.#pools) this.doubt()
+    if (pools.length > this.#pools) this.invalidate()
     while (pools.length > this.#pools) this.#pools *= 2
     pools.forEach(({ upstreams }, at) => {
       const slots = this.#slots.get(at + 1) ?? leastSlots
       if (upstreams.length <= slots) return
       this.#slots.set(at + 1, 2 ** Math.ceil(Math.log2(upstreams.length)))
-      this.doubt()
+      this.invalidate()
     })
   }
 
@@ -129,14 +129,14 @@ export class Driver {
   }
 
   async #requireFrame(): Promise<void> {
-    const wanted = fingerprintOf(this.#place, this.#frame())
+    const wanted = fingerprintOf(this.#files, this.#frame())
     if (await this.#hasFrame(wanted)) return
     // The master hangs up on who asked.
     await this.#current.master.ask('reload').catch(() => '')
     for (const until = Date.now() + reloadMs; Date.now() < until; await sleep(lookAgainMs)) {
       if (await this.#isUpWith(wanted).catch(() => false)) return
     }
-    const hint = `see ${this.#place.output}, or the log of its container`
+    const hint = `see ${this.#files.output}, or the log of its container`
     throw new Failure('edge_refused', 'HAProxy did not take its new configuration', hint)
   }
 

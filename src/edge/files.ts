@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { Failure } from '../errors.ts'
 import type { MapName } from './routes.ts'
 
-export interface Place {
+export interface EdgeFiles {
   directory: string
   /** The owner of the sockets: each upgrade of HAProxy starts the next one. All other files are shared. */
   generation: number
@@ -34,10 +34,10 @@ const longestName = 200
 const longestSocketPath = 107 - '.12345678.tmp'.length
 
 /** Makes the folders, closed to others. Throws `edge_unusable` where the path is too long for a socket. */
-export function openPlace(dataDir: string): Place {
+export function openEdgeFiles(dataDir: string): EdgeFiles {
   const directory = join(dataDir, 'edge')
   const run = join(directory, 'run')
-  const place: Place = {
+  const files: EdgeFiles = {
     directory,
     generation: 1,
     configuration: join(directory, 'haproxy.cfg'),
@@ -53,8 +53,8 @@ export function openPlace(dataDir: string): Place {
     pidFile: join(run, 'haproxy.pid'),
     output: join(run, 'haproxy.log'),
   }
-  if (place.verifySocket.length > longestSocketPath) {
-    const reason = `${place.verifySocket} is too long for the name of a socket`
+  if (files.verifySocket.length > longestSocketPath) {
+    const reason = `${files.verifySocket} is too long for the name of a socket`
     throw new Failure('edge_unusable', reason, 'choose a shorter --data-dir')
   }
   // They stand unquoted in the configuration and in commands.
@@ -62,11 +62,11 @@ export function openPlace(dataDir: string): Place {
     const reason = `${directory} has characters that HAProxy would take for its own`
     throw new Failure('edge_unusable', reason, 'choose a --data-dir of letters, digits and ./@+-_')
   }
-  const folders = [run, place.emptyDirectory, join(directory, 'maps'), join(directory, 'certificates')]
+  const folders = [run, files.emptyDirectory, join(directory, 'maps'), join(directory, 'certificates')]
   for (const folder of folders) {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
   }
-  return place
+  return files
 }
 
 /** By which the certificate of a host is known to HAProxy: at most 255 bytes, and no `*`. */
@@ -89,9 +89,9 @@ export async function writeWhole(path: string, text: string): Promise<void> {
 }
 
 /** Takes away the certificates of hosts that have none any more; answers their paths. */
-export function removeOtherCertificates(place: Place, hosts: readonly string[]): string[] {
-  const folder = join(place.directory, 'certificates')
-  const kept = new Set([place.defaultCertificate, ...hosts.map(place.certificate)])
+export function removeOtherCertificates(files: EdgeFiles, hosts: readonly string[]): string[] {
+  const folder = join(files.directory, 'certificates')
+  const kept = new Set([files.defaultCertificate, ...hosts.map(files.certificate)])
   const paths = readdirSync(folder)
     .filter((name) => name.endsWith('.pem'))
     .map((name) => join(folder, name))
@@ -101,7 +101,7 @@ export function removeOtherCertificates(place: Place, hosts: readonly string[]):
 }
 
 /** By which the daemon knows the edge: made once, or every start of the daemon would be a reload. */
-export function keepSecret({ directory }: Place): string {
+export function keepSecret({ directory }: EdgeFiles): string {
   const path = join(directory, 'secret')
   const known = existsSync(path) ? readFileSync(path, 'utf8') : ''
   // One that was cut when the power went is none.

@@ -2,7 +2,7 @@
 // then finishes its connections. Each generation has its own sockets; it shares all other files.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { type Place, writeWhole } from './files.ts'
+import { type EdgeFiles, writeWhole } from './files.ts'
 import { openRuntime, type Runtime } from './runtime.ts'
 import { readWorkers } from './workers.ts'
 
@@ -12,15 +12,15 @@ const statusColumn = 17
 const sessionsColumn = 4
 
 /** Makes its folder. The first generation has its sockets where they were before there were generations. */
-export function generationOf(place: Place, generation: number): Place {
-  if (generation === place.generation) return place
-  const { directory } = place
+export function generationOf(files: EdgeFiles, generation: number): EdgeFiles {
+  if (generation === files.generation) return files
+  const { directory } = files
   const run = generation === 1 ? join(directory, 'run') : join(directory, 'run', String(generation))
   mkdirSync(run, { recursive: true, mode: 0o700 })
   // Without an ending: the path is not longer than that of the first generation.
   const end = generation === 1 ? '.sock' : ''
   return {
-    ...place,
+    ...files,
     generation,
     adminSocket: join(run, `admin${end}`),
     masterSocket: join(run, `master${end}`),
@@ -31,74 +31,74 @@ export function generationOf(place: Place, generation: number): Place {
 }
 
 /** The variables by which the configuration finds the sockets of a generation. */
-export function environmentOf(place: Place): Record<string, string> {
-  if (place.generation === 1) return {}
-  return { BERTH_ADMIN_SOCKET: place.adminSocket, BERTH_VERIFY_SOCKET: place.verifySocket }
+export function environmentOf(files: EdgeFiles): Record<string, string> {
+  if (files.generation === 1) return {}
+  return { BERTH_ADMIN_SOCKET: files.adminSocket, BERTH_VERIFY_SOCKET: files.verifySocket }
 }
 
 /** All that have files, ascending; the first one where there is none. */
-export function listGenerations(place: Place): Place[] {
-  const first = generationOf(place, 1)
-  const numbers = readdirSync(join(place.directory, 'run')).filter((name) => /^[1-9]\d*$/.test(name))
+export function listGenerations(files: EdgeFiles): EdgeFiles[] {
+  const first = generationOf(files, 1)
+  const numbers = readdirSync(join(files.directory, 'run')).filter((name) => /^[1-9]\d*$/.test(name))
   const later = numbers.map(Number).sort((a, b) => a - b)
   const hasFirst = later.length === 0 || existsSync(first.adminSocket)
-  return [...(hasFirst ? [first] : []), ...later.map((number) => generationOf(place, number))]
+  return [...(hasFirst ? [first] : []), ...later.map((number) => generationOf(files, number))]
 }
 
 /** The newest one that accepts connections; null when none does. */
-export async function findAccepting(place: Place): Promise<Place | null> {
-  for (const one of listGenerations(place).reverse()) if (await isAccepting(one)) return one
+export async function findAccepting(files: EdgeFiles): Promise<EdgeFiles | null> {
+  for (const one of listGenerations(files).reverse()) if (await isAccepting(one)) return one
   return null
 }
 
 /** Whether its worker accepts commands and connections, and its master responds. */
-export async function isAccepting(place: Place): Promise<boolean> {
+export async function isAccepting(files: EdgeFiles): Promise<boolean> {
   try {
-    const rows = await readFrontends(openRuntime(place.adminSocket))
+    const rows = await readFrontends(openRuntime(files.adminSocket))
     if (!rows.every(({ status }) => status === 'OPEN')) return false
-    return (await readWorkers(openRuntime(place.masterSocket))).current !== null
+    return (await readWorkers(openRuntime(files.masterSocket))).current !== null
   } catch {
     return false
   }
 }
 
 /** Ends new connections. Open ones continue, and HAProxy still accepts commands. */
-export async function closeListeners(place: Place): Promise<void> {
-  const runtime = openRuntime(place.adminSocket)
+export async function closeListeners(files: EdgeFiles): Promise<void> {
+  const runtime = openRuntime(files.adminSocket)
   for (const name of frontends) await runtime.change(`shutdown frontend ${name}`, /already shut down/)
-  if (!existsSync(retiredFile(place))) await writeWhole(retiredFile(place), new Date().toISOString())
+  if (!existsSync(retiredFile(files))) await writeWhole(retiredFile(files), new Date().toISOString())
 }
 
 /** When its listeners were closed; null for one that was not retired. */
-export function retiredAt(place: Place): number | null {
+export function retiredAt(files: EdgeFiles): number | null {
   try {
-    return Date.parse(readFileSync(retiredFile(place), 'utf8')) || null
+    return Date.parse(readFileSync(retiredFile(files), 'utf8')) || null
   } catch {
     return null
   }
 }
 
 /** Whether it has a connection of a client, in any of its workers. Throws when it does not answer. */
-export async function hasConnections(place: Place): Promise<boolean> {
-  const rows = await readFrontends(openRuntime(place.adminSocket))
+export async function hasConnections(files: EdgeFiles): Promise<boolean> {
+  const rows = await readFrontends(openRuntime(files.adminSocket))
   if (rows.some(({ sessions }) => sessions > 0)) return true
-  const { old } = await readWorkers(openRuntime(place.masterSocket))
+  const { old } = await readWorkers(openRuntime(files.masterSocket))
   return old.length > 0
 }
 
 /** Of a generation that has ended. */
-export function removeFiles(place: Place): void {
-  const run = dirname(place.adminSocket)
-  if (place.generation > 1) rmSync(run, { recursive: true, force: true })
-  if (place.generation > 1) return
-  const { adminSocket, masterSocket, verifySocket, pidFile, output } = place
-  for (const path of [adminSocket, masterSocket, verifySocket, pidFile, output, retiredFile(place)]) {
+export function removeFiles(files: EdgeFiles): void {
+  const run = dirname(files.adminSocket)
+  if (files.generation > 1) rmSync(run, { recursive: true, force: true })
+  if (files.generation > 1) return
+  const { adminSocket, masterSocket, verifySocket, pidFile, output } = files
+  for (const path of [adminSocket, masterSocket, verifySocket, pidFile, output, retiredFile(files)]) {
     rmSync(path, { force: true })
   }
 }
 
-function retiredFile(place: Place): string {
-  return join(dirname(place.adminSocket), 'retired')
+function retiredFile(files: EdgeFiles): string {
+  return join(dirname(files.adminSocket), 'retired')
 }
 
 interface FrontendRow {

@@ -4,7 +4,7 @@ import { closeSync, openSync, readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { sleep } from '../async/sleep.ts'
 import { Failure, messageOf } from '../errors.ts'
-import type { Place } from './files.ts'
+import type { EdgeFiles } from './files.ts'
 import { environmentOf } from './generations.ts'
 import { openRuntime } from './runtime.ts'
 import { readWorkers } from './workers.ts'
@@ -14,7 +14,7 @@ export interface EdgeProcess {
    * Resolves when it serves; one that serves already is left alone. A new one takes the listening sockets of
    * `former`. Throws `edge_unavailable` with why.
    */
-  ensure(signal: AbortSignal, former?: Place | null): Promise<void>
+  ensure(signal: AbortSignal, former?: EdgeFiles | null): Promise<void>
   /** Ends it. Not there is fine. */
   stop(): Promise<void>
 }
@@ -34,16 +34,16 @@ const startMs = 10_000
 const patienceMs = 5_000
 const lookAgainMs = 25
 
-export function openHostProcess(place: Place): EdgeProcess {
+export function openHostProcess(files: EdgeFiles): EdgeProcess {
   return {
     async ensure(signal, former = null) {
-      if (await servesWithin(place, isThere(place) ? patienceMs : 0, signal)) return
-      await end(place)
-      const child = start(place, former)
-      if (await servesWithin(place, startMs, signal, child.hasEnded)) return
-      throw new Failure('edge_unavailable', `HAProxy does not start: ${child.reason() ?? lastWords(place)}`)
+      if (await servesWithin(files, isThere(files) ? patienceMs : 0, signal)) return
+      await end(files)
+      const child = start(files, former)
+      if (await servesWithin(files, startMs, signal, child.hasEnded)) return
+      throw new Failure('edge_unavailable', `HAProxy does not start: ${child.reason() ?? lastWords(files)}`)
     },
-    stop: () => end(place),
+    stop: () => end(files),
   }
 }
 
@@ -60,41 +60,41 @@ export async function hostVersion(signal: AbortSignal): Promise<string> {
 
 /** Looks again until it serves, the time is over, or `isOver` says that there is nothing to wait for. */
 export async function servesWithin(
-  place: Place,
+  files: EdgeFiles,
   withinMs: number,
   signal: AbortSignal,
   isOver: () => boolean | Promise<boolean> = () => false,
 ): Promise<boolean> {
   for (const until = Date.now() + withinMs; ; ) {
     signal.throwIfAborted()
-    if (await serves(place)) return true
+    if (await serves(files)) return true
     if (Date.now() >= until || (await isOver())) return false
     await sleep(lookAgainMs)
   }
 }
 
 /** Whether its worker takes commands, and so has its ports open; and its master too. */
-export async function serves(place: Place): Promise<boolean> {
+export async function serves(files: EdgeFiles): Promise<boolean> {
   try {
-    const shown = await openRuntime(place.adminSocket).ask('show info')
-    return shown.includes('Pid:') && (await readWorkers(openRuntime(place.masterSocket))).current !== null
+    const shown = await openRuntime(files.adminSocket).ask('show info')
+    return shown.includes('Pid:') && (await readWorkers(openRuntime(files.masterSocket))).current !== null
   } catch {
     return false
   }
 }
 
-function start(place: Place, former: Place | null) {
-  const output = openSync(place.output, 'w', 0o600)
-  const sockets = ['-S', `${place.masterSocket},mode,600`, '-p', place.pidFile]
+function start(files: EdgeFiles, former: EdgeFiles | null) {
+  const output = openSync(files.output, 'w', 0o600)
+  const sockets = ['-S', `${files.masterSocket},mode,600`, '-p', files.pidFile]
   const handover = former ? ['-x', former.adminSocket] : []
   let reason: string | null = null
   let isEnded = false
   // A group of its own: what ends the daemon's does not end this.
-  const child = spawn('haproxy', ['-W', ...sockets, ...handover, '-f', place.configuration], {
+  const child = spawn('haproxy', ['-W', ...sockets, ...handover, '-f', files.configuration], {
     detached: true,
     stdio: ['ignore', output, output],
     cwd: '/',
-    env: { ...process.env, ...environmentOf(place) },
+    env: { ...process.env, ...environmentOf(files) },
   })
   closeSync(output)
   child.once('error', (error: NodeJS.ErrnoException) => {
@@ -109,9 +109,9 @@ function start(place: Place, former: Place | null) {
 }
 
 /** The alerts of a start that failed, or all that it said. */
-export function lastWords(place: Pick<Place, 'output'>): string {
+export function lastWords(files: Pick<EdgeFiles, 'output'>): string {
   try {
-    return alertsIn(readFileSync(place.output, 'utf8'))
+    return alertsIn(readFileSync(files.output, 'utf8'))
   } catch {
     return 'it says nothing'
   }
@@ -137,20 +137,20 @@ export function alertsIn(output: string): string {
 }
 
 /** Only what has our configuration in its arguments: a number may be another process's by now. */
-async function end(place: Place): Promise<void> {
-  const master = openRuntime(place.masterSocket)
+async function end(files: EdgeFiles): Promise<void> {
+  const master = openRuntime(files.masterSocket)
   const old = await readWorkers(master).catch(() => ({ current: null, old: [] }))
-  for (const pid of [masterPid(place), old.current, ...old.old]) {
-    if (pid !== null && isOurs(place, pid)) process.kill(pid, 'SIGKILL')
+  for (const pid of [masterPid(files), old.current, ...old.old]) {
+    if (pid !== null && isOurs(files, pid)) process.kill(pid, 'SIGKILL')
   }
 }
 
-function isThere(place: Place): boolean {
-  const pid = masterPid(place)
-  return pid !== null && isOurs(place, pid)
+function isThere(files: EdgeFiles): boolean {
+  const pid = masterPid(files)
+  return pid !== null && isOurs(files, pid)
 }
 
-function masterPid({ pidFile }: Place): number | null {
+function masterPid({ pidFile }: EdgeFiles): number | null {
   try {
     return Number(readFileSync(pidFile, 'utf8').split('\n')[0]) || null
   } catch {
@@ -158,7 +158,7 @@ function masterPid({ pidFile }: Place): number | null {
   }
 }
 
-function isOurs({ configuration }: Place, pid: number): boolean {
+function isOurs({ configuration }: EdgeFiles, pid: number): boolean {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').includes(configuration)
   } catch {

@@ -2,7 +2,7 @@
 // here, and what is told of it.
 // Mind: order counts. What a client claims is dropped before what is known is set.
 
-import type { Place } from './files.ts'
+import type { EdgeFiles } from './files.ts'
 import type { Frame } from './frame.ts'
 import { limitRules, rateRouting } from './limits.ts'
 import { type AnswerName, htmlOf, jsonOf } from './pages.ts'
@@ -14,32 +14,32 @@ const bodyMs = 10_000
 const defaultBodyBytes = 512 * 1024 * 1024
 
 /** Where a request goes that came by http: HAProxy answers the CA itself, and leads to https. */
-export function httpRouting(place: Place, { limits, proof }: Pick<Frame, 'limits' | 'proof'>): string {
-  const hasCertificate = `{ var(txn.host),map_str(${place.map('https')}) -m found }`
+export function httpRouting(files: EdgeFiles, { limits, proof }: Pick<Frame, 'limits' | 'proof'>): string {
+  const hasCertificate = `{ var(txn.host),map_str(${files.map('https')}) -m found }`
   return [
     proofRouting(proof),
     ...rateRouting(limits),
-    ` use_backend challenge if { path_beg ${challengePath} } { ${challengeAnswer(place)} -m found }`,
+    ` use_backend challenge if { path_beg ${challengePath} } { ${challengeAnswer(files)} -m found }`,
     ` use_backend tohttps if ${hasCertificate} !{ req.hdr(x-forwarded-proto) https }`,
-    routing(place),
+    routing(files),
   ].join('\n')
 }
 
-export function routing(place: Place): string {
+export function routing(files: EdgeFiles): string {
   return [
     ` use_backend large if ${hasLength} { req.hdr(content-length),sub(txn.most) gt 0 }`,
-    ` use_backend %[var(txn.host),map_str(${place.map('hosts')},nohost)]`,
+    ` use_backend %[var(txn.host),map_str(${files.map('hosts')},nohost)]`,
   ].join('\n')
 }
 
 type AnsweringParts = Pick<Frame, 'httpsPort' | 'proof'>
 
 /** What is answered here, as backends: a rule that need not be looked at costs nothing. */
-export function answeringBackends(place: Place, { httpsPort, proof }: AnsweringParts): string {
+export function answeringBackends(files: EdgeFiles, { httpsPort, proof }: AnsweringParts): string {
   // `redirect scheme` would keep the port of the Host header.
   const port = httpsPort === 443 ? '' : `:${httpsPort}`
   return `backend challenge
- http-request return status 200 content-type text/plain lf-string "%[${challengeAnswer(place)}]"
+ http-request return status 200 content-type text/plain lf-string "%[${challengeAnswer(files)}]"
 
 backend tohttps
  http-request redirect location https://%[var(txn.host)]${port}%[pathq] code 308
@@ -61,16 +61,16 @@ ${proofBackend(proof)}`
 
 const challengePath = '/.well-known/acme-challenge/'
 /** By the token, which is the end of the path. */
-const challengeAnswer = (place: Place) => `path,field(4,/),map_str(${place.map('challenges')})`
+const challengeAnswer = (files: EdgeFiles) => `path,field(4,/),map_str(${files.map('challenges')})`
 
-export function hstsRules(place: Place): string {
-  const value = `var(txn.host),map_str(${place.map('hsts')})`
+export function hstsRules(files: EdgeFiles): string {
+  const value = `var(txn.host),map_str(${files.map('hsts')})`
   return ` http-after-response set-header strict-transport-security %[${value}] if { ${value} -m found }`
 }
 
 /** What holds for each request before it is known whose it is. Each rule costs every request. */
 export function frontendRules(
-  place: Place,
+  files: EdgeFiles,
   { trustedProxies, limits, dashboard }: Pick<Frame, 'trustedProxies' | 'limits' | 'dashboard'>,
   scheme: 'http' | 'https',
 ): string {
@@ -87,7 +87,7 @@ export function frontendRules(
     'set-header x-request-id %[var(txn.id)]',
     ...(areProxiesTrusted ? wayByProxies(scheme) : wayOf(scheme)),
     'disable-l7-retry unless { method GET HEAD OPTIONS }',
-    `set-var(txn.most) ${mostBytes(place)} if ${hasLength}`,
+    `set-var(txn.most) ${mostBytes(files)} if ${hasLength}`,
     // A client that sends slowly occupies no instance until a small body is complete.
     `wait-for-body time ${bodyMs} if ${hasLength} { req.hdr_val(content-length) le ${smallBodyBytes} }`,
   ]
@@ -164,8 +164,8 @@ function wayByProxies(scheme: 'http' | 'https'): string[] {
 }
 
 const accepts = (type: string) => `{ req.hdr(accept) -m sub ${type} }`
-const mostBytes = (place: Place) =>
-  `var(txn.host),map_str_int(${place.map('body-limits')},${defaultBodyBytes})`
+const mostBytes = (files: EdgeFiles) =>
+  `var(txn.host),map_str_int(${files.map('body-limits')},${defaultBodyBytes})`
 const hasLength = '{ req.hdr(content-length) -m found }'
 /** Of these HAProxy has pages of ours (`http-error`), which it marks. */
 const mayBeOwn = '{ status 502 503 504 }'

@@ -1,39 +1,39 @@
 // What HAProxy says it has, read whole: after a start of either side nothing else is believed.
 import { X509Certificate } from 'node:crypto'
-import type { Place } from './files.ts'
+import type { EdgeFiles } from './files.ts'
 import { type MapName, mapNames } from './routes.ts'
 import type { Runtime } from './runtime.ts'
 
-export interface FoundServer {
+export interface ServerState {
   address: string
   port: number
   weight: number
   isOpen: boolean
 }
 
-export interface Found {
+export interface RuntimeState {
   /** By `p1/s2`. */
-  servers: Map<string, FoundServer>
+  servers: Map<string, ServerState>
   maps: Record<MapName, Map<string, string>>
   /** Name of the file, without its ending, to the fingerprint of what it has. */
   certificates: Map<string, string>
 }
 
-export async function readFound(runtime: Runtime, place: Place): Promise<Found> {
-  const maps = {} as Found['maps']
-  for (const name of mapNames) maps[name] = parseMap(await runtime.ask(`show map ${place.map(name)}`))
+export async function readRuntimeState(runtime: Runtime, files: EdgeFiles): Promise<RuntimeState> {
+  const maps = {} as RuntimeState['maps']
+  for (const name of mapNames) maps[name] = parseMap(await runtime.ask(`show map ${files.map(name)}`))
   return {
     servers: parseServers(await runtime.ask('show servers state')),
     maps,
-    certificates: await readCertificates(runtime, place),
+    certificates: await readCertificates(runtime, files),
   }
 }
 
 /** The bits of the administrative state by which a person, and so we, took it out of service. */
 const forcedMaintenance = 0x01
 
-export function parseServers(text: string): Found['servers'] {
-  const servers: Found['servers'] = new Map()
+export function parseServers(text: string): RuntimeState['servers'] {
+  const servers: RuntimeState['servers'] = new Map()
   for (const line of text.split('\n')) {
     const fields = line.split(' ')
     const [, pool, , name, address, state, admin, weight] = fields
@@ -51,13 +51,13 @@ export function parseMap(text: string): Map<string, string> {
   return new Map(entries.filter((entry) => entry !== null).map(([, key, value]) => [key!, value!]))
 }
 
-async function readCertificates(runtime: Runtime, place: Place): Promise<Found['certificates']> {
-  const found: Found['certificates'] = new Map()
-  const list = await runtime.ask(`show ssl crt-list ${place.certificateList}`)
+async function readCertificates(runtime: Runtime, files: EdgeFiles): Promise<RuntimeState['certificates']> {
+  const found: RuntimeState['certificates'] = new Map()
+  const list = await runtime.ask(`show ssl crt-list ${files.certificateList}`)
   for (const line of list.split('\n')) {
     const [, name] = /\/([^/]+)\.pem(?::\d+)?\s*$/.exec(line) ?? []
     if (!name || name === 'default') continue
-    const shown = await runtime.ask(`show ssl cert ${place.certificate(name)}`)
+    const shown = await runtime.ask(`show ssl cert ${files.certificate(name)}`)
     found.set(name, /^SHA1 FingerPrint: ([0-9A-F]+)$/m.exec(shown)?.[1] ?? '')
   }
   return found

@@ -1,7 +1,7 @@
 // What a request through the edge costs, against an HAProxy of the same version that was configured by hand
 // for that one service; and how soon a new version answers there, against `docker run`.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openPlace } from '../../src/edge/files.ts'
+import { openEdgeFiles } from '../../src/edge/files.ts'
 import { openRuntime } from '../../src/edge/runtime.ts'
 import { readWorkers } from '../../src/edge/workers.ts'
 import type { Api } from '../support/api.ts'
@@ -77,7 +77,7 @@ async function prepare(bench: Bench): Promise<Setting> {
   const { address } = await deployed(bench, api, page, { 'index.html': 'hello' }, { type: 'static_site' })
   const container = `${berthd.prefix}-run`
   bench.after(() => removeContainer(container))
-  const master = openRuntime(openPlace(directory).masterSocket)
+  const master = openRuntime(openEdgeFiles(directory).masterSocket)
   const { current } = await readWorkers(master)
   const port = portOf(args, '--http-port')
   const edge = { port, host: `${page}.localhost`, pids: () => [current!] }

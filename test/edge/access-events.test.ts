@@ -6,14 +6,14 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readAccess } from '../../src/edge/access-events.ts'
-import type { Place } from '../../src/edge/files.ts'
+import type { EdgeFiles } from '../../src/edge/files.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 
 const long = Date.parse('2020-01-01T00:00:00.000Z')
 const line = (id: string, at = long) => `<0>${JSON.stringify({ id, at })}\n`
 
 /** A ring that sends these pieces, so long apart, and then falls silent. */
-async function ringOf(t: TestContext, pieces: string[], apartMs: number): Promise<Place> {
+async function ringOf(t: TestContext, pieces: string[], apartMs: number): Promise<EdgeFiles> {
   const adminSocket = join(temporaryDirectory(t), 'admin')
   const server = createServer(async (socket) => {
     t.after(() => socket.destroy())
@@ -24,11 +24,11 @@ async function ringOf(t: TestContext, pieces: string[], apartMs: number): Promis
   }).listen(adminSocket)
   t.after(() => server.close())
   await once(server, 'listening')
-  return { adminSocket } as Place
+  return { adminSocket } as EdgeFiles
 }
 
 /** The ids of what is told first. */
-async function readFirst(t: TestContext, place: Place, id: string | null, at = 0): Promise<string[]> {
+async function readFirst(t: TestContext, place: EdgeFiles, id: string | null, at = 0): Promise<string[]> {
   const reading = new AbortController()
   t.after(() => reading.abort())
   const after = id === null ? null : { id, at }

@@ -5,7 +5,7 @@ import { connect } from 'node:net'
 import { test } from 'node:test'
 import { Driver } from '../../src/edge/driver.ts'
 import { openRuntime } from '../../src/edge/runtime.ts'
-import { fingerprintOfPem, readFound } from '../../src/edge/runtime-state.ts'
+import { fingerprintOfPem, readRuntimeState } from '../../src/edge/runtime-state.ts'
 import { routesTo, upstream } from '../support/edge-routes.ts'
 import { noRoutes, serveUpstream, startEdge } from '../support/running-edge.ts'
 import { until } from '../support/service.ts'
@@ -117,7 +117,7 @@ test('commands from elsewhere are noticed when the driver looks anew', async (t)
   await openRuntime(edge.place.adminSocket).change('set server p1/s1 state maint')
   assert.equal((await edge.ask('a.test')).status, 503)
 
-  edge.driver.doubt()
+  edge.driver.invalidate()
   await edge.driver.apply(routes)
 
   assert.equal((await edge.ask('a.test')).body, 'here')
@@ -165,7 +165,7 @@ test('a transaction that nobody ended keeps no other certificate, nor anything e
 
   assert.deepEqual(refusals, [])
   assert.equal((await edge.ask('a.test')).body, 'here')
-  assert.equal((await readFound(admin, edge.place)).certificates.get('a.test'), next.fingerprint)
+  assert.equal((await readRuntimeState(admin, edge.place)).certificates.get('a.test'), next.fingerprint)
 })
 
 test('a certificate that is refused is told, and everything else is served', async (t) => {
@@ -186,7 +186,8 @@ test('a certificate is served, replaced and taken away without a new process', a
   const before = await edge.driver.identify()
   const [first, second] = [await certificateFor('a.test'), await certificateFor('a.test')]
   const found = async () =>
-    (await readFound(openRuntime(edge.place.adminSocket), edge.place)).certificates.get('a.test') ?? null
+    (await readRuntimeState(openRuntime(edge.place.adminSocket), edge.place)).certificates.get('a.test') ??
+    null
   for (const { pem, fingerprint } of [first, second]) {
     await edge.driver.apply({ ...noRoutes, certificates: [{ host: 'a.test', pem }] })
     assert.equal(await found(), fingerprint)

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { fileNameOf, keepSecret, openPlace } from '../../src/edge/files.ts'
+import { fileNameOf, keepSecret, openEdgeFiles } from '../../src/edge/files.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 
 test('a host is the name of its file, one that is too long by its hash', () => {
@@ -23,12 +23,12 @@ const unusable = {
 for (const [what, name] of Object.entries(unusable)) {
   test(`a data directory ${what} is refused with what to do`, (t) => {
     const directory = join(temporaryDirectory(t), name)
-    assert.throws(() => openPlace(directory), { code: 'edge_unusable', hint: /choose/ })
+    assert.throws(() => openEdgeFiles(directory), { code: 'edge_unusable', hint: /choose/ })
   })
 }
 
 test('the secret is made once, for nobody else, and again where it was cut', (t) => {
-  const place = openPlace(temporaryDirectory(t))
+  const place = openEdgeFiles(temporaryDirectory(t))
   const path = join(place.directory, 'secret')
   const secret = keepSecret(place)
   assert.match(secret, /^[0-9a-f]{48}$/)

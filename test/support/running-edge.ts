@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
 import { Driver } from '../../src/edge/driver.ts'
-import { openPlace, type Place } from '../../src/edge/files.ts'
+import { type EdgeFiles, openEdgeFiles } from '../../src/edge/files.ts'
 import type { Frame } from '../../src/edge/frame.ts'
 import { type EdgeProcess, openHostProcess, workerUser } from '../../src/edge/host-process.ts'
 import { proofOf } from '../../src/edge/port-check.ts'
@@ -14,7 +14,7 @@ import { temporaryDirectory } from './directory.ts'
 import { edgeArgs, portOf } from './edge.ts'
 
 export interface RunningEdge {
-  place: Place
+  place: EdgeFiles
   frame: Omit<Frame, 'slots'>
   driver: Driver
   process: EdgeProcess
@@ -44,7 +44,7 @@ export async function startEdge(t: TestContext, changed: Partial<Frame> = {}): P
   // Ended before its folder goes: hooks run in the order in which they were made.
   let end: () => Promise<void> = async () => undefined
   t.after(() => end())
-  const place = openPlace(temporaryDirectory(t))
+  const place = openEdgeFiles(temporaryDirectory(t))
   const frame: Omit<Frame, 'slots'> = {
     httpPort: portOf(args, '--http-port'),
     httpsPort: portOf(args, '--https-port'),

@@ -2,14 +2,14 @@
 // After a reload or an upgrade the old process still finishes requests, and only it reports them.
 import { sleep } from '../../async/sleep.ts'
 import type { AccessMark } from '../../edge/access-events.ts'
-import type { Place } from '../../edge/files.ts'
+import type { EdgeFiles } from '../../edge/files.ts'
 import { codeOf } from '../../errors.ts'
 import type { Logger } from '../../logger.ts'
 import type { EdgeRounds } from './haproxy-edge.ts'
 
 export interface AccessReader {
   /** Sets the process that serves now. The one before it and the retired ones are read until they end. */
-  follow(process: string, place: Place, retired: readonly Place[]): void
+  follow(process: string, place: EdgeFiles, retired: readonly EdgeFiles[]): void
   /** Resolves when nothing is read any more. */
   close(): Promise<void>
 }
@@ -24,7 +24,7 @@ export function createAccessReader(rounds: EdgeRounds, logger: Logger): AccessRe
   let newest: Promise<AccessMark | null> | null = null
 
   /** Retries after a failure, as long as `isWanted`. */
-  async function read(place: Place, from: Promise<AccessMark | null>, isWanted: () => boolean) {
+  async function read(place: EdgeFiles, from: Promise<AccessMark | null>, isWanted: () => boolean) {
     const { signal } = closing
     let last = await from
     while (!signal.aborted) {
@@ -38,7 +38,7 @@ export function createAccessReader(rounds: EdgeRounds, logger: Logger): AccessRe
     }
   }
 
-  function begin(place: Place, from: Promise<AccessMark | null>, isWanted: () => boolean): void {
+  function begin(place: EdgeFiles, from: Promise<AccessMark | null>, isWanted: () => boolean): void {
     generations.add(place.generation)
     const reading = read(place, from, isWanted).catch((error: unknown) =>
       logger.warn({ err: error }, 'reading requests from HAProxy failed'),

@@ -3,7 +3,7 @@
 import type { machine } from '../../../machines/edge/edge.ts'
 import type { Effects } from '../../../machines/slot.ts'
 import { sleep } from '../../async/sleep.ts'
-import { openPlace } from '../../edge/files.ts'
+import { openEdgeFiles } from '../../edge/files.ts'
 import { Failure } from '../../errors.ts'
 import { type Host, isoNow } from '../host.ts'
 import { EdgeKeeper, type EdgeParts } from './keeper.ts'
@@ -58,7 +58,7 @@ const sleepUntil = async ({ wakeAt }: { wakeAt: number }, signal: AbortSignal) =
 
 /** Whichever there was: the mode of now says nothing of it. */
 async function stopAll(host: Host): Promise<{ at: string }> {
-  await stopHostProcesses(openPlace(host.settings.dataDir))
+  await stopHostProcesses(openEdgeFiles(host.settings.dataDir))
   await removeEdgeContainers(host)
   return { at: isoNow() }
 }

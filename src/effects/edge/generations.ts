@@ -2,7 +2,7 @@
 // Everything is read from the processes themselves: after a crash at any moment the newest one that accepts
 // connections is the edge, and all others are retired.
 
-import type { Place } from '../../edge/files.ts'
+import type { EdgeFiles } from '../../edge/files.ts'
 import {
   closeListeners,
   findAccepting,
@@ -19,7 +19,7 @@ import type { EdgeRounds } from './haproxy-edge.ts'
 import type { Launcher } from './launcher.ts'
 
 export interface GenerationParts {
-  place: Place
+  place: EdgeFiles
   rounds: Pick<EdgeRounds, 'follow' | 'round'>
   launcher: Launcher
   logger: Logger
@@ -33,7 +33,7 @@ const hangMs = 5_000
 const idleMs = 2_000
 
 /** Follows the one that accepts connections. Throws `edge_unavailable` when none does. */
-export async function followAccepting({ place, rounds }: GenerationParts): Promise<Place> {
+export async function followAccepting({ place, rounds }: GenerationParts): Promise<EdgeFiles> {
   const current = await findAccepting(place)
   if (current === null) throw new Failure('edge_unavailable', 'HAProxy does not answer')
   rounds.follow(current, othersThan(current))
@@ -41,7 +41,7 @@ export async function followAccepting({ place, rounds }: GenerationParts): Promi
 }
 
 /** Makes exactly one generation accept connections, and follows it. */
-export async function ensureGeneration(parts: GenerationParts, signal: AbortSignal): Promise<Place> {
+export async function ensureGeneration(parts: GenerationParts, signal: AbortSignal): Promise<EdgeFiles> {
   const { place, launcher, rounds } = parts
   const accepting = await findAccepting(place)
   const newest = listGenerations(place).at(-1)!
@@ -95,7 +95,7 @@ export async function replaceGeneration(parts: GenerationParts, image: string | 
  */
 export async function tendGenerations(
   parts: GenerationParts,
-  current: Place,
+  current: EdgeFiles,
   idle: IdleSince,
 ): Promise<boolean> {
   const others = listGenerations(parts.place).filter(({ generation }) => generation !== current.generation)
@@ -113,7 +113,7 @@ export async function tendGenerations(
 /** Since when a generation has no connection, by its number. */
 export type IdleSince = Map<number, number>
 
-async function isOver(parts: GenerationParts, place: Place, idle: IdleSince): Promise<boolean> {
+async function isOver(parts: GenerationParts, place: EdgeFiles, idle: IdleSince): Promise<boolean> {
   const { generation } = place
   if (!(await servesWithin(place, hangMs, AbortSignal.timeout(2 * hangMs)).catch(() => false))) return true
   const since = retiredAt(place)
@@ -125,17 +125,17 @@ async function isOver(parts: GenerationParts, place: Place, idle: IdleSince): Pr
   return Date.now() - (idle.get(generation) ?? Date.now()) > idleMs
 }
 
-async function retire({ launcher }: GenerationParts, place: Place): Promise<void> {
+async function retire({ launcher }: GenerationParts, place: EdgeFiles): Promise<void> {
   await launcher.keepEnded(place)
   await closeListeners(place)
 }
 
 /** The newest one that accepts commands; null when none does. */
-async function findRunning(place: Place): Promise<Place | null> {
+async function findRunning(place: EdgeFiles): Promise<EdgeFiles | null> {
   for (const one of listGenerations(place).reverse()) if (await serves(one)) return one
   return null
 }
 
-function othersThan(place: Place): Place[] {
+function othersThan(place: EdgeFiles): EdgeFiles[] {
   return listGenerations(place).filter(({ generation }) => generation !== place.generation)
 }

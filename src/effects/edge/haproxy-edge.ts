@@ -1,9 +1,9 @@
 // The edge as other effects use it: they commit what should be, and wait until it is so.
-// Mind: the edge may be away. Whoever waits says for how long; nothing here gives up by itself.
+// The edge may be unavailable. Each caller that waits sets its own limit.
 import { waitForWake } from '../../async/wait-for-wake.ts'
 import { type AccessMark, readAccess } from '../../edge/access-events.ts'
 import type { Driver } from '../../edge/driver.ts'
-import type { Place } from '../../edge/files.ts'
+import type { EdgeFiles } from '../../edge/files.ts'
 import { poolName, type Routes, slotName } from '../../edge/routes.ts'
 import { codeOf, Failure } from '../../errors.ts'
 import type { Host } from '../host.ts'
@@ -22,8 +22,8 @@ export interface Edge {
    * `edge_unavailable` when it does not within a minute, or that time.
    */
   apply(serviceId: string, signal: AbortSignal, withinMs?: number): Promise<void>
-  /** Like `apply`, but gives up quietly when the edge is away: it will read all of it when it comes back. */
-  tell(serviceId: string, signal: AbortSignal): Promise<void>
+  /** Like `apply`, but ignores an unavailable edge: it reads all routes when it comes back. */
+  applyBestEffort(serviceId: string, signal: AbortSignal): Promise<void>
   /** Requests that are open at instances of that deploy, from an index on; null while nobody can tell. */
   openRequests(serviceId: string, deployId: string, index?: number): Promise<number | null>
   /** Resolves when a request through the edge was answered by the instance in that slot. */
@@ -43,9 +43,9 @@ export interface RoundOutcome {
   refusals: string[]
   /** Which process serves: a reload or an upgrade makes another. */
   process: string
-  place: Place
+  place: EdgeFiles
   /** Generations that only finish their connections. */
-  retired: readonly Place[]
+  retired: readonly EdgeFiles[]
 }
 
 /** What the effects of the edge's own actor do with it. */
@@ -53,33 +53,44 @@ export interface EdgeRounds {
   /** Writes all that a start of HAProxy reads. */
   render(): Promise<void>
   /** Applies later rounds to `current`, and as far as possible to the retired ones. */
-  follow(current: Place, retired: readonly Place[]): void
+  follow(current: EdgeFiles, retired: readonly EdgeFiles[]): void
   /** Brings HAProxy to what is committed. */
   round(): Promise<RoundOutcome>
   /** Resolves when something changed, or after the time. */
   next(withinMs: number, signal: AbortSignal): Promise<void>
   /** Records each request after that one, until the process or the signal ends; yields the position. */
-  readAccess(place: Place, after: AccessMark | null, signal: AbortSignal): AsyncIterable<AccessMark>
+  readAccess(place: EdgeFiles, after: AccessMark | null, signal: AbortSignal): AsyncIterable<AccessMark>
   /** The request that an earlier life of the daemon recorded last. */
   newestRequest(): Promise<AccessMark | null>
 }
 
 interface Parts extends Pick<Host, 'storage' | 'settings'> {
-  place: Place
+  place: EdgeFiles
   driver: Driver
   ports: PublicPorts
   surroundings: Omit<Surroundings, 'challenges' | 'certificates'>
   certificates: () => ReadonlyMap<string, string>
   accessLog: Pick<AccessLog, 'recordAccess' | 'newest'>
-  /** Why it is away, in words. */
+  /** Why it is unavailable, for a message. */
   trouble: () => string
 }
 
-/** How long a cleanup waits for an edge that is away. */
+/** How long a cleanup waits for an unavailable edge. */
 const patienceMs = 3_000
 const longestWaitMs = 60_000
-/** How long what was told is believed without looking. */
-const doubtMs = 60_000
+/** Something else may send commands to HAProxy too: its state is read this often. */
+const trustMs = 60_000
+
+type LastRound =
+  /** No round has finished, or the last one failed: the next round reads the whole state of HAProxy. */
+  | { mode: 'unknown' }
+  /** `process` got all routes. Its whole state was last read at `comparedAt`. */
+  | {
+      mode: 'applied'
+      process: string
+      comparedAt: number
+      outcome: Pick<RoundOutcome, 'routes' | 'refusals'>
+    }
 
 export class HaproxyEdge implements Edge, EdgeRounds {
   readonly isOff = false
@@ -91,11 +102,9 @@ export class HaproxyEdge implements Edge, EdgeRounds {
   /** Each request for a change has a number; what a round began with is applied by its end. */
   #asked = 0
   #applied = 0
-  #process: string | null = null
-  #current: Place
-  #retired: readonly Place[] = []
-  #doubtedAt = 0
-  #outcome: Pick<RoundOutcome, 'routes' | 'refusals'> | null = null
+  #last: LastRound = { mode: 'unknown' }
+  #current: EdgeFiles
+  #retired: readonly EdgeFiles[] = []
 
   constructor(parts: Parts) {
     this.#parts = parts
@@ -110,7 +119,7 @@ export class HaproxyEdge implements Edge, EdgeRounds {
     await this.#untilApplied(this.#ask(serviceId), signal, withinMs)
   }
 
-  async tell(serviceId: string, signal: AbortSignal): Promise<void> {
+  async applyBestEffort(serviceId: string, signal: AbortSignal): Promise<void> {
     await this.apply(serviceId, signal, patienceMs).catch((error: unknown) => {
       if (codeOf(error) !== 'edge_unavailable') throw error
     })
@@ -151,7 +160,7 @@ export class HaproxyEdge implements Edge, EdgeRounds {
     await this.#parts.driver.render(await this.#routes())
   }
 
-  follow(current: Place, retired: readonly Place[]): void {
+  follow(current: EdgeFiles, retired: readonly EdgeFiles[]): void {
     this.#current = current
     this.#retired = retired
     this.#parts.driver.follow(current, retired)
@@ -161,23 +170,23 @@ export class HaproxyEdge implements Edge, EdgeRounds {
     const { driver } = this.#parts
     const turn = this.#asked
     const about = { place: this.#current, retired: this.#retired }
-    const found = `${about.place.generation}:${await driver.identify()}`
-    const isAnother = found !== this.#process
-    // Somebody else may speak to it too.
-    if (isAnother || Date.now() - this.#doubtedAt > doubtMs) {
-      driver.doubt()
-      this.#doubtedAt = Date.now()
-    } else if (turn === this.#applied && this.#outcome) return { ...this.#outcome, ...about, process: found }
+    const process = `${about.place.generation}:${await driver.identify()}`
+    const last = this.#last
+    const now = Date.now()
+    const isTrusted = last.mode === 'applied' && last.process === process && now - last.comparedAt <= trustMs
+    if (isTrusted && turn === this.#applied) return { ...last.outcome, ...about, process }
+    if (!isTrusted) driver.invalidate()
+    this.#last = { mode: 'unknown' }
     const routes = await this.#routes()
     const refusals = await driver.apply(routes)
-    this.#process = found
     this.#settle(turn)
     const ready = routes.pools.flatMap((pool) =>
       pool.upstreams.filter((one) => one?.state === 'ready'),
     ).length
     const routed = { services: this.#services.all().length, hosts: routes.maps.hosts.size, ready }
-    this.#outcome = { routes: routed, refusals }
-    return { ...this.#outcome, ...about, process: found }
+    const outcome = { routes: routed, refusals }
+    this.#last = { mode: 'applied', process, comparedAt: isTrusted ? last.comparedAt : now, outcome }
+    return { ...outcome, ...about, process }
   }
 
   async next(withinMs: number, signal: AbortSignal): Promise<void> {
@@ -187,7 +196,7 @@ export class HaproxyEdge implements Edge, EdgeRounds {
     if (this.#asked === this.#applied) await waitForWake(listen, withinMs, signal)
   }
 
-  async *readAccess(place: Place, after: AccessMark | null, signal: AbortSignal) {
+  async *readAccess(place: EdgeFiles, after: AccessMark | null, signal: AbortSignal) {
     for await (const events of readAccess(place, after, signal)) {
       for (const event of events) {
         const route = this.#services.byHost(event.host)
@@ -226,7 +235,7 @@ export class HaproxyEdge implements Edge, EdgeRounds {
     const until = Date.now() + withinMs
     while (this.#applied < turn) {
       if (Date.now() >= until) {
-        throw new Failure('edge_unavailable', `the edge is away: ${this.#parts.trouble()}`)
+        throw new Failure('edge_unavailable', `the edge is unavailable: ${this.#parts.trouble()}`)
       }
       let listener = () => {}
       const listen = (settle: () => void) => {

@@ -1,7 +1,7 @@
 // Keeps the running edge at what is committed, and has a newer HAProxy take over from it.
 import type { EdgeSoftware } from '../../../machines/edge/edge.ts'
 import { sleep } from '../../async/sleep.ts'
-import type { Place } from '../../edge/files.ts'
+import type { EdgeFiles } from '../../edge/files.ts'
 import { Failure, messageOf } from '../../errors.ts'
 import { type Host, isoNow } from '../host.ts'
 import { createAccessReader } from './access-reader.ts'
@@ -26,7 +26,7 @@ import {
 } from './software.ts'
 
 export interface EdgeParts {
-  place: Place
+  place: EdgeFiles
   rounds: EdgeRounds
   ports: PublicPorts
   mode: 'container' | 'host'
@@ -133,7 +133,7 @@ export class EdgeKeeper {
     return { generation: next.generation, hasReplaced: true }
   }
 
-  async #tend(current: Place, idle: IdleSince): Promise<boolean> {
+  async #tend(current: EdgeFiles, idle: IdleSince): Promise<boolean> {
     try {
       return await tendGenerations(this.#generations, current, idle)
     } catch (error) {

@@ -9,7 +9,7 @@ import {
   removeEdgeContainer,
   requireLocalEngine,
 } from '../../docker/containers/edge-container.ts'
-import type { Place } from '../../edge/files.ts'
+import type { EdgeFiles } from '../../edge/files.ts'
 import { environmentOf, listGenerations, removeFiles } from '../../edge/generations.ts'
 import { alertsIn, openHostProcess, servesWithin } from '../../edge/host-process.ts'
 import { Failure } from '../../errors.ts'
@@ -20,13 +20,13 @@ export interface Launcher {
    * Resolves when it serves. It takes the listening sockets of `former`. One that failed is removed again.
    * Throws `edge_unavailable` with the reason.
    */
-  start(place: Place, former: Place | null, image: string | null, signal: AbortSignal): Promise<void>
+  start(place: EdgeFiles, former: EdgeFiles | null, image: string | null, signal: AbortSignal): Promise<void>
   /** Keeps a boot from starting it. */
-  keepEnded(place: Place): Promise<void>
+  keepEnded(place: EdgeFiles): Promise<void>
   /** Ends it and removes its files. A missing one is fine. */
-  remove(place: Place): Promise<void>
+  remove(place: EdgeFiles): Promise<void>
   /** The image that it runs from; null for a process of the host. */
-  imageOf(place: Place): Promise<{ name: string; id: string } | null>
+  imageOf(place: EdgeFiles): Promise<{ name: string; id: string } | null>
 }
 
 export interface LauncherParts {
@@ -99,7 +99,7 @@ export function containerLauncher({ host, docker, image }: LauncherParts): Launc
   }
 }
 
-async function requireServing(host: Host, place: Place, signal: AbortSignal): Promise<void> {
+async function requireServing(host: Host, place: EdgeFiles, signal: AbortSignal): Promise<void> {
   const { engine, owner } = host
   // The container may have restarted earlier. Treat an unreadable state as healthy.
   const restarts = () => edgeRestarts(engine, owner, place.generation)
@@ -119,7 +119,7 @@ export async function removeEdgeContainers(host: Host): Promise<void> {
 }
 
 /** All processes of the host that are an edge of ours. */
-export async function stopHostProcesses(place: Place): Promise<void> {
+export async function stopHostProcesses(place: EdgeFiles): Promise<void> {
   for (const one of listGenerations(place)) await openHostProcess(one).stop()
 }
 

@@ -11,7 +11,7 @@ export function noEdge(): Edge {
   return {
     isOff: true,
     apply: nothing,
-    tell: nothing,
+    applyBestEffort: nothing,
     openRequests: async () => 0,
     verify: nothing,
     findPortProblem: async () => null,

@@ -4,7 +4,7 @@ import { ensureEdgeImage, officialEdgeImage } from '../../base-images/edge-image
 import { hasOfficialImage } from '../../base-images/official-image.ts'
 import { readEdgeImage } from '../../docker/containers/edge-container.ts'
 import { pullImage } from '../../docker/images/pull.ts'
-import type { Place } from '../../edge/files.ts'
+import type { EdgeFiles } from '../../edge/files.ts'
 import { hostVersion } from '../../edge/host-process.ts'
 import { openRuntime } from '../../edge/runtime.ts'
 import type { Host } from '../host.ts'
@@ -27,7 +27,7 @@ export interface SoftwareParts {
 const pullMs = 10 * 60_000
 
 /** Returns what runs. Throws `edge_unavailable`, and the errors of engine calls. */
-export async function readRunning(place: Place, launcher: Pick<Launcher, 'imageOf'>): Promise<Software> {
+export async function readRunning(place: EdgeFiles, launcher: Pick<Launcher, 'imageOf'>): Promise<Software> {
   const shown = await openRuntime(place.adminSocket).ask('show info')
   const version = /^Version: ([\w.+~-]+)/m.exec(shown)?.[1] ?? null
   const image = await launcher.imageOf(place)

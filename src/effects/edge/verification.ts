@@ -3,7 +3,7 @@
 import { request } from 'node:http'
 import { sleep } from '../../async/sleep.ts'
 import type { Driver } from '../../edge/driver.ts'
-import type { Place } from '../../edge/files.ts'
+import type { EdgeFiles } from '../../edge/files.ts'
 import { poolName, slotName } from '../../edge/routes.ts'
 import { Failure } from '../../errors.ts'
 import { inAscii } from '../deploy/check/probes.ts'
@@ -22,7 +22,7 @@ const pauseMs = 200
 
 /** Throws `not_reached` with what was answered instead. */
 export async function verifyUpstream(
-  place: Place,
+  place: EdgeFiles,
   driver: Pick<Driver, 'countOpen'>,
   wanted: Verification,
   signal: AbortSignal,
@@ -51,7 +51,7 @@ const silence = 'no answer in time'
  * admit what was given up meanwhile.
  */
 function ask(
-  place: Place,
+  place: EdgeFiles,
   { host, healthPath, slot }: Verification,
   signal: AbortSignal,
 ): Promise<string | null> {

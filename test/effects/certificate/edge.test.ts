@@ -3,7 +3,7 @@ import { equal, match, notEqual } from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { hasCommand } from '../../../src/base-images/command.ts'
 import { Driver } from '../../../src/edge/driver.ts'
-import { openPlace } from '../../../src/edge/files.ts'
+import { openEdgeFiles } from '../../../src/edge/files.ts'
 import { openHostProcess, workerUser } from '../../../src/edge/host-process.ts'
 import { proofOf } from '../../../src/edge/port-check.ts'
 import { HaproxyEdge } from '../../../src/effects/edge/haproxy-edge.ts'
@@ -27,7 +27,7 @@ const ask = askAt(80)
 
 /** HAProxy at ports 80 and 443, kept at what the storage has. */
 async function startEdge(storage: Storage) {
-  const place = openPlace(storage.directory)
+  const place = openEdgeFiles(storage.directory)
   const limits = { connections: 1000, connectionsPerAddress: 0, requestsPerAddress: 0 }
   const proof = proofOf('a secret for tests')
   const common = { hasIpv6: false, socketOwner: null, worker: workerUser() }

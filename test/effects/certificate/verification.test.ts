@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { openPlace } from '../../../src/edge/files.ts'
+import { openEdgeFiles } from '../../../src/edge/files.ts'
 import { verifyUpstream } from '../../../src/effects/edge/verification.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
 
@@ -14,7 +14,7 @@ const driver = { countOpen: async () => new Map<string, number>() }
 /** What listens where the edge would. */
 async function answering(t: TestContext, listener: RequestListener) {
   const directory = temporaryDirectory(t)
-  const place = { ...openPlace(directory), verifySocket: join(directory, 'verify.sock') }
+  const place = { ...openEdgeFiles(directory), verifySocket: join(directory, 'verify.sock') }
   const server = createServer(listener).listen(place.verifySocket)
   t.after(() => server.closeAllConnections())
   t.after(() => server.close())

@@ -101,7 +101,7 @@ export async function standAside(host: Host, { id, serviceId }: Whose, signal: A
 export async function takeOut(host: Host, whose: Whose, signal: AbortSignal, fromIndex = 0): Promise<void> {
   const isTheirs = isOf(whose.id, fromIndex)
   const changed = await host.storage.upstreams.setState(whose.serviceId, isTheirs, 'out')
-  if (changed) await host.edge.tell(whose.serviceId, signal)
+  if (changed) await host.edge.applyBestEffort(whose.serviceId, signal)
 }
 
 /** Instances that ended, or run anew, get no request until they have passed their check again. */
@@ -119,13 +119,13 @@ export async function takeOutEnded(
   const isTheirs = isOf(id)
   const isMeant = (row: UpstreamRow) => isTheirs(row) && row.index < beforeIndex && isEnded(row)
   const changed = await host.storage.upstreams.setState(serviceId, isMeant, 'out')
-  if (changed) await host.edge.tell(serviceId, signal)
+  if (changed) await host.edge.applyBestEffort(serviceId, signal)
 }
 
 /** Gives back the slots of instances that are gone: what is still open there is cut. */
 export async function forget(host: Host, whose: Whose, signal: AbortSignal, fromIndex = 0): Promise<void> {
   const removed = await host.storage.upstreams.remove(whose.serviceId, isOf(whose.id, fromIndex))
-  if (removed) await host.edge.tell(whose.serviceId, signal)
+  if (removed) await host.edge.applyBestEffort(whose.serviceId, signal)
 }
 
 /** The former instances take requests again, as after a switch that failed. */
@@ -139,7 +139,7 @@ export async function putBack(host: Host, { id, serviceId }: Whose, signal: Abor
     (row) => isTheirs(row) && isRunning(row),
     'ready',
   )
-  if (changed) await host.edge.tell(serviceId, signal)
+  if (changed) await host.edge.applyBestEffort(serviceId, signal)
 }
 
 /**

@@ -1,0 +1,66 @@
+// Rounds of the edge over real storage, with a driver that notes what is asked of it.
+import { deepEqual, rejects } from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import type { Driver } from '../../../src/edge/driver.ts'
+import type { EdgeFiles } from '../../../src/edge/files.ts'
+import { HaproxyEdge } from '../../../src/effects/edge/haproxy-edge.ts'
+import type { HostSettings } from '../../../src/effects/host.ts'
+import { Failure } from '../../../src/errors.ts'
+import { temporaryStorage } from '../../support/supervised.ts'
+
+async function openEdge(t: TestContext) {
+  const calls: string[] = []
+  const state = { process: 1, isFailing: false }
+  const driver = {
+    identify: async () => state.process,
+    invalidate: () => void calls.push('invalidate'),
+    apply: async () => {
+      calls.push('apply')
+      if (state.isFailing) throw new Failure('edge_unavailable', 'no answer')
+      return []
+    },
+  }
+  const edge = new HaproxyEdge({
+    storage: await temporaryStorage(t),
+    settings: { baseDomain: 'localhost' } as HostSettings,
+    place: { generation: 1 } as EdgeFiles,
+    driver: driver as unknown as Driver,
+    ports: { check: async () => null },
+    surroundings: { dashboardHost: null },
+    certificates: () => new Map(),
+    accessLog: { recordAccess: () => undefined, newest: async () => null },
+    trouble: () => 'no answer',
+  })
+  /** What the driver was asked in one round. */
+  const round = async () => {
+    calls.length = 0
+    await edge.round()
+    return [...calls]
+  }
+  return { edge, state, calls, round }
+}
+
+test('a round reads everything for another process, and does nothing without a change', async (t) => {
+  const { edge, state, round } = await openEdge(t)
+  deepEqual(await round(), ['invalidate', 'apply'])
+  deepEqual(await round(), [])
+  edge.dropChallenge('none')
+  deepEqual(await round(), ['apply'])
+  state.process = 2
+  deepEqual(await round(), ['invalidate', 'apply'])
+})
+
+test('a comparison that failed is repeated by the next round', async (t) => {
+  const { edge, state, calls, round } = await openEdge(t)
+  t.mock.timers.enable({ apis: ['Date'], now: Date.now() })
+  await round()
+  t.mock.timers.tick(61_000)
+  state.isFailing = true
+  calls.length = 0
+  await rejects(edge.round(), { code: 'edge_unavailable' })
+  deepEqual(calls, ['invalidate', 'apply'])
+
+  state.isFailing = false
+  deepEqual(await round(), ['invalidate', 'apply'])
+  deepEqual(await round(), [])
+})
