@@ -1,7 +1,9 @@
 // The numbers of the server in the text format of Prometheus.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Counter, Gauge, Registry } from 'prom-client'
 import { TrafficNumbers } from '../../../src/effects/traffic/traffic-numbers.ts'
+import { render, toFamily } from '../../../src/http/records/metric-families.ts'
 import { accessLine } from '../../support/access-line.ts'
 import { startApi } from '../../support/http-context.ts'
 
@@ -23,6 +25,31 @@ function parseMetrics(text: string): Record<string, number> {
   }
   return samples
 }
+
+test('a family is written as prom-client writes it', async () => {
+  const families = [
+    toFamily('one', 'Without a label.', [[null, 1.5e-7]]),
+    toFamily(
+      'many',
+      'With a label.',
+      [
+        ['shop', 3.25],
+        ['web', 1e21],
+        ['api', 0],
+      ],
+      'service',
+    ),
+    toFamily('none', 'Without a sample.', [], 'host'),
+    toFamily('all_total', 'A counter.', [['shop', 12_345_678]], 'service', 'counter'),
+  ]
+  const registry = new Registry()
+  for (const { name, help, type, label, samples } of families) {
+    const options = { name, help, labelNames: label ? [label] : [], registers: [registry] }
+    const metric = type === 'counter' ? new Counter(options) : new Gauge(options)
+    for (const [value, amount] of samples) metric.inc(value === null ? {} : { [label!]: value }, amount)
+  }
+  assert.equal(families.map(render).join('\n'), await registry.metrics())
+})
 
 test('metrics have services by state, deploys that are not over, and what the edge counted', async (t) => {
   const traffic = new TrafficNumbers()
