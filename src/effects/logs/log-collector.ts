@@ -13,23 +13,25 @@ type Parts = Pick<Host, 'engine' | 'owner' | 'instances' | 'instanceEvents' | 'l
   storage: Pick<Storage, 'runtimeLogs'>
 }
 
-/** The log of one container, being read or read to an end. */
-interface Reading {
-  instance: InstanceGlance
-  isOpen: boolean
-  /** When the run began that was read to its end. */
-  run: string | null
-  /** Never rejects. */
-  done: Promise<void>
-  leaving: AbortController
-}
+/** The log of one container. A container without a reading was never read. */
+type Reading = { instance: InstanceGlance } & (
+  | /** Lines are being read until the run ends or `leaving` aborts. `done` never rejects. */
+  { mode: 'open'; done: Promise<void>; leaving: AbortController }
+  /** The run that began at `startedAt` was read to its end. */
+  | { mode: 'ended'; startedAt: string }
+  /** Reading failed or was aborted. It continues at the next look. */
+  | { mode: 'interrupted' }
+)
+type OpenReading = Extract<Reading, { mode: 'open' }>
 
-/** Events tell at once of an instance that starts; this is for what no event told. */
+/** A start of an instance wakes the loop; this interval catches missed events. */
 const lookAgainMs = 10_000
 const drainMs = 5_000
 /** An engine that hangs does not keep the daemon from stopping. */
 const stopMs = 2_000
 const saveAfterMs = 10 * 60_000
+
+const interrupted = { mode: 'interrupted' } as const
 
 export class LogCollector {
   readonly #host: Parts
@@ -40,14 +42,14 @@ export class LogCollector {
   /** By service. */
   readonly #logs = new Map<string, Promise<CollectedLog>>()
   #seenBefore: InstanceGlance[] = []
-  #nudge = () => {}
+  #wake = () => {}
   #looking: Promise<void> | null = null
   #savedAt = Date.now()
 
   constructor(host: Parts) {
     this.#host = host
     this.#unsubscribe = host.instanceEvents.subscribeAll(({ action }) => {
-      if (action === 'start') this.#nudge()
+      if (action === 'start') this.#wake()
     })
   }
 
@@ -76,18 +78,18 @@ export class LogCollector {
   async stop(): Promise<void> {
     this.#unsubscribe()
     this.#stopping.abort()
-    for (const { leaving } of this.#readings.values()) leaving.abort()
-    const readings = [...this.#readings.values()].map(({ done }) => done)
-    await settleWithin(Promise.all([this.#looking, ...readings]), stopMs, undefined)
-    await this.#saveAll().catch((error: unknown) => this.#tell('how far logs were read is not noted', error))
+    const open = this.#openReadings()
+    for (const { leaving } of open) leaving.abort()
+    await settleWithin(Promise.all([this.#looking, ...open.map(({ done }) => done)]), stopMs, undefined)
+    await this.#saveAll().catch((error: unknown) => this.#warn('how far logs were read is not noted', error))
   }
 
   async #lookOn(): Promise<void> {
     const { signal } = this.#stopping
     while (!signal.aborted) {
-      const nudged = waitForWake((listener) => (this.#nudge = listener), lookAgainMs, signal)
-      const woken = nudged.catch(() => undefined)
-      await this.#look().catch((error: unknown) => this.#tell('the logs to read are not known', error))
+      const waited = waitForWake((listener) => (this.#wake = listener), lookAgainMs, signal)
+      const woken = waited.catch(() => undefined)
+      await this.#look().catch((error: unknown) => this.#warn('the logs to read are not known', error))
       await woken
     }
   }
@@ -102,40 +104,42 @@ export class LogCollector {
     if (Date.now() - this.#savedAt > saveAfterMs) await this.#saveAll()
   }
 
-  /** One that is down may have run, and ended, since it was read: only its start time tells. */
+  /** An instance that is down may have run and ended since it was read: compare when its run began. */
   async #isUnread(instance: InstanceGlance): Promise<boolean> {
     const known = this.#readings.get(instance.containerId)
-    if (known === undefined) return true
-    if (known.isOpen) return false
-    return instance.isUp || known.run === null || known.run !== (await this.#runOf(instance))
+    if (known?.mode === 'open') return false
+    if (known?.mode !== 'ended' || instance.isUp) return true
+    return known.startedAt !== (await this.#runOf(instance))
   }
 
-  /** Reads on, unless somebody does already. */
-  #read(instance: InstanceGlance): Reading {
+  /** Continues reading, unless the log is being read already. */
+  #read(instance: InstanceGlance): OpenReading {
     const known = this.#readings.get(instance.containerId)
-    if (known?.isOpen) return known
+    if (known?.mode === 'open') return known
     const leaving = new AbortController()
-    const done = Promise.resolve()
-    const reading: Reading = { instance, isOpen: true, run: known?.run ?? null, done, leaving }
-    this.#readings.set(instance.containerId, reading)
     if (this.#stopping.signal.aborted) leaving.abort()
-    reading.done = this.#follow(reading)
-      .catch((error: unknown) => this.#tell(`what ${instance.name} writes cannot be read`, error))
-      .finally(() => {
-        reading.isOpen = false
+    const done = this.#follow(instance, leaving.signal)
+      .catch((error: unknown) => {
+        this.#warn(`what ${instance.name} writes cannot be read`, error)
+        return null
       })
+      .then((startedAt) => {
+        const end = startedAt === null ? interrupted : ({ mode: 'ended', startedAt } as const)
+        this.#readings.set(instance.containerId, { instance, ...end })
+      })
+    const reading: OpenReading = { instance, mode: 'open', done, leaving }
+    this.#readings.set(instance.containerId, reading)
     return reading
   }
 
-  async #follow(reading: Reading): Promise<void> {
-    const { instance, leaving } = reading
-    const { signal } = leaving
+  /** Returns when the run began that was read to its end; null when its end is not known. */
+  async #follow(instance: InstanceGlance, signal: AbortSignal): Promise<string | null> {
     const log = await this.#logOf(instance.serviceId)
     const place = log.place(instance)
     for await (const line of this.#host.instances.follow(instance.containerId, place, signal)) {
       await log.keep(instance, line, signal)
     }
-    if (!signal.aborted) reading.run = await this.#runOf(instance)
+    return signal.aborted ? null : this.#runOf(instance)
   }
 
   async #readToEnd(name: string): Promise<void> {
@@ -143,11 +147,16 @@ export class LogCollector {
     // What a command before a deploy says is in the log of that deploy.
     if (state === null || state.serviceId === '' || state.index === preDeployIndex) return
     const instance = { ...state, isUp: state.state === 'running' }
+    const former = this.#readings.get(state.containerId)
+    if (former?.mode === 'open') await former.done
     const known = this.#readings.get(state.containerId)
-    await known?.done
-    // It may have been started again after that, or never been seen.
-    if (known === undefined || known.run !== state.startedAt) await this.#read(instance).done
+    const isRead = known?.mode === 'ended' && known.startedAt === state.startedAt
+    if (!isRead) await this.#read(instance).done
     await this.#host.storage.runtimeLogs.flush(state.serviceId)
+  }
+
+  #openReadings(): OpenReading[] {
+    return [...this.#readings.values()].filter((reading) => reading.mode === 'open')
   }
 
   #logOf(serviceId: string): Promise<CollectedLog> {
@@ -167,8 +176,8 @@ export class LogCollector {
 
   /** Twice not seen: one that came while the list was made is on the next. */
   async #forgetGone(instances: InstanceGlance[]): Promise<void> {
-    const open = [...this.#readings.values()].filter(({ isOpen }) => isOpen)
-    const kept = [...instances, ...this.#seenBefore, ...open.map(({ instance }) => instance)]
+    const open = this.#openReadings().map(({ instance }) => instance)
+    const kept = [...instances, ...this.#seenBefore, ...open]
     this.#seenBefore = instances
     const ids = new Set(kept.map(({ containerId }) => containerId))
     for (const id of this.#readings.keys()) if (!ids.has(id)) this.#readings.delete(id)
@@ -183,8 +192,8 @@ export class LogCollector {
     for (const opening of this.#logs.values()) await (await opening).save()
   }
 
-  /** An engine that is away is no news: the next look finds it. */
-  #tell(what: string, error: unknown): void {
+  /** An unavailable engine is not logged: the next look retries. */
+  #warn(what: string, error: unknown): void {
     if (this.#stopping.signal.aborted || codeOf(error) === 'docker_unavailable') return
     this.#host.logger.warn({ reason: messageOf(error) }, what)
   }
