@@ -7,12 +7,13 @@ import { type BuildGuard, openBuildGuard } from '../docker/build/build-guard.ts'
 import { BuilderWatch } from '../docker/build/builder-watch.ts'
 import type { Engine } from '../docker/engine/client.ts'
 import type { Owner } from '../docker/engine/names.ts'
-import type { Host } from '../effects/host.ts'
+import type { EnginePorts } from '../effects/engine/ports.ts'
+import type { SharedPorts } from '../effects/ports.ts'
 import type { Logger } from '../logger.ts'
 
 export function openBuilder(
   config: Config,
-  { engine, owner, logger }: Pick<Host, 'engine' | 'owner' | 'logger'>,
+  { engine, owner, logger }: Pick<EnginePorts, 'engine' | 'owner'> & Pick<SharedPorts, 'logger'>,
 ) {
   const buildGuard = openGuard(config, owner, logger)
   const cache = openCache(config, engine, logger)

@@ -3,12 +3,12 @@ import type { Config } from '../config/config.ts'
 import { createCertificateClaims } from '../effects/certificate/claims.ts'
 import { createDnsChallenges } from '../effects/certificate/dns-challenge.ts'
 import { openInternet } from '../effects/certificate/internet.ts'
-import type { CertificateHost } from '../effects/certificate/ports.ts'
+import type { CertificatePorts } from '../effects/certificate/ports.ts'
 import { createRoutedHosts, wildcardHostOf } from '../effects/certificate/routed-hosts.ts'
 import { openWeeklyLimit } from '../effects/certificate/weekly-limit.ts'
-import type { Host } from '../effects/host.ts'
 import type { Supervisor } from '../supervisor/supervisor.ts'
 import { dnsProviderOf } from './dns.ts'
+import type { Ports } from './ports.ts'
 
 const letsEncrypt = 'acme-v02.api.letsencrypt.org'
 /** Its limit of new certificates per registered domain. */
@@ -16,14 +16,14 @@ const letsEncryptPerWeek = 50
 
 export function certificatesOf(
   config: Config,
-  { storage, logger, edge, publication }: Host,
+  { storage, logger, edge, publication }: Ports,
   actors: Supervisor,
 ) {
   const settings = settingsOf(config)
   const provider = settings.acmeEmail === null ? null : dnsProviderOf(config)
   const dns = provider && createDnsChallenges({ storage, logger }, { provider, lookup: {} })
   const wildcard = wildcardHostOf(publication, dns !== null)
-  const host = {
+  const ports = {
     storage,
     logger,
     edge,
@@ -33,11 +33,11 @@ export function certificatesOf(
     dns,
     routedHosts: createRoutedHosts(storage, publication, dns !== null),
   }
-  const claims = createCertificateClaims({ ...host, actors })
+  const claims = createCertificateClaims({ ...ports, actors })
   return {
-    host,
+    ports,
     authority: () => ({
-      ...toAuthority(host),
+      ...toAuthority(ports),
       wildcard,
       wildcard_by: config['acme-dns'] === '' ? null : config['acme-dns'].kind,
     }),
@@ -50,7 +50,7 @@ export function certificatesOf(
   }
 }
 
-function toAuthority({ settings, weeklyLimit }: CertificateHost) {
+function toAuthority({ settings, weeklyLimit }: CertificatePorts) {
   return {
     directory_url: settings.acmeEmail && settings.acmeDirectory,
     weekly_limit: settings.newPerWeek,
@@ -60,7 +60,7 @@ function toAuthority({ settings, weeklyLimit }: CertificateHost) {
   }
 }
 
-function settingsOf(config: Config): CertificateHost['settings'] {
+function settingsOf(config: Config): CertificatePorts['settings'] {
   const acmeDirectory = config['acme-directory']
   const given = config['acme-weekly-limit']
   const standard = new URL(acmeDirectory).hostname === letsEncrypt ? letsEncryptPerWeek : 0

@@ -19,7 +19,6 @@ import { diskRemovalEffects } from '../effects/disk-removal.ts'
 import { edgeEffects } from '../effects/edge/edge.ts'
 import type { Gate } from '../effects/engine/gate.ts'
 import { requireOwnPlace } from '../effects/engine/going-on.ts'
-import type { Host } from '../effects/host.ts'
 import { jobRunEffects } from '../effects/job-run/job-run.ts'
 import { restoreEffects } from '../effects/restore/restore.ts'
 import { serviceRemovalEffects } from '../effects/service-removal.ts'
@@ -33,8 +32,8 @@ import { Supervisor } from '../supervisor/supervisor.ts'
 import { version } from '../version.ts'
 import { certificatesOf } from './certificates.ts'
 import { forgetHourly } from './forgetting.ts'
-import { openHost } from './host.ts'
 import { httpContext } from './http-context.ts'
+import { openPorts, type Ports } from './ports.ts'
 
 export interface DaemonOptions {
   config: Config
@@ -60,29 +59,32 @@ const stopMs = 10_000
 
 export async function startDaemon({ config, logger, onFatal, onPanic }: DaemonOptions): Promise<Daemon> {
   const storage = await openStorage(config['data-dir'], storageOptions({ config, logger, onPanic }))
-  const supervisor = superviseIn(storage, logger, (id) => host.jobSlots.release(id))
+  const supervisor = superviseIn(storage, logger, (id) => ports.jobSlots.release(id))
   const account = openAccountPorts(storage)
   const setupCode = setupCodeFor(storage)
-  const { host, gate, edge, close } = openHost({ config, logger, onFatal }, { storage, supervisor, account })
-  const certificates = certificatesOf(config, host, supervisor)
+  const { ports, gate, edge, close } = openPorts(
+    { config, logger, onFatal },
+    { storage, supervisor, account },
+  )
+  const certificates = certificatesOf(config, ports, supervisor)
   supervisor.provide({
-    certificate: certificateEffects(certificates.host),
-    edge: edgeEffects(host, edge.parts),
-    ...effectsOf(host),
+    certificate: certificateEffects(certificates.ports),
+    edge: edgeEffects(ports, edge.parts),
+    ...effectsOf(ports),
   })
   const restored = await supervisor.restore()
   const start = { isReady: false }
-  void awaitEngine(host.engine, gate, logger).then(() => {
+  void awaitEngine(ports.engine, gate, logger).then(() => {
     start.isReady = true
   })
   const ready = () => start.isReady
-  const context = httpContext(config, host, { supervisor, account, ready, edge, certificates })
+  const context = httpContext(config, ports, { supervisor, account, ready, edge, certificates })
   const { name, port } = parseListen(config.listen)
   const api = await openApi(context, { host: name.replace(/^\[|\]$/g, ''), port, logger })
   edge.open(api.port)
   await configureEdge(storage, supervisor, config)
   const stopCertificates = certificates.start()
-  const forgetting = forgetHourly(storage, host.owner, logger)
+  const forgetting = forgetHourly(storage, ports.owner, logger)
   const url = `http://${name}:${api.port}`
   const parked = tellParked(storage, logger)
   logger.info({ url, version, dataDir: storage.directory, ...restored, parked }, 'berthd listens')
@@ -116,17 +118,17 @@ function superviseIn(storage: Storage, logger: Logger, release: (id: string) => 
 }
 
 /** Of the kinds that need no more than the host. */
-function effectsOf(host: Host) {
+function effectsOf(ports: Ports) {
   return {
-    backup: backupEffects(host),
-    'cron-schedule': cronScheduleEffects(host),
-    datastore: datastoreEffects(host),
-    deploy: deployEffects(host),
-    'disk-removal': diskRemovalEffects(host),
-    'job-run': jobRunEffects(host),
-    restore: restoreEffects(host),
-    'service-removal': serviceRemovalEffects(host),
-    'terminal-login': terminalLoginEffects(host),
+    backup: backupEffects(ports),
+    'cron-schedule': cronScheduleEffects(ports),
+    datastore: datastoreEffects(ports),
+    deploy: deployEffects(ports),
+    'disk-removal': diskRemovalEffects(ports),
+    'job-run': jobRunEffects(ports),
+    restore: restoreEffects(ports),
+    'service-removal': serviceRemovalEffects(ports),
+    'terminal-login': terminalLoginEffects(ports),
   }
 }
 

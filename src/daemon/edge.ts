@@ -13,8 +13,8 @@ import { type Edge, HaproxyEdge } from '../effects/edge/haproxy-edge.ts'
 import type { EdgeParts } from '../effects/edge/keeper.ts'
 import { socketOwner } from '../effects/edge/launcher.ts'
 import { noEdge } from '../effects/edge/no-edge.ts'
+import type { EdgePorts } from '../effects/edge/ports.ts'
 import { openPublicPorts } from '../effects/edge/public-ports.ts'
-import type { Host } from '../effects/host.ts'
 import type { AccessLog } from '../effects/logs/access-log.ts'
 
 export interface OpenedEdge {
@@ -41,11 +41,11 @@ function reachableName(name: string): string {
 
 export function openEdgeOf(
   config: Config,
-  host: Pick<Host, 'storage' | 'settings' | 'logger'>,
+  ports: Pick<EdgePorts, 'storage' | 'settings'>,
   options: { certificates: () => ReadonlyMap<string, string>; accessLog: AccessLog },
 ): OpenedEdge {
   if (config.edge === 'off') return { edge: noEdge(), parts: null, open: () => undefined, secret: null }
-  const place = openEdgeFiles(host.settings.dataDir)
+  const place = openEdgeFiles(ports.settings.dataDir)
   const secret = keepSecret(place)
   const dashboardHost = config['dashboard-host'] || null
   const frame: Omit<Frame, 'slots'> = {
@@ -72,11 +72,11 @@ export function openEdgeOf(
     }
   })
   const surroundings = { dashboardHost }
-  const trouble = () => String(host.storage.actors.record(edgeId)?.error ?? 'it does not answer')
+  const trouble = () => String(ports.storage.actors.record(edgeId)?.error ?? 'it does not answer')
   const driver = new Driver(place, frame)
-  const ports = openPublicPorts(frame)
-  const edge = new HaproxyEdge({ ...host, place, driver, ports, surroundings, trouble, ...options })
+  const publicPorts = openPublicPorts(frame)
+  const edge = new HaproxyEdge({ ...ports, place, driver, publicPorts, surroundings, trouble, ...options })
   const { docker, edge: mode, 'edge-image': image } = config
-  const parts = { place, rounds: edge, ports, mode, image, docker, opened }
+  const parts = { place, rounds: edge, publicPorts, mode, image, docker, opened }
   return { edge, parts, open, secret }
 }

@@ -5,13 +5,13 @@ import { volumeName } from '../docker/engine/names.ts'
 import { parseImageReference, parseRegistryHost } from '../docker/images/image-reference.ts'
 import { openClients } from '../effects/datastore/clients.ts'
 import { whileRoomIn } from '../effects/disk/disk.ts'
-import type { Host } from '../effects/host.ts'
 import { typed } from '../git/typed.ts'
 import type { HttpContext } from '../http/pipeline/context.ts'
 import { createHostCheck, createProxyTrust } from '../http/pipeline/trusted-hosts.ts'
 import type { Supervisor } from '../supervisor/supervisor.ts'
 import { version } from '../version.ts'
 import { createObserver } from './observer.ts'
+import type { Ports } from './ports.ts'
 
 interface Parts {
   supervisor: Supervisor
@@ -21,12 +21,12 @@ interface Parts {
   certificates: { authority: HttpContext['certificateAuthority'] }
 }
 
-export function httpContext(config: Config, host: Host, parts: Parts): HttpContext {
+export function httpContext(config: Config, ports: Ports, parts: Parts): HttpContext {
   return {
     version,
     config: {
       baseDomain: config['base-domain'],
-      edge: host.publication.edge,
+      edge: ports.publication.edge,
       defaultMemoryLimitMb: config['default-memory-limit'],
       defaultCpuLimit: config['default-cpu-limit'],
       minFreeDiskMb: config['min-free-disk'],
@@ -34,13 +34,13 @@ export function httpContext(config: Config, host: Host, parts: Parts): HttpConte
       datastoreBind: config['datastore-bind'],
       builds: {
         builder: config.builder,
-        limits: host.buildGuard.limits,
-        whyNotLimited: host.buildGuard.whyNot,
+        limits: ports.buildGuard.limits,
+        whyNotLimited: ports.buildGuard.whyNot,
         cacheSizeMb: config['build-cache-size'] || null,
       },
-      dataDir: host.settings.dataDir,
+      dataDir: ports.settings.dataDir,
       trashDays: config['trash-days'],
-      backupDir: host.settings.backupDir,
+      backupDir: ports.settings.backupDir,
       deployLimits: {
         fetchMs: config['fetch-timeout'] * 1000,
         buildMs: config['build-timeout'] * 1000,
@@ -53,21 +53,21 @@ export function httpContext(config: Config, host: Host, parts: Parts): HttpConte
     certificateAuthority: parts.certificates.authority,
     ...parts.account,
     ready: parts.ready,
-    storage: host.storage,
+    storage: ports.storage,
     actors: parts.supervisor,
-    observe: createObserver(host),
-    clients: openClients(host),
+    observe: createObserver(ports),
+    clients: openClients(ports),
     parse: {
       ...typed,
       image: (text) => parseImageReference(text).reference,
       registryHost: parseRegistryHost,
     },
-    traffic: config.edge === 'off' ? null : host.traffic,
-    diskOf: (serviceId) => volumeName(host.owner, serviceId),
-    hasCertificate: host.publication.hasCertificate,
+    traffic: config.edge === 'off' ? null : ports.traffic,
+    diskOf: (serviceId) => volumeName(ports.owner, serviceId),
+    hasCertificate: ports.publication.hasCertificate,
     whileRoom: (what, work) => {
-      const place = { what, directory: host.settings.dataDir }
-      return whileRoomIn(host, place, new AbortController().signal, work)
+      const place = { what, directory: ports.settings.dataDir }
+      return whileRoomIn(ports, place, new AbortController().signal, work)
     },
   }
 }

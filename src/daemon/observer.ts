@@ -1,5 +1,4 @@
 // What runs now, as Docker tells it: for the API's live answers. Nothing here changes anything.
-
 import type { InstanceState } from '../docker/containers/instances.ts'
 import { hasVolume, listVolumes, type Volume, volumeExists } from '../docker/containers/volumes.ts'
 import { datastoreName, diskKind, labels } from '../docker/engine/names.ts'
@@ -10,10 +9,10 @@ import { listens } from '../domain/service-types.ts'
 import { freeBytes } from '../effects/disk/disk.ts'
 import { createDiskUsage } from '../effects/disk/disk-usage.ts'
 import { listLeftBehind } from '../effects/engine/left-behind.ts'
-import type { Host } from '../effects/host.ts'
+import type { Ports } from './ports.ts'
 
 type Parts = Pick<
-  Host,
+  Ports,
   | 'instances'
   | 'engine'
   | 'logger'
@@ -21,44 +20,43 @@ type Parts = Pick<
   | 'owner'
   | 'settings'
   | 'storage'
-  | 'instanceEvents'
   | 'instanceMetrics'
   | 'progress'
   | 'troubles'
   | 'builderWatch'
 >
 
-export function createObserver(host: Parts) {
+export function createObserver(ports: Parts) {
   return {
     /** The instances of a service, in order. Throws `docker_unavailable`. */
     async instances(serviceId: string) {
-      const found = await host.instances.list({ serviceId })
-      return Promise.all(found.sort(byDeployAndIndex).map((instance) => toStatus(host, instance)))
+      const found = await ports.instances.list({ serviceId })
+      return Promise.all(found.sort(byDeployAndIndex).map((instance) => toStatus(ports, instance)))
     },
-    trouble: (deployId: string) => host.troubles.get(deployId) ?? null,
-    engine: () => host.engine.info().catch(() => null),
-    isolation: () => host.isolation.state(),
-    builderHangsSince: () => host.builderWatch.hangsSince(),
-    usage: () => host.instanceMetrics.latest(),
-    counters: (serviceId: string) => host.instanceMetrics.countersOf(serviceId),
-    diskFreeBytes: () => freeBytes(host.settings.dataDir),
-    diskUsage: createDiskUsage(host),
+    trouble: (deployId: string) => ports.troubles.get(deployId) ?? null,
+    engine: () => ports.engine.info().catch(() => null),
+    isolation: () => ports.isolation.state(),
+    builderHangsSince: () => ports.builderWatch.hangsSince(),
+    usage: () => ports.instanceMetrics.latest(),
+    counters: (serviceId: string) => ports.instanceMetrics.countersOf(serviceId),
+    diskFreeBytes: () => freeBytes(ports.settings.dataDir),
+    diskUsage: createDiskUsage(ports),
     /** The disks of services, also of services that are gone, by name. Throws `docker_unavailable`. */
     async disks() {
-      const volumes = await listVolumes(host.engine, host.owner)
+      const volumes = await listVolumes(ports.engine, ports.owner)
       return volumes.filter(({ labels: found }) => found[labels.kind] === diskKind).map(toDisk)
     },
     async refuseVolume(datastore: string) {
-      const name = datastoreName(host.owner, datastore)
+      const name = datastoreName(ports.owner, datastore)
       // An engine that is away cannot say: the start of the datastore looks again.
-      const isThere = await hasVolume(host.engine, name).catch(() => false)
+      const isThere = await hasVolume(ports.engine, name).catch(() => false)
       if (isThere) throw volumeExists('conflict', name)
     },
-    leftBehind: (actor: Parameters<typeof listLeftBehind>[1]) => listLeftBehind(host, actor),
-    progress: (id: string) => host.progress.get(id) ?? null,
-    checkLogin: (registry: RegistryCredentials) => checkLogin(host.engine, registry),
+    leftBehind: (actor: Parameters<typeof listLeftBehind>[1]) => listLeftBehind(ports, actor),
+    progress: (id: string) => ports.progress.get(id) ?? null,
+    checkLogin: (registry: RegistryCredentials) => checkLogin(ports.engine, registry),
     hasImage: (name: string) =>
-      inspectImage(host.engine, name).then(
+      inspectImage(ports.engine, name).then(
         (image) => image !== null,
         () => null,
       ),
@@ -69,11 +67,11 @@ function toDisk({ name, labels: found }: Volume) {
   return { name, serviceId: found[labels.id] ?? '', serviceName: found[labels.service] ?? '' }
 }
 
-async function toStatus(host: Parts, instance: InstanceState) {
-  const service = host.storage.services.get(instance.serviceId)
-  const port = service && !listens(service) ? null : host.storage.actors.record(instance.deployId)?.port
+async function toStatus(ports: Parts, instance: InstanceState) {
+  const service = ports.storage.services.get(instance.serviceId)
+  const port = service && !listens(service) ? null : ports.storage.actors.record(instance.deployId)?.port
   const usage =
-    instance.state === 'running' ? await host.instances.usage(instance.name).catch(() => null) : null
+    instance.state === 'running' ? await ports.instances.usage(instance.name).catch(() => null) : null
   return {
     container_id: instance.containerId,
     name: instance.name,

@@ -5,56 +5,60 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { removeTree } from '../archive/removal.ts'
-import type { ListFilter } from '../docker/containers/instances.ts'
+import type { Instances, ListFilter } from '../docker/containers/instances.ts'
 import { jobKind, preDeployKind, toolKind } from '../docker/engine/names.ts'
 import { removeImage } from '../docker/images/images.ts'
 import { removeFormerArchives } from '../effects/deploy/source/archive.ts'
 import { imagesInUse, listOwnImages, ownerState } from '../effects/engine/images-in-use.ts'
-import type { Host } from '../effects/host.ts'
+import type { EnginePorts } from '../effects/engine/ports.ts'
+import type { SharedPorts } from '../effects/ports.ts'
 import { codeOf, messageOf } from '../errors.ts'
 
-type Parts = Pick<Host, 'storage' | 'instances' | 'engine' | 'owner' | 'settings' | 'logger'>
+interface Parts extends Pick<EnginePorts, 'engine' | 'owner'>, Pick<SharedPorts, 'storage' | 'logger'> {
+  instances: Instances
+  settings: { dataDir: string }
+}
 
 /** Compares Docker and the data directory with the actors on record. */
-export async function reconcile(host: Parts): Promise<void> {
-  const { actors } = host.storage
+export async function reconcile(ports: Parts): Promise<void> {
+  const { actors } = ports.storage
   // A parked actor's things are left as they are, for whoever looks into it.
   const isCaredFor = (actorId: string) => ownerState(actors, actorId) !== 'finished'
   const isKnown = (deployId: string) => actors.record(deployId) !== null
-  await removeInstances(host, isCaredFor)
-  const images = await removeImages(host)
-  await removeWorkDirectories(host, isCaredFor)
-  await attempt(host, 'archives', () => removeFormerArchives(host))
-  await removeRows(host, isCaredFor, isKnown, images)
+  await removeInstances(ports, isCaredFor)
+  const images = await removeImages(ports)
+  await removeWorkDirectories(ports, isCaredFor)
+  await attempt(ports, 'archives', () => removeFormerArchives(ports))
+  await removeRows(ports, isCaredFor, isKnown, images)
 }
 
-async function removeInstances(host: Parts, isCaredFor: (id: string) => boolean): Promise<void> {
+async function removeInstances(ports: Parts, isCaredFor: (id: string) => boolean): Promise<void> {
   const kinds: ListFilter[] = [{}, { kind: preDeployKind }, { kind: toolKind }, { kind: jobKind }]
-  const all = (await Promise.all(kinds.map((kind) => host.instances.list(kind)))).flat()
+  const all = (await Promise.all(kinds.map((kind) => ports.instances.list(kind)))).flat()
   for (const { name, deployId } of all) {
     if (isCaredFor(deployId)) continue
-    host.logger.warn({ container: name, deploy: deployId }, 'removing an orphaned instance')
-    await attempt(host, name, () => host.instances.remove(name))
+    ports.logger.warn({ container: name, deploy: deployId }, 'removing an orphaned instance')
+    await attempt(ports, name, () => ports.instances.remove(name))
   }
 }
 
 /** Returns the names of all images that it found. */
-async function removeImages(host: Parts): Promise<Set<unknown>> {
-  const images = await listOwnImages(host)
+async function removeImages(ports: Parts): Promise<Set<unknown>> {
+  const images = await listOwnImages(ports)
   const present = new Set(images.map(({ name }) => name))
-  const needOf = imagesInUse(host)
+  const needOf = imagesInUse(ports)
   for (const image of images) {
     const isNeeded = needOf(image, present) !== null
-    if (!isNeeded) await attempt(host, image.name, () => removeImage(host.engine, host.owner, image.name))
+    if (!isNeeded) await attempt(ports, image.name, () => removeImage(ports.engine, ports.owner, image.name))
   }
   return present
 }
 
-async function removeWorkDirectories(host: Parts, isCaredFor: (id: string) => boolean): Promise<void> {
-  const parent = join(host.settings.dataDir, 'work')
+async function removeWorkDirectories(ports: Parts, isCaredFor: (id: string) => boolean): Promise<void> {
+  const parent = join(ports.settings.dataDir, 'work')
   for (const deployId of await readdir(parent).catch(() => [])) {
     const path = join(parent, deployId)
-    if (!isCaredFor(deployId)) await attempt(host, path, () => removeTree(path))
+    if (!isCaredFor(deployId)) await attempt(ports, path, () => removeTree(path))
   }
 }
 
@@ -78,11 +82,11 @@ async function removeRows(
 }
 
 /** What cannot be removed stays and is said: it must not keep every deploy from the engine. */
-async function attempt(host: Parts, what: string, remove: () => Promise<void>): Promise<void> {
+async function attempt(ports: Parts, what: string, remove: () => Promise<void>): Promise<void> {
   try {
     await remove()
   } catch (error) {
     if (codeOf(error) === 'docker_unavailable') throw error
-    host.logger.warn({ what, reason: messageOf(error) }, 'an orphaned object cannot be removed')
+    ports.logger.warn({ what, reason: messageOf(error) }, 'an orphaned object cannot be removed')
   }
 }

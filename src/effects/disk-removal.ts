@@ -3,18 +3,22 @@ import type { machine } from '../../machines/disk-removal.ts'
 import type { Effects } from '../../machines/slot.ts'
 import { removeVolume } from '../docker/containers/volumes.ts'
 import { awaitExpiry, measureVolume } from './disk/trash.ts'
-import { type Host, isoNow } from './host.ts'
+import type { EnginePorts } from './engine/ports.ts'
+import { isoNow } from './iso-now.ts'
+import type { SharedPorts } from './ports.ts'
 import { retryUntilCleanedUp } from './waiting.ts'
 
-export function diskRemovalEffects(host: Host): Effects<typeof machine> {
+export type DiskRemovalPorts = SharedPorts & EnginePorts
+
+export function diskRemovalEffects(ports: DiskRemovalPorts): Effects<typeof machine> {
   return {
     async measureDisk({ id, disk }, signal) {
-      const { isThere, sizeBytes } = await measureVolume(host, id, disk, signal)
+      const { isThere, sizeBytes } = await measureVolume(ports, id, disk, signal)
       return { at: isoNow(), isThere, sizeBytes }
     },
     awaitExpiry,
     async removeDisk({ id, disk }, signal) {
-      await retryUntilCleanedUp(host, id, signal, () => removeVolume(host.engine, host.owner, disk))
+      await retryUntilCleanedUp(ports, id, signal, () => removeVolume(ports.engine, ports.owner, disk))
       return { at: isoNow() }
     },
   }

@@ -2,29 +2,42 @@
 import type { machine } from '../../machines/service-removal.ts'
 import type { Effects } from '../../machines/slot.ts'
 import type { Commit } from '../../storage/store/store.ts'
+import type { Instances } from '../docker/containers/instances.ts'
 import { removeVolume } from '../docker/containers/volumes.ts'
 import { volumeName } from '../docker/engine/names.ts'
 import { removeImage } from '../docker/images/images.ts'
 import { byServer } from './by.ts'
 import { removeAbandoned } from './deploy/end/drain.ts'
+import type { Edge } from './edge/haproxy-edge.ts'
 import { listOwnImages } from './engine/images-in-use.ts'
-import { type Host, isoNow } from './host.ts'
+import type { EnginePorts } from './engine/ports.ts'
+import { isoNow } from './iso-now.ts'
 import { removeRunContainers } from './job-run/clear.ts'
+import type { AccessLog } from './logs/access-log.ts'
+import type { LogCollector } from './logs/log-collector.ts'
+import type { SharedPorts } from './ports.ts'
 import { retryUntilCleanedUp, untilCommitted } from './waiting.ts'
+
+export interface ServiceRemovalPorts extends SharedPorts, EnginePorts {
+  instances: Instances
+  edge: Edge
+  logCollector: LogCollector
+  accessLog: AccessLog
+}
 
 /** Actors beside the deploys of a service that end with it. */
 const companions = ['certificate', 'cron-schedule', 'job-run'] as const
 
-export function serviceRemovalEffects(host: Host): Effects<typeof machine> {
+export function serviceRemovalEffects(ports: ServiceRemovalPorts): Effects<typeof machine> {
   return {
     async endDeploys({ serviceId }, signal) {
-      const active = () => [...host.storage.actors.active('deploy', serviceId)]
+      const active = () => [...ports.storage.actors.active('deploy', serviceId)]
       for (const { id } of active()) {
-        await host.actors.send(id, { type: 'cancel', at: isoNow(), by: 'the removal of its service' })
+        await ports.actors.send(id, { type: 'cancel', at: isoNow(), by: 'the removal of its service' })
       }
       // These give themselves up as soon as their service is being deleted.
-      const others = () => companions.flatMap((kind) => [...host.storage.actors.active(kind, serviceId)])
-      await untilCommitted(host.storage.changes, serviceId, signal, () =>
+      const others = () => companions.flatMap((kind) => [...ports.storage.actors.active(kind, serviceId)])
+      await untilCommitted(ports.storage.changes, serviceId, signal, () =>
         active().length + others().length === 0 ? true : null,
       )
       return { at: isoNow() }
@@ -32,16 +45,16 @@ export function serviceRemovalEffects(host: Host): Effects<typeof machine> {
 
     async removeBelongings({ serviceId, deleteDisk }, signal) {
       const { services, actors, archives, logs, releases, env, credentials, upstreams, buildCaches } =
-        host.storage
+        ports.storage
       const service = services.get(serviceId)
       if (!service) return { at: isoNow() }
-      await retryUntilCleanedUp(host, serviceId, signal, async () => {
-        await removeAbandoned(host, serviceId, signal)
-        await removeRunContainers(host, { serviceId })
-        for (const { name } of await listOwnImages(host, service.name)) {
-          await removeImage(host.engine, host.owner, name)
+      await retryUntilCleanedUp(ports, serviceId, signal, async () => {
+        await removeAbandoned(ports, serviceId, signal)
+        await removeRunContainers(ports, { serviceId })
+        for (const { name } of await listOwnImages(ports, service.name)) {
+          await removeImage(ports.engine, ports.owner, name)
         }
-        if (deleteDisk) await removeVolume(host.engine, host.owner, volumeName(host.owner, serviceId))
+        if (deleteDisk) await removeVolume(ports.engine, ports.owner, volumeName(ports.owner, serviceId))
       })
       for (const id of actors.ids('deploy', serviceId)) {
         await logs.remove(id)
@@ -51,34 +64,39 @@ export function serviceRemovalEffects(host: Host): Effects<typeof machine> {
       for (const id of actors.ids('job-run', serviceId)) await logs.remove(id)
       for (const kind of ['deploy', ...companions]) await actors.forget(kind, serviceId)
       await upstreams.release(serviceId)
-      await host.logCollector.remove(serviceId)
-      await host.accessLog.remove(serviceId)
+      await ports.logCollector.remove(serviceId)
+      await ports.accessLog.remove(serviceId)
       await services.remove(serviceId, (commit) => {
         env.remove(serviceId)
         buildCaches.remove(serviceId)
         credentials.put(serviceId, null)
-        if (service.disk_mount_path !== null) announceDisk(commit, host, serviceId, deleteDisk)
+        if (service.disk_mount_path !== null) announceDisk(commit, ports, serviceId, deleteDisk)
       })
       return { at: isoNow() }
     },
 
-    trashDisk: trashDisk(host),
+    trashDisk: trashDisk(ports),
   }
 }
 
-function announceDisk(commit: Commit, { owner }: Host, serviceId: string, isDeleted: boolean): void {
+function announceDisk(
+  commit: Commit,
+  { owner }: ServiceRemovalPorts,
+  serviceId: string,
+  isDeleted: boolean,
+): void {
   const status = isDeleted ? 'deleted' : 'kept'
   const id = volumeName(owner, serviceId)
   commit.announce({ kind: 'disk', id, service_id: serviceId, status, revision: null })
 }
 
-function trashDisk(host: Host): Effects<typeof machine>['trashDisk'] {
+function trashDisk(ports: ServiceRemovalPorts): Effects<typeof machine>['trashDisk'] {
   return async ({ serviceId, trash: { id, serviceName, expiresAt } }) => {
-    const [known] = host.storage.actors.active('disk-removal', serviceId)
+    const [known] = ports.storage.actors.active('disk-removal', serviceId)
     if (!known) {
-      const disk = volumeName(host.owner, serviceId)
+      const disk = volumeName(ports.owner, serviceId)
       const input = { id, disk, serviceId, serviceName, expiresAt, at: isoNow() }
-      await host.actors.spawn('disk-removal', id, input, { by: byServer('the removal of its service') })
+      await ports.actors.spawn('disk-removal', id, input, { by: byServer('the removal of its service') })
     }
     return { at: isoNow() }
   }

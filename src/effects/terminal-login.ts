@@ -1,20 +1,23 @@
 // The effects of a terminal login: it expires, its token is made, and revoked when nobody collects it.
 import type { Effects } from '../../machines/slot.ts'
 import type { machine } from '../../machines/terminal-login.ts'
+import type { Storage } from '../../storage/index.ts'
 import { createToken, type Grant, tokenIdOf } from '../account/api-tokens.ts'
+import type { TerminalLogins } from '../account/terminal-logins.ts'
 import { sleep } from '../async/sleep.ts'
-import { type Host, isoNow } from './host.ts'
+import { isoNow } from './iso-now.ts'
 
-export type LoginHost = Pick<Host, 'terminalLogins'> & {
-  storage: Pick<Host['storage'], 'commit' | 'tokens'>
+export interface TerminalLoginPorts {
+  terminalLogins: TerminalLogins
+  storage: Pick<Storage, 'commit' | 'tokens'>
 }
 
 /** For a login that an earlier version approved before a crash: its token can no longer be collected. */
 const noRights: Grant = { role: 'read', services: [], expiresInDays: 1 }
 
-export function terminalLoginEffects(host: LoginHost): Effects<typeof machine> {
-  const { storage } = host
-  const { bootId: currentBootId, uncollected } = host.terminalLogins
+export function terminalLoginEffects(ports: TerminalLoginPorts): Effects<typeof machine> {
+  const { storage } = ports
+  const { bootId: currentBootId, uncollected } = ports.terminalLogins
   return {
     /** A login of an earlier life of the daemon has expired: nobody could collect its token any more. */
     async awaitExpiry({ bootId, expiresAt }, signal) {

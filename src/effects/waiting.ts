@@ -3,7 +3,8 @@ import type { ChangeFeed } from '../../storage/store/changes.ts'
 import { sleep } from '../async/sleep.ts'
 import { waitFor } from '../async/wait-for.ts'
 import { codeOf, messageOf } from '../errors.ts'
-import type { Host } from './host.ts'
+import type { EnginePorts } from './engine/ports.ts'
+import type { SharedPorts } from './ports.ts'
 
 /** Looks now and after each change of that service, until `look` has a result. */
 export function untilCommitted<T>(
@@ -21,13 +22,13 @@ export function untilCommitted<T>(
 
 /** Waits until the engine answers. Logs that it waits when this takes more than a second. */
 export async function waitForEngine(
-  host: Host,
+  ports: Pick<EnginePorts, 'engineReady'>,
   signal: AbortSignal,
   say: (line: string) => void,
 ): Promise<void> {
   const patience = setTimeout(() => say('waiting for the Docker engine, which does not answer'), 1000)
   try {
-    await host.ready(signal)
+    await ports.engineReady(signal)
   } finally {
     clearTimeout(patience)
   }
@@ -35,7 +36,7 @@ export async function waitForEngine(
 
 /** Runs idempotent work, and restarts it whenever the engine becomes unavailable during the work. */
 export async function retryWhileEngineAway<T>(
-  host: Host,
+  ports: Pick<EnginePorts, 'engineReady'>,
   signal: AbortSignal,
   work: () => Promise<T>,
   onAway: () => void = () => undefined,
@@ -49,14 +50,16 @@ export async function retryWhileEngineAway<T>(
       signal.throwIfAborted()
       onAway()
       await sleep(1000, signal)
-      await host.ready(signal)
+      await ports.engineReady(signal)
     }
   }
 }
 
+export interface CleanupPorts extends Pick<EnginePorts, 'engineReady'>, Pick<SharedPorts, 'logger'> {}
+
 /** Repeats a cleanup that Docker refuses until it succeeds: what it leaves holds a disk or an address. */
 export async function retryUntilCleanedUp(
-  host: Host,
+  ports: CleanupPorts,
   id: string,
   signal: AbortSignal,
   work: () => Promise<void>,
@@ -64,12 +67,12 @@ export async function retryUntilCleanedUp(
   let logged: string | null = null
   for (let pauseMs = 250; ; pauseMs = Math.min(30_000, pauseMs * 2)) {
     try {
-      return await retryWhileEngineAway(host, signal, work)
+      return await retryWhileEngineAway(ports, signal, work)
     } catch (error) {
       signal.throwIfAborted()
       if (codeOf(error) !== 'docker_error') throw error
       const reason = messageOf(error)
-      if (reason !== logged) host.logger.warn({ actor: id, reason }, 'Docker refuses a cleanup; retrying')
+      if (reason !== logged) ports.logger.warn({ actor: id, reason }, 'Docker refuses a cleanup; retrying')
       logged = reason
       await sleep(pauseMs, signal)
     }

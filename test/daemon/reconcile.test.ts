@@ -6,7 +6,6 @@ import { type TestContext, test } from 'node:test'
 import { reconcile } from '../../src/daemon/reconcile.ts'
 import { imageName, treeName } from '../../src/docker/engine/names.ts'
 import { listImages, tagImage } from '../../src/docker/images/images.ts'
-import type { Host } from '../../src/effects/host.ts'
 import type { Storage } from '../../storage/index.ts'
 import { createIds } from '../../storage/store/ids.ts'
 import { temporaryDirectory } from '../support/directory.ts'
@@ -16,8 +15,14 @@ import { instant, silent, temporaryStorage } from '../support/supervised.ts'
 
 const range = { first: '10.201.0.2', last: '10.201.0.254' }
 
-const hostOf = ({ engine, owner, instances }: DockerSite, storage: Storage) =>
-  ({ storage, instances, engine, owner, settings: { dataDir: storage.directory }, logger: silent }) as Host
+const hostOf = ({ engine, owner, instances }: DockerSite, storage: Storage) => ({
+  storage,
+  instances,
+  engine,
+  owner,
+  settings: { dataDir: storage.directory },
+  logger: silent,
+})
 
 /** Everything that a deploy leaves in the data directory. */
 async function leaveTraces({ directory, addresses, releases, logs }: Storage, id: string): Promise<void> {

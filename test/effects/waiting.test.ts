@@ -1,10 +1,11 @@
 // Waiting for facts: each wait ends with its fact or its signal, and leaves nobody listening behind.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Host } from '../../src/effects/host.ts'
+import type { EnginePorts } from '../../src/effects/engine/ports.ts'
 import { retryWhileEngineAway, untilCommitted } from '../../src/effects/waiting.ts'
 import { Failure } from '../../src/errors.ts'
 import { createChanges } from '../../storage/store/changes.ts'
+import { standIn } from '../support/stand-in.ts'
 
 const nobody = new AbortController().signal
 const reason = new Error('canceled')
@@ -70,13 +71,18 @@ test('the signal ends the wait for a change, also when it came before', async ()
 
 test('work in which the engine went away is done again from the start when it is back', async () => {
   const steps: string[] = []
-  const host = { ready: async () => void steps.push('the engine is back') } as unknown as Host
+  const ports = standIn<EnginePorts>({
+    engineReady: async () => {
+      steps.push('the engine is back')
+      return {}
+    },
+  })
   const work = async () => {
     steps.push('work')
     if (steps.length === 1) throw new Failure('docker_unavailable', 'gone')
     return 'done'
   }
-  assert.equal(await retryWhileEngineAway(host, nobody, work, () => steps.push('gone')), 'done')
+  assert.equal(await retryWhileEngineAway(ports, nobody, work, () => steps.push('gone')), 'done')
   assert.deepEqual(steps, ['work', 'gone', 'the engine is back', 'work'])
 })
 
@@ -86,17 +92,19 @@ test('any other failure is not tried again', async () => {
     attempts++
     return Promise.reject(new Failure('docker_error', 'refused'))
   }
-  await assert.rejects(retryWhileEngineAway({} as Host, nobody, work), { code: 'docker_error' })
+  await assert.rejects(retryWhileEngineAway(standIn<EnginePorts>({}), nobody, work), { code: 'docker_error' })
   assert.equal(attempts, 1)
 })
 
 test('nobody waits for an engine after the abort', async () => {
   const controller = new AbortController()
   const work = () => Promise.reject(new Failure('docker_unavailable', 'gone'))
-  const working = retryWhileEngineAway({} as Host, controller.signal, work, () => controller.abort(reason))
+  const working = retryWhileEngineAway(standIn<EnginePorts>({}), controller.signal, work, () =>
+    controller.abort(reason),
+  )
   await assert.rejects(working, reason)
   await assert.rejects(
-    retryWhileEngineAway({} as Host, controller.signal, () => assert.fail('it began')),
+    retryWhileEngineAway(standIn<EnginePorts>({}), controller.signal, () => assert.fail('it began')),
     reason,
   )
 })

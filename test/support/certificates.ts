@@ -7,7 +7,7 @@ import { certificateEffects } from '../../src/effects/certificate/certificate.ts
 import { createCertificateClaims } from '../../src/effects/certificate/claims.ts'
 import { createDnsChallenges, type DnsPorts } from '../../src/effects/certificate/dns-challenge.ts'
 import { type Internet, openInternet } from '../../src/effects/certificate/internet.ts'
-import type { CertificateEdge, CertificateHost } from '../../src/effects/certificate/ports.ts'
+import type { CertificateEdge, CertificatePorts } from '../../src/effects/certificate/ports.ts'
 import { createRoutedHosts } from '../../src/effects/certificate/routed-hosts.ts'
 import { openWeeklyLimit } from '../../src/effects/certificate/weekly-limit.ts'
 import type { Logger } from '../../src/logger.ts'
@@ -22,7 +22,7 @@ export type Row = CertificateRecord
 
 export interface Life {
   storage: Storage
-  settings: CertificateHost['settings']
+  settings: CertificatePorts['settings']
   /** Of the server itself. */
   dashboardHost: string | null
   logger: Logger

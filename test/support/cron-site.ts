@@ -10,12 +10,14 @@ import type { Effects } from '../../machines/slot.ts'
 import { scheduleIdOf } from '../../src/domain/job-defaults.ts'
 import { cronScheduleEffects } from '../../src/effects/cron-schedule/cron-schedule.ts'
 import { isSamePlan, planOf } from '../../src/effects/cron-schedule/plan.ts'
-import type { ActorPort, Host } from '../../src/effects/host.ts'
+import type { CronSchedulePorts } from '../../src/effects/cron-schedule/ports.ts'
+import type { ActorPort } from '../../src/effects/ports.ts'
 import { Supervisor } from '../../src/supervisor/supervisor.ts'
 import type { Storage } from '../../storage/index.ts'
 import type { ServiceRow } from '../../storage/services.ts'
 import { temporaryDirectory } from './directory.ts'
 import { type SimulatedClock, simulatedClock, soon } from './simulated-clock.ts'
+import { standIn } from './stand-in.ts'
 import { serviceRow, transitionOf } from './stored.ts'
 import { instant, silent, temporaryStorage } from './supervised.ts'
 
@@ -69,9 +71,9 @@ export class CronSite {
       spawn: supervisor.spawn.bind(supervisor),
       ...changes,
     }
-    const host = { storage, actors, logger: silent } as unknown as Host
+    const ports = standIn<CronSchedulePorts>({ storage, actors, logger: silent })
     supervisor.provide({
-      'cron-schedule': { ...cronScheduleEffects(host, time.clock), ...(beginRun ? { beginRun } : {}) },
+      'cron-schedule': { ...cronScheduleEffects(ports, time.clock), ...(beginRun ? { beginRun } : {}) },
       'job-run': effectsOfRuns(isHeld ? this.#endings : null),
     })
     this.#supervisor = supervisor

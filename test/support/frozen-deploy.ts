@@ -1,10 +1,11 @@
 // A deploy on the real engine as its effects see it: frozen, on its network, and nobody's but the test's.
 import type { TestContext } from 'node:test'
 import { ensureNetwork } from '../../src/docker/network/networks.ts'
-import type { Host } from '../../src/effects/host.ts'
+import type { DeployPorts } from '../../src/effects/deploy/ports.ts'
 import type { ServiceSettings } from '../../storage/services.ts'
 import { createIds } from '../../storage/store/ids.ts'
 import { openDockerSite, testSubnet } from './docker-site.ts'
+import { standIn } from './stand-in.ts'
 import { serviceRow, transitionOf } from './stored.ts'
 import { silent, temporaryStorage } from './supervised.ts'
 
@@ -21,16 +22,16 @@ export async function openDeploy(t: TestContext, changes: Partial<ServiceSetting
   await storage.releases.freeze(id, () => ({ settings: service, env: [], resolved: null }))
   const { name, subnet } = await ensureNetwork(engine, owner, testSubnet)
   const ownRange = subnet === testSubnet ? range : rangeOf(subnet)
-  const ready = async () => ({ name, range: ownRange })
-  const parts = { storage, engine, owner, instances, ready, logger: silent, startedAt: '' }
+  const engineReady = async () => ({ name, range: ownRange })
+  const parts = { storage, engine, owner, instances, engineReady, logger: silent, startedAt: '' }
   const edge = { mode: 'off', httpPort: 80, httpsPort: 443, dashboardHost: null } as const
   const publication = { baseDomain: 'localhost', edge, hasCertificate: () => false }
   const logCollector = { drained: async () => undefined }
   const isolation = { apply: async () => undefined }
   const more = { publication, logCollector, isolation, settings: { pidsLimit: 64 } }
-  const host = { ...parts, ...more } as unknown as Host
+  const ports = standIn<DeployPorts>({ ...parts, ...more })
   const input = { id, serviceId: service.id, image: images.busybox, commitSha: null }
-  return { host, id, storage, input }
+  return { ports, id, storage, input }
 }
 
 /** The network of the tests lies elsewhere when its usual place is taken. */

@@ -4,9 +4,8 @@ import type { TestContext } from 'node:test'
 import { catalogue } from '../../machines/index.ts'
 import type { JobRun } from '../../src/api/job.ts'
 import type { Service } from '../../src/api/service.ts'
-import type { Host } from '../../src/effects/host.ts'
 import { whileWanted } from '../../src/effects/job-run/withdrawal.ts'
-import { openActorLog } from '../../src/effects/logs/actor-log.ts'
+import { type ActorLogPorts, openActorLog } from '../../src/effects/logs/actor-log.ts'
 import { Failure } from '../../src/errors.ts'
 import type { ActorPort, HttpContext } from '../../src/http/pipeline/context.ts'
 import { Supervisor } from '../../src/supervisor/supervisor.ts'
@@ -25,8 +24,7 @@ export async function startJobs(t: TestContext) {
   // Before the store is closed, which comes first otherwise: the actors write to it.
   t.after(() => supervisor?.stop(1000))
   const api = await startChecked(t)
-  const host = { storage: api.storage, logger: silent } as Pick<Host, 'storage' | 'logger'> as Host
-  const world = createWorld(host)
+  const world = createWorld({ storage: api.storage, logger: silent })
   supervisor = new Supervisor({
     storage: api.storage,
     catalogue: { 'job-run': catalogue['job-run'] },
@@ -39,7 +37,6 @@ export async function startJobs(t: TestContext) {
     eventually(`${id} is ${status}`, () => run(id)?.status === status)
   return {
     ...api,
-    host,
     run,
     reached,
     /** A service with a version that is live. */
@@ -64,7 +61,7 @@ export async function startJobs(t: TestContext) {
 }
 
 /** What a run waits for: its turn, and its end. */
-function createWorld(host: Host) {
+function createWorld(ports: ActorLogPorts) {
   const turns = new Map<string, (exitCode: number) => void>()
   const follows = new Map<string, (exitCode: number) => void>()
   const held = (places: Map<string, (exitCode: number) => void>, id: string, signal: AbortSignal) =>
@@ -74,22 +71,22 @@ function createWorld(host: Host) {
     })
   const effects = {
     awaitTurn: ({ id, serviceId }: Input, outer: AbortSignal) =>
-      whileWanted(host, serviceId, outer, async (signal) => {
+      whileWanted(ports, serviceId, outer, async (signal) => {
         await held(turns, id, signal)
-        const live = host.storage.services.get(serviceId)?.live_deploy_id
+        const live = ports.storage.services.get(serviceId)?.live_deploy_id
         if (!live) throw new Failure('conflict', 'nothing of its service is live any more')
         return { at: instant, deployId: live, image: 'berth/web:1', command: 'rake' }
       }),
     startRun: async () => ({ at: instant, startedAt: new Date().toISOString() }),
     followRun: ({ id, serviceId }: Input, outer: AbortSignal) =>
-      whileWanted(host, serviceId, outer, async (signal) => {
+      whileWanted(ports, serviceId, outer, async (signal) => {
         const exitCode = await held(follows, id, signal)
         const trouble = exitCode === 0 ? null : `exited with code ${exitCode}`
         return { at: instant, exitCode, startedAt: null, finishedAt: instant, trouble, code: 'job_failed' }
       }),
     stopRun: async () => ({ at: instant, exitCode: 143, startedAt: null, finishedAt: instant }),
     async clearRun({ id, outcome }: Input) {
-      await openActorLog(host, 'job', id).close(outcome!)
+      await openActorLog(ports, 'job', id).close(outcome!)
       return { at: instant }
     },
   }

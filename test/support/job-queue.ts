@@ -5,14 +5,16 @@ import type { JobRunInput, Overlap } from '../../machines/job-run/job-run.ts'
 import type { JobRunRecord } from '../../machines/job-run/job-run-record.ts'
 import { beginRun } from '../../src/effects/cron-schedule/begin.ts'
 import { type Clock, systemClock } from '../../src/effects/cron-schedule/clock.ts'
-import type { Host } from '../../src/effects/host.ts'
 import { createJobSlots } from '../../src/effects/job-run/job-slots.ts'
+import type { JobRunPorts } from '../../src/effects/job-run/ports.ts'
 import { awaitTurn } from '../../src/effects/job-run/turn.ts'
+import type { ActorPort } from '../../src/effects/ports.ts'
 import type { Logger } from '../../src/logger.ts'
 import type { Storage } from '../../storage/index.ts'
 import type { ServiceRow } from '../../storage/services.ts'
 import { asAsked } from './job-life.ts'
 import { until } from './service.ts'
+import { standIn } from './stand-in.ts'
 import { serviceRow, transitionOf } from './stored.ts'
 import { silent, temporaryStorage } from './supervised.ts'
 
@@ -23,7 +25,7 @@ export interface JobQueueOptions {
   /** How many may run at a time. */
   slots?: number
   /** The engine answers when it resolves. */
-  ready?: Promise<unknown>
+  engineReady?: Promise<object>
   isDeployed?: boolean
   /** What the clock shows when a run is begun; its instant by default. */
   now?: string
@@ -38,8 +40,8 @@ export async function openJobQueue(t: TestContext, options: JobQueueOptions = {}
   const { actors, sent, spawned } = actorsOf(storage, is)
   const warned: unknown[] = []
   const logger = { ...silent, warn: (fields: object) => void warned.push(fields) } as Logger
-  const ready = () => options.ready ?? Promise.resolve()
-  const host = { storage, actors, jobSlots, logger, ready } as unknown as Host
+  const engineReady = () => options.engineReady ?? Promise.resolve({})
+  const ports = standIn<JobRunPorts>({ storage, actors, jobSlots, logger, engineReady })
   const deploy = (id: string, command: string | null = 'npm run report') => goLive(storage, id, command)
   await storage.services.create(serviceRow({ type: 'cron_job', ...options.service }))
   if (options.isDeployed !== false) await deploy('dep-1')
@@ -47,11 +49,12 @@ export async function openJobQueue(t: TestContext, options: JobQueueOptions = {}
     ...{ storage, jobSlots, is, deploy, sent, spawned, warned },
     /** Asks for the turn of a run that is pending. */
     ask: (id: string, overlap: Overlap | null = 'skip', { signal = nobody, command = null }: Asked = {}) =>
-      awaitTurn(host)({ id, serviceId: 'svc-1', isOwn: overlap !== null, command, overlap }, signal),
+      awaitTurn(ports)({ id, serviceId: 'svc-1', isOwn: overlap !== null, command, overlap }, signal),
     begin: async (runId: string, instant = '2026-01-01T03:00:00.000Z') => {
       const own = { id: 'sch-1', serviceId: 'svc-1' }
-      return (await beginRun(host, clockAt(options.now ?? instant))({ ...own, runId, instant, missed: null }))
-        .skipped
+      return (
+        await beginRun(ports, clockAt(options.now ?? instant))({ ...own, runId, instant, missed: null })
+      ).skipped
     },
     change: (fields: Partial<ServiceRow>) =>
       storage.services.update('svc-1', (row) => ({ ...row, ...fields })),
@@ -86,7 +89,7 @@ function openRows(storage: Storage) {
 function actorsOf(storage: Storage, is: ReturnType<typeof openRows>) {
   const sent: [id: string, type: string, by: unknown][] = []
   const spawned: JobRunInput[] = []
-  const actors: Host['actors'] = {
+  const actors: ActorPort = {
     async send(id, { type, by }) {
       sent.push([id, type, by])
       const applied = ['pending', 'running'].includes(String(storage.actors.record(id)?.status))

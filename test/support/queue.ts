@@ -2,13 +2,14 @@
 import type { TestContext } from 'node:test'
 import type { DeploySource } from '../../machines/deploy/deploy-context.ts'
 import { openEngine } from '../../src/docker/engine/client.ts'
+import type { DeployPorts } from '../../src/effects/deploy/ports.ts'
 import { awaitTurn } from '../../src/effects/deploy/queue/turn.ts'
-import type { Host } from '../../src/effects/host.ts'
 import type { Storage } from '../../storage/index.ts'
 import type { ServiceRow } from '../../storage/services.ts'
 import { deployInput } from './deploy-life.ts'
 import { ensureEngine } from './engine.ts'
 import { until } from './service.ts'
+import { standIn } from './stand-in.ts'
 import { serviceRow, transitionOf } from './stored.ts'
 import { temporaryStorage } from './supervised.ts'
 
@@ -18,11 +19,11 @@ export const nobody = new AbortController().signal
 export async function openQueue(t: TestContext, { service = {}, minFreeDiskMb = 0 }: QueueOptions = {}) {
   const storage = await temporaryStorage(t)
   await storage.services.create(serviceRow(service))
-  const ready = async () => ({ name: 'berth', range: { first: '10.201.0.2', last: '10.201.0.9' } })
+  const engineReady = async () => ({ name: 'berth', range: { first: '10.201.0.2', last: '10.201.0.9' } })
   const settings = { dataDir: storage.directory, minFreeDiskMb, settleMs: 5000 }
   const engine = openEngine(await ensureEngine())
   t.after(() => engine.close())
-  const wait = awaitTurn({ storage, ready, settings, engine } as unknown as Host)
+  const wait = awaitTurn(standIn<DeployPorts>({ storage, engineReady, settings, engine }))
   const revisions = new Map<string, number>()
   return {
     storage,

@@ -3,24 +3,25 @@ import type { BackupSlot, machine } from '../../../machines/backup.ts'
 import type { Effects } from '../../../machines/slot.ts'
 import { sleep } from '../../async/sleep.ts'
 import { messageOf } from '../../errors.ts'
-import { type Host, isoNow } from '../host.ts'
+import { isoNow } from '../iso-now.ts'
 import { retryUntilCleanedUp } from '../waiting.ts'
 import { checkBackup, dumpDatastore } from './dump.ts'
 import { removeFile } from './file.ts'
+import type { BackupPorts } from './ports.ts'
 import { pruneBackups } from './retention.ts'
 
 const removeAgainMs = 30_000
 
-export function backupEffects(host: Host): Effects<typeof machine> {
+export function backupEffects(ports: BackupPorts): Effects<typeof machine> {
   const remove = async (input: BackupSlot, signal: AbortSignal) => {
-    await retryUntilCleanedUp(host, input.id, signal, () => host.tools.remove(input.id))
-    await untilRemoved(host, input, signal)
+    await retryUntilCleanedUp(ports, input.id, signal, () => ports.tools.remove(input.id))
+    await untilRemoved(ports, input, signal)
     return { at: isoNow() }
   }
   return {
-    dumpDatastore: dumpDatastore(host),
-    checkBackup: checkBackup(host),
-    pruneBackups: pruneBackups(host),
+    dumpDatastore: dumpDatastore(ports),
+    checkBackup: checkBackup(ports),
+    pruneBackups: pruneBackups(ports),
     discardDump: remove,
     removeBackup: remove,
     async awaitRetry({ wakeAt }, signal) {
@@ -31,12 +32,12 @@ export function backupEffects(host: Host): Effects<typeof machine> {
 }
 
 /** A folder that is away, or not ours any more, may come back. */
-async function untilRemoved(host: Host, input: BackupSlot, signal: AbortSignal): Promise<void> {
+async function untilRemoved(ports: BackupPorts, input: BackupSlot, signal: AbortSignal): Promise<void> {
   for (;;) {
     try {
-      return await removeFile(host.settings, input)
+      return await removeFile(ports.settings, input)
     } catch (error) {
-      host.logger.warn({ backup: input.id, reason: messageOf(error) }, 'the file of a backup stays')
+      ports.logger.warn({ backup: input.id, reason: messageOf(error) }, 'the file of a backup stays')
       await sleep(removeAgainMs, signal)
     }
   }

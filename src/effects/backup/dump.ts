@@ -6,40 +6,41 @@ import { sleep } from '../../async/sleep.ts'
 import { Failure } from '../../errors.ts'
 import { type Datastore, findDatastore } from '../datastore/access.ts'
 import { whileRoomIn } from '../disk/disk.ts'
-import { type Host, isoNow } from '../host.ts'
+import { isoNow } from '../iso-now.ts'
 import { retryWhileEngineAway } from '../waiting.ts'
 import { createDraft, findFile, keepFile, readPieces } from './file.ts'
 import { formats } from './format.ts'
+import type { BackupPorts, ToolPorts, TransferPorts } from './ports.ts'
 import { complaintOf, runTool } from './tool.ts'
 
 /** One that restarts is waited for. */
 const serveMs = 120_000
 const lookEveryMs = 500
 
-export function dumpDatastore(host: Host) {
+export function dumpDatastore(ports: BackupPorts) {
   return (input: BackupSlot, signal: AbortSignal): Promise<DumpOutput> =>
-    retryWhileEngineAway(host, signal, async () => {
-      const datastore = await untilServing(host, input.datastoreId, signal)
+    retryWhileEngineAway(ports, signal, async () => {
+      const datastore = await untilServing(ports, input.datastoreId, signal)
       try {
-        const place = { what: 'a backup', directory: host.settings.backupDir }
-        return await whileRoomIn(host, place, signal, (bound) => dump(host, datastore, input, bound))
+        const place = { what: 'a backup', directory: ports.settings.backupDir }
+        return await whileRoomIn(ports, place, signal, (bound) => dump(ports, datastore, input, bound))
       } finally {
-        host.progress.delete(input.id)
+        ports.progress.delete(input.id)
       }
     })
 }
 
-async function dump(host: Host, datastore: Datastore, input: BackupSlot, signal: AbortSignal) {
-  const draft = await createDraft(host.settings, input)
+async function dump(ports: BackupPorts, datastore: Datastore, input: BackupSlot, signal: AbortSignal) {
+  const draft = await createDraft(ports.settings, input)
   const hash = createHash('sha256')
   try {
     const command = formats[input.kind].dump(datastore.credentials)
     const output = async (piece: Uint8Array) => {
       hash.update(piece)
       await draft.write(piece)
-      host.progress.set(input.id, { doneBytes: draft.sizeBytes(), totalBytes: null })
+      ports.progress.set(input.id, { doneBytes: draft.sizeBytes(), totalBytes: null })
     }
-    const outcome = await runTool(host, datastore, { id: input.id, command, isBeside: true, output }, signal)
+    const outcome = await runTool(ports, datastore, { id: input.id, command, isBeside: true, output }, signal)
     const complaint = complaintOf(outcome, datastore)
     if (complaint !== null) throw new Failure('backup_failed', complaint)
   } finally {
@@ -49,9 +50,13 @@ async function dump(host: Host, datastore: Datastore, input: BackupSlot, signal:
 }
 
 /** Throws `datastore_failed` for one that does not come back soon, and `not_found` for one that is gone. */
-export async function untilServing(host: Host, id: string, signal: AbortSignal): Promise<Datastore> {
+export async function untilServing(
+  ports: Pick<BackupPorts, 'owner' | 'storage'>,
+  id: string,
+  signal: AbortSignal,
+): Promise<Datastore> {
   for (const endAt = Date.now() + serveMs; ; await sleep(lookEveryMs, signal)) {
-    const datastore = findDatastore(host, id)
+    const datastore = findDatastore(ports, id)
     const { status, phase, error, name } = datastore.record
     // During its final backup the datastore serves, unless it has died.
     if (status === 'available' || phase === 'saving') return datastore
@@ -60,22 +65,22 @@ export async function untilServing(host: Host, id: string, signal: AbortSignal):
   }
 }
 
-export function checkBackup(host: Host) {
+export function checkBackup(ports: BackupPorts) {
   return async (input: BackupSlot & DumpFacts, signal: AbortSignal) => {
-    const path = await findFile(host.settings, input)
-    const { sizeBytes, sha256 } = await retryWhileEngineAway(host, signal, () =>
-      proveFile(host, findDatastore(host, input.datastoreId), { id: input.id, path }, signal),
+    const path = await findFile(ports.settings, input)
+    const { sizeBytes, sha256 } = await retryWhileEngineAway(ports, signal, () =>
+      proveFile(ports, findDatastore(ports, input.datastoreId), { id: input.id, path }, signal),
     )
     if (sizeBytes !== input.sizeBytes || sha256 !== input.sha256)
       throw new Failure('backup_failed', 'the disk gives back something else than was written to it')
-    await keepFile(host.settings, input)
+    await keepFile(ports.settings, input)
     return { at: isoNow() }
   }
 }
 
 /** Reads all of it. Throws `backup_failed` with the reason why it is not whole. */
 export async function proveFile(
-  host: Host,
+  ports: ToolPorts & TransferPorts,
   datastore: Datastore,
   { id, path }: { id: string; path: string },
   signal: AbortSignal,
@@ -88,16 +93,16 @@ export async function proveFile(
   const tell = (piece: Uint8Array) => {
     hash.update(piece)
     doneBytes += piece.length
-    host.progress.set(id, { doneBytes, totalBytes })
+    ports.progress.set(id, { doneBytes, totalBytes })
   }
   try {
     const input = readPieces(path, tell, signal)
     const { check: command } = formats[datastore.record.kind]
-    const outcome = await runTool(host, datastore, { id, command, isBeside: false, input }, signal)
+    const outcome = await runTool(ports, datastore, { id, command, isBeside: false, input }, signal)
     const complaint = complaintOf(outcome, datastore)
     if (complaint !== null) throw new Failure('backup_failed', `it is not whole: ${complaint}`)
     return { sizeBytes: doneBytes, sha256: hash.digest('hex') }
   } finally {
-    host.progress.delete(id)
+    ports.progress.delete(id)
   }
 }

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import { type BackupPlace, backupPath } from '../../domain/backup-names.ts'
 import { Failure, messageOf } from '../../errors.ts'
 import { checkFreeDisk } from '../disk/disk.ts'
-import type { Host, HostSettings } from '../host.ts'
+import type { BackupSettings, TransferPorts } from './ports.ts'
 
 /** The room on the disk is looked at again after so much. */
 const lookEveryBytes = 64 * 1024 * 1024
@@ -23,7 +23,7 @@ export interface Draft {
 }
 
 /** Begins anew, whatever was begun before. Throws `insufficient_storage` and `backup_failed`. */
-export async function createDraft(settings: HostSettings, place: BackupPlace): Promise<Draft> {
+export async function createDraft(settings: BackupSettings, place: BackupPlace): Promise<Draft> {
   const path = backupPath(settings.backupDir, place)
   const file = await openDraft(settings, path)
   let sizeBytes = 0
@@ -46,7 +46,7 @@ export async function createDraft(settings: HostSettings, place: BackupPlace): P
 }
 
 /** The folder goes with its last backup, which may be just now. */
-async function openDraft(settings: HostSettings, path: string): Promise<FileHandle> {
+async function openDraft(settings: BackupSettings, path: string): Promise<FileHandle> {
   for (let attempt = 1; ; attempt++) {
     await makeFolder(settings, dirname(path))
     await requireRoom(settings)
@@ -66,7 +66,7 @@ async function writeAll(file: FileHandle, piece: Uint8Array): Promise<void> {
 }
 
 /** What was written, or is kept already: a check that was cut short is done again. */
-export async function findFile(settings: HostSettings, place: BackupPlace): Promise<string> {
+export async function findFile(settings: BackupSettings, place: BackupPlace): Promise<string> {
   const path = backupPath(settings.backupDir, place)
   for (const candidate of [draftOf(path), path]) {
     if (await stat(candidate).catch(() => null)) return candidate
@@ -75,7 +75,7 @@ export async function findFile(settings: HostSettings, place: BackupPlace): Prom
 }
 
 /** Gives what was checked its name; after a crash in between it has it already. */
-export async function keepFile(settings: HostSettings, place: BackupPlace): Promise<void> {
+export async function keepFile(settings: BackupSettings, place: BackupPlace): Promise<void> {
   const path = backupPath(settings.backupDir, place)
   await rename(draftOf(path), path).catch(async (error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT' || !(await stat(path).catch(() => null))) throw unwritable(error)
@@ -89,14 +89,14 @@ export async function keepFile(settings: HostSettings, place: BackupPlace): Prom
 }
 
 /** Removes what was half written and what was kept. The folder goes with the last one. */
-export async function removeFile(settings: HostSettings, place: BackupPlace): Promise<void> {
+export async function removeFile(settings: BackupSettings, place: BackupPlace): Promise<void> {
   const path = backupPath(settings.backupDir, place)
   for (const name of [draftOf(path), path]) await rm(name, { force: true })
   await rmdir(dirname(path)).catch(() => undefined)
 }
 
 /** Counts the pieces of a file of that size. */
-export function tellProgress({ progress }: Pick<Host, 'progress'>, id: string, totalBytes: number) {
+export function tellProgress({ progress }: TransferPorts, id: string, totalBytes: number) {
   let doneBytes = 0
   return (piece: Uint8Array) => {
     doneBytes += piece.length
@@ -123,7 +123,7 @@ export async function* readPieces(
   }
 }
 
-async function makeFolder({ backupDir, dataDir }: HostSettings, folder: string): Promise<void> {
+async function makeFolder({ backupDir, dataDir }: BackupSettings, folder: string): Promise<void> {
   try {
     if (backupDir === join(dataDir, 'backups')) await mkdir(backupDir, { recursive: true, mode: 0o700 })
     await mkdir(folder, { mode: 0o700 })
@@ -137,7 +137,7 @@ async function makeFolder({ backupDir, dataDir }: HostSettings, folder: string):
   }
 }
 
-async function requireRoom(settings: HostSettings): Promise<void> {
+async function requireRoom(settings: BackupSettings): Promise<void> {
   await checkFreeDisk(settings, 'a backup', settings.backupDir).catch(refuse)
 }
 

@@ -1,22 +1,23 @@
 // How many backups are kept: of the scheduled ones of a datastore the newest good ones, as many as it says.
 // Mind: those that somebody asked for stay until somebody deletes them.
 import type { BackupRecord } from '../../../machines/backup.ts'
-import { type Host, isoNow } from '../host.ts'
+import { isoNow } from '../iso-now.ts'
+import type { BackupPorts } from './ports.ts'
 
-export function pruneBackups(host: Host) {
+export function pruneBackups(ports: Pick<BackupPorts, 'storage' | 'actors'>) {
   return async ({ datastoreId }: { datastoreId: string }) => {
-    const datastore = host.storage.actors.record<'datastore'>(datastoreId)
+    const datastore = ports.storage.actors.record<'datastore'>(datastoreId)
     if (datastore !== null) {
-      const over = beyond(backupsOf(host, datastoreId), datastore.backup_keep)
+      const over = beyond(backupsOf(ports, datastoreId), datastore.backup_keep)
       for (const { id } of over)
-        await host.actors.send(id, { type: 'delete', at: isoNow(), by: 'the schedule' })
+        await ports.actors.send(id, { type: 'delete', at: isoNow(), by: 'the schedule' })
     }
     return { at: isoNow() }
   }
 }
 
 /** Of a datastore, the newest first. */
-export function backupsOf({ storage }: Pick<Host, 'storage'>, datastoreId: string): BackupRecord[] {
+export function backupsOf({ storage }: Pick<BackupPorts, 'storage'>, datastoreId: string): BackupRecord[] {
   const ids = [...storage.actors.active('backup', datastoreId)].map(({ id }) => id)
   const records = ids.sort((a, b) => (a < b ? 1 : -1)).map((id) => storage.actors.record<'backup'>(id))
   return records.filter((record) => record !== null)

@@ -1,10 +1,9 @@
 // Running a datastore's own programs for it: in a container of its image, beside it or on their own.
-
 import type { ToolOutcome, ToolStreams } from '../../docker/containers/one-shot-containers.ts'
 import type { Command } from '../../docker/exec/exec.ts'
 import { type Datastore, limitsOf, masked } from '../datastore/access.ts'
 import { imageOf } from '../datastore/image.ts'
-import type { Host } from '../host.ts'
+import type { ToolPorts } from './ports.ts'
 
 export interface ToolRun extends ToolStreams {
   /** The actor's it works for. */
@@ -16,16 +15,16 @@ export interface ToolRun extends ToolStreams {
 
 /** Memory as the datastore has it, and at least as much as any container by default. */
 export function runTool(
-  host: Host,
+  ports: ToolPorts,
   { record, name }: Pick<Datastore, 'record' | 'name'>,
   { id, command: { argv, env = {} }, isBeside, ...streams }: ToolRun,
   signal: AbortSignal,
 ): Promise<ToolOutcome> {
-  const limits = limitsOf(host, { memoryMb: record.memory_limit_mb, cpus: record.cpu_limit })
-  const memoryLimitMb = Math.max(limits.memoryLimitMb, host.settings.defaultMemoryLimitMb)
-  const image = imageOf(host, record.kind, record.version)
+  const limits = limitsOf(ports, { memoryMb: record.memory_limit_mb, cpus: record.cpu_limit })
+  const memoryLimitMb = Math.max(limits.memoryLimitMb, ports.settings.defaultMemoryLimitMb)
+  const image = imageOf(ports, record.kind, record.version)
   const beside = isBeside ? name : null
-  return host.tools.run({ ...limits, memoryLimitMb, id, image, argv, env, beside }, streams, signal)
+  return ports.tools.run({ ...limits, memoryLimitMb, id, image, argv, env, beside }, streams, signal)
 }
 
 /** Why it failed, in its own last words, without the password; null when it did not. */

@@ -5,10 +5,10 @@ import type { Effects } from '../../../machines/slot.ts'
 import { inTurn } from '../../async/in-turn.ts'
 import { withTimeout } from '../../async/with-timeout.ts'
 import { codeOf } from '../../errors.ts'
-import { isoNow } from '../host.ts'
+import { isoNow } from '../iso-now.ts'
 import { checkHost } from './check.ts'
 import { createOrders, isWildcard } from './order.ts'
-import type { CertificateHost } from './ports.ts'
+import type { CertificatePorts } from './ports.ts'
 import { keepWatch } from './watch.ts'
 import { whileRouted } from './while-routed.ts'
 
@@ -17,16 +17,16 @@ const ordersAtATime = 4
 /** How long something waits for an edge that is away. */
 const edgeMs = 5_000
 
-export function certificateEffects(host: CertificateHost): Effects<typeof machine> {
-  const { certificates } = host.storage
-  const orders = createOrders(host)
+export function certificateEffects(ports: CertificatePorts): Effects<typeof machine> {
+  const { certificates } = ports.storage
+  const orders = createOrders(ports)
   const turns = pLimit(ordersAtATime)
   return {
     async checkHost(input, signal) {
-      const isRouted = () => host.routedHosts(input.serviceId).includes(input.host)
+      const isRouted = () => ports.routedHosts(input.serviceId).includes(input.host)
       // Whether a zone leads here does not matter to a wildcard: the authority looks at a TXT record.
       const mayCheck = isRouted() && !isWildcard(input.host)
-      const trouble = mayCheck ? await checkHost(host, input.host, signal) : null
+      const trouble = mayCheck ? await checkHost(ports, input.host, signal) : null
       return { at: isoNow(), isRouted: isRouted(), trouble }
     },
 
@@ -36,12 +36,12 @@ export function certificateEffects(host: CertificateHost): Effects<typeof machin
         ...(await orders({ host: name, formerDirectoryUrl }, routed)),
         at: isoNow(),
       })
-      return whileRouted(host, input, signal, (routed) => inTurn(turns, routed, () => order(routed)))
+      return whileRouted(ports, input, signal, (routed) => inTurn(turns, routed, () => order(routed)))
     },
 
     async installCertificate(input, signal) {
-      const install = (routed: AbortSignal) => tellEdge(host, routed)
-      await whileRouted(host, input, signal, install).catch((error: unknown) => {
+      const install = (routed: AbortSignal) => tellEdge(ports, routed)
+      await whileRouted(ports, input, signal, install).catch((error: unknown) => {
         // The next thing it learns is that it is to be given up.
         if (codeOf(error) !== 'host_unrouted') throw error
       })
@@ -50,28 +50,28 @@ export function certificateEffects(host: CertificateHost): Effects<typeof machin
     },
 
     async keepWatch(input, signal) {
-      const output = await keepWatch(host, input, signal)
+      const output = await keepWatch(ports, input, signal)
       // The edge drops what has expired: without it, plain http serves on.
-      if (output.news === 'expired') await tellEdge(host, signal)
+      if (output.news === 'expired') await tellEdge(ports, signal)
       return output
     },
 
     async releaseCertificate({ id, host: name }, signal) {
-      if (!isClaimed(host, id, name)) certificates.remove(name)
-      await tellEdge(host, signal)
+      if (!isClaimed(ports, id, name)) certificates.remove(name)
+      await tellEdge(ports, signal)
       return { at: isoNow() }
     },
   }
 }
 
 /** One that is away reads all of it when it comes back. */
-async function tellEdge({ edge }: CertificateHost, signal: AbortSignal): Promise<void> {
+async function tellEdge({ edge }: CertificatePorts, signal: AbortSignal): Promise<void> {
   const change = withTimeout(edgeMs, signal, (bounded) => edge.changeCertificates(bounded))
   await change.catch(() => signal.throwIfAborted())
 }
 
 /** The host may have moved to another service, whose claim goes on. */
-function isClaimed({ storage }: CertificateHost, id: string, name: string): boolean {
+function isClaimed({ storage }: CertificatePorts, id: string, name: string): boolean {
   const others = [...storage.actors.active('certificate')].filter((actor) => actor.id !== id)
   return others.some((actor) => {
     const record = storage.actors.record(actor.id)

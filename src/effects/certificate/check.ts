@@ -7,9 +7,9 @@ import { isLoopback, isPublicAddress } from '../../address-classes.ts'
 import { withTimeout } from '../../async/with-timeout.ts'
 import { messageOf } from '../../errors.ts'
 import type { Echo, Internet } from './internet.ts'
-import type { CertificateHost } from './ports.ts'
+import type { CertificatePorts } from './ports.ts'
 
-type Checked = Pick<CertificateHost, 'edge' | 'internet'>
+type Checked = Pick<CertificatePorts, 'edge' | 'internet'>
 
 interface Asked {
   address: string

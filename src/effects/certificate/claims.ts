@@ -2,8 +2,8 @@
 // Calls run one after the other, or one host would get two actors.
 import { SharedRounds } from '../../async/shared-rounds.ts'
 import { isPublicHost } from '../../domain/domains.ts'
-import { isoNow } from '../host.ts'
-import type { ClaimHost } from './ports.ts'
+import { isoNow } from '../iso-now.ts'
+import type { ClaimPorts } from './ports.ts'
 import { ordersCertificates } from './routed-hosts.ts'
 
 export interface CertificateClaims {
@@ -13,18 +13,18 @@ export interface CertificateClaims {
   start(): () => void
 }
 
-export function createCertificateClaims(host: ClaimHost): CertificateClaims {
-  const rounds = new SharedRounds(() => ensureCertificates(host))
+export function createCertificateClaims(ports: ClaimPorts): CertificateClaims {
+  const rounds = new SharedRounds(() => ensureCertificates(ports))
   const ensureQuietly = () =>
     void rounds
       .run()
-      .catch((error: unknown) => host.logger.error({ err: error }, 'certificates could not be asked for'))
+      .catch((error: unknown) => ports.logger.error({ err: error }, 'certificates could not be asked for'))
 
   return {
     ensure: () => rounds.run(),
     start() {
       ensureQuietly()
-      return host.storage.changes.subscribe(({ kind, service_id }) => {
+      return ports.storage.changes.subscribe(({ kind, service_id }) => {
         // Hosts want certificates of their own while the wildcard of the server cannot be issued.
         if (kind === 'service' || (kind === 'certificate' && !service_id)) ensureQuietly()
       })
@@ -32,24 +32,24 @@ export function createCertificateClaims(host: ClaimHost): CertificateClaims {
   }
 }
 
-async function ensureCertificates(host: ClaimHost): Promise<void> {
-  if (host.settings.acmeEmail === null) return
-  const services = host.storage.services.list().filter(ordersCertificates)
+async function ensureCertificates(ports: ClaimPorts): Promise<void> {
+  if (ports.settings.acmeEmail === null) return
+  const services = ports.storage.services.list().filter(ordersCertificates)
   for (const serviceId of [null, ...services.map(({ id }) => id)]) {
-    const claimed = claimedHosts(host, serviceId)
-    const wanted = new Set(host.routedHosts(serviceId).filter(isPublicHost))
-    for (const name of wanted) if (!claimed.has(name)) await claim(host, serviceId, name)
+    const claimed = claimedHosts(ports, serviceId)
+    const wanted = new Set(ports.routedHosts(serviceId).filter(isPublicHost))
+    for (const name of wanted) if (!claimed.has(name)) await claim(ports, serviceId, name)
   }
 }
 
-function claimedHosts({ storage }: ClaimHost, serviceId: string | null): Set<unknown> {
+function claimedHosts({ storage }: ClaimPorts, serviceId: string | null): Set<unknown> {
   const actors = storage.actors.active('certificate', serviceId ?? '')
   const records = [...actors].map(({ id }) => storage.actors.record(id))
   // One that is being given up is nobody's claim any more.
   return new Set(records.filter((one) => one?.status !== 'released').map((one) => one?.host))
 }
 
-async function claim({ storage, actors }: ClaimHost, serviceId: string | null, host: string): Promise<void> {
+async function claim({ storage, actors }: ClaimPorts, serviceId: string | null, host: string): Promise<void> {
   const id = storage.ids.newId('crt')
   await actors.spawn('certificate', id, { id, serviceId, host, at: isoNow() })
 }

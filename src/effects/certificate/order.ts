@@ -7,10 +7,10 @@ import type { AccountJwk } from '../../edge/acme/account-key.ts'
 import { AcmeFailure } from '../../edge/acme/failure.ts'
 import type { Challenges } from '../../edge/acme/order.ts'
 import { codeOf, type Failure, messageOf } from '../../errors.ts'
-import { isoNow } from '../host.ts'
-import type { CertificateHost } from './ports.ts'
+import { isoNow } from '../iso-now.ts'
+import type { CertificatePorts } from './ports.ts'
 
-type Orderer = Pick<CertificateHost, 'dns' | 'edge' | 'settings' | 'storage' | 'weeklyLimit'>
+type Orderer = Pick<CertificatePorts, 'dns' | 'edge' | 'settings' | 'storage' | 'weeklyLimit'>
 
 export interface OrderedHost {
   host: string
@@ -28,36 +28,36 @@ const dnsOrderMs = 10 * 60_000
 /** CAs forget orders, and nobody wants yesterday's. */
 const orderLifeMs = 24 * 60 * 60_000
 
-export function createOrders(host: Orderer) {
+export function createOrders(ports: Orderer) {
   const keys = new Map<string, Promise<AccountJwk>>()
 
   /** Made once per CA and e-mail, whoever asks first. */
   function accountKey(account: CertificateAccount): Promise<AccountJwk> {
     const which = `${account.directoryUrl} ${account.email}`
-    const known = keys.get(which) ?? openAccountKey(host, account)
+    const known = keys.get(which) ?? openAccountKey(ports, account)
     keys.set(which, known)
     known.catch(() => keys.delete(which))
     return known
   }
 
   return async (ordered: OrderedHost, signal: AbortSignal): Promise<Ordered> => {
-    const { acmeEmail: email, acmeDirectory: directoryUrl } = host.settings
+    const { acmeEmail: email, acmeDirectory: directoryUrl } = ports.settings
     if (email === null) return { validity: null, trouble: switchedOff }
     const account = { directoryUrl, email }
-    const isNew = isNewTo(host, ordered)
-    const isPending = pendingOrder(host.storage.certificates.order(ordered.host), account) !== null
-    const turn = isNew && !isPending ? host.weeklyLimit.take(ordered.host) : null
+    const isNew = isNewTo(ports, ordered)
+    const isPending = pendingOrder(ports.storage.certificates.order(ordered.host), account) !== null
+    const turn = isNew && !isPending ? ports.weeklyLimit.take(ordered.host) : null
     if (turn?.trouble) return { validity: null, trouble: turn.trouble }
     try {
       const key = await accountKey(account)
       const validity = await withTimeout(isWildcard(ordered.host) ? dnsOrderMs : orderMs, signal, (bounded) =>
-        fetchInto(host, ordered.host, { account, key, isNew }, bounded),
+        fetchInto(ports, ordered.host, { account, key, isNew }, bounded),
       )
       return { validity, trouble: null }
     } catch (error) {
       signal.throwIfAborted()
       const trouble = troubleOf(error)
-      if (isNew && trouble.code === 'acme_rate_limited') host.weeklyLimit.refused(ordered.host, trouble)
+      if (isNew && trouble.code === 'acme_rate_limited') ports.weeklyLimit.refused(ordered.host, trouble)
       return { validity: null, trouble }
     } finally {
       turn?.giveBack()
@@ -126,7 +126,7 @@ export function isWildcard(host: string): boolean {
 }
 
 function pendingOrder(
-  order: ReturnType<CertificateHost['storage']['certificates']['order']>,
+  order: ReturnType<CertificatePorts['storage']['certificates']['order']>,
   { directoryUrl, email }: CertificateAccount,
 ) {
   if (order?.directoryUrl !== directoryUrl || order.email !== email) return null

@@ -25,7 +25,7 @@ export interface CertificateSettings {
   newPerWeek: number | null
 }
 
-export interface CertificateHost {
+export interface CertificatePorts {
   storage: Pick<Storage, 'actors' | 'certificates' | 'changes' | 'issuedCertificates'>
   logger: Logger
   edge: CertificateEdge
@@ -39,7 +39,7 @@ export interface CertificateHost {
 }
 
 /** What spawns them needs, beside that. */
-export interface ClaimHost extends Pick<CertificateHost, 'logger' | 'settings' | 'routedHosts'> {
+export interface ClaimPorts extends Pick<CertificatePorts, 'logger' | 'settings' | 'routedHosts'> {
   storage: Pick<Storage, 'actors' | 'changes' | 'ids' | 'services'>
   actors: {
     spawn(kind: 'certificate', id: string, input: CertificateInput): Promise<unknown>

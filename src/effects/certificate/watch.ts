@@ -2,37 +2,41 @@
 // Mind: whether a host is routed is read again after every change of its service; time only passes.
 import type { WatchInput, WatchOutput } from '../../../machines/certificate/certificate.ts'
 import { waitForWake } from '../../async/wait-for-wake.ts'
-import { isoNow } from '../host.ts'
+import { isoNow } from '../iso-now.ts'
 import { isWildcard } from './order.ts'
-import type { CertificateHost } from './ports.ts'
+import type { CertificatePorts } from './ports.ts'
 
-type Watcher = Pick<CertificateHost, 'logger' | 'routedHosts' | 'settings' | 'storage'>
+type Watcher = Pick<CertificatePorts, 'logger' | 'routedHosts' | 'settings' | 'storage'>
 
 const dayMs = 24 * 60 * 60_000
 /** Days before the end at which a renewal that fails becomes a warning of the log. */
 const warnings = [21, 7, 1]
 const longestSleepMs = 60 * 60_000
 
-export async function keepWatch(host: Watcher, input: WatchInput, signal: AbortSignal): Promise<WatchOutput> {
+export async function keepWatch(
+  ports: Watcher,
+  input: WatchInput,
+  signal: AbortSignal,
+): Promise<WatchOutput> {
   for (;;) {
-    const news = newsOf(host, input, Date.now())
+    const news = newsOf(ports, input, Date.now())
     if (news) return { at: isoNow(), ...news }
-    await sleepOrChange(host, input, signal)
+    await sleepOrChange(ports, input, signal)
   }
 }
 
-function newsOf(host: Watcher, input: WatchInput, nowMs: number): Omit<WatchOutput, 'at'> | null {
+function newsOf(ports: Watcher, input: WatchInput, nowMs: number): Omit<WatchOutput, 'at'> | null {
   const { serviceId, validity, until } = input
-  if (!host.routedHosts(serviceId).includes(input.host)) return { news: 'unrouted', warnedDays: null }
+  if (!ports.routedHosts(serviceId).includes(input.host)) return { news: 'unrouted', warnedDays: null }
   if (validity) {
-    const isThere = host.storage.certificates.find(input.host) !== null
+    const isThere = ports.storage.certificates.find(input.host) !== null
     if (!isThere) return { news: 'lost', warnedDays: null }
-    if (!input.isExpired && Date.parse(validity.notAfter) <= nowMs) return expire(host, input)
-    if (isOfAnother(host, input)) return { news: 'due', warnedDays: null }
+    if (!input.isExpired && Date.parse(validity.notAfter) <= nowMs) return expire(ports, input)
+    if (isOfAnother(ports, input)) return { news: 'due', warnedDays: null }
   }
   if (Date.parse(until) <= nowMs) return { news: 'due', warnedDays: null }
   const days = warningAt(input, nowMs)
-  return days === null ? null : warn(host, input, days)
+  return days === null ? null : warn(ports, input, days)
 }
 
 /** The server was told to ask another CA meanwhile. */
@@ -51,27 +55,27 @@ function warningAt(
   return days === undefined || (warnedDays !== null && warnedDays <= days) ? null : days
 }
 
-function expire(host: Watcher, { host: name, validity, id }: WatchInput): Omit<WatchOutput, 'at'> {
+function expire(ports: Watcher, { host: name, validity, id }: WatchInput): Omit<WatchOutput, 'at'> {
   const fields = { host: name, certificate: id, not_after: validity!.notAfter }
-  host.logger.error(fields, 'a certificate has expired')
+  ports.logger.error(fields, 'a certificate has expired')
   return { news: 'expired', warnedDays: null }
 }
 
-function warn(host: Watcher, { host: name, validity, id }: WatchInput, days: number) {
-  const record = host.storage.actors.record(id)
+function warn(ports: Watcher, { host: name, validity, id }: WatchInput, days: number) {
+  const record = ports.storage.actors.record(id)
   const fields = { host: name, certificate: id, not_after: validity!.notAfter, reason: record?.error }
   const unit = days === 1 ? 'day' : 'days'
-  host.logger.warn(fields, `a certificate expires within ${days} ${unit} and cannot be renewed`)
+  ports.logger.warn(fields, `a certificate expires within ${days} ${unit} and cannot be renewed`)
   return { news: 'warned', warnedDays: days } as const
 }
 
-async function sleepOrChange(host: Watcher, input: WatchInput, signal: AbortSignal): Promise<void> {
+async function sleepOrChange(ports: Watcher, input: WatchInput, signal: AbortSignal): Promise<void> {
   const nowMs = Date.now()
   const instants = [Date.parse(input.until), ...(input.validity ? marksOf(input.validity.notAfter) : [])]
   const next = Math.min(...instants.filter((instant) => instant > nowMs), nowMs + longestSleepMs)
   let unsubscribe = () => {}
   const listen = (nudge: () => void) => {
-    unsubscribe = host.storage.changes.subscribe((change) => {
+    unsubscribe = ports.storage.changes.subscribe((change) => {
       const isOwn = change.kind === 'service' && change.service_id === input.serviceId
       // A wildcard may replace this certificate.
       const isOfServer = change.kind === 'certificate' && !change.service_id

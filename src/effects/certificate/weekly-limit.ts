@@ -4,7 +4,7 @@ import type { CertificateTrouble } from '../../../machines/certificate/certifica
 import type { Storage } from '../../../storage/index.ts'
 import type { IssuancePause, IssuedCertificates } from '../../../storage/issued-certificates.ts'
 import { registeredDomainOf } from '../../dns/registered-domain.ts'
-import { isoNow } from '../host.ts'
+import { isoNow } from '../iso-now.ts'
 
 interface Counted {
   settings: { acmeDirectory: string; newPerWeek: number | null }

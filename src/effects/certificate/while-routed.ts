@@ -1,9 +1,9 @@
 // Work for a host that ends with its route: a service that is removed must not wait for a CA.
 import { withLinkedSignal } from '../../async/linked-signal.ts'
 import { Failure } from '../../errors.ts'
-import type { CertificateHost } from './ports.ts'
+import type { CertificatePorts } from './ports.ts'
 
-type Routed = Pick<CertificateHost, 'routedHosts' | 'storage'>
+type Routed = Pick<CertificatePorts, 'routedHosts' | 'storage'>
 
 /** The work's signal ends with the outer one, or with `host_unrouted` as soon as nobody serves the host. */
 export function whileRouted<T>(

@@ -7,10 +7,11 @@ import { timeoutOf } from '../../domain/job-defaults.ts'
 import { latestTime } from '../../domain/schedule.ts'
 import { codeOf, messageOf } from '../../errors.ts'
 import { bySchedule } from '../by.ts'
-import { type Host, isoNow } from '../host.ts'
+import { isoNow } from '../iso-now.ts'
 import { ownRuns } from '../job-run/others.ts'
 import { sayOnce } from '../job-run/saying.ts'
 import type { Clock } from './clock.ts'
+import type { CronSchedulePorts } from './ports.ts'
 
 interface BeginInput extends DueRun {
   id: string
@@ -20,24 +21,24 @@ interface BeginInput extends DueRun {
 /** A queue that only grows would run for ever what nobody waits for any more. */
 const queuedAtMost = 100
 
-export function beginRun(host: Host, clock: Clock) {
+export function beginRun(ports: CronSchedulePorts, clock: Clock) {
   return async (input: BeginInput): Promise<BegunRun> => {
-    const isBegun = host.storage.actors.record(input.runId) !== null
-    const skipped = isBegun ? null : await beginOrSkip(host, input, new Date(clock.now()))
-    if (skipped) tell(host, input, skipped)
+    const isBegun = ports.storage.actors.record(input.runId) !== null
+    const skipped = isBegun ? null : await beginOrSkip(ports, input, new Date(clock.now()))
+    if (skipped) tell(ports, input, skipped)
     return { at: isoNow(), skipped }
   }
 }
 
-async function beginOrSkip(host: Host, input: BeginInput, now: Date): Promise<string | null> {
-  const { storage, actors } = host
+async function beginOrSkip(ports: CronSchedulePorts, input: BeginInput, now: Date): Promise<string | null> {
+  const { storage, actors } = ports
   const service = storage.services.get(input.serviceId)
   if (!service || service.deleting) return 'its service is being deleted'
   if (service.suspended) return 'its service was suspended'
   const live = service.live_deploy_id ? storage.actors.record(service.live_deploy_id) : null
   if (!live) return 'nothing of its service was live'
   if (isTooLate(service, input.instant, now)) return 'the server was away until the next one had come'
-  const obstacle = await obstacleOf(host, service, input.instant)
+  const obstacle = await obstacleOf(ports, service, input.instant)
   if (obstacle) return obstacle
   try {
     const run = {
@@ -66,13 +67,17 @@ function isTooLate({ schedule, timezone }: ServiceRow, instant: string, now: Dat
 }
 
 /** What the policy of the service says to runs that are not over. */
-async function obstacleOf(host: Host, { id, overlap }: ServiceRow, instant: string): Promise<string | null> {
-  const others = [...ownRuns(host.storage.actors, id)]
+async function obstacleOf(
+  ports: CronSchedulePorts,
+  { id, overlap }: ServiceRow,
+  instant: string,
+): Promise<string | null> {
+  const others = [...ownRuns(ports.storage.actors, id)]
   if (overlap === 'replace') return null
   if (overlap === 'queue') return others.length < queuedAtMost ? null : `${others.length} runs are not over`
   const running = others.at(-1)
   if (!running) return null
-  await sayOnce(host, running.id, `the run due at ${instant} was skipped: this one is not over`)
+  await sayOnce(ports, running.id, `the run due at ${instant} was skipped: this one is not over`)
   return `${running.id}${whoseIs(running)} was not over`
 }
 
@@ -80,7 +85,11 @@ function whoseIs({ scheduled_for }: JobRunRecord): string {
   return scheduled_for ? ` of ${scheduled_for}` : ''
 }
 
-function tell({ storage, logger }: Host, { serviceId, instant }: BeginInput, reason: string): void {
+function tell(
+  { storage, logger }: CronSchedulePorts,
+  { serviceId, instant }: BeginInput,
+  reason: string,
+): void {
   const service = storage.services.get(serviceId)?.name
   logger.warn({ service, instant, reason }, 'a run of a schedule was skipped')
 }

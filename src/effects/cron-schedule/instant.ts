@@ -3,9 +3,9 @@
 // timer. An instant that came once does not come again when the clock is set back.
 import type { DueRun, NextStep, PlanChange, SchedulePlan } from '../../../machines/cron-schedule.ts'
 import { latestTime, nextTime } from '../../domain/schedule.ts'
-import type { Host } from '../host.ts'
 import type { Clock } from './clock.ts'
 import { isSamePlan, planOf } from './plan.ts'
+import type { CronSchedulePorts } from './ports.ts'
 
 interface InstantInput {
   serviceId: string
@@ -14,25 +14,25 @@ interface InstantInput {
   used: string[]
 }
 
-type Parts = Pick<Host, 'storage'>
+type Parts = Pick<CronSchedulePorts, 'storage'>
 
 /** The clock may be set meanwhile. */
 const lookEveryMs = 30_000
 
-export function awaitInstant(host: Parts, clock: Clock) {
+export function awaitInstant(ports: Parts, clock: Clock) {
   return (input: InstantInput, signal: AbortSignal): Promise<NextStep> => {
     const { plan } = input
     const used = new Set(input.used.map(Date.parse))
     let since = Date.parse(input.since)
     let from = since
-    return lookAgain(host, clock, input, signal, (now) => {
+    return lookAgain(ports, clock, input, signal, (now) => {
       // Where the clock was set back, what it shows now is what counts; set right again, it is as it was.
       from = now < since ? Math.min(from, now) : since
       const first = nextUnused(plan, from, used)
       if (first === null) return { waitMs: lookEveryMs }
       if (first > now) return { waitMs: Math.min(first - now, lookEveryMs) }
       const latest = latestUpTo(plan, now) ?? first
-      if (!used.has(latest)) return { step: { at: isoOf(now), due: dueRun(host, plan, first, latest) } }
+      if (!used.has(latest)) return { step: { at: isoOf(now), due: dueRun(ports, plan, first, latest) } }
       // For what is before one that has come it is too late.
       since = latest
       return { waitMs: 0 }
@@ -40,9 +40,9 @@ export function awaitInstant(host: Parts, clock: Clock) {
   }
 }
 
-export function awaitResume(host: Parts, clock: Clock) {
+export function awaitResume(ports: Parts, clock: Clock) {
   return (input: Pick<InstantInput, 'serviceId' | 'plan'>, signal: AbortSignal): Promise<PlanChange> =>
-    lookAgain<PlanChange>(host, clock, input, signal, () => ({ waitMs: lookEveryMs }))
+    lookAgain<PlanChange>(ports, clock, input, signal, () => ({ waitMs: lookEveryMs }))
 }
 
 /** Until there is a step, or the service has another plan. Looks at once when its service changes. */

@@ -4,8 +4,9 @@ import type { Limits } from '../../docker/containers/spec.ts'
 import { datastoreName } from '../../docker/engine/names.ts'
 import type { Credentials } from '../../domain/datastore-urls.ts'
 import { Failure } from '../../errors.ts'
-import type { Host } from '../host.ts'
+import type { DefaultLimits } from '../engine/ports.ts'
 import { kinds, type StoreKind } from './kind.ts'
+import type { DatastorePorts } from './ports.ts'
 
 export interface Datastore {
   record: DatastoreRecord
@@ -16,21 +17,21 @@ export interface Datastore {
 }
 
 /** Throws `not_found` for one that is gone. */
-export function findDatastore(host: Host, id: string): Datastore {
-  const record = host.storage.actors.record<'datastore'>(id)
+export function findDatastore(ports: Pick<DatastorePorts, 'owner' | 'storage'>, id: string): Datastore {
+  const record = ports.storage.actors.record<'datastore'>(id)
   if (record === null) throw new Failure('not_found', `there is no datastore ${id}`)
   const { username, database, kind } = record
   return {
     record,
-    credentials: { username, database, password: host.storage.datastores.password(id) },
+    credentials: { username, database, password: ports.storage.datastores.password(id) },
     kind: kinds[kind],
-    name: datastoreName(host.owner, record.name),
+    name: datastoreName(ports.owner, record.name),
   }
 }
 
 /** What its container may use: what was set, or what the server sets for all. */
 export function limitsOf(
-  { settings }: Pick<Host, 'settings'>,
+  { settings }: { settings: DefaultLimits },
   { memoryMb, cpus }: { memoryMb: number | null; cpus: number | null },
 ): Limits {
   return {
@@ -51,12 +52,12 @@ const endedLate = [124, 143]
 
 /** Whether it answers; else why not, without the password. */
 export async function askDatastore(
-  host: Host,
+  ports: Pick<DatastorePorts, 'datastores'>,
   { name, kind, credentials }: Datastore,
   signal: AbortSignal,
 ): Promise<string | null> {
   const question = kind.question(credentials)
-  const outcome = await host.datastores.run(name, question, { signal, timeoutMs: 10_000 })
+  const outcome = await ports.datastores.run(name, question, { signal, timeoutMs: 10_000 })
   if (kind.isAnswer(outcome)) return null
   if (endedLate.includes(outcome.exitCode)) return 'it takes connections and says nothing'
   const words = (outcome.stderr || outcome.stdout).trim().split('\n').at(-1) ?? ''

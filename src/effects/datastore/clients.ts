@@ -2,8 +2,8 @@
 // An opened client counts until it is closed, even when its start failed.
 import type { InteractiveExec, InteractiveOptions, TerminalSize } from '../../docker/containers/datastores.ts'
 import { Failure } from '../../errors.ts'
-import type { Host } from '../host.ts'
 import { findDatastore } from './access.ts'
+import type { DatastorePorts } from './ports.ts'
 
 export interface Clients {
   /** Counts at once; `start` runs it. Throws `unavailable` at the limit. */
@@ -32,14 +32,14 @@ export interface Client {
 
 const maxClients = 16
 
-export function openClients(host: Host): Clients {
+export function openClients(ports: Pick<DatastorePorts, 'datastores' | 'owner' | 'storage'>): Clients {
   const open = new Set<Client>()
   return {
     open(datastoreId) {
       if (open.size >= maxClients) {
         throw new Failure('unavailable', `${maxClients} datastore shells are already open`, 'close one')
       }
-      const client = createClient(host, datastoreId, () => open.delete(client))
+      const client = createClient(ports, datastoreId, () => open.delete(client))
       open.add(client)
       return client
     },
@@ -48,7 +48,11 @@ export function openClients(host: Host): Clients {
 
 type Call = (exec: InteractiveExec) => void
 
-function createClient(host: Host, datastoreId: string, onClose: () => void): Client {
+function createClient(
+  ports: Pick<DatastorePorts, 'datastores' | 'owner' | 'storage'>,
+  datastoreId: string,
+  onClose: () => void,
+): Client {
   let exec: InteractiveExec | null = null
   let isClosed = false
   const pending: Call[] = []
@@ -59,8 +63,8 @@ function createClient(host: Host, datastoreId: string, onClose: () => void): Cli
   return {
     async start({ words, terminal }, events) {
       try {
-        const { name, kind, credentials } = findDatastore(host, datastoreId)
-        const started = await host.datastores.open(name, kind.client(credentials, words), {
+        const { name, kind, credentials } = findDatastore(ports, datastoreId)
+        const started = await ports.datastores.open(name, kind.client(credentials, words), {
           terminal,
           ...events,
         })

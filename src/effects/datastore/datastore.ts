@@ -3,9 +3,10 @@ import type { machine } from '../../../machines/datastore/datastore.ts'
 import type { Effects } from '../../../machines/slot.ts'
 import { sleep } from '../../async/sleep.ts'
 import { awaitExpiry } from '../disk/trash.ts'
-import { type Host, isoNow } from '../host.ts'
+import { isoNow } from '../iso-now.ts'
 import { obtainImage } from './image.ts'
 import { applyLimits } from './limits.ts'
+import type { DatastorePorts } from './ports.ts'
 import { awaitAnswer } from './probe.ts'
 import { removeDatastore } from './removal.ts'
 import { awaitBackupTime, beginBackup } from './schedule.ts'
@@ -13,24 +14,24 @@ import { startDatastore, stopDatastore } from './start.ts'
 import { reclaimDatastore, saveDatastore, trashDatastore } from './trash.ts'
 import { keepDatastore } from './upkeep.ts'
 
-export function datastoreEffects(host: Host): Effects<typeof machine> {
+export function datastoreEffects(ports: DatastorePorts): Effects<typeof machine> {
   return {
-    obtainImage: obtainImage(host),
-    startDatastore: startDatastore(host),
-    stopDatastore: stopDatastore(host),
-    awaitAnswer: awaitAnswer(host),
-    keepDatastore: keepDatastore(host),
-    applyLimits: applyLimits(host),
-    awaitBackupTime: awaitBackupTime(host),
-    beginBackup: beginBackup(host),
-    saveDatastore: saveDatastore(host),
-    trashDatastore: trashDatastore(host),
+    obtainImage: obtainImage(ports),
+    startDatastore: startDatastore(ports),
+    stopDatastore: stopDatastore(ports),
+    awaitAnswer: awaitAnswer(ports),
+    keepDatastore: keepDatastore(ports),
+    applyLimits: applyLimits(ports),
+    awaitBackupTime: awaitBackupTime(ports),
+    beginBackup: beginBackup(ports),
+    saveDatastore: saveDatastore(ports),
+    trashDatastore: trashDatastore(ports),
     awaitExpiry,
-    reclaimDatastore: reclaimDatastore(host),
-    removeDatastore: removeDatastore(host),
+    reclaimDatastore: reclaimDatastore(ports),
+    removeDatastore: removeDatastore(ports),
     async awaitRetry({ wakeAt, code }, signal) {
       // What only lacks Docker goes on as soon as that is back.
-      if (code === 'docker_unavailable') await host.ready(signal)
+      if (code === 'docker_unavailable') await ports.engineReady(signal)
       else await sleep(Math.max(0, wakeAt - Date.now()), signal)
       return { at: isoNow() }
     },

@@ -6,39 +6,44 @@ import { inspectImage } from '../../docker/images/images.ts'
 import { pullImage } from '../../docker/images/pull.ts'
 import { codeOf, Failure } from '../../errors.ts'
 import { checkFreeDisk, whileRoomInDocker } from '../disk/disk.ts'
-import { type Host, isoNow } from '../host.ts'
+import { isoNow } from '../iso-now.ts'
+import type { DatastoreImages, DatastorePorts } from './ports.ts'
 
 const pullMs = 15 * 60_000
 /** A person waits for the answer: an engine that is away is told, and tried again. */
 const engineMs = 5_000
 
-export function obtainImage(host: Host) {
+export function obtainImage(ports: DatastorePorts) {
   return async ({ kind, version }: { kind: DatastoreKind; version: string }, signal: AbortSignal) => {
-    await engineWithin(host, signal)
-    const { reference, host: registry } = parseImageReference(imageOf(host, kind, version))
-    if (await inspectImage(host.engine, reference)) return { at: isoNow() }
-    await checkFreeDisk(host.settings, 'a pull')
-    const credentials = host.storage.registries.get(registry)
-    const onLine = (line: string) => host.logger.debug({ image: reference, line }, 'pulling')
-    host.logger.info({ image: reference }, 'pulling the image of a datastore')
+    await engineWithin(ports, signal)
+    const { reference, host: registry } = parseImageReference(imageOf(ports, kind, version))
+    if (await inspectImage(ports.engine, reference)) return { at: isoNow() }
+    await checkFreeDisk(ports.settings, 'a pull')
+    const credentials = ports.storage.registries.get(registry)
+    const onLine = (line: string) => ports.logger.debug({ image: reference, line }, 'pulling')
+    ports.logger.info({ image: reference }, 'pulling the image of a datastore')
     await withTimeout(pullMs, signal, (patient) =>
-      whileRoomInDocker(host, 'a pull', patient, (bound) =>
-        pullImage(host.engine, { reference, credentials, onLine, signal: bound }),
+      whileRoomInDocker(ports, 'a pull', patient, (bound) =>
+        pullImage(ports.engine, { reference, credentials, onLine, signal: bound }),
       ),
     )
     return { at: isoNow() }
   }
 }
 
-export function imageOf({ settings }: Host, kind: DatastoreKind, version: string): string {
+export function imageOf(
+  { settings }: { settings: DatastoreImages },
+  kind: DatastoreKind,
+  version: string,
+): string {
   const template = kind === 'postgres' ? settings.postgresImage : settings.redisImage
   return template.replaceAll('{version}', version)
 }
 
 /** The network, when the engine answers soon. Throws `docker_unavailable`. */
-export async function engineWithin(host: Host, signal: AbortSignal) {
+export async function engineWithin(ports: DatastorePorts, signal: AbortSignal) {
   try {
-    return await withTimeout(engineMs, signal, host.ready)
+    return await withTimeout(engineMs, signal, ports.engineReady)
   } catch (error) {
     signal.throwIfAborted()
     if (codeOf(error) !== 'timeout') throw error

@@ -3,14 +3,15 @@
 import type { DatastoreLimits } from '../../../machines/datastore/datastore-context.ts'
 import type { Limits } from '../../docker/containers/spec.ts'
 import { Failure } from '../../errors.ts'
-import { type Host, isoNow } from '../host.ts'
+import { isoNow } from '../iso-now.ts'
 import { type Datastore, findDatastore, limitsOf, masked, noticeOf } from './access.ts'
 import { engineWithin } from './image.ts'
+import type { DatastorePorts } from './ports.ts'
 
-export function applyLimits(host: Host) {
+export function applyLimits(ports: DatastorePorts) {
   return async ({ id }: { id: string } & DatastoreLimits, signal: AbortSignal) => {
-    await engineWithin(host, signal)
-    return { at: isoNow(), notice: await giveLimits(host, id, signal) }
+    await engineWithin(ports, signal)
+    return { at: isoNow(), notice: await giveLimits(ports, id, signal) }
   }
 }
 
@@ -18,27 +19,31 @@ export function applyLimits(host: Host) {
  * Gives its container what is wanted, also when that changes meanwhile: the last to give gives the newest.
  * Resolves with what the host cannot give. Throws `docker_error` with the reason of a refusal.
  */
-export async function giveLimits(host: Host, id: string, signal: AbortSignal): Promise<string | null> {
+export async function giveLimits(
+  ports: DatastorePorts,
+  id: string,
+  signal: AbortSignal,
+): Promise<string | null> {
   for (;;) {
-    const datastore = findDatastore(host, id)
+    const datastore = findDatastore(ports, id)
     const { memory_limit_mb, cpu_limit, limits: asked } = datastore.record
-    const limits = limitsOf(host, { memoryMb: memory_limit_mb, cpus: cpu_limit })
-    await give(host, datastore, limits, signal)
-    const isNewest = findDatastore(host, id).record.limits.revision === asked.revision
-    if (isNewest) return noticeOf(limits, await host.engine.info())
+    const limits = limitsOf(ports, { memoryMb: memory_limit_mb, cpus: cpu_limit })
+    await give(ports, datastore, limits, signal)
+    const isNewest = findDatastore(ports, id).record.limits.revision === asked.revision
+    if (isNewest) return noticeOf(limits, await ports.engine.info())
   }
 }
 
 async function give(
-  host: Host,
+  ports: DatastorePorts,
   { name, kind, credentials }: Datastore,
   limits: Limits,
   signal: AbortSignal,
 ): Promise<void> {
-  const isThere = await host.datastores.limit(name, limits)
+  const isThere = await ports.datastores.limit(name, limits)
   const command = kind.limitCommand(credentials, limits.memoryLimitMb)
-  if (!command || !isThere || (await host.instances.inspect(name))?.state !== 'running') return
-  const { exitCode, stdout, stderr } = await host.datastores.run(name, command, { signal })
+  if (!command || !isThere || (await ports.instances.inspect(name))?.state !== 'running') return
+  const { exitCode, stdout, stderr } = await ports.datastores.run(name, command, { signal })
   const words = masked(`${stdout}${stderr}`.trim(), credentials)
   // One that only begins reads its limit by itself, or is told when it has begun.
   const isBegun = !/LOADING|Connection refused/i.test(words)

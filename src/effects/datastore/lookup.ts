@@ -2,17 +2,21 @@
 // Mind: secrets come out of here; they go into the sealed env of a release and nowhere else.
 import { connectionString, datastorePorts, externalHost } from '../../domain/datastore-urls.ts'
 import type { DatastoreProperty } from '../../domain/env-references.ts'
-import type { Host } from '../host.ts'
 import { findDatastore } from './access.ts'
+import type { DatastoreBind, DatastorePorts } from './ports.ts'
 
 /** null when there is no such datastore, or it has no such property. */
-export function lookUpDatastore(host: Host, name: string, property: string): string | null {
-  const id = host.storage.datastores.idOf(name)
+export function lookUpDatastore(
+  ports: Pick<DatastorePorts, 'owner' | 'storage'> & { settings: DatastoreBind },
+  name: string,
+  property: string,
+): string | null {
+  const id = ports.storage.datastores.idOf(name)
   if (id === null || id === name) return null
-  const { record, credentials } = findDatastore(host, id)
+  const { record, credentials } = findDatastore(ports, id)
   const { kind, status, host_port } = record
   if (status === 'deleting') return null
-  const outside = { host: externalHost(host.settings.datastoreBind), port: host_port ?? 0 }
+  const outside = { host: externalHost(ports.settings.datastoreBind), port: host_port ?? 0 }
   const values: Record<DatastoreProperty, string | null> = {
     connectionString: connectionString(kind, credentials, { host: name, port: datastorePorts[kind] }),
     externalConnectionString: host_port === null ? null : connectionString(kind, credentials, outside),

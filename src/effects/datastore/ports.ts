@@ -1,59 +1,40 @@
-// Free ports of the host for datastores: tried by listening there, because nobody keeps a list.
-// Mind: somebody may come in between. Docker's own word, at the start of the container, is the last one.
-import { createServer } from 'node:net'
-import { Failure } from '../../errors.ts'
-import type { Host, HostSettings } from '../host.ts'
+// What datastores need of the daemon.
+import type { Datastores } from '../../docker/containers/datastores.ts'
+import type { Instances } from '../../docker/containers/instances.ts'
+import type { FreeDiskSettings } from '../disk/disk.ts'
+import type { DiskWatch } from '../disk/disk-watch.ts'
+import type { InstanceEvents } from '../engine/instance-events.ts'
+import type { DefaultLimits, EnginePorts } from '../engine/ports.ts'
+import type { AddressPorts } from '../isolation/isolation.ts'
+import type { SharedPorts } from '../ports.ts'
+import type { PortRange } from './host-port.ts'
 
-export interface PortRange {
-  first: number
-  last: number
+export interface DatastorePorts extends SharedPorts, EnginePorts, AddressPorts {
+  datastores: Datastores
+  instances: Instances
+  instanceEvents: InstanceEvents
+  diskWatch: DiskWatch
+  settings: DatastoreSettings
 }
 
-export const portsTried = 8
+export interface DatastoreSettings
+  extends DatastoreImages,
+    DatastoreBind,
+    HostPortSettings,
+    DefaultLimits,
+    FreeDiskSettings {}
 
-/**
- * Gives it a port that is free now, that no other datastore has, listening or not, and that was not refused.
- * Throws `port_taken` when there is none.
- */
-export async function choosePort(
-  { settings, storage: { datastores } }: Pick<Host, 'settings' | 'storage'>,
-  id: string,
-  refused: ReadonlySet<number>,
-): Promise<number> {
-  const others = datastores.list().filter((one) => one.id !== id && one.port !== null)
-  const taken = new Set([...refused, ...others.map(({ port }) => port!)])
-  const candidates = await freePorts(settings.datastoreBind, settings.datastorePorts, portsTried, taken)
-  const port = await datastores.movePort(id, candidates)
-  if (port === null) throw noPort(settings)
-  return port
+/** The images of datastores; `{version}` stands for the version of the datastore. */
+export interface DatastoreImages {
+  postgresImage: string
+  redisImage: string
 }
 
-export function noPort({ datastoreBind, datastorePorts: { first, last } }: HostSettings): Failure {
-  const range = first === last ? `port ${first}` : `every port from ${first} to ${last}`
-  return new Failure('port_taken', `${range} of ${datastoreBind} is taken (--datastore-ports)`)
+export interface DatastoreBind {
+  /** The address of the host that datastores are reached by. */
+  datastoreBind: string
 }
 
-/** Up to `count` ports of the range that are free now, from a place of chance on. */
-export async function freePorts(
-  bind: string,
-  { first, last }: PortRange,
-  count: number,
-  taken: ReadonlySet<number>,
-): Promise<number[]> {
-  const size = last - first + 1
-  const start = Math.floor(Math.random() * size)
-  const free: number[] = []
-  for (let step = 0; step < size && free.length < count; step++) {
-    const port = first + ((start + step) % size)
-    if (!taken.has(port) && (await isFree(bind, port))) free.push(port)
-  }
-  return free
-}
-
-function isFree(host: string, port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = createServer()
-    server.once('error', () => resolve(false))
-    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(true)))
-  })
+export interface HostPortSettings extends DatastoreBind {
+  datastorePorts: PortRange
 }

@@ -3,9 +3,10 @@ import { sleep } from '../../async/sleep.ts'
 import { withTimeout } from '../../async/with-timeout.ts'
 import { explainExit } from '../../docker/containers/exit-explanation.ts'
 import { codeOf, Failure, messageOf } from '../../errors.ts'
-import { type Host, isoNow } from '../host.ts'
+import { isoNow } from '../iso-now.ts'
 import { askDatastore, type Datastore, findDatastore, masked } from './access.ts'
 import { giveLimits } from './limits.ts'
+import type { DatastorePorts } from './ports.ts'
 
 /** Also of one that first reads back what it wrote before a crash. */
 const answerMs = 10 * 60_000
@@ -14,15 +15,15 @@ const longestPauseMs = 1000
 const lastLines = 20
 
 /** From now on Docker itself starts it again, also after a reboot and without us. */
-export function awaitAnswer(host: Host) {
+export function awaitAnswer(ports: DatastorePorts) {
   return async ({ id }: { id: string }, signal: AbortSignal) => {
-    const datastore = findDatastore(host, id)
+    const datastore = findDatastore(ports, id)
     let reason = 'it has just begun'
     try {
       await withTimeout(answerMs, signal, async (bound) => {
         for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 1.5)) {
-          await requireUp(host, datastore, bound)
-          const refusal = await tryAsking(host, datastore, bound)
+          await requireUp(ports, datastore, bound)
+          const refusal = await tryAsking(ports, datastore, bound)
           if (refusal === null) return
           reason = refusal
           await sleep(pauseMs, bound)
@@ -34,27 +35,31 @@ export function awaitAnswer(host: Host) {
       const minutes = answerMs / 60_000
       throw new Failure('datastore_failed', `it does not answer within ${minutes} minutes: ${reason}`)
     }
-    await tellLimits(host, datastore, signal)
-    await host.instances.setRestart(datastore.name, 'unless-stopped')
+    await tellLimits(ports, datastore, signal)
+    await ports.instances.setRestart(datastore.name, 'unless-stopped')
     return { at: isoNow() }
   }
 }
 
 /** They may have changed while it began. A refusal is told to who asked for them. */
-async function tellLimits(host: Host, { record: { id, name } }: Datastore, signal: AbortSignal) {
+async function tellLimits(ports: DatastorePorts, { record: { id, name } }: Datastore, signal: AbortSignal) {
   try {
-    await giveLimits(host, id, signal)
+    await giveLimits(ports, id, signal)
   } catch (error) {
     signal.throwIfAborted()
     if (codeOf(error) !== 'docker_error') throw error
-    host.logger.warn({ datastore: name, reason: messageOf(error) }, 'limits are refused')
+    ports.logger.warn({ datastore: name, reason: messageOf(error) }, 'limits are refused')
   }
 }
 
 /** A container that ends while it is asked refuses the question: the next look says how it ended. */
-async function tryAsking(host: Host, datastore: Datastore, signal: AbortSignal): Promise<string | null> {
+async function tryAsking(
+  ports: DatastorePorts,
+  datastore: Datastore,
+  signal: AbortSignal,
+): Promise<string | null> {
   try {
-    return await askDatastore(host, datastore, signal)
+    return await askDatastore(ports, datastore, signal)
   } catch (error) {
     signal.throwIfAborted()
     if (codeOf(error) !== 'docker_error') throw error
@@ -62,25 +67,29 @@ async function tryAsking(host: Host, datastore: Datastore, signal: AbortSignal):
   }
 }
 
-async function requireUp(host: Host, datastore: Datastore, signal: AbortSignal): Promise<void> {
-  const state = await host.instances.inspect(datastore.name)
+async function requireUp(ports: DatastorePorts, datastore: Datastore, signal: AbortSignal): Promise<void> {
+  const state = await ports.instances.inspect(datastore.name)
   if (state?.state === 'running') return
-  throw new Failure('datastore_failed', await explainLoss(host, datastore, signal))
+  throw new Failure('datastore_failed', await explainLoss(ports, datastore, signal))
 }
 
 /** In words: that its container is gone, or how it ended and what it wrote last. */
-export async function explainLoss(host: Host, datastore: Datastore, signal: AbortSignal): Promise<string> {
-  const state = await host.instances.inspectExit(datastore.name, signal)
+export async function explainLoss(
+  ports: DatastorePorts,
+  datastore: Datastore,
+  signal: AbortSignal,
+): Promise<string> {
+  const state = await ports.instances.inspectExit(datastore.name, signal)
   if (state === null) return 'its container is gone'
   if (state.state === 'paused') return `its container is paused: docker unpause ${datastore.name}`
   if (state.state === 'running') return 'it does not answer'
-  const words = await lastWords(host, datastore, state.startedAt)
+  const words = await lastWords(ports, datastore, state.startedAt)
   return `it ${explainExit(state, { command: null })}${words === null ? '' : `: ${words}`}`
 }
 
 /** Of what it wrote since its start: the newest line that tells of something grave, else the last one. */
-async function lastWords(host: Host, { name, credentials }: Datastore, startedAt: string | null) {
-  const written = await host.instances.tail(name, lastLines, startedAt).catch(() => [])
+async function lastWords(ports: DatastorePorts, { name, credentials }: Datastore, startedAt: string | null) {
+  const written = await ports.instances.tail(name, lastLines, startedAt).catch(() => [])
   const lines = written.map(({ line }) => line.trim()).filter((line) => line !== '')
   const words = lines.findLast((line) => /fatal|panic|error|killed|no space/i.test(line)) ?? lines.at(-1)
   return words === undefined ? null : masked(words, credentials).slice(0, 300)

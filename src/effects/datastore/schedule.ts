@@ -6,13 +6,14 @@ import { sleep } from '../../async/sleep.ts'
 import { nextTime } from '../../domain/schedule.ts'
 import { backupsOf } from '../backup/retention.ts'
 import { bySchedule } from '../by.ts'
-import { type Host, isoNow } from '../host.ts'
+import { isoNow } from '../iso-now.ts'
 import { findDatastore } from './access.ts'
+import type { DatastorePorts } from './ports.ts'
 
 /** The clock may be set meanwhile. */
 const lookEveryMs = 30_000
 
-export function awaitBackupTime(host: Host) {
+export function awaitBackupTime(ports: Pick<DatastorePorts, 'storage'>) {
   return async ({ schedule, since }: { schedule: string; since: string }, signal: AbortSignal) => {
     const dueAt = nextTime(schedule, new Date(since))?.getTime() ?? Number.POSITIVE_INFINITY
     for (let left = dueAt - Date.now(); left > 0; left = dueAt - Date.now()) {
@@ -20,26 +21,26 @@ export function awaitBackupTime(host: Host) {
     }
     // The next one is counted from now, and never from before the one that is due.
     const at = new Date(Math.max(Date.now(), dueAt)).toISOString()
-    return { at, backupId: host.storage.ids.newId('bak') }
+    return { at, backupId: ports.storage.ids.newId('bak') }
   }
 }
 
-export function beginBackup(host: Host) {
+export function beginBackup(ports: Pick<DatastorePorts, 'storage' | 'owner' | 'actors' | 'logger'>) {
   return async ({ id, kind, version, backupId }: DatastoreSlot & { backupId: string }) => {
-    const { name } = findDatastore(host, id).record
-    const running = backupsOf(host, id).find(
+    const { name } = findDatastore(ports, id).record
+    const running = backupsOf(ports, id).find(
       ({ id: other, status, trigger }) =>
         other !== backupId && status === 'running' && trigger === 'schedule',
     )
     if (running) {
-      host.logger.warn(
+      ports.logger.warn(
         { datastore: name, backup: running.id },
         'the backup before is not over: none is begun',
       )
     } else {
       const at = isoNow()
       const input = { id: backupId, datastoreId: id, datastoreName: name, kind, version, at }
-      await host.actors.spawn('backup', backupId, { ...input, trigger: 'schedule' }, { by: bySchedule })
+      await ports.actors.spawn('backup', backupId, { ...input, trigger: 'schedule' }, { by: bySchedule })
     }
     return { at: isoNow() }
   }

@@ -8,11 +8,12 @@ import { datastoreKind, datastoreName, labels } from '../../docker/engine/names.
 import { datastorePorts } from '../../domain/datastore-urls.ts'
 import { codeOf, messageOf } from '../../errors.ts'
 import { checkFreeDisk } from '../disk/disk.ts'
-import { type Host, isoNow } from '../host.ts'
+import { isoNow } from '../iso-now.ts'
 import { takeAddress } from '../isolation/isolation.ts'
 import { type Datastore, findDatastore, limitsOf, noticeOf } from './access.ts'
+import { choosePort, noPort, portsTried } from './host-port.ts'
 import { engineWithin, imageOf } from './image.ts'
-import { choosePort, noPort, portsTried } from './ports.ts'
+import type { DatastorePorts } from './ports.ts'
 
 interface StartInput {
   id: string
@@ -29,17 +30,17 @@ export const stopSeconds = 60
 const lingeringMs = 5_000
 const lookAgainMs = 250
 
-export function startDatastore(host: Host) {
+export function startDatastore(ports: DatastorePorts) {
   return async ({ id, kind, version, isNew, isAfresh }: StartInput, signal: AbortSignal) => {
-    const network = await engineWithin(host, signal)
-    const datastore = findDatastore(host, id)
+    const network = await engineWithin(ports, signal)
+    const datastore = findDatastore(ports, id)
     // What is on the disk already is started, however full that is.
-    if (isNew) await checkFreeDisk(host.settings, 'a datastore')
-    if (isAfresh) await removeHalfMade(host, datastore)
-    const volume = volumeOf(host, datastore)
-    await claimVolume(host.engine, host.owner, volume, volumeLabels(datastore))
-    const address = await takeAddress(host, id, 0, network)
-    const limits = limitsOf(host, {
+    if (isNew) await checkFreeDisk(ports.settings, 'a datastore')
+    if (isAfresh) await removeHalfMade(ports, datastore)
+    const volume = volumeOf(ports, datastore)
+    await claimVolume(ports.engine, ports.owner, volume, volumeLabels(datastore))
+    const address = await takeAddress(ports, id, 0, network)
+    const limits = limitsOf(ports, {
       memoryMb: datastore.record.memory_limit_mb,
       cpus: datastore.record.cpu_limit,
     })
@@ -48,38 +49,38 @@ export function startDatastore(host: Host) {
       id,
       name: datastore.record.name,
       volume,
-      image: imageOf(host, kind, version),
+      image: imageOf(ports, kind, version),
       network: network.name,
       address,
       env: datastore.kind.env(datastore.credentials),
       script: datastore.kind.script,
       mountPath: datastore.kind.mountPath(version),
-      port: { inside: datastorePorts[kind], host: port, bind: host.settings.datastoreBind },
+      port: { inside: datastorePorts[kind], host: port, bind: ports.settings.datastoreBind },
       restart: 'no',
     })
-    const hostPort = await startOnFreePort(host, datastore, specOf, signal)
+    const hostPort = await startOnFreePort(ports, datastore, specOf, signal)
     // One that was there already has the limits of then.
-    await host.datastores.limit(datastore.name, limits)
-    return { at: isoNow(), hostPort, notice: noticeOf(limits, await host.engine.info()) }
+    await ports.datastores.limit(datastore.name, limits)
+    return { at: isoNow(), hostPort, notice: noticeOf(limits, await ports.engine.info()) }
   }
 }
 
 /** On the port it always had; on another one only when that stays taken. */
 async function startOnFreePort(
-  host: Host,
+  ports: DatastorePorts,
   { record: { id, name }, name: container }: Datastore,
   specOf: (port: number) => DatastoreSpec,
   signal: AbortSignal,
 ): Promise<number> {
-  const { datastores } = host.storage
+  const { datastores } = ports.storage
   const refused = new Set<number>()
   const own = datastores.port(id)
-  let port = own ?? (await choosePort(host, id, refused))
+  let port = own ?? (await choosePort(ports, id, refused))
   const begun = performance.now()
   for (;;) {
     signal.throwIfAborted()
     try {
-      await host.datastores.ensure(specOf(port), signal)
+      await ports.datastores.ensure(specOf(port), signal)
       return port
     } catch (error) {
       if (codeOf(error) !== 'docker_error' || !isPortTaken(messageOf(error))) throw error
@@ -88,9 +89,9 @@ async function startOnFreePort(
         continue
       }
       refused.add(port)
-      if (refused.size >= portsTried) throw noPort(host.settings)
-      const next = await choosePort(host, id, refused)
-      host.logger.warn({ datastore: name, container, port, next }, 'the port of a datastore is taken')
+      if (refused.size >= portsTried) throw noPort(ports.settings)
+      const next = await choosePort(ports, id, refused)
+      ports.logger.warn({ datastore: name, container, port, next }, 'the port of a datastore is taken')
       port = next
     }
   }
@@ -101,12 +102,12 @@ function isPortTaken(reason: string): boolean {
 }
 
 /** A server that was killed while it made its files would take them for whole. */
-async function removeHalfMade(host: Host, datastore: Datastore): Promise<void> {
-  await host.instances.remove(datastore.name)
-  await removeVolume(host.engine, host.owner, volumeOf(host, datastore), datastore.record.id)
+async function removeHalfMade(ports: DatastorePorts, datastore: Datastore): Promise<void> {
+  await ports.instances.remove(datastore.name)
+  await removeVolume(ports.engine, ports.owner, volumeOf(ports, datastore), datastore.record.id)
 }
 
-function volumeOf({ owner, storage }: Host, { record: { id, name } }: Datastore): string {
+function volumeOf({ owner, storage }: DatastorePorts, { record: { id, name } }: Datastore): string {
   return datastoreName(owner, storage.datastores.volume(id) ?? name)
 }
 
@@ -115,10 +116,10 @@ function volumeLabels({ record: { id, name } }: Datastore): Record<string, strin
 }
 
 /** Ends it in order, so that it need not recover. Not there, or stopped already, is fine. */
-export function stopDatastore(host: Host) {
+export function stopDatastore(ports: DatastorePorts) {
   return async ({ id }: { id: string }, signal: AbortSignal) => {
-    await engineWithin(host, signal)
-    await host.instances.stop(findDatastore(host, id).name, stopSeconds)
+    await engineWithin(ports, signal)
+    await ports.instances.stop(findDatastore(ports, id).name, stopSeconds)
     return { at: isoNow() }
   }
 }

@@ -3,21 +3,22 @@ import type { DatastoreSlot } from '../../../machines/datastore/datastore-contex
 import { datastoreName } from '../../docker/engine/names.ts'
 import { byServer } from '../by.ts'
 import { measureVolume } from '../disk/trash.ts'
-import { type Host, isoNow } from '../host.ts'
+import { isoNow } from '../iso-now.ts'
 import { retryUntilCleanedUp, untilCommitted } from '../waiting.ts'
 import { findDatastore } from './access.ts'
+import type { DatastorePorts } from './ports.ts'
 import { stopSeconds } from './start.ts'
 
 /** A failed backup does not stop the deletion: the volume is kept in any case. */
-export function saveDatastore(host: Host) {
+export function saveDatastore(ports: DatastorePorts) {
   return async (
     { id, kind, version, backupId }: DatastoreSlot & { backupId: string },
     signal: AbortSignal,
   ) => {
-    const { name } = findDatastore(host, id).record
-    const { actors, changes } = host.storage
+    const { name } = findDatastore(ports, id).record
+    const { actors, changes } = ports.storage
     const input = { id: backupId, datastoreId: id, datastoreName: name, kind, version, at: isoNow() }
-    await host.actors.spawn(
+    await ports.actors.spawn(
       'backup',
       backupId,
       { ...input, trigger: 'final' },
@@ -29,29 +30,29 @@ export function saveDatastore(host: Host) {
     })
     if (status !== 'good') {
       const error = actors.record(backupId)?.error
-      host.logger.warn({ datastore: name, backup: backupId, status, error }, 'the final backup failed')
+      ports.logger.warn({ datastore: name, backup: backupId, status, error }, 'the final backup failed')
     }
     return { at: isoNow(), isGood: status === 'good' }
   }
 }
 
-export function trashDatastore(host: Host) {
+export function trashDatastore(ports: DatastorePorts) {
   return async ({ id }: { id: string }, signal: AbortSignal) => {
-    const { datastores, addresses } = host.storage
-    const name = String(host.storage.actors.record(id)!.name)
-    const container = datastoreName(host.owner, name)
-    await retryUntilCleanedUp(host, id, signal, async () => {
+    const { datastores, addresses } = ports.storage
+    const name = String(ports.storage.actors.record(id)!.name)
+    const container = datastoreName(ports.owner, name)
+    await retryUntilCleanedUp(ports, id, signal, async () => {
       // When this runs again after a late end, another datastore may have that name.
-      if (isRestored(host, id) || ![id, null].includes(datastores.idOf(name))) return
-      if ((await host.instances.inspect(container))?.state === 'running') {
-        await host.instances.stop(container, stopSeconds)
+      if (isRestored(ports, id) || ![id, null].includes(datastores.idOf(name))) return
+      if ((await ports.instances.inspect(container))?.state === 'running') {
+        await ports.instances.stop(container, stopSeconds)
       }
-      await host.instances.remove(container)
+      await ports.instances.remove(container)
     })
-    const volume = datastoreName(host.owner, datastores.volume(id) ?? name)
-    const { isThere, sizeBytes } = await measureVolume(host, id, volume, signal)
-    if (!isThere) host.logger.warn({ datastore: name, volume }, 'the volume is missing')
-    if (!isRestored(host, id)) {
+    const volume = datastoreName(ports.owner, datastores.volume(id) ?? name)
+    const { isThere, sizeBytes } = await measureVolume(ports, id, volume, signal)
+    if (!isThere) ports.logger.warn({ datastore: name, volume }, 'the volume is missing')
+    if (!isRestored(ports, id)) {
       await addresses.release(id)
       await datastores.trash(id)
     }
@@ -59,14 +60,14 @@ export function trashDatastore(host: Host) {
   }
 }
 
-function isRestored({ storage }: Host, id: string): boolean {
+function isRestored({ storage }: DatastorePorts, id: string): boolean {
   const status = storage.actors.record(id)?.status
   return status !== 'deleting' && status !== 'trashed'
 }
 
-export function reclaimDatastore(host: Host) {
+export function reclaimDatastore(ports: DatastorePorts) {
   return async ({ id, name }: { id: string; name: string }) => {
-    await host.storage.datastores.reclaim(id, name)
+    await ports.storage.datastores.reclaim(id, name)
     return { at: isoNow() }
   }
 }

@@ -6,10 +6,11 @@ import { waitForWake } from '../../async/wait-for-wake.ts'
 import type { InstanceState } from '../../docker/containers/instances.ts'
 import { datastorePorts } from '../../domain/datastore-urls.ts'
 import { codeOf, messageOf } from '../../errors.ts'
-import { type Host, isoNow } from '../host.ts'
+import { isoNow } from '../iso-now.ts'
 import { tryConnection } from '../try-connection.ts'
 import { askDatastore, type Datastore, findDatastore, limitsOf } from './access.ts'
 import { giveLimits } from './limits.ts'
+import type { DatastorePorts } from './ports.ts'
 import { explainLoss } from './probe.ts'
 
 /** Events wake it at once; this is for what no event told. */
@@ -20,21 +21,21 @@ const roundsPerQuestion = 10
 /** In a row, of those that take no connection or give no answer. */
 const mostMisses = 3
 
-export function keepDatastore(host: Host) {
+export function keepDatastore(ports: DatastorePorts) {
   return async ({ id }: { id: string }, signal: AbortSignal) => {
     const beganAt = Date.now()
     let misses = 0
     const caughtUp = { revision: 0 }
     let wake = () => {}
-    const unsubscribe = host.instanceEvents.subscribe(id, () => wake())
+    const unsubscribe = ports.instanceEvents.subscribe(id, () => wake())
     try {
       for (let round = 1; ; round++) {
         signal.throwIfAborted()
-        const datastore = findDatastore(host, id)
-        const loss = await findLoss(host, datastore, caughtUp, signal)
+        const datastore = findDatastore(ports, id)
+        const loss = await findLoss(ports, datastore, caughtUp, signal)
         if (loss !== null) return lost(beganAt, loss)
         const isQuestioned = round % roundsPerQuestion === 0 || misses > 0
-        const silence = await findSilence(host, datastore, isQuestioned, signal)
+        const silence = await findSilence(ports, datastore, isQuestioned, signal)
         misses = silence === null ? 0 : misses + 1
         if (misses >= mostMisses) return lost(beganAt, `it does not answer: ${silence}`)
         await waitForWake((listener) => (wake = listener), misses > 0 ? connectMs / 2 : roundMs, signal)
@@ -51,16 +52,16 @@ function lost(beganAt: number, message: string) {
 
 /** Why it is sure that it does not serve; null while Docker does not say so. */
 async function findLoss(
-  host: Host,
+  ports: DatastorePorts,
   datastore: Datastore,
   caughtUp: CaughtUp,
   signal: AbortSignal,
 ): Promise<string | null> {
   try {
-    const state = await host.instances.inspect(datastore.name)
-    if (state?.state !== 'running') return await explainLoss(host, datastore, signal)
-    if (state.restart !== 'unless-stopped') await host.instances.setRestart(datastore.name, 'unless-stopped')
-    await keepLimits(host, datastore, state, caughtUp, signal)
+    const state = await ports.instances.inspect(datastore.name)
+    if (state?.state !== 'running') return await explainLoss(ports, datastore, signal)
+    if (state.restart !== 'unless-stopped') await ports.instances.setRestart(datastore.name, 'unless-stopped')
+    await keepLimits(ports, datastore, state, caughtUp, signal)
     return null
   } catch (error) {
     signal.throwIfAborted()
@@ -76,7 +77,7 @@ interface CaughtUp {
 
 /** What was set while the container was not there, or while Docker was away. A refusal has been told. */
 async function keepLimits(
-  host: Host,
+  ports: DatastorePorts,
   { record }: Datastore,
   state: Given,
   caughtUp: CaughtUp,
@@ -87,36 +88,36 @@ async function keepLimits(
   if (settled < revision || (trouble !== null && !wasAway)) return
   // Of Redis, the container's limits are only half of it.
   const isMissed = wasAway && caughtUp.revision !== revision
-  if (!isMissed && !(await differs(host, record, state))) return
-  await giveLimits(host, record.id, signal).catch((error: unknown) => {
+  if (!isMissed && !(await differs(ports, record, state))) return
+  await giveLimits(ports, record.id, signal).catch((error: unknown) => {
     if (codeOf(error) !== 'docker_error') throw error
-    host.logger.warn({ datastore: record.name, reason: messageOf(error) }, 'limits are refused')
+    ports.logger.warn({ datastore: record.name, reason: messageOf(error) }, 'limits are refused')
   })
   caughtUp.revision = revision
 }
 
 type Given = Pick<InstanceState, 'memoryLimitBytes' | 'cpuLimit'>
 
-async function differs(host: Host, record: DatastoreRecord, state: Given): Promise<boolean> {
-  const wanted = limitsOf(host, { memoryMb: record.memory_limit_mb, cpus: record.cpu_limit })
+async function differs(ports: DatastorePorts, record: DatastoreRecord, state: Given): Promise<boolean> {
+  const wanted = limitsOf(ports, { memoryMb: record.memory_limit_mb, cpus: record.cpu_limit })
   if (state.memoryLimitBytes !== wanted.memoryLimitMb * 1024 * 1024) return true
   if (state.cpuLimit === wanted.cpuLimit) return false
   // More CPUs than the host has are as many as it has.
-  return state.cpuLimit !== Math.min(wanted.cpuLimit, (await host.engine.info()).cpus)
+  return state.cpuLimit !== Math.min(wanted.cpuLimit, (await ports.engine.info()).cpus)
 }
 
 async function findSilence(
-  host: Host,
+  ports: DatastorePorts,
   datastore: Datastore,
   isQuestioned: boolean,
   signal: AbortSignal,
 ): Promise<string | null> {
-  const address = host.storage.addresses.get(datastore.record.id, 0)
+  const address = ports.storage.addresses.get(datastore.record.id, 0)
   const place = { host: address!, port: datastorePorts[datastore.record.kind], timeoutMs: connectMs }
   const refusal = await tryConnection(place, new Error('it takes no connection'), signal)
   if (refusal !== null || !isQuestioned) return refusal?.message ?? null
   try {
-    const refusal = await askDatastore(host, datastore, signal)
+    const refusal = await askDatastore(ports, datastore, signal)
     return refusal !== null && datastore.kind.isBusy(refusal) ? null : refusal
   } catch (error) {
     signal.throwIfAborted()

@@ -1,16 +1,16 @@
 // The log of a deploy, and whether what it tells is told for the second time.
-
-import type { Host } from '../host.ts'
+import type { ActorLogPorts } from '../logs/actor-log.ts'
 import { type ActorLog, openActorLog } from '../logs/actor-log.ts'
+import type { DeployPorts } from './ports.ts'
 
 export type DeployLog = ActorLog
 
-export function openDeployLog(host: Host, deployId: string): DeployLog {
-  return openActorLog(host, 'deploy', deployId)
+export function openDeployLog(ports: ActorLogPorts, deployId: string): DeployLog {
+  return openActorLog(ports, 'deploy', deployId)
 }
 
 /** Whether the current phase began under an earlier daemon: what it did is then done again, and said. */
-export function isBegunAgain(host: Host, deployId: string): boolean {
-  const last = host.storage.actors.history(deployId).at(-1)
-  return last !== undefined && last.at < host.startedAt
+export function isBegunAgain(ports: Pick<DeployPorts, 'storage' | 'startedAt'>, deployId: string): boolean {
+  const last = ports.storage.actors.history(deployId).at(-1)
+  return last !== undefined && last.at < ports.startedAt
 }

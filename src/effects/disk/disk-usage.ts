@@ -2,9 +2,10 @@
 // figures starts it in the background and does not wait for it.
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Engine } from '../../docker/engine/client.ts'
 import { type DockerUsage, dockerUsage } from '../../docker/engine/disk-usage.ts'
 import { messageOf } from '../../errors.ts'
-import type { Host } from '../host.ts'
+import type { Logger } from '../../logger.ts'
 
 export interface DiskUsage {
   at: string
@@ -21,22 +22,31 @@ export interface DataUsage {
   checkoutsBytes: number
 }
 
-type Parts = Pick<Host, 'engine' | 'settings' | 'logger'>
+interface Parts {
+  engine: Engine
+  settings: DataSettings
+  logger: Logger
+}
+
+interface DataSettings {
+  dataDir: string
+  backupDir: string
+}
 
 const freshMs = 5 * 60_000
 
 /** Returns the last figures at once; null until there are some. */
-export function createDiskUsage(host: Parts): () => DiskUsage | null {
+export function createDiskUsage(ports: Parts): () => DiskUsage | null {
   let known: DiskUsage | null = null
   let isCounting = false
 
   async function count(): Promise<void> {
     isCounting = true
     try {
-      const docker = await dockerUsage(host.engine).catch(() => null)
-      known = { at: new Date().toISOString(), data: await dataUsage(host.settings), docker }
+      const docker = await dockerUsage(ports.engine).catch(() => null)
+      known = { at: new Date().toISOString(), data: await dataUsage(ports.settings), docker }
     } catch (error) {
-      host.logger.warn({ reason: messageOf(error) }, 'the disk usage cannot be counted')
+      ports.logger.warn({ reason: messageOf(error) }, 'the disk usage cannot be counted')
     } finally {
       isCounting = false
     }

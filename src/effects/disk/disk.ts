@@ -1,13 +1,19 @@
 // The check of the free disk before anything big is fetched or built, and while it is.
 import { statfs } from 'node:fs/promises'
 import { Failure } from '../../errors.ts'
-import type { Host, HostSettings } from '../host.ts'
+import type { EnginePorts } from '../engine/ports.ts'
+import type { DiskWatch } from './disk-watch.ts'
 
 const mebibyte = 1024 * 1024
 
+export interface FreeDiskSettings {
+  dataDir: string
+  minFreeDiskMb: number
+}
+
 /** Throws `insufficient_storage`, naming path, free space, threshold and option. */
 export async function checkFreeDisk(
-  { dataDir, minFreeDiskMb }: HostSettings,
+  { dataDir, minFreeDiskMb }: FreeDiskSettings,
   what = 'a deploy',
   directory = dataDir,
 ): Promise<void> {
@@ -20,7 +26,7 @@ export async function checkFreeDisk(
 }
 
 /** What may still be written to the data directory before the threshold; less than 0 when it is passed. */
-export async function roomBytes({ dataDir, minFreeDiskMb }: HostSettings): Promise<number> {
+export async function roomBytes({ dataDir, minFreeDiskMb }: FreeDiskSettings): Promise<number> {
   return (await freeBytes(dataDir)) - minFreeDiskMb * mebibyte
 }
 
@@ -31,21 +37,21 @@ export async function freeBytes(path: string): Promise<number> {
 
 /** Ends the work with `insufficient_storage` when that directory has too little space left. */
 export function whileRoomIn<T>(
-  host: Pick<Host, 'diskWatch'>,
+  ports: { diskWatch: DiskWatch },
   { what, directory }: { what: string; directory: string },
   signal: AbortSignal,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  return host.diskWatch.guard({ what, directories: [directory] }, signal, work)
+  return ports.diskWatch.guard({ what, directories: [directory] }, signal, work)
 }
 
 /** The same for what the engine writes. Throws `docker_unavailable`. */
 export async function whileRoomInDocker<T>(
-  host: Pick<Host, 'diskWatch' | 'engine'>,
+  ports: Pick<EnginePorts, 'engine'> & { diskWatch: DiskWatch },
   what: string,
   signal: AbortSignal,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const { rootDir } = await host.engine.info()
-  return host.diskWatch.guard({ what, directories: rootDir === null ? [] : [rootDir] }, signal, work)
+  const { rootDir } = await ports.engine.info()
+  return ports.diskWatch.guard({ what, directories: rootDir === null ? [] : [rootDir] }, signal, work)
 }

@@ -1,9 +1,10 @@
 // Entries of the trash: their size, and when their time is over.
-
 import { sleep } from '../../async/sleep.ts'
 import { volumeBytes } from '../../docker/containers/volume-size.ts'
 import { findVolume } from '../../docker/containers/volumes.ts'
-import { type Host, isoNow } from '../host.ts'
+import type { EnginePorts } from '../engine/ports.ts'
+import { isoNow } from '../iso-now.ts'
+import type { CleanupPorts } from '../waiting.ts'
 import { retryUntilCleanedUp } from '../waiting.ts'
 
 /** The clock may be changed during the wait. */
@@ -19,10 +20,15 @@ export async function awaitExpiry({ wakeAt }: { wakeAt: number }, signal: AbortS
 }
 
 /** Whether that volume exists, and its size if it can be measured in time. */
-export async function measureVolume(host: Host, actorId: string, name: string, signal: AbortSignal) {
+export async function measureVolume(
+  ports: Pick<EnginePorts, 'engine' | 'owner'> & CleanupPorts,
+  actorId: string,
+  name: string,
+  signal: AbortSignal,
+) {
   let found: { directory: string } | null = null
-  await retryUntilCleanedUp(host, actorId, signal, async () => {
-    found = await findVolume(host.engine, host.owner, name)
+  await retryUntilCleanedUp(ports, actorId, signal, async () => {
+    found = await findVolume(ports.engine, ports.owner, name)
   })
   const directory = (found as { directory: string } | null)?.directory
   if (directory === undefined) return { isThere: false, sizeBytes: null }

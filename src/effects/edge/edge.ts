@@ -5,19 +5,20 @@ import type { Effects } from '../../../machines/slot.ts'
 import { sleep } from '../../async/sleep.ts'
 import { openEdgeFiles } from '../../edge/files.ts'
 import { Failure } from '../../errors.ts'
-import { type Host, isoNow } from '../host.ts'
+import { isoNow } from '../iso-now.ts'
 import { EdgeKeeper, type EdgeParts } from './keeper.ts'
 import { removeEdgeContainers, stopHostProcesses } from './launcher.ts'
+import type { EdgePorts } from './ports.ts'
 
-export function edgeEffects(host: Host, parts: EdgeParts | null): Effects<typeof machine> {
-  if (!parts) return { ...withoutEdge, sleepUntil, stopEdge: () => stopAll(host) }
+export function edgeEffects(ports: EdgePorts, parts: EdgeParts | null): Effects<typeof machine> {
+  if (!parts) return { ...withoutEdge, sleepUntil, stopEdge: () => stopAll(ports) }
   const { place, rounds, opened } = parts
-  const keeper = new EdgeKeeper(host, parts)
+  const keeper = new EdgeKeeper(ports, parts)
   return {
     async startEdge({ mode }, signal) {
       await opened
       await rounds.render()
-      if (mode === 'host') await removeEdgeContainers(host).catch(() => undefined)
+      if (mode === 'host') await removeEdgeContainers(ports).catch(() => undefined)
       else await stopHostProcesses(place)
       return { generation: await keeper.start(signal), at: isoNow() }
     },
@@ -36,7 +37,7 @@ export function edgeEffects(host: Host, parts: EdgeParts | null): Effects<typeof
       return { ...(await keeper.upgrade(request, signal)), at: isoNow() }
     },
 
-    stopEdge: () => stopAll(host),
+    stopEdge: () => stopAll(ports),
     sleepUntil,
   }
 }
@@ -57,8 +58,8 @@ const sleepUntil = async ({ wakeAt }: { wakeAt: number }, signal: AbortSignal) =
 }
 
 /** Whichever there was: the mode of now says nothing of it. */
-async function stopAll(host: Host): Promise<{ at: string }> {
-  await stopHostProcesses(openEdgeFiles(host.settings.dataDir))
-  await removeEdgeContainers(host)
+async function stopAll(ports: EdgePorts): Promise<{ at: string }> {
+  await stopHostProcesses(openEdgeFiles(ports.settings.dataDir))
+  await removeEdgeContainers(ports)
   return { at: isoNow() }
 }

@@ -6,11 +6,10 @@ import type { Driver } from '../../edge/driver.ts'
 import type { EdgeFiles } from '../../edge/files.ts'
 import { poolName, type Routes, slotName } from '../../edge/routes.ts'
 import { codeOf, Failure } from '../../errors.ts'
-import type { Host } from '../host.ts'
 import type { AccessLog } from '../logs/access-log.ts'
 import { toAccessLine } from './access-line.ts'
 import type { PortProblem, PublicPorts } from './public-ports.ts'
-import { ServiceRoutes, type Surroundings, toRoutes } from './service-routes.ts'
+import { type RouteParts, ServiceRoutes, type Surroundings, toRoutes } from './service-routes.ts'
 import { type Verification, verifyUpstream } from './verification.ts'
 
 /** What deploys and certificates ask of the edge. */
@@ -64,10 +63,10 @@ export interface EdgeRounds {
   newestRequest(): Promise<AccessMark | null>
 }
 
-interface Parts extends Pick<Host, 'storage' | 'settings'> {
+interface Parts extends RouteParts {
   place: EdgeFiles
   driver: Driver
-  ports: PublicPorts
+  publicPorts: PublicPorts
   surroundings: Omit<Surroundings, 'challenges' | 'certificates'>
   certificates: () => ReadonlyMap<string, string>
   accessLog: Pick<AccessLog, 'recordAccess' | 'newest'>
@@ -139,7 +138,7 @@ export class HaproxyEdge implements Edge, EdgeRounds {
   }
 
   findPortProblem(signal: AbortSignal): Promise<PortProblem | null> {
-    return this.#parts.ports.check(signal)
+    return this.#parts.publicPorts.check(signal)
   }
 
   async putChallenge(token: string, answer: string, signal: AbortSignal): Promise<void> {

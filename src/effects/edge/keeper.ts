@@ -3,7 +3,7 @@ import type { EdgeSoftware } from '../../../machines/edge/edge.ts'
 import { sleep } from '../../async/sleep.ts'
 import type { EdgeFiles } from '../../edge/files.ts'
 import { Failure, messageOf } from '../../errors.ts'
-import { type Host, isoNow } from '../host.ts'
+import { isoNow } from '../iso-now.ts'
 import { createAccessReader } from './access-reader.ts'
 import {
   ensureGeneration,
@@ -15,6 +15,7 @@ import {
 } from './generations.ts'
 import type { EdgeRounds } from './haproxy-edge.ts'
 import { containerLauncher, hostLauncher } from './launcher.ts'
+import type { EdgePorts } from './ports.ts'
 import { type PublicPorts, watchPorts } from './public-ports.ts'
 import {
   findWanted,
@@ -28,7 +29,7 @@ import {
 export interface EdgeParts {
   place: EdgeFiles
   rounds: EdgeRounds
-  ports: PublicPorts
+  publicPorts: PublicPorts
   mode: 'container' | 'host'
   /** Empty for our own. */
   image: string
@@ -42,22 +43,22 @@ const roundMs = 2_000
 const compareMs = 24 * 60 * 60 * 1000
 
 export class EdgeKeeper {
-  readonly #host: Host
+  readonly #ports: EdgePorts
   readonly #rounds: EdgeRounds
-  readonly #ports: PublicPorts
+  readonly #publicPorts: PublicPorts
   readonly #software: SoftwareParts
   readonly #generations: GenerationParts
   /** A difference leads to an upgrade once in the life of a daemon; later ones are only reported. */
   #mayUpgrade = true
 
-  constructor(host: Host, { place, rounds, ports, mode, image, docker }: EdgeParts) {
-    this.#host = host
-    this.#rounds = rounds
+  constructor(ports: EdgePorts, { place, rounds, publicPorts, mode, image, docker }: EdgeParts) {
     this.#ports = ports
-    this.#software = { host, mode, image }
+    this.#rounds = rounds
+    this.#publicPorts = publicPorts
+    this.#software = { ports, mode, image }
     const ownImage = (signal: AbortSignal) => wantedImage(this.#software, signal)
-    const launcher = mode === 'host' ? hostLauncher : containerLauncher({ host, docker, image: ownImage })
-    this.#generations = { place, rounds, launcher, logger: host.logger }
+    const launcher = mode === 'host' ? hostLauncher : containerLauncher({ ports, docker, image: ownImage })
+    this.#generations = { place, rounds, launcher, logger: ports.logger }
   }
 
   /** Resolves with the number of the generation that accepts connections and has all routes. */
@@ -69,7 +70,7 @@ export class EdgeKeeper {
 
   /** Resolves when another generation has taken over. Throws `edge_unavailable` when none serves. */
   async keep(id: string, signal: AbortSignal): Promise<void> {
-    const { actors, logger } = this.#host
+    const { actors, logger } = this.#ports
     const current = await followAccepting(this.#generations)
     const reader = createAccessReader(this.#rounds, logger)
     const told = { routes: '', refusals: '' }
@@ -83,8 +84,8 @@ export class EdgeKeeper {
         reader.follow(process, place, retired)
         // Only now does HAProxy have the configuration of this daemon.
         watching ??= watchPorts(
-          this.#host,
-          { id, ports: this.#ports },
+          this.#ports,
+          { id, ports: this.#publicPorts },
           AbortSignal.any([signal, over.signal]),
         )
         if (refusals.join() !== told.refusals) {
@@ -111,7 +112,7 @@ export class EdgeKeeper {
         await this.#compareOnce(id, signal)
       } catch (error) {
         if (signal.aborted) return
-        this.#host.logger.warn({ reason: messageOf(error) }, 'checking for a newer HAProxy failed')
+        this.#ports.logger.warn({ reason: messageOf(error) }, 'checking for a newer HAProxy failed')
       }
       await sleep(compareMs, signal).catch(() => undefined)
       if (signal.aborted) return
@@ -128,7 +129,7 @@ export class EdgeKeeper {
     const running = await readRunning(current, this.#generations.launcher)
     const isWanted = force || isReplacement(running, wanted, this.#software.image)
     if (!isWanted) return { generation, hasReplaced: false }
-    this.#host.logger.info({ running: shown(running), wanted: shown(wanted) }, 'replacing the edge')
+    this.#ports.logger.info({ running: shown(running), wanted: shown(wanted) }, 'replacing the edge')
     const next = await replaceGeneration(this.#generations, wanted.image, signal)
     return { generation: next.generation, hasReplaced: true }
   }
@@ -137,13 +138,13 @@ export class EdgeKeeper {
     try {
       return await tendGenerations(this.#generations, current, idle)
     } catch (error) {
-      this.#host.logger.warn({ reason: messageOf(error) }, 'checking a retired edge failed')
+      this.#ports.logger.warn({ reason: messageOf(error) }, 'checking a retired edge failed')
       return true
     }
   }
 
   async #compareOnce(id: string, signal: AbortSignal): Promise<void> {
-    const { actors, logger } = this.#host
+    const { actors, logger } = this.#ports
     const current = await followAccepting(this.#generations)
     const wanted = await findWanted(this.#software, signal)
     const running = await readRunning(current, this.#generations.launcher)

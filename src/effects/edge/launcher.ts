@@ -13,7 +13,7 @@ import type { EdgeFiles } from '../../edge/files.ts'
 import { environmentOf, listGenerations, removeFiles } from '../../edge/generations.ts'
 import { alertsIn, openHostProcess, servesWithin } from '../../edge/host-process.ts'
 import { Failure } from '../../errors.ts'
-import type { Host } from '../host.ts'
+import type { EdgePorts } from './ports.ts'
 
 export interface Launcher {
   /**
@@ -30,7 +30,7 @@ export interface Launcher {
 }
 
 export interface LauncherParts {
-  host: Host
+  ports: EdgePorts
   docker: string
   /** The image of a first start. */
   image: (signal: AbortSignal) => Promise<string>
@@ -57,12 +57,12 @@ export const hostLauncher: Launcher = {
   imageOf: async () => null,
 }
 
-export function containerLauncher({ host, docker, image }: LauncherParts): Launcher {
-  const { engine, owner } = host
+export function containerLauncher({ ports, docker, image }: LauncherParts): Launcher {
+  const { engine, owner } = ports
   return {
     async start(place, former, wanted, signal) {
       requireLocalEngine(docker)
-      await host.ready(signal)
+      await ports.engineReady(signal)
       const { generation } = place
       const spec = {
         image: wanted ?? (await image(signal)),
@@ -82,8 +82,8 @@ export function containerLauncher({ host, docker, image }: LauncherParts): Launc
       const remove = () => removeEdgeContainer(engine, owner, generation)
       try {
         const end = await ensureEdgeContainer(engine, owner, spec, signal)
-        if (end) host.logger.error(end, 'the container of the edge had ended and was recreated')
-        await requireServing(host, place, signal)
+        if (end) ports.logger.error(end, 'the container of the edge had ended and was recreated')
+        await requireServing(ports, place, signal)
       } catch (error) {
         // A hanging container would count as running. After an abort the next start checks it.
         if (!signal.aborted) await remove().then(() => former && removeFiles(place))
@@ -99,8 +99,8 @@ export function containerLauncher({ host, docker, image }: LauncherParts): Launc
   }
 }
 
-async function requireServing(host: Host, place: EdgeFiles, signal: AbortSignal): Promise<void> {
-  const { engine, owner } = host
+async function requireServing(ports: EdgePorts, place: EdgeFiles, signal: AbortSignal): Promise<void> {
+  const { engine, owner } = ports
   // The container may have restarted earlier. Treat an unreadable state as healthy.
   const restarts = () => edgeRestarts(engine, owner, place.generation)
   const before = await restarts()
@@ -111,8 +111,8 @@ async function requireServing(host: Host, place: EdgeFiles, signal: AbortSignal)
 }
 
 /** All containers of the edge, of whichever generation. */
-export async function removeEdgeContainers(host: Host): Promise<void> {
-  const { engine, owner } = host
+export async function removeEdgeContainers(ports: EdgePorts): Promise<void> {
+  const { engine, owner } = ports
   for (const generation of await listEdgeContainers(engine, owner)) {
     await removeEdgeContainer(engine, owner, generation)
   }

@@ -3,7 +3,8 @@
 import { networkInterfaces } from 'node:os'
 import { sleep } from '../../async/sleep.ts'
 import { type Answerer, findAnswerer, type PortTarget, type Proof } from '../../edge/port-check.ts'
-import { type Host, isoNow } from '../host.ts'
+import { isoNow } from '../iso-now.ts'
+import type { EdgePorts } from './ports.ts'
 
 export interface PortProblem {
   code: 'port_shared' | 'port_unreachable'
@@ -52,7 +53,7 @@ export function openPublicPorts(parts: PublicPortParts): PublicPorts {
 
 /** Reports each change, and the first result, until the signal ends. Never rejects. */
 export async function watchPorts(
-  { actors, logger }: Pick<Host, 'actors' | 'logger'>,
+  { actors, logger }: Pick<EdgePorts, 'actors' | 'logger'>,
   { id, ports, everyMs = intervalMs }: { id: string; ports: PublicPorts; everyMs?: number },
   signal: AbortSignal,
 ): Promise<void> {

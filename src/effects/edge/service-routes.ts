@@ -4,9 +4,11 @@ import type { ServiceRow } from '../../../storage/services.ts'
 import type { UpstreamRow } from '../../../storage/upstreams.ts'
 import { hostsOf, isPublicType, wildcardOf } from '../../domain/domains.ts'
 import { noMaps, type Pool, poolName, type Routes, type Upstream } from '../../edge/routes.ts'
-import type { Host } from '../host.ts'
+import type { EdgePorts } from './ports.ts'
 
-type Parts = Pick<Host, 'storage' | 'settings'>
+export interface RouteParts extends Pick<EdgePorts, 'storage'> {
+  settings: Pick<EdgePorts['settings'], 'baseDomain'>
+}
 
 /** What of the edge follows from one service. */
 export interface ServiceRoute {
@@ -23,13 +25,13 @@ export interface ServiceRoute {
 const hstsHeader = 'max-age=31536000'
 
 export class ServiceRoutes {
-  readonly #parts: Parts
+  readonly #parts: RouteParts
   readonly #routes = new Map<string, ServiceRoute | null>()
   readonly #stale = new Set<string>()
   #byHost: Map<string, ServiceRoute> | null = null
   #isLoaded = false
 
-  constructor(parts: Parts) {
+  constructor(parts: RouteParts) {
     this.#parts = parts
   }
 

@@ -7,8 +7,8 @@ import { pullImage } from '../../docker/images/pull.ts'
 import type { EdgeFiles } from '../../edge/files.ts'
 import { hostVersion } from '../../edge/host-process.ts'
 import { openRuntime } from '../../edge/runtime.ts'
-import type { Host } from '../host.ts'
 import type { Launcher } from './launcher.ts'
+import type { EdgePorts } from './ports.ts'
 
 /** By `identity` two are the same: the id of an image, or the version of a program. */
 export interface Software {
@@ -18,7 +18,7 @@ export interface Software {
 }
 
 export interface SoftwareParts {
-  host: Host
+  ports: EdgePorts
   mode: 'container' | 'host'
   /** --edge-image; empty for the default. */
   image: string
@@ -43,9 +43,9 @@ export async function findWanted(parts: SoftwareParts, signal: AbortSignal): Pro
     const version = await hostVersion(signal)
     return { version, image: null, identity: version }
   }
-  await parts.host.ready(signal)
+  await parts.ports.engineReady(signal)
   const image = await wantedImage(parts, signal)
-  const found = await readEdgeImage(parts.host.engine, image)
+  const found = await readEdgeImage(parts.ports.engine, image)
   return { version: found?.version ?? null, image, identity: found?.id ?? image }
 }
 
@@ -67,8 +67,8 @@ function isOlder(version: string | null, than: string | null): boolean {
 }
 
 /** The name of an image that is on the engine when this resolves. */
-export async function wantedImage({ host, image }: SoftwareParts, signal: AbortSignal): Promise<string> {
-  const { engine, logger } = host
+export async function wantedImage({ ports, image }: SoftwareParts, signal: AbortSignal): Promise<string> {
+  const { engine, logger } = ports
   if (image === '') {
     if (await hasOfficialImage(engine, officialEdgeImage, signal)) return officialEdgeImage
     const onMake = () => logger.info('making the image of the edge from Debian packages')

@@ -3,7 +3,7 @@
 import { sleep } from '../../async/sleep.ts'
 import { ensureNetwork, type Network } from '../../docker/network/networks.ts'
 import { codeOf, type Failure } from '../../errors.ts'
-import type { PrivateNetwork } from '../host.ts'
+import type { PrivateNetwork } from './ports.ts'
 import { claimPrefix, isRefusal, type PrefixClaim } from './prefix-claim.ts'
 
 export interface Gate {

@@ -4,7 +4,8 @@ import type { Storage } from '../../../storage/index.ts'
 import { imageName, type Owner } from '../../docker/engine/names.ts'
 import { listImages, type OwnImage } from '../../docker/images/images.ts'
 import { codeOf } from '../../errors.ts'
-import type { Host } from '../host.ts'
+import type { SharedPorts } from '../ports.ts'
+import type { EnginePorts } from './ports.ts'
 
 export type ImageNeed =
   /** A live, unfinished or parked actor runs it, makes it or is about to run it. */
@@ -28,11 +29,14 @@ type NamedImage = Pick<OwnImage, 'name' | 'service' | 'deployId' | 'isTree'>
  * The images of one service, or of all services. Images are ours by name alone, so those of a data directory
  * whose prefix was taken over look like ours. They are never listed, and so never removed.
  */
-export async function listOwnImages(host: Pick<Host, 'engine' | 'owner' | 'storage'>, service?: string) {
-  const { actors, predecessors } = host.storage
+export async function listOwnImages(
+  ports: Pick<EnginePorts, 'engine' | 'owner'> & Pick<SharedPorts, 'storage'>,
+  service?: string,
+) {
+  const { actors, predecessors } = ports.storage
   const isOurs = ({ deployId }: OwnImage) =>
     !predecessors.mayHaveMade(deployId) || actors.record(deployId) !== null
-  return (await listImages(host.engine, host.owner, service)).filter(isOurs)
+  return (await listImages(ports.engine, ports.owner, service)).filter(isOurs)
 }
 
 /**

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { BackupRecord } from '../../../machines/backup.ts'
 import type { ActorRecord } from '../../../storage/actors/actors.ts'
 import { edgeName, listEdgeContainers } from '../../docker/containers/edge-container.ts'
+import type { Instances } from '../../docker/containers/instances.ts'
 import { hasVolume } from '../../docker/containers/volumes.ts'
 import {
   type ContainerKind,
@@ -14,70 +15,75 @@ import {
   volumeName,
 } from '../../docker/engine/names.ts'
 import { backupPath } from '../../domain/backup-names.ts'
-import type { Host } from '../host.ts'
+import type { SharedPorts } from '../ports.ts'
 import { listOwnImages } from './images-in-use.ts'
+import type { EnginePorts } from './ports.ts'
 
 export interface LeftBehind {
   type: 'container' | 'volume' | 'image' | 'file'
   name: string
 }
 
-type Parts = Pick<Host, 'instances' | 'engine' | 'owner' | 'settings' | 'storage'>
-type Look = (host: Parts, actor: { id: string; service_id: string | null }) => Promise<LeftBehind[]>
+interface Parts extends Pick<EnginePorts, 'engine' | 'owner'>, Pick<SharedPorts, 'storage'> {
+  instances: Instances
+  settings: { dataDir: string; backupDir: string }
+}
+
+type Look = (ports: Parts, actor: { id: string; service_id: string | null }) => Promise<LeftBehind[]>
 
 /** Throws `docker_unavailable`: what cannot be listed is not given up. */
 export async function listLeftBehind(
-  host: Parts,
+  ports: Parts,
   actor: { kind: string; id: string; service_id: string | null },
 ): Promise<LeftBehind[]> {
-  return (await looks[actor.kind]?.(host, actor)) ?? []
+  return (await looks[actor.kind]?.(ports, actor)) ?? []
 }
 
 const looks: Record<string, Look> = {
-  backup: async (host, { id }) => filesThere([...backupFilesOf(host, id)]),
-  certificate: async (host, { id }) => filesThere(certificateFilesOf(host, id)),
+  backup: async (ports, { id }) => filesThere([...backupFilesOf(ports, id)]),
+  certificate: async (ports, { id }) => filesThere(certificateFilesOf(ports, id)),
   datastore: ofDatastore,
-  deploy: async (host, { id }) => [
-    ...(await containersOf(host, { deployId: id }, [undefined, preDeployKind, toolKind])),
-    ...(await listOwnImages(host))
+  deploy: async (ports, { id }) => [
+    ...(await containersOf(ports, { deployId: id }, [undefined, preDeployKind, toolKind])),
+    ...(await listOwnImages(ports))
       .filter(({ deployId }) => deployId === id)
       .map(({ name }) => ({ type: 'image' as const, name })),
-    ...filesThere([join(host.settings.dataDir, 'work', id)]),
+    ...filesThere([join(ports.settings.dataDir, 'work', id)]),
   ],
-  'disk-removal': async (host, { id }) => volumesThere(host, [host.storage.actors.record(id)?.disk]),
-  edge: async (host) => {
-    const generations = await listEdgeContainers(host.engine, host.owner)
-    return generations.map((one) => ({ type: 'container', name: edgeName(host.owner, one) }))
+  'disk-removal': async (ports, { id }) => volumesThere(ports, [ports.storage.actors.record(id)?.disk]),
+  edge: async (ports) => {
+    const generations = await listEdgeContainers(ports.engine, ports.owner)
+    return generations.map((one) => ({ type: 'container', name: edgeName(ports.owner, one) }))
   },
-  'job-run': (host, { id }) => containersOf(host, { deployId: id }, [jobKind]),
-  restore: async (host, { id }) => [
-    ...(await containersOf(host, { deployId: id }, [toolKind])),
-    ...filesThere([join(host.settings.dataDir, 'restores', `${id}.file`)]),
+  'job-run': (ports, { id }) => containersOf(ports, { deployId: id }, [jobKind]),
+  restore: async (ports, { id }) => [
+    ...(await containersOf(ports, { deployId: id }, [toolKind])),
+    ...filesThere([join(ports.settings.dataDir, 'restores', `${id}.file`)]),
   ],
-  'service-removal': async (host, { id }) => [
-    ...(await containersOf(host, { serviceId: id }, [undefined, preDeployKind, jobKind])),
-    ...(await volumesThere(host, [volumeName(host.owner, id)])),
+  'service-removal': async (ports, { id }) => [
+    ...(await containersOf(ports, { serviceId: id }, [undefined, preDeployKind, jobKind])),
+    ...(await volumesThere(ports, [volumeName(ports.owner, id)])),
   ],
 }
 
-async function ofDatastore(host: Parts, { id }: { id: string }): Promise<LeftBehind[]> {
-  const { actors, datastores } = host.storage
+async function ofDatastore(ports: Parts, { id }: { id: string }): Promise<LeftBehind[]> {
+  const { actors, datastores } = ports.storage
   const name = actors.record(id)?.name
   const volume = datastores.volume(id)
-  const container = typeof name === 'string' ? datastoreName(host.owner, name) : null
-  const isThere = container !== null && (await host.instances.inspect(container)) !== null
+  const container = typeof name === 'string' ? datastoreName(ports.owner, name) : null
+  const isThere = container !== null && (await ports.instances.inspect(container)) !== null
   return [
     ...(isThere ? [{ type: 'container' as const, name: container }] : []),
-    ...(await volumesThere(host, [volume === null ? null : datastoreName(host.owner, volume)])),
+    ...(await volumesThere(ports, [volume === null ? null : datastoreName(ports.owner, volume)])),
   ]
 }
 
 async function containersOf(
-  host: Parts,
+  ports: Parts,
   filter: { deployId?: string; serviceId?: string },
   kinds: (ContainerKind | undefined)[],
 ): Promise<LeftBehind[]> {
-  const lists = kinds.map((kind) => host.instances.list({ ...filter, ...(kind ? { kind } : {}) }))
+  const lists = kinds.map((kind) => ports.instances.list({ ...filter, ...(kind ? { kind } : {}) }))
   return (await Promise.all(lists)).flat().map(({ name }) => ({ type: 'container', name }))
 }
 

@@ -12,7 +12,7 @@ import { type ForeignObject, listForeignObjects, textOf } from '../../docker/eng
 import { removeForeignNetworks } from '../../docker/network/networks.ts'
 import { codeOf, Failure, messageOf } from '../../errors.ts'
 import type { Logger } from '../../logger.ts'
-import { isoNow } from '../host.ts'
+import { isoNow } from '../iso-now.ts'
 
 export interface PrefixClaim {
   engine: Engine

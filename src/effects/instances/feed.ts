@@ -1,11 +1,15 @@
 // Instances in the change feed: their state as `GET /services/{id}/status` shows it, after each event.
 // Each instance has at most one change a second, and the last state is always announced.
 import type { Storage } from '../../../storage/index.ts'
-import type { InstanceState } from '../../docker/containers/instances.ts'
+import type { InstanceState, Instances } from '../../docker/containers/instances.ts'
 import { codeOf, messageOf } from '../../errors.ts'
-import type { Host } from '../host.ts'
+import type { Logger } from '../../logger.ts'
 
-type Parts = Pick<Host, 'instances' | 'logger'> & { storage: Pick<Storage, 'commit'> }
+interface Parts {
+  instances: Instances
+  logger: Logger
+  storage: Pick<Storage, 'commit'>
+}
 
 interface Seen {
   serviceId: string

@@ -4,17 +4,24 @@ import type { Storage } from '../../../storage/index.ts'
 import { sleep } from '../../async/sleep.ts'
 import { killedExitCode } from '../../docker/containers/exit-explanation.ts'
 import { type InstanceState, isEnded } from '../../docker/containers/instance-state.ts'
+import type { Instances } from '../../docker/containers/instances.ts'
 import { wasKilledForMemory } from '../../docker/containers/oom-log.ts'
 import type { ContainerEvent } from '../../docker/engine/events.ts'
 import { instanceKind } from '../../docker/engine/names.ts'
 import { messageOf } from '../../errors.ts'
-import type { Host } from '../host.ts'
+import type { Logger } from '../../logger.ts'
+import type { InstanceEvents } from '../engine/instance-events.ts'
+import type { LogCollector } from '../logs/log-collector.ts'
 import { InstanceFeed } from './feed.ts'
 import { type InstanceEvent, lineOf, removed, started } from './line.ts'
 import { createLineBudget } from './line-budget.ts'
 import { restartDelay } from './restart-delay.ts'
 
-type Parts = Pick<Host, 'instances' | 'instanceEvents' | 'logCollector' | 'logger'> & {
+interface Parts {
+  instances: Instances
+  instanceEvents: InstanceEvents
+  logCollector: LogCollector
+  logger: Logger
   storage: Pick<Storage, 'actors' | 'commit' | 'runtimeLogs' | 'services'>
 }
 

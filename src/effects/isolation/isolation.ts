@@ -8,7 +8,7 @@ import { messageOf } from '../../errors.ts'
 import type { Firewall } from '../../firewall/firewall.ts'
 import { type Access, tableOf } from '../../firewall/rules.ts'
 import type { Logger } from '../../logger.ts'
-import type { Host, PrivateNetwork } from '../host.ts'
+import type { PrivateNetwork } from '../engine/ports.ts'
 import { createAccess, isSharedService } from './access.ts'
 
 export interface IsolationState {
@@ -139,9 +139,14 @@ const inForce = 'services are isolated from each other; every service may connec
 const notIsolated =
   'services are NOT isolated from each other, and reach metadata addresses and ports of this host'
 
+export interface AddressPorts {
+  storage: Storage
+  isolation: Isolation
+}
+
 /** The fixed address of a container that is about to start. What it may reach is in force before it does. */
 export async function takeAddress(
-  { storage, isolation }: Pick<Host, 'storage' | 'isolation'>,
+  { storage, isolation }: AddressPorts,
   actorId: string,
   index: number,
   { range }: PrivateNetwork,

@@ -2,30 +2,34 @@
 // Mind: who follows the log need not wait for the rest.
 import type { RunSlot } from '../../../machines/job-run/job-run.ts'
 import { jobKind } from '../../docker/engine/names.ts'
-import { type Host, isoNow } from '../host.ts'
+import { isoNow } from '../iso-now.ts'
 import { openActorLog } from '../logs/actor-log.ts'
 import { retryUntilCleanedUp } from '../waiting.ts'
+import type { JobRunPorts } from './ports.ts'
 
 /** Of each service; the older ones are forgotten with their logs. */
 const runsKept = 1000
 
-export function clearRun(host: Host) {
+export function clearRun(ports: JobRunPorts) {
   return async ({ id, serviceId, outcome }: RunSlot & { outcome: string }, signal: AbortSignal) => {
-    await openActorLog(host, 'job', id).close(outcome)
+    await openActorLog(ports, 'job', id).close(outcome)
     // Its container runs no more. Nobody waits for Docker to remove it.
-    host.jobSlots.release(id)
-    await retryUntilCleanedUp(host, id, signal, () => removeRunContainers(host, { deployId: id }))
-    await host.storage.addresses.release(id)
-    for (const old of await host.storage.actors.forgetOlder('job-run', serviceId, runsKept)) {
-      await host.storage.logs.remove(old)
+    ports.jobSlots.release(id)
+    await retryUntilCleanedUp(ports, id, signal, () => removeRunContainers(ports, { deployId: id }))
+    await ports.storage.addresses.release(id)
+    for (const old of await ports.storage.actors.forgetOlder('job-run', serviceId, runsKept)) {
+      await ports.storage.logs.remove(old)
     }
     return { at: isoNow() }
   }
 }
 
 /** Of one run, or of all of a service. */
-export async function removeRunContainers(host: Host, of: { deployId: string } | { serviceId: string }) {
-  for (const { name } of await host.instances.list({ ...of, kind: jobKind })) {
-    await host.instances.remove(name)
+export async function removeRunContainers(
+  ports: Pick<JobRunPorts, 'instances'>,
+  of: { deployId: string } | { serviceId: string },
+) {
+  for (const { name } of await ports.instances.list({ ...of, kind: jobKind })) {
+    await ports.instances.remove(name)
   }
 }

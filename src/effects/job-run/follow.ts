@@ -9,26 +9,27 @@ import { lacksShell, noShell } from '../../docker/containers/missing-shell.ts'
 import { wasEngineRestarted } from '../../docker/engine/engine-restart.ts'
 import { jobName } from '../../docker/engine/names.ts'
 import { codeOf, Failure } from '../../errors.ts'
-import { type Host, isoNow } from '../host.ts'
+import { isoNow } from '../iso-now.ts'
 import { retryWhileEngineAway } from '../waiting.ts'
 import { copyOutput } from './output.ts'
+import type { JobRunPorts } from './ports.ts'
 import { whileWanted } from './withdrawal.ts'
 
-export function followRun(host: Host) {
+export function followRun(ports: JobRunPorts) {
   return (input: RunFollow, outer: AbortSignal): Promise<FollowedRun> =>
-    whileWanted(host, input.serviceId, outer, async (wanted) => {
-      host.jobSlots.hold(input)
-      const { name: service } = host.storage.services.get(input.serviceId)!
-      const name = jobName(host.owner, service, input.id)
-      const leftMs = await timeLeft(host, input, name, wanted)
+    whileWanted(ports, input.serviceId, outer, async (wanted) => {
+      ports.jobSlots.hold(input)
+      const { name: service } = ports.storage.services.get(input.serviceId)!
+      const name = jobName(ports.owner, service, input.id)
+      const leftMs = await timeLeft(ports, input, name, wanted)
       const readToEnd = async (signal: AbortSignal) => {
-        await retryWhileEngineAway(host, signal, () => copyOutput(host, input.id, name, signal))
-        return retryWhileEngineAway(host, signal, () => host.instances.inspectExit(name, signal))
+        await retryWhileEngineAway(ports, signal, () => copyOutput(ports, input.id, name, signal))
+        return retryWhileEngineAway(ports, signal, () => ports.instances.inspectExit(name, signal))
       }
-      const goesOn = async () => (await timeLeft(host, input, name, wanted)) !== null
+      const goesOn = async () => (await timeLeft(ports, input, name, wanted)) !== null
       const exit = await inTime(input, leftMs, wanted, readToEnd, goesOn)
       if (exit === null) throw new Failure('job_failed', 'its container disappeared while it ran')
-      const trouble = await troubleOf(host, input, exit, wanted)
+      const trouble = await troubleOf(ports, input, exit, wanted)
       const code = isOutOfMemory(exit) ? 'out_of_memory' : 'job_failed'
       const { exitCode, startedAt, finishedAt } = exit
       return { at: isoNow(), exitCode, startedAt, finishedAt, trouble, code }
@@ -37,12 +38,12 @@ export function followRun(host: Host) {
 
 /** What has ended has all the time it needs to be read. */
 async function timeLeft(
-  host: Host,
+  ports: JobRunPorts,
   { endsAt, timeoutSeconds }: RunFollow,
   name: string,
   signal: AbortSignal,
 ) {
-  const found = await retryWhileEngineAway(host, signal, () => host.instances.inspect(name))
+  const found = await retryWhileEngineAway(ports, signal, () => ports.instances.inspect(name))
   if (found === null || isEnded(found)) return null
   // A clock that was set back makes no limit longer.
   return Math.min(timeoutSeconds * 1000, Math.max(0, endsAt - Date.now()))
@@ -66,19 +67,24 @@ async function inTime<T>(
 }
 
 /** Why it has failed, in words; null when it has not. */
-async function troubleOf(host: Host, { command }: RunFollow, exit: InstanceState, signal: AbortSignal) {
+async function troubleOf(
+  ports: JobRunPorts,
+  { command }: RunFollow,
+  exit: InstanceState,
+  signal: AbortSignal,
+) {
   if (exit.exitCode === 0) return null
-  const { engine } = host
-  if (await retryWhileEngineAway(host, signal, () => hadNoShell(host, exit))) return noShell
+  const { engine } = ports
+  if (await retryWhileEngineAway(ports, signal, () => hadNoShell(ports, exit))) return noShell
   const words = explainExit(exit, { command })
-  const isRestarted = await retryWhileEngineAway(host, signal, () => wasEngineRestarted(engine, exit))
+  const isRestarted = await retryWhileEngineAway(ports, signal, () => wasEngineRestarted(engine, exit))
   return isRestarted && exit.exitCode !== null && exit.exitCode > 128
     ? `${words}: the Docker engine was restarted meanwhile`
     : words
 }
 
 /** An engine whose logs nobody can read does not tell. */
-async function hadNoShell({ instances }: Host, exit: InstanceState): Promise<boolean> {
+async function hadNoShell({ instances }: JobRunPorts, exit: InstanceState): Promise<boolean> {
   try {
     return lacksShell(exit, await instances.tail(exit.name, 1))
   } catch (error) {

@@ -2,9 +2,9 @@
 // runs beside them all.
 // Mind: one that was canceled counts until its container is gone: it may run on for ten seconds.
 import type { JobRunRecord } from '../../../machines/job-run/job-run-record.ts'
-import type { Host } from '../host.ts'
+import type { Storage } from '../../../storage/index.ts'
 
-type Actors = Pick<Host['storage']['actors'], 'active' | 'record'>
+type Actors = Pick<Storage['actors'], 'active' | 'record'>
 
 /** Those that are not over, the oldest first; with `before` only those that are older than that one. */
 export function* ownRuns(actors: Actors, serviceId: string, before?: string): Iterable<JobRunRecord> {

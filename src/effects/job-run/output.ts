@@ -3,15 +3,20 @@
 import { sleep } from '../../async/sleep.ts'
 import { isEnded } from '../../docker/containers/instance-state.ts'
 import { codeOf, messageOf } from '../../errors.ts'
-import type { Host } from '../host.ts'
 import { openActorLog } from '../logs/actor-log.ts'
 import { openCollectedLog } from '../logs/collected-log.ts'
+import type { JobRunPorts } from './ports.ts'
 
 const tryAgainMs = 500
 
 /** Until the run has ended. What cannot be read is tried again, the last time when nothing comes any more. */
-export async function copyOutput(host: Host, id: string, name: string, signal: AbortSignal): Promise<void> {
-  const { logs } = host.storage
+export async function copyOutput(
+  ports: JobRunPorts,
+  id: string,
+  name: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const { logs } = ports.storage
   // What was read before counts only once it can be read back.
   await logs.flush(id)
   const log = await openCollectedLog(logs, id)
@@ -19,22 +24,22 @@ export async function copyOutput(host: Host, id: string, name: string, signal: A
   const place = log.place(writer)
   for (let isLast = false, isTold = false; ; isTold = true) {
     try {
-      const lines = host.instances.follow(name, place, signal)
+      const lines = ports.instances.follow(name, place, signal)
       for await (const line of lines) await log.keep(writer, line, signal)
       break
     } catch (error) {
       if (codeOf(error) !== 'docker_error') throw error
-      if (!isTold) openActorLog(host, 'job', id).say(`its output cannot be read: ${messageOf(error)}`)
+      if (!isTold) openActorLog(ports, 'job', id).say(`its output cannot be read: ${messageOf(error)}`)
       if (isLast) break
       await sleep(tryAgainMs, signal)
-      isLast = !(await goesOn(host, name))
+      isLast = !(await goesOn(ports, name))
     }
   }
   signal.throwIfAborted()
   await logs.flush(id)
 }
 
-async function goesOn({ instances }: Host, name: string): Promise<boolean> {
+async function goesOn({ instances }: JobRunPorts, name: string): Promise<boolean> {
   const found = await instances.inspect(name)
   return found !== null && !isEnded(found)
 }

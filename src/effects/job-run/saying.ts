@@ -1,23 +1,34 @@
 // What Berth says in the log of a run before its command says anything.
 // Mind: an effect begins again with the daemon, and nobody wants to read the same twice.
-
-import type { Host } from '../host.ts'
+import type { ActorLogPorts } from '../logs/actor-log.ts'
 import { type ActorLine, openActorLog } from '../logs/actor-log.ts'
+import type { JobRunPorts } from './ports.ts'
 
 /** Logs the line unless it is the last one. Resolves when it is on disk, so that a kill keeps it. */
-export async function sayOnce(host: Host, id: string, line: string, about?: ActorLine): Promise<void> {
-  if ((await lastSaid(host, id)) === line) return
-  openActorLog(host, 'job', id).say(line, about)
-  await host.storage.logs.flush(id)
+export async function sayOnce(
+  ports: ActorLogPorts,
+  id: string,
+  line: string,
+  about?: ActorLine,
+): Promise<void> {
+  if ((await lastSaid(ports, id)) === line) return
+  openActorLog(ports, 'job', id).say(line, about)
+  await ports.storage.logs.flush(id)
 }
 
 /** All lines logged for a run that has not begun. */
-export async function saidSoFar({ storage: { logs } }: Host, id: string): Promise<Set<string>> {
+export async function saidSoFar(
+  { storage: { logs } }: Pick<JobRunPorts, 'storage'>,
+  id: string,
+): Promise<Set<string>> {
   await logs.flush(id)
   return new Set((await logs.tail(id, 100)).map(({ line }) => line))
 }
 
-async function lastSaid({ storage: { logs } }: Host, id: string): Promise<string | null> {
+async function lastSaid(
+  { storage: { logs } }: Pick<JobRunPorts, 'storage'>,
+  id: string,
+): Promise<string | null> {
   await logs.flush(id)
   const [last] = await logs.tail(id, 1)
   return last?.line ?? null

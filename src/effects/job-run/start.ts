@@ -8,36 +8,37 @@ import { inspectImage } from '../../docker/images/images.ts'
 import { Failure } from '../../errors.ts'
 import { withDefaults } from '../deploy/start/environment.ts'
 import { ensureDisk, instanceSpec, requireRelease } from '../deploy/start/instances.ts'
-import { type Host, isoNow } from '../host.ts'
+import { isoNow } from '../iso-now.ts'
 import { takeAddress } from '../isolation/isolation.ts'
 import { retryWhileEngineAway } from '../waiting.ts'
+import type { JobRunPorts } from './ports.ts'
 import { sayOnce } from './saying.ts'
 import { whileWanted } from './withdrawal.ts'
 
-export function startRun(host: Host) {
+export function startRun(ports: JobRunPorts) {
   return (input: RunStart, outer: AbortSignal) =>
-    whileWanted(host, input.serviceId, outer, async (signal) => {
-      host.jobSlots.hold(input)
-      const { startedAt } = await retryWhileEngineAway(host, signal, () => begin(host, input, signal))
+    whileWanted(ports, input.serviceId, outer, async (signal) => {
+      ports.jobSlots.hold(input)
+      const { startedAt } = await retryWhileEngineAway(ports, signal, () => begin(ports, input, signal))
       return { at: isoNow(), startedAt: startedAt ?? isoNow() }
     })
 }
 
-async function begin(host: Host, input: RunStart, signal: AbortSignal): Promise<InstanceState> {
-  const service = host.storage.services.get(input.serviceId)!
-  const name = jobName(host.owner, service.name, input.id)
+async function begin(ports: JobRunPorts, input: RunStart, signal: AbortSignal): Promise<InstanceState> {
+  const service = ports.storage.services.get(input.serviceId)!
+  const name = jobName(ports.owner, service.name, input.id)
   const [found, image] = await Promise.all([
-    host.instances.inspect(name),
-    inspectImage(host.engine, input.image),
+    ports.instances.inspect(name),
+    inspectImage(ports.engine, input.image),
   ])
   if (found && found.state !== 'created') return found
   if (!image) {
     throw new Failure('image_gone', `the image ${input.image} is gone: somebody removed it from Docker`)
   }
-  const spec = await specOf(host, input, service, signal)
-  if (!found) await sayOnce(host, input.id, announcement(input), { mark: 'running' })
-  await ensureDisk(host, service, spec)
-  return host.instances.ensure(spec, signal)
+  const spec = await specOf(ports, input, service, signal)
+  if (!found) await sayOnce(ports, input.id, announcement(input), { mark: 'running' })
+  await ensureDisk(ports, service, spec)
+  return ports.instances.ensure(spec, signal)
 }
 
 const shownChars = 200
@@ -50,16 +51,16 @@ function announcement({ command }: RunStart): string {
 }
 
 async function specOf(
-  host: Host,
+  ports: JobRunPorts,
   { id, serviceId, deployId, image, command }: RunStart,
   service: ServiceRow,
   signal: AbortSignal,
 ): Promise<InstanceSpec> {
-  const network = await host.ready(signal)
-  const address = await takeAddress(host, id, 0, network)
-  const release = requireRelease(host, deployId)
+  const network = await ports.engineReady(signal)
+  const address = await takeAddress(ports, id, 0, network)
+  const release = requireRelease(ports, deployId)
   const place = { id, image, index: 0, restart: 'no', address, network: network.name } as const
-  const spec = instanceSpec(host, service, release, place)
+  const spec = instanceSpec(ports, service, release, place)
   const env = withDefaults(spec.env, { BERTH_JOB_ID: id })
-  return { ...spec, name: jobName(host.owner, service.name, id), serviceId, command, env, kind: jobKind }
+  return { ...spec, name: jobName(ports.owner, service.name, id), serviceId, command, env, kind: jobKind }
 }

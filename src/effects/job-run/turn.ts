@@ -3,45 +3,46 @@
 import type { JobRunInput, Overlap, RunSlot } from '../../../machines/job-run/job-run.ts'
 import { Failure } from '../../errors.ts'
 import { requireRelease } from '../deploy/start/instances.ts'
-import { type Host, isoNow } from '../host.ts'
+import { isoNow } from '../iso-now.ts'
 import { type ActorLog, openActorLog } from '../logs/actor-log.ts'
 import { untilCommitted, waitForEngine } from '../waiting.ts'
 import { ownRuns } from './others.ts'
+import type { JobRunPorts } from './ports.ts'
 import { saidSoFar } from './saying.ts'
 import { whileWanted } from './withdrawal.ts'
 
 type TurnInput = RunSlot & Pick<JobRunInput, 'command' | 'overlap'>
 
-export function awaitTurn(host: Host) {
+export function awaitTurn(ports: JobRunPorts) {
   return (input: TurnInput, outer: AbortSignal) =>
-    whileWanted(host, input.serviceId, outer, async (signal) => {
-      const log = openActorLog(host, 'job', input.id)
+    whileWanted(ports, input.serviceId, outer, async (signal) => {
+      const log = openActorLog(ports, 'job', input.id)
       // Also so that runs which go on after a restart of the daemon have their places again.
-      await waitForEngine(host, signal, log.say)
-      const isTold = input.overlap ? await waitForOthers(host, input, input.overlap, log, signal) : false
-      await host.jobSlots.take(input, signal, (running) => {
+      await waitForEngine(ports, signal, log.say)
+      const isTold = input.overlap ? await waitForOthers(ports, input, input.overlap, log, signal) : false
+      await ports.jobSlots.take(input, signal, (running) => {
         if (running !== null) {
           log.say(`waiting for a free place: ${running} job runs are running (--job-concurrency)`)
         } else if (!isTold) log.say('waiting for another run of this service to end')
       })
-      return { at: isoNow(), ...whatIsLive(host, input) }
+      return { at: isoNow(), ...whatIsLive(ports, input) }
     })
 }
 
 /** Those before it end first; who replaces them ends them. Answers whether its log says so. */
 async function waitForOthers(
-  host: Host,
+  ports: JobRunPorts,
   { id, serviceId }: TurnInput,
   overlap: Overlap,
   log: ActorLog,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const { actors, changes } = host.storage
+  const { actors, changes } = ports.storage
   const before = () => ownRuns(actors, serviceId, id)
   if (overlap === 'replace') {
-    for (const other of before()) await replace(host, other.id, id)
+    for (const other of before()) await replace(ports, other.id, id)
   }
-  const said = await saidSoFar(host, id)
+  const said = await saidSoFar(ports, id)
   await untilCommitted(changes, serviceId, signal, () => {
     const [ahead] = before()
     if (!ahead) return true
@@ -53,18 +54,18 @@ async function waitForOthers(
   return said.size > 0
 }
 
-async function replace(host: Host, otherId: string, id: string): Promise<void> {
-  await host.actors.send(otherId, { type: 'cancel', at: isoNow(), by: `${id}, which replaces it` })
+async function replace(ports: JobRunPorts, otherId: string, id: string): Promise<void> {
+  await ports.actors.send(otherId, { type: 'cancel', at: isoNow(), by: `${id}, which replaces it` })
 }
 
 /** Frozen from here on: what goes live later is not its business. */
-function whatIsLive(host: Host, { serviceId, command }: TurnInput) {
-  const { services, actors } = host.storage
+function whatIsLive(ports: JobRunPorts, { serviceId, command }: TurnInput) {
+  const { services, actors } = ports.storage
   const deployId = services.get(serviceId)?.live_deploy_id
   const image = deployId ? actors.record(deployId)?.image : null
   if (!deployId || typeof image !== 'string') {
     throw new Failure('conflict', 'nothing of its service is live any more')
   }
-  const { settings } = requireRelease(host, deployId)
+  const { settings } = requireRelease(ports, deployId)
   return { deployId, image, command: command ?? settings.start_command }
 }

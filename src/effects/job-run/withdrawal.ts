@@ -1,11 +1,11 @@
 // Work for a run that ends with its service: one that is suspended or deleted runs nothing any more.
 import { withLinkedSignal } from '../../async/linked-signal.ts'
 import { Failure } from '../../errors.ts'
-import type { Host } from '../host.ts'
+import type { JobRunPorts } from './ports.ts'
 
 /** The work's signal ends with the outer one, or with `withdrawn` as soon as the service runs nothing. */
 export function whileWanted<T>(
-  { storage }: Pick<Host, 'storage'>,
+  { storage }: Pick<JobRunPorts, 'storage'>,
   serviceId: string,
   outer: AbortSignal,
   work: (signal: AbortSignal) => Promise<T>,

@@ -1,7 +1,7 @@
 // The log of a deploy or a job run as its effects write it. What Berth itself says is on the `system` stream.
 import type { LogAbout, LogStream } from '../../../storage/log/logs.ts'
 import type { BuildStep } from '../../docker/build/build-log.ts'
-import type { Host } from '../host.ts'
+import type { SharedPorts } from '../ports.ts'
 
 /** What programs read of a line; the line itself is for people. */
 export interface ActorLine extends LogAbout {
@@ -22,9 +22,11 @@ export interface ActorLog {
   close(lastLine: string): Promise<void>
 }
 
+export type ActorLogPorts = Pick<SharedPorts, 'logger' | 'storage'>
+
 /** `noun` is what the daemon's own log calls the actor. */
-export function openActorLog(host: Host, noun: 'deploy' | 'job', id: string): ActorLog {
-  const { logs } = host.storage
+export function openActorLog(ports: ActorLogPorts, noun: 'deploy' | 'job', id: string): ActorLog {
+  const { logs } = ports.storage
   return {
     say: (line, about) => logs.append(id, 'system', line, undefined, about),
     write: (stream, line) => logs.append(id, stream, line),
@@ -33,13 +35,18 @@ export function openActorLog(host: Host, noun: 'deploy' | 'job', id: string): Ac
       if (logs.isEnded(id)) return
       logs.append(id, 'system', lastLine, undefined, { mark: 'outcome' })
       await logs.end(id)
-      tellOutcome(host, noun, id, lastLine)
+      tellOutcome(ports, noun, id, lastLine)
     },
   }
 }
 
 /** For whoever reads the daemon's own log: requests alone do not say what became of them. */
-function tellOutcome({ storage, logger }: Host, noun: 'deploy' | 'job', id: string, outcome: string): void {
+function tellOutcome(
+  { storage, logger }: ActorLogPorts,
+  noun: 'deploy' | 'job',
+  id: string,
+  outcome: string,
+): void {
   const serviceId = storage.actors.record(id)?.service_id
   const service = typeof serviceId === 'string' ? storage.services.get(serviceId)?.name : undefined
   logger.info({ service, [noun]: id, outcome }, `a ${noun} has its outcome`)

@@ -4,12 +4,18 @@ import type { Storage } from '../../../storage/index.ts'
 import { settleWithin } from '../../async/settle-within.ts'
 import { waitForWake } from '../../async/wait-for-wake.ts'
 import { glanceAtInstances, type InstanceGlance } from '../../docker/containers/instance-summary.ts'
+import type { Instances } from '../../docker/containers/instances.ts'
 import { preDeployIndex } from '../../docker/engine/names.ts'
 import { codeOf, messageOf } from '../../errors.ts'
-import type { Host } from '../host.ts'
+import type { Logger } from '../../logger.ts'
+import type { InstanceEvents } from '../engine/instance-events.ts'
+import type { EnginePorts } from '../engine/ports.ts'
 import { type CollectedLog, openCollectedLog } from './collected-log.ts'
 
-type Parts = Pick<Host, 'engine' | 'owner' | 'instances' | 'instanceEvents' | 'logger'> & {
+interface Parts extends Pick<EnginePorts, 'engine' | 'owner'> {
+  instances: Instances
+  instanceEvents: InstanceEvents
+  logger: Logger
   storage: Pick<Storage, 'runtimeLogs'>
 }
 
@@ -34,7 +40,7 @@ const saveAfterMs = 10 * 60_000
 const interrupted = { mode: 'interrupted' } as const
 
 export class LogCollector {
-  readonly #host: Parts
+  readonly #ports: Parts
   readonly #stopping = new AbortController()
   readonly #unsubscribe: () => void
   /** By the id of the container. */
@@ -46,9 +52,9 @@ export class LogCollector {
   #looking: Promise<void> | null = null
   #savedAt = Date.now()
 
-  constructor(host: Parts) {
-    this.#host = host
-    this.#unsubscribe = host.instanceEvents.subscribeAll(({ action }) => {
+  constructor(ports: Parts) {
+    this.#ports = ports
+    this.#unsubscribe = ports.instanceEvents.subscribeAll(({ action }) => {
       if (action === 'start') this.#wake()
     })
   }
@@ -71,7 +77,7 @@ export class LogCollector {
   /** Removes the stored log of a service whose containers are gone. */
   async remove(serviceId: string): Promise<void> {
     this.#logs.delete(serviceId)
-    await this.#host.storage.runtimeLogs.remove(serviceId)
+    await this.#ports.storage.runtimeLogs.remove(serviceId)
   }
 
   /** Lets go, and notes how far it has read: the next one goes on from there. */
@@ -95,7 +101,7 @@ export class LogCollector {
   }
 
   async #look(): Promise<void> {
-    const { engine, owner } = this.#host
+    const { engine, owner } = this.#ports
     const instances = (await glanceAtInstances(engine, owner, this.#stopping.signal)).filter(
       ({ serviceId }) => serviceId !== '',
     )
@@ -136,14 +142,14 @@ export class LogCollector {
   async #follow(instance: InstanceGlance, signal: AbortSignal): Promise<string | null> {
     const log = await this.#logOf(instance.serviceId)
     const place = log.place(instance)
-    for await (const line of this.#host.instances.follow(instance.containerId, place, signal)) {
+    for await (const line of this.#ports.instances.follow(instance.containerId, place, signal)) {
       await log.keep(instance, line, signal)
     }
     return signal.aborted ? null : this.#runOf(instance)
   }
 
   async #readToEnd(name: string): Promise<void> {
-    const state = await this.#host.instances.inspect(name)
+    const state = await this.#ports.instances.inspect(name)
     // What a command before a deploy says is in the log of that deploy.
     if (state === null || state.serviceId === '' || state.index === preDeployIndex) return
     const instance = { ...state, isUp: state.state === 'running' }
@@ -152,7 +158,7 @@ export class LogCollector {
     const known = this.#readings.get(state.containerId)
     const isRead = known?.mode === 'ended' && known.startedAt === state.startedAt
     if (!isRead) await this.#read(instance).done
-    await this.#host.storage.runtimeLogs.flush(state.serviceId)
+    await this.#ports.storage.runtimeLogs.flush(state.serviceId)
   }
 
   #openReadings(): OpenReading[] {
@@ -162,7 +168,7 @@ export class LogCollector {
   #logOf(serviceId: string): Promise<CollectedLog> {
     const known = this.#logs.get(serviceId)
     if (known) return known
-    const opening = openCollectedLog(this.#host.storage.runtimeLogs, serviceId)
+    const opening = openCollectedLog(this.#ports.storage.runtimeLogs, serviceId)
     this.#logs.set(serviceId, opening)
     // What cannot be read now may be readable at the next look.
     opening.catch(() => this.#logs.delete(serviceId))
@@ -171,7 +177,7 @@ export class LogCollector {
 
   /** When it was started last; null when it is gone. */
   async #runOf({ containerId }: InstanceGlance): Promise<string | null> {
-    return (await this.#host.instances.inspect(containerId))?.startedAt ?? null
+    return (await this.#ports.instances.inspect(containerId))?.startedAt ?? null
   }
 
   /** Twice not seen: one that came while the list was made is on the next. */
@@ -195,6 +201,6 @@ export class LogCollector {
   /** An unavailable engine is not logged: the next look retries. */
   #warn(what: string, error: unknown): void {
     if (this.#stopping.signal.aborted || codeOf(error) === 'docker_unavailable') return
-    this.#host.logger.warn({ reason: messageOf(error) }, what)
+    this.#ports.logger.warn({ reason: messageOf(error) }, what)
   }
 }

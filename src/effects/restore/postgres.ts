@@ -6,7 +6,7 @@ import { Failure, messageOf } from '../../errors.ts'
 import { readPieces, tellProgress } from '../backup/file.ts'
 import { complaintOf, runTool } from '../backup/tool.ts'
 import type { Datastore } from '../datastore/access.ts'
-import type { Host } from '../host.ts'
+import type { RestorePorts } from './ports.ts'
 import { formatOfFile } from './sql-file.ts'
 import { loadSql } from './sql-load.ts'
 import { ask, type Restorer } from './work.ts'
@@ -19,24 +19,25 @@ const newName = ({ id }: { id: string }) => `berth_new_${id.slice(4)}`
 const formerName = ({ id }: { id: string }) => `berth_former_${id.slice(4)}`
 
 export const postgresRestorer: Restorer = {
-  async load(host, datastore, work, signal) {
+  async load(ports, datastore, work, signal) {
     const name = newName(work)
-    await drop(host, datastore, name, signal)
-    await sql(host, datastore, [`create database "${name}" template template0`], signal)
-    if ((await formatOfFile(work.path)) !== 'archive') return loadSql(host, datastore, { work, name }, signal)
+    await drop(ports, datastore, name, signal)
+    await sql(ports, datastore, [`create database "${name}" template template0`], signal)
+    if ((await formatOfFile(work.path)) !== 'archive')
+      return loadSql(ports, datastore, { work, name }, signal)
     const { username, password } = datastore.credentials
     const argv = ['pg_restore', '-h', '127.0.0.1', '-U', username, '-d', name]
     const command = {
       argv: [...argv, '--no-owner', '--no-acl', '--exit-on-error'],
       env: { PGPASSWORD: password },
     }
-    const input = readPieces(work.path, tellProgress(host, work.id, work.sizeBytes), signal)
-    const outcome = await runTool(host, datastore, { id: work.id, command, isBeside: true, input }, signal)
+    const input = readPieces(work.path, tellProgress(ports, work.id, work.sizeBytes), signal)
+    const outcome = await runTool(ports, datastore, { id: work.id, command, isBeside: true, input }, signal)
     const complaint = complaintOf(outcome, datastore)
     if (complaint !== null) throw new Failure('restore_failed', complaint)
   },
 
-  async switchOver(host, datastore, work, signal) {
+  async switchOver(ports, datastore, work, signal) {
     const [name, serving] = [newName(work), datastore.credentials.database!]
     // One transaction.
     const swap = [
@@ -44,11 +45,11 @@ export const postgresRestorer: Restorer = {
       `alter database "${name}" rename to "${serving}"`,
     ].join('; ')
     for (let attempt = 1; ; attempt++) {
-      const databases = await listDatabases(host, datastore, signal)
+      const databases = await listDatabases(ports, datastore, signal)
       if (!databases.has(name)) return
       try {
         const closing = `alter database "${serving}" allow_connections false`
-        return await sql(host, datastore, [closing, leave(serving), swap], signal)
+        return await sql(ports, datastore, [closing, leave(serving), swap], signal)
       } catch (error) {
         signal.throwIfAborted()
         // Somebody was on his way in, or the vacuum was at work.
@@ -58,18 +59,23 @@ export const postgresRestorer: Restorer = {
     }
   },
 
-  tidy: (host, datastore, work, signal) => drop(host, datastore, formerName(work), signal),
+  tidy: (ports, datastore, work, signal) => drop(ports, datastore, formerName(work), signal),
 
-  async undo(host, datastore, work, signal) {
-    await drop(host, datastore, newName(work), signal)
+  async undo(ports, datastore, work, signal) {
+    await drop(ports, datastore, newName(work), signal)
     const serving = datastore.credentials.database!
-    const isThere = (await listDatabases(host, datastore, signal)).has(serving)
-    if (isThere) await sql(host, datastore, [`alter database "${serving}" allow_connections true`], signal)
+    const isThere = (await listDatabases(ports, datastore, signal)).has(serving)
+    if (isThere) await sql(ports, datastore, [`alter database "${serving}" allow_connections true`], signal)
   },
 }
 
-async function drop(host: Host, datastore: Datastore, name: string, signal: AbortSignal): Promise<void> {
-  await sql(host, datastore, [leave(name), `drop database if exists "${name}"`], signal)
+async function drop(
+  ports: RestorePorts,
+  datastore: Datastore,
+  name: string,
+  signal: AbortSignal,
+): Promise<void> {
+  await sql(ports, datastore, [leave(name), `drop database if exists "${name}"`], signal)
 }
 
 /** Ends whoever is connected to it. */
@@ -77,22 +83,31 @@ function leave(database: string): string {
   return `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${database}'`
 }
 
-async function listDatabases(host: Host, datastore: Datastore, signal: AbortSignal): Promise<Set<string>> {
-  const output = await query(host, datastore, ['select datname from pg_database'], signal)
+async function listDatabases(
+  ports: RestorePorts,
+  datastore: Datastore,
+  signal: AbortSignal,
+): Promise<Set<string>> {
+  const output = await query(ports, datastore, ['select datname from pg_database'], signal)
   return new Set(output.split('\n'))
 }
 
 async function sql(
-  host: Host,
+  ports: RestorePorts,
   datastore: Datastore,
   statements: string[],
   signal: AbortSignal,
 ): Promise<void> {
-  await query(host, datastore, statements, signal)
+  await query(ports, datastore, statements, signal)
 }
 
 /** Each statement is a transaction. Connected to what is never restored. */
-function query(host: Host, datastore: Datastore, statements: string[], signal: AbortSignal): Promise<string> {
+function query(
+  ports: RestorePorts,
+  datastore: Datastore,
+  statements: string[],
+  signal: AbortSignal,
+): Promise<string> {
   const { username, password } = datastore.credentials
   const argv = [
     'psql',
@@ -107,5 +122,5 @@ function query(host: Host, datastore: Datastore, statements: string[], signal: A
     'template1',
   ]
   const words = statements.flatMap((statement) => ['-c', statement])
-  return ask(host, datastore, { argv: [...argv, ...words], env: { PGPASSWORD: password } }, signal)
+  return ask(ports, datastore, { argv: [...argv, ...words], env: { PGPASSWORD: password } }, signal)
 }

@@ -7,7 +7,7 @@ import { size } from '../../quantities.ts'
 import { readPieces, tellProgress } from '../backup/file.ts'
 import { complaintOf, runTool } from '../backup/tool.ts'
 import type { Datastore } from '../datastore/access.ts'
-import type { Host } from '../host.ts'
+import type { RestorePorts } from './ports.ts'
 import { ask, isPassing, type Restorer, type RestoreWork } from './work.ts'
 
 const sourcePort = 16_379
@@ -33,10 +33,10 @@ END`
 const markOf = ({ id }: { id: string }) => `berth:restored:${id}`
 
 export const redisRestorer: Restorer = {
-  async load(host, datastore, work, signal) {
-    await withSource(host, datastore, work, signal, async () => {
-      const used = numberIn(await info(host, datastore, sourcePort, 'memory', signal), 'used_memory')
-      const limit = numberIn(await info(host, datastore, null, 'memory', signal), 'maxmemory')
+  async load(ports, datastore, work, signal) {
+    await withSource(ports, datastore, work, signal, async () => {
+      const used = numberIn(await info(ports, datastore, sourcePort, 'memory', signal), 'used_memory')
+      const limit = numberIn(await info(ports, datastore, null, 'memory', signal), 'maxmemory')
       if (limit === 0 || used <= limit) return
       throw new Failure(
         'restore_failed',
@@ -45,34 +45,34 @@ export const redisRestorer: Restorer = {
     })
   },
 
-  async switchOver(host, datastore, work, signal) {
-    if (await hasSwitched(host, datastore, work, signal)) return
-    await withSource(host, datastore, work, signal, async (requireSource) => {
-      await say(host, datastore, sourcePort, ['set', markOf(work), '1'], signal)
-      await say(host, datastore, null, ['replicaof', '127.0.0.1', String(sourcePort)], signal)
-      while (!(await isCaughtUp(host, datastore, signal))) {
+  async switchOver(ports, datastore, work, signal) {
+    if (await hasSwitched(ports, datastore, work, signal)) return
+    await withSource(ports, datastore, work, signal, async (requireSource) => {
+      await say(ports, datastore, sourcePort, ['set', markOf(work), '1'], signal)
+      await say(ports, datastore, null, ['replicaof', '127.0.0.1', String(sourcePort)], signal)
+      while (!(await isCaughtUp(ports, datastore, signal))) {
         requireSource()
         await sleep(lookEveryMs, signal)
       }
-      await say(host, datastore, null, ['replicaof', 'no', 'one'], signal)
+      await say(ports, datastore, null, ['replicaof', 'no', 'one'], signal)
     })
   },
 
-  async tidy(host, datastore, work, signal) {
-    await say(host, datastore, null, ['del', markOf(work)], signal)
+  async tidy(ports, datastore, work, signal) {
+    await say(ports, datastore, null, ['del', markOf(work)], signal)
   },
 
-  async undo(host, datastore, _work, signal) {
-    const isReplica = /role:slave/.test(await info(host, datastore, null, 'replication', signal))
+  async undo(ports, datastore, _work, signal) {
+    const isReplica = /role:slave/.test(await info(ports, datastore, null, 'replication', signal))
     // Whatever it had taken by then is in its memory alone: what is on its disk is loaded again.
-    if (isReplica) await host.instances.stop(datastore.name, 0)
+    if (isReplica) await ports.instances.stop(datastore.name, 0)
   },
 }
 
 /** All of it taken, and its own log of it on the disk. */
-async function isCaughtUp(host: Host, datastore: Datastore, signal: AbortSignal): Promise<boolean> {
-  const replication = await info(host, datastore, null, 'replication', signal)
-  const persistence = await info(host, datastore, null, 'persistence', signal)
+async function isCaughtUp(ports: RestorePorts, datastore: Datastore, signal: AbortSignal): Promise<boolean> {
+  const replication = await info(ports, datastore, null, 'replication', signal)
+  const persistence = await info(ports, datastore, null, 'persistence', signal)
   const wanted = {
     [replication]: ['master_link_status:up', 'master_sync_in_progress:0'],
     [persistence]: [
@@ -86,14 +86,19 @@ async function isCaughtUp(host: Host, datastore: Datastore, signal: AbortSignal)
   return Object.entries(wanted).every(([text, lines]) => lines.every((line) => text.includes(line)))
 }
 
-async function hasSwitched(host: Host, datastore: Datastore, work: RestoreWork, signal: AbortSignal) {
-  const isReplica = /role:slave/.test(await info(host, datastore, null, 'replication', signal))
-  return !isReplica && (await say(host, datastore, null, ['exists', markOf(work)], signal)) === '1'
+async function hasSwitched(
+  ports: RestorePorts,
+  datastore: Datastore,
+  work: RestoreWork,
+  signal: AbortSignal,
+) {
+  const isReplica = /role:slave/.test(await info(ports, datastore, null, 'replication', signal))
+  return !isReplica && (await say(ports, datastore, null, ['exists', markOf(work)], signal)) === '1'
 }
 
 /** Does something while the second server serves the data, which `requireSource` asks; it ends with that. */
 async function withSource(
-  host: Host,
+  ports: RestorePorts,
   datastore: Datastore,
   work: RestoreWork,
   signal: AbortSignal,
@@ -103,9 +108,9 @@ async function withSource(
   const either = AbortSignal.any([signal, ending.signal])
   const { password } = datastore.credentials
   const command = { argv: ['sh', '-c', sourceScript], env: { REDISCLI_AUTH: password } }
-  const input = readPieces(work.path, tellProgress(host, work.id, work.sizeBytes), signal)
+  const input = readPieces(work.path, tellProgress(ports, work.id, work.sizeBytes), signal)
   let early: string | null = null
-  const running = runTool(host, datastore, { id: work.id, command, isBeside: true, input }, either).then(
+  const running = runTool(ports, datastore, { id: work.id, command, isBeside: true, input }, either).then(
     (outcome) => {
       early = complaintOf(outcome, datastore) ?? 'it ended by itself'
     },
@@ -117,7 +122,7 @@ async function withSource(
     if (early !== null) throw new Failure('restore_failed', `the data cannot be loaded: ${early}`)
   }
   try {
-    await untilLoaded(host, datastore, requireSource, signal)
+    await untilLoaded(ports, datastore, requireSource, signal)
     await act(requireSource)
   } finally {
     ending.abort(new Failure('canceled', 'it is needed no more'))
@@ -125,10 +130,15 @@ async function withSource(
   }
 }
 
-async function untilLoaded(host: Host, datastore: Datastore, requireSource: () => void, signal: AbortSignal) {
+async function untilLoaded(
+  ports: RestorePorts,
+  datastore: Datastore,
+  requireSource: () => void,
+  signal: AbortSignal,
+) {
   for (;;) {
     requireSource()
-    const answer = await say(host, datastore, sourcePort, ['ping'], signal).catch((error: unknown) => {
+    const answer = await say(ports, datastore, sourcePort, ['ping'], signal).catch((error: unknown) => {
       if (isPassing(error)) throw error
       return ''
     })
@@ -137,8 +147,14 @@ async function untilLoaded(host: Host, datastore: Datastore, requireSource: () =
   }
 }
 
-function info(host: Host, datastore: Datastore, port: number | null, section: string, signal: AbortSignal) {
-  return say(host, datastore, port, ['info', section], signal)
+function info(
+  ports: RestorePorts,
+  datastore: Datastore,
+  port: number | null,
+  section: string,
+  signal: AbortSignal,
+) {
+  return say(ports, datastore, port, ['info', section], signal)
 }
 
 function numberIn(text: string, field: string): number {
@@ -147,7 +163,7 @@ function numberIn(text: string, field: string): number {
 
 /** Throws `restore_failed` for an answer that is an error. */
 function say(
-  host: Host,
+  ports: RestorePorts,
   datastore: Datastore,
   port: number | null,
   words: string[],
@@ -158,5 +174,5 @@ function say(
     argv: ['redis-cli', '-e', ...place, ...words],
     env: { REDISCLI_AUTH: datastore.credentials.password },
   }
-  return ask(host, datastore, command, signal)
+  return ask(ports, datastore, command, signal)
 }

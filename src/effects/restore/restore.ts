@@ -8,8 +8,9 @@ import { codeOf, Failure, messageOf } from '../../errors.ts'
 import { proveFile, untilServing } from '../backup/dump.ts'
 import { type Datastore, findDatastore } from '../datastore/access.ts'
 import { whileRoomInDocker } from '../disk/disk.ts'
-import { type Host, isoNow } from '../host.ts'
+import { isoNow } from '../iso-now.ts'
 import { retryUntilCleanedUp, retryWhileEngineAway } from '../waiting.ts'
+import type { RestorePorts } from './ports.ts'
 import { postgresRestorer } from './postgres.ts'
 import { redisRestorer } from './redis.ts'
 import { formatOfFile } from './sql-file.ts'
@@ -20,50 +21,50 @@ const restorers: Record<DatastoreKind, Restorer> = { postgres: postgresRestorer,
 const attempts = 5
 const pauseMs = 1000
 
-export function restoreEffects(host: Host): Effects<typeof machine> {
+export function restoreEffects(ports: RestorePorts): Effects<typeof machine> {
   const restorerOf = ({ record }: Datastore) => restorers[record.kind]
   return {
     async checkFile(input, signal) {
-      const datastore = findDatastore(host, input.datastoreId)
-      const { path } = workOf(host, input)
+      const datastore = findDatastore(ports, input.datastoreId)
+      const { path } = workOf(ports, input)
       if (datastore.record.kind === 'postgres' && (await formatOfFile(path)) !== 'archive')
-        await proveSql(host, workOf(host, input), signal)
+        await proveSql(ports, workOf(ports, input), signal)
       else
-        await retryWhileEngineAway(host, signal, () =>
-          proveFile(host, datastore, { id: input.id, path }, signal),
+        await retryWhileEngineAway(ports, signal, () =>
+          proveFile(ports, datastore, { id: input.id, path }, signal),
         )
       return { at: isoNow() }
     },
 
     async loadData(input, signal) {
       const load = (datastore: Datastore) =>
-        whileRoomInDocker(host, 'a restore', signal, (bound) =>
-          restorerOf(datastore).load(host, datastore, workOf(host, input), bound),
+        whileRoomInDocker(ports, 'a restore', signal, (bound) =>
+          restorerOf(datastore).load(ports, datastore, workOf(ports, input), bound),
         )
-      await severalTimes(host, input, signal, load, isPassing)
+      await severalTimes(ports, input, signal, load, isPassing)
       return { at: isoNow() }
     },
 
     async switchData(input, signal) {
       const switchOver = (datastore: Datastore) =>
-        restorerOf(datastore).switchOver(host, datastore, workOf(host, input), signal)
+        restorerOf(datastore).switchOver(ports, datastore, workOf(ports, input), signal)
       // Whatever stopped it in the middle, the next attempt sees how far it got.
-      await severalTimes(host, input, signal, switchOver, () => !isGone(host, input.datastoreId))
+      await severalTimes(ports, input, signal, switchOver, () => !isGone(ports, input.datastoreId))
       return { at: isoNow() }
     },
 
-    tidyRestore: ending(host, (datastore, input, signal) =>
-      restorerOf(datastore).tidy(host, datastore, input, signal),
+    tidyRestore: ending(ports, (datastore, input, signal) =>
+      restorerOf(datastore).tidy(ports, datastore, input, signal),
     ),
-    undoRestore: ending(host, (datastore, input, signal) =>
-      restorerOf(datastore).undo(host, datastore, input, signal),
+    undoRestore: ending(ports, (datastore, input, signal) =>
+      restorerOf(datastore).undo(ports, datastore, input, signal),
     ),
   }
 }
 
 /** A datastore that goes away in the middle, and Docker, may be back in time. */
 async function severalTimes(
-  host: Host,
+  ports: RestorePorts,
   input: RestoreSlot,
   signal: AbortSignal,
   work: (datastore: Datastore) => Promise<void>,
@@ -71,15 +72,15 @@ async function severalTimes(
 ): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await retryWhileEngineAway(host, signal, async () =>
-        work(await untilServing(host, input.datastoreId, signal)),
+      return await retryWhileEngineAway(ports, signal, async () =>
+        work(await untilServing(ports, input.datastoreId, signal)),
       )
     } catch (error) {
       signal.throwIfAborted()
       if (attempt === attempts || !mayRepeat(error)) throw asRestoreFailure(error)
       await sleep(pauseMs, signal)
     } finally {
-      host.progress.delete(input.id)
+      ports.progress.delete(input.id)
     }
   }
 }
@@ -90,13 +91,13 @@ function asRestoreFailure(error: unknown): unknown {
 
 /** What comes at the end, and has to: only a datastore that is deleted needs none of it. */
 function ending(
-  host: Host,
+  ports: RestorePorts,
   work: (datastore: Datastore, input: RestoreSlot, signal: AbortSignal) => Promise<void>,
 ) {
   return async (input: RestoreSlot, signal: AbortSignal) => {
-    await retryUntilCleanedUp(host, input.id, signal, () => host.tools.remove(input.id))
-    await untilReached(host, input, signal, (datastore) => work(datastore, input, signal))
-    if (input.backupId === null) await host.storage.restoreFiles.remove(input.id)
+    await retryUntilCleanedUp(ports, input.id, signal, () => ports.tools.remove(input.id))
+    await untilReached(ports, input, signal, (datastore) => work(datastore, input, signal))
+    if (input.backupId === null) await ports.storage.restoreFiles.remove(input.id)
     return { at: isoNow() }
   }
 }

@@ -6,7 +6,7 @@ import { Failure } from '../../errors.ts'
 import { tellProgress } from '../backup/file.ts'
 import { complaintOf, runTool } from '../backup/tool.ts'
 import { type Datastore, masked } from '../datastore/access.ts'
-import type { Host } from '../host.ts'
+import type { RestorePorts } from './ports.ts'
 import { readSql } from './sql-file.ts'
 import type { RestoreWork } from './work.ts'
 
@@ -22,18 +22,18 @@ const options = ['-XAtq', '--single-transaction', '-v', 'ON_ERROR_STOP=1', '-h',
 const wordsLimit = 300
 
 /** Reads all of it. Throws `unsupported_dump` with the line. */
-export async function proveSql(host: Host, work: RestoreWork, signal: AbortSignal): Promise<void> {
+export async function proveSql(ports: RestorePorts, work: RestoreWork, signal: AbortSignal): Promise<void> {
   try {
-    const tell = tellProgress(host, work.id, work.sizeBytes)
+    const tell = tellProgress(ports, work.id, work.sizeBytes)
     for await (const _ of readSql(work, tell, signal));
   } finally {
-    host.progress.delete(work.id)
+    ports.progress.delete(work.id)
   }
 }
 
 /** Into that database. Throws `restore_failed` with the line. */
 export async function loadSql(
-  host: Host,
+  ports: RestorePorts,
   datastore: Datastore,
   { work, name }: { work: RestoreWork; name: string },
   signal: AbortSignal,
@@ -47,9 +47,9 @@ export async function loadSql(
   const output = async (piece: Uint8Array) => {
     last = Buffer.concat([last, piece]).subarray(-proof.length)
   }
-  const input = withProof(readSql(work, tellProgress(host, work.id, work.sizeBytes), signal), key)
+  const input = withProof(readSql(work, tellProgress(ports, work.id, work.sizeBytes), signal), key)
   const run = { id: work.id, command: { argv, env }, isBeside: true, input, output }
-  const outcome = await runTool(host, datastore, run, signal)
+  const outcome = await runTool(ports, datastore, run, signal)
   const stopped = /^psql:<stdin>:(\d+): (?:ERROR|FATAL|PANIC): +(.*)$/m.exec(outcome.stderr)
   if (outcome.exitCode !== 0 && stopped) {
     const words = masked(`line ${stopped[1]}: ${stopped[2]}`, datastore.credentials)

@@ -1,6 +1,5 @@
 // What a restore works on, and how it asks the datastore: in the datastore's own container, and again when
 // that was away for a moment.
-
 import type { RestoreSlot } from '../../../machines/restore.ts'
 import { sleep } from '../../async/sleep.ts'
 import type { Command } from '../../docker/exec/exec.ts'
@@ -8,18 +7,18 @@ import { backupPath } from '../../domain/backup-names.ts'
 import { codeOf, Failure, messageOf } from '../../errors.ts'
 import { untilServing } from '../backup/dump.ts'
 import { type Datastore, masked } from '../datastore/access.ts'
-import type { Host } from '../host.ts'
+import type { RestorePorts } from './ports.ts'
 
 /** How one kind of datastore gets other data, all of them or none. Each step may be done again. */
 export interface Restorer {
   /** Brings the data beside those that serve, or proves that they would fit. */
-  load(host: Host, datastore: Datastore, work: RestoreWork, signal: AbortSignal): Promise<void>
+  load(ports: RestorePorts, datastore: Datastore, work: RestoreWork, signal: AbortSignal): Promise<void>
   /** From one moment to the next the new data serve. Done before, it does nothing. */
-  switchOver(host: Host, datastore: Datastore, work: RestoreWork, signal: AbortSignal): Promise<void>
+  switchOver(ports: RestorePorts, datastore: Datastore, work: RestoreWork, signal: AbortSignal): Promise<void>
   /** Removes the former data. */
-  tidy(host: Host, datastore: Datastore, work: { id: string }, signal: AbortSignal): Promise<void>
+  tidy(ports: RestorePorts, datastore: Datastore, work: { id: string }, signal: AbortSignal): Promise<void>
   /** Removes what was brought. What was switched stays so. */
-  undo(host: Host, datastore: Datastore, work: { id: string }, signal: AbortSignal): Promise<void>
+  undo(ports: RestorePorts, datastore: Datastore, work: { id: string }, signal: AbortSignal): Promise<void>
 }
 
 export interface RestoreWork {
@@ -35,7 +34,7 @@ const firstPauseMs = 250
 const longestPauseMs = 30_000
 
 /** Throws `not_found` for the file of a backup that is gone. */
-export function workOf({ storage, settings }: Host, { id, backupId }: RestoreSlot): RestoreWork {
+export function workOf({ storage, settings }: RestorePorts, { id, backupId }: RestoreSlot): RestoreWork {
   const sizeBytes = storage.actors.record<'restore'>(id)!.size_bytes
   if (backupId === null) return { id, path: storage.restoreFiles.path(id), sizeBytes }
   const backup = storage.actors.record<'backup'>(backupId)
@@ -47,12 +46,12 @@ export function workOf({ storage, settings }: Host, { id, backupId }: RestoreSlo
 
 /** What a command inside prints. Throws `restore_failed` with its complaint. */
 export async function ask(
-  host: Host,
+  ports: RestorePorts,
   { name, credentials }: Datastore,
   command: Command,
   signal: AbortSignal,
 ): Promise<string> {
-  const { exitCode, stdout, stderr } = await host.datastores.run(name, command, { signal, timeoutMs: askMs })
+  const { exitCode, stdout, stderr } = await ports.datastores.run(name, command, { signal, timeoutMs: askMs })
   const words = masked(stderr.trim(), credentials)
   if (exitCode !== 0) throw new Failure('restore_failed', words.split('\n').at(-1) || `exit code ${exitCode}`)
   return stdout.trim()
@@ -60,7 +59,7 @@ export async function ask(
 
 /** Repeats what may be repeated until it is done, for as long as there is a datastore to do it to. */
 export async function untilReached(
-  host: Host,
+  ports: RestorePorts,
   { id, datastoreId }: RestoreSlot,
   signal: AbortSignal,
   work: (datastore: Datastore) => Promise<void>,
@@ -68,12 +67,12 @@ export async function untilReached(
   let told: string | null = null
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 2)) {
     try {
-      return await work(await untilServing(host, datastoreId, signal))
+      return await work(await untilServing(ports, datastoreId, signal))
     } catch (error) {
       signal.throwIfAborted()
-      if (isGone(host, datastoreId)) return
+      if (isGone(ports, datastoreId)) return
       const reason = messageOf(error)
-      if (reason !== told) host.logger.warn({ restore: id, reason }, 'a restore is not over yet')
+      if (reason !== told) ports.logger.warn({ restore: id, reason }, 'a restore is not over yet')
       told = reason
       await sleep(pauseMs, signal)
     }
@@ -81,7 +80,7 @@ export async function untilReached(
 }
 
 /** Not one in the trash, or on its way there: it may be restored, and changes to its data wait for that. */
-export function isGone({ storage }: Pick<Host, 'storage'>, datastoreId: string): boolean {
+export function isGone({ storage }: Pick<RestorePorts, 'storage'>, datastoreId: string): boolean {
   const record = storage.actors.record(datastoreId)
   const isDeleted = record?.status === 'deleting' || record?.status === 'deleted'
   return record === null || (isDeleted && !record.trash)

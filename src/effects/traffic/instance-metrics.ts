@@ -1,9 +1,11 @@
 // What instances use and how often they end, for Prometheus. A scrape never waits for Docker: it gets the
 // last finished sample, and begins the next one when that is old. Without scrapes nothing is sampled.
 import type { InstanceSample } from '../../docker/containers/instance-sample.ts'
+import type { Instances } from '../../docker/containers/instances.ts'
 import { instanceKind } from '../../docker/engine/names.ts'
 import { messageOf } from '../../errors.ts'
-import type { Host } from '../host.ts'
+import type { Logger } from '../../logger.ts'
+import type { InstanceEvents } from '../engine/instance-events.ts'
 
 export interface ServiceUsage {
   /** Of the live version. */
@@ -17,8 +19,10 @@ export interface UsageSample {
   byService: ReadonlyMap<string, ServiceUsage>
 }
 
-interface Parts extends Pick<Host, 'instanceEvents' | 'logger'> {
-  instances: Pick<Host['instances'], 'isAskedToEnd'>
+interface Parts {
+  instanceEvents: InstanceEvents
+  logger: Logger
+  instances: Pick<Instances, 'isAskedToEnd'>
   services: { get(id: string): { live_deploy_id: string | null } | null }
   /** Throws while the engine is away. */
   sample: () => Promise<InstanceSample[]>

@@ -13,7 +13,7 @@ import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { backupPath } from '../../../src/domain/backup-names.ts'
 import { createDraft, findFile, keepFile, readPieces, removeFile } from '../../../src/effects/backup/file.ts'
-import { openBackupHost } from '../../support/backup-host.ts'
+import { openBackupPorts } from '../../support/backup-ports.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
 import { smallDisk } from '../../support/small-disk.ts'
 
@@ -25,7 +25,7 @@ const place = {
 } as const
 
 async function start(t: TestContext, changes: object = {}) {
-  const { settings: own } = await openBackupHost(t)
+  const { settings: own } = await openBackupPorts(t)
   const settings = { ...own, ...changes }
   const path = backupPath(settings.backupDir, place)
   const write = async (...pieces: string[]) => {

@@ -2,35 +2,35 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { backupsOf, pruneBackups } from '../../../src/effects/backup/retention.ts'
-import { openBackupHost } from '../../support/backup-host.ts'
+import { openBackupPorts } from '../../support/backup-ports.ts'
 
 test('of the good ones that the schedule made, the newest stay', async (t) => {
-  const { host, datastore, backup, sent } = await openBackupHost(t)
+  const { ports, datastore, backup, sent } = await openBackupPorts(t)
   const datastoreId = await datastore(2)
   const ids = [await backup(), await backup(), await backup(), await backup()]
 
-  await pruneBackups(host)({ datastoreId })
+  await pruneBackups(ports)({ datastoreId })
 
   const gone = [ids[1], ids[0]].map((id) => ({ id, type: 'delete', by: 'the schedule' }))
   assert.deepEqual(sent, gone)
 })
 
 test('as many as are kept, and fewer, all stay', async (t) => {
-  const { host, datastore, backup, sent } = await openBackupHost(t)
+  const { ports, datastore, backup, sent } = await openBackupPorts(t)
   const datastoreId = await datastore(2)
-  await pruneBackups(host)({ datastoreId })
+  await pruneBackups(ports)({ datastoreId })
   await backup({ status: 'failed' })
   await backup()
-  await pruneBackups(host)({ datastoreId })
+  await pruneBackups(ports)({ datastoreId })
   await backup()
 
-  await pruneBackups(host)({ datastoreId })
+  await pruneBackups(ports)({ datastoreId })
 
   assert.deepEqual(sent.length, 1, 'the failed one, when there are two good ones after it')
 })
 
 test('what somebody asked for neither goes nor counts', async (t) => {
-  const { host, datastore, backup, sent } = await openBackupHost(t)
+  const { ports, datastore, backup, sent } = await openBackupPorts(t)
   const datastoreId = await datastore(1)
   const manual = { trigger: 'manual' }
   await backup(manual)
@@ -39,7 +39,7 @@ test('what somebody asked for neither goes nor counts', async (t) => {
   await backup()
   await backup(manual)
 
-  await pruneBackups(host)({ datastoreId })
+  await pruneBackups(ports)({ datastoreId })
 
   assert.deepEqual(
     sent.map(({ id }) => id),
@@ -48,7 +48,7 @@ test('what somebody asked for neither goes nor counts', async (t) => {
 })
 
 test('those that failed count as none; they go when they are older than all that stay', async (t) => {
-  const { host, datastore, backup, sent } = await openBackupHost(t)
+  const { ports, datastore, backup, sent } = await openBackupPorts(t)
   const datastoreId = await datastore(2)
   const failed = { status: 'failed' }
   const oldest = await backup(failed)
@@ -57,7 +57,7 @@ test('those that failed count as none; they go when they are older than all that
   await backup()
   await backup(failed)
 
-  await pruneBackups(host)({ datastoreId })
+  await pruneBackups(ports)({ datastoreId })
 
   assert.deepEqual(
     sent.map(({ id }) => id),
@@ -66,24 +66,24 @@ test('those that failed count as none; they go when they are older than all that
 })
 
 test('one that runs, or is being deleted, is left alone', async (t) => {
-  const { host, datastore, backup, sent } = await openBackupHost(t)
+  const { ports, datastore, backup, sent } = await openBackupPorts(t)
   const datastoreId = await datastore(1)
   const running = await backup({ status: 'running' })
   const deleting = await backup({ status: 'deleting' })
   const newest = await backup()
 
-  await pruneBackups(host)({ datastoreId })
+  await pruneBackups(ports)({ datastoreId })
 
   assert.deepEqual(sent, [])
-  const listed = backupsOf(host, datastoreId).map(({ id }) => id)
+  const listed = backupsOf(ports, datastoreId).map(({ id }) => id)
   assert.deepEqual(listed, [newest, deleting, running])
 })
 
 test('of a datastore that is gone all stay', async (t) => {
-  const { host, backup, sent } = await openBackupHost(t)
+  const { ports, backup, sent } = await openBackupPorts(t)
   await backup()
 
-  await pruneBackups(host)({ datastoreId: 'dst-1' })
+  await pruneBackups(ports)({ datastoreId: 'dst-1' })
 
   assert.deepEqual(sent, [])
 })

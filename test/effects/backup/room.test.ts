@@ -7,10 +7,11 @@ import { test } from 'node:test'
 import type { ToolStreams } from '../../../src/docker/containers/one-shot-containers.ts'
 import { dumpDatastore } from '../../../src/effects/backup/dump.ts'
 import { removeFile } from '../../../src/effects/backup/file.ts'
+import type { BackupPorts } from '../../../src/effects/backup/ports.ts'
 import { DiskWatch } from '../../../src/effects/disk/disk-watch.ts'
-import type { Host } from '../../../src/effects/host.ts'
-import { openBackupHost } from '../../support/backup-host.ts'
+import { openBackupPorts } from '../../support/backup-ports.ts'
 import { fillDisk, smallDisk } from '../../support/small-disk.ts'
+import { standIn } from '../../support/stand-in.ts'
 import { transitionOf } from '../../support/stored.ts'
 
 const skip = process.getuid?.() === 0 ? false : 'needs root, to mount a small disk'
@@ -21,9 +22,9 @@ test('a backup is canceled with path, free and needed space', { skip }, async (t
   // The watch alone keeps no process alive.
   const alive = setInterval(() => {}, 1000)
   t.after(() => clearInterval(alive))
-  const opened = await openBackupHost(t)
+  const opened = await openBackupPorts(t)
   const datastoreId = await opened.datastore()
-  const { actors } = opened.host.storage
+  const { actors } = opened.ports.storage
   const record = { ...actors.record(datastoreId)!, status: 'available' }
   await actors.advance({
     ...transitionOf({ id: datastoreId, kind: 'datastore', service_id: null, revision: 2 }),
@@ -35,19 +36,19 @@ test('a backup is canceled with path, free and needed space', { skip }, async (t
     await output?.(Buffer.alloc(1024 * 1024))
     isWriting = true
     fillDisk(backupDir, neededMb - 4)
-    return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+    return new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
   }
   const settings = { ...opened.settings, backupDir, minFreeDiskMb: neededMb, defaultMemoryLimitMb: 64 }
   const images = { postgresImage: 'postgres', redisImage: 'redis' }
-  const host = {
-    ...opened.host,
+  const ports = standIn<BackupPorts>({
+    ...opened.ports,
     ...{ settings: { ...settings, ...images }, tools: { run }, diskWatch: new DiskWatch(neededMb) },
-  } as unknown as Host
+  })
   const kind = 'postgres' as const
   const place = { id: 'bak-1', datastoreName: 'shop-db', kind, at: '2026-01-02T03:04:05.678Z' }
   const input = { ...place, datastoreId, version: '17' }
 
-  const failure = await dumpDatastore(host)(input, new AbortController().signal).then(
+  const failure = await dumpDatastore(ports)(input, new AbortController().signal).then(
     () => null,
     (error: Error & { code: string }) => error,
   )
@@ -57,7 +58,7 @@ test('a backup is canceled with path, free and needed space', { skip }, async (t
   const words = /^canceled: \/\S+ has 12 MiB free, a backup needs 16 MiB \(--min-free-disk\)$/
   match(failure?.message ?? '', words)
   equal(readdirSync(join(backupDir, 'shop-db')).length, 1)
-  await removeFile(host.settings, input)
+  await removeFile(ports.settings, input)
   deepEqual(
     readdirSync(backupDir).filter((name) => name !== 'filler'),
     [],

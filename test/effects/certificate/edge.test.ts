@@ -7,7 +7,6 @@ import { openEdgeFiles } from '../../../src/edge/files.ts'
 import { openHostProcess, workerUser } from '../../../src/edge/host-process.ts'
 import { proofOf } from '../../../src/edge/port-check.ts'
 import { HaproxyEdge } from '../../../src/effects/edge/haproxy-edge.ts'
-import type { HostSettings } from '../../../src/effects/host.ts'
 import type { Storage } from '../../../storage/index.ts'
 import { installPackages } from '../../support/apt.ts'
 import { besideCa, here, openCa } from '../../support/ca.ts'
@@ -16,7 +15,7 @@ import { isInside } from '../../support/namespace.ts'
 import { askAt } from '../../support/running-edge.ts'
 import { until as untilTrue } from '../../support/service.ts'
 import { shownCertificate } from '../../support/shown-certificate.ts'
-import { silent, temporaryStorage } from '../../support/supervised.ts'
+import { temporaryStorage } from '../../support/supervised.ts'
 import { issueTestCertificate } from '../../support/test-certificate.ts'
 
 if (!isInside && !hasCommand('haproxy')) await installPackages(['haproxy'])
@@ -33,13 +32,13 @@ async function startEdge(storage: Storage) {
   const common = { hasIpv6: false, socketOwner: null, worker: workerUser() }
   const frame = { ...common, trustedProxies: [], dashboard: null, limits, proof, pools: 4 }
   const driver = new Driver(place, { httpPort: 80, httpsPort: 443, ...frame })
-  const settings = { baseDomain: 'localhost' } as HostSettings
+  const settings = { baseDomain: 'localhost' }
   const edge = new HaproxyEdge({
-    ...{ storage, settings, place, driver, logger: silent },
+    ...{ storage, settings, place, driver },
     surroundings: { dashboardHost: null },
     certificates: () => storage.certificates.pems(),
     accessLog: { recordAccess: () => undefined, newest: async () => null },
-    ports: { check: async () => null },
+    publicPorts: { check: async () => null },
     trouble: () => 'it is away',
   })
   const haproxy = openHostProcess(place)

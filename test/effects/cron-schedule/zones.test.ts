@@ -6,7 +6,7 @@ import { Cron } from 'croner'
 import type { DueRun, SchedulePlan } from '../../../machines/cron-schedule.ts'
 import type { Clock } from '../../../src/effects/cron-schedule/clock.ts'
 import { awaitInstant } from '../../../src/effects/cron-schedule/instant.ts'
-import type { Host } from '../../../src/effects/host.ts'
+import type { Storage } from '../../../storage/index.ts'
 import { openCronSite } from '../../support/cron-site.ts'
 import { serviceRow } from '../../support/stored.ts'
 
@@ -48,7 +48,7 @@ async function collectDues(
     services: { get: () => row },
     changes: { subscribe: () => () => undefined },
     ids: { newId: () => 'job-1' },
-  } as unknown as Host['storage']
+  } as unknown as Storage
   const wait = awaitInstant({ storage }, hastyClock(from, instants))
   const dues: [at: string, due: DueRun][] = []
   let since = from

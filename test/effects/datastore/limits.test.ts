@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { noticeOf } from '../../../src/effects/datastore/access.ts'
 import { giveLimits } from '../../../src/effects/datastore/limits.ts'
 import { Failure } from '../../../src/errors.ts'
-import { id, openDatastoreHost, password, up } from '../../support/datastore-host.ts'
+import { id, openDatastorePorts, password, up } from '../../support/datastore-ports.ts'
 import { eventually } from '../../support/supervised.ts'
 
 const signal = new AbortController().signal
@@ -14,13 +14,13 @@ const ok = { stdout: 'OK\n' }
 const limits = (memoryLimitMb: number, cpuLimit: number) => ({ memoryLimitMb, cpuLimit, pidsLimit: 64 })
 
 test('what was set is given, or the default; more CPUs than there are is said', async (t) => {
-  const { host, world, seen, become } = await openDatastoreHost(t)
+  const { ports, world, seen, become } = await openDatastorePorts(t)
   world.run = () => ok
-  assert.equal(await giveLimits(host, id, signal), null)
+  assert.equal(await giveLimits(ports, id, signal), null)
   await become({ memory_limit_mb: 64, cpu_limit: 2, limits: settled(2) })
-  assert.equal(await giveLimits(host, id, signal), null)
+  assert.equal(await giveLimits(ports, id, signal), null)
   await become({ cpu_limit: 2.5, limits: settled(3) })
-  assert.equal(await giveLimits(host, id, signal), 'the host has 2 CPUs: cpu_limit 2.5 is held to 2')
+  assert.equal(await giveLimits(ports, id, signal), 'the host has 2 CPUs: cpu_limit 2.5 is held to 2')
   assert.deepEqual(seen.limits, [limits(512, 1), limits(64, 2), limits(64, 2.5)])
 })
 
@@ -30,20 +30,20 @@ test('a host with one CPU is told as such', () => {
 })
 
 test('limits that are set while others are given are given after them, by whoever is at it', async (t) => {
-  const { host, world, seen, become } = await openDatastoreHost(t)
+  const { ports, world, seen, become } = await openDatastorePorts(t)
   world.run = () => ok
   const changes = [
     { memory_limit_mb: 64, limits: { ...settled(1), revision: 2 } },
     { memory_limit_mb: 128, limits: { ...settled(1), revision: 3 } },
   ]
-  const { limit } = host.datastores
-  host.datastores.limit = async (...asked) => {
+  const { limit } = ports.datastores
+  ports.datastores.limit = async (...asked) => {
     const change = changes.shift()
     if (change) await become(change)
     return limit(...asked)
   }
 
-  await giveLimits(host, id, signal)
+  await giveLimits(ports, id, signal)
 
   assert.deepEqual(
     seen.limits.map(({ memoryLimitMb }) => memoryLimitMb),
@@ -52,15 +52,15 @@ test('limits that are set while others are given are given after them, by whoeve
 })
 
 test('two who give at once end with the newest, whichever is slower', async (t) => {
-  const { host, world, seen, become } = await openDatastoreHost(t)
+  const { ports, world, seen, become } = await openDatastorePorts(t)
   world.run = () => ok
   let go = () => {}
   const held = new Promise<void>((resolve) => {
     go = resolve
   })
-  const { limit } = host.datastores
+  const { limit } = ports.datastores
   let isFirst = true
-  host.datastores.limit = async (...asked) => {
+  ports.datastores.limit = async (...asked) => {
     if (isFirst) {
       isFirst = false
       await held
@@ -68,9 +68,9 @@ test('two who give at once end with the newest, whichever is slower', async (t) 
     return limit(...asked)
   }
 
-  const slow = giveLimits(host, id, signal)
+  const slow = giveLimits(ports, id, signal)
   await become({ memory_limit_mb: 256, limits: { ...settled(1), revision: 2 } })
-  await giveLimits(host, id, signal)
+  await giveLimits(ports, id, signal)
   go()
   await slow
 
@@ -81,12 +81,12 @@ test('two who give at once end with the newest, whichever is slower', async (t) 
 })
 
 test('Redis is told three quarters of its memory; Postgres is told nothing', async (t) => {
-  const redis = await openDatastoreHost(t, { kind: 'redis', memory_limit_mb: 100 })
+  const redis = await openDatastorePorts(t, { kind: 'redis', memory_limit_mb: 100 })
   redis.world.run = () => ok
-  const postgres = await openDatastoreHost(t, { kind: 'postgres', memory_limit_mb: 100 })
+  const postgres = await openDatastorePorts(t, { kind: 'postgres', memory_limit_mb: 100 })
 
-  await giveLimits(redis.host, id, signal)
-  await giveLimits(postgres.host, id, signal)
+  await giveLimits(redis.ports, id, signal)
+  await giveLimits(postgres.ports, id, signal)
 
   const [{ argv, env } = { argv: [] as string[], env: {} }, ...more] = redis.seen.commands
   assert.deepEqual(argv.slice(-4), ['config', 'set', 'maxmemory', String(75 * 2 ** 20)])
@@ -94,13 +94,13 @@ test('Redis is told three quarters of its memory; Postgres is told nothing', asy
 })
 
 test('one that does not run has them at its start, and is told nothing', async (t) => {
-  const { host, world, seen } = await openDatastoreHost(t)
+  const { ports, world, seen } = await openDatastorePorts(t)
   world.limit = () => false
-  assert.equal(await giveLimits(host, id, signal), null)
+  assert.equal(await giveLimits(ports, id, signal), null)
   world.limit = () => true
   for (const found of [null, { ...up, state: 'exited' as const }]) {
     world.inspect = () => found
-    assert.equal(await giveLimits(host, id, signal), null)
+    assert.equal(await giveLimits(ports, id, signal), null)
   }
   assert.deepEqual(seen.commands, [])
 })
@@ -110,9 +110,9 @@ for (const stdout of [
   'Could not connect: Connection refused',
 ]) {
   test(`a Redis that only begins is left to read its limit: ${stdout}`, async (t) => {
-    const { host, world } = await openDatastoreHost(t)
+    const { ports, world } = await openDatastorePorts(t)
     world.run = () => ({ exitCode: 1, stdout })
-    assert.equal(await giveLimits(host, id, signal), null)
+    assert.equal(await giveLimits(ports, id, signal), null)
   })
 }
 
@@ -122,21 +122,21 @@ for (const [what, outcome, message] of [
   ['its silence', { exitCode: 143 }, 'it does not answer'],
 ] as const) {
   test(`a Redis that refuses its share fails the change with ${what}`, async (t) => {
-    const { host, world } = await openDatastoreHost(t)
+    const { ports, world } = await openDatastorePorts(t)
     world.run = () => outcome
-    await assert.rejects(giveLimits(host, id, signal), { code: 'docker_error', message })
+    await assert.rejects(giveLimits(ports, id, signal), { code: 'docker_error', message })
   })
 }
 
 test('a refusal of the engine goes out as it is', async (t) => {
-  const { host } = await openDatastoreHost(t)
-  host.datastores.limit = () => Promise.reject(new Failure('docker_error', 'Minimum memory limit is 6MB'))
-  await assert.rejects(giveLimits(host, id, signal), { code: 'docker_error', message: /Minimum memory/ })
+  const { ports } = await openDatastorePorts(t)
+  ports.datastores.limit = () => Promise.reject(new Failure('docker_error', 'Minimum memory limit is 6MB'))
+  await assert.rejects(giveLimits(ports, id, signal), { code: 'docker_error', message: /Minimum memory/ })
 })
 
 test('one that is gone meanwhile is not found', async (t) => {
-  const { host, storage } = await openDatastoreHost(t)
+  const { ports, storage } = await openDatastorePorts(t)
   await storage.datastores.remove(id)
   await eventually('it to be gone', () => storage.datastores.idOf('shop') === null)
-  await assert.rejects(giveLimits(host, id, signal), { code: 'not_found' })
+  await assert.rejects(giveLimits(ports, id, signal), { code: 'not_found' })
 })

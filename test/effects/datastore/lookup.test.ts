@@ -4,13 +4,13 @@ import { test } from 'node:test'
 import { datastoreProperties } from '../../../src/domain/env-references.ts'
 import { askDatastore, findDatastore, masked } from '../../../src/effects/datastore/access.ts'
 import { lookUpDatastore } from '../../../src/effects/datastore/lookup.ts'
-import { id, openDatastoreHost, password } from '../../support/datastore-host.ts'
+import { id, openDatastorePorts, password } from '../../support/datastore-ports.ts'
 
 const signal = new AbortController().signal
 
 test('each property of a Postgres is what its clients need', async (t) => {
-  const { host } = await openDatastoreHost(t, { kind: 'postgres' })
-  const found = datastoreProperties.map((property) => [property, lookUpDatastore(host, 'shop', property)])
+  const { ports } = await openDatastorePorts(t, { kind: 'postgres' })
+  const found = datastoreProperties.map((property) => [property, lookUpDatastore(ports, 'shop', property)])
   assert.deepEqual(Object.fromEntries(found), {
     connectionString: `postgresql://ada:${password}@shop:5432/shop`,
     externalConnectionString: `postgresql://ada:${password}@127.0.0.1:25001/shop`,
@@ -23,8 +23,8 @@ test('each property of a Postgres is what its clients need', async (t) => {
 })
 
 test('a Redis has no database, and before it has a port no address outside', async (t) => {
-  const { host } = await openDatastoreHost(t, { kind: 'redis', host_port: null })
-  const found = datastoreProperties.map((property) => [property, lookUpDatastore(host, 'shop', property)])
+  const { ports } = await openDatastorePorts(t, { kind: 'redis', host_port: null })
+  const found = datastoreProperties.map((property) => [property, lookUpDatastore(ports, 'shop', property)])
   assert.deepEqual(Object.fromEntries(found), {
     connectionString: `redis://default:${password}@shop:6379`,
     externalConnectionString: null,
@@ -37,16 +37,16 @@ test('a Redis has no database, and before it has a port no address outside', asy
 })
 
 test('what is bound everywhere is reached by loopback, and IPv6 stands in brackets', async (t) => {
-  const { host } = await openDatastoreHost(t, { kind: 'redis' })
+  const { ports } = await openDatastorePorts(t, { kind: 'redis' })
   const reached = ['0.0.0.0', '10.0.0.9', '::', 'fd00::1'].map((datastoreBind) => {
-    const bound = { ...host, settings: { ...host.settings, datastoreBind } }
+    const bound = { ...ports, settings: { ...ports.settings, datastoreBind } }
     return lookUpDatastore(bound, 'shop', 'externalConnectionString')?.split('@')[1]
   })
   assert.deepEqual(reached, ['127.0.0.1:25001', '10.0.0.9:25001', '[::1]:25001', '[fd00::1]:25001'])
 })
 
 test('nothing stands for a stranger, an id, a deleted one, or what no datastore has', async (t) => {
-  const { host, become } = await openDatastoreHost(t)
+  const { ports, become } = await openDatastorePorts(t)
   for (const [name, property] of [
     ['nobody', 'host'],
     [id, 'host'],
@@ -55,10 +55,10 @@ test('nothing stands for a stranger, an id, a deleted one, or what no datastore 
     ['shop', 'constructor'],
     ['shop', '__proto__'],
   ] as const) {
-    assert.equal(lookUpDatastore(host, name, property), null, `${name}.${property}`)
+    assert.equal(lookUpDatastore(ports, name, property), null, `${name}.${property}`)
   }
   await become({ status: 'deleting' })
-  assert.equal(lookUpDatastore(host, 'shop', 'host'), null)
+  assert.equal(lookUpDatastore(ports, 'shop', 'host'), null)
 })
 
 test('a password is taken out of words as often as it is in them', () => {
@@ -74,17 +74,17 @@ for (const [what, outcome, told] of [
   ['the same, where busybox ends it', { exitCode: 143 }, 'it takes connections and says nothing'],
 ] as const) {
   test(`a server that gives no answer is told by ${what}`, async (t) => {
-    const { host, world } = await openDatastoreHost(t)
+    const { ports, world } = await openDatastorePorts(t)
     world.run = () => outcome
-    assert.equal(await askDatastore(host, findDatastore(host, id), signal), told)
+    assert.equal(await askDatastore(ports, findDatastore(ports, id), signal), told)
   })
 }
 
 for (const kind of ['postgres', 'redis'] as const) {
   test(`the password of a ${kind} is in the environment of the question, not its arguments`, async (t) => {
-    const { host, seen } = await openDatastoreHost(t, { kind })
+    const { ports, seen } = await openDatastorePorts(t, { kind })
 
-    assert.equal(await askDatastore(host, findDatastore(host, id), signal), null)
+    assert.equal(await askDatastore(ports, findDatastore(ports, id), signal), null)
 
     const [{ argv, env } = { argv: [], env: {} }] = seen.commands
     assert.ok(!argv.join(' ').includes(password), argv.join(' '))

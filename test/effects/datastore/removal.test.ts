@@ -1,15 +1,16 @@
 // What removing a datastore does when a late effect has put it into the trash in the middle of it.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { DatastorePorts } from '../../../src/effects/datastore/ports.ts'
 import { removeDatastore } from '../../../src/effects/datastore/removal.ts'
-import type { Host } from '../../../src/effects/host.ts'
 import { Failure } from '../../../src/errors.ts'
-import { id, openDatastoreHost, password } from '../../support/datastore-host.ts'
+import { id, openDatastorePorts, password } from '../../support/datastore-ports.ts'
+import { standIn } from '../../support/stand-in.ts'
 
 const signal = new AbortController().signal
 
 test('the container of another one that took its name in the middle is left alone', async (t) => {
-  const { host, storage } = await openDatastoreHost(t, { status: 'deleting' })
+  const { ports, storage } = await openDatastorePorts(t, { status: 'deleting' })
   const removed: string[] = []
   const remove = async (name: string) => {
     removed.push(name)
@@ -18,8 +19,8 @@ test('the container of another one that took its name in the middle is left alon
     await storage.commit(() => storage.datastores.insert('dst-2', 'shop', password))
     throw new Failure('docker_error', 'the engine refuses')
   }
-  const engine = { ...host.engine, call: async () => ({ Labels: {} }) }
-  const changed = { ...host, engine, instances: { ...host.instances, remove } } as unknown as Host
+  const engine = { ...ports.engine, call: async () => ({ Labels: {} }) }
+  const changed = standIn<DatastorePorts>({ ...ports, engine, instances: { ...ports.instances, remove } })
 
   await removeDatastore(changed)({ id, backupId: null }, signal)
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { nextTime } from '../../../src/domain/schedule.ts'
 import { awaitBackupTime, beginBackup } from '../../../src/effects/datastore/schedule.ts'
-import { openBackupHost } from '../../support/backup-host.ts'
+import { openBackupPorts } from '../../support/backup-ports.ts'
 
 const dayMs = 86_400_000
 const hourMs = 3_600_000
@@ -11,16 +11,16 @@ const nobody = new AbortController().signal
 const slot = { id: 'dst-1', kind: 'postgres', version: '17', backupId: 'bak-9' } as const
 
 /** Starts the clock of the test at that time. */
-function clock(t: Parameters<typeof openBackupHost>[0], at: string) {
+function clock(t: Parameters<typeof openBackupPorts>[0], at: string) {
   t.mock.timers.enable({ apis: ['Date'], now: Date.parse(at) })
 }
 
 test('what was missed for days while the daemon was down is due at once, and once', async (t) => {
-  const { host } = await openBackupHost(t)
+  const { ports } = await openBackupPorts(t)
   clock(t, '2026-01-10T12:00:00.000Z')
   const since = '2026-01-01T00:00:00.000Z'
 
-  const { at, backupId } = await awaitBackupTime(host)({ schedule: '0 3 * * *', since }, nobody)
+  const { at, backupId } = await awaitBackupTime(ports)({ schedule: '0 3 * * *', since }, nobody)
 
   assert.match(backupId, /^bak-/)
   assert.equal(at, '2026-01-10T12:00:00.000Z')
@@ -28,12 +28,12 @@ test('what was missed for days while the daemon was down is due at once, and onc
 })
 
 test('a clock that was set back makes nothing due again', async (t) => {
-  const { host } = await openBackupHost(t)
+  const { ports } = await openBackupPorts(t)
   clock(t, '2026-01-10T02:00:00.000Z')
   const ending = new AbortController()
   // The one of three o'clock was made, and then it was two again.
   const since = '2026-01-10T03:00:00.000Z'
-  const waiting = awaitBackupTime(host)({ schedule: '0 3 * * *', since }, ending.signal)
+  const waiting = awaitBackupTime(ports)({ schedule: '0 3 * * *', since }, ending.signal)
   let isDue = false
   const noticing = waiting.then(() => {
     isDue = true
@@ -48,7 +48,7 @@ test('a clock that was set back makes nothing due again', async (t) => {
 })
 
 test('one that is due in a moment is waited for, and the next is counted from then', async (t) => {
-  const { host } = await openBackupHost(t)
+  const { ports } = await openBackupPorts(t)
   const now = Date.now()
   // So that the next minute begins soon by the clock of the test alone.
   const started = performance.now()
@@ -56,16 +56,16 @@ test('one that is due in a moment is waited for, and the next is counted from th
   const dueAt = new Date(Math.floor(now / hourMs) * hourMs).toISOString()
   const since = new Date(Date.parse(dueAt) - dayMs / 48).toISOString()
 
-  const { at } = await awaitBackupTime(host)({ schedule: '@hourly', since }, nobody)
+  const { at } = await awaitBackupTime(ports)({ schedule: '@hourly', since }, nobody)
 
   assert.ok(at >= dueAt, `${at} is before ${dueAt}`)
 })
 
 test('a schedule begins a backup under the id that was committed for it', async (t) => {
-  const { host, datastore, spawned } = await openBackupHost(t)
+  const { ports, datastore, spawned } = await openBackupPorts(t)
   await datastore()
 
-  await beginBackup(host)(slot)
+  await beginBackup(ports)(slot)
 
   const [{ at: _, ...made }, ...more] = spawned as [(typeof spawned)[0]]
   const own = { id: 'bak-9', datastoreId: 'dst-1', datastoreName: 'shop-db', kind: 'postgres', version: '17' }
@@ -73,25 +73,25 @@ test('a schedule begins a backup under the id that was committed for it', async 
 })
 
 test('none is begun while the one before runs, but one that a person began is no obstacle', async (t) => {
-  const { host, datastore, backup, spawned, warnings } = await openBackupHost(t)
+  const { ports, datastore, backup, spawned, warnings } = await openBackupPorts(t)
   await datastore()
   await backup({ status: 'running', trigger: 'manual' })
   await backup({ status: 'failed' })
-  await beginBackup(host)(slot)
+  await beginBackup(ports)(slot)
   assert.equal(spawned.length, 1)
   await backup({ status: 'running' })
 
-  await beginBackup(host)({ ...slot, backupId: 'bak-10' })
+  await beginBackup(ports)({ ...slot, backupId: 'bak-10' })
 
   assert.deepEqual([spawned.length, warnings], [1, ['the backup before is not over: none is begun']])
 })
 
 test('begun again after a crash it is the same one', async (t) => {
-  const { host, datastore, backup, spawned } = await openBackupHost(t)
+  const { ports, datastore, backup, spawned } = await openBackupPorts(t)
   await datastore()
   await backup({ id: slot.backupId, status: 'running' })
 
-  await beginBackup(host)(slot)
+  await beginBackup(ports)(slot)
 
   assert.deepEqual(
     spawned.map(({ id }) => id),

@@ -1,29 +1,30 @@
 // The effect that puts a datastore into the trash, when it runs again and too late.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { DatastorePorts } from '../../../src/effects/datastore/ports.ts'
 import { trashDatastore } from '../../../src/effects/datastore/trash.ts'
-import type { Host } from '../../../src/effects/host.ts'
-import { id, openDatastoreHost, password } from '../../support/datastore-host.ts'
+import { id, openDatastorePorts, password } from '../../support/datastore-ports.ts'
+import { standIn } from '../../support/stand-in.ts'
 
 const signal = new AbortController().signal
 
-async function open(t: Parameters<typeof openDatastoreHost>[0], status: string) {
-  const opened = await openDatastoreHost(t, { status })
-  const { host } = opened
+async function open(t: Parameters<typeof openDatastorePorts>[0], status: string) {
+  const opened = await openDatastorePorts(t, { status })
+  const { ports } = opened
   const removed: string[] = []
   const instances = {
-    ...host.instances,
+    ...ports.instances,
     stop: async () => undefined,
     remove: async (name: string) => void removed.push(name),
   }
   const Labels = { 'berth.instance': 'berth', 'berth.server': 'one' }
   const volume = { inspect: async () => ({ Name: 'v', Labels, Mountpoint: '/nonexistent' }) }
   const engine = {
-    ...host.engine,
-    call: (_: string, run: (signal: AbortSignal) => unknown) => run(signal),
+    ...ports.engine,
+    call: (_: string, run: (signal: AbortSignal) => Promise<unknown>) => run(signal),
     docker: { getVolume: () => volume },
   }
-  const changed = { ...host, instances, engine } as unknown as Host
+  const changed = standIn<DatastorePorts>({ ...ports, instances, engine })
   return { ...opened, removed, put: () => trashDatastore(changed)({ id }, signal) }
 }
 

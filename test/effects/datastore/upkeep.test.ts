@@ -3,19 +3,19 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { keepDatastore } from '../../../src/effects/datastore/upkeep.ts'
 import { Failure } from '../../../src/errors.ts'
-import { id, openDatastoreHost, password, up, well } from '../../support/datastore-host.ts'
+import { id, openDatastorePorts, password, up, well } from '../../support/datastore-ports.ts'
 import { eventually } from '../../support/supervised.ts'
 
-type Site = Awaited<ReturnType<typeof openDatastoreHost>>
+type Site = Awaited<ReturnType<typeof openDatastorePorts>>
 const away = () => {
   throw new Failure('docker_unavailable', 'Docker does not answer')
 }
 
 /** Kept until the test is over, or until it is lost: then that is what `lost` resolves with. */
-function keep(t: TestContext, { host }: Site) {
+function keep(t: TestContext, { ports }: Site) {
   const end = new AbortController()
   t.after(() => end.abort())
-  const kept = keepDatastore(host)({ id }, end.signal)
+  const kept = keepDatastore(ports)({ id }, end.signal)
   kept.catch(() => undefined)
   return { kept, end }
 }
@@ -38,7 +38,7 @@ for (const [what, found, message] of [
   ['is paused', { state: 'paused' }, 'its container is paused: docker unpause berth-datastore-shop'],
 ] as const) {
   test(`one whose container ${what} is lost at once, and it is said why`, async (t) => {
-    const site = await openDatastoreHost(t)
+    const site = await openDatastorePorts(t)
     await site.serve()
     const { kept } = keep(t, site)
     await looks(site, 2)
@@ -55,7 +55,7 @@ for (const [what, found, message] of [
 }
 
 test('one that takes connections is kept while Docker is away and nobody can ask it', async (t) => {
-  const site = await openDatastoreHost(t)
+  const site = await openDatastorePorts(t)
   await site.serve()
   site.world.run = away
   keep(t, site)
@@ -68,7 +68,7 @@ test('one that takes connections is kept while Docker is away and nobody can ask
 })
 
 test('one that takes no connection is lost after three tries, though its container runs', async (t) => {
-  const site = await openDatastoreHost(t)
+  const site = await openDatastorePorts(t)
   const close = await site.serve()
   const { kept } = keep(t, site)
   await looks(site, 3)
@@ -79,14 +79,14 @@ test('one that takes no connection is lost after three tries, though its contain
 })
 
 test('one that takes no connection is lost although Docker is away', async (t) => {
-  const site = await openDatastoreHost(t)
+  const site = await openDatastorePorts(t)
   site.world.inspect = away
   const { kept } = keep(t, site)
   assert.match((await kept).message, /^it does not answer: connect ECONNREFUSED 127\./)
 })
 
 test('one that takes connections and gives no answer is lost after three questions', async (t) => {
-  const site = await openDatastoreHost(t)
+  const site = await openDatastorePorts(t)
   await site.serve()
   site.world.run = () => ({ exitCode: 143 })
 
@@ -97,7 +97,7 @@ test('one that takes connections and gives no answer is lost after three questio
 })
 
 test('two questions without an answer are forgiven by the next that has one', async (t) => {
-  const site = await openDatastoreHost(t)
+  const site = await openDatastorePorts(t)
   await site.serve()
   let asked = 0
   site.world.run = () => (++asked % 3 === 0 ? well('redis') : { exitCode: 1, stderr: 'busy' })
@@ -109,7 +109,7 @@ test('two questions without an answer are forgiven by the next that has one', as
 })
 
 test('Docker starts it again by itself from the first look on', async (t) => {
-  const site = await openDatastoreHost(t)
+  const site = await openDatastorePorts(t)
   await site.serve()
   let restart: 'no' | 'unless-stopped' = 'no'
   site.world.inspect = () => ({ ...up, restart })
@@ -138,7 +138,7 @@ for (const [what, fields, found, isGiven] of [
   ['being given by others', { cpu_limit: 2, limits: { revision: 2, settled: 1, trouble: null } }, {}, false],
 ] as const) {
   test(`limits that are ${what} are ${isGiven ? 'given' : 'left alone'}`, async (t) => {
-    const site = await openDatastoreHost(t, fields)
+    const site = await openDatastorePorts(t, fields)
     await site.serve()
     site.world.run = () => ({ stdout: 'OK' })
     site.world.inspect = () => ({ ...up, ...found })
@@ -151,7 +151,7 @@ for (const [what, fields, found, isGiven] of [
 }
 
 test('limits that are refused meanwhile are no loss', async (t) => {
-  const site = await openDatastoreHost(t, { memory_limit_mb: 1024 })
+  const site = await openDatastorePorts(t, { memory_limit_mb: 1024 })
   await site.serve()
   site.world.limit = () => {
     throw new Failure('docker_error', 'no')
@@ -163,7 +163,7 @@ test('limits that are refused meanwhile are no loss', async (t) => {
 })
 
 test('one that is not wanted any more is let go at once, with the reason', async (t) => {
-  const site = await openDatastoreHost(t)
+  const site = await openDatastorePorts(t)
   await site.serve()
   const { kept, end } = keep(t, site)
   await looks(site, 2)

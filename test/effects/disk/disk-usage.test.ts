@@ -4,8 +4,8 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { createDiskUsage } from '../../../src/effects/disk/disk-usage.ts'
-import type { Host } from '../../../src/effects/host.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
+import { standIn } from '../../support/stand-in.ts'
 import { eventually, silent } from '../../support/supervised.ts'
 
 const mebibyte = 1024 * 1024
@@ -16,10 +16,15 @@ function openUsage(t: TestContext, df: () => Promise<object>) {
     mkdirSync(join(dataDir, folder), { recursive: true })
     writeFileSync(join(dataDir, folder, 'file'), Buffer.alloc(sizeMb * mebibyte, 1))
   }
-  const call = (_: string, ask: (signal: AbortSignal) => Promise<object>) => ask(new AbortController().signal)
+  const call = (_: string, ask: (signal: AbortSignal) => Promise<unknown>) =>
+    ask(new AbortController().signal)
   const settings = { dataDir, backupDir: join(dataDir, 'elsewhere/backups') }
-  const host = { engine: { call, docker: { df } }, settings, logger: silent } as unknown as Host
-  return { usage: createDiskUsage(host), write }
+  const ports = standIn<Parameters<typeof createDiskUsage>[0]>({
+    engine: { call, docker: { df } },
+    settings,
+    logger: silent,
+  })
+  return { usage: createDiskUsage(ports), write }
 }
 
 const found = {

@@ -4,7 +4,6 @@ import { type TestContext, test } from 'node:test'
 import type { Driver } from '../../../src/edge/driver.ts'
 import type { EdgeFiles } from '../../../src/edge/files.ts'
 import { HaproxyEdge } from '../../../src/effects/edge/haproxy-edge.ts'
-import type { HostSettings } from '../../../src/effects/host.ts'
 import { Failure } from '../../../src/errors.ts'
 import { temporaryStorage } from '../../support/supervised.ts'
 
@@ -22,10 +21,10 @@ async function openEdge(t: TestContext) {
   }
   const edge = new HaproxyEdge({
     storage: await temporaryStorage(t),
-    settings: { baseDomain: 'localhost' } as HostSettings,
+    settings: { baseDomain: 'localhost' },
     place: { generation: 1 } as EdgeFiles,
     driver: driver as unknown as Driver,
-    ports: { check: async () => null },
+    publicPorts: { check: async () => null },
     surroundings: { dashboardHost: null },
     certificates: () => new Map(),
     accessLog: { recordAccess: () => undefined, newest: async () => null },

@@ -3,9 +3,10 @@ import { deepEqual, equal } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { imageName, treeName } from '../../../src/docker/engine/names.ts'
 import { removeOldImages } from '../../../src/effects/deploy/end/retention.ts'
+import type { DeployPorts } from '../../../src/effects/deploy/ports.ts'
 import { imagesInUse } from '../../../src/effects/engine/images-in-use.ts'
-import type { Host } from '../../../src/effects/host.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
+import { standIn } from '../../support/stand-in.ts'
 import { flipBit, serviceRow, transitionOf } from '../../support/stored.ts'
 import { instant, silent, temporaryStorage } from '../../support/supervised.ts'
 
@@ -48,9 +49,13 @@ async function openShop(t: TestContext, directory = temporaryDirectory(t)) {
       listImages: async () => deployIds.map((id) => ({ RepoTags: [nameOf(id)], Created: 0, Size: 0 })),
       getImage: (name: string) => ({ remove: async () => void removed.push(name) }),
     }
-    const engine = { docker, call: (_: string, work: (signal?: AbortSignal) => unknown) => work() }
-    const host = { engine, owner, storage, settings: { keepImages }, logger: silent } as unknown as Host
-    await removeOldImages(host, 'svc-1')
+    const engine = {
+      docker,
+      call: (_: string, work: (signal: AbortSignal) => Promise<unknown>) =>
+        work(new AbortController().signal),
+    }
+    const ports = standIn<DeployPorts>({ engine, owner, storage, settings: { keepImages }, logger: silent })
+    await removeOldImages(ports, 'svc-1')
     return removed
   }
   return { storage, add, addBuilt, addParked, image, nameOf, needOf, retain }

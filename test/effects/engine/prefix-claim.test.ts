@@ -10,7 +10,6 @@ import { tagImage } from '../../../src/docker/images/images.ts'
 import { ensureNetwork } from '../../../src/docker/network/networks.ts'
 import { listOwnImages } from '../../../src/effects/engine/images-in-use.ts'
 import { claimPrefix } from '../../../src/effects/engine/prefix-claim.ts'
-import type { Host } from '../../../src/effects/host.ts'
 import { createIds } from '../../../storage/store/ids.ts'
 import { lockDirectory } from '../../../storage/store/lock.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
@@ -108,11 +107,11 @@ test('a prefix is not taken over when an object of the other data directory is s
 
 test('images of the previous data directory of the prefix are not listed as ours', async (t) => {
   const { engine, owner, images, storage, former } = await openTakeOver(t)
-  const host = { engine, owner, storage } as unknown as Host
+  const ports = { engine, owner, storage }
   const [earlier, later] = [createIds(() => 1000).newId('dep'), createIds(() => 3000).newId('dep')]
   for (const id of [earlier, later])
     await tagImage(engine, owner, images.busybox, imageName(owner, 'web', id))
-  const ids = async () => (await listOwnImages(host, 'web')).map(({ deployId }) => deployId).sort()
+  const ids = async () => (await listOwnImages(ports, 'web')).map(({ deployId }) => deployId).sort()
   assert.deepEqual(await ids(), [earlier, later])
   await storage.predecessors.add(former.serverId, new Date(2000).toISOString())
   assert.deepEqual(await ids(), [later])

@@ -26,10 +26,10 @@ async function open(t: TestContext) {
   }
   const isolation = new Isolation({ storage, firewall, prefix: 'berth', hostPorts: [80], logger: silent })
   t.after(() => isolation.close())
-  const host = { storage, isolation }
+  const ports = { storage, isolation }
   const addDatastore = (id: string, name: string) =>
     storage.commit(() => storage.datastores.insert(id, name, 'secret'))
-  const take = (id: string, index = 0) => takeAddress(host, id, index, network)
+  const take = (id: string, index = 0) => takeAddress(ports, id, index, network)
   return { storage, applied, kernel, isolation, addDatastore, take }
 }
 

@@ -1,19 +1,20 @@
 // What Berth says in the log of a run, which has to be there after a kill of the daemon at any later step.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Host } from '../../../src/effects/host.ts'
 import { sayOnce } from '../../../src/effects/job-run/saying.ts'
+import type { ActorLogPorts } from '../../../src/effects/logs/actor-log.ts'
 import { openLogs } from '../../../storage/log/logs.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
+import { standIn } from '../../support/stand-in.ts'
 
 test('what is said before a container is made is written before it is made, and once', async (t) => {
   const directory = temporaryDirectory(t)
   // A log that writes nothing by itself while this test runs.
   const logs = openLogs(directory, { flushMs: 600_000 })
   t.after(() => logs.close())
-  const host = { storage: { logs } } as unknown as Host
+  const ports = standIn<ActorLogPorts>({ storage: { logs } })
 
-  await sayOnce(host, 'job-1', 'running ls')
+  await sayOnce(ports, 'job-1', 'running ls')
 
   const afterKill = openLogs(directory)
   t.after(() => afterKill.close())
@@ -21,6 +22,6 @@ test('what is said before a container is made is written before it is made, and 
     (await afterKill.tail('job-1', 9)).map(({ line }) => line),
     ['running ls'],
   )
-  await sayOnce({ storage: { logs: afterKill } } as unknown as Host, 'job-1', 'running ls')
+  await sayOnce(standIn<ActorLogPorts>({ storage: { logs: afterKill } }), 'job-1', 'running ls')
   assert.equal((await afterKill.tail('job-1', 9)).length, 1)
 })

@@ -203,10 +203,10 @@ test('a run of what is not live any more fails instead of waiting', async (t) =>
 
 test('no run has its turn before the engine answers', async (t) => {
   let answer = () => {}
-  const ready = new Promise<void>((resolve) => {
-    answer = resolve
+  const engineReady = new Promise<object>((resolve) => {
+    answer = () => resolve({})
   })
-  const queue = await openJobQueue(t, { ready })
+  const queue = await openJobQueue(t, { engineReady })
   await queue.is('job-1', 'pending')
   const asked = queue.ask('job-1')
   assert.equal(await answerOf(asked), 'waits')

@@ -170,17 +170,17 @@ test('a request that is sent twice under one key is one run, and one cancel', as
 })
 
 test('the log is told line by line, and ends with the outcome when the run does', async (t) => {
-  const { live, ask, starts, ends, host, url } = await startJobs(t)
+  const { live, ask, starts, ends, storage, url } = await startJobs(t)
   await live({ name: 'web' })
   const { id } = await ask('web', { command: 'rake' })
   await starts(id)
   const open = (query = '', headers = {}) => openStream(t, `${url}/api/v1/jobs/${id}/logs${query}`, headers)
-  host.storage.logs.append(id, 'stderr', 'one')
-  await host.storage.logs.flush(id)
+  storage.logs.append(id, 'stderr', 'one')
+  await storage.logs.flush(id)
 
   const stored = await (await open()).rest()
   const following = await open('?follow=true')
-  host.storage.logs.append(id, 'stdout', 'two')
+  storage.logs.append(id, 'stdout', 'two')
   await ends(id, 0)
   const followed = await following.rest()
   const resumed = await (await open('', { 'last-event-id': '2' })).rest()

@@ -1,11 +1,11 @@
 // A build that needs the builder of the engine while that hangs: it waits, without a build slot, so that
 // others build meanwhile.
+import type { BuilderWatch } from '../../../docker/build/builder-watch.ts'
 import { codeOf, messageOf } from '../../../errors.ts'
-import type { Host } from '../../host.ts'
 import type { DeployLog } from '../log.ts'
 
 interface Waiting {
-  host: { builderWatch: Pick<Host['builderWatch'], 'untilItWorks'> }
+  builderWatch: Pick<BuilderWatch, 'untilItWorks'>
   log: Pick<DeployLog, 'say'>
   /** Of each wait; then what the build threw is thrown. */
   timeoutMs: number
@@ -14,7 +14,7 @@ interface Waiting {
 
 /** Builds again whenever the builder works that hung. */
 export async function whileBuilderReturns(
-  { host, log, timeoutMs, signal }: Waiting,
+  { builderWatch, log, timeoutMs, signal }: Waiting,
   build: () => Promise<void>,
 ): Promise<void> {
   for (;;) {
@@ -25,7 +25,7 @@ export async function whileBuilderReturns(
       log.say(`${messageOf(error)}: waiting until it works, for at most ${timeoutMs / 1000} s`)
       log.say('a restart of the Docker engine ends this, and interrupts every service')
       const expired = AbortSignal.timeout(timeoutMs)
-      await host.builderWatch.untilItWorks(AbortSignal.any([signal, expired])).catch(() => {
+      await builderWatch.untilItWorks(AbortSignal.any([signal, expired])).catch(() => {
         signal.throwIfAborted()
         throw error
       })

@@ -4,18 +4,18 @@ import { join, normalize, relative } from 'node:path'
 import type { EnvVar } from '../../../../storage/env.ts'
 import type { BuildRequest } from '../../../docker/build/build.ts'
 import { codeOf, Failure } from '../../../errors.ts'
-import type { Host } from '../../host.ts'
 import type { DeployLog } from '../log.ts'
+import type { DeployPorts } from '../ports.ts'
 import { checkoutDirectory, isThere, resolveInside, resolveRoot } from '../source/source.ts'
 import { resolveReferences } from '../start/environment.ts'
 import { lookUp, requireRelease } from '../start/instances.ts'
 import { starterFor } from './dockerfile-suggestion.ts'
 
 /** Where the Dockerfile is. Without one the failure says where it looked, and the log shows a starter. */
-export async function findDockerfile(host: Host, deployId: string, log: DeployLog) {
-  const { settings } = requireRelease(host, deployId)
-  const checkout = checkoutDirectory(host, deployId)
-  const contextDir = await resolveRoot(host, deployId, settings)
+export async function findDockerfile(ports: DeployPorts, deployId: string, log: DeployLog) {
+  const { settings } = requireRelease(ports, deployId)
+  const checkout = checkoutDirectory(ports, deployId)
+  const contextDir = await resolveRoot(ports, deployId, settings)
   const wanted = settings.dockerfile_path ?? 'Dockerfile'
   const shown = normalize(join(settings.root_dir ?? '.', wanted))
   if (!(await isThere(join(contextDir, wanted)))) {
@@ -31,12 +31,12 @@ export async function findDockerfile(host: Host, deployId: string, log: DeployLo
  * for base images.
  */
 export function buildInputs(
-  host: Host,
+  ports: DeployPorts,
   deployId: string,
   log: DeployLog,
 ): Pick<BuildRequest, 'buildArgs' | 'target' | 'secrets' | 'registries'> {
-  const { settings, env } = requireRelease(host, deployId)
-  const secrets = env.flatMap((one) => resolvable(host, one))
+  const { settings, env } = requireRelease(ports, deployId)
+  const secrets = env.flatMap((one) => resolvable(ports, one))
   const values = new Map(secrets.map(({ key, value }) => [key, value]))
   for (const key of settings.build_env.filter((name) => !values.has(name))) {
     log.say(
@@ -48,13 +48,13 @@ export function buildInputs(
     buildArgs: { ...Object.fromEntries(args), ...settings.build_args },
     target: settings.build_target ?? null,
     secrets,
-    registries: host.storage.registries.list(),
+    registries: ports.storage.registries.list(),
   }
 }
 
 /** Which layers and cache mounts of former builds it may use. */
 export async function cacheOf(
-  { storage: { buildCaches } }: Host,
+  { storage: { buildCaches } }: DeployPorts,
   { serviceId, clearCache }: { serviceId: string; clearCache: boolean },
 ): Promise<Pick<BuildRequest, 'noCache' | 'cachePrefix'>> {
   const cachePrefix = await (clearCache ? buildCaches.renew(serviceId) : buildCaches.prefixOf(serviceId))
@@ -62,9 +62,9 @@ export async function cacheOf(
 }
 
 /** A build may not need what cannot be resolved; the start of the instances says so if they do. */
-function resolvable(host: Host, one: EnvVar): EnvVar[] {
+function resolvable(ports: DeployPorts, one: EnvVar): EnvVar[] {
   try {
-    return resolveReferences([one], (kind, name, property) => lookUp(host, kind, name, property))
+    return resolveReferences([one], (kind, name, property) => lookUp(ports, kind, name, property))
   } catch (error) {
     if (codeOf(error) !== 'unresolved_reference') throw error
     return []

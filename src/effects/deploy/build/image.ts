@@ -7,9 +7,10 @@ import { imageName, labels, ownerLabels } from '../../../docker/engine/names.ts'
 import { inspectImage } from '../../../docker/images/images.ts'
 import { codeOf, Failure, messageOf } from '../../../errors.ts'
 import { whileRoomInDocker } from '../../disk/disk.ts'
-import { type Host, isoNow } from '../../host.ts'
+import { isoNow } from '../../iso-now.ts'
 import { retryWhileEngineAway } from '../../waiting.ts'
 import { type DeployLog, isBegunAgain, openDeployLog } from '../log.ts'
+import type { DeployPorts } from '../ports.ts'
 import { removeWork } from '../source/source.ts'
 import { requireRelease } from '../start/instances.ts'
 import { whileBuilderReturns } from './builder-return.ts'
@@ -26,20 +27,21 @@ interface BuildInput {
 const mebibyte = 1024 * 1024
 const emptyAttempts = 10
 
-export function buildImage(host: Host) {
+export function buildImage(ports: DeployPorts) {
   return async (input: BuildInput, signal: AbortSignal) => {
-    const log = openDeployLog(host, input.id)
-    const service = host.storage.services.get(input.serviceId)!
-    const image = imageName(host.owner, service.name, input.id)
-    const isBuilt = () => inspectImage(host.engine, image)
-    if (!(await retryWhileEngineAway(host, signal, isBuilt))) {
-      const build = () => buildInSlot(host, input, image, log, signal)
+    const log = openDeployLog(ports, input.id)
+    const service = ports.storage.services.get(input.serviceId)!
+    const image = imageName(ports.owner, service.name, input.id)
+    const isBuilt = () => inspectImage(ports.engine, image)
+    if (!(await retryWhileEngineAway(ports, signal, isBuilt))) {
+      const build = () => buildInSlot(ports, input, image, log, signal)
       const onWait = (running: number) => log.say(waitsForSlot(running))
-      await whileBuilderReturns({ host, log, timeoutMs: input.timeoutMs, signal }, () =>
-        inTurn(host.buildSlots, signal, build, onWait),
+      await whileBuilderReturns(
+        { builderWatch: ports.builderWatch, log, timeoutMs: input.timeoutMs, signal },
+        () => inTurn(ports.buildSlots, signal, build, onWait),
       )
     }
-    await removeWork(host, input.id)
+    await removeWork(ports, input.id)
     return { at: isoNow(), image }
   }
 }
@@ -50,25 +52,25 @@ function waitsForSlot(running: number): string {
 
 /** The clock of a build starts here, where it has its slot. */
 async function buildInSlot(
-  host: Host,
+  ports: DeployPorts,
   input: BuildInput,
   image: string,
   log: DeployLog,
   signal: AbortSignal,
 ) {
-  if (isBegunAgain(host, input.id)) log.say('the build starts again: the daemon was restarted')
+  if (isBegunAgain(ports, input.id)) log.say('the build starts again: the daemon was restarted')
   const expired = AbortSignal.timeout(input.timeoutMs)
   const either = AbortSignal.any([signal, expired])
   try {
-    const isSite = requireRelease(host, input.id).settings.type === 'static_site'
+    const isSite = requireRelease(ports, input.id).settings.type === 'static_site'
     const make = isSite ? buildSite : buildFromDockerfile
     // An engine that went away at the very end may have finished it all the same.
-    const isBuilt = () => inspectImage(host.engine, image)
+    const isBuilt = () => inspectImage(ports.engine, image)
     const build = () =>
-      whileRoomInDocker(host, 'a build', either, async (bound) => {
-        if (!(await isBuilt())) await make(host, input, image, log, bound)
+      whileRoomInDocker(ports, 'a build', either, async (bound) => {
+        if (!(await isBuilt())) await make(ports, input, image, log, bound)
       })
-    await retryWhileEngineAway(host, either, build, () =>
+    await retryWhileEngineAway(ports, either, build, () =>
       log.say('the Docker engine went away: building again'),
     )
   } catch (error) {
@@ -78,7 +80,7 @@ async function buildInSlot(
         `the build took longer than its limit of ${input.timeoutMs / 1000} s (--build-timeout)`,
       )
     }
-    if (codeOf(error) === 'insufficient_storage') await emptyCache(host, log, signal)
+    if (codeOf(error) === 'insufficient_storage') await emptyCache(ports, log, signal)
     throw error
   }
 }
@@ -87,33 +89,33 @@ async function buildInSlot(
  * The finished steps of a canceled build are in the cache: without this the disk would stay full. The engine
  * keeps them in use for about a second after the end of the build.
  */
-async function emptyCache(host: Host, log: DeployLog, signal: AbortSignal): Promise<void> {
+async function emptyCache(ports: DeployPorts, log: DeployLog, signal: AbortSignal): Promise<void> {
   try {
     let freedBytes = 0
     for (let attempt = 0; freedBytes === 0 && attempt < emptyAttempts; attempt++) {
       await sleep(1000, signal)
-      freedBytes = await emptyBuildCache(host.engine)
+      freedBytes = await emptyBuildCache(ports.engine)
     }
     const freedMb = Math.floor(freedBytes / mebibyte)
     log.say(`the build cache was emptied because the disk is too full: ${freedMb} MiB freed`)
   } catch (error) {
-    host.logger.warn({ reason: messageOf(error) }, 'the build cache cannot be emptied')
+    ports.logger.warn({ reason: messageOf(error) }, 'the build cache cannot be emptied')
   }
 }
 
 async function buildFromDockerfile(
-  host: Host,
+  ports: DeployPorts,
   input: BuildInput,
   image: string,
   log: DeployLog,
   signal: AbortSignal,
 ): Promise<void> {
-  await host.builder.build({
-    ...(await findDockerfile(host, input.id, log)),
-    ...buildInputs(host, input.id, log),
+  await ports.builder.build({
+    ...(await findDockerfile(ports, input.id, log)),
+    ...buildInputs(ports, input.id, log),
     tag: image,
-    labels: { ...ownerLabels(host.owner), [labels.kind]: 'image', [labels.id]: input.id },
-    ...(await cacheOf(host, input)),
+    labels: { ...ownerLabels(ports.owner), [labels.kind]: 'image', [labels.id]: input.id },
+    ...(await cacheOf(ports, input)),
     onLine: log.build,
     signal,
   })

@@ -12,9 +12,10 @@ import { inspectImage, tagImage } from '../../../docker/images/images.ts'
 import { pullImage as pullFromRegistry, resolveDigest } from '../../../docker/images/pull.ts'
 import { codeOf, messageOf } from '../../../errors.ts'
 import { whileRoomInDocker } from '../../disk/disk.ts'
-import { type Host, isoNow } from '../../host.ts'
+import { isoNow } from '../../iso-now.ts'
 import { retryWhileEngineAway } from '../../waiting.ts'
 import { type DeployLog, isBegunAgain, openDeployLog } from '../log.ts'
+import type { DeployPorts } from '../ports.ts'
 import { dropPulledName, readPullNote, withPulledName, writePullNote } from './pulled-name.ts'
 
 interface PullInput {
@@ -24,7 +25,7 @@ interface PullInput {
 }
 
 interface Pull {
-  host: Host
+  ports: DeployPorts
   id: string
   serviceId: string
   wanted: ImageReference
@@ -37,17 +38,17 @@ interface Pull {
 /** How far back an image of the service is looked for that came from the same place. */
 const deploysLookedAt = 500
 
-export function pullImage(host: Host) {
+export function pullImage(ports: DeployPorts) {
   return async ({ id, serviceId, source }: PullInput, signal: AbortSignal) => {
-    const log = openDeployLog(host, id)
-    if (isBegunAgain(host, id)) log.say('pulling starts again: the daemon was restarted')
-    const service = host.storage.services.get(serviceId)!
-    const image = imageName(host.owner, service.name, id)
-    const pull = { host, id, serviceId, wanted: parseImageReference(source.image!), image, log }
+    const log = openDeployLog(ports, id)
+    if (isBegunAgain(ports, id)) log.say('pulling starts again: the daemon was restarted')
+    const service = ports.storage.services.get(serviceId)!
+    const image = imageName(ports.owner, service.name, id)
+    const pull = { ports, id, serviceId, wanted: parseImageReference(source.image!), image, log }
     const reference = await retryWhileEngineAway(
-      host,
+      ports,
       signal,
-      () => whileRoomInDocker(host, 'a pull', signal, (bound) => ensureImage({ ...pull, signal: bound })),
+      () => whileRoomInDocker(ports, 'a pull', signal, (bound) => ensureImage({ ...pull, signal: bound })),
       () => log.say('the Docker engine went away: pulling again'),
     )
     return { at: isoNow(), image, source: { ...source, image: reference } }
@@ -56,12 +57,12 @@ export function pullImage(host: Host) {
 
 /** Adopts what an earlier daemon tagged; what it only began is taken back and done again. */
 async function ensureImage(pull: Pull): Promise<string> {
-  const { host, id, image, signal } = pull
-  const note = await readPullNote(host, id)
-  const isTagged = note !== null && (await inspectImage(host.engine, image)) !== null
-  if (!isTagged) await dropPulledName(host, id, signal)
+  const { ports, id, image, signal } = pull
+  const note = await readPullNote(ports, id)
+  const isTagged = note !== null && (await inspectImage(ports.engine, image)) !== null
+  if (!isTagged) await dropPulledName(ports, id, signal)
   const reference = isTagged ? note.reference : await obtain(pull)
-  await dropPulledName(host, id, signal)
+  await dropPulledName(ports, id, signal)
   return reference
 }
 
@@ -77,12 +78,12 @@ async function obtain(pull: Pull): Promise<string> {
 }
 
 async function fromRegistry(pull: Pull): Promise<string> {
-  const { host, wanted, log, signal } = pull
-  const credentials = host.storage.registries.get(wanted.host)
+  const { ports, wanted, log, signal } = pull
+  const credentials = ports.storage.registries.get(wanted.host)
   const how = credentials ? ` with the credentials of ${wanted.host}` : ''
   log.say(`pulling ${wanted.reference}${how}`)
   const { reference } = wanted
-  const digest = wanted.digest ?? (await resolveDigest(host.engine, { reference, credentials, signal }))
+  const digest = wanted.digest ?? (await resolveDigest(ports.engine, { reference, credentials, signal }))
   if (wanted.digest === null) log.say(`${reference} is ${digest}`)
   const earlier = await findEarlier(pull, (image) => image.digest === digest)
   const exact = withDigest(wanted, digest)
@@ -102,20 +103,20 @@ async function pullByDigest(
   exact: string,
   credentials: { username: string; password: string } | null,
 ): Promise<void> {
-  const { host, id, log, signal } = pull
-  if (await inspectImage(host.engine, name)) {
+  const { ports, id, log, signal } = pull
+  if (await inspectImage(ports.engine, name)) {
     log.say('it is here already')
     return tagAsOurs(pull, name, exact)
   }
-  await writePullNote(host, id, { reference: exact, pulledName: name })
-  await pullFromRegistry(host.engine, { reference: name, credentials, onLine: log.say, signal })
-  await tagImage(host.engine, host.owner, name, pull.image)
+  await writePullNote(ports, id, { reference: exact, pulledName: name })
+  await pullFromRegistry(ports.engine, { reference: name, credentials, onLine: log.say, signal })
+  await tagImage(ports.engine, ports.owner, name, pull.image)
 }
 
 /** Null when it is not here: a digest is that digest, a tag what it meant the last time. */
 async function fromHere(pull: Pull, reason: string): Promise<string | null> {
-  const { host, wanted, log } = pull
-  const local = await inspectImage(host.engine, wanted.reference)
+  const { ports, wanted, log } = pull
+  const local = await inspectImage(ports.engine, wanted.reference)
   const isEarlier = (image: ImageReference) => wanted.digest === null && image.tag === wanted.tag
   const earlier = local ? null : await findEarlier(pull, isEarlier)
   if (!local && !earlier) return null
@@ -126,23 +127,23 @@ async function fromHere(pull: Pull, reason: string): Promise<string | null> {
   return exact
 }
 
-async function tagAsOurs({ host, id, image }: Pull, from: string, reference: string): Promise<void> {
-  await writePullNote(host, id, { reference, pulledName: null })
-  await tagImage(host.engine, host.owner, from, image)
+async function tagAsOurs({ ports, id, image }: Pull, from: string, reference: string): Promise<void> {
+  await writePullNote(ports, id, { reference, pulledName: null })
+  await tagImage(ports.engine, ports.owner, from, image)
 }
 
 /** The newest image of the service's deploys that is here and came from the same repository. */
 async function findEarlier(
-  { host, serviceId, wanted }: Pull,
+  { ports, serviceId, wanted }: Pull,
   fits: (image: ImageReference) => boolean,
 ): Promise<{ image: string; reference: string } | null> {
-  for (const record of host.storage.actors.list('deploy', serviceId, deploysLookedAt)) {
+  for (const record of ports.storage.actors.list('deploy', serviceId, deploysLookedAt)) {
     const image = record.image as string | null
     const reference = (record.source as DeploySource).image
     if (!image || !reference) continue
     const found = parseImageReference(reference)
     const isSame = found.host === wanted.host && found.repository === wanted.repository && fits(found)
-    if (isSame && (await inspectImage(host.engine, image))) return { image, reference }
+    if (isSame && (await inspectImage(ports.engine, image))) return { image, reference }
   }
   return null
 }

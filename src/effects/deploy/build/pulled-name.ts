@@ -4,7 +4,7 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { KeyedMutex } from '../../../async/keyed-mutex.ts'
 import { removePulledName } from '../../../docker/images/pull.ts'
-import type { Host } from '../../host.ts'
+import type { DeployPorts } from '../ports.ts'
 import { workDirectory } from '../source/source.ts'
 
 export interface PullNote {
@@ -25,36 +25,44 @@ export function withPulledName<T>(name: string, signal: AbortSignal, work: () =>
 }
 
 /** Null when there is none that can be read: then everything is done again. */
-export async function readPullNote(host: Host, deployId: string): Promise<PullNote | null> {
+export async function readPullNote(ports: DeployPorts, deployId: string): Promise<PullNote | null> {
   try {
-    return JSON.parse(await readFile(noteFile(host, deployId), 'utf8'))
+    return JSON.parse(await readFile(noteFile(ports, deployId), 'utf8'))
   } catch {
     return null
   }
 }
 
 /** Written before what it tells of is done. */
-export async function writePullNote(host: Host, deployId: string, note: PullNote): Promise<void> {
-  const path = noteFile(host, deployId)
+export async function writePullNote(ports: DeployPorts, deployId: string, note: PullNote): Promise<void> {
+  const path = noteFile(ports, deployId)
   await mkdir(dirname(path), { recursive: true })
   await writeFile(`${path}.new`, JSON.stringify(note))
   await rename(`${path}.new`, path)
 }
 
 /** Takes off the name that this deploy's pull gave, if it gave one. Doing it again changes nothing. */
-export async function dropPulledName(host: Host, deployId: string, signal: AbortSignal): Promise<void> {
-  const note = await readPullNote(host, deployId)
+export async function dropPulledName(
+  ports: DeployPorts,
+  deployId: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const note = await readPullNote(ports, deployId)
   if (!note?.pulledName) return
-  await takeOffPulledName(host, deployId, signal)
-  await writePullNote(host, deployId, { ...note, pulledName: null })
+  await takeOffPulledName(ports, deployId, signal)
+  await writePullNote(ports, deployId, { ...note, pulledName: null })
 }
 
 /** The same for a cleanup: writes nothing, as the disk may be full. The note goes with the rest. */
-export async function takeOffPulledName(host: Host, deployId: string, signal: AbortSignal): Promise<void> {
-  const name = (await readPullNote(host, deployId))?.pulledName
-  if (name) await withPulledName(name, signal, () => removePulledName(host.engine, name))
+export async function takeOffPulledName(
+  ports: DeployPorts,
+  deployId: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const name = (await readPullNote(ports, deployId))?.pulledName
+  if (name) await withPulledName(name, signal, () => removePulledName(ports.engine, name))
 }
 
-function noteFile(host: Host, deployId: string): string {
-  return join(workDirectory(host, deployId), 'pull.json')
+function noteFile(ports: DeployPorts, deployId: string): string {
+  return join(workDirectory(ports, deployId), 'pull.json')
 }

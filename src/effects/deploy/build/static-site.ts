@@ -8,8 +8,8 @@ import { readIgnoreFile } from '../../../docker/dockerfile/ignore-file.ts'
 import { labels, ownerLabels, treeName } from '../../../docker/engine/names.ts'
 import { inspectImage, removeImage } from '../../../docker/images/images.ts'
 import { Failure, messageOf } from '../../../errors.ts'
-import type { Host } from '../../host.ts'
 import type { DeployLog } from '../log.ts'
+import type { DeployPorts } from '../ports.ts'
 import { generatedDirectory, isThere, resolveInside, resolveRoot, workDirectory } from '../source/source.ts'
 import { requireRelease } from '../start/instances.ts'
 import { buildInputs, cacheOf, findDockerfile } from './dockerfile.ts'
@@ -22,7 +22,7 @@ interface SiteInput {
 }
 
 interface SiteBuild {
-  host: Host
+  ports: DeployPorts
   input: SiteInput
   settings: ServiceSettings
   image: string
@@ -35,25 +35,25 @@ const usualFolders = ['public', 'dist', 'build', '_site', 'out', 'www']
 
 /** Builds the image of a static site's deploy. Throws `site_not_found`, and what a build throws. */
 export async function buildSite(
-  host: Host,
+  ports: DeployPorts,
   input: SiteInput,
   image: string,
   log: DeployLog,
   signal: AbortSignal,
 ): Promise<void> {
-  const { settings } = requireRelease(host, input.id)
-  const build = { host, input, settings, image, log, signal }
-  const root = await resolveRoot(host, input.id, settings)
+  const { settings } = requireRelease(ports, input.id)
+  const build = { ports, input, settings, image, log, signal }
+  const root = await resolveRoot(ports, input.id, settings)
   const hasDockerfile = settings.dockerfile_path !== null || (await isThere(join(root, 'Dockerfile')))
   await (hasDockerfile ? buildFromDockerfile(build) : buildFromSource(build, root))
 }
 
 async function buildFromSource(build: SiteBuild, root: string): Promise<void> {
-  const { host, input, settings, log } = build
+  const { ports, input, settings, log } = build
   const folder = await findFolder(build, root)
   log.say(`the site is ${shownFolder(settings)} of the source`)
   // The context is the deploy's whole work directory, so that the Dockerfile is not a part of the site.
-  const contextDir = await realpath(workDirectory(host, input.id))
+  const contextDir = await realpath(workDirectory(ports, input.id))
   const [site, rulesRoot] = [relative(contextDir, folder), relative(contextDir, root)]
   const ignore = siteIgnore(site, rulesRoot, (await readIgnoreFile(root, '.dockerignore'))?.text ?? '')
   const found = { from: null, folder: site, needsIndex: false }
@@ -95,16 +95,16 @@ async function unsaid(root: string): Promise<Failure> {
 }
 
 async function buildFromDockerfile(build: SiteBuild): Promise<void> {
-  const { host, input, settings, log, signal } = build
-  const service = host.storage.services.get(input.serviceId)!
-  const tree = treeName(host.owner, service.name, input.id)
+  const { ports, input, settings, log, signal } = build
+  const service = ports.storage.services.get(input.serviceId)!
+  const tree = treeName(ports.owner, service.name, input.id)
   try {
-    await host.builder.build({
-      ...(await findDockerfile(host, input.id, log)),
-      ...buildInputs(host, input.id, log),
+    await ports.builder.build({
+      ...(await findDockerfile(ports, input.id, log)),
+      ...buildInputs(ports, input.id, log),
       tag: tree,
       labels: imageLabels(build, 'tree'),
-      ...(await cacheOf(host, input)),
+      ...(await cacheOf(ports, input)),
       onLine: log.build,
       signal,
     })
@@ -115,14 +115,14 @@ async function buildFromDockerfile(build: SiteBuild): Promise<void> {
       throw isMissing(error) ? notInImage(site) : error
     })
   } finally {
-    await removeTree(host, tree)
+    await removeTree(ports, tree)
   }
 }
 
 /** `publish_dir` as `cd` in the last stage would take it. */
-async function folderInImage({ host, settings }: SiteBuild, tree: string): Promise<string> {
+async function folderInImage({ ports, settings }: SiteBuild, tree: string): Promise<string> {
   if (settings.publish_dir === null) return '/'
-  const image = await inspectImage(host.engine, tree)
+  const image = await inspectImage(ports.engine, tree)
   return posix.resolve('/', image?.workingDir ?? '/', settings.publish_dir)
 }
 
@@ -133,9 +133,9 @@ function notInImage({ folder, needsIndex }: { folder: string; needsIndex: boolea
 }
 
 /** Who cannot be removed now is looked for again by the cleanup of the deploy, and at the next start. */
-async function removeTree(host: Host, tree: string): Promise<void> {
-  await removeImage(host.engine, host.owner, tree).catch((error: unknown) => {
-    host.logger.info({ image: tree, reason: messageOf(error) }, 'what a site was taken out of stays for now')
+async function removeTree(ports: DeployPorts, tree: string): Promise<void> {
+  await removeImage(ports.engine, ports.owner, tree).catch((error: unknown) => {
+    ports.logger.info({ image: tree, reason: messageOf(error) }, 'what a site was taken out of stays for now')
   })
 }
 
@@ -145,11 +145,11 @@ async function buildServer(
   ignore: string[],
   site: Pick<Site, 'from' | 'folder' | 'needsIndex'>,
 ): Promise<void> {
-  const { host, settings, image, log, signal } = build
-  const server = host.settings.staticImage || (await ownServer(build))
+  const { ports, settings, image, log, signal } = build
+  const server = ports.settings.staticImage || (await ownServer(build))
   const dockerfile = join(await makeGenerated(build), 'Dockerfile')
   await writeFile(dockerfile, siteDockerfile({ ...site, server, isSpa: settings.spa_fallback }))
-  await host.builder.build({
+  await ports.builder.build({
     contextDir,
     dockerfile: relative(contextDir, dockerfile),
     ignore,
@@ -159,23 +159,23 @@ async function buildServer(
     cachePrefix: '',
     buildArgs: {},
     secrets: [],
-    registries: host.storage.registries.list(),
+    registries: ports.storage.registries.list(),
     onLine: log.build,
     signal,
   })
 }
 
-async function makeGenerated({ host, input }: SiteBuild): Promise<string> {
-  const directory = generatedDirectory(host, input.id)
+async function makeGenerated({ ports, input }: SiteBuild): Promise<string> {
+  const directory = generatedDirectory(ports, input.id)
   await mkdir(directory, { recursive: true })
   return realpath(directory)
 }
 
-function ownServer({ host, log, signal }: SiteBuild): Promise<string> {
+function ownServer({ ports, log, signal }: SiteBuild): Promise<string> {
   const onMake = () => log.say('making the static server image from Debian packages, once')
-  return ensureStaticServer(host.engine, { onMake, signal })
+  return ensureStaticServer(ports.engine, { onMake, signal })
 }
 
-function imageLabels({ host, input }: SiteBuild, kind: string): Record<string, string> {
-  return { ...ownerLabels(host.owner), [labels.kind]: kind, [labels.id]: input.id }
+function imageLabels({ ports, input }: SiteBuild, kind: string): Record<string, string> {
+  return { ...ownerLabels(ports.owner), [labels.kind]: kind, [labels.id]: input.id }
 }

@@ -1,11 +1,10 @@
 // The HEALTHCHECK of an image as a check of its instances: Docker's word counts.
 // Mind: Docker asks for the first time after a whole interval, 30 s by default. So the same command is run
 // here as well while Docker still calls the instance "starting", as newer engines do by --start-interval.
-
 import type { InstanceState } from '../../../docker/containers/instance-state.ts'
 import { runInside } from '../../../docker/exec/exec.ts'
 import { codeOf } from '../../../errors.ts'
-import type { Host } from '../../host.ts'
+import type { DeployPorts } from '../ports.ts'
 
 const askAgainMs = 2_000
 const patienceMs = 10_000
@@ -13,7 +12,7 @@ const patienceMs = 10_000
 /** Answers null when the instance is healthy, else why not. */
 export type Healthcheck = (instance: InstanceState, signal: AbortSignal) => Promise<string | null>
 
-export function createHealthcheck({ engine, owner }: Host): Healthcheck {
+export function createHealthcheck({ engine, owner }: DeployPorts): Healthcheck {
   /** By instance: when its command may run again. */
   const nextAt = new Map<string, number>()
 
@@ -44,8 +43,12 @@ function describeUnhealthy(output: string): string {
  * Why a live deploy is degraded by the HEALTHCHECK of its image; null when it is not. Such an instance still
  * serves and is not restarted, as by the engine itself: only its owner knows what helps.
  */
-export function findUnhealthy(host: Host, deployId: string, instances: InstanceState[]): string | null {
-  if (host.storage.releases.get(deployId)?.settings.health_check_path) return null
+export function findUnhealthy(
+  ports: DeployPorts,
+  deployId: string,
+  instances: InstanceState[],
+): string | null {
+  if (ports.storage.releases.get(deployId)?.settings.health_check_path) return null
   const found = instances.find(({ health }) => health?.status === 'unhealthy')
   return found ? `instance ${found.index + 1} is ${describeUnhealthy(found.health!.output)}` : null
 }

@@ -6,9 +6,9 @@ import type { ServiceSettings } from '../../../../storage/services.ts'
 import type { InstanceState } from '../../../docker/containers/instance-state.ts'
 import { findListeners, type Listener } from '../../../docker/containers/sockets.ts'
 import { inspectImage } from '../../../docker/images/images.ts'
-import type { Host } from '../../host.ts'
 import { tryConnection } from '../../try-connection.ts'
 import type { DeployLog } from '../log.ts'
+import type { DeployPorts } from '../ports.ts'
 
 export interface Expected {
   serviceName: string
@@ -55,7 +55,7 @@ const usualSeconds = 300
 /** Where the kernel puts a listener that names no port. */
 const isEphemeral = (port: number) => port >= 32_768 && port <= 60_999
 
-export function createPortSearch(host: Host, expected: Expected, log: DeployLog): PortSearch {
+export function createPortSearch(ports: DeployPorts, expected: Expected, log: DeployLog): PortSearch {
   let seen = ''
   let since = 0
   let told = ''
@@ -64,7 +64,7 @@ export function createPortSearch(host: Host, expected: Expected, log: DeployLog)
 
   async function find(instance: InstanceState, listeners: Listener[]) {
     if (portSource !== 'default') return null
-    const exposed = (await inspectImage(host.engine, instance.image))?.exposedPorts ?? []
+    const exposed = (await inspectImage(ports.engine, instance.image))?.exposedPorts ?? []
     const found = choosePort(listeners, exposed)
     return found === null ? null : { port: found, isLikely: isLikely(found, exposed) }
   }
@@ -89,7 +89,7 @@ export function createPortSearch(host: Host, expected: Expected, log: DeployLog)
         told = key
         log.say(`it ${whereListening(listeners, port)}`)
       }
-      quiet = (await isQuiet(host, instance)) ? quiet + 1 : 0
+      quiet = (await isQuiet(ports, instance)) ? quiet + 1 : 0
       const found = await find(instance, listeners)
       if (found !== null) {
         if (!isSure(found, forMs)) return null
@@ -152,8 +152,8 @@ async function listenersOf({ pid }: InstanceState, expected: number): Promise<Li
 }
 
 /** What cannot be measured holds nothing up. */
-async function isQuiet(host: Host, { name, cpuLimit }: InstanceState): Promise<boolean> {
-  const usage = await host.instances.usage(name).catch(() => null)
+async function isQuiet(ports: DeployPorts, { name, cpuLimit }: InstanceState): Promise<boolean> {
+  const usage = await ports.instances.usage(name).catch(() => null)
   return usage === null || usage.cpuPercent <= quietPercent * (cpuLimit || 1)
 }
 

@@ -5,9 +5,10 @@ import { sleep } from '../../../async/sleep.ts'
 import type { InstanceState } from '../../../docker/containers/instance-state.ts'
 import { defaultHost } from '../../../domain/domains.ts'
 import { listens } from '../../../domain/service-types.ts'
-import { type Host, isoNow } from '../../host.ts'
+import { isoNow } from '../../iso-now.ts'
 import { retryWhileEngineAway } from '../../waiting.ts'
 import { type DeployLog, openDeployLog } from '../log.ts'
+import type { DeployPorts } from '../ports.ts'
 import { requireRelease } from '../start/instances.ts'
 import { createHealthcheck, type Healthcheck } from './healthcheck.ts'
 import { listensOn } from './port-search.ts'
@@ -23,20 +24,20 @@ interface ProbeInput {
   settleMs?: number
 }
 
-export function probeInstances(host: Host) {
+export function probeInstances(ports: DeployPorts) {
   return async (input: ProbeInput, signal: AbortSignal) => {
-    const log = openDeployLog(host, input.id)
-    const instances = await retryWhileEngineAway(host, signal, () =>
-      host.instances.list({ deployId: input.id }),
+    const log = openDeployLog(ports, input.id)
+    const instances = await retryWhileEngineAway(ports, signal, () =>
+      ports.instances.list({ deployId: input.id }),
     )
-    const check = openCheck(host, input, instances, log)
+    const check = openCheck(ports, input, instances, log)
     const pass = async () => {
-      for (const { name } of instances) await untilPassed(host, name, check, signal)
+      for (const { name } of instances) await untilPassed(ports, name, check, signal)
     }
     await pass()
     log.say(`healthy: ${check.probe().text}`, { brief: check.probe().text })
-    if (await hasSettled(host, input, log, signal)) {
-      await preferExpected(host, input, instances, check)
+    if (await hasSettled(ports, input, log, signal)) {
+      await preferExpected(ports, input, instances, check)
       await pass()
     }
     const { port, portSource, kind } = check
@@ -45,18 +46,18 @@ export function probeInstances(host: Host) {
 }
 
 function openCheck(
-  host: Host,
+  ports: DeployPorts,
   { id, serviceId, port, portSource }: ProbeInput,
   instances: readonly InstanceState[],
   log: DeployLog,
 ): Check & { kind: HealthCheck } {
-  const { settings } = host.storage.releases.get(id)!
-  const service = host.storage.services.get(serviceId)!
+  const { settings } = ports.storage.releases.get(id)!
+  const service = ports.storage.services.get(serviceId)!
   const hasHealthcheck = instances.some(({ health }) => health)
-  const healthcheck = createHealthcheck(host)
-  const hostName = defaultHost(service.name, host.settings.baseDomain)
+  const healthcheck = createHealthcheck(ports)
+  const hostName = defaultHost(service.name, ports.settings.baseDomain)
   const probe = () => chooseProbe({ settings, port: check.port, hostName, hasHealthcheck, healthcheck })
-  const former = service.live_deploy_id ? host.storage.actors.record(service.live_deploy_id) : null
+  const former = service.live_deploy_id ? ports.storage.actors.record(service.live_deploy_id) : null
   const formerPort = former?.port_source === 'detected' ? (former.port as number) : null
   const kind = kindOfProbe({ settings, hasHealthcheck })
   const hasPort = listens(settings)
@@ -67,22 +68,27 @@ function openCheck(
 
 /** An app may open the port of its metrics first, and the one it was told only later. */
 async function preferExpected(
-  host: Host,
+  ports: DeployPorts,
   { id, port, portSource }: ProbeInput,
   instances: readonly InstanceState[],
   check: Check,
 ): Promise<void> {
   if (check.portSource !== 'detected' || instances.length === 0) return
-  const now = await host.instances.list({ deployId: id })
+  const now = await ports.instances.list({ deployId: id })
   for (const instance of now) if (!(await listensOn(instance, port))) return
   check.log.say(`it listens on ${port} by now: using that`)
   Object.assign(check, { port, portSource })
 }
 
 /** Answers whether there was anything to wait for. */
-async function hasSettled(host: Host, { id, settleMs = 0 }: ProbeInput, log: DeployLog, signal: AbortSignal) {
+async function hasSettled(
+  ports: DeployPorts,
+  { id, settleMs = 0 }: ProbeInput,
+  log: DeployLog,
+  signal: AbortSignal,
+) {
   if (settleMs === 0) return false
-  const instances = await retryWhileEngineAway(host, signal, () => host.instances.list({ deployId: id }))
+  const instances = await retryWhileEngineAway(ports, signal, () => ports.instances.list({ deployId: id }))
   const youngest = Math.max(...instances.map(({ startedAt }) => Date.parse(startedAt ?? isoNow())))
   const remainingMs = youngest + settleMs - Date.now()
   if (remainingMs <= 0) return false
@@ -93,18 +99,18 @@ async function hasSettled(host: Host, { id, settleMs = 0 }: ProbeInput, log: Dep
 
 /** Tries once whether an instance of a live deploy can serve: null, or why not. */
 export async function tryProbe(
-  host: Host,
+  ports: DeployPorts,
   { id, serviceId }: Pick<ProbeInput, 'id' | 'serviceId'>,
   instance: InstanceState,
   healthcheck: Healthcheck,
   signal: AbortSignal,
 ): Promise<string | null> {
-  const { settings } = requireRelease(host, id)
-  const service = host.storage.services.get(serviceId)
-  const record = host.storage.actors.record(id)
+  const { settings } = requireRelease(ports, id)
+  const service = ports.storage.services.get(serviceId)
+  const record = ports.storage.actors.record(id)
   const port = record?.port as number
   if (!service) return 'the service is gone'
-  const hostName = defaultHost(service.name, host.settings.baseDomain)
+  const hostName = defaultHost(service.name, ports.settings.baseDomain)
   // A version that went live without the image's own check must not be taken out by it later.
   const hasHealthcheck = instance.health !== null && record?.health_check === 'image'
   return chooseProbe({ settings, port, hostName, hasHealthcheck, healthcheck }).run(instance, signal)

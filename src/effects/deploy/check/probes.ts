@@ -3,7 +3,7 @@ import { request } from 'node:http'
 import type { HealthCheck } from '../../../../machines/deploy/deploy-context.ts'
 import type { ServiceSettings } from '../../../../storage/services.ts'
 import type { InstanceState } from '../../../docker/containers/instance-state.ts'
-import { isoNow } from '../../host.ts'
+import { isoNow } from '../../iso-now.ts'
 import { tryConnection } from '../../try-connection.ts'
 import type { Healthcheck } from './healthcheck.ts'
 

@@ -1,23 +1,22 @@
 // An instance that ended because the engine itself was restarted: no fault of the version, it is started
 // again.
-
 import type { InstanceState } from '../../../docker/containers/instances.ts'
 import { wasEngineRestarted } from '../../../docker/engine/engine-restart.ts'
-import type { Host } from '../../host.ts'
 import { retryWhileEngineAway } from '../../waiting.ts'
 import type { DeployLog } from '../log.ts'
+import type { DeployPorts } from '../ports.ts'
 
 /** False when it ended by itself, or is gone; then nothing was done. */
 export async function startAgain(
-  host: Host,
+  ports: DeployPorts,
   instance: InstanceState | null,
   log: DeployLog,
   signal: AbortSignal,
 ): Promise<boolean> {
   if (instance === null) return false
-  const { engine, instances } = host
-  if (!(await retryWhileEngineAway(host, signal, () => wasEngineRestarted(engine, instance)))) return false
+  const { engine, instances } = ports
+  if (!(await retryWhileEngineAway(ports, signal, () => wasEngineRestarted(engine, instance)))) return false
   log.say('the Docker engine was restarted: starting the instance again')
-  await retryWhileEngineAway(host, signal, () => instances.start(instance.name))
+  await retryWhileEngineAway(ports, signal, () => instances.start(instance.name))
   return true
 }

@@ -5,9 +5,9 @@ import { sleep } from '../../../async/sleep.ts'
 import { explainExit, isOutOfMemory } from '../../../docker/containers/exit-explanation.ts'
 import type { InstanceState } from '../../../docker/containers/instance-state.ts'
 import { Failure } from '../../../errors.ts'
-import type { Host } from '../../host.ts'
 import { retryWhileEngineAway } from '../../waiting.ts'
 import type { DeployLog } from '../log.ts'
+import type { DeployPorts } from '../ports.ts'
 import { createPortSearch, findAdvice, type PortSearch } from './port-search.ts'
 import { notYet, type Probe, refused } from './probes.ts'
 import { startAgain } from './restart-after-engine.ts'
@@ -37,22 +37,22 @@ const shownLines = 50
  * log.
  */
 export async function untilPassed(
-  host: Host,
+  ports: DeployPorts,
   name: string,
   check: Check,
   signal: AbortSignal,
 ): Promise<void> {
-  const search = createPortSearch(host, check, check.log)
+  const search = createPortSearch(ports, check, check.log)
   const waiting = createWaitingLine(check.log)
   let lastAnswer: string | null = null
   let isStartedAgain = false
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 2)) {
-    const look = () => host.instances.inspectExit(name, signal)
-    const instance = await retryWhileEngineAway(host, signal, look).catch(() => null)
+    const look = () => ports.instances.inspectExit(name, signal)
+    const instance = await retryWhileEngineAway(ports, signal, look).catch(() => null)
     try {
       signal.throwIfAborted()
       if (instance?.state !== 'running') {
-        const isAgain = isStartedAgain || !(await startAgain(host, instance, check.log, signal))
+        const isAgain = isStartedAgain || !(await startAgain(ports, instance, check.log, signal))
         if (isAgain) throw ended(instance, check)
         isStartedAgain = true
         continue
@@ -69,8 +69,8 @@ export async function untilPassed(
       if (answer === refused) await searchPort(search, instance, check, signal)
       await sleep(pauseMs, signal)
     } catch (error) {
-      await showLastLines(host, name, check.log)
-      if (signal.aborted) throw await unhealthy(host, name, lastAnswer, check)
+      await showLastLines(ports, name, check.log)
+      if (signal.aborted) throw await unhealthy(ports, name, lastAnswer, check)
       throw error
     }
   }
@@ -114,8 +114,8 @@ function codeOfEnd(instance: InstanceState): string {
   return instance.exitCode === 0 ? 'exited_early' : 'instance_failed'
 }
 
-async function unhealthy(host: Host, name: string, answer: string | null, check: Check) {
-  const instance = await host.instances.inspect(name).catch(() => null)
+async function unhealthy(ports: DeployPorts, name: string, answer: string | null, check: Check) {
+  const instance = await ports.instances.inspect(name).catch(() => null)
   const { kind, text } = check.probe()
   const advice = check.hasPort ? await findAdvice(instance, check) : null
   const limit = `${check.settings.health_check_timeout_seconds} s (health_check_timeout_seconds)`
@@ -125,8 +125,8 @@ async function unhealthy(host: Host, name: string, answer: string | null, check:
   return kind === 'image' ? failure.with({ reason: 'image_healthcheck' }) : failure
 }
 
-async function showLastLines(host: Host, name: string, log: DeployLog): Promise<void> {
-  const lines = await host.instances.tail(name, shownLines).catch(() => [])
+async function showLastLines(ports: DeployPorts, name: string, log: DeployLog): Promise<void> {
+  const lines = await ports.instances.tail(name, shownLines).catch(() => [])
   if (lines.length === 0) return log.say('the instance wrote nothing')
   log.say(
     lines.length === 1 ? 'the only line of the instance:' : `the last ${lines.length} lines of the instance:`,

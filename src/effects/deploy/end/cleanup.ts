@@ -1,14 +1,14 @@
 // Removing what a failed or canceled deploy leaves, after the former one is back in charge.
 // Mind: this never gives up. A trace that stays is somebody's disk, address or money.
-
 import { imageName, treeName } from '../../../docker/engine/names.ts'
 import { removeImage } from '../../../docker/images/images.ts'
 import { reapGit } from '../../../git/reaper.ts'
 import { imagesInUse } from '../../engine/images-in-use.ts'
-import { type Host, isoNow } from '../../host.ts'
+import { isoNow } from '../../iso-now.ts'
 import { retryUntilCleanedUp } from '../../waiting.ts'
 import { takeOffPulledName } from '../build/pulled-name.ts'
 import { openDeployLog } from '../log.ts'
+import type { DeployPorts } from '../ports.ts'
 import { removeFormerArchives } from '../source/archive.ts'
 import { removeWork } from '../source/source.ts'
 import { putInCharge } from '../switch/switch.ts'
@@ -23,42 +23,42 @@ interface TracesInput {
   canceled: boolean
 }
 
-export function removeTraces(host: Host) {
+export function removeTraces(ports: DeployPorts) {
   return async (input: TracesInput, signal: AbortSignal) => {
     const { id, formerDeployId, outcome, canceled } = input
-    host.absences.delete(input.serviceId)
+    ports.absences.delete(input.serviceId)
     // Who follows the log need not wait for the cleanup.
-    await openDeployLog(host, id).close(canceled ? outcome : `failed: ${outcome}`)
+    await openDeployLog(ports, id).close(canceled ? outcome : `failed: ${outcome}`)
     await reapGit(id)
-    await retryUntilCleanedUp(host, id, signal, () => takeOffPulledName(host, id, signal))
-    await removeWork(host, id)
-    await retryUntilCleanedUp(host, id, signal, async () => {
-      const former = stillLive(host, input) ? formerDeployId : null
-      await putInCharge(host, former, id)
-      if (former) await putBack(host, { id: former, serviceId: input.serviceId }, signal)
-      await takeOut(host, input, signal)
-      await stopInstances(host, id)
-      await removeOwnImage(host, input)
+    await retryUntilCleanedUp(ports, id, signal, () => takeOffPulledName(ports, id, signal))
+    await removeWork(ports, id)
+    await retryUntilCleanedUp(ports, id, signal, async () => {
+      const former = stillLive(ports, input) ? formerDeployId : null
+      await putInCharge(ports, former, id)
+      if (former) await putBack(ports, { id: former, serviceId: input.serviceId }, signal)
+      await takeOut(ports, input, signal)
+      await stopInstances(ports, id)
+      await removeOwnImage(ports, input)
     })
-    await forget(host, input, signal)
-    await host.storage.addresses.release(id)
-    await host.storage.releases.remove(id)
-    await removeFormerArchives(host)
+    await forget(ports, input, signal)
+    await ports.storage.addresses.release(id)
+    await ports.storage.releases.remove(id)
+    await removeFormerArchives(ports)
     return { at: isoNow() }
   }
 }
 
-function stillLive(host: Host, { serviceId, formerDeployId }: TracesInput): boolean {
-  return host.storage.services.get(serviceId)?.live_deploy_id === formerDeployId
+function stillLive(ports: DeployPorts, { serviceId, formerDeployId }: TracesInput): boolean {
+  return ports.storage.services.get(serviceId)?.live_deploy_id === formerDeployId
 }
 
-async function removeOwnImage(host: Host, { id, serviceId }: TracesInput): Promise<void> {
-  const service = host.storage.services.get(serviceId)
+async function removeOwnImage(ports: DeployPorts, { id, serviceId }: TracesInput): Promise<void> {
+  const service = ports.storage.services.get(serviceId)
   if (!service) return
-  const needOf = imagesInUse(host, { serviceId, endingId: id })
+  const needOf = imagesInUse(ports, { serviceId, endingId: id })
   for (const [nameOf, isTree] of [[imageName, false] as const, [treeName, true] as const]) {
-    const name = nameOf(host.owner, service.name, id)
+    const name = nameOf(ports.owner, service.name, id)
     const need = needOf({ name, service: service.name, deployId: id, isTree })
-    if (need !== 'in-use') await removeImage(host.engine, host.owner, name)
+    if (need !== 'in-use') await removeImage(ports.engine, ports.owner, name)
   }
 }

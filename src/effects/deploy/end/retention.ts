@@ -2,44 +2,48 @@
 import { removeImage } from '../../../docker/images/images.ts'
 import { codeOf, messageOf } from '../../../errors.ts'
 import { imagesInUse, isRecorded, listOwnImages } from '../../engine/images-in-use.ts'
-import type { Host } from '../../host.ts'
+import type { DeployPorts } from '../ports.ts'
 
 /** How far back releases are looked for that a removed image made useless. */
 const deploysLookedAt = 500
 
 /** Removes older images of that service, and the releases that nothing can run any more. */
-export async function removeOldImages(host: Host, serviceId: string, drainedId?: string): Promise<void> {
-  const service = host.storage.services.get(serviceId)
+export async function removeOldImages(
+  ports: DeployPorts,
+  serviceId: string,
+  drainedId?: string,
+): Promise<void> {
+  const service = ports.storage.services.get(serviceId)
   if (!service) return
-  const images = await listOwnImages(host, service.name)
+  const images = await listOwnImages(ports, service.name)
   const present = new Set(images.map(({ name }) => name))
   const newestFirst = images.sort((a, b) => (a.deployId < b.deployId ? 1 : -1))
-  const versions = newestFirst.filter((image) => !image.isTree && isRecorded(host.storage.actors, image))
-  const older = new Set(versions.slice(host.settings.keepImages))
-  const needOf = imagesInUse(host, { serviceId, endingId: drainedId })
+  const versions = newestFirst.filter((image) => !image.isTree && isRecorded(ports.storage.actors, image))
+  const older = new Set(versions.slice(ports.settings.keepImages))
+  const needOf = imagesInUse(ports, { serviceId, endingId: drainedId })
   const needs = newestFirst.map((image) => [image, needOf(image, present)] as const)
   for (const [image, need] of needs) {
     const isSurplus = need === null || (need === 'version' && older.has(image))
-    if (isSurplus) await removeVersion(host, serviceId, image.name)
+    if (isSurplus) await removeVersion(ports, serviceId, image.name)
   }
 }
 
 /** Somebody may be using the image by hand: then it stays, and is tried again after the next deploy. */
-async function removeVersion(host: Host, serviceId: string, image: string): Promise<void> {
+async function removeVersion(ports: DeployPorts, serviceId: string, image: string): Promise<void> {
   try {
     // Releases first: once the image is gone, nothing would find them.
-    await removeReleases(host, serviceId, image)
-    await removeImage(host.engine, host.owner, image)
+    await removeReleases(ports, serviceId, image)
+    await removeImage(ports.engine, ports.owner, image)
   } catch (error) {
     if (codeOf(error) !== 'docker_error') throw error
-    host.logger.info({ image, reason: messageOf(error) }, 'an old image stays')
+    ports.logger.info({ image, reason: messageOf(error) }, 'an old image stays')
   }
 }
 
 /** A restart has a release of its own and another deploy's image. */
-async function removeReleases(host: Host, serviceId: string, image: string): Promise<void> {
-  const deploys = host.storage.actors.list('deploy', serviceId, deploysLookedAt)
+async function removeReleases(ports: DeployPorts, serviceId: string, image: string): Promise<void> {
+  const deploys = ports.storage.actors.list('deploy', serviceId, deploysLookedAt)
   for (const deploy of deploys) {
-    if (deploy.image === image) await host.storage.releases.remove(deploy.id)
+    if (deploy.image === image) await ports.storage.releases.remove(deploy.id)
   }
 }

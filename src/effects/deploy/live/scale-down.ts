@@ -1,9 +1,9 @@
 // Instances of a live deploy that are wanted no longer: no new request, time for what is open, then the end.
 // Mind: who is wanted again before the end is told stays; only then nothing of it was stopped.
 import { messageOf } from '../../../errors.ts'
-import type { Host } from '../../host.ts'
 import { retryWhileEngineAway } from '../../waiting.ts'
 import { awaitSilence, stopInstances } from '../end/drain.ts'
+import type { DeployPorts } from '../ports.ts'
 import { forget, takeOut } from '../switch/upstreams.ts'
 
 interface Departure {
@@ -23,7 +23,7 @@ export interface Departures {
 }
 
 export function createDepartures(
-  host: Host,
+  ports: DeployPorts,
   { id, serviceId }: { id: string; serviceId: string },
 ): Departures {
   const closing = new AbortController()
@@ -31,14 +31,14 @@ export function createDepartures(
 
   const depart = async ({ fromIndex, limitMs }: Departure, isOver: () => boolean, onStop: () => void) => {
     const { signal } = closing
-    const port = (host.storage.actors.record(id)?.port as number | null) ?? 0
+    const port = (ports.storage.actors.record(id)?.port as number | null) ?? 0
     const leaving = { id, serviceId, port, index: fromIndex, drainUntil: Date.now() + limitMs }
-    await takeOut(host, leaving, signal, fromIndex)
-    await retryWhileEngineAway(host, signal, () => awaitSilence(host, leaving, signal, isOver))
+    await takeOut(ports, leaving, signal, fromIndex)
+    await retryWhileEngineAway(ports, signal, () => awaitSilence(ports, leaving, signal, isOver))
     if (isOver()) return
     onStop()
-    await retryWhileEngineAway(host, signal, () => stopInstances(host, id, fromIndex))
-    await forget(host, leaving, signal, fromIndex)
+    await retryWhileEngineAway(ports, signal, () => stopInstances(ports, id, fromIndex))
+    await forget(ports, leaving, signal, fromIndex)
   }
 
   return {
@@ -49,7 +49,7 @@ export function createDepartures(
       if (current || closing.signal.aborted) return
       const ended = depart(departure, isOver, onStop).catch((error: unknown) => {
         if (closing.signal.aborted) return
-        host.logger.warn(
+        ports.logger.warn(
           { deploy: id, reason: messageOf(error) },
           'instances could not be stopped; trying on',
         )

@@ -5,23 +5,33 @@ import type { ServiceRow } from '../../../../storage/services.ts'
 import { scheduleIdOf } from '../../../domain/job-defaults.ts'
 import { codeOf, messageOf } from '../../../errors.ts'
 import { planOf } from '../../cron-schedule/plan.ts'
-import { type Host, isoNow } from '../../host.ts'
+import { isoNow } from '../../iso-now.ts'
 import { untilCommitted } from '../../waiting.ts'
+import type { DeployPorts } from '../ports.ts'
 
 /** Until another deploy is live, or the service is deleted. */
-export async function keepSchedule(host: Host, deployId: string, service: ServiceRow, signal: AbortSignal) {
+export async function keepSchedule(
+  ports: DeployPorts,
+  deployId: string,
+  service: ServiceRow,
+  signal: AbortSignal,
+) {
   const { id: serviceId } = service
   const id = scheduleIdOf(serviceId)
   const plan = planOf(service)
-  if (plan) await startSchedule(host, id, { id, serviceId, plan, at: isoNow() })
-  await untilCommitted(host.storage.changes, serviceId, signal, () => {
-    const now = host.storage.services.get(serviceId)
+  if (plan) await startSchedule(ports, id, { id, serviceId, plan, at: isoNow() })
+  await untilCommitted(ports.storage.changes, serviceId, signal, () => {
+    const now = ports.storage.services.get(serviceId)
     return now && !now.deleting && now.live_deploy_id === deployId ? null : true
   })
 }
 
 /** One that cannot be started says so itself: what is live is not at fault, and runs by hand go on. */
-async function startSchedule({ actors, logger }: Host, id: string, input: CronScheduleInput): Promise<void> {
+async function startSchedule(
+  { actors, logger }: DeployPorts,
+  id: string,
+  input: CronScheduleInput,
+): Promise<void> {
   try {
     await actors.spawn('cron-schedule', id, input)
   } catch (error) {

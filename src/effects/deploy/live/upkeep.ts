@@ -1,16 +1,16 @@
 // Supervising the instances of a live deploy: as many as the service wants, running, until another is live.
 // Mind: desired state is the service row, observed state is Docker's answer; both are read anew each round.
-
 import type { ServiceRow } from '../../../../storage/services.ts'
 import type { InstanceState } from '../../../docker/containers/instances.ts'
 import { codeOf, messageOf } from '../../../errors.ts'
-import { type Host, isoNow } from '../../host.ts'
+import { isoNow } from '../../iso-now.ts'
 import { retryWhileEngineAway } from '../../waiting.ts'
 import { createHealthcheck, findUnhealthy, type Healthcheck } from '../check/healthcheck.ts'
 import { tryProbe } from '../check/probe.ts'
 import { removeAbandoned } from '../end/drain.ts'
 import { removeOldImages } from '../end/retention.ts'
 import { openDeployLog } from '../log.ts'
+import type { DeployPorts } from '../ports.ts'
 import { removeWork } from '../source/source.ts'
 import { usesDisk } from '../start/disk-claim.ts'
 import { ensureInstance } from '../start/instances.ts'
@@ -44,29 +44,29 @@ const passing = [
   'instance_failed',
 ]
 
-export function keepInstances(host: Host) {
+export function keepInstances(ports: DeployPorts) {
   return async (input: UpkeepInput, signal: AbortSignal) => {
     const { id, serviceId } = input
-    await openDeployLog(host, id).close('live')
+    await openDeployLog(ports, id).close('live')
     // Notes of a pull, for a restart before now: nothing that a live deploy could fail by.
-    await removeWork(host, id).catch(() => undefined)
+    await removeWork(ports, id).catch(() => undefined)
     const health = createHealth()
-    const nudge = createNudge(host, id, serviceId, ({ name, exitCode }) => {
-      if (health.sawExit(name)) host.logger.warn({ instance: name, exitCode }, 'a live instance ended')
+    const nudge = createNudge(ports, id, serviceId, ({ name, exitCode }) => {
+      if (health.sawExit(name)) ports.logger.warn({ instance: name, exitCode }, 'a live instance ended')
     })
-    const trying = createPatience(host, input, signal)
-    const departures = createDepartures(host, input)
-    const healthcheck = createHealthcheck(host)
-    const upkeep: Upkeep = { host, input, health, healthcheck, departures, wake: nudge.wake, signal }
+    const trying = createPatience(ports, input, signal)
+    const departures = createDepartures(ports, input)
+    const healthcheck = createHealthcheck(ports)
+    const upkeep: Upkeep = { ports, input, health, healthcheck, departures, wake: nudge.wake, signal }
     try {
-      await trying(() => removeAbandoned(host, serviceId, signal))
-      await trying(() => removeOldImages(host, serviceId))
+      await trying(() => removeAbandoned(ports, serviceId, signal))
+      await trying(() => removeOldImages(ports, serviceId))
       for (;;) {
         signal.throwIfAborted()
-        const service = host.storage.services.get(serviceId)
+        const service = ports.storage.services.get(serviceId)
         if (!service || service.deleting || service.live_deploy_id !== id) return { at: isoNow() }
         if (service.type === 'cron_job') {
-          await keepSchedule(host, id, service, signal)
+          await keepSchedule(ports, id, service, signal)
           continue
         }
         let isComplete = true
@@ -78,25 +78,25 @@ export function keepInstances(host: Host) {
     } finally {
       nudge.close()
       await departures.close()
-      host.troubles.delete(id)
+      ports.troubles.delete(id)
     }
   }
 }
 
 /** What cannot be done now is said once and tried again next round: a live deploy is never given up. */
-function createPatience(host: Host, { id: deploy, serviceId }: UpkeepInput, signal: AbortSignal) {
+function createPatience(ports: DeployPorts, { id: deploy, serviceId }: UpkeepInput, signal: AbortSignal) {
   let told: string | null = null
   return async (work: () => Promise<void>): Promise<void> => {
     try {
-      await retryWhileEngineAway(host, signal, work)
+      await retryWhileEngineAway(ports, signal, work)
       told = null
     } catch (error) {
       if (signal.aborted || !passing.includes(codeOf(error))) throw error
       const reason = messageOf(error)
-      host.troubles.set(deploy, reason)
+      ports.troubles.set(deploy, reason)
       if (reason !== told) {
-        const service = host.storage.services.get(serviceId)?.name
-        host.logger.warn({ service, deploy, reason }, 'a live deploy does not get what it needs')
+        const service = ports.storage.services.get(serviceId)?.name
+        ports.logger.warn({ service, deploy, reason }, 'a live deploy does not get what it needs')
       }
       told = reason
     }
@@ -104,7 +104,7 @@ function createPatience(host: Host, { id: deploy, serviceId }: UpkeepInput, sign
 }
 
 interface Upkeep {
-  host: Host
+  ports: DeployPorts
   input: UpkeepInput
   health: Health
   healthcheck: Healthcheck
@@ -118,45 +118,45 @@ interface Upkeep {
  * an instance that runs does not serve yet.
  */
 async function keepOnce(upkeep: Upkeep, service: ServiceRow): Promise<boolean> {
-  const { host, input, health, departures, signal } = upkeep
-  const wanted = isStoodDown(host, input.id, service) ? 0 : service.instances
-  const found = await host.instances.list({ deployId: input.id })
+  const { ports, input, health, departures, signal } = upkeep
+  const wanted = isStoodDown(ports, input.id, service) ? 0 : service.instances
+  const found = await ports.instances.list({ deployId: input.id })
   if (found.some(({ index }) => index >= wanted)) sendAway(upkeep, wanted, found)
   // Also after a kill between the two.
-  else if (host.storage.addresses.get(input.id, wanted))
-    await host.storage.addresses.release(input.id, wanted)
+  else if (ports.storage.addresses.get(input.id, wanted))
+    await ports.storage.addresses.release(input.id, wanted)
   const isSettled = found.length === wanted && found.every(({ state }) => state === 'running')
   const kept = Math.min(wanted, departures.fromIndex ?? wanted)
   try {
     for (let index = 0; index < kept; index++) {
       const instance = found.find((candidate) => candidate.index === index)
-      await keepInstance(host, input, service, index, instance, signal)
+      await keepInstance(ports, input, service, index, instance, signal)
       if (instance) health.expectRunning(instance.name)
     }
     return await keepServing(upkeep, service, kept)
   } finally {
-    const now = isSettled ? found : await host.instances.list({ deployId: input.id })
-    await report(host, input.id, health.lack(now, wanted) ?? findUnhealthy(host, input.id, now))
+    const now = isSettled ? found : await ports.instances.list({ deployId: input.id })
+    await report(ports, input.id, health.lack(now, wanted) ?? findUnhealthy(ports, input.id, now))
   }
 }
 
 /** In the background: what is open may last, and the others are looked after meanwhile. */
 function sendAway(
-  { host, input, health, departures, wake }: Upkeep,
+  { ports, input, health, departures, wake }: Upkeep,
   wanted: number,
   found: InstanceState[],
 ): void {
   const { id, serviceId } = input
-  const service = () => host.storage.services.get(serviceId)
+  const service = () => ports.storage.services.get(serviceId)
   const isOver = () => {
     const row = service()
-    return row !== null && !isStoodDown(host, id, row) && row.instances > wanted
+    return row !== null && !isStoodDown(ports, id, row) && row.instances > wanted
   }
   // What nobody is connected to has nothing to finish.
   const isConnected = service()?.type !== 'background_worker'
   const drainMs = isConnected ? (service()?.drain_seconds ?? 0) * 1000 : 0
   const isHurried = !service()?.suspended && wanted === 0
-  if (isHurried && !host.absences.has(serviceId)) host.absences.set(serviceId, Date.now())
+  if (isHurried && !ports.absences.has(serviceId)) ports.absences.set(serviceId, Date.now())
   const limitMs = isHurried ? Math.min(briefDrainMs, drainMs) : drainMs
   const leaving = found.filter(({ index }) => index >= wanted)
   const onStop = () => leaving.forEach(({ name }) => void health.expectExit(name))
@@ -165,44 +165,44 @@ function sendAway(
 
 /** Who has passed its check gets requests, who ended gets none until it passes again. */
 async function keepServing(
-  { host, input, health, healthcheck, signal }: Upkeep,
+  { ports, input, health, healthcheck, signal }: Upkeep,
   service: ServiceRow,
   kept: number,
 ): Promise<boolean> {
   // While another deploy is being switched to, that one says who serves.
-  if (!isServed(host, service) || service.desired_deploy_id !== input.id) return true
-  const instances = (await host.instances.list({ deployId: input.id })).filter(({ index }) => index < kept)
-  await takeOutEnded(host, input, instances, signal, kept)
+  if (!isServed(ports, service) || service.desired_deploy_id !== input.id) return true
+  const instances = (await ports.instances.list({ deployId: input.id })).filter(({ index }) => index < kept)
+  await takeOutEnded(ports, input, instances, signal, kept)
   const running = instances.filter(({ state }) => state === 'running')
   const passed: InstanceState[] = []
   let unready: string | null = null
   for (const instance of running) {
-    if (isAdmitted(host, input, instance)) continue
-    const answer = await tryProbe(host, input, instance, healthcheck, signal)
+    if (isAdmitted(ports, input, instance)) continue
+    const answer = await tryProbe(ports, input, instance, healthcheck, signal)
     if (answer === null) passed.push(instance)
     else unready = `instance ${instance.index + 1} does not pass its check: ${answer}`
   }
   try {
-    await admit(host, input, passed, signal, edgeMs)
+    await admit(ports, input, passed, signal, edgeMs)
   } catch (error) {
     unready = messageOf(error)
     throw error
   } finally {
     health.sawUnready(unready)
   }
-  return running.every((instance) => isAdmitted(host, input, instance))
+  return running.every((instance) => isAdmitted(ports, input, instance))
 }
 
 /** Suspended, or another deploy with the same disk is being tried: then the disk must be free. */
-function isStoodDown(host: Host, id: string, service: ServiceRow): boolean {
+function isStoodDown(ports: DeployPorts, id: string, service: ServiceRow): boolean {
   if (service.suspended) return true
   const wanted = service.desired_deploy_id
-  return wanted !== id && usesDisk(host, id) && usesDisk(host, wanted)
+  return wanted !== id && usesDisk(ports, id) && usesDisk(ports, wanted)
 }
 
 /** Docker itself restarts one that crashed; what it gave up on, or lost, is brought back here. */
 async function keepInstance(
-  host: Host,
+  ports: DeployPorts,
   input: UpkeepInput,
   service: ServiceRow,
   index: number,
@@ -212,16 +212,16 @@ async function keepInstance(
   // While another deploy is being switched to, Docker must not revive these: a reboot would bring both.
   const restart = service.desired_deploy_id === input.id ? 'unless-stopped' : 'no'
   const runs = instance?.state === 'running' || instance?.state === 'restarting'
-  if (!runs) await ensureInstance(host, service, { ...input, index, restart }, signal)
-  if (instance && instance.restart !== restart) await host.instances.setRestart(instance.name, restart)
+  if (!runs) await ensureInstance(ports, service, { ...input, index, restart }, signal)
+  if (instance && instance.restart !== restart) await ports.instances.setRestart(instance.name, restart)
 }
 
 /** Told as an event only when it changed: each one is a commit. */
-async function report(host: Host, id: string, lack: string | null): Promise<void> {
-  if (lack === null) host.troubles.delete(id)
-  else host.troubles.set(id, lack)
+async function report(ports: DeployPorts, id: string, lack: string | null): Promise<void> {
+  if (lack === null) ports.troubles.delete(id)
+  else ports.troubles.set(id, lack)
   const degraded = lack !== null
-  const row = host.storage.actors.get(id)
+  const row = ports.storage.actors.get(id)
   const known = (row?.snapshot as { context?: { degraded?: boolean } } | undefined)?.context?.degraded
-  if (known !== degraded) await host.actors.send(id, { type: 'instances.reported', at: isoNow(), degraded })
+  if (known !== degraded) await ports.actors.send(id, { type: 'instances.reported', at: isoNow(), degraded })
 }

@@ -1,8 +1,7 @@
 // What makes upkeep look again before its round is over: a change of the service, an event of its instances.
-
 import { waitForWake } from '../../../async/wait-for-wake.ts'
 import type { ContainerEvent } from '../../../docker/engine/events.ts'
-import type { Host } from '../../host.ts'
+import type { DeployPorts } from '../ports.ts'
 
 export interface Nudge {
   /** Resolves at the next nudge (one since the last call counts) or after the time. */
@@ -13,7 +12,7 @@ export interface Nudge {
 }
 
 export function createNudge(
-  host: Host,
+  ports: DeployPorts,
   deployId: string,
   serviceId: string,
   onExit: (event: ContainerEvent) => void,
@@ -24,10 +23,10 @@ export function createNudge(
     nudged = true
     wake?.()
   }
-  const stopChanges = host.storage.changes.subscribe((change) => {
+  const stopChanges = ports.storage.changes.subscribe((change) => {
     if (change.kind === 'service' && change.id === serviceId) nudge()
   })
-  const stopEvents = host.instanceEvents.subscribe(deployId, (event) => {
+  const stopEvents = ports.instanceEvents.subscribe(deployId, (event) => {
     if (event.action === 'die') onExit(event)
     nudge()
   })

@@ -8,10 +8,11 @@ import { inspectImage } from '../../../docker/images/images.ts'
 import { listens } from '../../../domain/service-types.ts'
 import { Failure } from '../../../errors.ts'
 import { checkFreeDisk } from '../../disk/disk.ts'
-import { type Host, isoNow } from '../../host.ts'
+import { isoNow } from '../../iso-now.ts'
 import type { ActorLog } from '../../logs/actor-log.ts'
 import { retryWhileEngineAway, untilCommitted, waitForEngine } from '../../waiting.ts'
 import { openDeployLog } from '../log.ts'
+import type { DeployPorts } from '../ports.ts'
 import { usesDisk } from '../start/disk-claim.ts'
 
 interface TurnInput {
@@ -21,21 +22,21 @@ interface TurnInput {
 }
 
 /** Waits for the turn, then freezes what the deploy runs with. */
-export function awaitTurn(host: Host) {
+export function awaitTurn(ports: DeployPorts) {
   return async (input: TurnInput, signal: AbortSignal) => {
-    const log = openDeployLog(host, input.id)
-    const turn = await waitForTurn(host, input, signal, log.say)
+    const log = openDeployLog(ports, input.id)
+    const turn = await waitForTurn(ports, input, signal, log.say)
     if (turn.supersededBy) return { ...noTurn, supersededBy: turn.supersededBy, at: isoNow() }
-    await waitForEngine(host, signal, log.say)
+    await waitForEngine(ports, signal, log.say)
     const isReuse = input.source.kind === 'reuse'
-    const reused = isReuse ? reusedImage(host, input) : null
+    const reused = isReuse ? reusedImage(ports, input) : null
     // Nothing starts that could not go on; and what runs already is never held up by a full disk.
-    if (reused) await requireImage(host, reused.image, signal)
-    else await checkFreeDisk(host.settings)
-    await host.storage.releases.freeze(input.id, () => releaseOf(host, input))
-    const service = requireService(host, input.serviceId)
-    const { settings } = host.storage.releases.get(input.id)!
-    const exclusive = settings.disk_mount_path !== null && usesDisk(host, service.live_deploy_id)
+    if (reused) await requireImage(ports, reused.image, signal)
+    else await checkFreeDisk(ports.settings)
+    await ports.storage.releases.freeze(input.id, () => releaseOf(ports, input))
+    const service = requireService(ports, input.serviceId)
+    const { settings } = ports.storage.releases.get(input.id)!
+    const exclusive = settings.disk_mount_path !== null && usesDisk(ports, service.live_deploy_id)
     return {
       at: isoNow(),
       supersededBy: null,
@@ -44,7 +45,7 @@ export function awaitTurn(host: Host) {
       preDeploy: settings.pre_deploy_command !== null && !isReuse,
       onSchedule: settings.type === 'cron_job',
       checkMs: settings.health_check_timeout_seconds * 1000,
-      settleMs: service.live_deploy_id && !exclusive ? settleMsOf(host, settings) : 0,
+      settleMs: service.live_deploy_id && !exclusive ? settleMsOf(ports, settings) : 0,
       drainMs: settings.drain_seconds * 1000,
       reused,
     }
@@ -56,8 +57,8 @@ export function awaitTurn(host: Host) {
  * their first seconds. A site's server is our own; and where the former one stops for this one, as with a
  * disk, every second counts.
  */
-function settleMsOf(host: Host, { type }: ServiceSettings): number {
-  return type === 'static_site' || !listens({ type }) ? 0 : host.settings.settleMs
+function settleMsOf(ports: DeployPorts, { type }: ServiceSettings): number {
+  return type === 'static_site' || !listens({ type }) ? 0 : ports.settings.settleMs
 }
 
 const noTurn = {
@@ -72,15 +73,15 @@ const noTurn = {
 }
 
 async function waitForTurn(
-  host: Host,
+  ports: DeployPorts,
   { id, serviceId }: TurnInput,
   signal: AbortSignal,
   say: ActorLog['say'],
 ): Promise<{ supersededBy: string | null }> {
   let logged: string | null = null
-  return untilCommitted(host.storage.changes, serviceId, signal, () => {
-    requireService(host, serviceId)
-    const { ahead, newer } = queueAround(host, id, serviceId)
+  return untilCommitted(ports.storage.changes, serviceId, signal, () => {
+    requireService(ports, serviceId)
+    const { ahead, newer } = queueAround(ports, id, serviceId)
     if (newer) return { supersededBy: newer }
     if (!ahead) return { supersededBy: null }
     if (logged !== ahead) {
@@ -92,13 +93,13 @@ async function waitForTurn(
 }
 
 /** Who of the service's active deploys is before this one, and the newest one queued behind it. */
-function queueAround(host: Host, id: string, serviceId: string) {
+function queueAround(ports: DeployPorts, id: string, serviceId: string) {
   let ahead: string | null = null
   let newer: string | null = null
-  const isRestart = (deployId: string) => host.storage.actors.record(deployId)?.trigger === 'restart'
-  for (const other of host.storage.actors.active('deploy', serviceId)) {
+  const isRestart = (deployId: string) => ports.storage.actors.record(deployId)?.trigger === 'restart'
+  for (const other of ports.storage.actors.active('deploy', serviceId)) {
     if (other.id === id) continue
-    const status = host.storage.actors.record(other.id)?.status ?? ''
+    const status = ports.storage.actors.record(other.id)?.status ?? ''
     // A restart runs old code: it never takes the place of a deploy of new code.
     const replaces = other.id > id && (isRestart(id) || !isRestart(other.id))
     if (status === 'queued' && other.id > id) newer = replaces ? other.id : newer
@@ -112,8 +113,8 @@ function isAtWork(status: string): boolean {
   return status === 'running' || status === 'failed' || status === 'canceled'
 }
 
-function requireService(host: Host, serviceId: string): ServiceRow {
-  const service = host.storage.services.get(serviceId)
+function requireService(ports: DeployPorts, serviceId: string): ServiceRow {
+  const service = ports.storage.services.get(serviceId)
   if (!service || service.deleting) throw new Failure('not_found', 'the service is being deleted')
   return service
 }
@@ -126,22 +127,22 @@ function settingsOf(service: ServiceRow): ServiceSettings {
 }
 
 /** A rollback runs with what its target ran with; everything else with what is set now. */
-function releaseOf(host: Host, { serviceId, source }: TurnInput): Release {
+function releaseOf(ports: DeployPorts, { serviceId, source }: TurnInput): Release {
   const target = source.kind === 'reuse' ? source.deploy_id : null
   if (target === null) {
-    const settings = settingsOf(requireService(host, serviceId))
-    return { settings, env: host.storage.env.get(serviceId), resolved: null }
+    const settings = settingsOf(requireService(ports, serviceId))
+    return { settings, env: ports.storage.env.get(serviceId), resolved: null }
   }
-  const release = host.storage.releases.get(target)
+  const release = ports.storage.releases.get(target)
   if (!release)
     throw new Failure('image_gone', `the image of ${target} was removed: newer ones took its place`)
   return { ...release, resolved: null }
 }
 
 /** A restart starts what is live when it runs, not what was live when it was asked for. */
-function reusedImage(host: Host, { serviceId, source }: TurnInput) {
-  const id = source.deploy_id ?? requireService(host, serviceId).live_deploy_id
-  const reused = id ? host.storage.actors.record(id) : null
+function reusedImage(ports: DeployPorts, { serviceId, source }: TurnInput) {
+  const id = source.deploy_id ?? requireService(ports, serviceId).live_deploy_id
+  const reused = id ? ports.storage.actors.record(id) : null
   if (!reused) throw new Failure('conflict', 'nothing of this service is live, so nothing can be restarted')
   return {
     image: reused.image as string,
@@ -151,7 +152,7 @@ function reusedImage(host: Host, { serviceId, source }: TurnInput) {
   }
 }
 
-async function requireImage(host: Host, image: string, signal: AbortSignal): Promise<void> {
-  const found = await retryWhileEngineAway(host, signal, () => inspectImage(host.engine, image))
+async function requireImage(ports: DeployPorts, image: string, signal: AbortSignal): Promise<void> {
+  const found = await retryWhileEngineAway(ports, signal, () => inspectImage(ports.engine, image))
   if (!found) throw new Failure('image_gone', `the image ${image} is gone: somebody removed it from Docker`)
 }

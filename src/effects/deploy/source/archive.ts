@@ -4,13 +4,14 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DeploySource } from '../../../../machines/deploy/deploy-context.ts'
 import type { ActorRecord } from '../../../../storage/actors/actors.ts'
+import type { Storage } from '../../../../storage/index.ts'
 import type { ServiceSettings } from '../../../../storage/services.ts'
 import { type Unpacked, unpackArchive } from '../../../archive/unpack.ts'
 import { codeOf, Failure, messageOf } from '../../../errors.ts'
 import { size } from '../../../quantities.ts'
 import { roomBytes } from '../../disk/disk.ts'
-import type { Host } from '../../host.ts'
 import type { DeployLog } from '../log.ts'
+import type { DeployPorts } from '../ports.ts'
 
 interface UnpackInput {
   id: string
@@ -21,25 +22,35 @@ interface UnpackInput {
 }
 
 /** Throws `source_not_found`, `archive_invalid` and `insufficient_storage`. */
-export async function unpackSource(host: Host, input: UnpackInput, log: DeployLog, signal: AbortSignal) {
-  const { archives } = host.storage
+export async function unpackSource(
+  ports: DeployPorts,
+  input: UnpackInput,
+  log: DeployLog,
+  signal: AbortSignal,
+) {
+  const { archives } = ports.storage
   const archiveId = archiveOf(input)
   if (!archives.has(archiveId)) {
     throw new Failure('source_not_found', `the archive that was uploaded with ${archiveId} is gone`)
   }
-  const unpacked = await unpackOrGiveUp(host, input, archiveId, signal)
+  const unpacked = await unpackOrGiveUp(ports, input, archiveId, signal)
   if (unpacked.leftOut) log.say(`left out the single folder ${unpacked.leftOut} at the top of the archive`)
   const counted = unpacked.entries === 1 ? '1 entry' : `${unpacked.entries} entries`
   log.say(`unpacked the archive: ${counted}, ${size(unpacked.bytes)}`)
-  await removeFormerArchives(host)
+  await removeFormerArchives(ports)
   return { commitSha: null, commitMessage: null }
 }
 
 /** A broken archive is not the service's any more: the one before it is. Its file goes with its deploy. */
-async function unpackOrGiveUp(host: Host, input: UnpackInput, archiveId: string, signal: AbortSignal) {
-  const { archives, services } = host.storage
+async function unpackOrGiveUp(
+  ports: DeployPorts,
+  input: UnpackInput,
+  archiveId: string,
+  signal: AbortSignal,
+) {
+  const { archives, services } = ports.storage
   try {
-    const unpacked = await unpackInto(host, input, archives.path(archiveId), signal)
+    const unpacked = await unpackInto(ports, input, archives.path(archiveId), signal)
     await services.settleArchive(input.serviceId, archiveId, true)
     return unpacked
   } catch (error) {
@@ -49,7 +60,7 @@ async function unpackOrGiveUp(host: Host, input: UnpackInput, archiveId: string,
 }
 
 async function unpackInto(
-  { settings, storage }: Host,
+  { settings, storage }: DeployPorts,
   { id, directory }: UnpackInput,
   file: string,
   signal: AbortSignal,
@@ -76,7 +87,7 @@ function archiveOf({ id, source }: { id: string; source: DeploySource }): string
  * Removes the archives that a newer one has replaced. Also after a crash: it goes by what is committed. What
  * cannot be told or removed now stays, and is tried again with the next archive: no deploy fails for it.
  */
-export async function removeFormerArchives({ storage, logger }: Pick<Host, 'storage' | 'logger'>) {
+export async function removeFormerArchives({ storage, logger }: Pick<DeployPorts, 'storage' | 'logger'>) {
   for (const id of await storage.archives.ids()) {
     try {
       if (isFormer(storage, id)) await storage.archives.remove(id)
@@ -86,7 +97,7 @@ export async function removeFormerArchives({ storage, logger }: Pick<Host, 'stor
   }
 }
 
-function isFormer(storage: Host['storage'], archiveId: string): boolean {
+function isFormer(storage: Storage, archiveId: string): boolean {
   const serviceId = storage.actors.record(archiveId)?.service_id
   // Without a record its upload is not committed yet.
   if (typeof serviceId !== 'string') return false
@@ -95,7 +106,7 @@ function isFormer(storage: Host['storage'], archiveId: string): boolean {
   return !isKept && !isAwaited(storage, serviceId, archiveId)
 }
 
-function isAwaited({ actors }: Host['storage'], serviceId: string, archiveId: string): boolean {
+function isAwaited({ actors }: Storage, serviceId: string, archiveId: string): boolean {
   const active = [...actors.active('deploy', serviceId)].map(({ id }) => actors.record(id))
   return active.some((record) => record !== null && awaits(record, archiveId))
 }

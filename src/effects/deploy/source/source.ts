@@ -10,53 +10,58 @@ import type { Credentials } from '../../../git/credentials.ts'
 import { reapGit } from '../../../git/reaper.ts'
 import { parseRepositoryUrl, type RepositoryUrl } from '../../../git/repository.ts'
 import { whileRoomIn } from '../../disk/disk.ts'
-import { type Host, isoNow } from '../../host.ts'
+import { isoNow } from '../../iso-now.ts'
 import { type DeployLog, isBegunAgain, openDeployLog } from '../log.ts'
+import type { DeployPorts } from '../ports.ts'
 import { unpackSource } from './archive.ts'
 import { sayLfsPointers } from './lfs.ts'
 
 type FetchInput = { id: string; serviceId: string; source: DeploySource }
 
-export function fetchSource(host: Host) {
+export function fetchSource(ports: DeployPorts) {
   return async (input: FetchInput, signal: AbortSignal) => {
-    const log = openDeployLog(host, input.id)
-    if (isBegunAgain(host, input.id)) log.say('fetching starts again: the daemon was restarted')
+    const log = openDeployLog(ports, input.id)
+    if (isBegunAgain(ports, input.id)) log.say('fetching starts again: the daemon was restarted')
     await reapGit(input.id) // of a killed daemon: two gits must not run in one directory
-    const place = { what: 'a fetch', directory: host.settings.dataDir }
-    const found = await whileRoomIn(host, place, signal, (bound) => fetchInto(host, input, log, bound))
-    await sayLfsPointers(checkoutDirectory(host, input.id), log)
+    const place = { what: 'a fetch', directory: ports.settings.dataDir }
+    const found = await whileRoomIn(ports, place, signal, (bound) => fetchInto(ports, input, log, bound))
+    await sayLfsPointers(checkoutDirectory(ports, input.id), log)
     return { ...found, at: isoNow() }
   }
 }
 
-async function fetchInto(host: Host, input: FetchInput, log: DeployLog, signal: AbortSignal) {
+async function fetchInto(ports: DeployPorts, input: FetchInput, log: DeployLog, signal: AbortSignal) {
   const { id, serviceId, source } = input
-  const directory = checkoutDirectory(host, id)
+  const directory = checkoutDirectory(ports, id)
   if (source.kind === 'archive') {
-    return unpackSource(host, { id, serviceId, source, directory }, log, signal)
+    return unpackSource(ports, { id, serviceId, source, directory }, log, signal)
   }
   await mkdir(directory, { recursive: true })
   const repository = parseRepositoryUrl(source.repo_url!)
   const found = await checkoutSource({
     repository: { ...repository, credentials: null },
-    credentials: credentialsFor(host, serviceId, repository),
+    credentials: credentialsFor(ports, serviceId, repository),
     branch: source.branch,
     commit: source.commit,
     directory,
-    localRepositories: host.settings.localRepositories,
-    hostRules: { denyPrivateHosts: host.settings.denyPrivateGitHosts },
+    localRepositories: ports.settings.localRepositories,
+    hostRules: { denyPrivateHosts: ports.settings.denyPrivateGitHosts },
     marker: id,
     onLine: log.say,
     signal,
   })
-  if (source.branch === null && found.branch !== null) await keepBranch(host, input, found.branch)
+  if (source.branch === null && found.branch !== null) await keepBranch(ports, input, found.branch)
   return found
 }
 
 /** A default branch stays the service's own: the remote may name another one later. */
-async function keepBranch(host: Host, { serviceId, source }: FetchInput, branch: string): Promise<void> {
+async function keepBranch(
+  ports: DeployPorts,
+  { serviceId, source }: FetchInput,
+  branch: string,
+): Promise<void> {
   const isMeant = (row: ServiceRow | null) => row?.branch === null && row.repo_url === source.repo_url
-  const { services } = host.storage
+  const { services } = ports.storage
   if (!isMeant(services.get(serviceId))) return
   await services.update(serviceId, (row) => (isMeant(row) ? { ...row, branch, branch_learnt: true } : row))
 }
@@ -65,37 +70,41 @@ async function keepBranch(host: Host, { serviceId, source }: FetchInput, branch:
  * Settings may have moved to another host since this deploy was asked for; its credentials stay where they
  * belong.
  */
-function credentialsFor(host: Host, serviceId: string, { url, kind }: RepositoryUrl): Credentials | null {
-  const stored = host.storage.credentials.get(serviceId)
+function credentialsFor(
+  ports: DeployPorts,
+  serviceId: string,
+  { url, kind }: RepositoryUrl,
+): Credentials | null {
+  const stored = ports.storage.credentials.get(serviceId)
   if (!stored || (kind !== 'https' && kind !== 'http') || stored.origin !== new URL(url).origin) return null
   return { username: stored.username, password: stored.password }
 }
 
 /** What a deploy keeps in the data directory while it works. */
-export function workDirectory(host: Host, deployId: string): string {
-  return join(host.settings.dataDir, 'work', deployId)
+export function workDirectory(ports: DeployPorts, deployId: string): string {
+  return join(ports.settings.dataDir, 'work', deployId)
 }
 
-export function checkoutDirectory(host: Host, deployId: string): string {
-  return join(workDirectory(host, deployId), 'source')
+export function checkoutDirectory(ports: DeployPorts, deployId: string): string {
+  return join(workDirectory(ports, deployId), 'source')
 }
 
 /** Files of ours for a build, beside the checkout: nothing of the source can lead there or be in the way. */
-export function generatedDirectory(host: Host, deployId: string): string {
-  return join(workDirectory(host, deployId), 'generated')
+export function generatedDirectory(ports: DeployPorts, deployId: string): string {
+  return join(workDirectory(ports, deployId), 'generated')
 }
 
-export async function removeWork(host: Host, deployId: string): Promise<void> {
-  await removeTree(workDirectory(host, deployId))
+export async function removeWork(ports: DeployPorts, deployId: string): Promise<void> {
+  await removeTree(workDirectory(ports, deployId))
 }
 
 /** The folder that `root_dir` names. Throws `source_not_found` when there is none, or it leads out. */
 export async function resolveRoot(
-  host: Host,
+  ports: DeployPorts,
   deployId: string,
   { root_dir }: Pick<ServiceSettings, 'root_dir'>,
 ): Promise<string> {
-  const root = await resolveInside(checkoutDirectory(host, deployId), root_dir ?? '.', 'root_dir')
+  const root = await resolveInside(checkoutDirectory(ports, deployId), root_dir ?? '.', 'root_dir')
   if ((await stat(root)).isDirectory()) return root
   throw new Failure('source_not_found', `root_dir ${root_dir} is not a folder`)
 }

@@ -3,9 +3,9 @@
 import { KeyedMutex } from '../../../async/keyed-mutex.ts'
 import { sleep } from '../../../async/sleep.ts'
 import { codeOf, Failure } from '../../../errors.ts'
-import type { Host } from '../../host.ts'
 import { removeVersion } from '../end/drain.ts'
 import type { DeployLog } from '../log.ts'
+import type { DeployPorts } from '../ports.ts'
 
 /** By service. */
 const disks = new KeyedMutex()
@@ -13,33 +13,33 @@ const lookAgainMs = 250
 
 /** Runs `work` while no other version holds the service's disk. Throws `disk_in_use` when one does. */
 export function withDisk<T>(
-  host: Host,
+  ports: DeployPorts,
   serviceId: string,
   deployId: string,
   signal: AbortSignal,
   work: () => Promise<T>,
 ): Promise<T> {
   return disks.run(serviceId, signal, async () => {
-    await requireFree(host, serviceId, deployId, signal)
+    await requireFree(ports, serviceId, deployId, signal)
     return work()
   })
 }
 
 /** The version that the service wants may have it, once no other one with a disk has an instance. */
 async function requireFree(
-  host: Host,
+  ports: DeployPorts,
   serviceId: string,
   deployId: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const service = host.storage.services.get(serviceId)
+  const service = ports.storage.services.get(serviceId)
   const wanted = service?.desired_deploy_id ?? deployId
-  if (wanted !== deployId && usesDisk(host, wanted)) throw heldBy(wanted)
-  for (const holder of await findHolders(host, serviceId, deployId)) {
-    if (!isOver(host, serviceId, holder)) throw heldBy(holder)
+  if (wanted !== deployId && usesDisk(ports, wanted)) throw heldBy(wanted)
+  for (const holder of await findHolders(ports, serviceId, deployId)) {
+    if (!isOver(ports, serviceId, holder)) throw heldBy(holder)
     // The holder was discarded, so nothing else stops its instances.
-    host.logger.info({ deploy: holder }, 'a deploy that is over held the disk: its instances are removed')
-    await removeVersion(host, { id: holder, serviceId }, signal)
+    ports.logger.info({ deploy: holder }, 'a deploy that is over held the disk: its instances are removed')
+    await removeVersion(ports, { id: holder, serviceId }, signal)
   }
 }
 
@@ -47,14 +47,14 @@ function heldBy(deployId: string): Failure {
   return new Failure('disk_in_use', `the disk is held by ${deployId}`)
 }
 
-async function findHolders(host: Host, serviceId: string, deployId: string): Promise<Set<string>> {
-  const instances = await host.instances.list({ serviceId })
+async function findHolders(ports: DeployPorts, serviceId: string, deployId: string): Promise<Set<string>> {
+  const instances = await ports.instances.list({ serviceId })
   const others = instances.map((instance) => instance.deployId).filter((id) => id !== deployId)
-  return new Set(others.filter((id) => usesDisk(host, id)))
+  return new Set(others.filter((id) => usesDisk(ports, id)))
 }
 
 /** A deploy whose row is damaged or missing counts as unfinished. */
-function isOver({ storage: { actors } }: Host, serviceId: string, deployId: string): boolean {
+function isOver({ storage: { actors } }: DeployPorts, serviceId: string, deployId: string): boolean {
   const unfinished = [...actors.active('deploy', serviceId), ...actors.parked('deploy', serviceId)]
   if (unfinished.some(({ id }) => id === deployId)) return false
   try {
@@ -66,9 +66,9 @@ function isOver({ storage: { actors } }: Host, serviceId: string, deployId: stri
 }
 
 /** Where nobody can tell any more, because its release is damaged, it may: then nobody else gets the disk. */
-export function usesDisk(host: Host, deployId: string | null): boolean {
+export function usesDisk(ports: DeployPorts, deployId: string | null): boolean {
   try {
-    const release = deployId ? host.storage.releases.get(deployId) : null
+    const release = deployId ? ports.storage.releases.get(deployId) : null
     return release !== null && release.settings.disk_mount_path !== null
   } catch (error) {
     if (codeOf(error) !== 'row_damaged') throw error

@@ -1,7 +1,6 @@
 // The instances of a deploy: what each should be, from the release, and bringing one into being.
 // Mind: the release is frozen; only the number of instances and whether they run come from the service of
 // now.
-
 import type { DeploySource } from '../../../../machines/deploy/deploy-context.ts'
 import type { EnvVar } from '../../../../storage/env.ts'
 import type { Release } from '../../../../storage/releases.ts'
@@ -15,11 +14,13 @@ import type { ServiceProperty } from '../../../domain/env-references.ts'
 import { listens, wantedInstances } from '../../../domain/service-types.ts'
 import { Failure } from '../../../errors.ts'
 import { lookUpDatastore } from '../../datastore/lookup.ts'
-import { type Host, isoNow } from '../../host.ts'
+import type { DefaultLimits } from '../../engine/ports.ts'
+import { isoNow } from '../../iso-now.ts'
 import { takeAddress } from '../../isolation/isolation.ts'
 import { retryWhileEngineAway } from '../../waiting.ts'
 import { removePreDeploy, stopInstances } from '../end/drain.ts'
 import { isBegunAgain, openDeployLog } from '../log.ts'
+import type { DeployPorts } from '../ports.ts'
 import { whileDiskIsBusy, withDisk } from './disk-claim.ts'
 import {
   type ChosenPort,
@@ -38,23 +39,23 @@ export interface StartInput {
   commitSha: string | null
 }
 
-export function startInstances(host: Host) {
+export function startInstances(ports: DeployPorts) {
   return async (input: StartInput, signal: AbortSignal) => {
-    const log = openDeployLog(host, input.id)
-    const service = host.storage.services.get(input.serviceId)!
-    await retryWhileEngineAway(host, signal, () => removePreDeploy(host, input.id))
-    const chosen = await retryWhileEngineAway(host, signal, () => resolveEnvironment(host, input, service))
+    const log = openDeployLog(ports, input.id)
+    const service = ports.storage.services.get(input.serviceId)!
+    await retryWhileEngineAway(ports, signal, () => removePreDeploy(ports, input.id))
+    const chosen = await retryWhileEngineAway(ports, signal, () => resolveEnvironment(ports, input, service))
     const count = wantedInstances(service)
     // What was begun before a restart may be more than is wanted now, and not all of it may run.
-    if (isBegunAgain(host, input.id)) {
-      await retryWhileEngineAway(host, signal, () => stopInstances(host, input.id, count))
+    if (isBegunAgain(ports, input.id)) {
+      await retryWhileEngineAway(ports, signal, () => stopInstances(ports, input.id, count))
     }
     // Nothing goes live unchecked: the next start of the service would bring up what was never seen to run.
     if (service.suspended) log.say('the service is suspended: this version is checked, then stopped')
     for (let index = 0; index < count; index++) {
       const wanted = { ...input, index, restart: 'no' } as const
-      const start = () => ensureInstance(host, service, wanted, signal)
-      const state = await whileDiskIsBusy(log, signal, () => retryWhileEngineAway(host, signal, start))
+      const start = () => ensureInstance(ports, service, wanted, signal)
+      const state = await whileDiskIsBusy(log, signal, () => retryWhileEngineAway(ports, signal, start))
       const place = listens(service) ? `${state.address}:${chosen.port}` : state.address
       const brief = `instance ${index + 1} of ${count} at ${place}`
       log.say(`started ${brief}`, { brief })
@@ -70,22 +71,22 @@ function scheduleOf({ schedule, timezone }: ServiceRow): string {
 
 /** Settles the port and the resolved env once; a start that is repeated finds them. */
 export async function resolveEnvironment(
-  host: Host,
+  ports: DeployPorts,
   input: StartInput,
   service: ServiceRow,
 ): Promise<ChosenPort> {
-  const release = requireRelease(host, input.id)
-  const image = await inspectImage(host.engine, input.image)
+  const release = requireRelease(ports, input.id)
+  const image = await inspectImage(ports.engine, input.image)
   if (!image) throw new Failure('image_gone', `the image ${input.image} is not there any more`)
-  const lookup: Lookup = (kind, name, property) => lookUp(host, kind, name, property)
+  const lookup: Lookup = (kind, name, property) => lookUp(ports, kind, name, property)
   const vars = release.resolved ?? resolveReferences(release.env, lookup)
   // Once they are resolved, a PORT of Berth is among them.
   const hasPort = release.env.some(({ key, value }) => key === 'PORT' && value.trim() !== '')
   const chosen = choosePort(release.settings, hasPort ? vars : [], image.exposedPorts)
   if (release.resolved) return chosen
   const { port } = chosen
-  await sayWhatDiffers(host, input.id, release.settings, vars)
-  const source = host.storage.actors.record(input.id)?.source as DeploySource | undefined
+  await sayWhatDiffers(ports, input.id, release.settings, vars)
+  const source = ports.storage.actors.record(input.id)?.source as DeploySource | undefined
   const resolved = withDefaults(withPort(release.settings, vars, port), {
     PORT: String(port),
     BERTH_SERVICE_ID: service.id,
@@ -93,74 +94,83 @@ export async function resolveEnvironment(
     BERTH_DEPLOY_ID: input.id,
     BERTH_GIT_COMMIT: input.commitSha ?? '',
     BERTH_GIT_BRANCH: source?.branch ?? '',
-    BERTH_URL: urlOf(service, host.publication) ?? '',
+    BERTH_URL: urlOf(service, ports.publication) ?? '',
   })
-  await host.storage.releases.resolve(input.id, resolved)
+  await ports.storage.releases.resolve(input.id, resolved)
   return chosen
 }
 
 /** What of the settings the instances do not get as it was written. */
-async function sayWhatDiffers(host: Host, id: string, settings: ServiceSettings, vars: EnvVar[]) {
-  const log = openDeployLog(host, id)
+async function sayWhatDiffers(ports: DeployPorts, id: string, settings: ServiceSettings, vars: EnvVar[]) {
+  const log = openDeployLog(ports, id)
   const unused = unusedPort(settings, vars)
   if (unused) log.say(unused)
   const limit = settings.cpu_limit
   if (!limit) return
-  const { cpus } = await host.engine.info()
+  const { cpus } = await ports.engine.info()
   if (limit > cpus) {
     log.say(`the host has ${cpus === 1 ? '1 CPU' : `${cpus} CPUs`}: cpu_limit ${limit} is held to ${cpus}`)
   }
 }
 
 /** What a reference stands for now; null when there is no such thing. */
-export function lookUp(host: Host, kind: string, name: string, property: string): string | null {
-  if (kind === 'datastore') return lookUpDatastore(host, name, property)
-  const service = kind === 'service' ? host.storage.services.get(name) : null
+export function lookUp(ports: DeployPorts, kind: string, name: string, property: string): string | null {
+  if (kind === 'datastore') return lookUpDatastore(ports, name, property)
+  const service = kind === 'service' ? ports.storage.services.get(name) : null
   if (!service || service.deleting) return null
-  const live = service.live_deploy_id ? host.storage.actors.record(service.live_deploy_id) : null
+  const live = service.live_deploy_id ? ports.storage.actors.record(service.live_deploy_id) : null
   const port = String(service.port ?? live?.port ?? 3000)
   const values: Record<ServiceProperty, string | null> = {
     host: service.name,
     port,
     hostport: `${service.name}:${port}`,
     internalUrl: `http://${service.name}:${port}`,
-    url: urlOf(service, host.publication),
+    url: urlOf(service, ports.publication),
   }
   return Object.hasOwn(values, property) ? values[property as ServiceProperty] : null
 }
 
 /** One instance, running: adopted when it is there already. */
 export async function ensureInstance(
-  host: Host,
+  ports: DeployPorts,
   service: ServiceRow,
   wanted: { id: string; image: string; index: number; restart: InstanceSpec['restart'] },
   signal: AbortSignal,
 ) {
-  const network = await host.ready(signal)
-  const release = requireRelease(host, wanted.id)
-  const address = await takeAddress(host, wanted.id, wanted.index, network)
-  const spec = instanceSpec(host, service, release, { ...wanted, address, network: network.name })
-  if (!spec.volume) return host.instances.ensure(spec, signal)
-  return withDisk(host, service.id, wanted.id, signal, () => ensureWithVolume(host, service, spec, signal))
+  const network = await ports.engineReady(signal)
+  const release = requireRelease(ports, wanted.id)
+  const address = await takeAddress(ports, wanted.id, wanted.index, network)
+  const spec = instanceSpec(ports, service, release, { ...wanted, address, network: network.name })
+  if (!spec.volume) return ports.instances.ensure(spec, signal)
+  return withDisk(ports, service.id, wanted.id, signal, () => ensureWithVolume(ports, service, spec, signal))
 }
 
-async function ensureWithVolume(host: Host, service: ServiceRow, spec: InstanceSpec, signal: AbortSignal) {
-  await ensureDisk(host, service, spec)
-  return host.instances.ensure(spec, signal)
+async function ensureWithVolume(
+  ports: DeployPorts,
+  service: ServiceRow,
+  spec: InstanceSpec,
+  signal: AbortSignal,
+) {
+  await ensureDisk(ports, service, spec)
+  return ports.instances.ensure(spec, signal)
 }
 
 /** The disk that the container is about to have, if any: Docker itself would make one without our labels. */
-export async function ensureDisk(host: Host, service: ServiceRow, { volume }: InstanceSpec): Promise<void> {
+export async function ensureDisk(
+  ports: Pick<DeployPorts, 'engine' | 'owner' | 'storage'>,
+  service: ServiceRow,
+  { volume }: InstanceSpec,
+): Promise<void> {
   if (!volume) return
   const owned = { [labels.kind]: diskKind, [labels.id]: service.id, [labels.service]: service.name }
-  const { isNew } = await ensureVolume(host.engine, host.owner, volume.name, owned)
+  const { isNew } = await ensureVolume(ports.engine, ports.owner, volume.name, owned)
   if (!isNew) return
   const change = { kind: 'disk', id: volume.name, service_id: service.id, status: 'attached', revision: null }
-  await host.storage.commit((commit) => commit.announce(change))
+  await ports.storage.commit((commit) => commit.announce(change))
 }
 
 export function instanceSpec(
-  host: Host,
+  ports: Pick<DeployPorts, 'owner'> & { settings: DefaultLimits },
   service: ServiceRow,
   release: Release,
   place: {
@@ -175,7 +185,7 @@ export function instanceSpec(
   const { settings } = release
   const disk = settings.disk_mount_path
   return {
-    name: containerName(host.owner, service.name, place.id, place.index),
+    name: containerName(ports.owner, service.name, place.id, place.index),
     image: place.image,
     serviceId: service.id,
     serviceName: service.name,
@@ -185,17 +195,17 @@ export function instanceSpec(
     address: place.address,
     env: release.resolved ?? release.env,
     command: settings.start_command,
-    memoryLimitMb: settings.memory_limit_mb || host.settings.defaultMemoryLimitMb,
-    cpuLimit: settings.cpu_limit || host.settings.defaultCpuLimit,
-    pidsLimit: host.settings.pidsLimit,
-    volume: disk ? { name: volumeName(host.owner, service.id), mountPath: disk } : null,
+    memoryLimitMb: settings.memory_limit_mb || ports.settings.defaultMemoryLimitMb,
+    cpuLimit: settings.cpu_limit || ports.settings.defaultCpuLimit,
+    pidsLimit: ports.settings.pidsLimit,
+    volume: disk ? { name: volumeName(ports.owner, service.id), mountPath: disk } : null,
     restart: place.restart,
     init: settings.init ?? true,
   }
 }
 
-export function requireRelease(host: Host, deployId: string): Release {
-  const release = host.storage.releases.get(deployId)
+export function requireRelease(ports: Pick<DeployPorts, 'storage'>, deployId: string): Release {
+  const release = ports.storage.releases.get(deployId)
   if (!release) throw new Error(`the release of ${deployId} is gone`)
   return release
 }

@@ -8,7 +8,7 @@ import type { InstanceState } from '../../../docker/containers/instances.ts'
 import { defaultHost, isPublicType } from '../../../domain/domains.ts'
 import { Failure } from '../../../errors.ts'
 import { isOf } from '../../edge/haproxy-edge.ts'
-import type { Host } from '../../host.ts'
+import type { DeployPorts } from '../ports.ts'
 import { requireRelease } from '../start/instances.ts'
 
 interface Whose {
@@ -19,8 +19,8 @@ interface Whose {
 const lookAgainMs = 250
 
 /** Whether requests reach this service by the edge. */
-export function isServed(host: Host, service: Pick<ServiceRow, 'type'> | null): boolean {
-  return service !== null && !host.edge.isOff && isPublicType(service.type)
+export function isServed(ports: DeployPorts, service: Pick<ServiceRow, 'type'> | null): boolean {
+  return service !== null && !ports.edge.isOff && isPublicType(service.type)
 }
 
 /**
@@ -28,33 +28,37 @@ export function isServed(host: Host, service: Pick<ServiceRow, 'type'> | null): 
  * everybody's. What serves already serves on. Throws `not_reached`.
  */
 export async function admit(
-  host: Host,
+  ports: DeployPorts,
   { id, serviceId }: Whose,
   instances: readonly InstanceState[],
   signal: AbortSignal,
   withinMs?: number,
 ): Promise<void> {
-  const { upstreams } = host.storage
-  const coming = instances.filter((instance) => !isAdmitted(host, { id, serviceId }, instance))
+  const { upstreams } = ports.storage
+  const coming = instances.filter((instance) => !isAdmitted(ports, { id, serviceId }, instance))
   if (coming.length === 0) return
-  const slots = await place(host, { id, serviceId }, coming)
-  await host.edge.apply(serviceId, signal, withinMs)
-  await verify(host, { id, serviceId }, slots, signal)
+  const slots = await place(ports, { id, serviceId }, coming)
+  await ports.edge.apply(serviceId, signal, withinMs)
+  await verify(ports, { id, serviceId }, slots, signal)
   signal.throwIfAborted()
   const came = new Set(coming.map(({ index }) => index))
   await upstreams.setState(serviceId, (row) => row.deploy_id === id && came.has(row.index), 'ready')
-  await host.edge.apply(serviceId, signal, withinMs)
+  await ports.edge.apply(serviceId, signal, withinMs)
 }
 
 /** Whether this run of the instance gets requests already. */
-export function isAdmitted({ storage }: Host, { id, serviceId }: Whose, instance: InstanceState): boolean {
+export function isAdmitted(
+  { storage }: DeployPorts,
+  { id, serviceId }: Whose,
+  instance: InstanceState,
+): boolean {
   const { index, startedAt } = instance
   const rows = storage.upstreams.list(serviceId).filter(isOf(id))
   return rows.some((row) => row.index === index && row.run === startedAt && row.state === 'ready')
 }
 
 async function place(
-  { storage }: Host,
+  { storage }: DeployPorts,
   { id, serviceId }: Whose,
   instances: InstanceState[],
 ): Promise<number[]> {
@@ -71,42 +75,51 @@ async function place(
 
 /** A suspended service answers nobody: there is no way through the edge that could be tried. */
 async function verify(
-  host: Host,
+  ports: DeployPorts,
   { id, serviceId }: Whose,
   slots: number[],
   signal: AbortSignal,
 ): Promise<void> {
-  const { settings } = requireRelease(host, id)
-  const service = host.storage.services.get(serviceId)
-  const pool = host.storage.upstreams.poolOf(serviceId)
+  const { settings } = requireRelease(ports, id)
+  const service = ports.storage.services.get(serviceId)
+  const pool = ports.storage.upstreams.poolOf(serviceId)
   if (!service || pool === null) throw new Failure('not_found', 'the service is being deleted')
   if (service.suspended) return
-  const name = defaultHost(service.name, host.settings.baseDomain)
+  const name = defaultHost(service.name, ports.settings.baseDomain)
   const healthPath = settings.health_check_path
   for (const slot of slots) {
-    await host.edge.verify({ pool, slot, host: name, healthPath }, signal).catch((error: unknown) => {
+    await ports.edge.verify({ pool, slot, host: name, healthPath }, signal).catch((error: unknown) => {
       // Suspended meanwhile: the page of that came instead.
-      if (!host.storage.services.get(serviceId)?.suspended) throw error
+      if (!ports.storage.services.get(serviceId)?.suspended) throw error
     })
   }
 }
 
 /** No new request reaches these; what is open goes on. Resolves when the edge has it so. */
-export async function standAside(host: Host, { id, serviceId }: Whose, signal: AbortSignal): Promise<void> {
-  const changed = await host.storage.upstreams.setState(serviceId, isOf(id), 'out')
-  if (changed) await host.edge.apply(serviceId, signal)
+export async function standAside(
+  ports: DeployPorts,
+  { id, serviceId }: Whose,
+  signal: AbortSignal,
+): Promise<void> {
+  const changed = await ports.storage.upstreams.setState(serviceId, isOf(id), 'out')
+  if (changed) await ports.edge.apply(serviceId, signal)
 }
 
 /** The same for a cleanup: an edge that is away does not hold it up, and has it so when it comes back. */
-export async function takeOut(host: Host, whose: Whose, signal: AbortSignal, fromIndex = 0): Promise<void> {
+export async function takeOut(
+  ports: Pick<DeployPorts, 'edge' | 'storage'>,
+  whose: Whose,
+  signal: AbortSignal,
+  fromIndex = 0,
+): Promise<void> {
   const isTheirs = isOf(whose.id, fromIndex)
-  const changed = await host.storage.upstreams.setState(whose.serviceId, isTheirs, 'out')
-  if (changed) await host.edge.applyBestEffort(whose.serviceId, signal)
+  const changed = await ports.storage.upstreams.setState(whose.serviceId, isTheirs, 'out')
+  if (changed) await ports.edge.applyBestEffort(whose.serviceId, signal)
 }
 
 /** Instances that ended, or run anew, get no request until they have passed their check again. */
 export async function takeOutEnded(
-  host: Host,
+  ports: DeployPorts,
   { id, serviceId }: Whose,
   instances: readonly InstanceState[],
   signal: AbortSignal,
@@ -118,28 +131,37 @@ export async function takeOutEnded(
   const isEnded = ({ index, run }: { index: number; run: string | null }) => runs.get(index) !== run
   const isTheirs = isOf(id)
   const isMeant = (row: UpstreamRow) => isTheirs(row) && row.index < beforeIndex && isEnded(row)
-  const changed = await host.storage.upstreams.setState(serviceId, isMeant, 'out')
-  if (changed) await host.edge.applyBestEffort(serviceId, signal)
+  const changed = await ports.storage.upstreams.setState(serviceId, isMeant, 'out')
+  if (changed) await ports.edge.applyBestEffort(serviceId, signal)
 }
 
 /** Gives back the slots of instances that are gone: what is still open there is cut. */
-export async function forget(host: Host, whose: Whose, signal: AbortSignal, fromIndex = 0): Promise<void> {
-  const removed = await host.storage.upstreams.remove(whose.serviceId, isOf(whose.id, fromIndex))
-  if (removed) await host.edge.applyBestEffort(whose.serviceId, signal)
+export async function forget(
+  ports: Pick<DeployPorts, 'edge' | 'storage'>,
+  whose: Whose,
+  signal: AbortSignal,
+  fromIndex = 0,
+): Promise<void> {
+  const removed = await ports.storage.upstreams.remove(whose.serviceId, isOf(whose.id, fromIndex))
+  if (removed) await ports.edge.applyBestEffort(whose.serviceId, signal)
 }
 
 /** The former instances take requests again, as after a switch that failed. */
-export async function putBack(host: Host, { id, serviceId }: Whose, signal: AbortSignal): Promise<void> {
-  const running = (await host.instances.list({ deployId: id })).filter(({ state }) => state === 'running')
+export async function putBack(
+  ports: DeployPorts,
+  { id, serviceId }: Whose,
+  signal: AbortSignal,
+): Promise<void> {
+  const running = (await ports.instances.list({ deployId: id })).filter(({ state }) => state === 'running')
   const isRunning = ({ index, run }: { index: number; run: string | null }) =>
     running.some((instance) => instance.index === index && instance.startedAt === run)
   const isTheirs = isOf(id)
-  const changed = await host.storage.upstreams.setState(
+  const changed = await ports.storage.upstreams.setState(
     serviceId,
     (row) => isTheirs(row) && isRunning(row),
     'ready',
   )
-  if (changed) await host.edge.applyBestEffort(serviceId, signal)
+  if (changed) await ports.edge.applyBestEffort(serviceId, signal)
 }
 
 /**
@@ -147,14 +169,14 @@ export async function putBack(host: Host, { id, serviceId }: Whose, signal: Abor
  * `isOver` says so. An edge that cannot be asked counts as busy.
  */
 export async function untilFinished(
-  host: Host,
+  ports: DeployPorts,
   { id, serviceId, index }: Whose & { index?: number },
   until: number,
   signal: AbortSignal,
   isOver: () => boolean = () => false,
 ): Promise<void> {
   for (let silences = 0; silences < 2 && Date.now() < until && !isOver(); ) {
-    const open = await host.edge.openRequests(serviceId, id, index)
+    const open = await ports.edge.openRequests(serviceId, id, index)
     silences = open === 0 ? silences + 1 : 0
     await sleep(Math.max(0, Math.min(lookAgainMs, until - Date.now())), signal)
   }

@@ -3,13 +3,14 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { buildInputs } from '../../../../src/effects/deploy/build/dockerfile.ts'
 import { openDeployLog } from '../../../../src/effects/deploy/log.ts'
-import type { Host } from '../../../../src/effects/host.ts'
+import type { DeployPorts } from '../../../../src/effects/deploy/ports.ts'
 import { StorageError } from '../../../../storage/store/errors.ts'
 import { createIds } from '../../../../storage/store/ids.ts'
+import { standIn } from '../../../support/stand-in.ts'
 import { serviceRow, transitionOf } from '../../../support/stored.ts'
 import { temporaryStorage } from '../../../support/supervised.ts'
 
-/** A host with one deploy whose env has a reference to the service `other`. */
+/** A ports with one deploy whose env has a reference to the service `other`. */
 async function openHost(t: TestContext) {
   const storage = await temporaryStorage(t)
   const id = createIds().newId('dep')
@@ -21,24 +22,24 @@ async function openHost(t: TestContext) {
   await storage.services.create(settings)
   await storage.actors.create(transitionOf({ id }))
   await storage.releases.freeze(id, () => ({ settings, env, resolved: null }))
-  return { host: { storage } as Host, id }
+  return { ports: { storage } as DeployPorts, id }
 }
 
 test('a build goes without what refers to nothing', async (t) => {
-  const { host, id } = await openHost(t)
+  const { ports, id } = await openHost(t)
 
-  const { secrets } = buildInputs(host, id, openDeployLog(host, id))
+  const { secrets } = buildInputs(ports, id, openDeployLog(ports, id))
 
   assert.deepEqual(secrets, [{ key: 'PLAIN', value: 'x' }])
 })
 
 test('a damaged row does not pass for one that is missing', async (t) => {
-  const { host, id } = await openHost(t)
+  const { ports, id } = await openHost(t)
   const damaged = () => {
     throw new StorageError('row_damaged', 'the row fails its checksum')
   }
-  const storage = { ...host.storage, services: { ...host.storage.services, get: damaged } }
-  const log = openDeployLog(host, id)
+  const storage = { ...ports.storage, services: { ...ports.storage.services, get: damaged } }
+  const log = openDeployLog(ports, id)
 
-  assert.throws(() => buildInputs({ storage } as unknown as Host, id, log), { code: 'row_damaged' })
+  assert.throws(() => buildInputs(standIn<DeployPorts>({ storage }), id, log), { code: 'row_damaged' })
 })

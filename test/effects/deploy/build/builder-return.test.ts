@@ -10,9 +10,9 @@ const hangs = new Failure('builder_hangs', 'it hangs')
 function openSite(untilItWorks: BuilderWatch['untilItWorks'], timeoutMs: number) {
   const lines: string[] = []
   const controller = new AbortController()
-  const host = { builderWatch: { untilItWorks } }
+  const builderWatch = { untilItWorks }
   const log = { say: (line: string) => void lines.push(line) }
-  return { lines, controller, waiting: { host, log, timeoutMs, signal: controller.signal } }
+  return { lines, controller, waiting: { builderWatch, log, timeoutMs, signal: controller.signal } }
 }
 
 const never: BuilderWatch['untilItWorks'] = (signal) =>

@@ -12,14 +12,15 @@ import {
   takeOffPulledName,
   writePullNote,
 } from '../../../../src/effects/deploy/build/pulled-name.ts'
+import type { DeployPorts } from '../../../../src/effects/deploy/ports.ts'
 import { removeWork } from '../../../../src/effects/deploy/source/source.ts'
 import { DiskWatch } from '../../../../src/effects/disk/disk-watch.ts'
-import type { Host } from '../../../../src/effects/host.ts'
 import { createIds } from '../../../../storage/store/ids.ts'
 import { deployInput } from '../../../support/deploy-life.ts'
 import { openDockerSite } from '../../../support/docker-site.ts'
 import { startRegistry } from '../../../support/registry.ts'
 import { fillDisk, smallDisk } from '../../../support/small-disk.ts'
+import { standIn } from '../../../support/stand-in.ts'
 import { serviceRow } from '../../../support/stored.ts'
 import { temporaryStorage } from '../../../support/supervised.ts'
 
@@ -36,26 +37,34 @@ async function openPull(t: TestContext, dataDir?: string) {
   const registry = await startRegistry(t)
   const digest = await registry.push('app:v1', 'one')
   const id = createIds().newId('dep')
-  const ready = async () => ({ name: 'berth', range: { first: '10.201.0.2', last: '10.201.0.9' } })
+  const engineReady = async () => ({ name: 'berth', range: { first: '10.201.0.2', last: '10.201.0.9' } })
   const settings = { dataDir: dataDir ?? storage.directory }
   const diskWatch = new DiskWatch(0)
-  const host = { storage, engine, owner, settings, ready, diskWatch, startedAt: '' } as unknown as Host
+  const ports = standIn<DeployPorts>({
+    storage,
+    engine,
+    owner,
+    settings,
+    engineReady,
+    diskWatch,
+    startedAt: '',
+  })
   const image = `${registry.host}/app:v1`
   const source: DeploySource = { ...deployInput().source, kind: 'image', image }
   return {
-    ...{ host, engine, owner, registry, digest, id, image },
+    ...{ ports, engine, owner, registry, digest, id, image },
     name: `${registry.host}/app@${digest}`,
     exact: `${image}@${digest}`,
     ours: imageName(owner, 'web', id),
-    run: (signal = nobody) => pullImage(host)({ id, serviceId: 'svc-1', source }, signal),
+    run: (signal = nobody) => pullImage(ports)({ id, serviceId: 'svc-1', source }, signal),
     pull: (reference: string) =>
       pullFromRegistry(engine, { reference, credentials: null, onLine: () => {}, signal: nobody }),
   }
 }
 
 test('what an earlier daemon tagged is adopted without a registry, and its other name goes', async (t) => {
-  const { host, engine, owner, registry, id, name, exact, ours, run, pull } = await openPull(t)
-  await writePullNote(host, id, { reference: exact, pulledName: name })
+  const { ports, engine, owner, registry, id, name, exact, ours, run, pull } = await openPull(t)
+  await writePullNote(ports, id, { reference: exact, pulledName: name })
   const { imageId } = await pull(name)
   await tagImage(engine, owner, name, ours)
   await registry.stop()
@@ -68,8 +77,8 @@ test('what an earlier daemon tagged is adopted without a registry, and its other
 })
 
 test('what an earlier daemon pulled and did not tag is taken back, and the tag asked anew', async (t) => {
-  const { host, engine, registry, digest, id, name, exact, image, ours, run, pull } = await openPull(t)
-  await writePullNote(host, id, { reference: exact, pulledName: name })
+  const { ports, engine, registry, digest, id, name, exact, image, ours, run, pull } = await openPull(t)
+  await writePullNote(ports, id, { reference: exact, pulledName: name })
   await pull(name)
   const moved = await registry.push('app:v1', 'two')
 
@@ -95,12 +104,12 @@ test('an image of our name that no note tells of is not trusted: the tag is aske
 })
 
 test('a name that was taken off once is left alone when somebody else has it again', async (t) => {
-  const { host, registry, id, name, run, pull } = await openPull(t)
+  const { ports, registry, id, name, run, pull } = await openPull(t)
   await run()
-  assert.deepEqual(await readPullNote(host, id).then((note) => note?.pulledName), null)
+  assert.deepEqual(await readPullNote(ports, id).then((note) => note?.pulledName), null)
   await pull(name)
 
-  await dropPulledName(host, id, nobody)
+  await dropPulledName(ports, id, nobody)
 
   assert.deepEqual(await registry.namesOnEngine(), [name])
 })
@@ -117,14 +126,14 @@ test('a name that was here before the pull stays', async (t) => {
 
 test('a full disk does not keep a cleanup from taking the name off', { skip }, async (t) => {
   const disk = smallDisk(t, 1)
-  const { host, registry, id, name, exact, pull } = await openPull(t, disk)
-  await writePullNote(host, id, { reference: exact, pulledName: name })
+  const { ports, registry, id, name, exact, pull } = await openPull(t, disk)
+  await writePullNote(ports, id, { reference: exact, pulledName: name })
   await pull(name)
   fillDisk(disk)
 
-  await takeOffPulledName(host, id, nobody)
-  await removeWork(host, id)
+  await takeOffPulledName(ports, id, nobody)
+  await removeWork(ports, id)
 
   assert.deepEqual(await registry.namesOnEngine(), [])
-  assert.equal(await readPullNote(host, id), null)
+  assert.equal(await readPullNote(ports, id), null)
 })

@@ -4,7 +4,8 @@ import { getEventListeners, once } from 'node:events'
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { probeInstances } from '../../../../src/effects/deploy/check/probe.ts'
-import type { Host } from '../../../../src/effects/host.ts'
+import type { DeployPorts } from '../../../../src/effects/deploy/ports.ts'
+import { standIn } from '../../../support/stand-in.ts'
 import { serviceRow } from '../../../support/stored.ts'
 import { temporaryStorage } from '../../../support/supervised.ts'
 
@@ -14,11 +15,11 @@ async function openCheck(t: TestContext, port: number) {
   const service = serviceRow()
   await storage.services.create(service)
   await storage.releases.freeze('dep-1', () => ({ settings: service, env: [], resolved: null }))
-  const instance = { name: 'shop-0', state: 'running', address: '127.0.0.1' }
+  const instance = { name: 'shop-0', state: 'running' as const, address: '127.0.0.1' }
   const instances = { list: async () => [instance], inspectExit: async () => instance }
-  const host = { storage, instances, settings: { baseDomain: 'localhost' } } as unknown as Host
+  const ports = standIn<DeployPorts>({ storage, instances, settings: { baseDomain: 'localhost' } })
   const input = { id: 'dep-1', serviceId: service.id }
-  return (signal: AbortSignal) => probeInstances(host)({ ...input, port, portSource: 'setting' }, signal)
+  return (signal: AbortSignal) => probeInstances(ports)({ ...input, port, portSource: 'setting' }, signal)
 }
 
 async function listen(t: TestContext, port = 0): Promise<{ server: Server; port: number }> {

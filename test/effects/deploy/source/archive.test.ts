@@ -5,8 +5,8 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { DeploySource } from '../../../../machines/deploy/deploy-context.ts'
+import type { DeployPorts } from '../../../../src/effects/deploy/ports.ts'
 import { removeFormerArchives, unpackSource } from '../../../../src/effects/deploy/source/archive.ts'
-import type { Host } from '../../../../src/effects/host.ts'
 import type { Storage } from '../../../../storage/index.ts'
 import type { ServiceSettings } from '../../../../storage/services.ts'
 import { packArchive } from '../../../support/archive.ts'
@@ -39,7 +39,11 @@ async function put(
 }
 
 const hostOf = (storage: Storage) =>
-  ({ storage, settings: { dataDir: storage.directory, minFreeDiskMb: 0 }, logger: silent }) as unknown as Host
+  ({
+    storage,
+    settings: { dataDir: storage.directory, minFreeDiskMb: 0 },
+    logger: silent,
+  }) as unknown as DeployPorts
 const signal = new AbortController().signal
 
 /** Unpacks as the deploy `id` would, with these settings. Answers what is there then, and what was said. */

@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test'
 import { preDeployKind } from '../../../../src/docker/engine/names.ts'
 import { removePreDeploy } from '../../../../src/effects/deploy/end/drain.ts'
 import { runPreDeploy } from '../../../../src/effects/deploy/start/pre-deploy.ts'
-import type { Host } from '../../../../src/effects/host.ts'
+import type { Storage } from '../../../../storage/index.ts'
 import { openDeploy } from '../../../support/frozen-deploy.ts'
 import { readLog } from '../../../support/logs.ts'
 
@@ -14,10 +14,10 @@ const nobody = new AbortController().signal
 async function openCommand(t: TestContext) {
   const command = 'echo "ran $(cat /proc/sys/kernel/random/uuid)"'
   const deploy = await openDeploy(t, { pre_deploy_command: command })
-  return { ...deploy, run: () => runPreDeploy(deploy.host)(deploy.input, nobody) }
+  return { ...deploy, run: () => runPreDeploy(deploy.ports)(deploy.input, nobody) }
 }
 
-async function ranLines({ storage, id }: { storage: Host['storage']; id: string }): Promise<string[]> {
+async function ranLines({ storage, id }: { storage: Storage; id: string }): Promise<string[]> {
   await storage.logs.flush()
   const lines = await readLog(storage.logs, id)
   return lines.map(({ line }) => line).filter((line) => line.startsWith('ran '))
@@ -36,22 +36,22 @@ test('a command that ended is not run again when its end was not committed', asy
 })
 
 test('its container and its address go when the next phase begins', async (t) => {
-  const { host, id, run } = await openCommand(t)
+  const { ports, id, run } = await openCommand(t)
   await run()
-  assert.equal((await host.instances.list({ deployId: id, kind: preDeployKind })).length, 1)
+  assert.equal((await ports.instances.list({ deployId: id, kind: preDeployKind })).length, 1)
 
-  await removePreDeploy(host, id)
+  await removePreDeploy(ports, id)
 
-  assert.deepEqual(await host.instances.list({ deployId: id, kind: preDeployKind }), [])
-  assert.deepEqual(host.storage.addresses.deployIds(), [])
+  assert.deepEqual(await ports.instances.list({ deployId: id, kind: preDeployKind }), [])
+  assert.deepEqual(ports.storage.addresses.deployIds(), [])
 })
 
 test('it does not answer to the name of its service', async (t) => {
-  const { host, id, run } = await openCommand(t)
+  const { ports, id, run } = await openCommand(t)
   await run()
 
-  const [found] = await host.instances.list({ deployId: id, kind: preDeployKind })
-  const info = await host.engine.docker.getContainer(found!.containerId).inspect()
+  const [found] = await ports.instances.list({ deployId: id, kind: preDeployKind })
+  const info = await ports.engine.docker.getContainer(found!.containerId).inspect()
   const [network] = Object.values(info.NetworkSettings.Networks)
   assert.ok(!network!.Aliases?.includes('web'), String(network!.Aliases))
 })

@@ -1,16 +1,16 @@
 // The start of instances, when it begins again: what an earlier daemon began may be more than is wanted now.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { DeployPorts } from '../../../../src/effects/deploy/ports.ts'
 import { startInstances } from '../../../../src/effects/deploy/start/instances.ts'
-import type { Host } from '../../../../src/effects/host.ts'
 import { openDeploy } from '../../../support/frozen-deploy.ts'
 
 const nobody = new AbortController().signal
 
 test('an instance that is not wanted any more is gone before the others are checked', async (t) => {
-  const { host, id, storage, input } = await openDeploy(t, { start_command: 'sleep 600', instances: 3 })
-  const start = (changes: Partial<Host>) => startInstances({ ...host, ...changes })(input, nobody)
-  const indexes = async () => (await host.instances.list({ deployId: id })).map(({ index }) => index).sort()
+  const { ports, id, storage, input } = await openDeploy(t, { start_command: 'sleep 600', instances: 3 })
+  const start = (changes: Partial<DeployPorts>) => startInstances({ ...ports, ...changes })(input, nobody)
+  const indexes = async () => (await ports.instances.list({ deployId: id })).map(({ index }) => index).sort()
   await start({})
   assert.deepEqual(await indexes(), [0, 1, 2])
   await storage.services.update('svc-1', (row) => ({ ...row, instances: 2 }))

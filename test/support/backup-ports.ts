@@ -4,20 +4,23 @@ import type { TestContext } from 'node:test'
 import type { BackupInput } from '../../machines/backup.ts'
 import { initialContext } from '../../machines/datastore/datastore-context.ts'
 import { toRecord } from '../../machines/datastore/datastore-record.ts'
-import type { Host } from '../../src/effects/host.ts'
+import type { BackupPorts } from '../../src/effects/backup/ports.ts'
+import type { ActorPort } from '../../src/effects/ports.ts'
+import type { Logger } from '../../src/logger.ts'
 import { input } from './datastore-life.ts'
+import { standIn } from './stand-in.ts'
 import { transitionOf } from './stored.ts'
 import { silent, temporaryStorage } from './supervised.ts'
 
 type Backup = { status?: string; trigger?: string; id?: string }
 
-export async function openBackupHost(t: TestContext) {
+export async function openBackupPorts(t: TestContext) {
   const storage = await temporaryStorage(t)
   const dataDir = storage.directory
   const spawned: BackupInput[] = []
   const sent: { id: string; type: string; by: unknown }[] = []
   const warnings: string[] = []
-  const actors: Host['actors'] = {
+  const actors: ActorPort = {
     async send(id, { type, by }) {
       sent.push({ id, type, by })
       return { applied: true }
@@ -25,12 +28,12 @@ export async function openBackupHost(t: TestContext) {
     spawn: async (_kind, _id, made) => void spawned.push(made as BackupInput),
   }
   const settings = { dataDir, backupDir: join(dataDir, 'backups'), minFreeDiskMb: 1 }
-  const logger = { ...silent, warn: (_: object, words: string) => void warnings.push(words) }
+  const logger = { ...silent, warn: (_: object, words: string) => void warnings.push(words) } as Logger
   const owner = { prefix: 'berth-test', serverId: 'test' }
-  const host = { storage, owner, actors, settings, logger, progress: new Map() } as unknown as Host
+  const ports = standIn<BackupPorts>({ storage, owner, actors, settings, logger, progress: new Map() })
   return {
-    host,
-    settings: host.settings,
+    ports,
+    settings: ports.settings,
     spawned,
     sent,
     warnings,

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { choosePort, freePorts } from '../../../src/effects/datastore/ports.ts'
-import { id, openDatastoreHost, password } from '../../support/datastore-host.ts'
+import { choosePort, freePorts } from '../../../src/effects/datastore/host-port.ts'
+import { id, openDatastorePorts, password } from '../../support/datastore-ports.ts'
 
 const nobody = new Set<number>()
 const ascending = (a: number, b: number) => a - b
@@ -53,34 +53,34 @@ test('on an address that is not the host’s no port is free', async () => {
 })
 
 test('a port that another datastore has is not chosen though nobody listens there now', async (t) => {
-  const { host, storage } = await openDatastoreHost(t)
+  const { ports, storage } = await openDatastorePorts(t)
   const { first, servers } = await holdRow(t, 12)
   await Promise.all(servers.map(free))
-  host.settings.datastorePorts = { first, last: first + 11 }
+  ports.settings.datastorePorts = { first, last: first + 11 }
   for (let index = 0; index < 11; index++) {
     const other = `dst-other-${index}`
     await storage.commit(() => storage.datastores.insert(other, `other-${index}`, password))
     await storage.datastores.movePort(other, [first + index])
   }
 
-  assert.equal(await choosePort(host, id, nobody), first + 11)
+  assert.equal(await choosePort(ports, id, nobody), first + 11)
 
   assert.equal(storage.datastores.port(id), first + 11)
 })
 
 test('when every port is taken or refused it is said which, and the one it had stays its own', async (t) => {
-  const { host, storage } = await openDatastoreHost(t)
+  const { ports, storage } = await openDatastorePorts(t)
   const { first, servers } = await holdRow(t, 2)
-  host.settings.datastorePorts = { first, last: first + 1 }
+  ports.settings.datastorePorts = { first, last: first + 1 }
   await storage.datastores.movePort(id, [4000])
 
-  await assert.rejects(choosePort(host, id, nobody), {
+  await assert.rejects(choosePort(ports, id, nobody), {
     code: 'port_taken',
     message: `every port from ${first} to ${first + 1} of 127.0.0.1 is taken (--datastore-ports)`,
   })
   await free(servers[1]!)
-  host.settings.datastorePorts = { first: first + 1, last: first + 1 }
-  await assert.rejects(choosePort(host, id, new Set([first + 1])), {
+  ports.settings.datastorePorts = { first: first + 1, last: first + 1 }
+  await assert.rejects(choosePort(ports, id, new Set([first + 1])), {
     code: 'port_taken',
     message: `port ${first + 1} of 127.0.0.1 is taken (--datastore-ports)`,
   })

@@ -1,4 +1,4 @@
-// A host as the effects of one datastore see it: real storage, and an engine whose answers a test gives, for
+// The ports of datastores: real storage, and an engine whose answers a test gives, for
 // what a real one does only by chance.
 // Mind: its server is reached as the real one is, at the port of its kind, on an address of the loopback.
 import { randomInt } from 'node:crypto'
@@ -10,8 +10,9 @@ import type { InstanceState } from '../../src/docker/containers/instances.ts'
 import type { Limits } from '../../src/docker/containers/spec.ts'
 import type { Command, Outcome } from '../../src/docker/exec/exec.ts'
 import { datastorePorts } from '../../src/domain/datastore-urls.ts'
+import type { DatastorePorts } from '../../src/effects/datastore/ports.ts'
 import { createInstanceEvents } from '../../src/effects/engine/instance-events.ts'
-import type { Host } from '../../src/effects/host.ts'
+import { standIn } from './stand-in.ts'
 import { transitionOf } from './stored.ts'
 import { instant, silent, temporaryStorage } from './supervised.ts'
 
@@ -41,7 +42,7 @@ const answers = { postgres: '1\n', redis: 'PONG\n' } as const
 /** What one gets that asks a server that is well. */
 export const well = (kind: 'postgres' | 'redis'): Partial<Outcome> => ({ stdout: answers[kind] })
 
-export async function openDatastoreHost(
+export async function openDatastorePorts(
   t: TestContext,
   { kind = 'redis', ...fields }: Partial<DatastoreRecord> = {},
 ) {
@@ -75,8 +76,8 @@ export async function openDatastoreHost(
   const engine = { info: async () => ({ cpus: 2 }) }
   const owner = { prefix: 'berth', serverId: 'one' }
   const parts = { storage, settings, engine, owner, instances, datastores, instanceEvents, logger: silent }
-  const host = parts as unknown as Host
-  return { host, storage, world, seen, become, serve: () => serve(t, address, datastorePorts[kind]) }
+  const ports = standIn<DatastorePorts>(parts)
+  return { ports, storage, world, seen, become, serve: () => serve(t, address, datastorePorts[kind]) }
 }
 
 interface Seen {

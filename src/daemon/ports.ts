@@ -6,22 +6,24 @@ import type { AccountPorts } from '../account/ports.ts'
 import type { Config } from '../config/config.ts'
 import { openDatastores } from '../docker/containers/datastores.ts'
 import { sampleInstances } from '../docker/containers/instance-sample.ts'
-import { openInstances } from '../docker/containers/instances.ts'
+import { type Instances, openInstances } from '../docker/containers/instances.ts'
 import { openTools } from '../docker/containers/one-shot-containers.ts'
 import { openEngine } from '../docker/engine/client.ts'
 import { watchEvents } from '../docker/engine/events.ts'
 import type { Network } from '../docker/network/networks.ts'
 import { formatSubnet, parseSubnet } from '../docker/network/subnet.ts'
 import type { Publication } from '../domain/domains.ts'
+import type { Progress } from '../effects/backup/ports.ts'
 import { DiskWatch } from '../effects/disk/disk-watch.ts'
 import { createGate } from '../effects/engine/gate.ts'
 import { createInstanceEvents } from '../effects/engine/instance-events.ts'
-import type { Host } from '../effects/host.ts'
+import type { EnginePorts } from '../effects/engine/ports.ts'
 import { InstanceReports } from '../effects/instances/reports.ts'
 import { Isolation } from '../effects/isolation/isolation.ts'
 import { createJobSlots } from '../effects/job-run/job-slots.ts'
 import { AccessLog } from '../effects/logs/access-log.ts'
 import { LogCollector } from '../effects/logs/log-collector.ts'
+import type { SharedPorts } from '../effects/ports.ts'
 import { InstanceMetrics } from '../effects/traffic/instance-metrics.ts'
 import { TrafficNumbers } from '../effects/traffic/traffic-numbers.ts'
 import type { Failure } from '../errors.ts'
@@ -44,7 +46,10 @@ interface Parts {
   account: AccountPorts
 }
 
-export function openHost({ config, logger, onFatal }: Around, { storage, supervisor, account }: Parts) {
+export type Ports = ReturnType<typeof openPorts>['ports']
+
+/** The result has the ports of all kinds. */
+export function openPorts({ config, logger, onFatal }: Around, { storage, supervisor, account }: Parts) {
   const engine = openEngine(config.docker)
   const owner = { prefix: config.prefix, serverId: storage.serverId }
   const instances = openInstances(engine, owner)
@@ -65,12 +70,12 @@ export function openHost({ config, logger, onFatal }: Around, { storage, supervi
   const certificates = () => storage.certificates.pems()
   const edge = openEdgeOf(config, parts, { certificates, accessLog: watch.accessLog })
   const builds = openBuilder(config, { engine, owner, logger })
-  const host: Host = {
+  const ports = {
     ...parts,
     ...watch,
     datastores: openDatastores(engine, owner),
     tools: openTools(engine, owner),
-    progress: new Map(),
+    progress: new Map<string, Progress>(),
     actors: supervisor,
     ...builds.parts,
     buildSlots: pLimit(config['build-concurrency']),
@@ -78,10 +83,10 @@ export function openHost({ config, logger, onFatal }: Around, { storage, supervi
     diskWatch: new DiskWatch(config['min-free-disk']),
     edge: edge.edge,
     publication: publicationOf(config, (name) => storage.certificates.covers(name)),
-    troubles: new Map(),
-    absences: new Map(),
+    troubles: new Map<string, string>(),
+    absences: new Map<string, number>(),
     terminalLogins: account.terminalLogins,
-    ready: gate.ready,
+    engineReady: gate.ready,
     startedAt: new Date().toISOString(),
   }
   const close = async () => {
@@ -89,15 +94,20 @@ export function openHost({ config, logger, onFatal }: Around, { storage, supervi
     builds.close()
     engine.close()
   }
-  return { host, gate, edge, close }
+  return { ports, gate, edge, close }
 }
 
-function isolationOf(config: Config, { storage, logger, owner }: Pick<Host, 'storage' | 'logger' | 'owner'>) {
+function isolationOf(
+  config: Config,
+  { storage, logger, owner }: Pick<WatchParts, 'storage' | 'logger' | 'owner'>,
+) {
   const hostPorts = [config['http-port'], config['https-port'], ...config['host-ports']]
   return new Isolation({ storage, logger, firewall: openFirewall(), prefix: owner.prefix, hostPorts })
 }
 
-type WatchParts = Pick<Host, 'engine' | 'instances' | 'logger' | 'owner' | 'settings' | 'storage'>
+interface WatchParts extends Pick<EnginePorts, 'engine' | 'owner'>, Pick<SharedPorts, 'storage' | 'logger'> {
+  instances: Instances
+}
 
 /** What is seen of instances and of their requests. */
 function openWatch(config: Config, parts: WatchParts) {
@@ -131,7 +141,7 @@ function openWatch(config: Config, parts: WatchParts) {
   return { instanceEvents, instanceMetrics, isolation, logCollector, traffic, accessLog, open, close }
 }
 
-function settingsOf(config: Config, dataDir: string): Host['settings'] {
+function settingsOf(config: Config, dataDir: string) {
   return {
     dataDir,
     defaultMemoryLimitMb: config['default-memory-limit'],

@@ -1,0 +1,4 @@
+// What schedules need of the daemon.
+import type { SharedPorts } from '../ports.ts'
+
+export type CronSchedulePorts = SharedPorts

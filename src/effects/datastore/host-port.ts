@@ -1,0 +1,59 @@
+// Free ports of the host for datastores: tried by listening there, because nobody keeps a list.
+// Mind: somebody may come in between. Docker's own word, at the start of the container, is the last one.
+import { createServer } from 'node:net'
+import { Failure } from '../../errors.ts'
+import type { DatastorePorts, HostPortSettings } from './ports.ts'
+
+export interface PortRange {
+  first: number
+  last: number
+}
+
+export const portsTried = 8
+
+/**
+ * Gives it a port that is free now, that no other datastore has, listening or not, and that was not refused.
+ * Throws `port_taken` when there is none.
+ */
+export async function choosePort(
+  { settings, storage: { datastores } }: Pick<DatastorePorts, 'storage'> & { settings: HostPortSettings },
+  id: string,
+  refused: ReadonlySet<number>,
+): Promise<number> {
+  const others = datastores.list().filter((one) => one.id !== id && one.port !== null)
+  const taken = new Set([...refused, ...others.map(({ port }) => port!)])
+  const candidates = await freePorts(settings.datastoreBind, settings.datastorePorts, portsTried, taken)
+  const port = await datastores.movePort(id, candidates)
+  if (port === null) throw noPort(settings)
+  return port
+}
+
+export function noPort({ datastoreBind, datastorePorts: { first, last } }: HostPortSettings): Failure {
+  const range = first === last ? `port ${first}` : `every port from ${first} to ${last}`
+  return new Failure('port_taken', `${range} of ${datastoreBind} is taken (--datastore-ports)`)
+}
+
+/** Up to `count` ports of the range that are free now, from a place of chance on. */
+export async function freePorts(
+  bind: string,
+  { first, last }: PortRange,
+  count: number,
+  taken: ReadonlySet<number>,
+): Promise<number[]> {
+  const size = last - first + 1
+  const start = Math.floor(Math.random() * size)
+  const free: number[] = []
+  for (let step = 0; step < size && free.length < count; step++) {
+    const port = first + ((start + step) % size)
+    if (!taken.has(port) && (await isFree(bind, port))) free.push(port)
+  }
+  return free
+}
+
+function isFree(host: string, port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer()
+    server.once('error', () => resolve(false))
+    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(true)))
+  })
+}

@@ -1,0 +1,48 @@
+// What deploys need of the daemon.
+import type { LimitFunction } from 'p-limit'
+import type { Builder } from '../../docker/build/build.ts'
+import type { BuilderWatch } from '../../docker/build/builder-watch.ts'
+import type { Instances } from '../../docker/containers/instances.ts'
+import type { Publication } from '../../domain/domains.ts'
+import type { DatastoreBind } from '../datastore/ports.ts'
+import type { FreeDiskSettings } from '../disk/disk.ts'
+import type { DiskWatch } from '../disk/disk-watch.ts'
+import type { Edge } from '../edge/haproxy-edge.ts'
+import type { InstanceEvents } from '../engine/instance-events.ts'
+import type { DefaultLimits, EnginePorts } from '../engine/ports.ts'
+import type { AddressPorts } from '../isolation/isolation.ts'
+import type { LogCollector } from '../logs/log-collector.ts'
+import type { SharedPorts } from '../ports.ts'
+
+export interface DeployPorts extends SharedPorts, EnginePorts, AddressPorts {
+  instances: Instances
+  instanceEvents: InstanceEvents
+  logCollector: Pick<LogCollector, 'drained'>
+  edge: Edge
+  /** How the hosts of services are opened. */
+  publication: Publication
+  builder: Builder
+  builderWatch: BuilderWatch
+  /** First come, first served is fair between services: each has one running deploy at most. */
+  buildSlots: LimitFunction
+  diskWatch: DiskWatch
+  /** Why a live deploy is degraded, by its id: each round of its upkeep says it anew. */
+  troubles: Map<string, string>
+  /** Since when a service is away because its disk changes hands (ms since 1970), by its id. */
+  absences: Map<string, number>
+  /** When this daemon started: what began earlier is begun again, and says so. */
+  startedAt: string
+  settings: DeploySettings
+}
+
+export interface DeploySettings extends DefaultLimits, DatastoreBind, FreeDiskSettings {
+  baseDomain: string
+  keepImages: number
+  /** Directories whose repositories may be deployed by path, although other users may not read them. */
+  localRepositories: string[]
+  denyPrivateGitHosts: boolean
+  /** How long a new version must run, and pass its check again, before it replaces the live one. */
+  settleMs: number
+  /** The image that static sites are put into; empty for the built-in one. */
+  staticImage: string
+}

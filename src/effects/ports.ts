@@ -1,0 +1,39 @@
+// What the effects of most kinds need of the daemon. What only one kind needs is in the ports of that kind.
+// Effects receive ids and look up everything else through their ports, so that they find the same things
+// again after a restart.
+import type { BackupInput } from '../../machines/backup.ts'
+import type { CronScheduleInput } from '../../machines/cron-schedule.ts'
+import type { DiskRemovalInput } from '../../machines/disk-removal.ts'
+import type { JobRunInput } from '../../machines/job-run/job-run.ts'
+import type { By } from '../../storage/actors/actors.ts'
+import type { Storage } from '../../storage/index.ts'
+import type { Logger } from '../logger.ts'
+
+export interface SharedPorts {
+  storage: Storage
+  actors: ActorPort
+  logger: Logger
+}
+
+/** How effects reach other actors: by id, through the supervisor. */
+export interface ActorPort {
+  send(
+    id: string,
+    event: { type: string; at: string; [detail: string]: unknown },
+  ): Promise<{ applied: boolean }>
+  /** Starts an actor. A known id returns the existing actor. */
+  spawn<Kind extends keyof SpawnInputs>(
+    kind: Kind,
+    id: string,
+    input: SpawnInputs[Kind],
+    options?: { by: By },
+  ): Promise<unknown>
+}
+
+/** The kinds that effects start, with their inputs. */
+interface SpawnInputs {
+  backup: BackupInput
+  'cron-schedule': CronScheduleInput
+  'disk-removal': DiskRemovalInput
+  'job-run': JobRunInput
+}
