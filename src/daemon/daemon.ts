@@ -8,7 +8,6 @@ import { abortable } from '../async/abortable.ts'
 import { withTimeout } from '../async/with-timeout.ts'
 import { clearTextListeners } from '../config/clear-text.ts'
 import { type Config, parseListen } from '../config/config.ts'
-import type { Engine } from '../docker/engine/client.ts'
 import { edgeId } from '../domain/domains.ts'
 import { backupEffects } from '../effects/backup/backup.ts'
 import { certificateEffects } from '../effects/certificate/certificate.ts'
@@ -17,7 +16,6 @@ import { datastoreEffects } from '../effects/datastore/datastore.ts'
 import { deployEffects } from '../effects/deploy/deploy.ts'
 import { diskRemovalEffects } from '../effects/disk-removal.ts'
 import { edgeEffects } from '../effects/edge/edge.ts'
-import type { Gate } from '../effects/engine/gate.ts'
 import { requireOwnPlace } from '../effects/engine/going-on.ts'
 import { jobRunEffects } from '../effects/job-run/job-run.ts'
 import { restoreEffects } from '../effects/restore/restore.ts'
@@ -62,10 +60,7 @@ export async function startDaemon({ config, logger, onFatal, onPanic }: DaemonOp
   const supervisor = superviseIn(storage, logger, (id) => ports.jobSlots.release(id))
   const account = openAccountPorts(storage)
   const setupCode = setupCodeFor(storage)
-  const { ports, gate, edge, close } = openPorts(
-    { config, logger, onFatal },
-    { storage, supervisor, account },
-  )
+  const { ports, edge, close } = openPorts({ config, logger, onFatal }, { storage, supervisor, account })
   const certificates = certificatesOf(config, ports, supervisor)
   supervisor.provide({
     certificate: certificateEffects(certificates.ports),
@@ -74,7 +69,7 @@ export async function startDaemon({ config, logger, onFatal, onPanic }: DaemonOp
   })
   const restored = await supervisor.restore()
   const start = { isReady: false }
-  void awaitEngine(ports.engine, gate, logger).then(() => {
+  void awaitEngine(ports).then(() => {
     start.isReady = true
   })
   const ready = () => start.isReady
@@ -147,10 +142,14 @@ function storageOptions({ config, logger, onPanic }: Omit<DaemonOptions, 'onFata
 }
 
 /** Not longer than the grace, whatever the engine does: the daemon then says so and serves. */
-async function awaitEngine(engine: Engine, gate: Gate, logger: Logger): Promise<void> {
+async function awaitEngine({
+  engine,
+  engineReady,
+  logger,
+}: Pick<Ports, 'engine' | 'engineReady' | 'logger'>) {
   engine.ping().catch((error: unknown) => logger.warn(messageOf(error)))
   const late = new Error(`it did not answer within ${engineGraceMs / 1000} s`)
-  const ready = (signal: AbortSignal) => abortable(gate.ready(signal), signal)
+  const ready = (signal: AbortSignal) => abortable(engineReady(signal), signal)
   try {
     await withTimeout(engineGraceMs, undefined, ready, late)
   } catch (error) {

@@ -22,7 +22,7 @@ type Parts = Pick<
   | 'storage'
   | 'instanceMetrics'
   | 'progress'
-  | 'troubles'
+  | 'degradedReasons'
   | 'builderWatch'
 >
 
@@ -33,7 +33,7 @@ export function createObserver(ports: Parts) {
       const found = await ports.instances.list({ serviceId })
       return Promise.all(found.sort(byDeployAndIndex).map((instance) => toStatus(ports, instance)))
     },
-    trouble: (deployId: string) => ports.troubles.get(deployId) ?? null,
+    degradedReason: (deployId: string) => ports.degradedReasons.of(deployId),
     engine: () => ports.engine.info().catch(() => null),
     isolation: () => ports.isolation.state(),
     builderHangsSince: () => ports.builderWatch.hangsSince(),
@@ -53,7 +53,7 @@ export function createObserver(ports: Parts) {
       if (isThere) throw volumeExists('conflict', name)
     },
     leftBehind: (actor: Parameters<typeof listLeftBehind>[1]) => listLeftBehind(ports, actor),
-    progress: (id: string) => ports.progress.get(id) ?? null,
+    progress: (id: string) => ports.progress.of(id),
     checkLogin: (registry: RegistryCredentials) => checkLogin(ports.engine, registry),
     hasImage: (name: string) =>
       inspectImage(ports.engine, name).then(

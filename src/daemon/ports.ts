@@ -13,11 +13,13 @@ import { watchEvents } from '../docker/engine/events.ts'
 import type { Network } from '../docker/network/networks.ts'
 import { formatSubnet, parseSubnet } from '../docker/network/subnet.ts'
 import type { Publication } from '../domain/domains.ts'
-import type { Progress } from '../effects/backup/ports.ts'
+import { TransferProgress } from '../effects/backup/transfer-progress.ts'
+import { DegradedReasons } from '../effects/deploy/live/degraded-reasons.ts'
+import { Downtimes } from '../effects/deploy/switch/downtimes.ts'
 import { DiskWatch } from '../effects/disk/disk-watch.ts'
-import { createGate } from '../effects/engine/gate.ts'
 import { createInstanceEvents } from '../effects/engine/instance-events.ts'
 import type { EnginePorts } from '../effects/engine/ports.ts'
+import { createEngineReadiness } from '../effects/engine/readiness.ts'
 import { InstanceReports } from '../effects/instances/reports.ts'
 import { Isolation } from '../effects/isolation/isolation.ts'
 import { createJobSlots } from '../effects/job-run/job-slots.ts'
@@ -56,7 +58,7 @@ export function openPorts({ config, logger, onFatal }: Around, { storage, superv
   const settings = settingsOf(config, storage.directory)
   const parts = { storage, instances, engine, owner, settings, logger }
   const watch = openWatch(config, parts)
-  const gate = createGate({
+  const readiness = createEngineReadiness({
     ...parts,
     takeOver: config['take-over-prefix'],
     subnet: config.subnet,
@@ -65,7 +67,7 @@ export function openPorts({ config, logger, onFatal }: Around, { storage, superv
       tellNetwork(network, config.subnet, logger)
       watch.open(network)
     },
-    onForeign: (failure: Failure) => onFatal(`${failure.message} (${failure.hint})`),
+    onForeignObjects: (failure: Failure) => onFatal(`${failure.message} (${failure.hint})`),
   })
   const certificates = () => storage.certificates.pems()
   const edge = openEdgeOf(config, parts, { certificates, accessLog: watch.accessLog })
@@ -75,7 +77,7 @@ export function openPorts({ config, logger, onFatal }: Around, { storage, superv
     ...watch,
     datastores: openDatastores(engine, owner),
     tools: openTools(engine, owner),
-    progress: new Map<string, Progress>(),
+    progress: new TransferProgress(),
     actors: supervisor,
     ...builds.parts,
     buildSlots: pLimit(config['build-concurrency']),
@@ -83,10 +85,10 @@ export function openPorts({ config, logger, onFatal }: Around, { storage, superv
     diskWatch: new DiskWatch(config['min-free-disk']),
     edge: edge.edge,
     publication: publicationOf(config, (name) => storage.certificates.covers(name)),
-    troubles: new Map<string, string>(),
-    absences: new Map<string, number>(),
+    degradedReasons: new DegradedReasons(),
+    downtimes: new Downtimes(),
     terminalLogins: account.terminalLogins,
-    engineReady: gate.ready,
+    engineReady: readiness.engineReady,
     startedAt: new Date().toISOString(),
   }
   const close = async () => {
@@ -94,7 +96,7 @@ export function openPorts({ config, logger, onFatal }: Around, { storage, superv
     builds.close()
     engine.close()
   }
-  return { ports, gate, edge, close }
+  return { ports, edge, close }
 }
 
 function isolationOf(

@@ -5,6 +5,7 @@ import type { BackupInput } from '../../machines/backup.ts'
 import { initialContext } from '../../machines/datastore/datastore-context.ts'
 import { toRecord } from '../../machines/datastore/datastore-record.ts'
 import type { BackupPorts } from '../../src/effects/backup/ports.ts'
+import { TransferProgress } from '../../src/effects/backup/transfer-progress.ts'
 import type { ActorPort } from '../../src/effects/ports.ts'
 import type { Logger } from '../../src/logger.ts'
 import { input } from './datastore-life.ts'
@@ -30,7 +31,14 @@ export async function openBackupPorts(t: TestContext) {
   const settings = { dataDir, backupDir: join(dataDir, 'backups'), minFreeDiskMb: 1 }
   const logger = { ...silent, warn: (_: object, words: string) => void warnings.push(words) } as Logger
   const owner = { prefix: 'berth-test', serverId: 'test' }
-  const ports = standIn<BackupPorts>({ storage, owner, actors, settings, logger, progress: new Map() })
+  const ports = standIn<BackupPorts>({
+    storage,
+    owner,
+    actors,
+    settings,
+    logger,
+    progress: new TransferProgress(),
+  })
   return {
     ports,
     settings: ports.settings,

@@ -25,7 +25,7 @@ export function dumpDatastore(ports: BackupPorts) {
         const place = { what: 'a backup', directory: ports.settings.backupDir }
         return await whileRoomIn(ports, place, signal, (bound) => dump(ports, datastore, input, bound))
       } finally {
-        ports.progress.delete(input.id)
+        ports.progress.clear(input.id)
       }
     })
 }
@@ -38,7 +38,7 @@ async function dump(ports: BackupPorts, datastore: Datastore, input: BackupSlot,
     const output = async (piece: Uint8Array) => {
       hash.update(piece)
       await draft.write(piece)
-      ports.progress.set(input.id, { doneBytes: draft.sizeBytes(), totalBytes: null })
+      ports.progress.report(input.id, { doneBytes: draft.sizeBytes(), totalBytes: null })
     }
     const outcome = await runTool(ports, datastore, { id: input.id, command, isBeside: true, output }, signal)
     const complaint = complaintOf(outcome, datastore)
@@ -93,7 +93,7 @@ export async function proveFile(
   const tell = (piece: Uint8Array) => {
     hash.update(piece)
     doneBytes += piece.length
-    ports.progress.set(id, { doneBytes, totalBytes })
+    ports.progress.report(id, { doneBytes, totalBytes })
   }
   try {
     const input = readPieces(path, tell, signal)
@@ -103,6 +103,6 @@ export async function proveFile(
     if (complaint !== null) throw new Failure('backup_failed', `it is not whole: ${complaint}`)
     return { sizeBytes: doneBytes, sha256: hash.digest('hex') }
   } finally {
-    ports.progress.delete(id)
+    ports.progress.clear(id)
   }
 }

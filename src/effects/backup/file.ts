@@ -100,7 +100,7 @@ export function tellProgress({ progress }: TransferPorts, id: string, totalBytes
   let doneBytes = 0
   return (piece: Uint8Array) => {
     doneBytes += piece.length
-    progress.set(id, { doneBytes, totalBytes })
+    progress.report(id, { doneBytes, totalBytes })
   }
 }
 

@@ -1,10 +1,12 @@
 // What backups need of the daemon.
+
 import type { Tools } from '../../docker/containers/one-shot-containers.ts'
 import type { DatastoreImages } from '../datastore/ports.ts'
 import type { FreeDiskSettings } from '../disk/disk.ts'
 import type { DiskWatch } from '../disk/disk-watch.ts'
 import type { DefaultLimits, EnginePorts } from '../engine/ports.ts'
 import type { SharedPorts } from '../ports.ts'
+import type { TransferProgress } from './transfer-progress.ts'
 
 export interface BackupPorts
   extends SharedPorts,
@@ -29,12 +31,5 @@ export interface ToolSettings extends DatastoreImages, DefaultLimits {}
 
 /** Of backups and restores. */
 export interface TransferPorts {
-  /** Of those that run, by their ids. */
-  progress: Map<string, Progress>
-}
-
-/** How far the phase of a backup or a restore is. */
-export interface Progress {
-  doneBytes: number
-  totalBytes: number | null
+  progress: TransferProgress
 }

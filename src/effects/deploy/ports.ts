@@ -13,6 +13,8 @@ import type { DefaultLimits, EnginePorts } from '../engine/ports.ts'
 import type { AddressPorts } from '../isolation/isolation.ts'
 import type { LogCollector } from '../logs/log-collector.ts'
 import type { SharedPorts } from '../ports.ts'
+import type { DegradedReasons } from './live/degraded-reasons.ts'
+import type { Downtimes } from './switch/downtimes.ts'
 
 export interface DeployPorts extends SharedPorts, EnginePorts, AddressPorts {
   instances: Instances
@@ -26,10 +28,8 @@ export interface DeployPorts extends SharedPorts, EnginePorts, AddressPorts {
   /** First come, first served is fair between services: each has one running deploy at most. */
   buildSlots: LimitFunction
   diskWatch: DiskWatch
-  /** Why a live deploy is degraded, by its id: each round of its upkeep says it anew. */
-  troubles: Map<string, string>
-  /** Since when a service is away because its disk changes hands (ms since 1970), by its id. */
-  absences: Map<string, number>
+  degradedReasons: DegradedReasons
+  downtimes: Downtimes
   /** When this daemon started: what began earlier is begun again, and says so. */
   startedAt: string
   settings: DeploySettings

@@ -80,7 +80,7 @@ async function severalTimes(
       if (attempt === attempts || !mayRepeat(error)) throw asRestoreFailure(error)
       await sleep(pauseMs, signal)
     } finally {
-      ports.progress.delete(input.id)
+      ports.progress.clear(input.id)
     }
   }
 }

@@ -27,7 +27,7 @@ export async function proveSql(ports: RestorePorts, work: RestoreWork, signal: A
     const tell = tellProgress(ports, work.id, work.sizeBytes)
     for await (const _ of readSql(work, tell, signal));
   } finally {
-    ports.progress.delete(work.id)
+    ports.progress.clear(work.id)
   }
 }
 

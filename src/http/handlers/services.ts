@@ -159,7 +159,7 @@ function reasonOf(
   row: ServiceRow,
   state: Service['state'],
 ): string | null {
-  const trouble = state === 'degraded' ? observe.trouble(row.live_deploy_id!) : null
+  const trouble = state === 'degraded' ? observe.degradedReason(row.live_deploy_id!) : null
   return trouble ?? parkedReason(storage, row.id, row.live_deploy_id)
 }
 

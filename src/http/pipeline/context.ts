@@ -153,7 +153,7 @@ export interface Observer {
   /** Throws `docker_unavailable`. */
   instances(serviceId: string): Promise<InstanceStatus[]>
   /** What a live deploy lacks; null when nothing, or not seen yet. */
-  trouble(deployId: string): string | null
+  degradedReason(deployId: string): string | null
   /** null when the engine does not answer. */
   engine(): Promise<{ version: string; cpus: number; memoryBytes: number } | null>
   diskFreeBytes(): Promise<number>

@@ -26,7 +26,7 @@ interface TracesInput {
 export function removeTraces(ports: DeployPorts) {
   return async (input: TracesInput, signal: AbortSignal) => {
     const { id, formerDeployId, outcome, canceled } = input
-    ports.absences.delete(input.serviceId)
+    ports.downtimes.end(input.serviceId)
     // Who follows the log need not wait for the cleanup.
     await openDeployLog(ports, id).close(canceled ? outcome : `failed: ${outcome}`)
     await reapGit(id)

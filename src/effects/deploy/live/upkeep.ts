@@ -78,7 +78,7 @@ export function keepInstances(ports: DeployPorts) {
     } finally {
       nudge.close()
       await departures.close()
-      ports.troubles.delete(id)
+      ports.degradedReasons.clear(id)
     }
   }
 }
@@ -93,7 +93,7 @@ function createPatience(ports: DeployPorts, { id: deploy, serviceId }: UpkeepInp
     } catch (error) {
       if (signal.aborted || !passing.includes(codeOf(error))) throw error
       const reason = messageOf(error)
-      ports.troubles.set(deploy, reason)
+      ports.degradedReasons.report(deploy, reason)
       if (reason !== told) {
         const service = ports.storage.services.get(serviceId)?.name
         ports.logger.warn({ service, deploy, reason }, 'a live deploy does not get what it needs')
@@ -156,7 +156,7 @@ function sendAway(
   const isConnected = service()?.type !== 'background_worker'
   const drainMs = isConnected ? (service()?.drain_seconds ?? 0) * 1000 : 0
   const isHurried = !service()?.suspended && wanted === 0
-  if (isHurried && !ports.absences.has(serviceId)) ports.absences.set(serviceId, Date.now())
+  if (isHurried) ports.downtimes.begin(serviceId)
   const limitMs = isHurried ? Math.min(briefDrainMs, drainMs) : drainMs
   const leaving = found.filter(({ index }) => index >= wanted)
   const onStop = () => leaving.forEach(({ name }) => void health.expectExit(name))
@@ -218,8 +218,8 @@ async function keepInstance(
 
 /** Told as an event only when it changed: each one is a commit. */
 async function report(ports: DeployPorts, id: string, lack: string | null): Promise<void> {
-  if (lack === null) ports.troubles.delete(id)
-  else ports.troubles.set(id, lack)
+  if (lack === null) ports.degradedReasons.clear(id)
+  else ports.degradedReasons.report(id, lack)
   const degraded = lack !== null
   const row = ports.storage.actors.get(id)
   const known = (row?.snapshot as { context?: { degraded?: boolean } } | undefined)?.context?.degraded

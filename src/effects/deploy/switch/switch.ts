@@ -28,7 +28,7 @@ export function switchTraffic(ports: DeployPorts) {
     }
     if (instances.length === 0) throw new Failure('instance_failed', 'no instance is left that could serve')
     await switchRequests(ports, input, log, signal)
-    sayHowLongAway(ports, input.serviceId, log)
+    logDowntime(ports, input.serviceId, log)
     log.say('switched to the new version', { brief: 'to the new version' })
     return { at: isoNow() }
   }
@@ -62,11 +62,10 @@ async function sayWhetherReached(
   else log.say(`requests to ${url} may not reach it: ${problem.message} (berth edge)`)
 }
 
-/** Where the disk had to change hands. */
-function sayHowLongAway({ absences }: DeployPorts, serviceId: string, log: DeployLog): void {
-  const since = absences.get(serviceId)
-  absences.delete(serviceId)
-  if (since !== undefined) log.say(`the service was away for ${((Date.now() - since) / 1000).toFixed(1)} s`)
+/** Only a switch that moves a disk has a downtime. */
+function logDowntime({ downtimes }: DeployPorts, serviceId: string, log: DeployLog): void {
+  const durationMs = downtimes.end(serviceId)
+  if (durationMs !== null) log.say(`the service was away for ${(durationMs / 1000).toFixed(1)} s`)
 }
 
 /** Docker restarts the instances of `deployId` from now on, and no longer those of the other. */

@@ -1,36 +1,34 @@
-// The gate to the engine: effects pass when it answers, is ours to use, and has our network.
-// Mind: objects of our prefix with another server id mean a wrong data directory; passing would clean a host.
+// When effects may use the engine: it answers, the prefix is ours, and it has our network.
+// Objects of our prefix with another server id mean a wrong data directory. Going on would delete them.
 import { sleep } from '../../async/sleep.ts'
 import { ensureNetwork, type Network } from '../../docker/network/networks.ts'
 import { codeOf, type Failure } from '../../errors.ts'
-import type { PrivateNetwork } from './ports.ts'
+import type { EnginePorts, PrivateNetwork } from './ports.ts'
 import { claimPrefix, isRefusal, type PrefixClaim } from './prefix-claim.ts'
 
-export interface Gate {
-  /** Resolves when the engine answers and the network is there; waits as long as the signal lets it. */
-  ready(signal: AbortSignal): Promise<PrivateNetwork>
-  /** Whether it ever was. */
-  isOpen(): boolean
+export interface EngineReadiness extends Pick<EnginePorts, 'engineReady'> {
+  /** Whether the engine was ever ready. */
+  wasReady(): boolean
 }
 
-export interface GateOptions extends PrefixClaim {
+export interface EngineReadinessOptions extends PrefixClaim {
   subnet: string
-  /** Runs once, before the first effect passes. */
+  /** Runs once, before the first effect uses the engine. */
   reconcile: () => Promise<void>
-  /** The network that all instances get, told each time the gate opens. */
+  /** The network that all instances get, passed on each time the engine becomes ready. */
   onOpen: (network: Network) => void
   /** The engine holds objects of our prefix that are another server's: the daemon must not go on. */
-  onForeign: (failure: Failure) => void
+  onForeignObjects: (failure: Failure) => void
 }
 
 const firstPauseMs = 250
 const longestPauseMs = 5000
 
-export function createGate(options: GateOptions): Gate {
+export function createEngineReadiness(options: EngineReadinessOptions): EngineReadiness {
   const { engine } = options
   let network: PrivateNetwork | null = null
   let opening: Promise<PrivateNetwork> | null = null
-  let wasOpen = false
+  let wasReady = false
 
   /** One opening at a time, shared by all who wait. */
   function open(): Promise<PrivateNetwork> {
@@ -41,18 +39,18 @@ export function createGate(options: GateOptions): Gate {
   }
 
   async function openOnce(): Promise<PrivateNetwork> {
-    if (!wasOpen) await claim(options)
+    if (!wasReady) await claim(options)
     const found = await ensureNetwork(engine, options.owner, options.subnet)
-    if (!wasOpen) await options.reconcile()
-    wasOpen = true
+    if (!wasReady) await options.reconcile()
+    wasReady = true
     network = { name: found.name, range: addressRange(found.subnet), gateway: found.gateway }
     options.onOpen(found)
     return network
   }
 
   return {
-    isOpen: () => wasOpen,
-    async ready(signal) {
+    wasReady: () => wasReady,
+    async engineReady(signal) {
       for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 2)) {
         signal.throwIfAborted()
         try {
@@ -69,11 +67,11 @@ export function createGate(options: GateOptions): Gate {
   }
 }
 
-async function claim(options: GateOptions): Promise<void> {
+async function claim(options: EngineReadinessOptions): Promise<void> {
   try {
     await claimPrefix(options)
   } catch (error) {
-    if (isRefusal(error)) options.onForeign(error)
+    if (isRefusal(error)) options.onForeignObjects(error)
     throw error
   }
 }
