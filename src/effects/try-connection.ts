@@ -1,21 +1,21 @@
 // Trying whether something takes TCP connections.
-import { connect } from 'node:net'
+import { dial } from './dial.ts'
 
-interface Place {
-  host: string
+interface Target {
+  address: string
   port: number
   timeoutMs: number
 }
 
 /** null when it does, else why not: `timeout` is what to say of one that is silent. */
 export function tryConnection(
-  { host, port, timeoutMs }: Place,
+  { address, port, timeoutMs }: Target,
   timeout: Error,
   signal: AbortSignal,
 ): Promise<Error | null> {
   return new Promise((resolve) => {
     // Handed to the socket, the signal would keep it for good: a socket never stops listening to one.
-    const socket = connect({ host, port, timeout: timeoutMs })
+    const socket = dial(address, port, timeoutMs)
     const settle = (answer: Error | null) => {
       signal.removeEventListener('abort', giveUp)
       socket.destroy()

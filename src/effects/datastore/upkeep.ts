@@ -113,8 +113,8 @@ async function findSilence(
   signal: AbortSignal,
 ): Promise<string | null> {
   const address = ports.storage.addresses.get(datastore.record.id, 0)
-  const place = { host: address!, port: datastorePorts[datastore.record.kind], timeoutMs: connectMs }
-  const refusal = await tryConnection(place, new Error('it takes no connection'), signal)
+  const target = { address: address!, port: datastorePorts[datastore.record.kind], timeoutMs: connectMs }
+  const refusal = await tryConnection(target, new Error('it takes no connection'), signal)
   if (refusal !== null || !isQuestioned) return refusal?.message ?? null
   try {
     const refusal = await askDatastore(ports, datastore, signal)

@@ -159,8 +159,8 @@ async function isQuiet(ports: DeployPorts, { name, cpuLimit }: InstanceState): P
 
 /** A program may listen by IPv6 alone, which the tables of the kernel do not tell. */
 async function answers({ address }: InstanceState, port: number, signal: AbortSignal): Promise<boolean> {
-  const place = { host: address!, port, timeoutMs: connectMs }
-  return (await tryConnection(place, new Error('no answer'), signal)) === null
+  const target = { address: address!, port, timeoutMs: connectMs }
+  return (await tryConnection(target, new Error('no answer'), signal)) === null
 }
 
 function whereListening(listeners: readonly Listener[], expected: number): string {

@@ -1,8 +1,10 @@
 // What can be asked of an instance: an HTTP answer, a TCP connection, or that it still runs.
+
 import { request } from 'node:http'
 import type { HealthCheck } from '../../../../machines/deploy/deploy-context.ts'
 import type { ServiceSettings } from '../../../../storage/services.ts'
 import type { InstanceState } from '../../../docker/containers/instance-state.ts'
+import { dial } from '../../dial.ts'
 import { isoNow } from '../../iso-now.ts'
 import { tryConnection } from '../../try-connection.ts'
 import type { Healthcheck } from './healthcheck.ts'
@@ -77,8 +79,8 @@ function tcpProbe(port: number): Probe {
     kind: 'port',
     text: `TCP connection to port ${port}`,
     async run({ address }, signal) {
-      const place = { host: address!, port, timeoutMs: attemptMs }
-      const refusal = await tryConnection(place, new Error('no answer'), signal)
+      const target = { address: address!, port, timeoutMs: attemptMs }
+      const refusal = await tryConnection(target, new Error('no answer'), signal)
       return refusal && reasonOf(refusal)
     },
   }
@@ -92,14 +94,13 @@ function httpProbe(path: string, port: number, hostName: string): Probe {
     run: ({ address }, signal) =>
       new Promise((resolve) => {
         const options = {
-          host: address!,
-          port,
           path: inAscii(path),
           signal,
           headers: { host: hostName },
           timeout: attemptMs,
+          createConnection: () => dial(address!, port, attemptMs),
         }
-        const probing = request({ ...options, agent: false }, (response) => {
+        const probing = request(options, (response) => {
           response.resume()
           const { statusCode = 0 } = response
           resolve(statusCode >= 200 && statusCode < 400 ? null : String(statusCode))
