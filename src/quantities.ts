@@ -1,9 +1,16 @@
 // Sizes, durations and counts for people, in messages of the server and of the CLI.
 
+const exactUnits = [
+  { unit: 'h', ms: 3_600_000, belowMs: Number.POSITIVE_INFINITY },
+  { unit: 'm', ms: 60_000, belowMs: 3_600_000 },
+  { unit: 's', ms: 1000, belowMs: 60_000 },
+]
 const sizeUnits = ['KiB', 'MiB', 'GiB', 'TiB']
 
-/** `8.4s`, `3m 04s`, `1h 02m`. */
+/** `8.4s`, `3m 04s`, `1h 02m`; what is exact, as limits are, without zeros: `10s`, `5m`, `1h`. */
 export function duration(durationMs: number): string {
+  const exact = exactUnits.find(({ ms }) => durationMs > 0 && durationMs % ms === 0)
+  if (exact && durationMs < exact.belowMs) return `${durationMs / exact.ms}${exact.unit}`
   const wholeSeconds = Math.round(durationMs / 1000)
   if (durationMs < 59_950) return `${(Math.max(0, durationMs) / 1000).toFixed(1)}s`
   const [hours, minutes, seconds] = [3600, 60, 1].map((unit, index, units) =>

@@ -1,5 +1,7 @@
 // What a deploy is asked for, and what its actor remembers: plain JSON, as everything that is stored.
 // Mind: no secret is in here. Settings and env of a deploy are its release, read by id.
+
+import { duration } from '../../src/quantities.ts'
 import { type Problem, problemOf } from '../problem.ts'
 import type { SlotFailure, SlotOutput } from '../slot.ts'
 
@@ -161,7 +163,7 @@ export function superseded({ supersededBy, at }: Turn) {
 /** Why a phase was ended, with what it may take and the option that sets it. */
 function describeTimeout({ phase, limits, checkMs }: DeployContext): string {
   const [limitMs, option] = limitOf(phase, limits) ?? [checkMs, 'health_check_timeout_seconds']
-  return `${phase} took longer than its limit of ${limitMs / 1000} s (${option})`
+  return `${phase} took longer than its limit of ${duration(limitMs)} (${option})`
 }
 
 function limitOf(

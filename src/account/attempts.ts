@@ -4,6 +4,7 @@
 // pass the limit, and a crash in between does not forget it.
 import type { AttemptRow, Guessed, StoredAttempts } from '../../storage/access/attempts.ts'
 import { TooSoon } from '../errors.ts'
+import { duration } from '../quantities.ts'
 
 export const attemptLimit = 10
 export const attemptWindowMs = 5 * 60_000
@@ -72,7 +73,8 @@ const hints: Record<Kind, string> = {
 
 function tooMany(guessed: Guessed, waitMs: number): TooSoon {
   const seconds = Math.max(1, Math.ceil(waitMs / 1000))
-  const message = `too many failed attempts: ${words[kindOf(guessed)]} are refused for another ${seconds} s`
+  const left = duration(seconds * 1000)
+  const message = `too many failed attempts: ${words[kindOf(guessed)]} are refused for another ${left}`
   return new TooSoon('too_many_attempts', message, seconds, hints[kindOf(guessed)])
 }
 

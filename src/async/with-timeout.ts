@@ -1,10 +1,11 @@
+import { duration } from '../quantities.ts'
 import { withLinkedSignal } from './linked-signal.ts'
 
 export class TimeoutError extends Error {
   readonly code = 'timeout'
 
   constructor(durationMs: number) {
-    super(`it took longer than ${Math.round(durationMs / 1000)} s`)
+    super(`it took longer than ${duration(durationMs)}`)
   }
 }
 

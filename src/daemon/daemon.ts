@@ -24,6 +24,7 @@ import { terminalLoginEffects } from '../effects/terminal-login.ts'
 import { messageOf } from '../errors.ts'
 import { openApi } from '../http/pipeline/api.ts'
 import type { Logger } from '../logger.ts'
+import { duration } from '../quantities.ts'
 import { invitation } from '../setup-link.ts'
 import { recordOf } from '../supervisor/snapshot-check.ts'
 import { Supervisor } from '../supervisor/supervisor.ts'
@@ -148,7 +149,7 @@ async function awaitEngine({
   logger,
 }: Pick<Ports, 'engine' | 'engineReady' | 'logger'>) {
   engine.ping().catch((error: unknown) => logger.warn(messageOf(error)))
-  const late = new Error(`it did not answer within ${engineGraceMs / 1000} s`)
+  const late = new Error(`it did not answer within ${duration(engineGraceMs)}`)
   const ready = (signal: AbortSignal) => abortable(engineReady(signal), signal)
   try {
     await withTimeout(engineGraceMs, undefined, ready, late)

@@ -1,5 +1,6 @@
 // Zones at Cloudflare: TXT records by its API, version 4, with a token for Zone:Read and DNS:Edit.
 import { Failure, messageOf } from '../errors.ts'
+import { duration } from '../quantities.ts'
 import type { DnsProvider, TxtRecord } from './provider.ts'
 
 const standardUrl = 'https://api.cloudflare.com/client/v4'
@@ -95,7 +96,7 @@ async function ask<Result>(url: string, token: string, asked: Asked, signal: Abo
   } catch (error) {
     signal.throwIfAborted()
     if (error instanceof Failure) throw error
-    const reason = bounded.aborted ? `no answer in ${requestMs / 1000} s` : messageOf(error)
+    const reason = bounded.aborted ? `no answer in ${duration(requestMs)}` : messageOf(error)
     throw new Failure('dns_failed', `Cloudflare cannot be reached: ${reason}`)
   }
 }

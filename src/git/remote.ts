@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Failure } from '../errors.ts'
+import { duration } from '../quantities.ts'
 import { type Credentials, createMask } from './credentials.ts'
 import { remoteEnvironment } from './environment.ts'
 import { openLocal } from './local.ts'
@@ -109,7 +110,7 @@ export async function listBranches(
     return { defaultBranch: advertised.defaultBranch, branches: branchesOf(advertised) }
   } catch (error) {
     if (error !== deadline.reason) throw toFailure(error, place.repository, place.credentials)
-    const late = `cannot read ${place.repository.url}: no answer in ${listTimeoutMs / 1000} seconds`
+    const late = `cannot read ${place.repository.url}: no answer in ${duration(listTimeoutMs)}`
     throw new Failure('git_remote_unreachable', late)
   } finally {
     await rm(directory, { recursive: true, force: true })

@@ -3,6 +3,7 @@
 // Mind: a rejected commit is unknown, not failed; whoever needs to know reads again after a reopening.
 import type { RootDatabase } from 'lmdb'
 import { settleWithin } from '../../src/async/settle-within.ts'
+import { duration } from '../../src/quantities.ts'
 import type { Change, createChanges } from './changes.ts'
 import { StorageError } from './errors.ts'
 import type { Table } from './table.ts'
@@ -72,7 +73,7 @@ async function withinDeadline<T>(work: Promise<T>, { timeoutMs, onPanic }: Trans
   const expired = Symbol()
   const result = await settleWithin(work, timeoutMs, expired)
   if (result !== expired) return result as T
-  const reason = `the store did not finish a commit within ${timeoutMs / 1000} s`
+  const reason = `the store did not finish a commit within ${duration(timeoutMs)}`
   onPanic(reason)
   throw new StorageError('commit_failed', reason)
 }

@@ -188,6 +188,6 @@ test('whoever is refused is told for how long', async (t) => {
 
   throws(() => attempts.check('sign_in'), {
     retryAfterSeconds: 42,
-    message: 'too many failed attempts: sign-ins are refused for another 42 s',
+    message: 'too many failed attempts: sign-ins are refused for another 42s',
   })
 })

@@ -153,7 +153,7 @@ test('a remote that hangs is given up at the limit of the fetch, and no git stay
   const { root } = createRepository(t)
   const server = await createGitServer(t, { root, answer: () => 'hang' })
   const { deploy } = await failFirst(t, await pageApp('page'), { repo_url: `${server.url}/app` })
-  assert.equal(deploy.error, 'fetching took longer than its limit of 15 s (--fetch-timeout)')
+  assert.equal(deploy.error, 'fetching took longer than its limit of 15s (--fetch-timeout)')
 })
 
 test('a failed deploy leaves the old version serving', async (t) => {

@@ -48,7 +48,7 @@ test('a remote that falls silent in the middle of the pack is given up at the li
 
   const { first } = await failIn(t, 'fetching', {}, { repo_url: `${url}/app` })
 
-  assert.equal(first.error, 'fetching took longer than its limit of 15 s (--fetch-timeout)')
+  assert.equal(first.error, 'fetching took longer than its limit of 15s (--fetch-timeout)')
 })
 
 test('a root_dir that names a file is told as such, without a path of the host', async (t) => {

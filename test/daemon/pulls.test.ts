@@ -53,7 +53,7 @@ test('a pull that takes too long fails at its limit', async (t) => {
 
   assert.deepEqual(
     [failed.status, failed.phase, failed.error],
-    ['failed', 'pulling', 'pulling took longer than its limit of 6 s (--fetch-timeout)'],
+    ['failed', 'pulling', 'pulling took longer than its limit of 6s (--fetch-timeout)'],
   )
   await assertNothingLeft(daemon, failed)
   assert.deepEqual(await namesOnEngine(), [])

@@ -2,6 +2,7 @@
 // Mind: only `end` ends a followed stream. A server that stops closes it too, which is a loss like any other.
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
 import { sleep } from '../../async/sleep.ts'
+import { duration } from '../../quantities.ts'
 import { CliFailure, exitCodes } from '../failure.ts'
 import type { Query } from './client.ts'
 import type { Cli } from './session.ts'
@@ -27,7 +28,7 @@ const silenceMs = 45_000
 const firstPauseMs = 250
 const longestPauseMs = 5_000
 const patienceMs = 10 * 60_000
-const lostWords = `connection lost, trying again for ${patienceMs / 60_000} minutes`
+const lostWords = `connection lost, trying again for ${duration(patienceMs)}`
 /** A line of a log has 16 KiB at most. */
 const longestEventChars = 1024 * 1024
 /** What no second try changes. */

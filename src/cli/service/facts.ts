@@ -1,5 +1,6 @@
 // All that is worth knowing of a service, on one screen.
 import type { Service } from '../../api/service.ts'
+import { duration } from '../../quantities.ts'
 import { age } from '../terminal/ages.ts'
 import type { Output } from '../terminal/output.ts'
 import { type Fact, printFacts } from '../terminal/table.ts'
@@ -53,7 +54,7 @@ function edgeFacts({ custom_domains, hsts, request_timeout_seconds, max_body_mb 
   return [
     ['domains', custom_domains.join(', ')],
     ['hsts', hsts ? 'on' : null],
-    ['answer within', request_timeout_seconds === 75 ? null : `${request_timeout_seconds} s`],
+    ['answer within', request_timeout_seconds === 75 ? null : duration(request_timeout_seconds * 1000)],
     ['body limit', max_body_mb === 512 ? null : `${max_body_mb} MiB`],
   ]
 }
@@ -72,7 +73,7 @@ function instanceFacts(service: Service): Fact[] {
     ['instances', service.suspended ? `${service.instances}, suspended` : String(service.instances)],
     ['port', service.internal_host === null ? null : portOf(service)],
     ['health check', checkOf(service)],
-    ['drain', `${service.drain_seconds} s`],
+    ['drain', duration(service.drain_seconds * 1000)],
     ['disk', service.disk_mount_path],
   ]
 }
@@ -92,7 +93,8 @@ function portOf({ port, internal_port, port_source }: Service): string {
 }
 
 function checkOf({ health_check, health_check_path, health_check_timeout_seconds }: Service): string | null {
-  if (health_check_path) return `${health_check_path}, within ${health_check_timeout_seconds} s`
+  if (health_check_path)
+    return `${health_check_path}, within ${duration(health_check_timeout_seconds * 1000)}`
   return health_check === 'image' ? 'the HEALTHCHECK of its image' : null
 }
 
@@ -110,6 +112,6 @@ function runFacts(service: Service): Fact[] {
 
 /** Every service may have runs; those of a cron job are what it is there for. */
 function jobLimit({ type, timeout_seconds: seconds }: Service): string | null {
-  if (seconds !== null) return `${seconds} s`
+  if (seconds !== null) return duration(seconds * 1000)
   return type === 'cron_job' ? 'a day' : null
 }

@@ -7,6 +7,7 @@ import Docker from 'dockerode'
 import { abortable } from '../../async/abortable.ts'
 import { withTimeout } from '../../async/with-timeout.ts'
 import { Failure } from '../../errors.ts'
+import { duration } from '../../quantities.ts'
 
 export interface Engine {
   docker: Docker
@@ -123,7 +124,7 @@ function failureFrom(code: string, message: string, cause: unknown): Failure {
 async function bounded<T>(run: (signal: AbortSignal) => Promise<T>, options: CallOptions): Promise<T> {
   const { timeoutMs = defaultTimeoutMs, signal } = options
   signal?.throwIfAborted()
-  const late = new Failure('docker_unavailable', `Docker did not answer within ${timeoutMs / 1000} s`)
+  const late = new Failure('docker_unavailable', `Docker did not answer within ${duration(timeoutMs)}`)
   return withTimeout(timeoutMs, signal, (bound) => abortable(run(bound), bound), late)
 }
 

@@ -1,6 +1,7 @@
 // Why an image could not be pulled, in one line for people. Pure. The engine tells nearly everything as 500
 // with a text: only the words say whether the registry is away, refuses, or has no such image.
 import { Failure } from '../../errors.ts'
+import { duration } from '../../quantities.ts'
 import { serverAddressOf } from './registry-credentials.ts'
 
 /** What was asked for. The message never holds the password, whatever the registry answers. */
@@ -42,7 +43,7 @@ export function describePullFailure(text: string, asked: Asked): Failure {
 
 /** The registry gave no answer in time. */
 export function silentRegistry(asked: Asked, waitedMs: number): Failure {
-  return unreachable(asked, `nothing came within ${waitedMs / 1000} s`)
+  return unreachable(asked, `nothing came within ${duration(waitedMs)}`)
 }
 
 function unreachable({ reference, host }: Asked, reason: string): Failure {

@@ -2,7 +2,7 @@
 // Mind: every address comes from the CA; one that is not https is refused, but on this host's own loopback.
 import { withTimeout } from '../../async/with-timeout.ts'
 import { Failure } from '../../errors.ts'
-import { size } from '../../quantities.ts'
+import { duration, size } from '../../quantities.ts'
 import { AcmeFailure } from './failure.ts'
 
 export interface Answer {
@@ -24,7 +24,7 @@ const largestBytes = 256 * 1024
 /** Throws `acme_unreachable`, or the signal's own reason. An answer of any status is an answer. */
 export async function ask(url: string, question: Question, signal: AbortSignal): Promise<Answer> {
   const { host } = requireSafe(url)
-  const late = new Error(`no answer within ${requestMs / 1000} s`)
+  const late = new Error(`no answer within ${duration(requestMs)}`)
   try {
     return await withTimeout(requestMs, signal, (bound) => exchange(url, question, bound), late)
   } catch (error) {

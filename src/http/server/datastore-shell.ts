@@ -6,6 +6,7 @@
 import { ClientMessage, type ServerMessage } from '../../api/datastore-shell.ts'
 import type { Client } from '../../effects/datastore/clients.ts'
 import { Failure, messageOf } from '../../errors.ts'
+import { duration } from '../../quantities.ts'
 import { toProblem } from '../pipeline/problem.ts'
 import { validate } from '../pipeline/validation.ts'
 import { closeCodes, type WebSocket } from './web-socket.ts'
@@ -31,7 +32,7 @@ export function openDatastoreShell(parts: Parts): void {
   const { socket, client } = parts
   const session = new ShellSession(parts)
   const startTimer = setTimeout(
-    () => session.refuse(invalid(`no \`start\` message came within ${startWithinMs / 1000} s`)),
+    () => session.refuse(invalid(`no \`start\` message came within ${duration(startWithinMs)}`)),
     startWithinMs,
   )
   socket.listen({

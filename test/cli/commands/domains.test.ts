@@ -148,7 +148,7 @@ test('the list and the facts of a service show its address and what the edge doe
   assert.match(updated.stderr, /^ ✔ shop: hsts, request timeout, max body saved\n$/)
   assert.match(services.stdout, /^shop +not deployed +web service +http:\/\/shop\.localhost /m)
   const facts = ['address +http://shop.localhost', 'domains +shop.example.com', 'hsts +on']
-  for (const fact of [...facts, 'answer within +600 s', 'body limit +64 MiB']) {
+  for (const fact of [...facts, 'answer within +10m', 'body limit +64 MiB']) {
     assert.match(shown.stdout, new RegExp(`^${fact}$`, 'm'))
   }
   assert.deepEqual([wrong.code, wrong.stderr.includes('it must be on or off')], [2, true])

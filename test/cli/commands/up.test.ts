@@ -29,9 +29,9 @@ test('a folder nobody deployed before becomes a service, which serves all but wh
   const [target, ignored, ...lines] = stderr.split('\n')
   assert.equal(target, ` to ${name} on ${suite.daemon.api.url}`)
   assert.equal(ignored, '   left out by .gitignore and .berthignore: www/debug.log, www/private.txt')
-  assert.match(lines[0]!, /^ ✔ packing {6}5 files, \d+ B \(\.gitignore, \.berthignore\) {2}\d\.\ds$/)
+  assert.match(lines[0]!, /^ ✔ packing {6}5 files, \d+ B \(\.gitignore, \.berthignore\) {2}\d(\.\d)?s$/)
   assert.match(lines[1]!, new RegExp(`^ ✔ creating {5}${name}, a web service, built by its Dockerfile`))
-  assert.match(lines[2]!, /^ ✔ uploading {4}\d+ B {2}\d\.\ds$/)
+  assert.match(lines[2]!, /^ ✔ uploading {4}\d+ B {2}\d(\.\d)?s$/)
   const answers = ['', 'private.txt', 'debug.log'].map((path) => fetch(`${stdout.trim()}/${path}`))
   assert.deepEqual(
     (await Promise.all(answers)).map(({ status }) => status),

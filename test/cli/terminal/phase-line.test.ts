@@ -50,6 +50,8 @@ test('amounts are short and read well at every size', () => {
   const sizes = [0, 1023, 1024, 1500, 1_048_524, 1_048_525, 1_887_437, 536_870_912, 4_617_089_843].map(size)
 
   assert.deepEqual(durations, ['0.0s', '8.4s', '59.9s', '1m 00s', '3m 04s', '1h 00m', '1h 02m'])
+  const exact = [300, 1000, 42_000, 90_000, 600_000, 3_600_000, 5_400_000, 86_400_000].map(duration)
+  assert.deepEqual(exact, ['0.3s', '1s', '42s', '1m 30s', '10m', '1h', '1h 30m', '24h'])
   assert.deepEqual(sizes, [
     '0 B',
     '1023 B',

@@ -69,7 +69,7 @@ test('a call that gets no answer ends at its bound and lets go of its connection
     timeoutMs: 500,
   })
 
-  await assert.rejects(asked, { code: 'docker_unavailable', message: 'Docker did not answer within 0.5 s' })
+  await assert.rejects(asked, { code: 'docker_unavailable', message: 'Docker did not answer within 0.5s' })
   await hungUp
 })
 

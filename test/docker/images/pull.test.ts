@@ -114,7 +114,7 @@ test('a registry that says nothing is given up after a while, and at once when a
 
   await assert.rejects(resolveDigest(engine, { reference, credentials: null, signal: forever }, 300), {
     code: 'registry_unreachable',
-    message: `cannot pull ${reference}: ${host} does not answer (nothing came within 0.3 s)`,
+    message: `cannot pull ${reference}: ${host} does not answer (nothing came within 0.3s)`,
   })
 
   const before = open.size

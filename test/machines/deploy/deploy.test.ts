@@ -86,13 +86,13 @@ for (const state of [...happyPath.slice(0, 6), ...imagePath.slice(1, 3)]) {
 }
 
 const limits: [state: string, words: string][] = [
-  ['fetching', '600 s (--fetch-timeout)'],
-  ['pulling', '600 s (--fetch-timeout)'],
-  ['building', '3600 s (--build-timeout)'],
-  ['preparing', '3600 s (--build-timeout)'],
-  ['starting', '120 s (--start-timeout)'],
-  ['checking', '300 s (health_check_timeout_seconds)'],
-  ['switching', '120 s (--start-timeout)'],
+  ['fetching', '10m (--fetch-timeout)'],
+  ['pulling', '10m (--fetch-timeout)'],
+  ['building', '1h (--build-timeout)'],
+  ['preparing', '1h (--build-timeout)'],
+  ['starting', '2m (--start-timeout)'],
+  ['checking', '5m (health_check_timeout_seconds)'],
+  ['switching', '2m (--start-timeout)'],
 ]
 
 for (const [phase, words] of limits) {

@@ -98,10 +98,10 @@ test('a commit that does not come back within its time is told as a panic, and r
 
   await rejects(
     store.commit(() => rows.put('stuck', 1)),
-    { code: 'commit_failed', message: 'the store did not finish a commit within 0.2 s' },
+    { code: 'commit_failed', message: 'the store did not finish a commit within 0.2s' },
   )
 
-  deepEqual(panics, ['the store did not finish a commit within 0.2 s'])
+  deepEqual(panics, ['the store did not finish a commit within 0.2s'])
   await holder.release()
   await store.close()
 })

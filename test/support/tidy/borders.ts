@@ -27,7 +27,8 @@ const ground = [
 
 /** A chart imports no other chart. */
 function machine(of: string): Border {
-  const shared = ['slot', 'problem', 'error-codes', 'rebuild'].map((file) => `machines/${file}.ts`)
+  const files = ['slot', 'problem', 'error-codes', 'rebuild']
+  const shared = [...files.map((file) => `machines/${file}.ts`), 'src/quantities.ts']
   const own = of === 'machines/' ? [] : [of]
   return { of, packages: ['xstate'], node: false, values: [...own, ...shared], types: ['machines/'] }
 }
@@ -37,12 +38,18 @@ export const borders: Border[] = [
   { of: 'machines/index.ts', packages: ['xstate'], node: false, values: ['machines/'], types: [] },
   ...['certificate', 'datastore', 'deploy', 'edge', 'job-run'].map((kind) => machine(`machines/${kind}/`)),
   machine('machines/'),
-  { of: 'src/async/', packages: ['p-limit'], node: true, values: ['src/async/'], types: [] },
+  {
+    of: 'src/async/',
+    packages: ['p-limit'],
+    node: true,
+    values: ['src/async/', 'src/quantities.ts'],
+    types: [],
+  },
   {
     of: 'storage/',
     packages: ['lmdb', 'p-limit', 'ulid'],
     node: true,
-    values: ['storage/', 'src/async/'],
+    values: ['storage/', 'src/async/', 'src/quantities.ts'],
     types: [],
   },
   {
@@ -64,14 +71,14 @@ export const borders: Border[] = [
     of: 'src/dns/',
     packages: ['dns-packet', 'tldts'],
     node: true,
-    values: ['src/dns/', 'src/async/', 'src/errors.ts'],
+    values: ['src/dns/', 'src/async/', 'src/errors.ts', 'src/quantities.ts'],
     types: [],
   },
   {
     of: 'src/git/',
     packages: ['simple-git'],
     node: true,
-    values: ['src/git/', 'src/async/', 'src/errors.ts', 'src/address-classes.ts'],
+    values: ['src/git/', 'src/async/', 'src/errors.ts', 'src/address-classes.ts', 'src/quantities.ts'],
     types: [],
   },
   { of: 'src/archive/', packages: [], node: true, values: ['src/archive/', 'src/errors.ts'], types: [] },
