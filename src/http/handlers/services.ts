@@ -159,8 +159,8 @@ function reasonOf(
   row: ServiceRow,
   state: Service['state'],
 ): string | null {
-  const trouble = state === 'degraded' ? observe.degradedReason(row.live_deploy_id!) : null
-  return trouble ?? parkedReason(storage, row.id, row.live_deploy_id)
+  const reason = state === 'degraded' ? observe.degradedReason(row.live_deploy_id!) : null
+  return reason ?? parkedReason(storage, row.id, row.live_deploy_id)
 }
 
 function isPublic({ type }: ServiceRow): boolean {

@@ -1,5 +1,6 @@
 // Schedules through two years in four time zones, and through both ends of summer time in the whole chart:
 // the instants are those of another implementation of cron, each at its time.
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Cron } from 'croner'
@@ -8,6 +9,7 @@ import type { Clock } from '../../../src/effects/cron-schedule/clock.ts'
 import { awaitInstant } from '../../../src/effects/cron-schedule/instant.ts'
 import type { Storage } from '../../../storage/index.ts'
 import { openCronSite } from '../../support/cron-site.ts'
+import { standIn } from '../../support/stand-in.ts'
 import { serviceRow } from '../../support/stored.ts'
 
 const hourMs = 3_600_000
@@ -44,11 +46,11 @@ async function collectDues(
 ) {
   const plan: SchedulePlan = { schedule, timezone, isSuspended: false }
   const row = serviceRow({ type: 'cron_job', schedule, timezone })
-  const storage = {
+  const storage = standIn<Storage>({
     services: { get: () => row },
     changes: { subscribe: () => () => undefined },
     ids: { newId: () => 'job-1' },
-  } as unknown as Storage
+  })
   const wait = awaitInstant({ storage }, hastyClock(from, instants))
   const dues: [at: string, due: DueRun][] = []
   let since = from

@@ -1,5 +1,6 @@
 // What comes out of an archive, and which ones stay: the last sound one of each service, and what a deploy is
 // about to unpack.
+
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,6 +12,7 @@ import type { Storage } from '../../../../storage/index.ts'
 import type { ServiceSettings } from '../../../../storage/services.ts'
 import { packArchive } from '../../../support/archive.ts'
 import { temporaryDirectory } from '../../../support/directory.ts'
+import { standIn } from '../../../support/stand-in.ts'
 import { flipBit, serviceRow, transitionOf } from '../../../support/stored.ts'
 import { silent, temporaryStorage } from '../../../support/supervised.ts'
 
@@ -38,12 +40,12 @@ async function put(
   await actors.create({ ...transition, record: { ...transition.record, source: from } })
 }
 
-const hostOf = (storage: Storage) =>
-  ({
+const portsOf = (storage: Storage) =>
+  standIn<DeployPorts>({
     storage,
     settings: { dataDir: storage.directory, minFreeDiskMb: 0 },
     logger: silent,
-  }) as unknown as DeployPorts
+  })
 const signal = new AbortController().signal
 
 /** Unpacks as the deploy `id` would, with these settings. Answers what is there then, and what was said. */
@@ -58,7 +60,7 @@ async function fetch(storage: Storage, id: string, from = source(), settings: Pa
   const directory = join(storage.directory, 'work', id)
   const release = { settings: serviceRow(settings), env: [], resolved: null }
   await storage.releases.freeze(id, () => release)
-  await unpackSource(hostOf(storage), { id, serviceId: 'svc-1', source: from, directory }, log, signal)
+  await unpackSource(portsOf(storage), { id, serviceId: 'svc-1', source: from, directory }, log, signal)
   return { found: readdirSync(directory).sort(), said }
 }
 
