@@ -1,5 +1,6 @@
 // The rules of the house, by the sentence that each of them keeps true.
 import * as budgets from './tidy/budgets.ts'
+import * as cycles from './tidy/cycles.ts'
 import * as imports from './tidy/imports.ts'
 import * as language from './tidy/language.ts'
 import * as layout from './tidy/layout.ts'
@@ -8,6 +9,7 @@ import type { Rule } from './tidy/tree.ts'
 
 export const rules = {
   'folders import only what the architecture allows': imports.importsStayWithinBorders,
+  'imports have no cycles, type-only imports included': cycles.importsHaveNoCycles,
   'each library with side effects is loaded in one place': imports.librariesHaveOneGate,
   'the daemon is wired once': imports.daemonIsWiredOnce,
   'a file has at most 300 lines': budgets.filesAreShort,

@@ -2,12 +2,7 @@
 // Mind: somebody may come in between. Docker's own word, at the start of the container, is the last one.
 import { createServer } from 'node:net'
 import { Failure } from '../../errors.ts'
-import type { DatastorePorts, HostPortSettings } from './ports.ts'
-
-export interface PortRange {
-  first: number
-  last: number
-}
+import type { DatastorePorts, HostPortSettings, PortRange } from './ports.ts'
 
 export const portsTried = 8
 

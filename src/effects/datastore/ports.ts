@@ -7,7 +7,6 @@ import type { InstanceEvents } from '../engine/instance-events.ts'
 import type { DefaultLimits, EnginePorts } from '../engine/ports.ts'
 import type { AddressPorts } from '../isolation/isolation.ts'
 import type { SharedPorts } from '../ports.ts'
-import type { PortRange } from './host-port.ts'
 
 export interface DatastorePorts extends SharedPorts, EnginePorts, AddressPorts {
   datastores: Datastores
@@ -33,6 +32,11 @@ export interface DatastoreImages {
 export interface DatastoreBind {
   /** The address of the host that datastores are reached by. */
   datastoreBind: string
+}
+
+export interface PortRange {
+  first: number
+  last: number
 }
 
 export interface HostPortSettings extends DatastoreBind {

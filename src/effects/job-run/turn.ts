@@ -2,7 +2,7 @@
 // Mind: who is before it is told by what is committed alone: a restart of the daemon finds the same.
 import type { JobRunInput, Overlap, RunSlot } from '../../../machines/job-run/job-run.ts'
 import { Failure } from '../../errors.ts'
-import { requireRelease } from '../deploy/start/instances.ts'
+import { requireRelease } from '../deploy/release.ts'
 import { isoNow } from '../iso-now.ts'
 import { type ActorLog, openActorLog } from '../logs/actor-log.ts'
 import { untilCommitted, waitForEngine } from '../waiting.ts'

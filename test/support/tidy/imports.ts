@@ -52,7 +52,8 @@ function isLoadOf(entry: { from: string; name?: string }, one: Import): boolean 
   return entry.name === undefined || one.names.includes(entry.name) || one.names.includes('*')
 }
 
-function targetOf(path: string, one: Import): string {
+/** The path that an import of `path` leads to. */
+export function targetOf(path: string, one: Import): string {
   return posix.join(posix.dirname(path), one.from)
 }
 

@@ -63,6 +63,32 @@ export const samples: Record<RuleName, Sample> = {
       broken({ 'src/extras/a.ts': '' }, 'src/extras/a.ts:1 has no line in the table of borders'),
     ],
   },
+  'imports have no cycles, type-only imports included': {
+    clean: {
+      'src/a.ts': "import './b.ts'\nimport type { C } from './c.ts'",
+      'src/b.ts': "import './c.ts'",
+      'src/c.ts': "import 'node:fs'",
+      'test/a.ts': "import './b.ts'",
+      'test/b.ts': "import './a.ts'",
+    },
+    broken: [
+      broken(
+        { 'src/a.ts': "import './b.ts'", 'src/b.ts': "import type { A } from './a.ts'" },
+        'src/a.ts:1 is in an import cycle: src/a.ts -> src/b.ts -> src/a.ts',
+      ),
+      broken(
+        {
+          'src/a.ts': "import './b.ts'",
+          'src/b.ts': "export type { C } from './c.ts'",
+          'src/c.ts': "import './b.ts'\nimport './d.ts'",
+          'src/d.ts': "type B = import('./b.ts').B",
+          'src/e.ts': "import './e.ts'",
+        },
+        'src/b.ts:1 is in an import cycle: src/b.ts -> src/c.ts -> src/b.ts',
+        'src/e.ts:1 is in an import cycle: src/e.ts -> src/e.ts',
+      ),
+    ],
+  },
   'each library with side effects is loaded in one place': {
     clean: {
       'storage/store/store.ts': "import { open } from 'lmdb'",

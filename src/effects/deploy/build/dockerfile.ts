@@ -6,9 +6,10 @@ import type { BuildRequest } from '../../../docker/build/build.ts'
 import { codeOf, Failure } from '../../../errors.ts'
 import type { DeployLog } from '../log.ts'
 import type { DeployPorts } from '../ports.ts'
+import { requireRelease } from '../release.ts'
 import { checkoutDirectory, isThere, resolveInside, resolveRoot } from '../source/source.ts'
 import { resolveReferences } from '../start/environment.ts'
-import { lookUp, requireRelease } from '../start/instances.ts'
+import { lookUp } from '../start/instances.ts'
 import { starterFor } from './dockerfile-suggestion.ts'
 
 /** Where the Dockerfile is. Without one the failure says where it looked, and the log shows a starter. */

@@ -5,12 +5,10 @@ import type { InstanceState } from '../../../docker/containers/instance-state.ts
 import { runInside } from '../../../docker/exec/exec.ts'
 import { codeOf } from '../../../errors.ts'
 import type { DeployPorts } from '../ports.ts'
+import type { Healthcheck } from './probes.ts'
 
 const askAgainMs = 2_000
 const patienceMs = 10_000
-
-/** Answers null when the instance is healthy, else why not. */
-export type Healthcheck = (instance: InstanceState, signal: AbortSignal) => Promise<string | null>
 
 export function createHealthcheck({ engine, owner }: DeployPorts): Healthcheck {
   /** By instance: when its command may run again. */

@@ -7,7 +7,6 @@ import type { InstanceState } from '../../../docker/containers/instance-state.ts
 import { dial } from '../../dial.ts'
 import { isoNow } from '../../iso-now.ts'
 import { tryConnection } from '../../try-connection.ts'
-import type { Healthcheck } from './healthcheck.ts'
 
 export interface Probe {
   kind: HealthCheck
@@ -23,6 +22,9 @@ const attemptMs = 5000
 export const notYet = 'not yet'
 /** The answer of a probe where nobody listens. */
 export const refused = 'connection refused'
+
+/** Answers null when the instance is healthy, else why not. */
+export type Healthcheck = (instance: InstanceState, signal: AbortSignal) => Promise<string | null>
 
 /** What is known when a probe is chosen. */
 export interface Checked {

@@ -21,6 +21,7 @@ import { retryWhileEngineAway } from '../../waiting.ts'
 import { removePreDeploy, stopInstances } from '../end/drain.ts'
 import { isBegunAgain, openDeployLog } from '../log.ts'
 import type { DeployPorts } from '../ports.ts'
+import { requireRelease } from '../release.ts'
 import { whileDiskIsBusy, withDisk } from './disk-claim.ts'
 import {
   type ChosenPort,
@@ -202,10 +203,4 @@ export function instanceSpec(
     restart: place.restart,
     init: settings.init ?? true,
   }
-}
-
-export function requireRelease(ports: Pick<DeployPorts, 'storage'>, deployId: string): Release {
-  const release = ports.storage.releases.get(deployId)
-  if (!release) throw new Error(`the release of ${deployId} is gone`)
-  return release
 }

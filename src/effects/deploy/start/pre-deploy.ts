@@ -10,7 +10,8 @@ import { takeAddress } from '../../isolation/isolation.ts'
 import { retryWhileEngineAway } from '../../waiting.ts'
 import { type DeployLog, isBegunAgain, openDeployLog } from '../log.ts'
 import type { DeployPorts } from '../ports.ts'
-import { instanceSpec, requireRelease, resolveEnvironment, type StartInput } from './instances.ts'
+import { requireRelease } from '../release.ts'
+import { instanceSpec, resolveEnvironment, type StartInput } from './instances.ts'
 
 const lookAgainMs = 250
 

@@ -9,7 +9,7 @@ import { defaultHost, isPublicType } from '../../../domain/domains.ts'
 import { Failure } from '../../../errors.ts'
 import { isOf } from '../../edge/haproxy-edge.ts'
 import type { DeployPorts } from '../ports.ts'
-import { requireRelease } from '../start/instances.ts'
+import { requireRelease } from '../release.ts'
 
 interface Whose {
   id: string
