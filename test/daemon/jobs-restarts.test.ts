@@ -90,7 +90,7 @@ test('a run that ends while the daemon is down has ended so; one past its limit 
     [
       ['failed', 5, 'exited with code 5'],
       ['succeeded', 0, null],
-      ['failed', 4, `took longer than its limit of ${limitS} s (timeout_seconds)`],
+      ['failed', 4, `took longer than its limit of ${limitS}s (timeout_seconds)`],
     ],
   )
   assert.deepEqual(await Promise.all(ids.map((id) => output(daemon.api, id))), [

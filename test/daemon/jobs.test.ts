@@ -122,7 +122,7 @@ test('a run that takes too long gets SIGTERM, and has what it says then in its l
 
   assert.deepEqual(
     [run.status, run.exit_code, run.error],
-    ['failed', 4, 'took longer than its limit of 2 s (timeout_seconds)'],
+    ['failed', 4, 'took longer than its limit of 2s (timeout_seconds)'],
   )
   assert.deepEqual(await output(api, run.id), ['begun', 'last words'])
 })
@@ -136,7 +136,7 @@ test('a run has the limit of its service, and is killed when it ignores SIGTERM'
 
   assert.deepEqual(
     [run.status, run.exit_code, run.timeout_seconds, run.error],
-    ['failed', 137, 2, 'took longer than its limit of 2 s (timeout_seconds)'],
+    ['failed', 137, 2, 'took longer than its limit of 2s (timeout_seconds)'],
   )
   assert.deepEqual(await output(api, id), ['not yet'])
 })

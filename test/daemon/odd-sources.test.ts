@@ -127,7 +127,7 @@ test('an app that takes connections and never answers fails its check, which say
 
   const { first, log } = await failIn(t, 'checking', files, settings)
 
-  const limit = '12 s (health_check_timeout_seconds)'
+  const limit = '12s (health_check_timeout_seconds)'
   assert.equal(first.error, `the health check did not pass within ${limit}: GET / on port 3000 → no answer`)
   assert.ok(log.includes('the instance wrote nothing'), log.join('\n'))
 })
@@ -140,7 +140,7 @@ test('an app that listens for itself only fails its check, which says what to do
 
   assert.equal(
     first.error,
-    'the health check did not pass within 3 s (health_check_timeout_seconds): ' +
+    'the health check did not pass within 3s (health_check_timeout_seconds): ' +
       'TCP connection to port 3000 → connection refused; ' +
       'the instance listens on 3000 at 127.0.0.1 only: it has to listen on 3000 at 0.0.0.0',
   )

@@ -4,6 +4,7 @@ import { Resolver } from 'node:dns/promises'
 import { request } from 'node:http'
 import { networkInterfaces } from 'node:os'
 import { codeOf, messageOf } from '../../errors.ts'
+import { duration } from '../../quantities.ts'
 
 /** What somebody said to a question at an address: their words are only ever compared. */
 export type Echo = { kind: 'match' } | { kind: 'other'; status: number } | { kind: 'silent'; reason: string }
@@ -66,7 +67,7 @@ export function openInternet({ nameServers, port = 80 }: InternetOptions = {}): 
             response.once('end', judge)
           },
         )
-        const timer = setTimeout(() => sent.destroy(new Error(`no answer in ${echoMs / 1000} s`)), echoMs)
+        const timer = setTimeout(() => sent.destroy(new Error(`no answer in ${duration(echoMs)}`)), echoMs)
         sent.once('error', (error) => resolve({ kind: 'silent', reason: messageOf(error) }))
         sent.once('close', () => {
           clearTimeout(timer)

@@ -3,6 +3,7 @@ import { sleep } from '../../async/sleep.ts'
 import { withTimeout } from '../../async/with-timeout.ts'
 import { explainExit } from '../../docker/containers/exit-explanation.ts'
 import { codeOf, Failure, messageOf } from '../../errors.ts'
+import { duration } from '../../quantities.ts'
 import { isoNow } from '../iso-now.ts'
 import { askDatastore, type Datastore, findDatastore, masked } from './access.ts'
 import { giveLimits } from './limits.ts'
@@ -32,8 +33,7 @@ export function awaitAnswer(ports: DatastorePorts) {
     } catch (error) {
       signal.throwIfAborted()
       if (codeOf(error) !== 'timeout') throw error
-      const minutes = answerMs / 60_000
-      throw new Failure('datastore_failed', `it does not answer within ${minutes} minutes: ${reason}`)
+      throw new Failure('datastore_failed', `it does not answer within ${duration(answerMs)}: ${reason}`)
     }
     await tellLimits(ports, datastore, signal)
     await ports.instances.setRestart(datastore.name, 'unless-stopped')

@@ -1,5 +1,6 @@
 // What happened to an instance, as a line of its service's log and as fields for programs. Pure.
 import { constants } from 'node:os'
+import { duration } from '../../quantities.ts'
 
 export interface InstanceEvent {
   /** `stopped` and not `exited` when Berth ended it. */
@@ -18,7 +19,7 @@ const nothing = { exit_code: null, out_of_memory: false, restarts: false, restar
 export const started: InstanceEvent = { type: 'started', ...nothing }
 export const removed: InstanceEvent = { type: 'removed', ...nothing }
 
-/** `instance 2 exited with code 137 (out of memory); it restarts in 2 s` */
+/** `instance 2 exited with code 137 (out of memory); it restarts in 2s` */
 export function lineOf(index: number, event: InstanceEvent): string {
   const subject = `instance ${index + 1}`
   if (event.type === 'started') return `${subject} started`
@@ -35,5 +36,5 @@ function causeOf({ exit_code, out_of_memory }: InstanceEvent): string {
 
 function futureOf({ restarts, restarts_in_ms }: InstanceEvent): string {
   if (!restarts) return ''
-  return restarts_in_ms === null ? '; it restarts' : `; it restarts in ${restarts_in_ms / 1000} s`
+  return restarts_in_ms === null ? '; it restarts' : `; it restarts in ${duration(restarts_in_ms)}`
 }

@@ -9,6 +9,7 @@ import { lacksShell, noShell } from '../../docker/containers/missing-shell.ts'
 import { wasEngineRestarted } from '../../docker/engine/engine-restart.ts'
 import { jobName } from '../../docker/engine/names.ts'
 import { codeOf, Failure } from '../../errors.ts'
+import { duration } from '../../quantities.ts'
 import { isoNow } from '../iso-now.ts'
 import { retryWhileEngineAway } from '../waiting.ts'
 import { copyOutput } from './output.ts'
@@ -62,7 +63,10 @@ async function inTime<T>(
   } catch (error) {
     if (outer.aborted || codeOf(error) !== 'timeout') throw error
     if (!(await goesOn())) return work(outer)
-    throw new Failure('timeout', `took longer than its limit of ${timeoutSeconds} s (timeout_seconds)`)
+    throw new Failure(
+      'timeout',
+      `took longer than its limit of ${duration(timeoutSeconds * 1000)} (timeout_seconds)`,
+    )
   }
 }
 

@@ -25,7 +25,7 @@ test('a line says which instance, how it ended and what comes next', () => {
       lineOf(2, removed),
     ],
     [
-      'instance 2 exited with code 137 (out of memory); it restarts in 2 s',
+      'instance 2 exited with code 137 (out of memory); it restarts in 2s',
       'instance 1 exited with code 137 (SIGKILL); it restarts',
       'instance 1 exited with code 1',
       'instance 1 was stopped, and exited with code 143 (SIGTERM)',

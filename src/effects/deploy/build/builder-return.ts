@@ -2,6 +2,7 @@
 // others build meanwhile.
 import type { BuilderWatch } from '../../../docker/build/builder-watch.ts'
 import { codeOf, messageOf } from '../../../errors.ts'
+import { duration } from '../../../quantities.ts'
 import type { DeployLog } from '../log.ts'
 
 interface Waiting {
@@ -22,7 +23,7 @@ export async function whileBuilderReturns(
       return await build()
     } catch (error) {
       if (codeOf(error) !== 'builder_hangs') throw error
-      log.say(`${messageOf(error)}: waiting until it works, for at most ${timeoutMs / 1000} s`)
+      log.say(`${messageOf(error)}: waiting until it works, for at most ${duration(timeoutMs)}`)
       log.say('a restart of the Docker engine ends this, and interrupts every service')
       const expired = AbortSignal.timeout(timeoutMs)
       await builderWatch.untilItWorks(AbortSignal.any([signal, expired])).catch(() => {

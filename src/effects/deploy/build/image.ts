@@ -6,6 +6,7 @@ import { emptyBuildCache } from '../../../docker/build/build-cache.ts'
 import { imageName, labels, ownerLabels } from '../../../docker/engine/names.ts'
 import { inspectImage } from '../../../docker/images/images.ts'
 import { codeOf, Failure, messageOf } from '../../../errors.ts'
+import { duration } from '../../../quantities.ts'
 import { whileRoomInDocker } from '../../disk/disk.ts'
 import { isoNow } from '../../iso-now.ts'
 import { retryWhileEngineAway } from '../../waiting.ts'
@@ -77,7 +78,7 @@ async function buildInSlot(
     if (expired.aborted && !signal.aborted) {
       throw new Failure(
         'build_timeout',
-        `the build took longer than its limit of ${input.timeoutMs / 1000} s (--build-timeout)`,
+        `the build took longer than its limit of ${duration(input.timeoutMs)} (--build-timeout)`,
       )
     }
     if (codeOf(error) === 'insufficient_storage') await emptyCache(ports, log, signal)

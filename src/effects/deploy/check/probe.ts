@@ -5,6 +5,7 @@ import { sleep } from '../../../async/sleep.ts'
 import type { InstanceState } from '../../../docker/containers/instance-state.ts'
 import { defaultHost } from '../../../domain/domains.ts'
 import { listens } from '../../../domain/service-types.ts'
+import { duration } from '../../../quantities.ts'
 import { isoNow } from '../../iso-now.ts'
 import { retryWhileEngineAway } from '../../waiting.ts'
 import { type DeployLog, openDeployLog } from '../log.ts'
@@ -93,7 +94,7 @@ async function hasSettled(
   const youngest = Math.max(...instances.map(({ startedAt }) => Date.parse(startedAt ?? isoNow())))
   const remainingMs = youngest + settleMs - Date.now()
   if (remainingMs <= 0) return false
-  log.say(`watching it for ${settleMs / 1000} s before it takes over (--settle-time)`)
+  log.say(`watching it for ${duration(settleMs)} before it takes over (--settle-time)`)
   await sleep(remainingMs, signal)
   return true
 }

@@ -4,6 +4,7 @@ import { request } from 'node:http'
 import type { HealthCheck } from '../../../../machines/deploy/deploy-context.ts'
 import type { ServiceSettings } from '../../../../storage/services.ts'
 import type { InstanceState } from '../../../docker/containers/instance-state.ts'
+import { duration } from '../../../quantities.ts'
 import { dial } from '../../dial.ts'
 import { isoNow } from '../../iso-now.ts'
 import { tryConnection } from '../../try-connection.ts'
@@ -71,7 +72,7 @@ function runningProbe(): Probe {
   const sinceStart = ({ startedAt }: InstanceState) => Date.now() - Date.parse(startedAt ?? isoNow())
   return {
     kind: 'running',
-    text: `still running after ${workerMustRunMs / 1000} s`,
+    text: `still running after ${duration(workerMustRunMs)}`,
     run: async (instance) => (sinceStart(instance) >= workerMustRunMs ? null : notYet),
   }
 }

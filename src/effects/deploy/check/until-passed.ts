@@ -5,6 +5,7 @@ import { sleep } from '../../../async/sleep.ts'
 import { explainExit, isOutOfMemory } from '../../../docker/containers/exit-explanation.ts'
 import type { InstanceState } from '../../../docker/containers/instance-state.ts'
 import { Failure } from '../../../errors.ts'
+import { duration } from '../../../quantities.ts'
 import { retryWhileEngineAway } from '../../waiting.ts'
 import type { DeployLog } from '../log.ts'
 import type { DeployPorts } from '../ports.ts'
@@ -118,7 +119,8 @@ async function unhealthy(ports: DeployPorts, name: string, answer: string | null
   const instance = await ports.instances.inspect(name).catch(() => null)
   const { kind, text } = check.probe()
   const advice = check.hasPort ? await findAdvice(instance, check) : null
-  const limit = `${check.settings.health_check_timeout_seconds} s (health_check_timeout_seconds)`
+  const limitMs = check.settings.health_check_timeout_seconds * 1000
+  const limit = `${duration(limitMs)} (health_check_timeout_seconds)`
   const words = `the health check did not pass within ${limit}: ${text} → ${answer ?? 'no answer'}`
   const failure = new Failure('health_check_failed', advice ? `${words}; ${advice.message}` : words)
   if (advice) return failure.with(advice.facts)

@@ -3,6 +3,7 @@
 import type { ServiceRow } from '../../../../storage/services.ts'
 import { urlOf } from '../../../domain/domains.ts'
 import { Failure } from '../../../errors.ts'
+import { duration } from '../../../quantities.ts'
 import { isoNow } from '../../iso-now.ts'
 import { retryWhileEngineAway } from '../../waiting.ts'
 import { startAgain } from '../check/restart-after-engine.ts'
@@ -65,7 +66,7 @@ async function sayWhetherReached(
 /** Only a switch that moves a disk has a downtime. */
 function logDowntime({ downtimes }: DeployPorts, serviceId: string, log: DeployLog): void {
   const durationMs = downtimes.end(serviceId)
-  if (durationMs !== null) log.say(`the service was away for ${(durationMs / 1000).toFixed(1)} s`)
+  if (durationMs !== null) log.say(`the service was away for ${duration(durationMs)}`)
 }
 
 /** Docker restarts the instances of `deployId` from now on, and no longer those of the other. */
