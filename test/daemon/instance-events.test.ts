@@ -89,7 +89,7 @@ test('an instance that exceeds its memory limit says so, and when it restarts', 
 
   assert.equal(exit.event.out_of_memory, exit.event.exit_code === 137)
   assert.equal(exit.event.restarts, true)
-  assert.match(exit.line, /^instance 1 exited with code \d+.*; it restarts( in [\d.]+ s)?$/)
+  assert.match(exit.line, /^instance 1 exited with code \d+.*; it restarts( in [\d.]+s)?$/)
 })
 
 test('scale, suspend and resume are changes and system lines, and no exit is a crash', async (t) => {
