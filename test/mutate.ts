@@ -41,7 +41,8 @@ async function main(words: string[]): Promise<number> {
 }
 
 function chooseFiles({ path }: Folder, words: string[]): string[] {
-  const files = readdirSync(join(home, path)).map((name) => `${path}/${name}`)
+  const names = readdirSync(join(home, path), { recursive: true, encoding: 'utf8' })
+  const files = names.filter((name) => name.endsWith('.ts')).map((name) => `${path}/${name}`)
   return words.length === 0 ? files : files.filter((file) => words.some((word) => file.includes(word)))
 }
 

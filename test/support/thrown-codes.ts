@@ -24,7 +24,8 @@ const files = new Map<string, File>()
 
 /** The files that define a top-level function of this name, below a folder. */
 export function definersOf(folder: string, name: string): string[] {
-  const paths = readdirSync(join(home, folder)).map((file) => `${folder}/${file}`)
+  const files = readdirSync(join(home, folder), { recursive: true, encoding: 'utf8' })
+  const paths = files.map((file) => `${folder}/${file}`)
   return paths.filter((path) => path.endsWith('.ts') && fileAt(path).functions.has(name))
 }
 
