@@ -11,9 +11,18 @@ export interface Health {
   sawExit(name: string): boolean
   /** Why an instance that runs gets no requests; null when all that run do. */
   sawUnready(reason: string | null): void
-  /** What makes the deploy degraded, null when nothing does. Asked once a round, with what Docker says. */
-  lack(instances: InstanceState[], wanted: number): string | null
+  /** Why the deploy is degraded; null when it is not. Called once a round, with the state from Docker. */
+  findShortfall(instances: InstanceState[], wanted: number): string | null
 }
+
+/** Whether as many instances run as are wanted. */
+type Supply =
+  /** Enough of them run. */
+  | 'enough'
+  /** Too few for one round, as during a restart. */
+  | 'restarting'
+  /** Too few for two rounds or more. */
+  | 'short'
 
 const crashLoopExits = 3
 const crashLoopMs = 60_000
@@ -22,7 +31,7 @@ const unreadyMs = 5_000
 export function createHealth(now: () => number = Date.now): Health {
   const leaving = new Set<string>()
   let exits: number[] = []
-  let wasShort = false
+  let supply: Supply = 'enough'
   let unready: { reason: string; since: number } | null = null
 
   return {
@@ -36,17 +45,16 @@ export function createHealth(now: () => number = Date.now): Health {
     sawUnready(reason) {
       unready = reason === null ? null : { reason, since: unready?.since ?? now() }
     },
-    lack(instances, wanted) {
+    findShortfall(instances, wanted) {
       exits = exits.filter((at) => now() - at < crashLoopMs)
       const running = instances.filter(({ state }) => state === 'running').length
-      const isShort = running < wanted
-      // One round of missing is a restart; two are a lack.
-      const lasts = isShort && wasShort
-      wasShort = isShort
+      if (running >= wanted) supply = 'enough'
+      else supply = supply === 'enough' ? 'restarting' : 'short'
+      if (wanted === 0) unready = null
       if (wanted > 0 && exits.length >= crashLoopExits) {
         return `instances ended ${exits.length} times within a minute, and are started again`
       }
-      if (lasts) return `${running} of ${wanted} instances run`
+      if (supply === 'short') return `${running} of ${wanted} instances run`
       // Each start takes a moment.
       return unready && now() - unready.since >= unreadyMs ? unready.reason : null
     },

@@ -1,71 +1,86 @@
-// Instances of a live deploy that are wanted no longer: no new request, time for what is open, then the end.
-// Mind: who is wanted again before the end is told stays; only then nothing of it was stopped.
+// Removes instances of a live deploy that are not wanted any more: first no new requests, then time for open
+// requests, then the stop.
 import { messageOf } from '../../../errors.ts'
 import { retryWhileEngineAway } from '../../waiting.ts'
 import { awaitSilence, stopInstances } from '../end/drain.ts'
 import type { DeployPorts } from '../ports.ts'
 import { forget, takeOut } from '../switch/upstreams.ts'
 
-interface Departure {
-  /** All from this one on. */
+interface Leaving {
+  /** All instances from this index on. */
   fromIndex: number
-  /** How long what is open may go on. */
+  /** How long open requests may last. */
   limitMs: number
 }
 
-export interface Departures {
-  /** All from this index on are leaving or about to; null when none is. */
+interface Hooks {
+  /** Whether the instances are wanted again. */
+  isOver: () => boolean
+  onStop: () => void
+  onEnd: () => void
+}
+
+type State =
+  /** No instance leaves. */
+  | { phase: 'idle' }
+  /** The instances get no new requests. They stay if they are wanted again. */
+  | { phase: 'draining'; fromIndex: number; ended: Promise<void> }
+  /** The instances are being stopped, even if they are wanted again. */
+  | { phase: 'stopping'; fromIndex: number; ended: Promise<void> }
+  /** Upkeep has ended: nothing begins any more. */
+  | { phase: 'closed' }
+
+export interface ScaleDown {
+  /** Instances from this index on are leaving; null when none is. */
   readonly fromIndex: number | null
-  /** Does nothing while another one is under way. `isOver` says that they are wanted again. */
-  begin(departure: Departure, hooks: { isOver: () => boolean; onStop: () => void; onEnd: () => void }): void
-  /** Gives up what is under way, and resolves when it has ended. */
+  /** Does nothing unless idle. */
+  begin(leaving: Leaving, hooks: Hooks): void
+  /** Aborts what is under way, and resolves when it has ended. */
   close(): Promise<void>
 }
 
-export function createDepartures(
+export function createScaleDown(
   ports: DeployPorts,
   { id, serviceId }: { id: string; serviceId: string },
-): Departures {
+): ScaleDown {
   const closing = new AbortController()
-  let current: { fromIndex: number; ended: Promise<void> } | null = null
+  let state: State = { phase: 'idle' }
 
-  const depart = async ({ fromIndex, limitMs }: Departure, isOver: () => boolean, onStop: () => void) => {
+  const remove = async ({ fromIndex, limitMs }: Leaving, { isOver, onStop }: Hooks) => {
     const { signal } = closing
     const port = (ports.storage.actors.record(id)?.port as number | null) ?? 0
     const leaving = { id, serviceId, port, index: fromIndex, drainUntil: Date.now() + limitMs }
     await takeOut(ports, leaving, signal, fromIndex)
     await retryWhileEngineAway(ports, signal, () => awaitSilence(ports, leaving, signal, isOver))
-    if (isOver()) return
+    if (isOver() || state.phase !== 'draining') return
+    state = { ...state, phase: 'stopping' }
     onStop()
     await retryWhileEngineAway(ports, signal, () => stopInstances(ports, id, fromIndex))
     await forget(ports, leaving, signal, fromIndex)
   }
+  const removeOrWarn = (leaving: Leaving, hooks: Hooks) =>
+    remove(leaving, hooks).catch((error: unknown) => {
+      if (closing.signal.aborted) return
+      ports.logger.warn({ deploy: id, reason: messageOf(error) }, 'instances could not be stopped; retrying')
+    })
 
   return {
     get fromIndex() {
-      return current?.fromIndex ?? null
+      return 'fromIndex' in state ? state.fromIndex : null
     },
-    begin(departure, { isOver, onStop, onEnd }) {
-      if (current || closing.signal.aborted) return
-      const ended = depart(departure, isOver, onStop).catch((error: unknown) => {
-        if (closing.signal.aborted) return
-        ports.logger.warn(
-          { deploy: id, reason: messageOf(error) },
-          'instances could not be stopped; trying on',
-        )
+    begin(leaving, hooks) {
+      if (state.phase !== 'idle') return
+      const ended = removeOrWarn(leaving, hooks).then(() => {
+        if (state.phase !== 'closed') state = { phase: 'idle' }
+        hooks.onEnd()
       })
-      const { fromIndex } = departure
-      current = {
-        fromIndex,
-        ended: ended.then(() => {
-          current = null
-          onEnd()
-        }),
-      }
+      state = { phase: 'draining', fromIndex: leaving.fromIndex, ended }
     },
     async close() {
+      const last = state
+      state = { phase: 'closed' }
       closing.abort()
-      await current?.ended
+      if ('ended' in last) await last.ended
     },
   }
 }

@@ -1,5 +1,6 @@
 // Supervising the instances of a live deploy: as many as the service wants, running, until another is live.
-// Mind: desired state is the service row, observed state is Docker's answer; both are read anew each round.
+// Desired state is the service row, see `Duty`. Observed state comes from Docker. Each round reads both.
+
 import type { ServiceRow } from '../../../../storage/services.ts'
 import type { InstanceState } from '../../../docker/containers/instances.ts'
 import { codeOf, messageOf } from '../../../errors.ts'
@@ -13,13 +14,13 @@ import { removeOldImages } from '../end/retention.ts'
 import { openDeployLog } from '../log.ts'
 import type { DeployPorts } from '../ports.ts'
 import { removeWork } from '../source/source.ts'
-import { usesDisk } from '../start/disk-claim.ts'
 import { ensureInstance } from '../start/instances.ts'
 import { admit, isAdmitted, isServed, takeOutEnded } from '../switch/upstreams.ts'
+import { type Duty, dutyOf, wantedInstances } from './duty.ts'
 import { createHealth, type Health } from './health.ts'
-import { createDepartures, type Departures } from './scale-down.ts'
+import { createScaleDown, type ScaleDown } from './scale-down.ts'
 import { keepSchedule } from './schedule.ts'
-import { createNudge } from './wake-signal.ts'
+import { createWakeSignal } from './wake-signal.ts'
 
 interface UpkeepInput {
   id: string
@@ -27,7 +28,7 @@ interface UpkeepInput {
   image: string
 }
 
-/** Events wake it at once; this is for what no event told. */
+/** Events wake the loop; this interval catches missed events. */
 const roundMs = 5000
 /** While an instance runs that does not pass its check yet. */
 const impatientMs = 250
@@ -52,54 +53,58 @@ export function keepInstances(ports: DeployPorts) {
     // Notes of a pull, for a restart before now: nothing that a live deploy could fail by.
     await removeWork(ports, id).catch(() => undefined)
     const health = createHealth()
-    const nudge = createNudge(ports, id, serviceId, ({ name, exitCode }) => {
+    const wakeSignal = createWakeSignal(ports, id, serviceId, ({ name, exitCode }) => {
       if (health.sawExit(name)) ports.logger.warn({ instance: name, exitCode }, 'a live instance ended')
     })
-    const trying = createPatience(ports, input, signal)
-    const departures = createDepartures(ports, input)
+    const attempt = reportOnce(ports, input, signal)
+    const scaleDown = createScaleDown(ports, input)
     const healthcheck = createHealthcheck(ports)
-    const upkeep: Upkeep = { ports, input, health, healthcheck, departures, wake: nudge.wake, signal }
+    const { wake } = wakeSignal
+    const upkeep: Upkeep = { ports, input, health, healthcheck, scaleDown, wake, signal }
     try {
-      await trying(() => removeAbandoned(ports, serviceId, signal))
-      await trying(() => removeOldImages(ports, serviceId))
+      await attempt(() => removeAbandoned(ports, serviceId, signal))
+      await attempt(() => removeOldImages(ports, serviceId))
       for (;;) {
         signal.throwIfAborted()
         const service = ports.storage.services.get(serviceId)
-        if (!service || service.deleting || service.live_deploy_id !== id) return { at: isoNow() }
-        if (service.type === 'cron_job') {
+        const duty = dutyOf(ports, id, service)
+        if (!service || duty === 'over') return { at: isoNow() }
+        if (duty === 'scheduled') {
           await keepSchedule(ports, id, service, signal)
           continue
         }
-        let isComplete = true
-        await trying(async () => {
-          isComplete = await keepOnce(upkeep, service)
-        })
-        await nudge.next(isComplete ? roundMs : impatientMs, signal)
+        const outcome = await attempt(() => reconcileOnce(upkeep, service, duty))
+        await wakeSignal.next(outcome === 'unready' ? impatientMs : roundMs, signal)
       }
     } finally {
-      nudge.close()
-      await departures.close()
+      wakeSignal.close()
+      await scaleDown.close()
       ports.degradedReasons.clear(id)
     }
   }
 }
 
-/** What cannot be done now is said once and tried again next round: a live deploy is never given up. */
-function createPatience(ports: DeployPorts, { id: deploy, serviceId }: UpkeepInput, signal: AbortSignal) {
-  let told: string | null = null
-  return async (work: () => Promise<void>): Promise<void> => {
+/**
+ * Runs work that the next round repeats. The same failure is logged once. Returns null for it: a live deploy
+ * is never given up.
+ */
+function reportOnce(ports: DeployPorts, { id: deploy, serviceId }: UpkeepInput, signal: AbortSignal) {
+  let reported: string | null = null
+  return async <T>(work: () => Promise<T>): Promise<T | null> => {
     try {
-      await retryWhileEngineAway(ports, signal, work)
-      told = null
+      const result = await retryWhileEngineAway(ports, signal, work)
+      reported = null
+      return result
     } catch (error) {
       if (signal.aborted || !passing.includes(codeOf(error))) throw error
       const reason = messageOf(error)
       ports.degradedReasons.report(deploy, reason)
-      if (reason !== told) {
+      if (reason !== reported) {
         const service = ports.storage.services.get(serviceId)?.name
         ports.logger.warn({ service, deploy, reason }, 'a live deploy does not get what it needs')
       }
-      told = reason
+      reported = reason
+      return null
     }
   }
 }
@@ -109,69 +114,69 @@ interface Upkeep {
   input: UpkeepInput
   health: Health
   healthcheck: Healthcheck
-  departures: Departures
+  scaleDown: ScaleDown
   wake: () => void
   signal: AbortSignal
 }
 
-/**
- * One round: too many leave, too few are made or started, and what is seen is reported. Answers false when
- * an instance that runs does not serve yet.
- */
-async function keepOnce(upkeep: Upkeep, service: ServiceRow): Promise<boolean> {
-  const { ports, input, health, departures, signal } = upkeep
-  const wanted = isStoodDown(ports, input.id, service) ? 0 : service.instances
+/** `unready`: an instance that runs does not get requests yet. */
+type Outcome = 'complete' | 'unready'
+
+/** One round: surplus instances leave, missing ones are made or started, and the state is reported. */
+async function reconcileOnce(upkeep: Upkeep, service: ServiceRow, duty: Duty): Promise<Outcome> {
+  const { ports, input, health, scaleDown } = upkeep
+  const wanted = wantedInstances(duty, service)
   const found = await ports.instances.list({ deployId: input.id })
-  if (found.some(({ index }) => index >= wanted)) sendAway(upkeep, wanted, found)
+  if (found.some(({ index }) => index >= wanted)) removeSurplus(upkeep, duty, wanted, found)
   // Also after a kill between the two.
   else if (ports.storage.addresses.get(input.id, wanted))
     await ports.storage.addresses.release(input.id, wanted)
   const isSettled = found.length === wanted && found.every(({ state }) => state === 'running')
-  const kept = Math.min(wanted, departures.fromIndex ?? wanted)
+  const kept = Math.min(wanted, scaleDown.fromIndex ?? wanted)
   try {
     for (let index = 0; index < kept; index++) {
       const instance = found.find((candidate) => candidate.index === index)
-      await keepInstance(ports, input, service, index, instance, signal)
+      await keepInstance(upkeep, service, duty, index, instance)
       if (instance) health.expectRunning(instance.name)
     }
-    return await keepServing(upkeep, service, kept)
+    // While another deploy is being switched to, that one decides who serves.
+    if (duty !== 'serving' || !isServed(ports, service)) return 'complete'
+    return await keepServing(upkeep, kept)
   } finally {
     const now = isSettled ? found : await ports.instances.list({ deployId: input.id })
-    await report(ports, input.id, health.lack(now, wanted) ?? findUnhealthy(ports, input.id, now))
+    await report(ports, input.id, health.findShortfall(now, wanted) ?? findUnhealthy(ports, input.id, now))
   }
 }
 
-/** In the background: what is open may last, and the others are looked after meanwhile. */
-function sendAway(
-  { ports, input, health, departures, wake }: Upkeep,
+/** Runs in the background, because open requests may last long. */
+function removeSurplus(
+  { ports, input, health, scaleDown, wake }: Upkeep,
+  duty: Duty,
   wanted: number,
   found: InstanceState[],
 ): void {
   const { id, serviceId } = input
-  const service = () => ports.storage.services.get(serviceId)
+  const service = ports.storage.services.get(serviceId)
   const isOver = () => {
-    const row = service()
-    return row !== null && !isStoodDown(ports, id, row) && row.instances > wanted
+    const row = ports.storage.services.get(serviceId)
+    return wantedInstances(dutyOf(ports, id, row), row) > wanted
   }
   // What nobody is connected to has nothing to finish.
-  const isConnected = service()?.type !== 'background_worker'
-  const drainMs = isConnected ? (service()?.drain_seconds ?? 0) * 1000 : 0
-  const isHurried = !service()?.suspended && wanted === 0
+  const isConnected = service?.type !== 'background_worker'
+  const drainMs = isConnected ? (service?.drain_seconds ?? 0) * 1000 : 0
+  const isHurried = duty === 'yielding'
   if (isHurried) ports.downtimes.begin(serviceId)
   const limitMs = isHurried ? Math.min(briefDrainMs, drainMs) : drainMs
   const leaving = found.filter(({ index }) => index >= wanted)
   const onStop = () => leaving.forEach(({ name }) => void health.expectExit(name))
-  departures.begin({ fromIndex: wanted, limitMs }, { isOver, onStop, onEnd: wake })
+  scaleDown.begin({ fromIndex: wanted, limitMs }, { isOver, onStop, onEnd: wake })
 }
 
-/** Who has passed its check gets requests, who ended gets none until it passes again. */
+/** An instance that passed its check gets requests. One that ended gets none until it passes again. */
 async function keepServing(
   { ports, input, health, healthcheck, signal }: Upkeep,
-  service: ServiceRow,
   kept: number,
-): Promise<boolean> {
-  // While another deploy is being switched to, that one says who serves.
-  if (!isServed(ports, service) || service.desired_deploy_id !== input.id) return true
+): Promise<Outcome> {
   const instances = (await ports.instances.list({ deployId: input.id })).filter(({ index }) => index < kept)
   await takeOutEnded(ports, input, instances, signal, kept)
   const running = instances.filter(({ state }) => state === 'running')
@@ -191,37 +196,28 @@ async function keepServing(
   } finally {
     health.sawUnready(unready)
   }
-  return running.every((instance) => isAdmitted(ports, input, instance))
-}
-
-/** Suspended, or another deploy with the same disk is being tried: then the disk must be free. */
-function isStoodDown(ports: DeployPorts, id: string, service: ServiceRow): boolean {
-  if (service.suspended) return true
-  const wanted = service.desired_deploy_id
-  return wanted !== id && usesDisk(ports, id) && usesDisk(ports, wanted)
+  return running.every((instance) => isAdmitted(ports, input, instance)) ? 'complete' : 'unready'
 }
 
 /** Docker itself restarts one that crashed; what it gave up on, or lost, is brought back here. */
 async function keepInstance(
-  ports: DeployPorts,
-  input: UpkeepInput,
+  { ports, input, signal }: Upkeep,
   service: ServiceRow,
+  duty: Duty,
   index: number,
   instance: InstanceState | undefined,
-  signal: AbortSignal,
 ): Promise<void> {
-  // While another deploy is being switched to, Docker must not revive these: a reboot would bring both.
-  const restart = service.desired_deploy_id === input.id ? 'unless-stopped' : 'no'
+  const restart = duty === 'serving' ? 'unless-stopped' : 'no'
   const runs = instance?.state === 'running' || instance?.state === 'restarting'
   if (!runs) await ensureInstance(ports, service, { ...input, index, restart }, signal)
   if (instance && instance.restart !== restart) await ports.instances.setRestart(instance.name, restart)
 }
 
 /** Told as an event only when it changed: each one is a commit. */
-async function report(ports: DeployPorts, id: string, lack: string | null): Promise<void> {
-  if (lack === null) ports.degradedReasons.clear(id)
-  else ports.degradedReasons.report(id, lack)
-  const degraded = lack !== null
+async function report(ports: DeployPorts, id: string, shortfall: string | null): Promise<void> {
+  if (shortfall === null) ports.degradedReasons.clear(id)
+  else ports.degradedReasons.report(id, shortfall)
+  const degraded = shortfall !== null
   const row = ports.storage.actors.get(id)
   const known = (row?.snapshot as { context?: { degraded?: boolean } } | undefined)?.context?.degraded
   if (known !== degraded) await ports.actors.send(id, { type: 'instances.reported', at: isoNow(), degraded })

@@ -1,42 +1,51 @@
-// What makes upkeep look again before its round is over: a change of the service, an event of its instances.
+// What starts a round of upkeep before its time: a change of the service, or an event of its instances.
 import { waitForWake } from '../../../async/wait-for-wake.ts'
 import type { ContainerEvent } from '../../../docker/engine/events.ts'
 import type { DeployPorts } from '../ports.ts'
 
-export interface Nudge {
-  /** Resolves at the next nudge (one since the last call counts) or after the time. */
+export interface WakeSignal {
+  /** Resolves when upkeep is woken (also if that was since the last call), or after the time. */
   next(withinMs: number, signal: AbortSignal): Promise<void>
-  /** From outside. */
   wake(): void
   close(): void
 }
 
-export function createNudge(
-  ports: DeployPorts,
+type State =
+  /** Upkeep is in a round, and nothing happened since the round began. */
+  | { mode: 'quiet' }
+  /** Something happened: the next wait ends at once. */
+  | { mode: 'woken' }
+  /** Upkeep waits for `wake` to be called. */
+  | { mode: 'waiting'; wake: () => void }
+
+export function createWakeSignal(
+  ports: Pick<DeployPorts, 'storage' | 'instanceEvents'>,
   deployId: string,
   serviceId: string,
   onExit: (event: ContainerEvent) => void,
-): Nudge {
-  let nudged = false
-  let wake: (() => void) | null = null
-  const nudge = () => {
-    nudged = true
-    wake?.()
+): WakeSignal {
+  let state: State = { mode: 'quiet' }
+  const wake = () => {
+    if (state.mode === 'waiting') state.wake()
+    state = { mode: 'woken' }
   }
+  const isWoken = () => state.mode === 'woken'
   const stopChanges = ports.storage.changes.subscribe((change) => {
-    if (change.kind === 'service' && change.id === serviceId) nudge()
+    if (change.kind === 'service' && change.id === serviceId) wake()
   })
   const stopEvents = ports.instanceEvents.subscribe(deployId, (event) => {
     if (event.action === 'die') onExit(event)
-    nudge()
+    wake()
   })
   return {
     async next(withinMs, signal) {
-      if (!nudged) await waitForWake((listener) => (wake = listener), withinMs, signal)
-      nudged = false
-      wake = null
+      const listen = (listener: () => void) => {
+        state = { mode: 'waiting', wake: listener }
+      }
+      if (!isWoken()) await waitForWake(listen, withinMs, signal)
+      state = { mode: 'quiet' }
     },
-    wake: nudge,
+    wake,
     close() {
       stopChanges()
       stopEvents()

@@ -66,7 +66,7 @@ function isOver({ storage: { actors } }: DeployPorts, serviceId: string, deployI
 }
 
 /** Where nobody can tell any more, because its release is damaged, it may: then nobody else gets the disk. */
-export function usesDisk(ports: DeployPorts, deployId: string | null): boolean {
+export function usesDisk(ports: Pick<DeployPorts, 'storage'>, deployId: string | null): boolean {
   try {
     const release = deployId ? ports.storage.releases.get(deployId) : null
     return release !== null && release.settings.disk_mount_path !== null

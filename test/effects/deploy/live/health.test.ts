@@ -16,7 +16,7 @@ test('as many instances as wanted are healthy, and so are more', () => {
   const { health } = healthAt()
   const rounds = [instances('running'), instances('running', 'running')]
   assert.deepEqual(
-    rounds.map((found) => health.lack(found, 1)),
+    rounds.map((found) => health.findShortfall(found, 1)),
     [null, null],
   )
 })
@@ -24,10 +24,10 @@ test('as many instances as wanted are healthy, and so are more', () => {
 test('an instance that is missing for one round is a restart, for two it is a lack', () => {
   const { health } = healthAt()
   const rounds = [instances('running', 'exited'), instances('running', 'restarting'), instances('running')]
-  const answers = rounds.map((found) => health.lack(found, 2))
+  const answers = rounds.map((found) => health.findShortfall(found, 2))
   assert.deepEqual(answers, [null, '1 of 2 instances run', '1 of 2 instances run'])
-  assert.equal(health.lack(instances('running', 'running'), 2), null)
-  assert.equal(health.lack(instances('running'), 2), null, 'a lack counts from the start again')
+  assert.equal(health.findShortfall(instances('running', 'running'), 2), null)
+  assert.equal(health.findShortfall(instances('running'), 2), null, 'a lack counts from the start again')
 })
 
 test('three exits within a minute are a crash loop, although each time it came back', () => {
@@ -35,7 +35,7 @@ test('three exits within a minute are a crash loop, although each time it came b
   const answers = [0, 20_000, 59_999].map((ms) => {
     clock.ms = ms
     health.sawExit('web-0')
-    return health.lack(instances('running'), 1)
+    return health.findShortfall(instances('running'), 1)
   })
   assert.deepEqual(answers, [null, null, loop])
 })
@@ -46,31 +46,31 @@ test('exits that are a minute old do not count', () => {
     clock.ms = ms
     health.sawExit('web-0')
   }
-  assert.equal(health.lack(instances('running'), 1), null)
+  assert.equal(health.findShortfall(instances('running'), 1), null)
 })
 
 test('a crash loop is over when a minute has passed without a third exit', () => {
   const { clock, health } = healthAt()
   for (let exit = 0; exit < 3; exit++) health.sawExit('web-0')
-  assert.equal(health.lack(instances('running'), 1), loop)
+  assert.equal(health.findShortfall(instances('running'), 1), loop)
   clock.ms = 60_000
-  assert.equal(health.lack(instances('running'), 1), null)
+  assert.equal(health.findShortfall(instances('running'), 1), null)
 })
 
 test('exits that were asked for are none, until it is to run again', () => {
   const { health } = healthAt()
   health.expectExit('web-1')
   for (let exit = 0; exit < 5; exit++) health.sawExit('web-1')
-  assert.equal(health.lack(instances('running'), 1), null)
+  assert.equal(health.findShortfall(instances('running'), 1), null)
   health.expectRunning('web-1')
   for (let exit = 0; exit < 3; exit++) health.sawExit('web-1')
-  assert.equal(health.lack(instances('running'), 1), loop)
+  assert.equal(health.findShortfall(instances('running'), 1), loop)
 })
 
 test('a suspended service is never degraded', () => {
   const { health } = healthAt()
   for (let exit = 0; exit < 5; exit++) health.sawExit('web-0')
-  assert.deepEqual([health.lack([], 0), health.lack([], 0)], [null, null])
+  assert.deepEqual([health.findShortfall([], 0), health.findShortfall([], 0)], [null, null])
 })
 
 test('an instance that runs without requests is a lack when it lasts, and none once it has some', () => {
@@ -79,11 +79,20 @@ test('an instance that runs without requests is a lack when it lasts, and none o
   const lackAt = (at: number, reason: string | null) => {
     now = at
     health.sawUnready(reason)
-    return health.lack(instances('running'), 1)
+    return health.findShortfall(instances('running'), 1)
   }
   assert.equal(lackAt(0, '503'), null)
   assert.equal(lackAt(4999, '404'), null)
   assert.equal(lackAt(5000, '404'), '404')
   assert.equal(lackAt(6000, null), null)
   assert.equal(lackAt(7000, '503'), null)
+})
+
+test('while no instance is wanted none is unready', () => {
+  let now = 0
+  const health = createHealth(() => now)
+  health.sawUnready('503')
+  now = 5000
+  assert.equal(health.findShortfall(instances('running'), 1), '503')
+  assert.equal(health.findShortfall([], 0), null)
 })

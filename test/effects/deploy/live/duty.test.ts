@@ -1,0 +1,41 @@
+// What a live deploy has to do, for each state of its service.
+import { deepEqual, equal } from 'node:assert/strict'
+import { test } from 'node:test'
+import { dutyOf, wantedInstances } from '../../../../src/effects/deploy/live/duty.ts'
+import type { ServiceRow } from '../../../../storage/services.ts'
+import { serviceRow } from '../../../support/stored.ts'
+import { temporaryStorage } from '../../../support/supervised.ts'
+
+const live = { live_deploy_id: 'dep-1', desired_deploy_id: 'dep-1', instances: 3 }
+
+test('the service decides the duty, and the duty how many instances are wanted', async (t) => {
+  const storage = await temporaryStorage(t)
+  const look = (changes: Partial<ServiceRow>) => {
+    const row = serviceRow({ ...live, ...changes })
+    const duty = dutyOf({ storage }, 'dep-1', row)
+    return [duty, wantedInstances(duty, row)]
+  }
+  deepEqual(look({}), ['serving', 3])
+  deepEqual(look({ desired_deploy_id: 'dep-2' }), ['outgoing', 3])
+  deepEqual(look({ suspended: true, desired_deploy_id: 'dep-2' }), ['suspended', 0])
+  deepEqual(look({ type: 'cron_job', suspended: true }), ['scheduled', 0])
+  deepEqual(look({ live_deploy_id: 'dep-2' }), ['over', 0])
+  deepEqual(look({ deleting: true }), ['over', 0])
+  equal(dutyOf({ storage }, 'dep-1', null), 'over')
+})
+
+test('a deploy yields only when both deploys have the disk', async (t) => {
+  const storage = await temporaryStorage(t)
+  const freeze = (id: string, disk_mount_path: string | null) =>
+    storage.releases.freeze(id, () => ({
+      settings: { ...serviceRow(), disk_mount_path },
+      env: [],
+      resolved: null,
+    }))
+  const row = serviceRow({ ...live, desired_deploy_id: 'dep-2' })
+  await freeze('dep-1', '/data')
+  equal(dutyOf({ storage }, 'dep-1', row), 'outgoing')
+  await freeze('dep-2', '/data')
+  equal(dutyOf({ storage }, 'dep-1', row), 'yielding')
+  equal(wantedInstances('yielding', row), 0)
+})
