@@ -111,7 +111,9 @@ test('an edge that shares its port with another program says so, and so does a d
 
   assert.match(edge.error, new RegExp(`another program answers port ${site.port} at 127.0.0.1`))
   assert.equal(edge.status, 'serving')
-  assert.ok(site.daemon.log.some((line) => line.includes('"code":"port_shared"')))
+  await until('the problem in the log', async () =>
+    site.daemon.log.some((line) => line.includes('"code":"port_shared"')),
+  )
   const { id } = await site.daemon.api.post(`/services/${service.name}/deploys`)
   assert.equal((await finishedDeploy(site.daemon.api, id)).status, 'live')
   let text = ''

@@ -136,6 +136,8 @@ export function observe(storage: Storage) {
       eventually(`${host} to be ${what}`, () => {
         const row = rowOf(host)
         return row && isIt(row) ? row : null
+      }).catch(({ message }: Error) => {
+        throw new Error(`${message}; its record: ${JSON.stringify(rowOf(host))}`)
       }),
   }
 }

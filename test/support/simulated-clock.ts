@@ -9,7 +9,7 @@ interface Sleeper {
   wake: () => void
 }
 
-const patienceMs = Number(process.env.BERTH_TEST_PATIENCE_MS ?? 30_000)
+const patienceMs = Number(process.env.BERTH_TEST_PATIENCE_MS ?? 120_000)
 
 /** Sleeps among the others until it is woken, nudged or aborted. */
 async function sleepAmong(

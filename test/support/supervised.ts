@@ -13,7 +13,7 @@ export type ErrandEffect = (input: { id: string }, signal: AbortSignal) => Promi
 
 export const silent = createLogger({ level: 'silent' })
 export const instant = '2026-01-01T00:00:00.000Z'
-const patienceMs = Number(process.env.BERTH_TEST_PATIENCE_MS ?? 30_000)
+const patienceMs = Number(process.env.BERTH_TEST_PATIENCE_MS ?? 120_000)
 
 /** What uses a store, to be stopped before it closes: lmdb throws from a timer at a late read. */
 const users = new WeakMap<object, (() => unknown)[]>()
@@ -92,7 +92,7 @@ export function heldEffect() {
   return { effect, started, release: () => release?.() }
 }
 
-/** Looks again until `look` answers something; fails with `what` after half a minute, or as the run says. */
+/** Looks again until `look` answers something; fails with `what` after two minutes, or as the run says. */
 export async function eventually<T>(what: string, look: () => T | null | undefined | false): Promise<T> {
   const deadline = Date.now() + patienceMs
   for (;;) {
