@@ -6,11 +6,6 @@ import { codeOf, type Failure } from '../../errors.ts'
 import type { EnginePorts, PrivateNetwork } from './ports.ts'
 import { claimPrefix, isRefusal, type PrefixClaim } from './prefix-claim.ts'
 
-export interface EngineReadiness extends Pick<EnginePorts, 'engineReady'> {
-  /** Whether the engine was ever ready. */
-  wasReady(): boolean
-}
-
 export interface EngineReadinessOptions extends PrefixClaim {
   subnet: string
   /** Runs once, before the first effect uses the engine. */
@@ -24,11 +19,11 @@ export interface EngineReadinessOptions extends PrefixClaim {
 const firstPauseMs = 250
 const longestPauseMs = 5000
 
-export function createEngineReadiness(options: EngineReadinessOptions): EngineReadiness {
+export function createEngineReadiness(options: EngineReadinessOptions): Pick<EnginePorts, 'engineReady'> {
   const { engine } = options
   let network: PrivateNetwork | null = null
   let opening: Promise<PrivateNetwork> | null = null
-  let wasReady = false
+  let isReconciled = false
 
   /** One opening at a time, shared by all who wait. */
   function open(): Promise<PrivateNetwork> {
@@ -39,17 +34,16 @@ export function createEngineReadiness(options: EngineReadinessOptions): EngineRe
   }
 
   async function openOnce(): Promise<PrivateNetwork> {
-    if (!wasReady) await claim(options)
+    if (!isReconciled) await claim(options)
     const found = await ensureNetwork(engine, options.owner, options.subnet)
-    if (!wasReady) await options.reconcile()
-    wasReady = true
+    if (!isReconciled) await options.reconcile()
+    isReconciled = true
     network = { name: found.name, range: addressRange(found.subnet), gateway: found.gateway }
     options.onOpen(found)
     return network
   }
 
   return {
-    wasReady: () => wasReady,
     async engineReady(signal) {
       for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 2)) {
         signal.throwIfAborted()
