@@ -1,4 +1,4 @@
-// What a live deploy has to do for its instances, derived from the row of its service alone.
+// What a live deploy has to do for its instances, derived from its service and the disks of both deploys.
 import type { ServiceRow } from '../../../../storage/services.ts'
 import type { DeployPorts } from '../ports.ts'
 import { usesDisk } from '../start/disk-claim.ts'
@@ -6,11 +6,11 @@ import { usesDisk } from '../start/disk-claim.ts'
 export type Duty =
   /** Instances run and get requests, and Docker restarts them after a reboot. */
   | 'serving'
-  /** Another deploy is to serve. Instances run until it is live, but a reboot must not start both. */
+  /** Another deploy is to serve. Instances run until it is live, but a reboot must not bring both back up. */
   | 'outgoing'
-  /** Another deploy waits for the disk: instances leave, and open requests get little time. */
+  /** Another deploy waits for the disk: instances are stopped, and open requests have little time to finish. */
   | 'yielding'
-  /** The service is suspended: instances leave, and open requests get their full time. */
+  /** The service is suspended: instances are stopped, and open requests have their full time to finish. */
   | 'suspended'
   /** The service is a cron job: no instance runs, its schedule starts job runs. */
   | 'scheduled'
@@ -26,6 +26,7 @@ export function dutyOf(ports: Pick<DeployPorts, 'storage'>, id: string, service:
   return usesDisk(ports, id) && usesDisk(ports, desired) ? 'yielding' : 'outgoing'
 }
 
-export function wantedInstances(duty: Duty, service: ServiceRow | null): number {
+/** How many instances are to run. */
+export function instancesFor(duty: Duty, service: ServiceRow | null): number {
   return duty === 'serving' || duty === 'outgoing' ? (service?.instances ?? 0) : 0
 }

@@ -16,7 +16,7 @@ export interface Health {
 }
 
 /** Whether as many instances run as are wanted. */
-type Supply =
+type Availability =
   /** Enough of them run. */
   | 'enough'
   /** Too few for one round, as during a restart. */
@@ -31,7 +31,7 @@ const unreadyMs = 5_000
 export function createHealth(now: () => number = Date.now): Health {
   const leaving = new Set<string>()
   let exits: number[] = []
-  let supply: Supply = 'enough'
+  let availability: Availability = 'enough'
   let unready: { reason: string; since: number } | null = null
 
   return {
@@ -48,13 +48,13 @@ export function createHealth(now: () => number = Date.now): Health {
     findShortfall(instances, wanted) {
       exits = exits.filter((at) => now() - at < crashLoopMs)
       const running = instances.filter(({ state }) => state === 'running').length
-      if (running >= wanted) supply = 'enough'
-      else supply = supply === 'enough' ? 'restarting' : 'short'
+      if (running >= wanted) availability = 'enough'
+      else availability = availability === 'enough' ? 'restarting' : 'short'
       if (wanted === 0) unready = null
       if (wanted > 0 && exits.length >= crashLoopExits) {
         return `instances ended ${exits.length} times within a minute, and are started again`
       }
-      if (supply === 'short') return `${running} of ${wanted} instances run`
+      if (availability === 'short') return `${running} of ${wanted} instances run`
       // Each start takes a moment.
       return unready && now() - unready.since >= unreadyMs ? unready.reason : null
     },

@@ -1,10 +1,13 @@
 // Removes instances of a live deploy that are not wanted any more: first no new requests, then time for open
 // requests, then the stop.
+import { sleep } from '../../../async/sleep.ts'
 import { messageOf } from '../../../errors.ts'
 import { retryWhileEngineAway } from '../../waiting.ts'
 import { awaitSilence, stopInstances } from '../end/drain.ts'
 import type { DeployPorts } from '../ports.ts'
 import { forget, takeOut } from '../switch/upstreams.ts'
+
+const retryPauseMs = 1000
 
 interface Leaving {
   /** All instances from this index on. */
@@ -15,23 +18,23 @@ interface Leaving {
 
 interface Hooks {
   /** Whether the instances are wanted again. */
-  isOver: () => boolean
+  isWantedAgain: () => boolean
   onStop: () => void
   onEnd: () => void
 }
 
 type State =
-  /** No instance leaves. */
+  /** Nothing is being removed. */
   | { phase: 'idle' }
   /** The instances get no new requests. They stay if they are wanted again. */
   | { phase: 'draining'; fromIndex: number; ended: Promise<void> }
   /** The instances are being stopped, even if they are wanted again. */
   | { phase: 'stopping'; fromIndex: number; ended: Promise<void> }
-  /** Upkeep has ended: nothing begins any more. */
+  /** Upkeep has ended: no new scale-down starts. */
   | { phase: 'closed' }
 
 export interface ScaleDown {
-  /** Instances from this index on are leaving; null when none is. */
+  /** Instances from this index on are being removed; null when none are. */
   readonly fromIndex: number | null
   /** Does nothing unless idle. */
   begin(leaving: Leaving, hooks: Hooks): void
@@ -46,22 +49,24 @@ export function createScaleDown(
   const closing = new AbortController()
   let state: State = { phase: 'idle' }
 
-  const remove = async ({ fromIndex, limitMs }: Leaving, { isOver, onStop }: Hooks) => {
+  const remove = async ({ fromIndex, limitMs }: Leaving, { isWantedAgain, onStop }: Hooks) => {
     const { signal } = closing
     const port = (ports.storage.actors.record(id)?.port as number | null) ?? 0
     const leaving = { id, serviceId, port, index: fromIndex, drainUntil: Date.now() + limitMs }
     await takeOut(ports, leaving, signal, fromIndex)
-    await retryWhileEngineAway(ports, signal, () => awaitSilence(ports, leaving, signal, isOver))
-    if (isOver() || state.phase !== 'draining') return
+    await retryWhileEngineAway(ports, signal, () => awaitSilence(ports, leaving, signal, isWantedAgain))
+    if (isWantedAgain() || state.phase !== 'draining') return
     state = { ...state, phase: 'stopping' }
     onStop()
     await retryWhileEngineAway(ports, signal, () => stopInstances(ports, id, fromIndex))
     await forget(ports, leaving, signal, fromIndex)
   }
   const removeOrWarn = (leaving: Leaving, hooks: Hooks) =>
-    remove(leaving, hooks).catch((error: unknown) => {
+    remove(leaving, hooks).catch(async (error: unknown) => {
       if (closing.signal.aborted) return
       ports.logger.warn({ deploy: id, reason: messageOf(error) }, 'instances could not be stopped; retrying')
+      // The next round begins as soon as this one has ended, and Docker may refuse at once.
+      await sleep(retryPauseMs, closing.signal).catch(() => undefined)
     })
 
   return {

@@ -16,7 +16,7 @@ import type { DeployPorts } from '../ports.ts'
 import { removeWork } from '../source/source.ts'
 import { ensureInstance } from '../start/instances.ts'
 import { admit, isAdmitted, isServed, takeOutEnded } from '../switch/upstreams.ts'
-import { type Duty, dutyOf, wantedInstances } from './duty.ts'
+import { type Duty, dutyOf, instancesFor } from './duty.ts'
 import { createHealth, type Health } from './health.ts'
 import { createScaleDown, type ScaleDown } from './scale-down.ts'
 import { keepSchedule } from './schedule.ts'
@@ -56,7 +56,7 @@ export function keepInstances(ports: DeployPorts) {
     const wakeSignal = createWakeSignal(ports, id, serviceId, ({ name, exitCode }) => {
       if (health.sawExit(name)) ports.logger.warn({ instance: name, exitCode }, 'a live instance ended')
     })
-    const attempt = reportOnce(ports, input, signal)
+    const attempt = createAttempt(ports, input, signal)
     const scaleDown = createScaleDown(ports, input)
     const healthcheck = createHealthcheck(ports)
     const { wake } = wakeSignal
@@ -73,7 +73,7 @@ export function keepInstances(ports: DeployPorts) {
           await keepSchedule(ports, id, service, signal)
           continue
         }
-        const outcome = await attempt(() => reconcileOnce(upkeep, service, duty))
+        const outcome = await attempt(() => reconcileOnce(upkeep))
         await wakeSignal.next(outcome === 'unready' ? impatientMs : roundMs, signal)
       }
     } finally {
@@ -85,25 +85,25 @@ export function keepInstances(ports: DeployPorts) {
 }
 
 /**
- * Runs work that the next round repeats. The same failure is logged once. Returns null for it: a live deploy
- * is never given up.
+ * Runs a part of upkeep. Returns null on a failure that may pass, because a live deploy is never given up.
+ * A failure that repeats is logged once.
  */
-function reportOnce(ports: DeployPorts, { id: deploy, serviceId }: UpkeepInput, signal: AbortSignal) {
-  let reported: string | null = null
+function createAttempt(ports: DeployPorts, { id: deploy, serviceId }: UpkeepInput, signal: AbortSignal) {
+  let logged: string | null = null
   return async <T>(work: () => Promise<T>): Promise<T | null> => {
     try {
       const result = await retryWhileEngineAway(ports, signal, work)
-      reported = null
+      logged = null
       return result
     } catch (error) {
       if (signal.aborted || !passing.includes(codeOf(error))) throw error
       const reason = messageOf(error)
       ports.degradedReasons.report(deploy, reason)
-      if (reason !== reported) {
+      if (reason !== logged) {
         const service = ports.storage.services.get(serviceId)?.name
         ports.logger.warn({ service, deploy, reason }, 'a live deploy does not get what it needs')
       }
-      reported = reason
+      logged = reason
       return null
     }
   }
@@ -123,10 +123,14 @@ interface Upkeep {
 type Outcome = 'complete' | 'unready'
 
 /** One round: surplus instances leave, missing ones are made or started, and the state is reported. */
-async function reconcileOnce(upkeep: Upkeep, service: ServiceRow, duty: Duty): Promise<Outcome> {
+async function reconcileOnce(upkeep: Upkeep): Promise<Outcome> {
   const { ports, input, health, scaleDown } = upkeep
-  const wanted = wantedInstances(duty, service)
   const found = await ports.instances.list({ deployId: input.id })
+  // Read after Docker has answered: an engine that was away may have delayed the round.
+  const service = ports.storage.services.get(input.serviceId)
+  const duty = dutyOf(ports, input.id, service)
+  if (!service || duty === 'over' || duty === 'scheduled') return 'complete'
+  const wanted = instancesFor(duty, service)
   if (found.some(({ index }) => index >= wanted)) removeSurplus(upkeep, duty, wanted, found)
   // Also after a kill between the two.
   else if (ports.storage.addresses.get(input.id, wanted))
@@ -157,9 +161,9 @@ function removeSurplus(
 ): void {
   const { id, serviceId } = input
   const service = ports.storage.services.get(serviceId)
-  const isOver = () => {
+  const isWantedAgain = () => {
     const row = ports.storage.services.get(serviceId)
-    return wantedInstances(dutyOf(ports, id, row), row) > wanted
+    return instancesFor(dutyOf(ports, id, row), row) > wanted
   }
   // What nobody is connected to has nothing to finish.
   const isConnected = service?.type !== 'background_worker'
@@ -169,7 +173,7 @@ function removeSurplus(
   const limitMs = isHurried ? Math.min(briefDrainMs, drainMs) : drainMs
   const leaving = found.filter(({ index }) => index >= wanted)
   const onStop = () => leaving.forEach(({ name }) => void health.expectExit(name))
-  scaleDown.begin({ fromIndex: wanted, limitMs }, { isOver, onStop, onEnd: wake })
+  scaleDown.begin({ fromIndex: wanted, limitMs }, { isWantedAgain, onStop, onEnd: wake })
 }
 
 /** An instance that passed its check gets requests. One that ended gets none until it passes again. */
@@ -188,6 +192,8 @@ async function keepServing(
     if (answer === null) passed.push(instance)
     else unready = `instance ${instance.index + 1} does not pass its check: ${answer}`
   }
+  // A probe may be slow. If another deploy is to serve by now, that one decides.
+  if (dutyOf(ports, input.id, ports.storage.services.get(input.serviceId)) !== 'serving') return 'complete'
   try {
     await admit(ports, input, passed, signal, edgeMs)
   } catch (error) {

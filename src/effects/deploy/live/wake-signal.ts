@@ -1,10 +1,10 @@
-// What starts a round of upkeep before its time: a change of the service, or an event of its instances.
+// What starts a round of upkeep early: a change of the service, or an event of its instances.
 import { waitForWake } from '../../../async/wait-for-wake.ts'
 import type { ContainerEvent } from '../../../docker/engine/events.ts'
 import type { DeployPorts } from '../ports.ts'
 
 export interface WakeSignal {
-  /** Resolves when upkeep is woken (also if that was since the last call), or after the time. */
+  /** Resolves when upkeep is woken, at once if it was woken since the last call, or after the time. */
   next(withinMs: number, signal: AbortSignal): Promise<void>
   wake(): void
   close(): void

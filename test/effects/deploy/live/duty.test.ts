@@ -1,7 +1,7 @@
 // What a live deploy has to do, for each state of its service.
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
-import { dutyOf, wantedInstances } from '../../../../src/effects/deploy/live/duty.ts'
+import { dutyOf, instancesFor } from '../../../../src/effects/deploy/live/duty.ts'
 import type { ServiceRow } from '../../../../storage/services.ts'
 import { serviceRow } from '../../../support/stored.ts'
 import { temporaryStorage } from '../../../support/supervised.ts'
@@ -13,7 +13,7 @@ test('the service decides the duty, and the duty how many instances are wanted',
   const look = (changes: Partial<ServiceRow>) => {
     const row = serviceRow({ ...live, ...changes })
     const duty = dutyOf({ storage }, 'dep-1', row)
-    return [duty, wantedInstances(duty, row)]
+    return [duty, instancesFor(duty, row)]
   }
   deepEqual(look({}), ['serving', 3])
   deepEqual(look({ desired_deploy_id: 'dep-2' }), ['outgoing', 3])
@@ -37,5 +37,5 @@ test('a deploy yields only when both deploys have the disk', async (t) => {
   equal(dutyOf({ storage }, 'dep-1', row), 'outgoing')
   await freeze('dep-2', '/data')
   equal(dutyOf({ storage }, 'dep-1', row), 'yielding')
-  equal(wantedInstances('yielding', row), 0)
+  equal(instancesFor('yielding', row), 0)
 })

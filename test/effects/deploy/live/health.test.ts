@@ -1,4 +1,4 @@
-// When a live deploy is degraded: a lack that lasts, or a crash loop; not every restart.
+// When a live deploy is degraded: a shortage that lasts, or a crash loop, but not every restart.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { InstanceState } from '../../../../src/docker/containers/instances.ts'
@@ -21,13 +21,13 @@ test('as many instances as wanted are healthy, and so are more', () => {
   )
 })
 
-test('an instance that is missing for one round is a restart, for two it is a lack', () => {
+test('an instance that is missing for one round is a restart, for two it is a shortage', () => {
   const { health } = healthAt()
   const rounds = [instances('running', 'exited'), instances('running', 'restarting'), instances('running')]
   const answers = rounds.map((found) => health.findShortfall(found, 2))
   assert.deepEqual(answers, [null, '1 of 2 instances run', '1 of 2 instances run'])
   assert.equal(health.findShortfall(instances('running', 'running'), 2), null)
-  assert.equal(health.findShortfall(instances('running'), 2), null, 'a lack counts from the start again')
+  assert.equal(health.findShortfall(instances('running'), 2), null, 'a shortage counts from the start again')
 })
 
 test('three exits within a minute are a crash loop, although each time it came back', () => {
@@ -73,7 +73,7 @@ test('a suspended service is never degraded', () => {
   assert.deepEqual([health.findShortfall([], 0), health.findShortfall([], 0)], [null, null])
 })
 
-test('an instance that runs without requests is a lack when it lasts, and none once it has some', () => {
+test('an instance that runs without requests counts as a shortage only while that lasts', () => {
   let now = 0
   const health = createHealth(() => now)
   const lackAt = (at: number, reason: string | null) => {

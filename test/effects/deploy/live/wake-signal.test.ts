@@ -1,4 +1,4 @@
-// When upkeep is woken: at once for what happened before it waited, and once for what happened often.
+// What wakes upkeep: an event from before the wait ends it at once, and several events end one wait only.
 import { equal } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createWakeSignal } from '../../../../src/effects/deploy/live/wake-signal.ts'

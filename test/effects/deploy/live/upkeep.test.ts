@@ -1,0 +1,124 @@
+// Rounds of upkeep beside an engine that is away or refuses, without Docker.
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { keepInstances } from '../../../../src/effects/deploy/live/upkeep.ts'
+import type { DeployPorts } from '../../../../src/effects/deploy/ports.ts'
+import { Failure } from '../../../../src/errors.ts'
+import type { ServiceRow } from '../../../../storage/services.ts'
+import { until } from '../../../support/service.ts'
+import { serviceRow } from '../../../support/stored.ts'
+
+/** A live worker with one instance, on an engine that a test can take away. */
+function startUpkeep(t: TestContext) {
+  const changed = { type: 'background_worker', live_deploy_id: 'dep-1', desired_deploy_id: 'dep-1' } as const
+  let service: ServiceRow = serviceRow({ id: 'svc-1', ...changed })
+  let listener = () => {}
+  const engine = {
+    isAway: false,
+    refusesStop: false,
+    instances: [{ name: 'i0', index: 0, deployId: 'dep-1', state: 'running', restart: 'unless-stopped' }],
+    refusals: 0,
+    rounds: 0,
+    stops: [] as number[],
+    return: () => {},
+  }
+  const back = new Promise<void>((resolve) => {
+    engine.return = () => {
+      engine.isAway = false
+      resolve()
+    }
+  })
+  const ports = {
+    logger: { warn() {} },
+    engine: { call: async () => [] },
+    owner: { prefix: 'berth' },
+    settings: { keepImages: 5 },
+    degradedReasons: { report() {}, clear() {} },
+    engineReady: () => back,
+    actors: {
+      async send() {
+        engine.rounds += 1
+      },
+    },
+    logCollector: { drained: async () => undefined },
+    instances: {
+      async list({ kind }: { kind?: string }) {
+        if (engine.isAway) {
+          engine.refusals += 1
+          throw new Failure('docker_unavailable', 'the engine is away')
+        }
+        return kind === undefined ? structuredClone(engine.instances) : []
+      },
+      async stop() {
+        engine.stops.push(performance.now())
+        if (engine.refusesStop) throw new Failure('docker_error', 'refused')
+      },
+      remove: async () => void engine.instances.pop(),
+    },
+    instanceEvents: { subscribe: () => () => undefined },
+    edge: { isOff: false, applyBestEffort: async () => undefined },
+    storage: {
+      directory: '/nowhere',
+      changes: {
+        subscribe(listen: (change: object) => void) {
+          listener = () => listen({ kind: 'service', id: 'svc-1' })
+          return () => undefined
+        },
+      },
+      services: { get: () => service },
+      logs: { isEnded: () => true },
+      actors: {
+        record: () => ({ port: null }),
+        get: () => null,
+        active: () => [{ id: 'dep-1' }],
+        parked: () => [],
+      },
+      releases: { get: () => null },
+      predecessors: { mayHaveMade: () => false },
+      addresses: { get: () => null },
+      upstreams: { list: () => [], setState: async () => false, remove: async () => false },
+    },
+  } as unknown as DeployPorts
+  const over = new AbortController()
+  const ended = keepInstances(ports)({ id: 'dep-1', serviceId: 'svc-1', image: 'i' }, over.signal)
+  let failure: unknown = null
+  ended.catch((error: unknown) => {
+    if (!over.signal.aborted) failure = error
+  })
+  t.after(() => over.abort())
+  return {
+    engine,
+    failure: () => failure,
+    change(changes: Partial<ServiceRow>) {
+      service = { ...service, ...changes }
+      listener()
+    },
+  }
+}
+
+test('a service that is suspended while the engine is away is stopped, not started, afterwards', async (t) => {
+  const { engine, change, failure } = startUpkeep(t)
+  await until('the first round', async () => engine.rounds > 0)
+  engine.isAway = true
+  change({})
+  await until('a round that waits for the engine', async () => engine.refusals > 0)
+  engine.instances[0]!.state = 'exited'
+  change({ suspended: true })
+  engine.return()
+
+  await until('the end of the instance', async () => engine.instances.length === 0)
+  assert.equal(failure(), null, 'nothing tried to start an instance')
+})
+
+test('an engine that refuses to stop an instance is asked again after a pause', async (t) => {
+  const { engine, change } = startUpkeep(t)
+  engine.refusesStop = true
+  change({ suspended: true })
+
+  await until('a third attempt', async () => engine.stops.length >= 3)
+  const pauses = engine.stops.slice(1).map((at, index) => at - engine.stops[index]!)
+  assert.ok(
+    pauses.every((ms) => ms >= 900),
+    `pauses of ${pauses.map(Math.round)} ms`,
+  )
+})
