@@ -8,9 +8,9 @@ export type Duty =
   | 'serving'
   /** Another deploy is to serve. Instances run until it is live, but a reboot must not bring both back up. */
   | 'outgoing'
-  /** Another deploy waits for the disk: instances are stopped, and open requests have little time to finish. */
+  /** Another deploy waits for the disk: instances are stopped, and open requests get little time. */
   | 'yielding'
-  /** The service is suspended: instances are stopped, and open requests have their full time to finish. */
+  /** The service is suspended: instances are stopped, and open requests get their full time. */
   | 'suspended'
   /** The service is a cron job: no instance runs, its schedule starts job runs. */
   | 'scheduled'

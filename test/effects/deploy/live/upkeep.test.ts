@@ -8,25 +8,74 @@ import type { ServiceRow } from '../../../../storage/services.ts'
 import { until } from '../../../support/service.ts'
 import { serviceRow } from '../../../support/stored.ts'
 
-/** A live worker with one instance, on an engine that a test can take away. */
-function startUpkeep(t: TestContext) {
-  const changed = { type: 'background_worker', live_deploy_id: 'dep-1', desired_deploy_id: 'dep-1' } as const
-  let service: ServiceRow = serviceRow({ id: 'svc-1', ...changed })
-  let listener = () => {}
-  const engine = {
-    isAway: false,
-    refusesStop: false,
-    instances: [{ name: 'i0', index: 0, deployId: 'dep-1', state: 'running', restart: 'unless-stopped' }],
-    refusals: 0,
-    rounds: 0,
-    stops: [] as number[],
-    return: () => {},
-  }
-  const back = new Promise<void>((resolve) => {
-    engine.return = () => {
-      engine.isAway = false
-      resolve()
+interface FakeEngine {
+  isAway: boolean
+  refusesStop: boolean
+  instances: { name: string; index: number; deployId: string; state: string; restart: string }[]
+  /** Questions while it was away. */
+  refusals: number
+  /** When it was asked to stop an instance. */
+  stops: number[]
+}
+
+const oneInstance = (): FakeEngine => ({
+  isAway: false,
+  refusesStop: false,
+  instances: [{ name: 'i0', index: 0, deployId: 'dep-1', state: 'running', restart: 'unless-stopped' }],
+  refusals: 0,
+  stops: [],
+})
+
+const instancesOf = (engine: FakeEngine) => ({
+  async list({ kind }: { kind?: string }) {
+    if (engine.isAway) {
+      engine.refusals += 1
+      throw new Failure('docker_unavailable', 'the engine is away')
     }
+    return kind === undefined ? structuredClone(engine.instances) : []
+  },
+  async stop() {
+    engine.stops.push(performance.now())
+    if (engine.refusesStop) throw new Failure('docker_error', 'refused')
+  },
+  remove: async () => void engine.instances.pop(),
+})
+
+const storageOf = (service: () => ServiceRow, listen: (listener: () => void) => void) => ({
+  directory: '/nowhere',
+  changes: {
+    subscribe(listener: (change: object) => void) {
+      listen(() => listener({ kind: 'service', id: 'svc-1' }))
+      return () => undefined
+    },
+  },
+  services: { get: service },
+  logs: { isEnded: () => true },
+  actors: {
+    record: () => ({ port: null }),
+    get: () => null,
+    active: () => [{ id: 'dep-1' }],
+    parked: () => [],
+  },
+  releases: { get: () => null },
+  predecessors: { mayHaveMade: () => false },
+  addresses: { get: () => null },
+  upstreams: { list: () => [], setState: async () => false, remove: async () => false },
+})
+
+/** Upkeep of a live worker with one instance, on an engine that a test can take away. */
+function startUpkeep(t: TestContext) {
+  const engine = oneInstance()
+  const changes = { type: 'background_worker', live_deploy_id: 'dep-1', desired_deploy_id: 'dep-1' } as const
+  let service = serviceRow({ id: 'svc-1', ...changes })
+  let tell = () => {}
+  let rounds = 0
+  const countRound = () => {
+    rounds += 1
+  }
+  let bringBack = () => {}
+  const isBack = new Promise<void>((resolve) => {
+    bringBack = resolve
   })
   const ports = {
     logger: { warn() {} },
@@ -34,50 +83,18 @@ function startUpkeep(t: TestContext) {
     owner: { prefix: 'berth' },
     settings: { keepImages: 5 },
     degradedReasons: { report() {}, clear() {} },
-    engineReady: () => back,
-    actors: {
-      async send() {
-        engine.rounds += 1
-      },
-    },
+    engineReady: () => isBack,
+    actors: { send: async () => countRound() },
     logCollector: { drained: async () => undefined },
-    instances: {
-      async list({ kind }: { kind?: string }) {
-        if (engine.isAway) {
-          engine.refusals += 1
-          throw new Failure('docker_unavailable', 'the engine is away')
-        }
-        return kind === undefined ? structuredClone(engine.instances) : []
-      },
-      async stop() {
-        engine.stops.push(performance.now())
-        if (engine.refusesStop) throw new Failure('docker_error', 'refused')
-      },
-      remove: async () => void engine.instances.pop(),
-    },
+    instances: instancesOf(engine),
     instanceEvents: { subscribe: () => () => undefined },
     edge: { isOff: false, applyBestEffort: async () => undefined },
-    storage: {
-      directory: '/nowhere',
-      changes: {
-        subscribe(listen: (change: object) => void) {
-          listener = () => listen({ kind: 'service', id: 'svc-1' })
-          return () => undefined
-        },
+    storage: storageOf(
+      () => service,
+      (listener) => {
+        tell = listener
       },
-      services: { get: () => service },
-      logs: { isEnded: () => true },
-      actors: {
-        record: () => ({ port: null }),
-        get: () => null,
-        active: () => [{ id: 'dep-1' }],
-        parked: () => [],
-      },
-      releases: { get: () => null },
-      predecessors: { mayHaveMade: () => false },
-      addresses: { get: () => null },
-      upstreams: { list: () => [], setState: async () => false, remove: async () => false },
-    },
+    ),
   } as unknown as DeployPorts
   const over = new AbortController()
   const ended = keepInstances(ports)({ id: 'dep-1', serviceId: 'svc-1', image: 'i' }, over.signal)
@@ -86,25 +103,23 @@ function startUpkeep(t: TestContext) {
     if (!over.signal.aborted) failure = error
   })
   t.after(() => over.abort())
-  return {
-    engine,
-    failure: () => failure,
-    change(changes: Partial<ServiceRow>) {
-      service = { ...service, ...changes }
-      listener()
-    },
+  const change = (changed: Partial<ServiceRow>) => {
+    service = { ...service, ...changed }
+    tell()
   }
+  return { engine, change, rounds: () => rounds, failure: () => failure, bringBack }
 }
 
-test('a service that is suspended while the engine is away is stopped, not started, afterwards', async (t) => {
-  const { engine, change, failure } = startUpkeep(t)
-  await until('the first round', async () => engine.rounds > 0)
+test('a service that is suspended while the engine is away is stopped afterwards', async (t) => {
+  const { engine, change, rounds, failure, bringBack } = startUpkeep(t)
+  await until('the first round', async () => rounds() > 0)
   engine.isAway = true
   change({})
   await until('a round that waits for the engine', async () => engine.refusals > 0)
   engine.instances[0]!.state = 'exited'
   change({ suspended: true })
-  engine.return()
+  engine.isAway = false
+  bringBack()
 
   await until('the end of the instance', async () => engine.instances.length === 0)
   assert.equal(failure(), null, 'nothing tried to start an instance')
