@@ -58,6 +58,7 @@ export function helpText(): string {
     `  ${'--help, --version'.padEnd(helpColumn)}say this, or the version, and exit`,
     '',
     'Each option has a variable: --build-concurrency is BERTH_BUILD_CONCURRENCY.',
+    'A running server has the manual at /docs.',
     '',
   ].join('\n')
 }

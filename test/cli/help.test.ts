@@ -2,42 +2,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Command } from 'commander'
-import { buildProgram, everyCommand } from '../../src/cli/program.ts'
+import { buildProgram } from '../../src/cli/program.ts'
 import { runBerth } from '../support/berth.ts'
-
-/** The program with actions that only say that they were reached. */
-function programThat(reached: () => void): Command {
-  return buildProgram(new Command('berth'), () => async () => reached())
-}
-
-function visibleCommands(): Command[] {
-  return everyCommand(programThat(() => undefined)).filter((command) => command.name() !== 'complete')
-}
-
-/** What a command's help shows, the examples included. */
-function helpOf(command: Command): string {
-  let shown = ''
-  command.configureOutput({
-    ...command.configureOutput(),
-    writeOut: (text) => {
-      shown += text
-    },
-  })
-  command.outputHelp()
-  return shown
-}
+import { commandWords, helpOf, programThat, visibleCommands } from '../support/reference.ts'
 
 function examplesOf(command: Command): string[] {
   const [, section = ''] = helpOf(command).split('\nExamples:\n')
   return section.split('\n').flatMap((line) => /^ {2}\$ (.*)$/.exec(line)?.[1] ?? [])
-}
-
-/** The words of the `berth` in a line such as `echo x | A=b berth env set shop A=- > file   # words`. */
-function wordsOf(line: string): string[] {
-  const [command = ''] = line.split(/ +#| [<>] /)
-  const own = command.split('|').find((part) => /\bberth /.test(part)) ?? ''
-  const words = own.replace(/^.*?\bberth /, '').match(/'[^']*'|\S+/g) ?? []
-  return words.map((word) => word.replace(/^'(.*)'$/, '$1'))
 }
 
 test('every command has at least two examples, and each of them can be run as it stands', async () => {
@@ -46,14 +17,16 @@ test('every command has at least two examples, and each of them can be run as it
     assert.ok(lines.length >= 2, `${command.name()} has ${lines.length} examples`)
     for (const line of lines) {
       let count = 0
-      await programThat(() => (count += 1)).parseAsync(wordsOf(line), { from: 'user' })
+      await programThat(() => (count += 1)).parseAsync(commandWords(line), { from: 'user' })
       assert.equal(count, 1, line)
     }
   }
 })
 
 test('an example that is no command is noticed', async () => {
-  await assert.rejects(programThat(() => undefined).parseAsync(wordsOf('berth scale shop'), { from: 'user' }))
+  await assert.rejects(
+    programThat(() => undefined).parseAsync(commandWords('berth scale shop'), { from: 'user' }),
+  )
 })
 
 test('no help is wider than 80 columns where the terminal is not', () => {

@@ -15,7 +15,7 @@ export const rules = {
   'a file has at most 300 lines': budgets.filesAreShort,
   'a function has at most 50 lines': budgets.functionsAreShort,
   'a line has at most 110 columns': budgets.linesAreShort,
-  'README has at most 23 KiB': budgets.readmeIsShort,
+  'README has at most 120 lines and 10 KiB': budgets.readmeIsShort,
   'nothing is exported as default': language.exportsHaveNames,
   'only index files export all of another module': language.modulesListTheirExports,
   'no type is `any`': language.typesAreKnown,
@@ -30,7 +30,7 @@ export const rules = {
   'every actor kind has its chart, effects, test and word': layout.actorKindsAreWhole,
   'dependencies are pinned': layout.versionsAreExact,
   'the lock file names what every platform may want': lock.lockIsWhole,
-  'README says what each dependency is for': layout.dependenciesAreExplained,
+  'the manual says what each dependency is for': layout.dependenciesAreExplained,
 } satisfies Record<string, Rule>
 
 export type RuleName = keyof typeof rules

@@ -37,7 +37,7 @@ ${tokenSection(tokens, typed, refusal)}
 ${sessionSection(sessions)}
 ${passwordSection(email, refusal)}`
   const corner = formFor('sign-out', html`<button class="second">Sign out</button>`)
-  return pageOf({ title: 'Account', body, refusal, corner, isWide: true })
+  return pageOf({ title: 'Account', body, refusal, corner, width: 'wide' })
 }
 
 /** `act` is one of those that the account knows. */

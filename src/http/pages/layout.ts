@@ -13,11 +13,18 @@ interface Content {
   head?: Html | null
   /** Beside the name of Berth. */
   corner?: Html | null
-  /** For what needs the room: lists. */
-  isWide?: boolean
+  /** `wide` is for lists. */
+  width?: 'narrow' | 'wide' | 'manual'
 }
 
-export function pageOf({ title, body, refusal, head = null, corner = null, isWide = false }: Content): Page {
+export function pageOf({
+  title,
+  body,
+  refusal,
+  head = null,
+  corner = null,
+  width = 'narrow',
+}: Content): Page {
   const page = html`<!doctype html>
 <html lang="en">
 <head>
@@ -31,7 +38,7 @@ export function pageOf({ title, body, refusal, head = null, corner = null, isWid
 <script src="/berth.js" defer></script>
 ${head}
 </head>
-<body class="${isWide ? 'wide' : 'narrow'}">
+<body class="${width}">
 <header><a class="brand" href="/">${mark}Berth</a>${corner}</header>
 <main>
 ${body}

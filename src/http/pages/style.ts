@@ -47,6 +47,7 @@ body {
 header, main { margin: 0 auto; }
 .narrow header, .narrow main { max-width: 27rem; }
 .wide header, .wide main { max-width: 42rem; }
+.manual header, .manual main { max-width: 52rem; }
 header { padding-bottom: 1.25rem; }
 .brand {
   display: inline-flex;
@@ -59,7 +60,7 @@ header { padding-bottom: 1.25rem; }
   text-decoration: none;
 }
 .brand svg { width: 2rem; height: 2rem; flex: none; }
-.narrow main, section {
+.narrow main, section, article {
   padding: 1.75rem 1.25rem;
   background: var(--sheet);
   border: 1px solid var(--line);
@@ -202,7 +203,30 @@ section > ul + form { padding-top: 1.5rem; border-top: 1px solid var(--line); }
 summary { width: fit-content; padding: 0.5rem 0; color: var(--accent); font-size: 0.9rem; cursor: pointer; }
 details form { margin: 0.35rem 0 0; }
 details button { width: auto; margin-top: 0.6rem; }
+article h2 { margin-top: 2.25rem; }
+article h3 { margin-top: 1.75rem; font-size: 1.05rem; }
+article p, article ul, article ol, article pre, article table { margin-top: 0.9rem; }
+article ul, article ol { padding-left: 1.4rem; list-style: disc; }
+article ol { list-style: decimal; }
+article li { padding: 0.15rem 0; border: 0; }
+article pre {
+  padding: 0.8rem 1rem;
+  overflow-x: auto;
+  border: 1px solid var(--line);
+  border-radius: 0.6rem;
+  background: var(--sunk);
+  overflow-wrap: normal;
+}
+article table { display: block; overflow-x: auto; border-collapse: collapse; font-size: 0.94rem; }
+article th, article td {
+  padding: 0.45rem 0.9rem 0.45rem 0;
+  border-top: 1px solid var(--line);
+  vertical-align: top;
+}
+article th { border-top: 0; text-align: left; }
+article td { min-width: 5rem; overflow-wrap: break-word; }
 @media (min-width: 36rem) {
+  article { padding: 2.25rem 2.5rem; }
   body { padding-top: 3rem; }
   .narrow main { padding: 2.25rem; }
   section { padding: 1.75rem 2rem; }

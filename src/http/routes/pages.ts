@@ -1,9 +1,10 @@
 // The plain pages: setup, signing in, the account, and the answer to a terminal.
 // Mind: each is public as a route and asks for the session itself, so that who has none is led to sign in.
 import { changeAccount, showAccount } from '../pages/account.ts'
-import { Form, LoginQuery, SetupQuery, TerminalLoginQuery } from '../pages/input.ts'
+import { Form, LoginQuery, ManualParams, SetupQuery, TerminalLoginQuery } from '../pages/input.ts'
 import { accountPath, redirect } from '../pages/layout.ts'
 import { showLogin, submitLogin } from '../pages/login.ts'
+import { showContents, showManual } from '../pages/manual.ts'
 import { markSvg } from '../pages/mark.ts'
 import { script } from '../pages/script.ts'
 import { showSetup, submitSetup } from '../pages/setup.ts'
@@ -84,6 +85,19 @@ export const pageRoutes = tagged('Pages', [
     path: accountPath,
     summary: 'Changes one of them',
     handler: forSession(changeAccount),
+  }),
+  route({
+    ...shown,
+    path: '/docs',
+    summary: 'The contents of the manual',
+    handler: showContents,
+  }),
+  route({
+    ...shown,
+    path: '/docs/{page}',
+    summary: 'A page of the manual',
+    params: ManualParams,
+    handler: showManual,
   }),
   route({
     ...shown,

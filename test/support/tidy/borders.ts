@@ -117,7 +117,7 @@ export const borders: Border[] = [
   },
   {
     of: 'src/http/',
-    packages: ['uWebSockets.js', 'zod'],
+    packages: ['marked', 'uWebSockets.js', 'zod'],
     node: true,
     values: ['src/http/', 'src/api/', 'src/account/', ...ground],
     types: ['src/', 'storage/', 'machines/'],

@@ -5,7 +5,8 @@ import { lineAt, linesOf, type Rule, sources } from './tree.ts'
 const fileLines = 300
 const functionLines = 50
 const columns = 110
-const readmeBytes = 23 * 1024
+const readmeBytes = 10 * 1024
+const readmeLines = 120
 
 export const filesAreShort: Rule = (tree) =>
   sources(tree).flatMap(([path, text]) => {
@@ -36,12 +37,19 @@ export const functionsAreShort: Rule = (tree) =>
   })
 
 export const readmeIsShort: Rule = (tree) => {
-  const text = tree.get('README.md')
-  if (text === undefined) return [{ path: 'README.md', line: 1, text: 'is missing' }]
-  const length = Buffer.byteLength(text)
-  return length > readmeBytes
-    ? [{ path: 'README.md', line: 1, text: `is ${length} bytes long, the limit is ${readmeBytes}` }]
-    : []
+  const path = 'README.md'
+  const text = tree.get(path)
+  if (text === undefined) return [{ path, line: 1, text: 'is missing' }]
+  const bytes = Buffer.byteLength(text)
+  const lines = linesOf(text).length
+  return [
+    ...(bytes > readmeBytes
+      ? [{ path, line: 1, text: `is ${bytes} bytes long, the limit is ${readmeBytes}` }]
+      : []),
+    ...(lines > readmeLines
+      ? [{ path, line: readmeLines + 1, text: `is ${lines} lines long, the limit is ${readmeLines}` }]
+      : []),
+  ]
 }
 
 // The callback of `describe` is a list of tests rather than a function.

@@ -87,7 +87,8 @@ export const versionsAreExact: Rule = (tree) =>
   })
 
 export const dependenciesAreExplained: Rule = (tree) => {
-  const rows = linesOf(tree.get('README.md') ?? '').filter((line) => line.startsWith('|'))
+  const page = 'docs/development.md'
+  const rows = linesOf(tree.get(page) ?? '').filter((line) => line.startsWith('|'))
   const explained = new Set(rows.flatMap((row) => (row.split('|')[1] ?? '').split(/[\s,`*[\]]+/)))
   const silent = dependenciesOf(tree).filter(
     ({ name }) => !name.startsWith('@types/') && !explained.has(name),
@@ -95,7 +96,7 @@ export const dependenciesAreExplained: Rule = (tree) => {
   return silent.map(({ name, line }) => ({
     path: 'package.json',
     line,
-    text: `README.md's table does not say what ${name} is for`,
+    text: `${page} does not say what ${name} is for`,
   }))
 }
 

@@ -147,10 +147,11 @@ export const samples: Record<RuleName, Sample> = {
       broken({ 'src/a.ts': `\n// ${'a'.repeat(108)}\n` }, 'src/a.ts:2 is 111 columns wide, the limit is 110'),
     ],
   },
-  'README has at most 23 KiB': {
-    clean: { 'README.md': 'ä'.repeat(11_776) },
+  'README has at most 120 lines and 10 KiB': {
+    clean: { 'README.md': `${'\n'.repeat(119)}${'ä'.repeat(5060)}` },
     broken: [
-      broken({ 'README.md': 'ä'.repeat(11_777) }, 'README.md:1 is 23554 bytes long, the limit is 23552'),
+      broken({ 'README.md': 'ä'.repeat(5121) }, 'README.md:1 is 10242 bytes long, the limit is 10240'),
+      broken({ 'README.md': '\n'.repeat(121) }, 'README.md:121 is 121 lines long, the limit is 120'),
       broken({}, 'README.md:1 is missing'),
     ],
   },
@@ -272,18 +273,18 @@ export const samples: Record<RuleName, Sample> = {
       ),
     ],
   },
-  'README says what each dependency is for': {
+  'the manual says what each dependency is for': {
     clean: {
       'package.json': '{ "dependencies": { "lmdb": "1.0.0", "@a/b": "1.0.0", "@types/x": "1.0.0" } }',
-      'README.md': '| package | for |\n|---|---|\n| `lmdb`, `@a/b` | storage |\n',
+      'docs/development.md': '| package | for |\n|---|---|\n| `lmdb`, `@a/b` | storage |\n',
     },
     broken: [
       broken(
         {
           'package.json': '{ "dependencies": { "lmdb": "1.0.0" } }',
-          'README.md': 'lmdb\n| storage | lmdb |',
+          'docs/development.md': 'lmdb\n| storage | lmdb |',
         },
-        "package.json:1 README.md's table does not say what lmdb is for",
+        'package.json:1 docs/development.md does not say what lmdb is for',
       ),
     ],
   },

@@ -1,0 +1,85 @@
+// The manual, from the Markdown files in `docs/`. A page is read and rendered when it is first requested.
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import type { RendererObject } from 'marked'
+import { Failure } from '../../errors.ts'
+import type { Page } from '../pipeline/route.ts'
+import { Html, html } from './html.ts'
+import type { ManualParams } from './input.ts'
+import { pageOf } from './layout.ts'
+
+/** Three folders up in the sources, four in the build. */
+const folder = ['../../../docs/', '../../../../docs/']
+  .map((path) => new URL(path, import.meta.url))
+  .find((path) => existsSync(path))!
+
+const contents = 'README'
+const manualPath = '/docs'
+
+/** Holds existing pages only, so requests cannot make it grow. */
+const pages = new Map<string, Page>()
+
+export function showContents(): Promise<Page> {
+  return pageNamed(contents)
+}
+
+/** Throws `not_found`. */
+export function showManual({ params }: { params: ManualParams }): Promise<Page> {
+  return pageNamed(params.page)
+}
+
+async function pageNamed(name: string): Promise<Page> {
+  const known = pages.get(name)
+  if (known) return known
+  const page = await renderPage(name, await readPage(name))
+  pages.set(name, page)
+  return page
+}
+
+async function readPage(name: string): Promise<string> {
+  try {
+    return await readFile(new URL(`${name}.md`, folder), 'utf8')
+  } catch {
+    throw new Failure('not_found', 'the manual has no such page', `${manualPath} lists all pages`)
+  }
+}
+
+async function renderPage(name: string, text: string): Promise<Page> {
+  const { Marked } = await import('marked')
+  const body = new Html(await new Marked({ renderer: rendererOf(name) }).parse(text))
+  const title = /^# (.*)$/m.exec(text)?.[1]?.replaceAll('`', '') ?? 'Manual'
+  const corner = html`<nav><a href="${manualPath}">Manual</a></nav>`
+  return pageOf({ title, body: html`<article>${body}</article>`, corner, width: 'manual' })
+}
+
+function rendererOf(name: string): RendererObject {
+  return {
+    heading({ tokens, depth, text }) {
+      const words = this.parser.parseInline(tokens)
+      return `<h${depth} id="${anchorOf(text)}">${words}</h${depth}>\n`
+    },
+    link({ href, tokens }) {
+      const words = this.parser.parseInline(tokens)
+      const target = targetOf(href, name)
+      return target === null ? words : html`<a href="${target}">${new Html(words)}</a>`.text
+    },
+  }
+}
+
+/** As GitHub makes them, so that the same links work in both places. */
+function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replace(/[^\w\- ]/g, '')
+    .replaceAll(' ', '-')
+}
+
+/** null for what is not a page of the manual, such as a file of the repository. */
+function targetOf(href: string, from: string): string | null {
+  const found = /^(?:([a-z-]+|README)\.md)?(#.*)?$/.exec(href)
+  return found === null ? null : pathOf(found[1] ?? from) + (found[2] ?? '')
+}
+
+function pathOf(name: string): string {
+  return name === contents ? manualPath : `${manualPath}/${name}`
+}

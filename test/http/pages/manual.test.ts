@@ -1,0 +1,43 @@
+// The manual in the browser: every page of `docs/`, whose links lead to other pages of it.
+import assert from 'node:assert/strict'
+import { readdirSync } from 'node:fs'
+import { test } from 'node:test'
+import { startPages } from '../../support/pages.ts'
+
+const names = readdirSync(new URL('../../../docs', import.meta.url)).map((name) => name.replace(/\.md$/, ''))
+
+test('every page of the manual is served without an account, and its links lead somewhere', async (t) => {
+  const { get } = await startPages(t)
+  const paths = names.map((name) => (name === 'README' ? '/docs' : `/docs/${name}`))
+  const pages = new Map(await Promise.all(paths.map(async (path) => [path, await get(path)] as const)))
+  let count = 0
+  for (const [path, { status, html }] of pages) {
+    assert.equal(status, 200, path)
+    assert.match(html, /<h1 id="[\w-]+">/)
+    const article = /<article>[\s\S]*<\/article>/.exec(html)![0]
+    for (const [, href] of article.matchAll(/<a href="([^"]+)"/g)) {
+      if (href!.startsWith('https://')) continue
+      const [file = '', anchor] = href!.split('#')
+      const target = pages.get(file || path)
+      assert.ok(target, `${path} links to ${href}`)
+      if (anchor) assert.ok(target.html.includes(` id="${anchor}"`), `${path} links to ${href}`)
+      count += 1
+    }
+  }
+  assert.ok(count > 30, `${count} links`)
+})
+
+test('a page that the manual does not have is not found, and no other file is served', async (t) => {
+  const { get, url } = await startPages(t)
+  assert.equal((await get('/docs/nothing')).status, 404)
+  for (const path of [
+    '/docs/..%2fpackage',
+    '/docs/../package.json',
+    '/docs/%2e%2e%2fREADME',
+    '/docs/README',
+  ]) {
+    const answer = await fetch(`${url}${path}`, { redirect: 'manual' })
+    assert.doesNotMatch(await answer.text(), /"dependencies"|# Berth/)
+    assert.notEqual(answer.status, 500)
+  }
+})
