@@ -1,5 +1,5 @@
 // A backup of a datastore: its data as a file, which counts as good only after it was read back and checked.
-// Mind: what was kept is removed by one event, `delete`. A failure removes only what it had half written.
+// What was kept is removed by one event, `delete`. A failure removes only what it had half written.
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import type { DatastoreKind } from './datastore/datastore-context.ts'
 import { type Problem, problemOf, shownProblem } from './problem.ts'

@@ -1,6 +1,6 @@
 // The schedule of a cron service: waits for the next instant, begins a run for it or says why not, and waits
 // again.
-// Mind: the id of a run is committed before it is begun. Begun again after a crash it is the same run: no
+// The id of a run is committed before it is begun. Begun again after a crash it is the same run: no
 // instant ever has two.
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import { type RebuildFrom, textsOf } from './rebuild.ts'

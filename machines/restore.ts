@@ -1,5 +1,5 @@
 // A restore of a datastore: its data replaced by those of a file, all of them or none.
-// Mind: until `switching` nothing changes for whoever uses the datastore, and all can be undone. What begins
+// Until `switching` nothing changes for whoever uses the datastore, and all can be undone. What begins
 // then is repeated until it is either done or was never begun.
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import type { DatastoreKind } from './datastore/datastore-context.ts'

@@ -1,5 +1,5 @@
 // The removal of a service: its deploys end first, then all that belongs to it goes, its name last.
-// Mind: the actor's id is the service's own id, so that asking twice is asking once.
+// The actor's id is the service's own id, so that asking twice is asking once.
 import { type SnapshotFrom, setup } from 'xstate'
 import type { RebuildFrom } from './rebuild.ts'
 import { type SlotInput, type SlotOutput, slot } from './slot.ts'

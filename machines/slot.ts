@@ -1,5 +1,5 @@
 // A slot is a named effect that a chart asks for and src/effects/ fills.
-// Mind: `.provide()` does not notice an unfilled slot; `Slots<M>` makes it a compile error, the placeholder a
+// `.provide()` does not notice an unfilled slot; `Slots<M>` makes it a compile error, the placeholder a
 // loud one.
 import { type AnyStateMachine, fromPromise, type PromiseActorLogic } from 'xstate'
 

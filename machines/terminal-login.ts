@@ -1,6 +1,6 @@
 // A terminal that asks to be connected: pending until the administrator answers, and not for long (section 3
 // of the API document, Terminal login request).
-// Mind: no secret is in here. The terminal's own is a hash; the token waits in memory, by this actor's id.
+// No secret is in here. The terminal's own is a hash; the token waits in memory, by this actor's id.
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import { type SlotInput, type SlotOutput, slot } from './slot.ts'
 

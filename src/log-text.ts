@@ -1,5 +1,5 @@
 // A line of the daemon's log as people read it: the time, the level, what happened, and the fields.
-// Mind: fields hold what clients sent: nothing of them may move the cursor of a terminal.
+// Fields hold what clients sent: nothing of them may move the cursor of a terminal.
 import { styleText } from 'node:util'
 
 const levelColumns = 5

@@ -1,6 +1,6 @@
 // The daemon's own log on standard error: JSON lines, one object each, `level` and `msg` in words; on a
 // terminal lines for people.
-// Mind: whoever logs an error passes it as `err`; secrets and query strings never come here.
+// Whoever logs an error passes it as `err`; secrets and query strings never come here.
 import { isatty } from 'node:tty'
 import { destination, pino } from 'pino'
 import { toText } from './log-text.ts'

@@ -1,5 +1,5 @@
 // Whether this Node and this host can run Berth: asked before anything else is loaded, told in one line.
-// Mind: this file and both main.ts must run on Node 14, and import nothing that is not as old.
+// This file and both main.ts must run on Node 14, and import nothing that is not as old.
 
 interface Program {
   name: string

@@ -1,5 +1,5 @@
 // What a server without an account says on its console: where to make one.
-// Mind: not in the log, which is collected and kept. As a service it is in the journal, which root can read.
+// Not in the log, which is collected and kept. As a service it is in the journal, which root can read.
 import { hostname, userInfo } from 'node:os'
 
 export interface Invitation {

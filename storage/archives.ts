@@ -1,5 +1,5 @@
 // Uploaded files: source archives, `<deploy>.tar.gz`, and data to be restored. Whole or not there.
-// Mind: a draft has no deploy yet. An id made before a long upload would be older than those of deploys that
+// A draft has no deploy yet. An id made before a long upload would be older than those of deploys that
 // were asked for meanwhile.
 import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'

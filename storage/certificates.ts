@@ -1,5 +1,5 @@
 // Certificates with their keys, one file per host as the proxy reads it, and what the CA knows us by.
-// Mind: all of it is secret, mode 0600 in a folder of mode 0700. What is there is kept in memory: only this
+// All of it is secret, mode 0600 in a folder of mode 0700. What is there is kept in memory: only this
 // process writes here.
 import { createHash, X509Certificate } from 'node:crypto'
 import * as fs from 'node:fs'

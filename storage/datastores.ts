@@ -1,5 +1,5 @@
 // What is kept of datastores beside their actors: whose a name is, the password, and the port of the host.
-// Mind: the password is sealed. It may not reach a log, an event or an actor; effects read it by the id.
+// The password is sealed. It may not reach a log, an event or an actor; effects read it by the id.
 
 import type { Sealer } from './secrets.ts'
 import { StorageError } from './store/errors.ts'

@@ -1,5 +1,5 @@
 // Whose each custom domain is: an index of the services' rows, written in the transaction of the row.
-// Mind: default hosts are not in it: they follow from names, which have a table of their own.
+// Default hosts are not in it: they follow from names, which have a table of their own.
 import { StorageError } from './store/errors.ts'
 import type { Store, Table } from './store/store.ts'
 

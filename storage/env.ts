@@ -1,5 +1,5 @@
 // Env variables of services, sealed. Values are bytes to us: whatever text came in goes out unchanged.
-// Mind: nothing here may reach a log, an event or an actor; effects read it by the service's id.
+// Nothing here may reach a log, an event or an actor; effects read it by the service's id.
 import type { Sealer } from './secrets.ts'
 import type { Commit, Store } from './store/store.ts'
 

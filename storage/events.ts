@@ -1,6 +1,6 @@
 // The ids of events that were applied, with the first answer: a repeated request finds it and changes
 // nothing.
-// Mind: `keep` belongs into the transaction of the event itself, or a crash in between would apply it twice.
+// `keep` belongs into the transaction of the event itself, or a crash in between would apply it twice.
 // An id may be `KEY#ASKED`: it is found by its key, and what was asked under the key is kept with the answer.
 import type { Store } from './store/store.ts'
 

@@ -1,5 +1,5 @@
 // Credentials of image registries, sealed, one set for each host. Effects read them by the host of an image.
-// Mind: nothing here may reach a log, an event or an actor; answers show everything but the password.
+// Nothing here may reach a log, an event or an actor; answers show everything but the password.
 import type { Sealer } from './secrets.ts'
 import type { Commit, Store } from './store/store.ts'
 

@@ -1,5 +1,5 @@
 // A release is what a deploy runs with: settings and env, frozen when the deploy starts, sealed.
-// Mind: replacement and scaled-up instances read the release, never what was saved since.
+// Replacement and scaled-up instances read the release, never what was saved since.
 import type { EnvVar } from './env.ts'
 import type { Sealer } from './secrets.ts'
 import { type ServiceSettings, settingsOfSchema2, settingsOfSchema3 } from './services.ts'

@@ -1,5 +1,5 @@
 // Services: the desired state that deploys read again and again. Field names are the API's.
-// Mind: a deploy's own transaction writes `live_deploy_id` and `desired_deploy_id`, a handler never does.
+// A deploy's own transaction writes `live_deploy_id` and `desired_deploy_id`, a handler never does.
 import { Domains } from './domains.ts'
 import type { StoredEvents } from './events.ts'
 import { StorageError } from './store/errors.ts'

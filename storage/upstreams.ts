@@ -1,6 +1,6 @@
 // Where the edge sends the requests of a service: its pool, and in it a slot for each instance that serves,
 // or did. Kept on disk, so that after any crash the edge serves what it served.
-// Mind: a slot is given back only when nothing of it can be open any more.
+// A slot is given back only when nothing of it can be open any more.
 import type { Store, Table } from './store/store.ts'
 
 /** verifying: reached by a verification alone; ready: gets requests; out: finishes what is open. */

@@ -1,7 +1,7 @@
 // npm run mutate -- storage/log supervisor: changes the code in small ways and tells which of the changes no
 // test of its folder notices. With words it takes the files whose path contains one of them; without, all of
 // machines/, storage/ and src/supervisor/, which is more than an hour's work.
-// Mind: the tests of changed code may hang or leave things behind: they end as a group, in a folder of
+// The tests of changed code may hang or leave things behind: they end as a group, in a folder of
 // their own.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,5 +1,5 @@
 // The certificate of one host: asked for when the host leads here, kept, renewed, given up with its route.
-// Mind: while a renewal fails the former certificate serves on. The status tells of that one, the error of
+// While a renewal fails the former certificate serves on. The status tells of that one, the error of
 // the next.
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import { type SlotFailure, type SlotInput, type SlotOutput, slot } from '../slot.ts'

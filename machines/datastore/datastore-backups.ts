@@ -1,5 +1,5 @@
 // The region of a datastore in which its backups begin: by themselves, at the times its schedule says.
-// Mind: a backup is an actor of its own. What is in here is only when the next one is due.
+// A backup is an actor of its own. What is in here is only when the next one is due.
 import { type BackupPlan, type DatastoreContext, type DueOutput, own } from './datastore-context.ts'
 
 export const backups = {

@@ -1,5 +1,5 @@
 // What a datastore is made from, what its actor remembers, and what it asks its effects for: plain JSON.
-// Mind: the password is in the secret store. Slots read it by id; it is never in here.
+// The password is in the secret store. Slots read it by id; it is never in here.
 import type { Problem } from '../problem.ts'
 import { type SlotInput, type SlotOutput, slot } from '../slot.ts'
 

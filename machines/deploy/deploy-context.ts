@@ -1,5 +1,5 @@
 // What a deploy is asked for, and what its actor remembers: plain JSON, as everything that is stored.
-// Mind: no secret is in here. Settings and env of a deploy are its release, read by id.
+// No secret is in here. Settings and env of a deploy are its release, read by id.
 
 import { duration } from '../../src/quantities.ts'
 import { type Problem, problemOf } from '../problem.ts'

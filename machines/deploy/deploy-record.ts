@@ -1,5 +1,5 @@
 // What a deploy's snapshot means outside: the record that the API shows, and its part of the service row.
-// Mind: both are pure projections of one transition; they are committed with it or not at all.
+// Both are pure projections of one transition; they are committed with it or not at all.
 
 import { shownProblem } from '../problem.ts'
 import type { DeploySnapshot } from './deploy.ts'

@@ -1,5 +1,5 @@
 // A deploy: from the request to a supervised container, and on until a newer one has replaced it.
-// Mind: `live` is not final. The live deploy's actor keeps its own instances until its service says
+// `live` is not final. The live deploy's actor keeps its own instances until its service says
 // otherwise.
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import type { SlotFailure } from '../slot.ts'

@@ -1,6 +1,6 @@
 // The edge: the reverse proxy that the daemon drives. It is started, kept at the routes that are committed,
 // and started again whenever it is gone.
-// Mind: it serves on without the daemon. What this chart loses sight of may be running all the same.
+// It serves on without the daemon. What this chart loses sight of may be running all the same.
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import { type SlotFailure, type SlotInput, type SlotOutput, slot } from '../slot.ts'
 

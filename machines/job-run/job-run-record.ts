@@ -1,5 +1,5 @@
 // What a job run's snapshot means outside: the record that the API shows.
-// Mind: a run that has failed but whose container may still run is not over yet.
+// A run that has failed but whose container may still run is not over yet.
 
 import { shownProblem } from '../problem.ts'
 import type { JobRunSnapshot } from './job-run.ts'

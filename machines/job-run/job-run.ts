@@ -1,5 +1,5 @@
 // A run of a command in a container of its own, in the image that is live: once, by hand or on a schedule.
-// Mind: what has begun is never begun again. After a crash its container is found by its name and ends as it
+// What has begun is never begun again. After a crash its container is found by its name and ends as it
 // would have ended.
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import { type Problem, problemOf } from '../problem.ts'

@@ -1,5 +1,5 @@
 // The administrator and the ways in: setup, sign-in, another password (section 5 of the API document).
-// Mind: what is checked first is part of the contract; whoever fails early has used up nothing.
+// What is checked first is part of the contract; whoever fails early has used up nothing.
 import pLimit from 'p-limit'
 import type { AccountRow } from '../../storage/access/account.ts'
 import type { SessionRow } from '../../storage/access/sessions.ts'

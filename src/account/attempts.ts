@@ -1,6 +1,6 @@
 // The limit on guessing (section 8 of the API document): after ten failed attempts within five minutes there
 // is no other until the oldest of them is five minutes old.
-// Mind: an attempt counts from before the look at what was guessed, so that guesses at the same time do not
+// An attempt counts from before the look at what was guessed, so that guesses at the same time do not
 // pass the limit, and a crash in between does not forget it.
 import type { AttemptRow, Guessed, StoredAttempts } from '../../storage/access/attempts.ts'
 import { TooSoon } from '../errors.ts'

@@ -1,5 +1,5 @@
 // Who asks: what a secret that came with a request stands for (section 5 of the API document).
-// Mind: synchronous, a hash and a look into the store, so that a GET need not wait. Nothing is remembered in
+// Synchronous, a hash and a look into the store, so that a GET need not wait. Nothing is remembered in
 // memory: what ended on disk, by whomever, has ended.
 
 import type { SessionRow } from '../../storage/access/sessions.ts'

@@ -1,5 +1,5 @@
 // Passwords as argon2id keeps them: off the event loop, and few at a time, for each takes 64 MiB.
-// Mind: a check without an account costs the same one hash, or its time would tell which e-mail is known.
+// A check without an account costs the same one hash, or its time would tell which e-mail is known.
 import pLimit from 'p-limit'
 
 export interface Passwords {

@@ -1,5 +1,5 @@
 // The certificate of a host: how far it is, and why not further.
-// Mind: this is the record of its chart, word for word; machines/certificate/certificate.ts makes it.
+// This is the record of its chart, word for word; machines/certificate/certificate.ts makes it.
 import { z } from 'zod'
 import { failure } from './parts/failure.ts'
 import { identifier, timestamp } from './parts/fields.ts'

@@ -1,5 +1,5 @@
 // The deploy: what a client may send, and what it gets (decisions "Deploy").
-// Mind: this is the record of the deploy's chart, word for word; machines/deploy/deploy.ts makes it.
+// This is the record of the deploy's chart, word for word; machines/deploy/deploy.ts makes it.
 import { z } from 'zod'
 import { failure } from './parts/failure.ts'
 import { flag, identifier, optional, pageFields, timestamp } from './parts/fields.ts'

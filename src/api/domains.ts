@@ -1,5 +1,5 @@
 // The hosts of a service, one by one, with what HTTPS each has (decisions "Service").
-// Mind: how a domain must look is said by src/domain/domains.ts: it brings it into its normal form first.
+// How a domain must look is said by src/domain/domains.ts: it brings it into its normal form first.
 import { z } from 'zod'
 import { identifier, timestamp } from './parts/fields.ts'
 

@@ -1,5 +1,5 @@
 // Env variables in requests and answers (decisions "Service").
-// Mind: values are byte-exact and secret: no message of this file may ever hold one.
+// Values are byte-exact and secret: no message of this file may ever hold one.
 import { z } from 'zod'
 import { flag, optional } from './parts/fields.ts'
 

@@ -1,5 +1,5 @@
 // Registries: whose images need credentials, and which (decisions "Deploy").
-// Mind: a password comes in and never goes out again.
+// A password comes in and never goes out again.
 import { z } from 'zod'
 import { identifier, timestamp } from './parts/fields.ts'
 

@@ -1,5 +1,5 @@
 // The service as the API shows it, and how one is named (decisions "Service").
-// Mind: what a client may set of it is in service-settings.ts.
+// What a client may set of it is in service-settings.ts.
 import { z } from 'zod'
 import { Deploy, healthChecks, portSources } from './deploy.ts'
 import { flag, identifier, timestamp } from './parts/fields.ts'

@@ -1,5 +1,5 @@
 // Reads an unpacked stream in the portions that its format asks for.
-// Mind: it holds one chunk of the source at most, and what was asked for at once.
+// It holds one chunk of the source at most, and what was asked for at once.
 import { Failure } from '../errors.ts'
 
 export class ByteReader {

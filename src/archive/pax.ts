@@ -1,6 +1,6 @@
 // Extended headers (pax): records of `length key=value`, which say of the next entry what its own header
 // cannot.
-// Mind: only three keys mean anything here; the rest is passed over without being kept.
+// Only three keys mean anything here; the rest is passed over without being kept.
 import { decodeText, invalid } from './tar-header.ts'
 
 export interface PaxFields {

@@ -1,5 +1,5 @@
 // One header block of a tar archive: POSIX ustar, GNU, and the old form without a magic.
-// Mind: names stay bytes until they are needed. Where an extended header gives the name, the one in here may
+// Names stay bytes until they are needed. Where an extended header gives the name, the one in here may
 // be cut in the middle of a character.
 import { Failure } from '../errors.ts'
 

@@ -1,5 +1,5 @@
 // Writes entries into a directory that was empty and belongs to nobody else.
-// Mind: nothing is written through a link. A folder that was made stays one, so that having looked at it once
+// Nothing is written through a link. A folder that was made stays one, so that having looked at it once
 // is enough; anything else that is in the way is removed first.
 import { constants } from 'node:fs'
 import { chmod, link, lstat, mkdir, open, symlink, unlink } from 'node:fs/promises'

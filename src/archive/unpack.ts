@@ -1,5 +1,5 @@
 // Unpacks an uploaded .tar.gz, entry by entry: each is judged before anything of it is written.
-// Mind: archives come from outside, and whoever made one may mean harm. What is refused is named.
+// Archives come from outside, and whoever made one may mean harm. What is refused is named.
 import { createReadStream } from 'node:fs'
 import { mkdir, opendir, rename } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
 // How a command can end: the exit codes, and the failure that carries one.
-// Mind: what is thrown as anything else than a CliFailure is a bug of the command line, and is told as one.
+// What is thrown as anything else than a CliFailure is a bug of the command line, and is told as one.
 
 export const exitCodes = {
   ok: 0,

@@ -1,5 +1,5 @@
 // The options that every command takes, before its name or after it.
-// Mind: commander would let a command take all options of the commands above it, `--version` too, and do what
+// Commander would let a command take all options of the commands above it, `--version` too, and do what
 // they say instead. So each command has these as its own, and takes no others that it does not have.
 import { type Command, Option } from 'commander'
 import { nearest } from '../nearest-name.ts'

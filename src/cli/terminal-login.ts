@@ -1,6 +1,6 @@
 // The terminal login (sections 3 and 4 of the API document): a page and a code to compare, then polls until
 // somebody who is signed in there has approved it.
-// Mind: the token is handed over once; the secret it is asked with never leaves this process.
+// The token is handed over once; the secret it is asked with never leaves this process.
 
 import type { PolledTerminalLogin, StartedTerminalLogin } from '../api/access/terminal-login.ts'
 import { sleep } from '../async/sleep.ts'

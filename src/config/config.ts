@@ -1,5 +1,5 @@
 // The options of `berthd`: each flag has its variable (`--build-concurrency` is BERTH_BUILD_CONCURRENCY).
-// Mind: a bad value stops the start with a message that names the option; nothing falls back silently.
+// A bad value stops the start with a message that names the option; nothing falls back silently.
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { Failure } from '../errors.ts'

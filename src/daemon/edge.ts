@@ -1,5 +1,5 @@
 // Wires the edge: its files, its driver, and what it is told of the daemon around it.
-// Mind: where the API answers is known only once it is open; until then nothing of the edge is started.
+// Where the API answers is known only once it is open; until then nothing of the edge is started.
 import { totalmem } from 'node:os'
 import { type Config, parseListen } from '../config/config.ts'
 import { edgeId } from '../domain/domains.ts'

@@ -1,6 +1,6 @@
 // Removes what no actor will ever come back for. Normally that is nothing: every actor cleans up after
 // itself.
-// Mind: only what carries both our labels, or our image name; volumes are never removed here, whatever they
+// Only what carries both our labels, or our image name; volumes are never removed here, whatever they
 // hold.
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
 // How a datastore is reached: the connection strings of its two kinds, and which port it has inside.
-// Mind: they hold the password. They go out where a person or a service asks for them, and nowhere else.
+// They hold the password. They go out where a person or a service asks for them, and nowhere else.
 
 export type DatastoreKind = 'postgres' | 'redis'
 

@@ -1,5 +1,5 @@
 // The hosts that services answer to: how a domain is written, which ones a service has, its URL. Pure.
-// Mind: two domains are the same only in their normal form, so nothing else is stored or compared.
+// Two domains are the same only in their normal form, so nothing else is stored or compared.
 import { isIP } from 'node:net'
 import { domainToASCII } from 'node:url'
 import { Failure } from '../errors.ts'

@@ -1,5 +1,5 @@
 // What a file for Postgres is, by its first bytes. Pure.
-// Mind: this sorts out mistakes early. What an SQL file says is looked at before it is restored.
+// This sorts out mistakes early. What an SQL file says is looked at before it is restored.
 
 /** So many first bytes are enough. */
 export const headBytes = 512

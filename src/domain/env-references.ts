@@ -1,5 +1,5 @@
 // References in env values: `${{service.NAME.PROP}}` and `${{datastore.NAME.PROP}}` (decisions "Service").
-// Mind: `$${{` is a literal. What the API promises of a value and what an instance gets follow one grammar.
+// `$${{` is a literal. What the API promises of a value and what an instance gets follow one grammar.
 
 export interface Reference {
   noun: 'service' | 'datastore'

@@ -1,5 +1,5 @@
 // Schedules as cron writes them: five fields, or one of its words, read on the clocks of a time zone.
-// Mind: cron-parser sees wall times only: its zones lose runs. Where clocks change, Vixie cron's rule holds.
+// cron-parser sees wall times only: its zones lose runs. Where clocks change, Vixie cron's rule holds.
 import { type CronExpression, CronExpressionParser } from 'cron-parser'
 import { firstInstantOf, instantsOf, isTimeZone, offsetMs } from './time-zone.ts'
 

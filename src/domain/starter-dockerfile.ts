@@ -1,5 +1,5 @@
 // A Dockerfile to start from, for a project that has none; for the daemon and for the command line.
-// Mind: the files may be a stranger's, so links are not followed, and what is read is bounded.
+// The files may be a stranger's, so links are not followed, and what is read is bounded.
 import { constants } from 'node:fs'
 import { open, readdir } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
 // Time zones of the tz database: which there are, and at which instants the clocks of one show a time.
-// Mind: a wall time is a number like an instant: its date and time of day, read as if they were in UTC.
+// A wall time is a number like an instant: its date and time of day, read as if they were in UTC.
 const dayMs = 24 * 60 * 60_000
 
 // Intl knows more than it lists: links of the tz database, in any case, and abbreviations of its own: BST is

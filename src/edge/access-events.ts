@@ -1,5 +1,5 @@
 // The access lines of HAProxy as they come, from its ring in memory.
-// Mind: a ring begins with what is still in it; where the reader was is known by the id of its last line.
+// A ring begins with what is still in it; where the reader was is known by the id of its last line.
 import { settleWithin } from '../async/settle-within.ts'
 import type { EdgeFiles } from './files.ts'
 import { openRuntime, restMs } from './runtime.ts'

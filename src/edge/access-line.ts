@@ -1,5 +1,5 @@
 // One request as the edge tells of it: what `berth logs --access` shows and the numbers are made of.
-// Mind: the path is without its query, which may hold a token.
+// The path is without its query, which may hold a token.
 
 export interface AccessLine {
   /** When the request came: RFC 3339, UTC, milliseconds. */

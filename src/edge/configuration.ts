@@ -1,6 +1,6 @@
 // The configuration of HAProxy, with the addresses of now: a reload, a crash or a boot without the daemon
 // then serves what was served before.
-// Mind: what differs between two services is in pools and maps, which change at run time; all else is the
+// What differs between two services is in pools and maps, which change at run time; all else is the
 // frame, and only a change of that needs a reload.
 import { createHash } from 'node:crypto'
 import type { EdgeFiles } from './files.ts'

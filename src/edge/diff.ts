@@ -1,5 +1,5 @@
 // From what HAProxy has to what it should have: commands, in an order in which no request meets nothing.
-// Mind: what takes requests comes before what sends them there; what loses them comes last.
+// What takes requests comes before what sends them there; what loses them comes last.
 
 import { type EdgeFiles, fileNameOf } from './files.ts'
 import { type Certificate, mapNames, poolName, type Routes, slotName, type Upstream } from './routes.ts'

@@ -1,5 +1,5 @@
 // The files of the edge, below the data directory: what HAProxy reads, and the sockets it is spoken to by.
-// Mind: everything is written beside its place and renamed; a start in any moment reads a whole file.
+// Everything is written beside its place and renamed; a start in any moment reads a whole file.
 import { createHash, randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { open, rename } from 'node:fs/promises'

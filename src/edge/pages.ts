@@ -1,5 +1,5 @@
 // What the edge itself answers: small pages, JSON for who asks for it, each with the request's id.
-// Mind: HAProxy fills in `%[…]`; a percent sign of a page's own is written twice.
+// HAProxy fills in `%[…]`; a percent sign of a page's own is written twice.
 
 interface Answer {
   code: string

@@ -1,5 +1,5 @@
 // What the edge should be serving: pools of upstreams, and maps that say which host gets which pool.
-// Mind: it is whole. What is not in it is taken away, so it is always made from committed rows.
+// It is whole. What is not in it is taken away, so it is always made from committed rows.
 
 /** The upstreams of one service. Its place (`p7`) stays the same as long as the service is there. */
 export interface Pool {

@@ -1,6 +1,6 @@
 // The rules of the frontends: what is made of a request before it is known whose it is, what is answered
 // here, and what is told of it.
-// Mind: order counts. What a client claims is dropped before what is known is set.
+// Order counts. What a client claims is dropped before what is known is set.
 
 import type { EdgeFiles } from './files.ts'
 import type { Frame } from './frame.ts'

@@ -1,5 +1,5 @@
 // HAProxy's runtime socket: one command per connection, bounded, its answer as text.
-// Mind: a refusal is text like any other answer; who sends a command says which answers are fine.
+// A refusal is text like any other answer; who sends a command says which answers are fine.
 import { connect, type Socket } from 'node:net'
 import { sleep } from '../async/sleep.ts'
 import { Failure } from '../errors.ts'

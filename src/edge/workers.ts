@@ -1,5 +1,5 @@
 // The processes behind the edge: the master, the worker that serves, and older ones that finish what is open.
-// Mind: after a reload the runtime socket knows the new worker only; old ones are asked through the master.
+// After a reload the runtime socket knows the new worker only; old ones are asked through the master.
 import type { Runtime } from './runtime.ts'
 
 export interface Workers {

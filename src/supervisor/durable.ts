@@ -1,6 +1,6 @@
 // Write ahead, then act: wraps a machine's `transition` so that its effects wait for the commit of the new
 // snapshot.
-// Mind: XState itself starts effects before any subscriber hears of the transition; persisting there is too
+// XState itself starts effects before any subscriber hears of the transition; persisting there is too
 // late.
 import type {
   AnyActorScope,

@@ -1,5 +1,5 @@
 // A fence per actor: an effect starts only when the aborted ones of the same actor have really ended.
-// Mind: without it a cleanup runs past a create that is still under way, and a container stays behind. Fences
+// Without it a cleanup runs past a create that is still under way, and a container stays behind. Fences
 // belong to the id, so they outlive an actor's restart.
 
 interface Effect {

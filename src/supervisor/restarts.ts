@@ -1,5 +1,5 @@
 // The restart policy: how long an actor waits after a bug before it goes on from disk, and when it is parked.
-// Mind: this is for bugs and broken stores only; what a business failure means is said by the chart.
+// This is for bugs and broken stores only; what a business failure means is said by the chart.
 
 const firstDelayMs = 100
 const longestDelayMs = 30_000

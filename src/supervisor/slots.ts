@@ -1,5 +1,5 @@
 // Turns effects (plain async functions) into the promise actors that fill a machine's slots.
-// Mind: every effect is fenced, bounded by its deadline, and rejects with plain JSON: an Error does not
+// Every effect is fenced, bounded by its deadline, and rejects with plain JSON: an Error does not
 // survive storage.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type AnyStateMachine, fromPromise } from 'xstate'

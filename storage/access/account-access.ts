@@ -1,5 +1,5 @@
 // The account alone, for who is at the server itself: beside a daemon that runs, and without one.
-// Mind: no lock is taken and nothing is migrated; what is written here the daemon finds at its next look.
+// No lock is taken and nothing is migrated; what is written here the daemon finds at its next look.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { StorageError } from '../store/errors.ts'

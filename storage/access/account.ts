@@ -1,5 +1,5 @@
 // The administrator: one account, or none yet (section 2 of the API document, User).
-// Mind: it is kept twice, because without it nobody could sign in. The password is here as its hash alone.
+// It is kept twice, because without it nobody could sign in. The password is here as its hash alone.
 import { StorageError } from '../store/errors.ts'
 import { openRedundantValue } from '../store/redundant-value.ts'
 import type { Commit, Store } from '../store/store.ts'

@@ -1,5 +1,5 @@
 // Who may ask by showing a secret: rows that are found by the SHA-256 of theirs, and by their id.
-// Mind: the secret itself is never kept, and a lookup needs it: no list leads to it.
+// The secret itself is never kept, and a lookup needs it: no list leads to it.
 import * as crypto from 'node:crypto'
 import type { Commit, Store } from '../store/store.ts'
 

@@ -1,5 +1,5 @@
 // The server token: the credential of scripts and people on this host (section 5 of the API document).
-// Mind: an empty or cut-off file must never become a token, or nothing at all would open the API.
+// An empty or cut-off file must never become a token, or nothing at all would open the API.
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

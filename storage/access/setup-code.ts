@@ -1,5 +1,5 @@
 // The setup code: whoever can read it on this server may make the account (section 5 of the API document).
-// Mind: it is there while there is no account, and no longer.
+// It is there while there is no account, and no longer.
 import { randomBytes } from 'node:crypto'
 import { chmodSync, existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
 // Which actors there are, and which of them are not final: all in the key, where no damaged value can hide
 // it.
-// Mind: what changes the index works inside a commit only, the one of the row itself.
+// What changes the index works inside a commit only, the one of the row itself.
 import type { Key } from 'lmdb'
 import type { Store, Table } from '../store/store.ts'
 import type { ActiveActor, ActorRow, ParkNote } from './actor-row.ts'

@@ -1,5 +1,5 @@
 // What is stored of an actor: its snapshot, what the API shows of it, and its transitions.
-// Mind: a snapshot is opaque here; what is in it is its chart's business.
+// A snapshot is opaque here; what is in it is its chart's business.
 import type { ServicePatch } from '../services.ts'
 
 /** What the API shows of an actor: its own shape per kind, with at least these. */

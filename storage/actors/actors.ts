@@ -1,5 +1,5 @@
 // Durable actors: snapshot, record, indexes and history entry of one transition, written together.
-// Mind: snapshots are opaque here. What a record means is the business of machines/, what a row is, of this
+// Snapshots are opaque here. What a record means is the business of machines/, what a row is, of this
 // file.
 
 import type { StoredEvents } from '../events.ts'

@@ -1,5 +1,5 @@
 // The change feed: what every commit changed, numbered, in order, with a bounded memory of the last ones.
-// Mind: it names things and never carries their contents (decisions "Change feed").
+// It names things and never carries their contents (decisions "Change feed").
 
 export interface Change {
   number: number

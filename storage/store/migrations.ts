@@ -1,5 +1,5 @@
 // The store's own schema: a number in it, and the steps from each to the next.
-// Mind: a store of a newer Berth is refused, because writing old rows into it would lose what they lack.
+// A store of a newer Berth is refused, because writing old rows into it would lose what they lack.
 
 import type { TokenRow } from '../access/tokens.ts'
 import { Domains } from '../domains.ts'

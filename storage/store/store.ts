@@ -1,5 +1,5 @@
 // Opens LMDB and names the tables. One commit is one transaction, and nothing outside a commit writes.
-// Mind: a rejected commit is unknown, not failed; whoever needs to know reads again after a reopening.
+// A rejected commit is unknown, not failed; whoever needs to know reads again after a reopening.
 import { closeSync, existsSync, mkdirSync, openSync, readSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { open } from 'lmdb'

@@ -1,6 +1,6 @@
 // One commit as LMDB carries it out: grouped with others, durable when it resolves, and told when it failed
 // in a way that nothing later can be relied on.
-// Mind: a rejected commit is unknown, not failed; whoever needs to know reads again after a reopening.
+// A rejected commit is unknown, not failed; whoever needs to know reads again after a reopening.
 import type { RootDatabase } from 'lmdb'
 import { settleWithin } from '../../src/async/settle-within.ts'
 import { duration } from '../../src/quantities.ts'

@@ -1,5 +1,5 @@
 // The image that static sites are put into, as a browser and as a stranger meet it.
-// Mind: the last test stops the server that the others ask.
+// The last test stops the server that the others ask.
 import assert from 'node:assert/strict'
 import { get, type IncomingMessage } from 'node:http'
 import { test } from 'node:test'

@@ -1,5 +1,5 @@
 // What every part of the bench gets: its size, the built programs, a place to say what is to be cleaned up.
-// Mind: parts run one after the other, so that none of them measures another.
+// Parts run one after the other, so that none of them measures another.
 import { buildPrograms, type Programs } from './built.ts'
 import { Cleanups } from './cleanups.ts'
 import { watchCrowding } from './crowding.ts'

@@ -1,5 +1,5 @@
 // What is left to do when something is over: the last thing first, one after the other, whoever asks for it.
-// Mind: an interrupt and the part that fails because of it ask at the same time.
+// An interrupt and the part that fails because of it ask at the same time.
 
 type Cleanup = () => unknown
 

@@ -1,5 +1,5 @@
 // How much memory the daemon has when it is idle, and whether a thousand deploys make that more.
-// Mind: most of them come to nothing, because a thousand that go live would take a quarter of an hour. Each
+// Most of them come to nothing, because a thousand that go live would take a quarter of an hour. Each
 // tenth one is a real restart with its container; of the others a third is canceled at once, and the rest
 // fail to fetch.
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -1,5 +1,5 @@
 // What schedules cost while nothing is due, and how late many that are due at once begin.
-// Mind: their services are written into the store, because deploying hundreds would take an hour. The runs
+// Their services are written into the store, because deploying hundreds would take an hour. The runs
 // are real.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openStorage } from '../../storage/index.ts'

@@ -1,6 +1,6 @@
 // Fills a data directory with services and deploys as the product itself writes them: one deploy of each sort
 // lives its life under the supervisor, the others are copies of it with ids of their own.
-// Mind: a copy has the first entry of its history only.
+// A copy has the first entry of its history only.
 import { catalogue } from '../../machines/index.ts'
 import { createLogger } from '../../src/logger.ts'
 import { Supervisor } from '../../src/supervisor/supervisor.ts'

@@ -1,6 +1,6 @@
 // The apps that are deployed: a page that shows its version, a start that takes a moment, and sometimes a
 // fault. Each comes from another kind of source.
-// Mind: which version is which, and whether it can work, is known here alone; the checks ask for it.
+// Which version is which, and whether it can work, is known here alone; the checks ask for it.
 import type { Body } from '../support/api.ts'
 import { baseImages } from '../support/images.ts'
 import type { Chance } from './chance.ts'

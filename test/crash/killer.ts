@@ -1,6 +1,6 @@
 // Chooses the moments of the kills: while the daemon starts, at any time, in a given phase, right behind a
 // request.
-// Mind: what was under way is read from the store of the dead daemon; nothing else knows it exactly.
+// What was under way is read from the store of the dead daemon; nothing else knows it exactly.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises'

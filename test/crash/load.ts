@@ -1,6 +1,6 @@
 // The people of the run: each has one service after the other and does to it what people do, one request at a
 // time.
-// Mind: what they expect in the end is written down only when the request was acknowledged.
+// What they expect in the end is written down only when the request was acknowledged.
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { App } from './app.ts'

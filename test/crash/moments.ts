@@ -1,5 +1,5 @@
 // Moments to kill a daemon at: right behind a request, or when something of it came to be so.
-// Mind: none of them is waited for for ever; where nothing of that kind happens, any other moment does.
+// None of them is waited for for ever; where nothing of that kind happens, any other moment does.
 import type { AskedRequest, Client } from './client.ts'
 import type { Victim } from './victim.ts'
 

@@ -1,5 +1,5 @@
 // One run: a daemon under load, killed again and again, then everything settles and is checked.
-// Mind: what is random has a seed, what the machine makes of it has not; the same seed finds the same kind of
+// What is random has a seed, what the machine makes of it has not; the same seed finds the same kind of
 // thing.
 import { cpSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -1,6 +1,6 @@
 // The daemon that is killed again and again. Unlike the daemons of other tests it can be killed before it is
 // up.
-// Mind: whoever asks it something takes `whenUp` anew each time; its port changes with every life.
+// Whoever asks it something takes `whenUp` anew each time; its port changes with every life.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'

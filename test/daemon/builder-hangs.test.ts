@@ -1,5 +1,5 @@
 // BuildKit hangs for good under a daemon that runs and is started again: deploys go on by the classic
-// builder, and one that needs BuildKit waits for it without a build slot. Mind: it takes a minute to be sure.
+// builder, and one that needs BuildKit waits for it without a build slot. It takes a minute to be sure.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { runBerth } from '../support/berth.ts'

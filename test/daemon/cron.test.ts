@@ -1,6 +1,6 @@
 // Cron jobs on a real engine and by the real clock: what begins at an instant, and what becomes of a run that
 // is not over by then.
-// Mind: all wait for the same minute. What is to be there before it is there before the schedule is set.
+// All wait for the same minute. What is to be there before it is there before the schedule is set.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Body } from '../support/api.ts'

@@ -1,6 +1,6 @@
 // The end of a version that is replaced: what is open may finish, at most until its deadline, and nothing
 // else holds it up.
-// Mind: durations are compared with the service's own drain_seconds, never with what a machine can do.
+// Durations are compared with the service's own drain_seconds, never with what a machine can do.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { edgeApp } from '../support/edge-app.ts'

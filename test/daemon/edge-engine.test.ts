@@ -1,6 +1,6 @@
 // Docker itself is stopped, killed and started: services answer again within a minute, by one version each,
 // and a deploy that was under way comes to an end. The engine is one of the test's own, in a namespace.
-// Mind: stopped in order, Docker ends all containers: then nobody can answer until it is back.
+// Stopped in order, Docker ends all containers: then nobody can answer until it is back.
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
 // Versions that are no good, and instances that crash: nobody meets them through the edge, and what served
 // before serves on.
-// Mind: all deploys of this file have to run for five seconds before they replace anything.
+// All deploys of this file have to run for five seconds before they replace anything.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { edgeApp } from '../support/edge-app.ts'

@@ -1,5 +1,5 @@
 // The edge as a process of the host: it serves like the container, outlives the daemon, and makes way for it.
-// Mind: the tests follow one daemon through its lives, in their order.
+// The tests follow one daemon through its lives, in their order.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:net'

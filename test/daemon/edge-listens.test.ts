@@ -1,5 +1,5 @@
 // What a server listens on: the edge for everybody, everything else for this host alone.
-// Mind: no service and no option may change that, so it is looked at while a service is served.
+// No service and no option may change that, so it is looked at while a service is served.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { hasCommand, run } from '../../src/base-images/command.ts'

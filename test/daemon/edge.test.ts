@@ -1,6 +1,6 @@
 // Services through the edge: reached by their names from the first deploy on, and through everything that a
 // person does to them without a failed request.
-// Mind: one neighbour has a stream open through the whole file; whatever is done to the others, it lives on.
+// One neighbour has a stream open through the whole file; whatever is done to the others, it lives on.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

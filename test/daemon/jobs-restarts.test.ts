@@ -1,5 +1,5 @@
 // Runs that outlive their daemon on a real engine: it is killed and stopped at every step of theirs.
-// Mind: between its lives the tests act in containers by Docker alone.
+// Between its lives the tests act in containers by Docker alone.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { watchContainers } from '../support/container-events.ts'

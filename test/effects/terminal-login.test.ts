@@ -1,6 +1,6 @@
 // The effects of a terminal login under a real supervisor on a real store: its token lives until it is
 // collected, or dies with the login, in time and over restarts.
-// Mind: a restart here is a new supervisor on the same store, with another name for this life of the daemon.
+// A restart here is a new supervisor on the same store, with another name for this life of the daemon.
 import { deepEqual, equal, notEqual } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import * as terminalLogin from '../../machines/terminal-login.ts'

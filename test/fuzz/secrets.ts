@@ -1,5 +1,5 @@
 // The secrets of a run, one for each place that takes one, and where they turn up although they must not.
-// Mind: all hold one marker, so that a secret that was cut short or put into other words is still found.
+// All hold one marker, so that a secret that was cut short or put into other words is still found.
 import { randomBytes } from 'node:crypto'
 import { filesWith, formsOf } from '../support/canary.ts'
 

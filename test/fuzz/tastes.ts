@@ -1,6 +1,6 @@
 // What some fields should hold, so that requests get further than the first check and a run stays quick: a
 // repository that is here, few instances, a start command that may run.
-// Mind: this is about valid requests only; everything else is tried in these fields too.
+// This is about valid requests only; everything else is tried in these fields too.
 import fc from 'fast-check'
 import { named, nth, secret } from './tokens.ts'
 import type { Json, Taste } from './values.ts'

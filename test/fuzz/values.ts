@@ -1,5 +1,5 @@
 // Values that a JSON Schema allows, as fast-check makes and shrinks them.
-// Mind: a schema of the document says less than the server asks for; what is refused all the same is fine.
+// A schema of the document says less than the server asks for; what is refused all the same is fine.
 import fc from 'fast-check'
 import { branchesOf, type Schema } from '../support/operations.ts'
 

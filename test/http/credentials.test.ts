@@ -1,5 +1,5 @@
 // Who may call what: every route of the table with every sort of credential, against a list made by hand.
-// Mind: a route below /api that is not in the list fails: whoever adds one says here who may call it. Answers
+// A route below /api that is not in the list fails: whoever adds one says here who may call it. Answers
 // are told apart by whether the caller was let in; what became of the request then is for other tests.
 import assert from 'node:assert/strict'
 import { request } from 'node:http'

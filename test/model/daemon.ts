@@ -1,5 +1,5 @@
 // One life of the daemon: a supervisor whose commits take their time, that can be refused one, and can die.
-// Mind: death takes all that was not yet on disk, says nothing to anybody, and runs nothing any more.
+// Death takes all that was not yet on disk, says nothing to anybody, and runs nothing any more.
 import { catalogue } from '../../machines/index.ts'
 import { Supervisor } from '../../src/supervisor/supervisor.ts'
 import type { Storage } from '../../storage/index.ts'

@@ -1,5 +1,5 @@
 // The life of a deploy in the plainest words there are, to hold the real one against.
-// Mind: it follows the decisions and knows nothing of the chart; where the two differ, one of them is wrong.
+// It follows the decisions and knows nothing of the chart; where the two differ, one of them is wrong.
 import type { DeploySource } from '../../machines/deploy/deploy-context.ts'
 import type { ServiceRow } from '../../storage/services.ts'
 

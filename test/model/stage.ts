@@ -1,5 +1,5 @@
 // The effects of one deploy, each of which runs until the story ends it, or until the daemon dies.
-// Mind: every start is judged at once, against what is on disk at that moment.
+// Every start is judged at once, against what is on disk at that moment.
 import { catalogue } from '../../machines/index.ts'
 import type { SlotInput } from '../../machines/slot.ts'
 import { Failure } from '../../src/errors.ts'

@@ -1,5 +1,5 @@
 // The judge: what of the evidence breaks a promise. Pure, so that each promise is tried on a planted breach.
-// Mind: no margins. An instant of the load and one of the daemon are of one clock, and each is taken on the
+// No margins. An instant of the load and one of the daemon are of one clock, and each is taken on the
 // side that speaks for the edge: what is called a breach here was one.
 import type { Breach } from '../crash/ledger.ts'
 import { breachOf, describeSwap } from './breach.ts'

@@ -1,5 +1,5 @@
 // Sends at a fixed rate, whatever becomes of what was sent before.
-// Mind: a late answer never holds back the next request, and its latency counts from when it was meant to go.
+// A late answer never holds back the next request, and its latency counts from when it was meant to go.
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /** `send` gets the instant it was meant for, by performance.now(). Resolves when the last is answered. */

@@ -1,5 +1,5 @@
 // One run: two services behind the edge under load, one swap after the other, and then the judgement.
-// Mind: the load begins when both are live and ends before anything is taken away; what it sees in between is
+// The load begins when both are live and ends before anything is taken away; what it sees in between is
 // all that counts.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Chance, createChance } from '../crash/chance.ts'

@@ -1,5 +1,5 @@
 // What the load saw, as plain data: it goes from the process of the load to the one that judges.
-// Mind: instants are ms since 1970 by the one clock of this machine; `sentAt` is taken before the first byte
+// Instants are ms since 1970 by the one clock of this machine; `sentAt` is taken before the first byte
 // leaves and `doneAt` after the last has come, so that "sent after" and "done before" can be trusted.
 
 export type QuickKind = 'get' | 'post'

@@ -1,7 +1,7 @@
 // The streams of the load, each opened again when it ended, until the load is over. Some are closed by the
 // load itself after a while, as people come and go: else a former version, with all its streams, would have
 // more of them than the new one, and whether new ones still reach it would not show.
-// Mind: that a stream ended is not judged here. Whether it was allowed to is known only by who swapped what.
+// That a stream ended is not judged here. Whether it was allowed to is known only by who swapped what.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Chance } from '../crash/chance.ts'
 import { openEventStream } from './event-stream.ts'

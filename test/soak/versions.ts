@@ -1,5 +1,5 @@
 // The judge of who answered: never a version before it was checked, never one that another has replaced.
-// Mind: no margins. The daemon notes `live` when the former version takes no request any more, and
+// No margins. The daemon notes `live` when the former version takes no request any more, and
 // `switching` before it tells the edge anything; a request is sent after its `sentAt`, and done before its
 // `doneAt`. So what is sent in a later millisecond than `live` must not reach the former version, and what
 // was done before `switching` cannot have been answered by the new one.

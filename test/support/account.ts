@@ -1,5 +1,5 @@
 // The API with its account: a browser that is signed in, and more of them.
-// Mind: the account's password is hashed as cheaply as argon2 allows, or these tests would do little else.
+// The account's password is hashed as cheaply as argon2 allows, or these tests would do little else.
 import type { TestContext } from 'node:test'
 import { argon2id, hash } from 'argon2'
 import { type Browser, openBrowser } from './browser.ts'

@@ -1,5 +1,5 @@
 // A client of the API as a script would be: JSON in and out, logs by server-sent events.
-// Mind: every answer it gets is checked against the OpenAPI document.
+// Every answer it gets is checked against the OpenAPI document.
 import { checkAnswer } from './openapi.ts'
 
 export interface Answer {

@@ -1,5 +1,5 @@
 // The API with datastores, backups and restores that are real actors, and effects that a test lets go on.
-// Mind: each effect of a backup or a restore waits until the test ends it; datastores serve at once.
+// Each effect of a backup or a restore waits until the test ends it; datastores serve at once.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { TestContext } from 'node:test'

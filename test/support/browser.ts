@@ -1,6 +1,6 @@
 // A browser as the server sees it: it keeps cookies, says that a page of the server sent the request, and has
 // no token.
-// Mind: every answer is held against the OpenAPI document. Node's fetch would not let a test choose the Host.
+// Every answer is held against the OpenAPI document. Node's fetch would not let a test choose the Host.
 import { type IncomingHttpHeaders, request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import type { Body } from './api.ts'

@@ -1,5 +1,5 @@
 // A network of a test file's own with a CA, name servers and a public address in it: what certificates need.
-// Mind: the file is run twice. Outside it only starts itself inside; there its tests are.
+// The file is run twice. Outside it only starts itself inside; there its tests are.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { type ChallengeServer, startChallengeServer } from './challenge-server.ts'

@@ -1,5 +1,5 @@
 // A real browser for the tests of pages: Debian's Chromium, found or installed, without a window.
-// Mind: what a page does wrong, and what a policy forbids it, a browser says on its console. A visitor keeps
+// What a page does wrong, and what a policy forbids it, a browser says on its console. A visitor keeps
 // that.
 import { type Browser, launch, type Page, type Viewport } from 'puppeteer-core'
 import { hasApt, isRoot } from '../../src/base-images/apt.ts'

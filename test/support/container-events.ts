@@ -1,5 +1,5 @@
 // What Docker tells of the containers of a daemon's job runs: when each was made, started, signaled, removed.
-// Mind: `create` and `destroy` bound the time that a container is there, `start` and `die` that it runs.
+// `create` and `destroy` bound the time that a container is there, `start` and `die` that it runs.
 import type Docker from 'dockerode'
 import { streamLines } from '../../src/docker/engine/stream-lines.ts'
 import type { Scope } from './directory.ts'

@@ -1,6 +1,6 @@
 // A cron job on a real store under the real supervisor, by a clock that the test moves. Its runs are charts
 // too, whose effects are the test's.
-// Mind: `stop` and `start` are a crash of the daemon and its return; what was committed is all that is left.
+// `stop` and `start` are a crash of the daemon and its return; what was committed is all that is left.
 import type { TestContext } from 'node:test'
 import type { CronScheduleRecord, machine as scheduleMachine } from '../../machines/cron-schedule.ts'
 import { catalogue as kinds } from '../../machines/index.ts'

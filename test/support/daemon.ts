@@ -1,5 +1,5 @@
 // A real daemon in a process of its own, with a data directory and a Docker prefix of its own.
-// Mind: `kill` is SIGKILL, as a crash is; `remove` takes away exactly what carries the prefix.
+// `kill` is SIGKILL, as a crash is; `remove` takes away exactly what carries the prefix.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'

@@ -1,5 +1,5 @@
 // One flipped bit in a stored row, in the store's file itself, as a failing disk makes it.
-// Mind: only while no daemon has the directory open.
+// Only while no daemon has the directory open.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Key } from 'lmdb'

@@ -1,6 +1,6 @@
 // The API whose datastores run by their chart, in a world that a test makes: no engine, every effect succeeds
 // unless the test says otherwise.
-// Mind: the answers are held against the document, as in checked-api.ts.
+// The answers are held against the document, as in checked-api.ts.
 import type { TestContext } from 'node:test'
 import { catalogue } from '../../machines/index.ts'
 import type { Datastore } from '../../src/api/datastore.ts'

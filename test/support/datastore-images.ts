@@ -1,6 +1,6 @@
 // Real PostgreSQL 15 and Redis 7, made from Debian packages, with the contract of the official images: which
 // variables and folders they take, whom they run as, and that PostgreSQL's keep their data in two places.
-// Mind: one tag is called 18 for its place of the data; the server in it is 15 all the same.
+// One tag is called 18 for its place of the data; the server in it is 15 all the same.
 import type { RootFilesystem } from '../../src/base-images/root-filesystem.ts'
 import { postgresEntrypoint, redisEntrypoint } from './datastore-entrypoints.ts'
 import { ensureEngine } from './engine.ts'

@@ -1,6 +1,6 @@
 // The ports of datastores: real storage, and an engine whose answers a test gives, for
 // what a real one does only by chance.
-// Mind: its server is reached as the real one is, at the port of its kind, on an address of the loopback.
+// Its server is reached as the real one is, at the port of its kind, on an address of the loopback.
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:net'

@@ -1,5 +1,5 @@
 // What may happen to an edge, its container and its daemon; and what must hold again soon afterwards.
-// Mind: a container's processes are those of the host too, so they are found and ended by their own numbers.
+// A container's processes are those of the host too, so they are found and ended by their own numbers.
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

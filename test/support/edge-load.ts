@@ -1,6 +1,6 @@
 // A small constant load on a service through the edge, as many clients would make it: some requests on kept
 // connections and some on their own, some with a body.
-// Mind: a failure is whatever a person would call one; nothing is tried again.
+// A failure is whatever a person would call one; nothing is tried again.
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -1,5 +1,5 @@
 // Answers through the edge that go on: an event stream, a WebSocket, a slow page.
-// Mind: how it ended is kept and judged by the test. `cut` is an end that the app did not mean.
+// How it ended is kept and judged by the test. `cut` is an end that the app did not mean.
 import { once } from 'node:events'
 import { request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -1,5 +1,5 @@
 // An edge for the daemon of a test, on ports that nobody else has.
-// Mind: an edge outlives its daemon. As a container it goes with all that carries the daemon's prefix; as a
+// An edge outlives its daemon. As a container it goes with all that carries the daemon's prefix; as a
 // process of the host it goes with `endHostEdge`.
 import { randomInt } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'

@@ -1,5 +1,5 @@
 // Which programs a process and all its descendants start, with every argument, as the kernel is told it.
-// Mind: by strace, which slows the process down while it looks; `whyNoTracing` says where there is none.
+// By strace, which slows the process down while it looks; `whyNoTracing` says where there is none.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'

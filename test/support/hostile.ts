@@ -1,5 +1,5 @@
 // The one corpus of texts that have hurt programs like this one: each is tried in every field there is.
-// Mind: a finding is mended by adding its text here, so that no sibling of the field stays open.
+// A finding is mended by adding its text here, so that no sibling of the field stays open.
 import { hostileCharacters } from './hostile-characters.ts'
 
 /** What a text does when somebody runs it: makes a file in `directory`, or calls `port` on this host. */

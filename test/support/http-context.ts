@@ -1,5 +1,5 @@
 // The API on a real port over a real store, with actors that only keep records. Cleans up after the test.
-// Mind: nothing runs here. A test says itself what a deploy became, with `setDeploy`.
+// Nothing runs here. A test says itself what a deploy became, with `setDeploy`.
 import type { TestContext } from 'node:test'
 import * as terminalLogin from '../../machines/terminal-login.ts'
 import { openAccountPorts } from '../../src/account/ports.ts'

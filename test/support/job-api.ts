@@ -1,5 +1,5 @@
 // The API with job runs that are real actors, in a world that a test makes: nothing runs until it says so.
-// Mind: a run gives itself up when its service is suspended or deleted, as it does in the daemon.
+// A run gives itself up when its service is suspended or deleted, as it does in the daemon.
 import type { TestContext } from 'node:test'
 import { catalogue } from '../../machines/index.ts'
 import type { JobRun } from '../../src/api/job.ts'

@@ -1,5 +1,5 @@
 // The steps of a job run, each as a way to bring a run there; and a daemon that can be ended exactly then.
-// Mind: the daemon reaches its engine through a door that holds a request back. What is held when the daemon
+// The daemon reaches its engine through a door that holds a request back. What is held when the daemon
 // ends is never seen by the engine.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'

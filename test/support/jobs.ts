@@ -1,5 +1,5 @@
 // Job runs under test: services that runs can be in, and waiting for what a run says and comes to.
-// Mind: the container of a run is gone as soon as the run is over: who wants to see it looks while it runs.
+// The container of a run is gone as soon as the run is over: who wants to see it looks while it runs.
 import Docker from 'dockerode'
 import type { Api, Body } from './api.ts'
 import type { TestDaemon } from './daemon.ts'

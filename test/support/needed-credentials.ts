@@ -1,5 +1,5 @@
 // Who may call each route below /api, written down by hand beside the route table.
-// Mind: it is what the table is held against, so nothing here is read from the table.
+// It is what the table is held against, so nothing here is read from the table.
 // The words are the least role of a token, and how a token that is limited to services may use the route:
 // `service` and `record` for its own ones, `filtered` and `server` always, without a word never.
 export type Needed =

@@ -1,5 +1,5 @@
 // Pebble, the CA for tests, with a TLS certificate of the test's own authority. Ended with the test.
-// Mind: it forgets everything when it ends, accounts too, as no real CA would.
+// It forgets everything when it ends, accounts too, as no real CA would.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { openSync, readFileSync, writeFileSync } from 'node:fs'

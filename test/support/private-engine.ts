@@ -1,5 +1,5 @@
 // The Docker engine of a namespace (see namespace.ts), with the images it was given.
-// Mind: stopped in order it stops its containers first; killed it leaves them running.
+// Stopped in order it stops its containers first; killed it leaves them running.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createWriteStream, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs'

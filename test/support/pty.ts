@@ -1,5 +1,5 @@
 // The command line at a terminal: a pseudo-terminal by `script` of bsdutils, which every Debian has.
-// Mind: what is typed goes through the terminal's own line discipline, so that \x03 is a real Ctrl-C.
+// What is typed goes through the terminal's own line discipline, so that \x03 is a real Ctrl-C.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { stripVTControlCharacters } from 'node:util'

@@ -1,5 +1,5 @@
 // A real image registry on a free port of this machine: Debian's docker-registry, run out of its package.
-// Mind: what is pushed leaves nothing on the engine, so that a pull is one.
+// What is pushed leaves nothing on the engine, so that a pull is one.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'

@@ -1,6 +1,6 @@
 // A clock that only a test moves, and that it may set. Time passes apart from what the clock shows, as for
 // timers.
-// Mind: nobody is woken by a clock that is set.
+// Nobody is woken by a clock that is set.
 import type { Clock } from '../../src/effects/cron-schedule/clock.ts'
 
 interface Sleeper {

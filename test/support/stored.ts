@@ -1,5 +1,5 @@
 // What tests put into a store, and what they find in its files: rows with everything set, and the raw tables.
-// Mind: the raw ones open the files a second time, so the storage under test has to be closed before.
+// The raw ones open the files a second time, so the storage under test has to be closed before.
 import type { TestContext } from 'node:test'
 import { type Database, type Key, open } from 'lmdb'
 import type { ActorRow, Transition } from '../../storage/actors/actors.ts'

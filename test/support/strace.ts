@@ -1,5 +1,5 @@
 // Faults of the disk, put into the system calls of a running process by strace.
-// Mind: `when` counts in each thread by itself, and the store writes from several.
+// `when` counts in each thread by itself, and the store writes from several.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'

@@ -1,5 +1,5 @@
 // The codes that a function throws by name, its own and those of what it calls, from the source.
-// Mind: calls through the context (`actors.send`, `observe.disks`) lead outside and are not followed.
+// Calls through the context (`actors.send`, `observe.disks`) lead outside and are not followed.
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'

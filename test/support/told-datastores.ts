@@ -1,5 +1,5 @@
 // Datastores as a server tells them to the command line, and a server that has them.
-// Mind: all hold one password, to be looked for in what is printed.
+// All hold one password, to be looked for in what is printed.
 import type { TestContext } from 'node:test'
 import type { Datastore } from '../../src/api/datastore.ts'
 import type { TrashEntry } from '../../src/api/trash.ts'

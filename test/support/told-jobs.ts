@@ -1,5 +1,5 @@
 // Job runs and a schedule as a server tells them to the command line, and a server that has them.
-// Mind: `nightly` is a cron job, `shop` is not, and `fresh` is one that was never deployed.
+// `nightly` is a cron job, `shop` is not, and `fresh` is one that was never deployed.
 import type { TestContext } from 'node:test'
 import type { JobRun } from '../../src/api/job.ts'
 import type { Schedule } from '../../src/api/schedule.ts'

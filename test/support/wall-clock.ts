@@ -1,5 +1,5 @@
 // What clocks in a time zone show, minute by minute, and when a schedule is due then, plainly by the rule.
-// Mind: it reads dates and times of day off Intl and knows of no offsets, unlike what it is compared with.
+// It reads dates and times of day off Intl and knows of no offsets, unlike what it is compared with.
 import fc from 'fast-check'
 
 export const minuteMs = 60_000

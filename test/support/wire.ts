@@ -1,6 +1,6 @@
 // Requests as bytes: what node's own clients refuse to send can be sent, and an answer is known the moment it
 // is whole.
-// Mind: one connection for each request; an event stream is let go as soon as it falls silent.
+// One connection for each request; an event stream is let go as soon as it falls silent.
 import { connect } from 'node:net'
 
 export interface WireRequest {

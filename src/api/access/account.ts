@@ -1,5 +1,5 @@
 // The administrator and the ways in (section 2 of the API document, User and Auth status).
-// Mind: an e-mail or a password that will not do costs no attempt, but a wrong code comes first: hence setup
+// An e-mail or a password that will not do costs no attempt, but a wrong code comes first: hence setup
 // takes any text for them, and says what is wrong with it when the code is right.
 import { z } from 'zod'
 import { isPassword, passwordRule } from '../../account/password-rule.ts'

@@ -1,5 +1,5 @@
 // API tokens (section 2 of the API document, API token record).
-// Mind: the token itself is in the answer to its creation, and nowhere else.
+// The token itself is in the answer to its creation, and nowhere else.
 import { z } from 'zod'
 import { tokenRoles } from '../../account/rights.ts'
 import { identifier, optional, timestamp, withDefault } from '../parts/fields.ts'

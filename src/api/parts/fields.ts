@@ -1,5 +1,5 @@
 // The small schemas that others are made of.
-// Mind: in a request null means the same as leaving out, and an empty text clears.
+// In a request null means the same as leaving out, and an empty text clears.
 import { z } from 'zod'
 
 export const fixed = 'cannot be changed'

@@ -1,5 +1,5 @@
 // Every code a problem can have: its status, and what it means. The OpenAPI document says both.
-// Mind: programs decide by the code, so a code never changes what it means.
+// Programs decide by the code, so a code never changes what it means.
 
 interface Kind {
   status: number

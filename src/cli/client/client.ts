@@ -1,5 +1,5 @@
 // The one way to the server: calls below /api/v1, and its refusals as failures with an exit code.
-// Mind: a redirect is never followed: the credential was meant for the address that was named.
+// A redirect is never followed: the credential was meant for the address that was named.
 import { Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
 import { readText } from '../bounded-text.ts'

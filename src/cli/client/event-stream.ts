@@ -1,5 +1,5 @@
 // Following server-sent events through losses of the connection: a log goes on behind its last line.
-// Mind: only `end` ends a followed stream. A server that stops closes it too, which is a loss like any other.
+// Only `end` ends a followed stream. A server that stops closes it too, which is a loss like any other.
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
 import { sleep } from '../../async/sleep.ts'
 import { duration } from '../../quantities.ts'

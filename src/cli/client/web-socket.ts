@@ -1,5 +1,5 @@
 // A WebSocket to the server, for what goes on both ways. A refusal is read as that of any other call.
-// Mind: the library is loaded when it is needed, so that no other command waits for it.
+// The library is loaded when it is needed, so that no other command waits for it.
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'

@@ -1,5 +1,5 @@
 // Job runs: a command in a container of its own, made from what is live, and the list of them.
-// Mind: the words after `--` are the command's. Ours come before.
+// The words after `--` are the command's. Ours come before.
 import type { Command } from 'commander'
 import type { JobRun } from '../../api/job.ts'
 import type { Service } from '../../api/service.ts'

@@ -1,6 +1,6 @@
 // `berth logs`: what a service's instances write, the requests that came, or the log of a deploy or a job
 // run; with -f as it comes.
-// Mind: whoever reads slowly is waited for: a log may be longer than what fits into memory.
+// Whoever reads slowly is waited for: a log may be longer than what fits into memory.
 import { once } from 'node:events'
 import type { Command } from 'commander'
 import type { JobRun } from '../../api/job.ts'

@@ -1,5 +1,5 @@
 // `berth open`: the public address of a service, in the browser of whoever sits here.
-// Mind: the address comes from a server: only one of a web page is handed to a program.
+// The address comes from a server: only one of a web page is handed to a program.
 import type { Command } from 'commander'
 import type { Service } from '../../api/service.ts'
 import { isPlainUrl, servicePath } from '../client/client.ts'

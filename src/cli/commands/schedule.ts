@@ -1,5 +1,5 @@
 // `berth schedule`: when a cron job runs next, how it went last, and why an instant had no run.
-// Mind: instants are shown by the clock of the schedule, which need not be the one on this wall.
+// Instants are shown by the clock of the schedule, which need not be the one on this wall.
 import type { Command } from 'commander'
 import type { Schedule } from '../../api/schedule.ts'
 import { servicePath } from '../client/client.ts'

@@ -1,5 +1,5 @@
 // Which words may come next on a command line that is being typed.
-// Mind: it runs at a press of Tab: it never complains, and it asks the server at most once a minute.
+// It runs at a press of Tab: it never complains, and it asks the server at most once a minute.
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import type { Command } from 'commander'

@@ -1,5 +1,5 @@
 // The scripts that ask `berth complete -- WORD…` with the words so far, the last being the one that is typed.
-// Mind: what it answers is never evaluated: `compgen -W` would run a `$(…)` that a server put into a name.
+// What it answers is never evaluated: `compgen -W` would run a `$(…)` that a server put into a name.
 
 export const shells = ['bash', 'zsh', 'fish'] as const
 export type Shell = (typeof shells)[number]

@@ -1,5 +1,5 @@
 // The project file: `berth.json` in this folder or one above it says which server and service the folder is.
-// Mind: it comes with a repository, so it may only choose among the servers a person already knows. And one
+// It comes with a repository, so it may only choose among the servers a person already knows. And one
 // in a folder above may be anybody's: it has to be one's own, root's, or whose the folder is.
 import { statSync } from 'node:fs'
 import { dirname, join } from 'node:path'

@@ -1,5 +1,5 @@
 // Following a deploy to its outcome, and what is said at its end.
-// Mind: a deploy belongs to the server. Whoever stops following it stops nothing.
+// A deploy belongs to the server. Whoever stops following it stops nothing.
 import type { Deploy } from '../../api/deploy.ts'
 import type { Why } from '../../api/parts/failure.ts'
 import type { Service } from '../../api/service.ts'

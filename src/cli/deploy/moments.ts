@@ -1,5 +1,5 @@
 // A deploy as one story: the lines of its log and the states of its chart, in the order they happened.
-// Mind: they come on two streams. Each moment is held a little and sorted, or a line would land in the wrong
+// They come on two streams. Each moment is held a little and sorted, or a line would land in the wrong
 // state; instants are the server's, whose clock need not be ours.
 
 import type { Deploy, HistoryEntry } from '../../api/deploy.ts'

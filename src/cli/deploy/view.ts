@@ -1,5 +1,5 @@
 // Shows a deploy while it happens: a line for each state of its chart, the newest lines of its log below.
-// Mind: on a terminal the running state moves and its log goes when it is done; elsewhere every line stays.
+// On a terminal the running state moves and its log goes when it is done; elsewhere every line stays.
 import { createExcerpt, type Excerpt } from '../../error-line.ts'
 import type { LogLine } from '../log-line.ts'
 import { type Output, plain } from '../terminal/output.ts'

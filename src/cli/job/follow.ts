@@ -1,5 +1,5 @@
 // Following a job run: what it writes as it comes, and the exit code that it ends with.
-// Mind: a run belongs to the server. Whoever stops following it stops nothing.
+// A run belongs to the server. Whoever stops following it stops nothing.
 import { once } from 'node:events'
 import type { JobRun } from '../../api/job.ts'
 import { sleep } from '../../async/sleep.ts'

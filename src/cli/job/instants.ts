@@ -1,5 +1,5 @@
 // Instants as clocks of a time zone show them.
-// Mind: the name of a zone comes from the server, and this program may know fewer of them: then it is UTC.
+// The name of a zone comes from the server, and this program may know fewer of them: then it is UTC.
 
 const minute = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const
 const day = { weekday: 'short', day: 'numeric', month: 'short' } as const

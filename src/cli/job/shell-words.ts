@@ -1,5 +1,5 @@
 // Words of this command line as one command of a shell elsewhere, which finds the same words in it.
-// Mind: one word alone is a command already: what is in it is meant for that shell.
+// One word alone is a command already: what is in it is meant for that shell.
 
 /** `npm run migrate`, `printf '%s\n' 'a  b' 'it'\''s'`; empty without words. */
 export function toShellCommand(words: string[]): string {

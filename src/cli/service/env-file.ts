@@ -1,5 +1,5 @@
 // Variables as a file of lines KEY=value, the way node reads them.
-// Mind: that form has no escapes: a value with every kind of quotes cannot be written in it.
+// That form has no escapes: a value with every kind of quotes cannot be written in it.
 import { parseEnv } from 'node:util'
 import type { EnvVar } from '../../api/env.ts'
 import { usageFailure } from '../failure.ts'

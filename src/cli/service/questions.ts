@@ -1,5 +1,5 @@
 // What `berth create` asks for. An answer that will not do is refused right after its question.
-// Mind: the server has the same rules and the last word.
+// The server has the same rules and the last word.
 import { servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
 import { CliFailure, exitCodes, usageFailure } from '../failure.ts'

@@ -1,5 +1,5 @@
 // The settings of a service as flags, for `create` and `update`.
-// Mind: the server judges the values; here only what would not even be a number is refused.
+// The server judges the values; here only what would not even be a number is refused.
 import { type Command, InvalidArgumentError } from 'commander'
 import type { Flag, SettingName } from '../../domain/service-setting.ts'
 import { serviceSettings, settingNames } from '../../domain/service-settings.ts'

@@ -1,5 +1,5 @@
 // Waiting until the instances of a service are as they were asked to be.
-// Mind: the server does it whether somebody waits or not; whoever stops waiting stops nothing.
+// The server does it whether somebody waits or not; whoever stops waiting stops nothing.
 
 import type { Service } from '../../api/service.ts'
 import type { ServiceStatus } from '../../api/status.ts'

@@ -1,5 +1,5 @@
 // What the server takes of an archive, so that it is said before anything is uploaded.
-// Mind: src/archive/ has the same rules and the last word; a name is refused there that gets past here.
+// src/archive/ has the same rules and the last word; a name is refused there that gets past here.
 
 const mebibyte = 1024 * 1024
 

@@ -1,5 +1,5 @@
 // What .gitignore and .berthignore say of a path, as git does: the nearest file first, in it the last line.
-// Mind: a .berthignore speaks before every .gitignore, so that `!dist` in it brings back what git leaves out.
+// A .berthignore speaks before every .gitignore, so that `!dist` in it brings back what git leaves out.
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import ignore, { type Ignore } from 'ignore'

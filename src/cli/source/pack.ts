@@ -1,5 +1,5 @@
 // Packs a source as .tar.gz: the same source gives the same bytes, whoever packs it and when.
-// Mind: it is packed into a file that has no name, so that its size is known before a byte is sent, and
+// It is packed into a file that has no name, so that its size is known before a byte is sent, and
 // nothing is left of it whatever happens.
 import { constants } from 'node:fs'
 import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises'

@@ -1,5 +1,5 @@
 // What of a folder is uploaded: all but .git and what the ignore files leave out, always in the same order.
-// Mind: links are entries, never followed. What the server would refuse is found before anything is sent.
+// Links are entries, never followed. What the server would refuse is found before anything is sent.
 import type { Stats } from 'node:fs'
 import { lstat, readdir, readlink } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
 // Sends a packed source to its service; the deploy is queued when all of it has arrived.
-// Mind: half an upload is worth nothing, and a second one might be a second deploy: it is never retried.
+// Half an upload is worth nothing, and a second one might be a second deploy: it is never retried.
 import type { FileHandle } from 'node:fs/promises'
 import { Transform } from 'node:stream'
 import type { Deploy } from '../../api/deploy.ts'

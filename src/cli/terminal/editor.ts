@@ -1,5 +1,5 @@
 // A text in the editor of a person's choice.
-// Mind: it may hold secrets: the file is nobody else's to read, and gone afterwards.
+// It may hold secrets: the file is nobody else's to read, and gone afterwards.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,5 +1,5 @@
 // Where a command writes: results on stdout, words on stderr, and on a live terminal a few lines that move.
-// Mind: nothing a server sent gets here without `plain` or `coloured`: it could move the cursor.
+// Nothing a server sent gets here without `plain` or `coloured`: it could move the cursor.
 import { stripVTControlCharacters, styleText } from 'node:util'
 import type { createLogUpdate } from 'log-update'
 

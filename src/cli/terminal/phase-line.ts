@@ -1,5 +1,5 @@
 // What the lines of a deploy look like: a mark, a name, what is to be said of it, its clock at the edge.
-// Mind: they are for stderr. Off a live terminal nothing is cut, and nothing is moved to an edge.
+// They are for stderr. Off a live terminal nothing is cut, and nothing is moved to an edge.
 import stringWidth from 'string-width'
 import { duration } from '../../quantities.ts'
 import { clip } from './clip.ts'

@@ -1,5 +1,5 @@
 // The terminal given away: every key goes to whoever reads standard input, Ctrl-C too.
-// Mind: it must be put back on every way out, or the shell after us gets keys that it does not show.
+// It must be put back on every way out, or the shell after us gets keys that it does not show.
 import { constants } from 'node:os'
 
 export interface RawTerminal {

@@ -1,5 +1,5 @@
 // Results for people: tables without borders, and lists of facts.
-// Mind: cells are cleaned here, so a command may hand over what the server sent.
+// Cells are cleaned here, so a command may hand over what the server sent.
 import stringWidth from 'string-width'
 import { clip } from './clip.ts'
 import type { Output, Style } from './output.ts'

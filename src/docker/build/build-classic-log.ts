@@ -1,5 +1,5 @@
 // The messages of a classic build as lines, and what they tell of the build: its step, its container, its
-// images. Mind: a command may print what the engine prints, so while one runs only the end of it is believed.
+// images. A command may print what the engine prints, so while one runs only the end of it is believed.
 
 import { createOutputLines } from '../logs/output-lines.ts'
 import type { BuildLine, BuildStep } from './build-log.ts'

@@ -1,5 +1,5 @@
 // The engine's older builder. It limits memory and CPU of each step itself; it knows no secrets and no
-// sessions. Mind: it leaves containers and images of builds that did not end well, see classic-leftovers.ts.
+// sessions. It leaves containers and images of builds that did not end well, see classic-leftovers.ts.
 import { codeOf, Failure, messageOf } from '../../errors.ts'
 import { wasKilledForMemory } from '../containers/oom-log.ts'
 import { type Engine, hasStatus } from '../engine/client.ts'

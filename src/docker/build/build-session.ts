@@ -1,6 +1,6 @@
 // The session that BuildKit asks during a build for what must not be in the build itself: the values of
 // secrets, and the credentials of registries. It is gRPC over a connection we opened, so here the engine is
-// the client. Mind: an engine whose health checks get no answer drops the session.
+// the client. An engine whose health checks get no answer drops the session.
 import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'

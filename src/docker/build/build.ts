@@ -39,7 +39,7 @@ export interface BuildRequest {
   noCache: boolean
   /** Prefix of the ids of its cache mounts: builds with different prefixes share no folders. */
   cachePrefix: string
-  /** For `ARG`. Mind: the image's history shows what a command was run with. */
+  /** For `ARG`. The image's history shows what a command was run with. */
   buildArgs: Record<string, string>
   /** The stage to build; without it the last one. */
   target?: string | null

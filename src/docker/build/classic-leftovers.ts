@@ -1,5 +1,5 @@
 // What classic builds leave in the engine when they fail, are aborted or lose it: containers without a label,
-// images without a name. Mind: an image of one build may be the cache of another, so nothing may be removed
+// images without a name. An image of one build may be the cache of another, so nothing may be removed
 // while any runs.
 import type { ImageInspectInfo } from 'dockerode'
 import { sleep } from '../../async/sleep.ts'

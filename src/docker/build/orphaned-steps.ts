@@ -1,5 +1,5 @@
 // The processes of a step outlive an engine that is killed: for ever those of BuildKit, which no engine knows
-// afterwards, and now and then those of a container. We know them by a name in their /etc/hosts. Mind: only
+// afterwards, and now and then those of a container. We know them by a name in their /etc/hosts. Only
 // root on the engine's own machine can see and end them; for everybody else there are none.
 
 import type { Owner } from '../engine/names.ts'

@@ -1,5 +1,5 @@
 // What the container of a datastore should be, and the same in Docker's words. Pure.
-// Mind: its limits are no part of what it is made from: they change in place, and it lives on.
+// Its limits are no part of what it is made from: they change in place, and it lives on.
 import { createHash } from 'node:crypto'
 import type { ContainerCreateOptions } from 'dockerode'
 import { datastoreKind, datastoreName, labels, type Owner, ownerLabels } from '../engine/names.ts'

@@ -1,5 +1,5 @@
 // What one request tells of all instances: who they are, and whether they are up. For whoever looks often.
-// Mind: when they started is not among it.
+// When they started is not among it.
 import type { Engine } from '../engine/client.ts'
 import { instanceKind, labelFilter, labels, type Owner, ownerFilter } from '../engine/names.ts'
 

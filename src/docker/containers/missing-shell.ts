@@ -1,5 +1,5 @@
 // How it shows that an image has no shell.
-// Mind: under Docker's own init such a container does start: init says why in the log, in words for experts,
+// Under Docker's own init such a container does start: init says why in the log, in words for experts,
 // and ends as a shell does that does not find a command.
 
 import type { LogLine } from '../logs/log-frames.ts'

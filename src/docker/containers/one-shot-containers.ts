@@ -1,6 +1,6 @@
 // Tools: containers of a datastore's image that run one of its own programs to the end. They have the version
 // of the server, a memory of their own, and unlike commands inside its container they can be ended.
-// Mind: nothing of a tool lasts. One that is met again is what a crash left, and is removed.
+// Nothing of a tool lasts. One that is met again is what a crash left, and is removed.
 import type { Duplex } from 'node:stream'
 import type { Container, ContainerCreateOptions } from 'dockerode'
 import { sleep } from '../../async/sleep.ts'

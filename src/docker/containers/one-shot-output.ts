@@ -1,5 +1,5 @@
 // What a tool writes, taken as it comes and no faster.
-// Mind: nothing is collected but the last words. Output can be larger than any memory.
+// Nothing is collected but the last words. Output can be larger than any memory.
 import { createFrameSplitter, type OutputStream } from '../exec/frame-splitter.ts'
 
 interface Words {

@@ -1,5 +1,5 @@
 // The sockets of an instance, read from /proc of its first process: no tool inside the image is needed.
-// Mind: needs the right to read that process (root). Without it nobody knows, and the answer is null, never
+// Needs the right to read that process (root). Without it nobody knows, and the answer is null, never
 // zero.
 import { readFile } from 'node:fs/promises'
 

@@ -1,5 +1,5 @@
 // Commands inside a container that runs. Their secrets come by their environment, never as arguments.
-// Mind: the engine cannot end such a command. Giving up closes its streams; what hangs all the same stays
+// The engine cannot end such a command. Giving up closes its streams; what hangs all the same stays
 // until its container ends.
 import { PassThrough, type Readable } from 'node:stream'
 import { sleep } from '../../async/sleep.ts'

@@ -1,5 +1,5 @@
 // What a command without a terminal writes, taken apart into its two outputs as it comes.
-// Mind: a frame may be spread over several chunks, and is handed on in pieces: nothing waits for its end.
+// A frame may be spread over several chunks, and is handed on in pieces: nothing waits for its end.
 
 export type OutputStream = 'stdout' | 'stderr'
 

@@ -1,5 +1,5 @@
 // Whether a registry takes credentials, asked by the engine as `docker login` does; nothing is kept there.
-// Mind: the host is anybody's word. What leads to the services of a cloud is not asked.
+// The host is anybody's word. What leads to the services of a cloud is not asked.
 import { lookup } from 'node:dns/promises'
 import { isInternal, plainAddress } from '../../address-classes.ts'
 import { Failure } from '../../errors.ts'

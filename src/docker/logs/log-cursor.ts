@@ -1,5 +1,5 @@
 // How far the log of one container was read, so that whoever opens it again goes on exactly there.
-// Mind: Docker cannot resume exactly. Asked for everything since the last line it lost 44 of 20,000, and what
+// Docker cannot resume exactly. Asked for everything since the last line it lost 44 of 20,000, and what
 // goes to stdout and to stderr may swap places. So the last lines are asked for again, and known by their
 // times.
 

@@ -1,5 +1,5 @@
 // The key of an account with a CA: makes it, and signs requests with it (RFC 8555 section 6.2).
-// Mind: jose is loaded with the first use, so that a daemon without certificates pays nothing for it.
+// jose is loaded with the first use, so that a daemon without certificates pays nothing for it.
 import type { JWK } from 'jose'
 
 /** The private key as JSON, to be kept. */

@@ -1,5 +1,5 @@
 // One request to a CA: over TLS, bounded in time and in size.
-// Mind: every address comes from the CA; one that is not https is refused, but on this host's own loopback.
+// Every address comes from the CA; one that is not https is refused, but on this host's own loopback.
 import { withTimeout } from '../../async/with-timeout.ts'
 import { Failure } from '../../errors.ts'
 import { duration, size } from '../../quantities.ts'

@@ -1,5 +1,5 @@
 // The key and the chain of a certificate as one text, as the proxy reads it.
-// Mind: there is no blank line in it. The proxy's command ends at one, and takes the rest for commands.
+// There is no blank line in it. The proxy's command ends at one, and takes the rest for commands.
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { AcmeFailure } from './failure.ts'
 

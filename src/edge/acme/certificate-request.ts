@@ -1,5 +1,5 @@
 // The key of a certificate and the request for it (RFC 2986): ECDSA P-256, one host in its alternative names.
-// Mind: @peculiar/x509 wants `reflect-metadata` before it, and both are loaded with the first use.
+// @peculiar/x509 wants `reflect-metadata` before it, and both are loaded with the first use.
 import { webcrypto } from 'node:crypto'
 
 export interface CertificateRequest {

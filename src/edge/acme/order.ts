@@ -1,5 +1,5 @@
 // One order of one certificate (RFC 8555 section 7.4): from the request to the chain.
-// Mind: an order that was asked for is written down first (`onPending`), so that whoever dies here can go on
+// An order that was asked for is written down first (`onPending`), so that whoever dies here can go on
 // with it: CAs count certificates, and one that is lost counts too.
 import { sleep } from '../../async/sleep.ts'
 import type { Answer } from './answer.ts'

@@ -1,5 +1,5 @@
 // A conversation with a CA: its directory, nonces that are used once, an account, signed requests.
-// Mind: a refused nonce is no refusal of the request: the same request goes out again with the next one.
+// A refused nonce is no refusal of the request: the same request goes out again with the next one.
 import { type AccountJwk, type AccountKey, openAccountKey } from './account-key.ts'
 import { type Answer, ask, requireSafe } from './answer.ts'
 import { AcmeFailure } from './failure.ts'

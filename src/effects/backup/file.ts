@@ -1,5 +1,5 @@
 // The file of a backup on the disk: written beside its name, and under it only when it was checked.
-// Mind: a directory that somebody named is not made. What was to be mounted there would be missing.
+// A directory that somebody named is not made. What was to be mounted there would be missing.
 import { createReadStream } from 'node:fs'
 import { type FileHandle, mkdir, open, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'

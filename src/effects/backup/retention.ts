@@ -1,5 +1,5 @@
 // How many backups are kept: of the scheduled ones of a datastore the newest good ones, as many as it says.
-// Mind: those that somebody asked for stay until somebody deletes them.
+// Those that somebody asked for stay until somebody deletes them.
 import type { BackupRecord } from '../../../machines/backup.ts'
 import { isoNow } from '../iso-now.ts'
 import type { BackupPorts } from './ports.ts'

@@ -1,5 +1,5 @@
 // Whether a host leads to this server, before a CA is asked: CAs count attempts that fail.
-// Mind: the truth is an answer of our own that comes back from each address of the name. Our interfaces only
+// The truth is an answer of our own that comes back from each address of the name. Our interfaces only
 // explain what is wrong: behind NAT, and behind a proxy of the internet, they do not have that address.
 import { randomBytes } from 'node:crypto'
 import type { CertificateTrouble } from '../../../machines/certificate/certificate.ts'

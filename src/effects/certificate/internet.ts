@@ -1,5 +1,5 @@
 // The internet as this server sees it: where a name leads, which addresses are our own, who answers there.
-// Mind: names are asked from name servers alone. /etc/hosts means nothing to a CA.
+// Names are asked from name servers alone. /etc/hosts means nothing to a CA.
 import { Resolver } from 'node:dns/promises'
 import { request } from 'node:http'
 import { networkInterfaces } from 'node:os'

@@ -1,5 +1,5 @@
 // One certificate from the CA into its file, with the account that is kept.
-// Mind: an order under way is in a file before the CA hears of its key, so that a crash loses no certificate.
+// An order under way is in a file before the CA hears of its key, so that a crash loses no certificate.
 import type { CertificateTrouble, CertificateValidity } from '../../../machines/certificate/certificate.ts'
 import type { CertificateAccount } from '../../../storage/certificates.ts'
 import { withTimeout } from '../../async/with-timeout.ts'

@@ -1,5 +1,5 @@
 // Waits for what a certificate has to know next: that it is due, expired, lost, or that nobody wants it.
-// Mind: whether a host is routed is read again after every change of its service; time only passes.
+// Whether a host is routed is read again after every change of its service; time only passes.
 import type { WatchInput, WatchOutput } from '../../../machines/certificate/certificate.ts'
 import { waitForWake } from '../../async/wait-for-wake.ts'
 import { isoNow } from '../iso-now.ts'

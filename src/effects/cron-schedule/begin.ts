@@ -1,5 +1,5 @@
 // Beginning the run of an instant, or saying why there is none.
-// Mind: asked again after a crash it finds the run that it began, and begins no second one.
+// Asked again after a crash it finds the run that it began, and begins no second one.
 import type { BegunRun, DueRun } from '../../../machines/cron-schedule.ts'
 import type { JobRunRecord } from '../../../machines/job-run/job-run-record.ts'
 import type { ServiceRow } from '../../../storage/services.ts'

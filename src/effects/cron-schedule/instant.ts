@@ -1,5 +1,5 @@
 // Waiting for the next instant of a schedule, or for its service to say something else.
-// Mind: clocks are set, and machines sleep. What is due is looked for again and again, never awaited by one
+// Clocks are set, and machines sleep. What is due is looked for again and again, never awaited by one
 // timer. An instant that came once does not come again when the clock is set back.
 import type { DueRun, NextStep, PlanChange, SchedulePlan } from '../../../machines/cron-schedule.ts'
 import { latestTime, nextTime } from '../../domain/schedule.ts'

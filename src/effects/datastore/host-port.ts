@@ -1,5 +1,5 @@
 // Free ports of the host for datastores: tried by listening there, because nobody keeps a list.
-// Mind: somebody may come in between. Docker's own word, at the start of the container, is the last one.
+// Somebody may come in between. Docker's own word, at the start of the container, is the last one.
 import { createServer } from 'node:net'
 import { Failure } from '../../errors.ts'
 import type { DatastorePorts, HostPortSettings, PortRange } from './ports.ts'

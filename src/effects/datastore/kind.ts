@@ -1,6 +1,6 @@
 // What the two kinds of datastores differ by: where their data lie, how they get their password, and how one
 // asks whether they answer.
-// Mind: a password goes in by the environment alone. An argument can be read by every user of the host.
+// A password goes in by the environment alone. An argument can be read by every user of the host.
 import type { DatastoreKind } from '../../../machines/datastore/datastore-context.ts'
 import type { Command, Outcome } from '../../docker/exec/exec.ts'
 import type { Credentials } from '../../domain/datastore-urls.ts'

@@ -1,5 +1,5 @@
 // What `${{datastore.NAME.PROP}}` stands for in the env of a service.
-// Mind: secrets come out of here; they go into the sealed env of a release and nowhere else.
+// Secrets come out of here; they go into the sealed env of a release and nowhere else.
 import { connectionString, datastorePorts, externalHost } from '../../domain/datastore-urls.ts'
 import type { DatastoreProperty } from '../../domain/env-references.ts'
 import { findDatastore } from './access.ts'

@@ -1,5 +1,5 @@
 // When a datastore is backed up by itself: at the times its schedule says, and one at a time.
-// Mind: what was missed while the daemon was down is made up for once. A clock that is set back makes nothing
+// What was missed while the daemon was down is made up for once. A clock that is set back makes nothing
 // due again.
 import type { DatastoreSlot } from '../../../machines/datastore/datastore-context.ts'
 import { sleep } from '../../async/sleep.ts'

@@ -1,6 +1,6 @@
 // Looking after a datastore that serves, until it does not: its container runs, it takes connections and
 // answers, and it has the limits that are wanted.
-// Mind: Docker may be away while the datastore is not. Who takes connections serves, whatever Docker says.
+// Docker may be away while the datastore is not. Who takes connections serves, whatever Docker says.
 import type { DatastoreRecord } from '../../../machines/datastore/datastore-record.ts'
 import { waitForWake } from '../../async/wait-for-wake.ts'
 import type { InstanceState } from '../../docker/containers/instances.ts'

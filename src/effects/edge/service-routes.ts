@@ -1,5 +1,5 @@
 // What the edge should serve, from the committed rows of all services.
-// Mind: a row is read again only when its service changed: a change of one costs the same among a thousand.
+// A row is read again only when its service changed: a change of one costs the same among a thousand.
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { UpstreamRow } from '../../../storage/upstreams.ts'
 import { hostsOf, isPublicType, wildcardOf } from '../../domain/domains.ts'

@@ -1,5 +1,5 @@
 // A request through the edge that has to reach one certain instance, before anybody else's does.
-// Mind: it asks by a socket of its own, where the slot can be named; host, pool and upstream are as for all.
+// It asks by a socket of its own, where the slot can be named; host, pool and upstream are as for all.
 import { request } from 'node:http'
 import { sleep } from '../../async/sleep.ts'
 import type { Driver } from '../../edge/driver.ts'

@@ -1,5 +1,5 @@
 // One watch on the engine's events for the whole daemon, handed on to the deploy each event is about.
-// Mind: events are nudges. Whoever gets one looks again; nobody believes it.
+// Events are nudges. Whoever gets one looks again; nobody believes it.
 import type { ContainerEvent } from '../../docker/engine/events.ts'
 
 type Listener = (event: ContainerEvent) => void

@@ -1,5 +1,5 @@
 // After a run: the last line of its log, then its container, address and place go, and runs that are too old.
-// Mind: who follows the log need not wait for the rest.
+// Who follows the log need not wait for the rest.
 import type { RunSlot } from '../../../machines/job-run/job-run.ts'
 import { jobKind } from '../../docker/engine/names.ts'
 import { isoNow } from '../iso-now.ts'

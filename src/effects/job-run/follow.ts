@@ -1,5 +1,5 @@
 // A run from its start to its end: its output into its log, its exit code into its record.
-// Mind: it may have ended while the daemon was down. Then it ended as it did, its limit notwithstanding.
+// It may have ended while the daemon was down. Then it ended as it did, its limit notwithstanding.
 import type { FollowedRun, RunFollow } from '../../../machines/job-run/job-run.ts'
 import { withTimeout } from '../../async/with-timeout.ts'
 import { explainExit, isOutOfMemory } from '../../docker/containers/exit-explanation.ts'

@@ -1,6 +1,6 @@
 // At most N job runs at a time on this host. A run holds its slot over several effects, and takes it along
 // over a restart of the daemon.
-// Mind: of a service's own command one run at a time has a slot, whoever was asked for first. Of others who
+// Of a service's own command one run at a time has a slot, whoever was asked for first. Of others who
 // wait the service comes first that has the fewest runs: nobody's flood keeps the rest waiting.
 
 export interface JobSlots {

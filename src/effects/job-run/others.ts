@@ -1,6 +1,6 @@
 // The other runs of a service's own command, which a schedule's policy is about. A command that somebody gave
 // runs beside them all.
-// Mind: one that was canceled counts until its container is gone: it may run on for ten seconds.
+// One that was canceled counts until its container is gone: it may run on for ten seconds.
 import type { JobRunRecord } from '../../../machines/job-run/job-run-record.ts'
 import type { Storage } from '../../../storage/index.ts'
 

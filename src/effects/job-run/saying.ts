@@ -1,5 +1,5 @@
 // What Berth says in the log of a run before its command says anything.
-// Mind: an effect begins again with the daemon, and nobody wants to read the same twice.
+// An effect begins again with the daemon, and nobody wants to read the same twice.
 import type { ActorLogPorts } from '../logs/actor-log.ts'
 import { type ActorLine, openActorLog } from '../logs/actor-log.ts'
 import type { JobRunPorts } from './ports.ts'

@@ -1,5 +1,5 @@
 // The turn of a run: when the policy of its schedule and the host let it, it gets what is live then.
-// Mind: who is before it is told by what is committed alone: a restart of the daemon finds the same.
+// Who is before it is told by what is committed alone: a restart of the daemon finds the same.
 import type { JobRunInput, Overlap, RunSlot } from '../../../machines/job-run/job-run.ts'
 import { Failure } from '../../errors.ts'
 import { requireRelease } from '../deploy/release.ts'

@@ -1,5 +1,5 @@
 // The stored log of one service while its instances' lines come in, with how far each container was read.
-// Mind: a note beside the log tells the places as they were at some line, and the lines behind that one tell
+// A note beside the log tells the places as they were at some line, and the lines behind that one tell
 // the rest: whatever the daemon dies of, what is stored is what counts as read.
 import { type LogLine, type Logs, lastNumberOf } from '../../../storage/log/logs.ts'
 import { sleep } from '../../async/sleep.ts'

@@ -1,5 +1,5 @@
 // What instances write, read from Docker as long as they are there and stored by service: it outlives them.
-// Mind: a container must not be removed before `drained`: its last words would go with it.
+// A container must not be removed before `drained`: its last words would go with it.
 import type { Storage } from '../../../storage/index.ts'
 import { settleWithin } from '../../async/settle-within.ts'
 import { waitForWake } from '../../async/wait-for-wake.ts'

@@ -1,6 +1,6 @@
 // Restoring Postgres: the data go into a database of their own, and the two change their names in one
 // transaction.
-// Mind: which databases there are says how far it got, and nothing else does.
+// Which databases there are says how far it got, and nothing else does.
 import { sleep } from '../../async/sleep.ts'
 import { Failure, messageOf } from '../../errors.ts'
 import { readPieces, tellProgress } from '../backup/file.ts'

@@ -1,6 +1,6 @@
 // Restoring Redis: a second server beside it loads the file, and it becomes that one's replica until it has
 // all of it, on its disk too.
-// Mind: as a replica it refuses writes. So none is acknowledged that would be lost when it is replaced.
+// As a replica it refuses writes. So none is acknowledged that would be lost when it is replaced.
 import { sleep } from '../../async/sleep.ts'
 import { Failure } from '../../errors.ts'
 import { size } from '../../quantities.ts'

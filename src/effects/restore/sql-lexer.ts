@@ -1,5 +1,5 @@
 // Splits an SQL file into statements as psql does, a piece at a time, and passes on what psql is to read.
-// Mind: line breaks always stay, so that psql's line numbers hold. Where psql's reading depends on its
+// Line breaks always stay, so that psql's line numbers hold. Where psql's reading depends on its
 // version or on a setting, the file is refused.
 import { messageOf } from '../../errors.ts'
 import { CopyData } from './sql-copy.ts'

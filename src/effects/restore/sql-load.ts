@@ -1,5 +1,5 @@
 // Restoring Postgres from an SQL file: looked through first, then run by psql in one transaction.
-// Mind: psql commits at the end of its input, wherever that is. The last line that we send
+// psql commits at the end of its input, wherever that is. The last line that we send
 // proves that it had all.
 import { randomBytes } from 'node:crypto'
 import { Failure } from '../../errors.ts'

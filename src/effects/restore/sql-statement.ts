@@ -1,5 +1,5 @@
 // What is done with one statement of an SQL file: kept, left out, or refused. Pure.
-// Mind: this looks at the words outside quotes, comments and parentheses. A DO block can do all the same
+// This looks at the words outside quotes, comments and parentheses. A DO block can do all the same
 // things, as the database's superuser, whose password the user has anyway.
 
 /** `copy`: the lines after it are data. */

@@ -1,5 +1,5 @@
 // Requests, errors and latency of the last five minutes, in slots of ten seconds. Pure: the clock comes in.
-// Mind: durations are counted by classes that are 5 % wide, so that a percentile is at most 2.5 % off and any
+// Durations are counted by classes that are 5 % wide, so that a percentile is at most 2.5 % off and any
 // number of requests takes the same memory.
 
 export interface TrafficWindow {

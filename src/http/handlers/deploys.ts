@@ -1,5 +1,5 @@
 // Deploys: asked for here, carried out by their actors.
-// Mind: 202 means committed; the deploy goes on whatever becomes of the request.
+// 202 means committed; the deploy goes on whatever becomes of the request.
 import type { HistoryEntry } from '../../../storage/actors/actors.ts'
 import type {
   CreateDeploy,

@@ -1,5 +1,5 @@
 // The domains of a service: what it is reached by from outside. They act at once.
-// Mind: which host is whose is settled inside the commit of the row (host-claims.ts).
+// Which host is whose is settled inside the commit of the row (host-claims.ts).
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { AddDomain, DomainParams, ServiceDomain } from '../../api/domains.ts'
 import type { ServiceParams } from '../../api/service.ts'

@@ -1,5 +1,5 @@
 // Env variables of a service. They take effect with the next deploy or restart.
-// Mind: values go out only where a person asked for them; never into a log, a message or an event.
+// Values go out only where a person asked for them; never into a log, a message or an event.
 import type { ServiceRow } from '../../../storage/services.ts'
 import { readsSecrets } from '../../account/rights.ts'
 import type { ChangeEnv, EnvChanges, EnvQuery, EnvVar, ReplaceEnv, ShownEnvVar } from '../../api/env.ts'

@@ -1,5 +1,5 @@
 // Job runs: asked for here, carried out by their actors.
-// Mind: 202 means committed; the run goes on whatever becomes of the request.
+// 202 means committed; the run goes on whatever becomes of the request.
 import type { JobRunInput } from '../../../machines/job-run/job-run.ts'
 import type { HistoryEntry } from '../../../storage/actors/actors.ts'
 import type { ServiceRow } from '../../../storage/services.ts'

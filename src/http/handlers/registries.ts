@@ -1,5 +1,5 @@
 // Credentials of image registries. The next pull from that host takes them.
-// Mind: records are copied field by field, so that the password stays behind.
+// Records are copied field by field, so that the password stays behind.
 import type { Registry as StoredRegistry } from '../../../storage/registries.ts'
 import type { PutRegistry, Registry, RegistryParams } from '../../api/registry.ts'
 import { Failure } from '../../errors.ts'

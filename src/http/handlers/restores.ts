@@ -1,5 +1,5 @@
 // Restoring a datastore, from one of its backups or from a file that is sent.
-// Mind: one at a time for a datastore, which is looked at in the transaction that begins it.
+// One at a time for a datastore, which is looked at in the transaction that begins it.
 
 import type { DatastoreRecord } from '../../../machines/datastore/datastore-record.ts'
 import type { RestoreInput } from '../../../machines/restore.ts'

@@ -1,5 +1,5 @@
 // Services: the desired state that a person sets. Handlers change the row; the live deploy watches it.
-// Mind: what a request shows of a repository never holds its credentials.
+// What a request shows of a repository never holds its credentials.
 import type { ServiceRow } from '../../../storage/services.ts'
 import { reachesService } from '../../account/rights.ts'
 import type { Deploy } from '../../api/deploy.ts'

@@ -1,5 +1,5 @@
 // JSON Schemas for the document, from the schemas that the server validates with.
-// Mind: what only says that a number is an integer, or how a date looks, stays out: `type` and `format` do.
+// What only says that a number is an integer, or how a date looks, stays out: `type` and `format` do.
 import { z } from 'zod'
 import { meaningOf } from './meanings/meanings.ts'
 

@@ -1,6 +1,6 @@
 // `/account`: who is signed in, where else, and with which tokens. Each of its forms says which act it asks
 // for.
-// Mind: what can be said only once (a new token) is the answer itself; all else is a redirect to what is now.
+// What can be said only once (a new token) is the answer itself; all else is a redirect to what is now.
 
 import { ChangePassword } from '../../api/access/account.ts'
 import { SessionParams } from '../../api/access/session.ts'

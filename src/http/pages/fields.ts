@@ -1,5 +1,5 @@
 // The fields of a form: label, input, what to mind, what is wrong.
-// Mind: what will do, the server says: the browser knows only what must be there. Its own rules for an e-mail
+// What will do, the server says: the browser knows only what must be there. Its own rules for an e-mail
 // address are others, and it would change some.
 import { Setup } from '../../api/access/account.ts'
 import { attributesOf, type Html, html } from './html.ts'

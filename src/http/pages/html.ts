@@ -1,5 +1,5 @@
 // HTML as a tagged template: whatever is put in is text, and stays text.
-// Mind: attributes stand in double quotes, always; a value without them could begin another attribute.
+// Attributes stand in double quotes, always; a value without them could begin another attribute.
 
 /** HTML that may be sent as it is. */
 export class Html {

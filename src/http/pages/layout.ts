@@ -1,5 +1,5 @@
 // The frame around every page, and the way from one page to another.
-// Mind: no script within, nothing from elsewhere, no styles within: the headers of a page forbid them.
+// No script within, nothing from elsewhere, no styles within: the headers of a page forbid them.
 import { Page } from '../pipeline/route.ts'
 import type { HeaderList } from '../server/messages.ts'
 import { type Html, html } from './html.ts'

@@ -1,5 +1,5 @@
 // Pages of who is signed in. Everybody else is sent to sign in, and comes back.
-// Mind: the cookie is SameSite=Strict, so a browser that follows a link of another site arrives without it.
+// The cookie is SameSite=Strict, so a browser that follows a link of another site arrives without it.
 // It is told to ask once more: then it is this server that sends it here, and the cookie comes along.
 import type { Caller } from '../../account/callers.ts'
 import { sessionOf } from '../pipeline/auth.ts'

@@ -1,5 +1,5 @@
 // `/cli-login?id=…`: a terminal asks to be connected, the administrator compares its code with the one here.
-// Mind: nothing here is ready to be pressed by a stray Enter, and a name is anybody's text.
+// Nothing here is ready to be pressed by a stray Enter, and a name is anybody's text.
 
 import {
   ApproveTerminalLogin,

@@ -1,5 +1,5 @@
 // Who asks, and whether the request came to the right house. Synchronous, so that a GET need not wait.
-// Mind: a bearer token decides alone; a wrong one is 401 even beside a good cookie (decisions "Conventions").
+// A bearer token decides alone; a wrong one is 401 even beside a good cookie (decisions "Conventions").
 import type { Caller } from '../../account/callers.ts'
 import { hasRole, reachesService } from '../../account/rights.ts'
 import { Failure } from '../../errors.ts'

@@ -1,5 +1,5 @@
 // What the HTTP layer gets from the daemon, and all it gets. Handlers know no other way to the outside.
-// Mind: handlers never call Docker to change something; `observe` only looks.
+// Handlers never call Docker to change something; `observe` only looks.
 
 import type { KindName } from '../../../machines/index.ts'
 import type { ActorRecord, By, RecordOf } from '../../../storage/actors/actors.ts'

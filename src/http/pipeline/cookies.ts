@@ -1,6 +1,6 @@
 // The session cookie (section 5 of the API document): one for each port, so that servers which share a host
 // name keep a session each.
-// Mind: it outlives the session, so that the server alone says when that is over.
+// It outlives the session, so that the server alone says when that is over.
 
 import type { Request } from '../server/messages.ts'
 import { type Origin, portOf } from './origin.ts'

@@ -1,5 +1,5 @@
 // The way of every request: head, host, credential, route, input, handler.
-// Mind: authentication comes before routing; a GET that need not wait is answered inside its own callback.
+// Authentication comes before routing; a GET that need not wait is answered inside its own callback.
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import { Failure } from '../../errors.ts'

@@ -1,5 +1,5 @@
 // `Idempotency-Key`: a repeated POST gets the first answer and changes nothing (decisions "Conventions").
-// Mind: the key travels on as the event's id: a crash between change and answer repeats nothing either.
+// The key travels on as the event's id: a crash between change and answer repeats nothing either.
 // What was asked travels with it, as a hash: another request under a used key must not get that answer.
 import { createHash } from 'node:crypto'
 import type { Caller } from '../../account/callers.ts'

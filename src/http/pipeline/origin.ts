@@ -1,5 +1,5 @@
 // The address that a browser used for this server, and whether a request comes from the server's own pages.
-// Mind: X-Forwarded-* is anybody's claim; it is believed of a proxy that --trusted-proxy names, and no other.
+// X-Forwarded-* is anybody's claim; it is believed of a proxy that --trusted-proxy names, and no other.
 import { timingSafeEqual } from 'node:crypto'
 import { Failure } from '../../errors.ts'
 import type { Request } from '../server/messages.ts'

@@ -1,5 +1,5 @@
 // Sends answers and says in the log what was asked. Everything a client ever gets goes through here.
-// Mind: the log has the path without its query, which may hold a token.
+// The log has the path without its query, which may hold a token.
 import { createReadStream } from 'node:fs'
 import type { Caller } from '../../account/callers.ts'
 import { codeOf } from '../../errors.ts'

@@ -1,5 +1,5 @@
 // What a route is. Validation, the handler's types and the OpenAPI document come from this one definition.
-// Mind: schemas are made once, when the module is loaded, never for a request.
+// Schemas are made once, when the module is loaded, never for a request.
 import type { z } from 'zod'
 import type { TokenRole } from '../../../storage/access/tokens.ts'
 import type { Caller } from '../../account/callers.ts'

@@ -1,5 +1,5 @@
 // Turns what a client sent into what a handler may rely on, and a schema's complaint into words.
-// Mind: messages name keys and rules, never the value: it may be a secret.
+// Messages name keys and rules, never the value: it may be a secret.
 import { z } from 'zod'
 import { fixed } from '../../api/parts/fields.ts'
 import { Failure, type FailureDetail } from '../../errors.ts'

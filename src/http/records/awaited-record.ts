@@ -1,5 +1,5 @@
 // Waiting for what an actor commits: a request that asked for something answers with what came of it.
-// Mind: the wait is bounded, and what was asked for goes on without it.
+// The wait is bounded, and what was asked for goes on without it.
 import type { RecordOf } from '../../../storage/actors/actors.ts'
 import { waitFor } from '../../async/wait-for.ts'
 import { withTimeout } from '../../async/with-timeout.ts'

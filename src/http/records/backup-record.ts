@@ -1,5 +1,5 @@
 // Backups and restores as the API shows them: the record of their charts, and how far they are just now.
-// Mind: how far is known to the running effect alone. It is no part of what is committed.
+// How far is known to the running effect alone. It is no part of what is committed.
 import type { BackupRecord } from '../../../machines/backup.ts'
 import type { RestoreRecord } from '../../../machines/restore.ts'
 import type { Recorded } from '../../../storage/actors/actors.ts'

@@ -1,5 +1,5 @@
 // The datastore as the API shows it: the record of its chart, its password, and how it is reached.
-// Mind: read from committed records only; the password comes from the secret store, for this answer.
+// Read from committed records only; the password comes from the secret store, for this answer.
 import type { DatastoreRecord } from '../../../machines/datastore/datastore-record.ts'
 import type { Recorded } from '../../../storage/actors/actors.ts'
 import type { Caller } from '../../account/callers.ts'

@@ -1,5 +1,5 @@
 // What readers of a service's logs get of a line: who wrote it, and of a request what there is to know.
-// Mind: clients choose paths and names of browsers; no control character of theirs gets into the text.
+// Clients choose paths and names of browsers; no control character of theirs gets into the text.
 import type { LogLine } from '../../../storage/log/logs.ts'
 import type { AccessRecord } from '../../api/status.ts'
 import { size } from '../../quantities.ts'

@@ -1,5 +1,5 @@
 // The numbers of the server as Prometheus reads them: what the edge counted, and how many there are of what.
-// Mind: gauges are read from the records when they are asked for; nothing is counted beside them.
+// Gauges are read from the records when they are asked for; nothing is counted beside them.
 import type { ServiceRow } from '../../../storage/services.ts'
 import { actorKinds } from '../../api/actor.ts'
 import { serviceStates } from '../../api/service.ts'

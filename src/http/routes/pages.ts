@@ -1,5 +1,5 @@
 // The plain pages: setup, signing in, the account, and the answer to a terminal.
-// Mind: each is public as a route and asks for the session itself, so that who has none is led to sign in.
+// Each is public as a route and asks for the session itself, so that who has none is led to sign in.
 import { changeAccount, showAccount } from '../pages/account.ts'
 import { Form, LoginQuery, ManualParams, SetupQuery, TerminalLoginQuery } from '../pages/input.ts'
 import { accountPath, redirect } from '../pages/layout.ts'

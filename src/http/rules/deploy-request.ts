@@ -1,5 +1,5 @@
 // What a deploy is asked for with: the input of its actor, in one place.
-// Mind: the actor holds ids only; settings and env are frozen when the deploy has its turn.
+// The actor holds ids only; settings and env are frozen when the deploy has its turn.
 import type { By } from '../../../storage/actors/actors.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { Deploy } from '../../api/deploy.ts'

@@ -1,5 +1,5 @@
 // Changes of a set of env variables: what comes out, and what differs.
-// Mind: answers name keys only.
+// Answers name keys only.
 
 import { type ChangeEnv, type EnvChanges, type EnvVar, isWithinTotal } from '../../api/env.ts'
 import { Failure } from '../../errors.ts'

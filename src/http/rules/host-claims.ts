@@ -1,6 +1,6 @@
 // Which hosts a service may have: none that is another service's, by its name or as its domain, and none of
 // the server's own.
-// Mind: this belongs inside the commit of the row: only there one of many who want a host gets it alone.
+// This belongs inside the commit of the row: only there one of many who want a host gets it alone.
 import type { ServiceRow } from '../../../storage/services.ts'
 import { defaultHost, isPublicType } from '../../domain/domains.ts'
 import { Failure } from '../../errors.ts'

@@ -1,6 +1,6 @@
 // The runs of a service that is suspended or deleted: they give themselves up, and only then who asked for it
 // is answered.
-// Mind: the wait is bounded. Their containers get their ten seconds after it.
+// The wait is bounded. Their containers get their ten seconds after it.
 import type { JobRunRecord } from '../../../machines/job-run/job-run-record.ts'
 import type { HttpStorage } from '../pipeline/context.ts'
 import { awaitRecord } from '../records/awaited-record.ts'

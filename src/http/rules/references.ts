@@ -1,5 +1,5 @@
 // What the API asks of the references in a value: whether they lead somewhere, and to whom.
-// Mind: a service that is there now may be gone when instances start; only then are they resolved.
+// A service that is there now may be gone when instances start; only then are they resolved.
 
 import {
   datastoreProperties,

@@ -1,5 +1,5 @@
 // From a request to a row, and the rules that need more than one field (decisions "Service").
-// Mind: a PATCH is judged by the whole row it would make, not by the fields it names.
+// A PATCH is judged by the whole row it would make, not by the fields it names.
 import { posix } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { ServiceRow } from '../../../storage/services.ts'

@@ -1,5 +1,5 @@
 // Request bodies: small ones are collected, large ones handed on as they come, no faster than they are taken.
-// Mind: both listen at once, because what comes before anybody listens is lost; a source whose client left is
+// Both listen at once, because what comes before anybody listens is lost; a source whose client left is
 // dead.
 import { Failure } from '../../errors.ts'
 import { size } from '../../quantities.ts'

@@ -1,5 +1,5 @@
 // One open event stream. It never grows: whoever writes asks `isWritable` first and waits for `onWritable`.
-// Mind: a stream that was blocked once is closed by uWS after 12 s unless something is written as it drains.
+// A stream that was blocked once is closed by uWS after 12 s unless something is written as it drains.
 
 /** What a stream needs of uWS. */
 interface Socket {

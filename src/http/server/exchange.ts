@@ -1,5 +1,5 @@
 // One request and its response, over uWebSockets.js.
-// Mind: `req` is dead after the callback and `res` after an abort; onAborted comes before all else.
+// `req` is dead after the callback and `res` after an abort; onAborted comes before all else.
 
 import type * as Uws from 'uWebSockets.js'
 import { STATUS_CODES } from 'node:http'

@@ -1,5 +1,5 @@
 // A body that is too large for memory, sent as fast as the client takes it.
-// Mind: its size was announced. What ends before it has been sent ends the connection, so that nobody takes a
+// Its size was announced. What ends before it has been sent ends the connection, so that nobody takes a
 // part for the whole.
 import { Failure } from '../../errors.ts'
 

@@ -1,5 +1,5 @@
 // What is going on in one server: requests without an answer, streams without an end.
-// Mind: a stream is no open request: a stop does not wait for it, it ends it.
+// A stream is no open request: a stop does not wait for it, it ends it.
 import { settleWithin } from '../../async/settle-within.ts'
 
 export interface Traffic {

@@ -1,5 +1,5 @@
 // The address of a peer as people write it.
-// Mind: to a socket that takes IPv6, an IPv4 peer comes as an IPv6 address; nobody would know it by that.
+// To a socket that takes IPv6, an IPv4 peer comes as an IPv6 address; nobody would know it by that.
 
 const mapped = Buffer.from('00000000000000000000ffff', 'hex')
 

@@ -1,5 +1,5 @@
 // What a request head must keep to. uWS lets these through, and proxies disagree on what they mean.
-// Mind: after a refusal here the connection is closed, for where its next request begins is in doubt.
+// After a refusal here the connection is closed, for where its next request begins is in doubt.
 import { Failure } from '../../errors.ts'
 import type { Request } from './messages.ts'
 

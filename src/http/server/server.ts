@@ -1,5 +1,5 @@
 // The only file that loads uWebSockets.js: listening and an orderly stop.
-// Mind: without a match uWS says nothing; with two daemons on a port it would say nothing either.
+// Without a match uWS says nothing; with two daemons on a port it would say nothing either.
 
 import type * as Uws from 'uWebSockets.js'
 import { createRequire } from 'node:module'

@@ -1,5 +1,5 @@
 // Bytes that wait to be written, copied into slabs that are used again and again.
-// Mind: new memory for each chunk of an upload made it more than twice as slow: the kernel clears each page,
+// New memory for each chunk of an upload made it more than twice as slow: the kernel clears each page,
 // and what was written waits for the garbage collector.
 
 interface Slab {

@@ -1,6 +1,6 @@
 // When which follower had which lines. Each chunk is looked at for the last line that it ends; only the first
 // follower reads the lines themselves, for the moments at which they were appended.
-// Mind: a number that is torn apart by the end of a chunk counts with the next one, a little too late.
+// A number that is torn apart by the end of a chunk counts with the next one, a little too late.
 
 export interface Arrivals {
   take(reader: number, chunk: Buffer, at: number): void

@@ -1,5 +1,5 @@
 // Follows one log many times over, and says how old each line was when each follower had it whole.
-// Mind: plain sockets, because a thousand clients that parse what they get would measure themselves.
+// Plain sockets, because a thousand clients that parse what they get would measure themselves.
 // Usage: log-followers PORT PATH TOKEN READERS STALLED SECONDS SERVER_PID
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'

@@ -1,5 +1,5 @@
 // What people do to datastores: making, limiting, restarting, deleting, and asking again with the same key.
-// Mind: what they expect in the end is written down only when the request was acknowledged; new limits count
+// What they expect in the end is written down only when the request was acknowledged; new limits count
 // as saved also where the answer says that Docker, which is away, was not told them.
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'

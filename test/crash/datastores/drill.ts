@@ -1,6 +1,6 @@
 // One run: datastores that are written to while the daemon is killed and Docker restarts, then everything
 // settles and is checked.
-// Mind: what is random has a seed, what the machine makes of it has not.
+// What is random has a seed, what the machine makes of it has not.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { findLeftovers } from '../../support/leftovers.ts'

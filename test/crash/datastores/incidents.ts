@@ -1,6 +1,6 @@
 // What happened when: kills of the daemon, restarts of Docker, restarts that somebody asked for. And for how
 // long a writer was told nothing around it.
-// Mind: times are of the monotonic clock; what has not ended yet ends at infinity.
+// Times are of the monotonic clock; what has not ended yet ends at infinity.
 
 export type IncidentKind = 'kill' | 'engine' | 'restart'
 

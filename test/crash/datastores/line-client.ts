@@ -1,6 +1,6 @@
 // A real client, psql or redis-cli, that is told one line at a time and whose answer is read back. It runs in
 // the files of its image, as a process of the test: no engine can end it.
-// Mind: redis-cli sends a command again by itself when its connection was lost. What it complains of ends it
+// redis-cli sends a command again by itself when its connection was lost. What it complains of ends it
 // here, before anybody takes the second answer for the first.
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,5 +1,5 @@
 // Numbered rows in a datastore: how each kind writes one, and how all of them are read back.
-// Mind: a row counts as acknowledged by the server's answer alone, not because a client was sent it.
+// A row counts as acknowledged by the server's answer alone, not because a client was sent it.
 import { type Kind, runClient } from './line-client.ts'
 
 export interface Row {

@@ -1,6 +1,6 @@
 // Checks of what is on disk after the daemon has stopped: the rows of the datastores that are there, and of
 // no other.
-// Mind: the histories of those that are gone stay, and are checked with the others.
+// The histories of those that are gone stay, and are checked with the others.
 import { openStore, type Store } from '../../../storage/store/store.ts'
 import { rowsOf } from '../../support/table-rows.ts'
 import { type Book, living } from './book.ts'

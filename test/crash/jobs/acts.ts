@@ -1,6 +1,6 @@
 // What people do with job runs: making services, asking for runs, canceling them, and asking again with the
 // same key.
-// Mind: what they expect in the end is written down only when the request was acknowledged.
+// What they expect in the end is written down only when the request was acknowledged.
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Answer, Body } from '../../support/api.ts'

@@ -1,6 +1,6 @@
 // One run: job runs and schedules while the daemon is killed and Docker restarts, then everything settles and
 // is checked.
-// Mind: what is random has a seed, what the machine makes of it has not.
+// What is random has a seed, what the machine makes of it has not.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { findLeftovers } from '../../support/leftovers.ts'
 import type { PrivateEngine } from '../../support/private-engine.ts'

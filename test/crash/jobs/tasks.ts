@@ -1,5 +1,5 @@
 // What the runs of the drill do: numbered lines at some pace, marks of where they are, and an exit code.
-// Mind: marks go to whoever listens on the host, by the gateway of the container's network; a run waits until
+// Marks go to whoever listens on the host, by the gateway of the container's network; a run waits until
 // each one is answered, so that their order is the order in which things happened.
 import type { Chance } from '../chance.ts'
 

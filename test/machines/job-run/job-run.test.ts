@@ -1,5 +1,5 @@
 // The chart of a job run: its paths, its failures, a cancel in every state, and a restart at every step.
-// Mind: whatever becomes of it, it is over only when its container and its place are given back.
+// Whatever becomes of it, it is over only when its container and its place are given back.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'

@@ -1,5 +1,5 @@
 // Managed datastores from the command line: `berth db`.
-// Mind: addresses hold passwords. They are printed only where a command asks for them by name.
+// Addresses hold passwords. They are printed only where a command asks for them by name.
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { Datastore } from '../../../api/datastore.ts'
 import type { Cli } from '../../client/session.ts'

@@ -1,5 +1,5 @@
 // Pulling the image of a deploy: its tag is resolved anew each time, and what it meant gets a name of ours.
-// Mind: a registry that does not answer is no reason to fail while the image is here; one that refuses is.
+// A registry that does not answer is no reason to fail while the image is here; one that refuses is.
 import type { DeploySource } from '../../../../machines/deploy/deploy-context.ts'
 import { imageName } from '../../../docker/engine/names.ts'
 import {

@@ -1,5 +1,5 @@
 // The HEALTHCHECK of an image as a check of its instances: Docker's word counts.
-// Mind: Docker asks for the first time after a whole interval, 30 s by default. So the same command is run
+// Docker asks for the first time after a whole interval, 30 s by default. So the same command is run
 // here as well while Docker still calls the instance "starting", as newer engines do by --start-interval.
 import type { InstanceState } from '../../../docker/containers/instance-state.ts'
 import { runInside } from '../../../docker/exec/exec.ts'

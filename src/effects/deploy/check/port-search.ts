@@ -1,6 +1,6 @@
 // Where an instance listens when it is not where it was expected: its port is found where nothing says which
 // one it is, and else the deploy fails early and names it.
-// Mind: a slow app may open the port of a debugger or of its metrics first, so time has to pass.
+// A slow app may open the port of a debugger or of its metrics first, so time has to pass.
 import type { PortSource } from '../../../../machines/deploy/deploy-context.ts'
 import type { ServiceSettings } from '../../../../storage/services.ts'
 import type { InstanceState } from '../../../docker/containers/instance-state.ts'

@@ -1,5 +1,5 @@
 // Probing new instances, from the host to each instance's own address, until all pass or one is beyond help.
-// Mind: never a published port: Docker's own proxy accepts connections there with nobody behind it.
+// Never a published port: Docker's own proxy accepts connections there with nobody behind it.
 import type { HealthCheck, PortSource } from '../../../../machines/deploy/deploy-context.ts'
 import { sleep } from '../../../async/sleep.ts'
 import type { InstanceState } from '../../../docker/containers/instance-state.ts'

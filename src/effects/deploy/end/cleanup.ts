@@ -1,5 +1,5 @@
 // Removing what a failed or canceled deploy leaves, after the former one is back in charge.
-// Mind: this never gives up. A trace that stays is somebody's disk, address or money.
+// This never gives up. A trace that stays is somebody's disk, address or money.
 import { imageName, treeName } from '../../../docker/engine/names.ts'
 import { removeImage } from '../../../docker/images/images.ts'
 import { reapGit } from '../../../git/reaper.ts'

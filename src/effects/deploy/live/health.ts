@@ -1,5 +1,5 @@
 // Whether a live deploy is degraded: fewer instances run than wanted, or one keeps crashing.
-// Mind: an exit that upkeep itself asked for is none.
+// An exit that upkeep itself asked for is none.
 import type { InstanceState } from '../../../docker/containers/instances.ts'
 
 export interface Health {

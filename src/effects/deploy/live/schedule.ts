@@ -1,5 +1,5 @@
 // What a live deploy of a cron job does instead of keeping instances: its service has a schedule at work.
-// Mind: the schedule is an actor of its own, and goes on with the next live deploy.
+// The schedule is an actor of its own, and goes on with the next live deploy.
 import type { CronScheduleInput } from '../../../../machines/cron-schedule.ts'
 import type { ServiceRow } from '../../../../storage/services.ts'
 import { scheduleIdOf } from '../../../domain/job-defaults.ts'

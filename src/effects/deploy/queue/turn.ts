@@ -1,6 +1,6 @@
 // The turn of a deploy: one running deploy per service, in order of creation, derived from committed records
 // alone.
-// Mind: whoever cleans up still has the turn; a newer queued deploy replaces an older queued one.
+// Whoever cleans up still has the turn; a newer queued deploy replaces an older queued one.
 import type { DeploySource } from '../../../../machines/deploy/deploy-context.ts'
 import type { Release } from '../../../../storage/releases.ts'
 import type { ServiceRow, ServiceSettings } from '../../../../storage/services.ts'

@@ -1,5 +1,5 @@
 // A disk belongs to one version at a time: two writers would ruin what is on it.
-// Mind: what Docker lists and what is made from it happen under one lock, or somebody comes in between.
+// What Docker lists and what is made from it happen under one lock, or somebody comes in between.
 import { KeyedMutex } from '../../../async/keyed-mutex.ts'
 import { sleep } from '../../../async/sleep.ts'
 import { codeOf, Failure } from '../../../errors.ts'

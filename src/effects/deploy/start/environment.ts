@@ -1,5 +1,5 @@
 // The environment of an instance: the person's variables with references resolved, and Berth's own. Pure.
-// Mind: an unknown reference fails the deploy with the variable's name, never with its value.
+// An unknown reference fails the deploy with the variable's name, never with its value.
 import type { PortSource } from '../../../../machines/deploy/deploy-context.ts'
 import type { EnvVar } from '../../../../storage/env.ts'
 import type { ServiceSettings } from '../../../../storage/services.ts'

@@ -1,5 +1,5 @@
 // The instances of a deploy: what each should be, from the release, and bringing one into being.
-// Mind: the release is frozen; only the number of instances and whether they run come from the service of
+// The release is frozen; only the number of instances and whether they run come from the service of
 // now.
 import type { DeploySource } from '../../../../machines/deploy/deploy-context.ts'
 import type { EnvVar } from '../../../../storage/env.ts'

@@ -1,5 +1,5 @@
 // The command that runs once in the new image, with the env of the deploy, before anything of it starts:
-// migrations, most often. Mind: one that ran is never run again, also when the daemon was down as it ended.
+// migrations, most often. One that ran is never run again, also when the daemon was down as it ended.
 import type { ServiceRow } from '../../../../storage/services.ts'
 import { sleep } from '../../../async/sleep.ts'
 import { explainExit } from '../../../docker/containers/exit-explanation.ts'

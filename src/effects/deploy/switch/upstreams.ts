@@ -1,6 +1,6 @@
 // Instances as the edge's upstreams: they get requests only once one through the edge has reached them, and
 // leave without cutting what is open.
-// Mind: only services with a public address have any; for all others these do nothing.
+// Only services with a public address have any; for all others these do nothing.
 import type { ServiceRow } from '../../../../storage/services.ts'
 import type { UpstreamRow } from '../../../../storage/upstreams.ts'
 import { sleep } from '../../../async/sleep.ts'

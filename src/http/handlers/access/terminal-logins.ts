@@ -1,6 +1,6 @@
 // Terminal logins: a terminal asks, the administrator answers on a page, the terminal polls (section 4 of the
 // API document).
-// Mind: to whoever asks, one that is over is as unknown as one that never was.
+// To whoever asks, one that is over is as unknown as one that never was.
 import { randomInt } from 'node:crypto'
 import type { TerminalLoginInput, TerminalLoginRecord } from '../../../../machines/terminal-login.ts'
 import type { Caller } from '../../../account/callers.ts'

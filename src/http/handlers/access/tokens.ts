@@ -1,5 +1,5 @@
 // API tokens: for scripts, CI and terminals.
-// Mind: records are copied field by field; the token itself is shown once and kept nowhere.
+// Records are copied field by field; the token itself is shown once and kept nowhere.
 import type { TokenRow } from '../../../../storage/access/tokens.ts'
 import { createToken as makeToken } from '../../../account/api-tokens.ts'
 import type { CreatedToken, CreateToken, Token, TokenParams } from '../../../api/access/token.ts'

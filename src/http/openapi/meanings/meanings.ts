@@ -1,5 +1,5 @@
 // What fields mean, where their schema does not say it itself.
-// Mind: a key is `Schema`, or `Schema.field` with the fields of inner objects behind further dots.
+// A key is `Schema`, or `Schema.field` with the fields of inner objects behind further dots.
 import { serviceSettings, settingNames } from '../../../domain/service-settings.ts'
 import { datastoreMeanings } from './datastores.ts'
 import { deployMeanings } from './deploys.ts'
