@@ -48,13 +48,13 @@ export function testOwner(): Owner {
 export async function until<T>(
   what: string,
   look: () => Promise<T | null | undefined | false> | T | null | undefined | false,
-  deadlineMs = 30_000,
+  deadlineMs = 120_000,
 ): Promise<T> {
   const deadline = performance.now() + deadlineMs
   for (;;) {
     const found = await look()
     if (found) return found
-    if (performance.now() > deadline) throw new Error(`waited ${deadlineMs} ms in vain: ${what}`)
+    if (performance.now() > deadline) throw new Error(`timed out after ${deadlineMs} ms: ${what}`)
     await delay(25)
   }
 }

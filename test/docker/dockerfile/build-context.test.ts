@@ -6,7 +6,11 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { extract } from 'tar-stream'
-import { type ContextRequest, openBuildContext } from '../../../src/docker/dockerfile/build-context.ts'
+import {
+  type BuildContext,
+  type ContextRequest,
+  openBuildContext,
+} from '../../../src/docker/dockerfile/build-context.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
 import { writeTree } from '../../support/write-tree.ts'
 
@@ -141,10 +145,10 @@ test('a Dockerfile beside the context, but inside of the source, goes in as a co
   const sourceDir = tree(t, { 'docker/web.Dockerfile': 'FROM web', 'app/index.js': '' })
   const request = { contextDir: join(sourceDir, 'app'), sourceDir, dockerfile: '../docker/web.Dockerfile' }
 
-  const { dockerfile } = await open(request)
-  const entries = await pack(request)
+  const context = await open(request)
+  const entries = await entriesOf(context)
 
-  assert.equal(dockerfile, '.berth.Dockerfile')
+  assert.equal(context.dockerfile, '.berth.Dockerfile')
   assert.deepEqual(
     entries.map(({ name, content }) => [name, content]),
     [
@@ -205,7 +209,11 @@ function open(wish: Wish) {
 }
 
 async function pack(wish: Wish) {
-  const { stream, packed } = await open(wish)
+  return entriesOf(await open(wish))
+}
+
+// Reads the context to its end. Otherwise packing continues while the test removes its directory.
+async function entriesOf({ stream, packed }: BuildContext) {
   const entries = []
   const archive = stream.pipe(extract() as unknown as NodeJS.WritableStream)
   for await (const entry of archive as unknown as ReturnType<typeof extract>) {
