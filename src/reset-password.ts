@@ -36,8 +36,8 @@ export async function resetPassword(args: string[], stdin: NodeJS.ReadStream): P
       const revoked = revokesTokens ? access.tokens.list() : []
       access.account.setPassword(commit, passwordHash)
       access.attempts.clear()
-      for (const { id } of open) access.sessions.drop(commit, id)
-      for (const { id } of revoked) access.tokens.drop(commit, id)
+      for (const { id } of open) access.sessions.removeWithin(commit, id)
+      for (const { id } of revoked) access.tokens.removeWithin(commit, id)
       return { sessions: open.length, tokens: revoked.length }
     })
     const ended = sessions === 1 ? '1 session has' : `${sessions} sessions have`

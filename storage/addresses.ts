@@ -39,7 +39,7 @@ export class Addresses {
   }
 
   /** The address of that instance, taken when it has none in this range: asking twice changes nothing. */
-  take(deployId: string, index: number, range: AddressRange): Promise<string> {
+  allocate(deployId: string, index: number, range: AddressRange): Promise<string> {
     return this.#store.commit(() => {
       const known = this.#addressOf(deployId, index)
       if (known !== null && known >= toNumber(range.first) && known <= toNumber(range.last))

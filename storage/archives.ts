@@ -11,9 +11,9 @@ export interface ArchiveDraft {
   /** Appends. One call at a time. */
   write(pieces: Uint8Array[]): Promise<void>
   /** Makes it the archive of that deploy; it is on the disk when this resolves. */
-  keep(deployId: string): Promise<void>
+  commit(deployId: string): Promise<void>
   /** Leaves nothing of a draft; does nothing to one that was kept. */
-  abandon(): Promise<void>
+  discard(): Promise<void>
 }
 
 const draftSuffix = '.part'
@@ -63,13 +63,13 @@ function createDraft(directory: string, path: (deployId: string) => string): Arc
       file ??= await open(draft, 'wx', 0o600)
       await writeAll(file, pieces)
     },
-    async keep(deployId) {
+    async commit(deployId) {
       await file?.sync()
       await close()
       await rename(draft, path(deployId))
       await syncDirectory(directory)
     },
-    async abandon() {
+    async discard() {
       await close()
       await rm(draft, { force: true })
     },

@@ -64,17 +64,17 @@ export function openCertificates(directory: string) {
     },
 
     order: (host: string) => readJson<StoredOrder>(orderPath(host)),
-    keepOrder: (host: string, order: StoredOrder) => keep(orderPath(host), order),
-    dropOrder: (host: string) => fs.rmSync(orderPath(host), { force: true }),
+    saveOrder: (host: string, order: StoredOrder) => keep(orderPath(host), order),
+    removeOrder: (host: string) => fs.rmSync(orderPath(host), { force: true }),
 
     /** Records that were published, or were about to be, and are not known to be removed. */
     txtRecords: () => txtRecordsIn(directory),
-    keepTxtRecord: (record: StoredTxtRecord) => keep(txtPath(record), record),
-    dropTxtRecord: (record: StoredTxtRecord) => fs.rmSync(txtPath(record), { force: true }),
+    saveTxtRecord: (record: StoredTxtRecord) => keep(txtPath(record), record),
+    removeTxtRecord: (record: StoredTxtRecord) => fs.rmSync(txtPath(record), { force: true }),
 
     /** The private key, as JSON; null before there is one. */
     accountKey: (account: CertificateAccount) => readJson<object>(keyPath(account)),
-    keepAccountKey: (account: CertificateAccount, key: object) => keep(keyPath(account), key),
+    saveAccountKey: (account: CertificateAccount, key: object) => keep(keyPath(account), key),
   }
 }
 

@@ -35,7 +35,7 @@ export class Datastores {
     this.#rows = store.table('datastores')
     this.#passwords = store.table('datastore_passwords')
     this.#ports = store.table('datastore_ports')
-    names.askWhenDamaged((name) => {
+    names.addFallback((name) => {
       const row = this.list().find((datastore) => datastore.name === name)
       return row ? { kind: 'datastore', id: row.id } : null
     })
@@ -135,11 +135,11 @@ export class Datastores {
 
   /** Frees its name and port; its password stays. No effect when it is in the trash already. */
   trash(id: string): Promise<void> {
-    return this.#store.commit(() => this.forgo(id))
+    return this.#store.commit(() => this.trashWithin(id))
   }
 
   /** Only inside a commit: like `trash`. */
-  forgo(id: string): void {
+  trashWithin(id: string): void {
     const row = this.#rows.getOrNull(id)
     if (!row || row.trashed) return
     this.#free(row)
@@ -150,7 +150,7 @@ export class Datastores {
    * Takes it out of the trash under a name, with its former port if that is free. No effect when it is out.
    * Throws `name_taken` and `not_found`.
    */
-  reclaim(id: string, name: string): Promise<void> {
+  restoreFromTrash(id: string, name: string): Promise<void> {
     return this.#store.commit(() => {
       const row = this.#rows.get(id)
       if (!row) throw new StorageError('not_found', `there is no datastore ${id}`)

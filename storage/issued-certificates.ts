@@ -47,7 +47,7 @@ export function openIssuedCertificates(directory: string) {
   }
   return {
     /** False until something was recorded: then it is unknown what was issued before. */
-    isKept: () => fs.existsSync(path),
+    hasRecords: () => fs.existsSync(path),
 
     issued: (directoryUrl: string) => all().issued.filter((one) => one.directoryUrl === directoryUrl),
 

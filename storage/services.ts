@@ -110,7 +110,7 @@ export class Services {
     this.#rows = store.table('services')
     this.#names = names
     this.#domains = new Domains(store)
-    names.askWhenDamaged((name) => {
+    names.addFallback((name) => {
       const row = this.list().find((service) => service.name === name)
       return row ? { kind: 'service', id: row.id } : null
     })
@@ -180,12 +180,12 @@ export class Services {
   }
 
   /** Only inside a commit. Throws `conflict`: nothing new begins for a service that is being deleted. */
-  refuseDeleting(id: string): void {
+  assertNotDeleting(id: string): void {
     if (this.#rows.get(id)?.deleting) throw new StorageError('conflict', 'the service is being deleted')
   }
 
   /** Only inside a commit: the archive that came with this deploy is the one to keep, unless it is broken. */
-  keepArchive(commit: Commit, id: string, deployId: string): void {
+  setArchive(commit: Commit, id: string, deployId: string): void {
     const row = this.#rows.get(id)
     if (!row) return
     const { archive_deploy_id: before, former_archive_deploy_id: former } = row
@@ -201,7 +201,7 @@ export class Services {
   }
 
   /** Only inside a commit: a deploy was parked. It may go on serving, but it is wanted no longer. */
-  giveUpOn(commit: Commit, id: string, deployId: string): void {
+  abandonDeploy(commit: Commit, id: string, deployId: string): void {
     const row = this.#rows.getOrNull(id)
     if (row?.live_deploy_id === deployId) this.patch(commit, id, { degraded: true })
     else if (row?.desired_deploy_id === deployId) {

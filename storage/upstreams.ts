@@ -38,7 +38,7 @@ export class Upstreams {
   }
 
   /** The pool of that service: the lowest free one when it has none yet. */
-  takePool(serviceId: string): Promise<number> {
+  allocatePool(serviceId: string): Promise<number> {
     return this.#store.commit(() => {
       const known = this.#pools.getOrNull(serviceId)
       if (known !== null) return known

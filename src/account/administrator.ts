@@ -145,8 +145,8 @@ export class Administrator {
       // Hashing takes its time: somebody may have ended this session meanwhile, because it is not theirs.
       if (!sessions.byId(sessionId)) throw new Failure('unauthorized', 'this session has ended')
       account.setPassword(commit, passwordHash)
-      for (const { id } of sessions.list()) if (id !== sessionId) sessions.drop(commit, id)
-      if (revokeTokens) for (const { id } of tokens.list()) tokens.drop(commit, id)
+      for (const { id } of sessions.list()) if (id !== sessionId) sessions.removeWithin(commit, id)
+      if (revokeTokens) for (const { id } of tokens.list()) tokens.removeWithin(commit, id)
       return this.#sealDevice(account.get()!)
     })
   }

@@ -2,7 +2,7 @@
 // is no other until the oldest of them is five minutes old.
 // An attempt counts from before the look at what was guessed, so that guesses at the same time do not
 // pass the limit, and a crash in between does not forget it.
-import type { AttemptRow, Guessed, StoredAttempts } from '../../storage/access/attempts.ts'
+import type { AttemptRow, GuessTarget, StoredAttempts } from '../../storage/access/attempts.ts'
 import { TooSoon } from '../errors.ts'
 import { duration } from '../quantities.ts'
 
@@ -11,9 +11,9 @@ export const attemptWindowMs = 5 * 60_000
 
 export interface Attempts {
   /** Throws `too_many_attempts`. */
-  check(guessed: Guessed): void
+  check(guessed: GuessTarget): void
   /** Looks whether a guess is right; unless it is, it counts. Throws `too_many_attempts` before the look. */
-  guess(guessed: Guessed, isRight: () => Promise<boolean>): Promise<boolean>
+  guess(guessed: GuessTarget, isRight: () => Promise<boolean>): Promise<boolean>
 }
 
 export function createAttempts(stored: StoredAttempts, now: () => number = Date.now): Attempts {
@@ -22,7 +22,7 @@ export function createAttempts(stored: StoredAttempts, now: () => number = Date.
   // A clock that was set back far must not lock anybody out for that long.
   const isOld = ({ atMs }: AttemptRow) => Math.abs(now() - atMs) >= attemptWindowMs
 
-  function check(guessed: Guessed): void {
+  function check(guessed: GuessTarget): void {
     const open = [...underWay].filter((one) => one.guessed === guessed)
     const marks = new Set(open.map(({ mark }) => mark))
     const failed = stored.list(guessed).filter((one) => !isOld(one) && !marks.has(one.mark))
@@ -34,12 +34,12 @@ export function createAttempts(stored: StoredAttempts, now: () => number = Date.
     check,
     async guess(guessed, isRight) {
       check(guessed)
-      const attempt = stored.make(guessed, now())
+      const attempt = stored.create(guessed, now())
       underWay.add(attempt)
       try {
-        await stored.keep(attempt, isOld)
+        await stored.record(attempt, isOld)
         if (!(await isRight())) return false
-        await stored.takeBack(attempt)
+        await stored.withdraw(attempt)
         return true
       } finally {
         underWay.delete(attempt)
@@ -54,7 +54,7 @@ function oldest(attempts: readonly AttemptRow[]): number {
 
 type Kind = 'sign_in' | 'setup_code' | 'current_password'
 
-function kindOf(guessed: Guessed): Kind {
+function kindOf(guessed: GuessTarget): Kind {
   return guessed.split('/')[0] as Kind
 }
 
@@ -71,7 +71,7 @@ const hints: Record<Kind, string> = {
   current_password: resetHint,
 }
 
-function tooMany(guessed: Guessed, waitMs: number): TooSoon {
+function tooMany(guessed: GuessTarget, waitMs: number): TooSoon {
   const seconds = Math.max(1, Math.ceil(waitMs / 1000))
   const left = duration(seconds * 1000)
   const message = `too many failed attempts: ${words[kindOf(guessed)]} are refused for another ${left}`
@@ -79,7 +79,7 @@ function tooMany(guessed: Guessed, waitMs: number): TooSoon {
 }
 
 /** What is under way may turn out to be right, and then counts no more. */
-function tooManyAtOnce(guessed: Guessed): TooSoon {
+function tooManyAtOnce(guessed: GuessTarget): TooSoon {
   return new TooSoon(
     'too_many_attempts',
     `too many ${words[kindOf(guessed)]} at once`,

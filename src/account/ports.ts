@@ -31,6 +31,6 @@ export function setupCodeFor({ account, setupCode }: Pick<Storage, 'account' | '
 /** Forgets sessions and tokens that are over. */
 export async function forgetOver({ sessions, tokens }: Pick<Storage, 'sessions' | 'tokens'>): Promise<void> {
   const nowMs = Date.now()
-  await sessions.forget((session) => sessionEndMs(session) <= nowMs)
-  await tokens.forget((token) => isExpired(token, nowMs))
+  await sessions.removeWhere((session) => sessionEndMs(session) <= nowMs)
+  await tokens.removeWhere((token) => isExpired(token, nowMs))
 }

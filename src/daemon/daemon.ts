@@ -109,8 +109,8 @@ function superviseIn(storage: Storage, logger: Logger, release: (id: string) => 
     release(id)
     await closeLog(storage, id, reason)
   }
-  const mayGoOn = (row: ActorRow, snapshot: unknown) => requireOwnPlace(storage, row, snapshot)
-  return new Supervisor({ storage, catalogue, logger, onParked, mayGoOn })
+  const assertCanResume = (row: ActorRow, snapshot: unknown) => requireOwnPlace(storage, row, snapshot)
+  return new Supervisor({ storage, catalogue, logger, onParked, assertCanResume })
 }
 
 /** Of the kinds that need no more than the host. */
@@ -131,7 +131,7 @@ function effectsOf(ports: Ports) {
 function storageOptions({ config, logger, onPanic }: Omit<DaemonOptions, 'onFatal'>): StorageOptions {
   return {
     onPanic,
-    onTrouble: (reason) =>
+    onWriteFailure: (reason) =>
       reason === null
         ? logger.info('the store writes again')
         : logger.error({ reason }, 'the store cannot write: what would change something is refused'),

@@ -17,13 +17,13 @@ export function forgetHourly(storage: Storage, owner: Owner, logger: Logger): { 
     const expired = Date.now() - eventLifetimeMs
     await storage.events.forgetBefore(new Date(expired).toISOString())
     // None of an earlier life of the daemon can be answered any more.
-    await storage.actors.forgetFinal('terminal-login', Math.max(startedAt, expired))
+    await storage.actors.removeFinal('terminal-login', Math.max(startedAt, expired))
     // Of hosts of the server itself: those of a service go with it.
-    await storage.actors.forgetFinal('certificate', expired)
-    await storage.actors.forgetFinal('datastore', expired)
-    await storage.actors.forgetFinal('backup', expired, null)
-    await storage.actors.forgetFinal('disk-removal', expired, null)
-    await storage.actors.forgetFinal('restore', Date.now() - restoreLifetimeMs, null)
+    await storage.actors.removeFinal('certificate', expired)
+    await storage.actors.removeFinal('datastore', expired)
+    await storage.actors.removeFinal('backup', expired, null)
+    await storage.actors.removeFinal('disk-removal', expired, null)
+    await storage.actors.removeFinal('restore', Date.now() - restoreLifetimeMs, null)
     await forgetOldDeploys(storage, owner)
     await forgetOver(storage)
   }

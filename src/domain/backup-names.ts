@@ -11,7 +11,7 @@ export const backupFormats = {
   redis: { suffix: 'rdb', magic: 'REDIS', noun: 'an RDB file (redis-cli --rdb)' },
 } as const satisfies Record<DatastoreKind, object>
 
-export interface BackupPlace {
+export interface BackupFileRef {
   id: string
   datastoreName: string
   kind: DatastoreKind
@@ -20,11 +20,11 @@ export interface BackupPlace {
 }
 
 /** `shop-db-20260102T030405Z-9k3f2a.dump` */
-export function backupFileName({ id, datastoreName, kind, at }: BackupPlace): string {
+export function backupFileName({ id, datastoreName, kind, at }: BackupFileRef): string {
   const stamp = at.replace(/\.\d+|[-:]/g, '')
   return `${datastoreName}-${stamp}-${id.slice(-6)}.${backupFormats[kind].suffix}`
 }
 
-export function backupPath(directory: string, place: BackupPlace): string {
+export function backupPath(directory: string, place: BackupFileRef): string {
   return join(directory, place.datastoreName, backupFileName(place))
 }

@@ -50,7 +50,7 @@ export function normalizeDomain(text: string): string {
   const typed = text.trim()
   if (typed === '') throw refused('a domain is missing')
   if (typed.length > longestInput) throw refused(tooLong)
-  refuseOtherThings(typed)
+  assertHostAlone(typed)
   const domain = withoutDot(domainToASCII(typed))
   if (domain.length > longestDomain) throw refused(tooLong)
   if (isIP(domain)) throw refused(address)
@@ -66,7 +66,7 @@ const tooLong = `a domain has at most ${longestDomain} characters`
 const address = 'an address is no domain: a name has to lead to it'
 
 /** What people paste instead of a domain, told by its name. */
-function refuseOtherThings(typed: string): void {
+function assertHostAlone(typed: string): void {
   if (typed.startsWith('*')) throw refused('a domain with * is not offered', 'add each host by its own name')
   if (isIP(typed.replace(/^\[|\]$/g, ''))) throw refused(address)
   if (/[/:?#@]/.test(typed)) {

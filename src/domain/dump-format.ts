@@ -11,11 +11,11 @@ export interface DumpProblem {
   message: string
 }
 
-const words = [
+const sqlKeywords = [
   'alter|analyze|begin|call|comment|copy|create|delete|do|drop|grant|insert|lock|merge',
   'reset|revoke|select|set|start|truncate|update|with',
 ]
-const firstWord = new RegExp(`^(${words.join('|')})\\b`, 'i')
+const firstWord = new RegExp(`^(${sqlKeywords.join('|')})\\b`, 'i')
 
 const problems: [RegExp, DumpProblem['code'], string][] = [
   [

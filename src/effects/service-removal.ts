@@ -62,7 +62,7 @@ export function serviceRemovalEffects(ports: ServiceRemovalPorts): Effects<typeo
         await archives.remove(id)
       }
       for (const id of actors.ids('job-run', serviceId)) await logs.remove(id)
-      for (const kind of ['deploy', ...companions]) await actors.forget(kind, serviceId)
+      for (const kind of ['deploy', ...companions]) await actors.removeAll(kind, serviceId)
       await upstreams.release(serviceId)
       await ports.logCollector.remove(serviceId)
       await ports.accessLog.remove(serviceId)

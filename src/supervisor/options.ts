@@ -13,7 +13,7 @@ export interface SupervisorOptions {
   /** After an actor was parked. */
   onParked?: (id: string, reason: string) => Promise<void>
   /** Throws when a parked actor may not go on from this snapshot: others have taken its place. */
-  mayGoOn?: (row: ActorRow, snapshot: unknown) => void
+  assertCanResume?: (row: ActorRow, snapshot: unknown) => void
 }
 
 /** The request's id: a repetition of it changes nothing. */

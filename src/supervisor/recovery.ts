@@ -10,7 +10,7 @@ import type { RunningActor } from './running-actor.ts'
 import { pathOf } from './transition.ts'
 
 export interface RecoveryParts extends Pick<SupervisorOptions, 'storage' | 'catalogue'> {
-  mayGoOn: SupervisorOptions['mayGoOn']
+  assertCanResume: SupervisorOptions['assertCanResume']
   /** An actor from the snapshot on disk, not started. Throws when it does not fit. */
   restored(id: string): RunningActor
   /** Starts it and keeps it. */
@@ -77,11 +77,11 @@ export class Recovery {
 
   /** Commits that it goes on, then starts it. */
   async #goOn(id: string, { eventId }: EventOptions): Promise<ActorRecord> {
-    const { storage, catalogue, mayGoOn, restored, begin, isoNow } = this.#parts
+    const { storage, catalogue, assertCanResume, restored, begin, isoNow } = this.#parts
     const running = restored(id)
     const snapshot = running.actor.getSnapshot() as AnyMachineSnapshot
     const kind: Kind = catalogue[running.row.kind]!
-    mayGoOn?.(running.row, snapshot)
+    assertCanResume?.(running.row, snapshot)
     const record = kind.toRecord(snapshot as never) as ActorRecord
     const service = kind.toService?.(snapshot as never, snapshot as never) ?? null
     const again = { record, state: pathOf(snapshot.value), service, event: eventId ?? null, at: isoNow() }

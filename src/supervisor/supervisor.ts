@@ -29,7 +29,7 @@ export class Supervisor {
   readonly #halt = new AbortController()
   #isRestoring = false
 
-  constructor({ storage, catalogue, logger, now = Date.now, onParked, mayGoOn }: SupervisorOptions) {
+  constructor({ storage, catalogue, logger, now = Date.now, onParked, assertCanResume }: SupervisorOptions) {
     this.#storage = storage
     this.#logger = logger
     const restarts = createRestarts(now)
@@ -46,7 +46,7 @@ export class Supervisor {
       failed: (running, error) => this.#restart(running, error),
     })
     this.#recovery = new Recovery({
-      ...{ storage, catalogue, mayGoOn, isoNow },
+      ...{ storage, catalogue, assertCanResume, isoNow },
       restored: (id) => this.#factory.restore(storage.actors.get(id)!),
       begin: (running) => this.#begin(running),
       remake: (kind, id, input, options) => this.#create(kind, id, input, options, true),

@@ -3,10 +3,10 @@ import { randomBytes } from 'node:crypto'
 import type { Store } from '../store/store.ts'
 
 /** What is guessed at. Each has its own limit, and so has each known source of sign-ins. */
-export type Guessed = 'sign_in' | `sign_in/${string}` | 'setup_code' | 'current_password'
+export type GuessTarget = 'sign_in' | `sign_in/${string}` | 'setup_code' | 'current_password'
 
 export interface AttemptRow {
-  guessed: Guessed
+  guessed: GuessTarget
   /** In ms since 1970. */
   atMs: number
   /** Tells apart those of one instant. */
@@ -16,23 +16,23 @@ export interface AttemptRow {
 export function openAttempts(store: Store) {
   const rows = store.table<1>('attempts')
 
-  const list = (guessed: Guessed): AttemptRow[] =>
+  const list = (guessed: GuessTarget): AttemptRow[] =>
     [...rows.keys({ start: [guessed, 0], end: [guessed, Number.MAX_SAFE_INTEGER] })].map(toRow)
 
   return {
     list,
-    make: (guessed: Guessed, atMs: number): AttemptRow => ({
+    create: (guessed: GuessTarget, atMs: number): AttemptRow => ({
       guessed,
       atMs,
       mark: randomBytes(6).toString('hex'),
     }),
     /** Keeps one and forgets those that no longer count. */
-    keep: (attempt: AttemptRow, isForgotten: (attempt: AttemptRow) => boolean): Promise<void> =>
+    record: (attempt: AttemptRow, isForgotten: (attempt: AttemptRow) => boolean): Promise<void> =>
       store.commit(() => {
         for (const old of [...rows.keys()].map(toRow).filter(isForgotten)) rows.remove(toKey(old))
         rows.put(toKey(attempt), 1)
       }),
-    takeBack: (attempt: AttemptRow): Promise<void> => store.commit(() => rows.remove(toKey(attempt))),
+    withdraw: (attempt: AttemptRow): Promise<void> => store.commit(() => rows.remove(toKey(attempt))),
     /** Only inside a commit. */
     clear(): void {
       for (const key of [...rows.keys()]) rows.remove(key)
@@ -45,7 +45,7 @@ function toKey({ guessed, atMs, mark }: AttemptRow): [string, number, string] {
 }
 
 function toRow(key: unknown): AttemptRow {
-  const [guessed, atMs, mark] = key as [Guessed, number, string]
+  const [guessed, atMs, mark] = key as [GuessTarget, number, string]
   return { guessed, atMs, mark }
 }
 

@@ -3,7 +3,7 @@
 import * as crypto from 'node:crypto'
 import type { Commit, Store } from '../store/store.ts'
 
-export interface BearerRow {
+export interface HashedTokenRow {
   id: string
   created_at: string
   /** Written at most once a minute. */
@@ -11,7 +11,7 @@ export interface BearerRow {
 }
 
 /** The table, and the kind of its rows in the change feed. */
-export function openBearers<Row extends BearerRow>(
+export function openHashedTokens<Row extends HashedTokenRow>(
   store: Store,
   name: 'sessions' | 'tokens',
   kind: 'session' | 'token',
@@ -23,7 +23,7 @@ export function openBearers<Row extends BearerRow>(
   }
 
   /** Only inside a commit. False when there was none. */
-  function drop(commit: Commit, id: string): boolean {
+  function removeWithin(commit: Commit, id: string): boolean {
     const isKnown = erase(id)
     if (isKnown) announce(commit, id, 'deleted')
     return isKnown
@@ -37,18 +37,19 @@ export function openBearers<Row extends BearerRow>(
       put(hashSecret(secret), row)
       announce(commit, row.id, null)
     },
-    drop,
-    remove: (id: string): Promise<boolean> => store.commit((commit) => drop(commit, id)),
+    removeWithin,
+    remove: (id: string): Promise<boolean> => store.commit((commit) => removeWithin(commit, id)),
     /** Deletes the rows for which `isOver` returns true. */
-    async forget(isOver: (row: Row) => boolean): Promise<void> {
+    async removeWhere(isOver: (row: Row) => boolean): Promise<void> {
       const over = found.list().filter(isOver)
-      if (over.length > 0) await store.commit((commit) => over.forEach(({ id }) => void drop(commit, id)))
+      if (over.length > 0)
+        await store.commit((commit) => over.forEach(({ id }) => void removeWithin(commit, id)))
     },
   }
 }
 
 /** The methods that write work only inside a commit. */
-function openRows<Row extends BearerRow>(store: Store, name: string) {
+function openRows<Row extends HashedTokenRow>(store: Store, name: string) {
   const rows = store.table<Row>(name)
   const hashes = store.table<string>(`${name}_by_id`)
 
@@ -90,4 +91,4 @@ export function hashSecret(secret: string): string {
   return crypto.hash('sha256', secret, 'hex')
 }
 
-export type Bearers<Row extends BearerRow> = ReturnType<typeof openBearers<Row>>
+export type HashedTokens<Row extends HashedTokenRow> = ReturnType<typeof openHashedTokens<Row>>

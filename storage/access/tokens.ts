@@ -1,11 +1,11 @@
 // API tokens of scripts and terminals; the server's own is a file (section 2 of the API document, API token).
 
 import type { Store } from '../store/store.ts'
-import { type BearerRow, type Bearers, openBearers } from './hashed-tokens.ts'
+import { type HashedTokenRow, type HashedTokens, openHashedTokens } from './hashed-tokens.ts'
 
 export type TokenRole = 'read' | 'deploy' | 'admin'
 
-export interface TokenRow extends BearerRow {
+export interface TokenRow extends HashedTokenRow {
   name: string
   role: TokenRole
   /** Ids of the services that it is limited to; null without a limit. */
@@ -18,6 +18,6 @@ export interface TokenRow extends BearerRow {
   terminal?: true
 }
 
-export type Tokens = Bearers<TokenRow>
+export type Tokens = HashedTokens<TokenRow>
 
-export const openTokens = (store: Store): Tokens => openBearers<TokenRow>(store, 'tokens', 'token')
+export const openTokens = (store: Store): Tokens => openHashedTokens<TokenRow>(store, 'tokens', 'token')

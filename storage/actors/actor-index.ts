@@ -37,7 +37,7 @@ export class ActorIndex {
   }
 
   /** Every actor, final ones too. */
-  everyListed(): Iterable<ActiveActor> {
+  allListed(): Iterable<ActiveActor> {
     return actorsIn(this.#lists)
   }
 
@@ -119,7 +119,7 @@ export class ActorIndex {
   }
 
   /** False when a damaged key hides an actor that is not final. Reads keys only. */
-  isWhole(): boolean {
+  isConsistent(): boolean {
     return [...this.#active.keys(), ...this.#parked.keys()].every((key) => this.#lists.has(key))
   }
 

@@ -1,6 +1,6 @@
 // One page of a list of actors, the newest first.
 
-export interface PageAsked<Item> {
+export interface PageRequest<Item> {
   limit: number
   /** Only what is older than this id, which need not exist any more. */
   before?: string | undefined
@@ -14,21 +14,21 @@ export interface Page<Item> {
 }
 
 /** A filter that fits almost nothing must not read everything in one go: the page is shorter then. */
-const mostLookedAt = 2000
+const maxScanned = 2000
 
-export function pageOf<Item>(
+export function paginate<Item>(
   ids: Iterable<string>,
   recordOf: (id: string) => Item | null,
-  { limit, accepts = () => true }: PageAsked<Item>,
+  { limit, accepts = () => true }: PageRequest<Item>,
 ): Page<Item> {
   const records: Item[] = []
-  let lookedAt = 0
+  let scanned = 0
   let last: string | null = null
   for (const id of ids) {
-    if (records.length === limit || lookedAt === mostLookedAt) return { records, next: last }
+    if (records.length === limit || scanned === maxScanned) return { records, next: last }
     const record = recordOf(id)
     if (record && accepts(record)) records.push(record)
-    lookedAt += 1
+    scanned += 1
     last = id
   }
   return { records, next: null }

@@ -14,7 +14,7 @@ export interface KindRecords {}
 
 /** The stored record of an actor of that kind; an `ActorRecord` for a kind without a declared type. */
 export type RecordOf<Kind extends string> = Kind extends keyof KindRecords
-  ? KindRecords[Kind] & Recorded
+  ? KindRecords[Kind] & CommonRecordFields
   : ActorRecord
 
 /** Who caused something, as it was called then. */
@@ -51,7 +51,7 @@ export interface HistoryEntry {
 }
 
 /** What each record has beside its kind's own fields. */
-export type Recorded = { revision: number; by: By | null }
+export type CommonRecordFields = { revision: number; by: By | null }
 
 /** One transition of one actor. `event` makes a repetition of the same request a no-op. */
 export interface Transition {

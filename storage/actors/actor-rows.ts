@@ -32,8 +32,8 @@ export class ActorRows {
 
   /** A damaged one is made again from the snapshot. */
   record(id: string): ActorRecord | null {
-    const found = this.records.getOrNull(id) ?? (this.records.has(id) ? this.#recordAgain(id) : null)
-    return found === null || 'revision' in found ? found : this.#stamped(found)
+    const found = this.records.getOrNull(id) ?? (this.records.has(id) ? this.rebuildRecord(id) : null)
+    return found === null || 'revision' in found ? found : this.withCommonFields(found)
   }
 
   historyOf(id: string): HistoryEntry[] {
@@ -51,7 +51,7 @@ export class ActorRows {
 
   write(commit: Commit, { row, record, entry, service, event }: Transition): void {
     if (row.service_id && service) this.#services.patch(commit, row.service_id, service)
-    if (row.service_id && this.#changesItsService(row, record)) this.#services.touch(commit, row.service_id)
+    if (row.service_id && this.changesServiceState(row, record)) this.#services.touch(commit, row.service_id)
     this.writeRow(row)
     this.records.put(row.id, { ...record, revision: row.revision, by: row.by ?? null })
     this.writeHistory(row.id, row.revision, entry)
@@ -78,20 +78,20 @@ export class ActorRows {
   }
 
   /** The state of a service derives from its deploys. It does not distinguish queued from running. */
-  #changesItsService({ id, kind }: ActorRow, { status }: ActorRecord): boolean {
+  changesServiceState({ id, kind }: ActorRow, { status }: ActorRecord): boolean {
     const isActive = (one: string | undefined) => one === 'queued' || one === 'running'
     const former = this.records.getOrNull(id)?.status
     return kind === 'deploy' && former !== status && !(isActive(former) && isActive(status))
   }
 
   /** Records of older servers, and records made again, do not have these fields. */
-  #stamped(record: ActorRecord): ActorRecord {
+  withCommonFields(record: ActorRecord): ActorRecord {
     const row = this.rows.getOrNull(record.id)
     return { ...record, revision: row?.revision ?? 0, by: row?.by ?? null }
   }
 
   /** Where the snapshot is damaged too it says so: one bad row must not hide the others. */
-  #recordAgain(id: string): ActorRecord {
+  rebuildRecord(id: string): ActorRecord {
     try {
       const row = this.rows.get(id)!
       const failed = { status: 'failed', error: `internal: ${row.parked}` }

@@ -7,7 +7,7 @@ import type { Services } from '../services.ts'
 import { StorageError } from '../store/errors.ts'
 import { idTime } from '../store/ids.ts'
 import type { Commit, Store } from '../store/store.ts'
-import { type Page, type PageAsked, pageOf } from './actor-page.ts'
+import { type Page, type PageRequest, paginate } from './actor-page.ts'
 import type {
   ActiveActor,
   ActorRow,
@@ -25,9 +25,9 @@ export type {
   ActorRecord,
   ActorRow,
   By,
+  CommonRecordFields,
   HistoryEntry,
   ParkCode,
-  Recorded,
   RecordOf,
   ToRecord,
   Transition,
@@ -76,9 +76,9 @@ export class Actors {
   page<Kind extends string>(
     kind: Kind,
     serviceIds: readonly string[],
-    asked: PageAsked<RecordOf<Kind>>,
+    asked: PageRequest<RecordOf<Kind>>,
   ): Page<RecordOf<Kind>> {
-    return pageOf(
+    return paginate(
       this.#all.index.newest(kind, serviceIds, asked.before),
       (id) => this.record<Kind>(id),
       asked,
@@ -107,7 +107,7 @@ export class Actors {
     return this.#store.commit((commit) => {
       const { row, service } = transition
       also(commit)
-      if (row.service_id && !service?.deleting) this.#services.refuseDeleting(row.service_id)
+      if (row.service_id && !service?.deleting) this.#services.assertNotDeleting(row.service_id)
       if (this.#all.rows.get(row.id)) throw new StorageError('id_taken', `${row.id} exists`)
       this.#all.index.add(row)
       this.#all.write(commit, transition)
@@ -170,7 +170,7 @@ export class Actors {
   }
 
   /** Forgets every actor of a kind that belongs to a service. Throws `conflict` while one is active. */
-  forget(kind: string, serviceId: string): Promise<void> {
+  removeAll(kind: string, serviceId: string): Promise<void> {
     return this.#store.commit(() => {
       const [busy] = this.active(kind, serviceId)
       if (busy) throw new StorageError('conflict', `${busy.id} is still active`)
@@ -182,7 +182,7 @@ export class Actors {
    * Forgets the actors of a kind that are final and were made before `madeBeforeMs`: without an owner those
    * that belong to nobody, with null all.
    */
-  async forgetFinal(kind: string, madeBeforeMs: number, owner: string | null = ''): Promise<void> {
+  async removeFinal(kind: string, madeBeforeMs: number, owner: string | null = ''): Promise<void> {
     const all = [...this.#all.index.listed(kind, owner)]
     const over = all.filter(({ id }) => idTime(id) < madeBeforeMs && this.#all.rows.getOrNull(id)?.final)
     if (over.length === 0) return
@@ -195,7 +195,7 @@ export class Actors {
    * Deletes the final actors of a kind and an owner, except the newest ones and those that `isKept` selects.
    * Returns their ids.
    */
-  async forgetOlder(
+  async removeOlder(
     kind: string,
     owner: string,
     kept: number,
@@ -217,8 +217,8 @@ export class Actors {
 
   /** Finds actors that a damaged index hides; only then reads every row. Returns whether there was damage. */
   async repairIndex(): Promise<boolean> {
-    await this.#parking.findUnlisted()
-    if (this.#all.index.isWhole()) return false
+    await this.#parking.indexLegacyParked()
+    if (this.#all.index.isConsistent()) return false
     const rows = [...this.#all.rows.validRows()].map(({ value }) => value)
     await this.#store.commit(() => this.#all.index.rebuild(rows, (id) => this.#all.rows.has(id)))
     return true

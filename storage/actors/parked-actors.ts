@@ -49,7 +49,7 @@ export class ParkedActors {
 
   *list(kind?: string, serviceId?: string): Iterable<ParkedActor> {
     for (const actor of this.#all.index.parked(kind, serviceId)) {
-      yield { ...actor, ...(this.#all.index.parkNote(actor) ?? this.#noteAgain(actor.id)) }
+      yield { ...actor, ...(this.#all.index.parkNote(actor) ?? this.deriveNote(actor.id)) }
     }
   }
 
@@ -65,7 +65,8 @@ export class ParkedActors {
       const row = this.#all.rows.getOrNull(id)
       const where = row ?? [...this.#all.index.active()].find((actor) => actor.id === id)
       if (!where) return
-      if (where.kind === 'deploy' && where.service_id) this.#services.giveUpOn(commit, where.service_id, id)
+      if (where.kind === 'deploy' && where.service_id)
+        this.#services.abandonDeploy(commit, where.service_id, id)
       const revision = (row?.revision ?? 0) + 1
       const shown = { service_id: where.service_id, ...this.#all.record(id), id, status: 'failed' }
       const failure = { error: `${parkedError}${reason}`, ...codesOf(shown) }
@@ -117,20 +118,20 @@ export class ParkedActors {
       const isDiscarded = former?.final && former.parked !== null
       if (!isDiscarded && !this.find(row.id)) throw notParked(row.id)
       also(commit)
-      if (row.service_id && !service?.deleting) this.#services.refuseDeleting(row.service_id)
+      if (row.service_id && !service?.deleting) this.#services.assertNotDeleting(row.service_id)
       this.#all.index.add(row)
       this.#all.write(commit, transition)
     })
   }
 
   /** A store that an earlier version wrote has parked actors in no index: they are looked for once. */
-  async findUnlisted(): Promise<void> {
+  async indexLegacyParked(): Promise<void> {
     if (this.#meta.getOrNull(listedMark) === 1) return
     await this.#store.commit(() => {
       const active = new Set([...this.#all.index.active()].map(({ id }) => id))
-      for (const actor of this.#all.index.everyListed()) {
+      for (const actor of this.#all.index.allListed()) {
         if (active.has(actor.id) || !this.#wasParked(actor.id)) continue
-        this.#all.index.park(actor, this.#noteAgain(actor.id))
+        this.#all.index.park(actor, this.deriveNote(actor.id))
       }
       this.#meta.put(listedMark, 1)
     })
@@ -145,11 +146,11 @@ export class ParkedActors {
   }
 
   #withNote(actor: ActiveActor): ParkedActor {
-    return { ...actor, ...(this.#all.index.parkNote(actor) ?? this.#noteAgain(actor.id)) }
+    return { ...actor, ...(this.#all.index.parkNote(actor) ?? this.deriveNote(actor.id)) }
   }
 
   /** From the row, or from the record that parking wrote. */
-  #noteAgain(id: string): ParkNote {
+  deriveNote(id: string): ParkNote {
     const row = this.#all.rows.getOrNull(id)
     const { error = null, finished_at = null } = this.#all.record(id) ?? ({} as Partial<ActorRecord>)
     const at = typeof finished_at === 'string' ? finished_at : null

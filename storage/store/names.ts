@@ -19,7 +19,7 @@ export class Names {
   }
 
   /** Who is asked for the holder of a name whose own row is damaged. */
-  askWhenDamaged(finder: Finder): void {
+  addFallback(finder: Finder): void {
     this.#finders.push(finder)
   }
 

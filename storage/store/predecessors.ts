@@ -20,6 +20,7 @@ export function openPredecessors(store: Store) {
         stored.put([...others, { server_id: serverId, taken_over_at: at }])
       }),
     /** Whether an object with this unknown id is older than a take-over. */
-    mayHaveMade: (id: string) => list().some(({ taken_over_at }) => idTime(id) < Date.parse(taken_over_at)),
+    mayHaveCreated: (id: string) =>
+      list().some(({ taken_over_at }) => idTime(id) < Date.parse(taken_over_at)),
   }
 }

@@ -27,7 +27,7 @@ export interface StoreOptions {
   /** The environment no longer answers: the process must end and be started again (see `commit`). */
   onPanic: (reason: string) => void
   /** A commit was refused by the disk: told once, and again with null when one is written. */
-  onTrouble?: (reason: string | null) => void
+  onWriteFailure?: (reason: string | null) => void
   /** A row failed its checksum: told once for each. */
   onDamage?: (message: string) => void
   commitTimeoutMs?: number
@@ -47,28 +47,28 @@ const environment = {
 
 const closeMs = 5000
 /** What every file of LMDB has in its first page. */
-const lmdbMark = Buffer.from('dec0efbe', 'hex')
-const lmdbMarkAt = 24
+const lmdbMagic = Buffer.from('dec0efbe', 'hex')
+const lmdbMagicOffset = 24
 
 /** Opens, or makes, the environment in `<directory>/store`. */
 export function openStore(directory: string, options: StoreOptions): Store {
   const path = join(directory, 'store')
   mkdirSync(path, { recursive: true, mode: 0o700 })
-  const root = opening(path, () => {
-    requireStore(join(path, 'data.mdb'))
+  const root = openOrThrow(path, () => {
+    assertLmdbFile(join(path, 'data.mdb'))
     return open({ path, ...environment })
   })
-  const damaged = tellingEach(options.onDamage ?? (() => undefined))
+  const damaged = oncePerText(options.onDamage ?? (() => undefined))
   const table = <V>(name: string): Table<V> =>
     openTable(
-      opening(`the table ${name}`, () => root.openDB({ name, encoding: 'string' })),
+      openOrThrow(`the table ${name}`, () => root.openDB({ name, encoding: 'string' })),
       name,
       damaged,
     )
   const meta = table<number>('meta')
   const changes = createChanges(lastNumber(meta))
   const { onPanic, commitTimeoutMs: timeoutMs = 10_000 } = options
-  const onOutcome = tellingOnce(options.onTrouble ?? (() => undefined))
+  const onOutcome = onTransition(options.onWriteFailure ?? (() => undefined))
   return {
     table,
     commit: createCommit({ root, meta, changes, timeoutMs, onPanic, onOutcome }),
@@ -84,20 +84,20 @@ function lastNumber(meta: Table<number>): number {
 }
 
 /** Opening a file that is none of its own, lmdb crashes before it could say so. A new one may be empty. */
-function requireStore(path: string): void {
+function assertLmdbFile(path: string): void {
   if (!existsSync(path) || statSync(path).size === 0) return
   const file = openSync(path, 'r')
   try {
-    const mark = Buffer.alloc(lmdbMark.length)
-    readSync(file, mark, 0, mark.length, lmdbMarkAt)
-    if (!mark.equals(lmdbMark)) throw new Error('data.mdb is no store')
+    const mark = Buffer.alloc(lmdbMagic.length)
+    readSync(file, mark, 0, mark.length, lmdbMagicOffset)
+    if (!mark.equals(lmdbMagic)) throw new Error('data.mdb is no store')
   } finally {
     closeSync(file)
   }
 }
 
 /** Throws `store_unusable`: a start that fails says what it was about. */
-function opening<T>(what: string, open: () => T): T {
+function openOrThrow<T>(what: string, open: () => T): T {
   try {
     return open()
   } catch (error) {
@@ -107,7 +107,7 @@ function opening<T>(what: string, open: () => T): T {
 }
 
 /** Hands on whether there is trouble, each time that changes. */
-function tellingOnce(tell: (reason: string | null) => void): (reason: string | null) => void {
+function onTransition(tell: (reason: string | null) => void): (reason: string | null) => void {
   let isTold = false
   return (reason) => {
     if (isTold === (reason !== null)) return
@@ -117,7 +117,7 @@ function tellingOnce(tell: (reason: string | null) => void): (reason: string | n
 }
 
 /** Hands on each text once. */
-function tellingEach(tell: (text: string) => void): (text: string) => void {
+function oncePerText(tell: (text: string) => void): (text: string) => void {
   const told = new Set<string>()
   return (text) => {
     if (!told.has(text)) tell(text)

@@ -59,7 +59,7 @@ export function createCommit(parts: TransactionParts) {
       return result
     } catch (error) {
       if (error instanceof StorageError || refusals.includes(error)) throw error
-      const trouble = troubleOf(root, id)
+      const trouble = unreliableReason(root, id)
       const reason = await reasonOf(error)
       if (trouble !== null) onPanic(`${trouble}: ${reason}`)
       onOutcome(reason)
@@ -79,7 +79,7 @@ async function withinDeadline<T>(work: Promise<T>, { timeoutMs, onPanic }: Trans
 }
 
 /** Why nothing that LMDB says can be relied on any more; null after a failure that changed nothing. */
-function troubleOf(root: RootDatabase, id: number): string | null {
+function unreliableReason(root: RootDatabase, id: number): string | null {
   try {
     const { lastTxnId } = root.getStats() as { lastTxnId: number }
     // Shown to readers but not flushed: the kernel forgets such pages, and the next flush succeeds without

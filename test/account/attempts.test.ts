@@ -4,7 +4,7 @@ import { deepEqual, equal, rejects, throws } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { attemptLimit, attemptWindowMs, createAttempts } from '../../src/account/attempts.ts'
 import { codeOf, type TooSoon } from '../../src/errors.ts'
-import type { AttemptRow, Guessed, StoredAttempts } from '../../storage/access/attempts.ts'
+import type { AttemptRow, GuessTarget, StoredAttempts } from '../../storage/access/attempts.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { temporaryStorage } from '../support/supervised.ts'
 
@@ -17,7 +17,7 @@ async function start(t: TestContext, directory?: string) {
   const storage = await temporaryStorage(t, directory)
   const clock = { ms: startMs }
   const attempts = createAttempts(storage.attempts, () => clock.ms)
-  const fail = async (count: number, guessed: Guessed = 'sign_in') => {
+  const fail = async (count: number, guessed: GuessTarget = 'sign_in') => {
     for (let made = 0; made < count; made++) await attempts.guess(guessed, wrong)
   }
   return { storage, clock, attempts, fail, wait: () => waitOf(() => attempts.check('sign_in')) }
@@ -107,7 +107,7 @@ test('one that is under way counts before it is on the disk', async (t) => {
 
 test('each thing that is guessed at has a limit of its own', async (t) => {
   const { attempts, fail } = await start(t)
-  const sorts: Guessed[] = ['sign_in', 'setup_code', 'current_password']
+  const sorts: GuessTarget[] = ['sign_in', 'setup_code', 'current_password']
 
   for (const guessed of sorts) {
     attempts.check(guessed)
@@ -169,9 +169,9 @@ test('an attempt that the disk does not take is refused, and counts for nothing'
   const made: AttemptRow[] = []
   const stored: StoredAttempts = {
     list: () => [],
-    make: (guessed, atMs) => ({ guessed, atMs, mark: String(made.length) }),
-    keep: () => Promise.reject(new Error('the disk is full')),
-    takeBack: async () => undefined,
+    create: (guessed, atMs) => ({ guessed, atMs, mark: String(made.length) }),
+    record: () => Promise.reject(new Error('the disk is full')),
+    withdraw: async () => undefined,
     clear: () => undefined,
   }
   const attempts = createAttempts(stored)

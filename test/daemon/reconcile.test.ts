@@ -28,7 +28,7 @@ const hostOf = ({ engine, owner, instances }: DockerSite, storage: Storage) => (
 async function leaveTraces({ directory, addresses, releases, logs }: Storage, id: string): Promise<void> {
   const { id: _, name, live_deploy_id, desired_deploy_id, degraded, deleting, ...rest } = serviceRow()
   const { created_at, updated_at, revision, ...settings } = rest
-  await addresses.take(id, 0, range)
+  await addresses.allocate(id, 0, range)
   await releases.freeze(id, () => ({ settings, env: [], resolved: null }))
   logs.append(id, 'stdout', 'hello')
   await logs.end(id)

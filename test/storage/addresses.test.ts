@@ -11,10 +11,10 @@ test('an instance gets the next address, and the same one however often it asks'
   const wide = { first: '10.201.0.254', last: '10.201.255.254' }
 
   const taken = [
-    await addresses.take('dep-1', 0, wide),
-    await addresses.take('dep-1', 1, wide),
-    await addresses.take('dep-1', 0, wide),
-    await addresses.take('dep-2', 0, wide),
+    await addresses.allocate('dep-1', 0, wide),
+    await addresses.allocate('dep-1', 1, wide),
+    await addresses.allocate('dep-1', 0, wide),
+    await addresses.allocate('dep-2', 0, wide),
   ]
 
   deepEqual(taken, ['10.201.0.254', '10.201.0.255', '10.201.0.254', '10.201.1.0'])
@@ -23,18 +23,18 @@ test('an instance gets the next address, and the same one however often it asks'
 
 test('an address that was given back is not the next one given: stale connections meet nobody', async (t) => {
   const { addresses } = await temporaryStorage(t)
-  await addresses.take('dep-1', 0, range)
+  await addresses.allocate('dep-1', 0, range)
   await addresses.release('dep-1')
 
-  equal(await addresses.take('dep-2', 0, range), '10.201.0.3')
+  equal(await addresses.allocate('dep-2', 0, range), '10.201.0.3')
 })
 
 test('after the last address it goes on with the first that is free', async (t) => {
   const { addresses } = await temporaryStorage(t)
-  for (const index of [0, 1, 2, 3]) await addresses.take('dep-1', index, range)
+  for (const index of [0, 1, 2, 3]) await addresses.allocate('dep-1', index, range)
   await addresses.release('dep-1', 1)
 
-  const taken = [await addresses.take('dep-2', 0, range), await addresses.take('dep-2', 1, range)]
+  const taken = [await addresses.allocate('dep-2', 0, range), await addresses.allocate('dep-2', 1, range)]
 
   deepEqual(taken, ['10.201.0.3', '10.201.0.4'])
 })
@@ -42,18 +42,18 @@ test('after the last address it goes on with the first that is free', async (t) 
 test('where to go on survives a restart', async (t) => {
   const directory = temporaryDirectory(t)
   const first = await temporaryStorage(t, directory)
-  await first.addresses.take('dep-1', 0, range)
+  await first.addresses.allocate('dep-1', 0, range)
   await first.addresses.release('dep-1')
   await first.close()
 
   const { addresses } = await temporaryStorage(t, directory)
 
-  equal(await addresses.take('dep-2', 0, range), '10.201.0.3')
+  equal(await addresses.allocate('dep-2', 0, range), '10.201.0.3')
 })
 
 test('of many that ask at once no two get one address, and when none is left that is said', async (t) => {
   const { addresses } = await temporaryStorage(t)
-  const wishes = Array.from({ length: 6 }, (_, index) => addresses.take(`dep-${index}`, 0, range))
+  const wishes = Array.from({ length: 6 }, (_, index) => addresses.allocate(`dep-${index}`, 0, range))
 
   const outcomes = await Promise.allSettled(wishes)
 
@@ -65,7 +65,7 @@ test('of many that ask at once no two get one address, and when none is left tha
 
 test('an instance keeps its address in a range that is full, whichever it is', async (t) => {
   const { addresses } = await temporaryStorage(t)
-  const take = (index: number) => addresses.take('dep-1', index, range)
+  const take = (index: number) => addresses.allocate('dep-1', index, range)
   const taken = [await take(0), await take(1), await take(2), await take(3)]
 
   deepEqual([await take(0), await take(1), await take(2), await take(3)], taken)
@@ -74,31 +74,31 @@ test('an instance keeps its address in a range that is full, whichever it is', a
 test('an address below the range is given back, too', async (t) => {
   const { addresses } = await temporaryStorage(t)
   const lower = { first: '10.100.0.2', last: '10.100.0.2' }
-  await addresses.take('dep-1', 0, lower)
+  await addresses.allocate('dep-1', 0, lower)
 
-  const moved = await addresses.take('dep-1', 0, range)
+  const moved = await addresses.allocate('dep-1', 0, range)
 
-  deepEqual([moved, await addresses.take('dep-2', 0, lower)], ['10.201.0.2', '10.100.0.2'])
+  deepEqual([moved, await addresses.allocate('dep-2', 0, lower)], ['10.201.0.2', '10.100.0.2'])
 })
 
 test('a range that is full has room again for what was given back', async (t) => {
   const { addresses } = await temporaryStorage(t)
-  for (const index of [0, 1, 2, 3]) await addresses.take(`dep-${index}`, 0, range)
-  await rejects(addresses.take('dep-9', 0, range), {
+  for (const index of [0, 1, 2, 3]) await addresses.allocate(`dep-${index}`, 0, range)
+  await rejects(addresses.allocate('dep-9', 0, range), {
     code: 'no_address_left',
     message: 'every address of the private network is taken',
   })
 
   await addresses.release('dep-2')
 
-  equal(await addresses.take('dep-9', 0, range), '10.201.0.4')
-  await rejects(addresses.take('dep-10', 0, range), { code: 'no_address_left' })
+  equal(await addresses.allocate('dep-9', 0, range), '10.201.0.4')
+  await rejects(addresses.allocate('dep-10', 0, range), { code: 'no_address_left' })
 })
 
 test('giving back names a deploy and the first instance: the others keep theirs', async (t) => {
   const { addresses } = await temporaryStorage(t)
-  for (const index of [0, 1, 2]) await addresses.take('dep-1', index, range)
-  await addresses.take('dep-10', 0, range)
+  for (const index of [0, 1, 2]) await addresses.allocate('dep-1', index, range)
+  await addresses.allocate('dep-10', 0, range)
 
   await addresses.release('dep-1', 1)
 
@@ -112,12 +112,12 @@ test('giving back names a deploy and the first instance: the others keep theirs'
 test('in another network an instance gets another address, and its former one is free', async (t) => {
   const { addresses } = await temporaryStorage(t)
   const lower = { first: '10.100.0.2', last: '10.100.0.3' }
-  await addresses.take('dep-1', 0, range)
+  await addresses.allocate('dep-1', 0, range)
 
-  const moved = await addresses.take('dep-1', 0, lower)
+  const moved = await addresses.allocate('dep-1', 0, lower)
 
   deepEqual([moved, addresses.get('dep-1', 0)], ['10.100.0.2', '10.100.0.2'])
   const back = []
-  for (const index of [0, 1, 2, 3]) back.push(await addresses.take('dep-2', index, range))
+  for (const index of [0, 1, 2, 3]) back.push(await addresses.allocate('dep-2', index, range))
   deepEqual(back, ['10.201.0.2', '10.201.0.3', '10.201.0.4', '10.201.0.5'])
 })

@@ -21,7 +21,7 @@ test('a draft is seen by nobody until it is kept, then it is whole', async (t) =
   await draft.write(bytes('abc'))
   await draft.write(bytes('d'))
   assert.deepEqual([await archives.ids(), archives.has('dep-1')], [[], false])
-  await draft.keep('dep-1')
+  await draft.commit('dep-1')
 
   assert.deepEqual([await archives.ids(), archives.has('dep-1')], [['dep-1'], true])
   assert.equal(readFileSync(archives.path('dep-1'), 'utf8'), 'abcd')
@@ -34,7 +34,7 @@ test('directory and files are for their owner only, whatever the process masks',
   const { directory, archives } = open(t)
   const draft = archives.create()
   await draft.write(bytes('a'))
-  await draft.keep('dep-1')
+  await draft.commit('dep-1')
 
   const modes = [directory, archives.path('dep-1')].map((path) => (statSync(path).mode & 0o777).toString(8))
   assert.deepEqual(modes, ['700', '600'])
@@ -44,9 +44,9 @@ test('an abandoned draft is gone, a kept one stays, and one that never began is 
   const { directory, archives } = open(t)
   const [abandoned, kept, unused] = [archives.create(), archives.create(), archives.create()]
   for (const draft of [abandoned, kept]) await draft.write(bytes('x'))
-  await kept.keep('dep-1')
+  await kept.commit('dep-1')
 
-  for (const draft of [abandoned, abandoned, kept, unused]) await draft.abandon()
+  for (const draft of [abandoned, abandoned, kept, unused]) await draft.discard()
 
   assert.deepEqual(readdirSync(directory), ['dep-1.tar.gz'])
 })
@@ -55,7 +55,7 @@ test('a removed archive is gone, and removing it again changes nothing', async (
   const { archives } = open(t)
   const draft = archives.create()
   await draft.write(bytes('x'))
-  await draft.keep('dep-1')
+  await draft.commit('dep-1')
 
   await archives.remove('dep-1')
   await archives.remove('dep-1')
@@ -82,7 +82,7 @@ test('a disk that is full refuses the draft, which leaves nothing', async (t) =>
 
   await draft.write([half])
   await assert.rejects(draft.write([half]), { code: 'ENOSPC' })
-  await draft.abandon()
+  await draft.discard()
 
   assert.deepEqual(readdirSync(directory), [])
 })

@@ -44,8 +44,8 @@ test('nobody but the owner may read any of it', async (t) => {
   const certificates = openCertificates(directory)
 
   certificates.put('shop.example.com', await pemFor('shop.example.com'))
-  certificates.keepAccountKey(account, { kty: 'EC' })
-  certificates.keepOrder('shop.example.com', { ...account, url: 'https://ca/1', keyPem: 'x', at: 'now' })
+  certificates.saveAccountKey(account, { kty: 'EC' })
+  certificates.saveOrder('shop.example.com', { ...account, url: 'https://ca/1', keyPem: 'x', at: 'now' })
 
   const modes = readdirSync(directory).map((name) => statSync(join(directory, name)).mode & 0o777)
   deepEqual([statSync(directory).mode & 0o777, modes], [0o700, [0o600, 0o600, 0o600]])
@@ -55,7 +55,7 @@ test('a renewed certificate has another fingerprint, and a removed one is gone w
   const directory = join(temporaryDirectory(t), 'certificates')
   const certificates = openCertificates(directory)
   const first = certificates.put('shop.example.com', await pemFor('shop.example.com'))
-  certificates.keepOrder('shop.example.com', { ...account, url: 'https://ca/1', keyPem: 'x', at: 'now' })
+  certificates.saveOrder('shop.example.com', { ...account, url: 'https://ca/1', keyPem: 'x', at: 'now' })
 
   const second = certificates.put('shop.example.com', await pemFor('shop.example.com'))
   notEqual(second.fingerprint, first.fingerprint)
@@ -142,7 +142,7 @@ test('files that are cut off or strange hide no sound one', async (t) => {
 test('the key of an account is that of one CA and one e-mail', (t) => {
   const directory = join(temporaryDirectory(t), 'certificates')
   mkdirSync(directory, { recursive: true })
-  openCertificates(directory).keepAccountKey(account, { kty: 'EC', x: '1' })
+  openCertificates(directory).saveAccountKey(account, { kty: 'EC', x: '1' })
 
   const again = openCertificates(directory)
   deepEqual(again.accountKey(account), { kty: 'EC', x: '1' })

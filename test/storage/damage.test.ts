@@ -158,7 +158,7 @@ test('a damaged service hides no other, and one whose name is damaged is found b
 
 test('an address is known from either of its two rows, and given back all the same', async (t) => {
   const fill = async ({ addresses }: Storage) => {
-    for (const index of [0, 1, 2]) await addresses.take('dep-1', index, range)
+    for (const index of [0, 1, 2]) await addresses.allocate('dep-1', index, range)
   }
   const { storage } = await damagedStorage(t, fill, [
     ['deploy_addresses', ['dep-1', 0]],
@@ -173,9 +173,9 @@ test('an address is known from either of its two rows, and given back all the sa
     [0, 1, 2].map((index) => addresses.get('dep-1', index)),
     ['10.201.0.2', '10.201.0.3', null],
   )
-  equal(await addresses.take('dep-1', 0, range), '10.201.0.2')
+  equal(await addresses.allocate('dep-1', 0, range), '10.201.0.2')
   deepEqual(addresses.deployIds(), ['dep-1'])
-  equal(await addresses.take('dep-2', 0, range), '10.201.0.5')
+  equal(await addresses.allocate('dep-2', 0, range), '10.201.0.5')
   await addresses.release('dep-1')
   deepEqual(addresses.deployIds(), ['dep-2'])
 })

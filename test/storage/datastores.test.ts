@@ -109,7 +109,7 @@ test('one that is restored from the trash is as open to other services as before
 
   for (const [id, name] of Object.entries({ 'dst-1': 'closed-db', 'dst-2': 'open-db' })) {
     await datastores.trash(id)
-    await datastores.reclaim(id, name)
+    await datastores.restoreFromTrash(id, name)
   }
 
   deepEqual([datastores.isShared('dst-1'), datastores.isShared('dst-2')], [false, true])

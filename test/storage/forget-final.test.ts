@@ -36,7 +36,7 @@ test('those that are final and old enough are gone, with record and history', as
   const old = await make(storage, { minutes: 1, final: true })
   const young = await make(storage, { minutes: 10, final: true })
 
-  await actors.forgetFinal(kind, cutoff)
+  await actors.removeFinal(kind, cutoff)
 
   deepEqual([actors.get(old), actors.record(old), actors.history(old)], [null, null, []])
   deepEqual(actors.ids(kind, ''), [young])
@@ -49,7 +49,7 @@ test('one that is not over stays however old it is, and so does one that is park
   const parked = await make(storage, { minutes: 2, final: false })
   await storage.actors.park(parked, 'a bug', '2026-01-01T00:03:00.000Z')
 
-  await storage.actors.forgetFinal(kind, cutoff)
+  await storage.actors.removeFinal(kind, cutoff)
 
   deepEqual(storage.actors.ids(kind, ''), [parked, open])
   deepEqual([...storage.actors.active(kind)], [{ id: open, kind, service_id: null }])
@@ -61,7 +61,7 @@ test('actors of other kinds and of services are left alone', async (t) => {
   const kept = await make(storage, { minutes: 1, final: true, of: deploy })
   const stray = await make(storage, { minutes: 1, final: true, of: { ...deploy, service_id: null } })
 
-  await storage.actors.forgetFinal(kind, cutoff)
+  await storage.actors.removeFinal(kind, cutoff)
 
   deepEqual([storage.actors.ids('deploy', 'svc-1'), storage.actors.ids('deploy', '')], [[kept], [stray]])
 })
@@ -71,7 +71,7 @@ test('nothing of them is left on the disk', async (t) => {
   const storage = await temporaryStorage(t, directory)
   const old = await make(storage, { minutes: 1, final: true })
 
-  await storage.actors.forgetFinal(kind, cutoff)
+  await storage.actors.removeFinal(kind, cutoff)
   await storage.close()
 
   const tables = await rawTables(directory)

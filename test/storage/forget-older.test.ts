@@ -20,8 +20,8 @@ test('the newest stay, the others are gone with record, index and history, and a
   const made: string[] = []
   for (let count = 0; count < 5; count++) made.unshift(await make(storage))
 
-  const gone = await storage.actors.forgetOlder(kind, 'svc-1', 2)
-  const again = await storage.actors.forgetOlder(kind, 'svc-1', 2)
+  const gone = await storage.actors.removeOlder(kind, 'svc-1', 2)
+  const again = await storage.actors.removeOlder(kind, 'svc-1', 2)
 
   const [newest, second, ...others] = made
   deepEqual([gone, again], [others, []])
@@ -46,7 +46,7 @@ test('one that is not over stays however old it is, and so do those of other ser
   const over = await make(storage)
   const newest = await make(storage)
 
-  deepEqual(await storage.actors.forgetOlder(kind, 'svc-1', 1), [over])
+  deepEqual(await storage.actors.removeOlder(kind, 'svc-1', 1), [over])
 
   deepEqual(storage.actors.ids(kind, 'svc-1'), [newest, open])
   deepEqual([...storage.actors.ids(kind, 'svc-0'), ...storage.actors.ids(kind, 'svc-2')], [elsewhere, later])

@@ -140,7 +140,7 @@ test('all that was written is there after it was closed and opened', async (t) =
   await first.services.create(service, { event: { id: 'key-1', answer: { id: serviceId } } })
   const created = transitionOf({ id: deployId, service_id: serviceId })
   await first.actors.create(created)
-  await first.addresses.take(deployId, 0, { first: '10.201.0.2', last: '10.201.0.9' })
+  await first.addresses.allocate(deployId, 0, { first: '10.201.0.2', last: '10.201.0.9' })
   first.logs.append(deployId, 'stdout', 'hello', instant)
   await first.close()
 

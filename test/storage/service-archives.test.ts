@@ -11,7 +11,7 @@ async function openService(t: TestContext) {
   return {
     services,
     upload: (id: string) =>
-      actors.create(transitionOf({ id }), (commit) => services.keepArchive(commit, 'svc-1', id)),
+      actors.create(transitionOf({ id }), (commit) => services.setArchive(commit, 'svc-1', id)),
     settle: (id: string, isSound: boolean) => services.settleArchive('svc-1', id, isSound),
     archives() {
       const { archive_deploy_id, former_archive_deploy_id = null } = services.get('svc-1')!

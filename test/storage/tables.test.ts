@@ -68,9 +68,9 @@ async function fillServices(storage: Storage): Promise<void> {
     also: () => credentials.put('svc-1', ada),
   })
   await actors.create(transitionOf({ id: 'dep-1' }, { event: 'key-1' }))
-  await upstreams.takePool('svc-1')
+  await upstreams.allocatePool('svc-1')
   await upstreams.put('svc-1', upstream)
-  await addresses.take('dep-1', 0, { first: '10.201.0.2', last: '10.201.0.5' })
+  await addresses.allocate('dep-1', 0, { first: '10.201.0.2', last: '10.201.0.5' })
   await storage.buildCaches.renew('svc-1')
   await env.change('svc-1', () => [{ key: 'A', value: '1' }])
   await registries.put('example.com', ada, instant)
@@ -97,5 +97,5 @@ async function fillAccount({ account, attempts, commit, sessions, tokens }: Stor
       ...bearer,
     })
   })
-  await attempts.keep({ guessed: 'sign_in', atMs: 7, mark: 'mark' }, () => false)
+  await attempts.record({ guessed: 'sign_in', atMs: 7, mark: 'mark' }, () => false)
 }

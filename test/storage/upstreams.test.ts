@@ -14,12 +14,12 @@ const slotsOf = (rows: UpstreamRow[]) => rows.map(({ slot, deploy_id, index }) =
 test('each service has the lowest free pool, the same one however often it is asked for', async (t) => {
   const { upstreams } = await temporaryStorage(t)
   const asked = await Promise.all(
-    ['svc-a', 'svc-b', 'svc-a', 'svc-c', 'svc-b'].map((id) => upstreams.takePool(id)),
+    ['svc-a', 'svc-b', 'svc-a', 'svc-c', 'svc-b'].map((id) => upstreams.allocatePool(id)),
   )
   deepEqual(asked, [1, 2, 1, 3, 2])
   await upstreams.release('svc-b')
   equal(upstreams.poolOf('svc-b'), null)
-  equal(await upstreams.takePool('svc-d'), 2)
+  equal(await upstreams.allocatePool('svc-d'), 2)
   deepEqual(
     ['svc-a', 'svc-c', 'svc-d'].map((id) => upstreams.poolOf(id)),
     [1, 3, 2],
@@ -64,7 +64,7 @@ test('states change only where they differ, and say whether they did', async (t)
 test('what a service has here survives a restart, and goes with it', async (t) => {
   const directory = temporaryDirectory(t)
   const first = await temporaryStorage(t, directory)
-  await first.upstreams.takePool('svc-a')
+  await first.upstreams.allocatePool('svc-a')
   const row = await first.upstreams.put('svc-a', instance('dep-1', 0))
   await first.close()
 

@@ -58,7 +58,7 @@ export async function startDatastores(t: TestContext, effects: Record<string, Te
       },
       awaitExpiry: waits,
       reclaimDatastore: async ({ id, name }: { id: string; name: string }) => {
-        await storage.datastores.reclaim(id, name)
+        await storage.datastores.restoreFromTrash(id, name)
         return { at: at() }
       },
       removeDatastore: async ({ id }: { id: string }) => {

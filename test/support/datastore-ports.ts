@@ -49,7 +49,7 @@ export async function openDatastorePorts(
   const storage = await temporaryStorage(t)
   const address = `127.${randomInt(1, 255)}.${randomInt(0, 255)}.${randomInt(1, 255)}`
   await storage.commit(() => storage.datastores.insert(id, 'shop', password))
-  await storage.addresses.take(id, 0, { first: address, last: address })
+  await storage.addresses.allocate(id, 0, { first: address, last: address })
   let revision = 0
   /** Its record as it is from now on. */
   const become = async (changes: Partial<DatastoreRecord>): Promise<void> => {

@@ -57,7 +57,7 @@ async function fillAccess(storage: Storage): Promise<void> {
       ...used,
     })
   })
-  await attempts.keep(attempts.make('sign_in', Date.parse(at)), () => false)
+  await attempts.record(attempts.create('sign_in', Date.parse(at)), () => false)
   await registries.put('registry.example.com', { username: 'me', password: 'registry secret' }, at)
   await storage.predecessors.add('0123456789abcdef', at)
 }
@@ -70,11 +70,11 @@ async function fillServices(storage: Storage): Promise<void> {
   await storage.commit(() => credentials.put('svc-1', pair))
   await env.replace('svc-1', () => [{ key: 'SECRET', value: 'env secret' }])
   await buildCaches.renew('svc-1')
-  await upstreams.takePool('svc-1')
+  await upstreams.allocatePool('svc-1')
   const upstream = { deploy_id: 'dep-live', index: 0, address: '10.0.0.2', port: 8080, run: at }
   await upstreams.put('svc-1', { ...upstream, state: 'ready' })
   await upstreams.put('svc-1', { ...upstream, deploy_id: 'dep-old', run: null, state: 'out' })
-  await storage.addresses.take('dep-live', 0, { first: '10.0.0.2', last: '10.0.0.9' })
+  await storage.addresses.allocate('dep-live', 0, { first: '10.0.0.2', last: '10.0.0.9' })
 }
 
 async function fillDatastores({ commit, datastores }: Storage): Promise<void> {
@@ -113,7 +113,7 @@ async function fillDeploys(storage: Storage): Promise<void> {
   for (const archives of [storage.archives, storage.restoreFiles]) {
     const draft = archives.create()
     await draft.write([Buffer.from('a file')])
-    await draft.keep(archives === storage.archives ? 'deploy-failed' : 'restore-failed')
+    await draft.commit(archives === storage.archives ? 'deploy-failed' : 'restore-failed')
   }
 }
 
@@ -121,9 +121,9 @@ async function fillCertificates({ certificates, issuedCertificates }: Storage): 
   const validity = { notBefore: new Date(at), notAfter: new Date(later) }
   const { chainPem, keyPem } = await issueTestCertificate(['shop.example.com'], validity)
   certificates.put('shop.example.com', `${keyPem}${chainPem}`)
-  certificates.keepOrder('new.example.com', { ...authority, url: issued.order, keyPem, at })
-  certificates.keepTxtRecord({ name: '_acme-challenge.example.com', value: 'proof' })
-  certificates.keepAccountKey(authority, { kty: 'EC' })
+  certificates.saveOrder('new.example.com', { ...authority, url: issued.order, keyPem, at })
+  certificates.saveTxtRecord({ name: '_acme-challenge.example.com', value: 'proof' })
+  certificates.saveAccountKey(authority, { kty: 'EC' })
   issuedCertificates.record([{ ...issued, host: 'shop.example.com', domain: 'example.com' }], Date.parse(at))
   const pause = { directoryUrl: authority.directoryUrl, domain: 'example.com', until: later, reason: 'busy' }
   issuedCertificates.pause(pause)

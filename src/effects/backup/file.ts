@@ -3,7 +3,7 @@
 import { createReadStream } from 'node:fs'
 import { type FileHandle, mkdir, open, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { type BackupPlace, backupPath } from '../../domain/backup-names.ts'
+import { type BackupFileRef, backupPath } from '../../domain/backup-names.ts'
 import { Failure, messageOf } from '../../errors.ts'
 import { checkFreeDisk } from '../disk/disk.ts'
 import type { BackupSettings, TransferPorts } from './ports.ts'
@@ -23,7 +23,7 @@ export interface Draft {
 }
 
 /** Begins anew, whatever was begun before. Throws `insufficient_storage` and `backup_failed`. */
-export async function createDraft(settings: BackupSettings, place: BackupPlace): Promise<Draft> {
+export async function createDraft(settings: BackupSettings, place: BackupFileRef): Promise<Draft> {
   const path = backupPath(settings.backupDir, place)
   const file = await openDraft(settings, path)
   let sizeBytes = 0
@@ -66,7 +66,7 @@ async function writeAll(file: FileHandle, piece: Uint8Array): Promise<void> {
 }
 
 /** What was written, or is kept already: a check that was cut short is done again. */
-export async function findFile(settings: BackupSettings, place: BackupPlace): Promise<string> {
+export async function findFile(settings: BackupSettings, place: BackupFileRef): Promise<string> {
   const path = backupPath(settings.backupDir, place)
   for (const candidate of [draftOf(path), path]) {
     if (await stat(candidate).catch(() => null)) return candidate
@@ -75,7 +75,7 @@ export async function findFile(settings: BackupSettings, place: BackupPlace): Pr
 }
 
 /** Gives what was checked its name; after a crash in between it has it already. */
-export async function keepFile(settings: BackupSettings, place: BackupPlace): Promise<void> {
+export async function keepFile(settings: BackupSettings, place: BackupFileRef): Promise<void> {
   const path = backupPath(settings.backupDir, place)
   await rename(draftOf(path), path).catch(async (error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT' || !(await stat(path).catch(() => null))) throw unwritable(error)
@@ -89,7 +89,7 @@ export async function keepFile(settings: BackupSettings, place: BackupPlace): Pr
 }
 
 /** Removes what was half written and what was kept. The folder goes with the last one. */
-export async function removeFile(settings: BackupSettings, place: BackupPlace): Promise<void> {
+export async function removeFile(settings: BackupSettings, place: BackupFileRef): Promise<void> {
   const path = backupPath(settings.backupDir, place)
   for (const name of [draftOf(path), path]) await rm(name, { force: true })
   await rmdir(dirname(path)).catch(() => undefined)

@@ -45,7 +45,7 @@ export function certificateEffects(ports: CertificatePorts): Effects<typeof mach
         // The next thing it learns is that it is to be given up.
         if (codeOf(error) !== 'host_unrouted') throw error
       })
-      certificates.dropOrder(input.host)
+      certificates.removeOrder(input.host)
       return { at: isoNow() }
     },
 

@@ -60,7 +60,7 @@ export function createDnsChallenges(parts: Parts, ports: DnsPorts): DnsChallenge
         const name = await followAliases(`_acme-challenge.${host.replace(/^\*\./, '')}`, lookup)
         const record = { name, value: createHash('sha256').update(keyAuthorization).digest('base64url') }
         needed.set(token, record)
-        certificates.keepTxtRecord(record)
+        certificates.saveTxtRecord(record)
         await publish(record, signal)
         await waitForRecord(record, lookup, signal)
       },
@@ -90,7 +90,7 @@ function createZone(
   async function cleanUp(record: StoredTxtRecord): Promise<void> {
     if ([...needed.values()].some((one) => one.name === record.name && one.value === record.value)) return
     await provider.cleanup(record, AbortSignal.timeout(cleanupMs))
-    storage.certificates.dropTxtRecord(record)
+    storage.certificates.removeTxtRecord(record)
   }
 
   return {

@@ -75,7 +75,7 @@ async function openAccountKey({ storage }: Orderer, account: CertificateAccount)
   if (kept) return kept as AccountJwk
   const { createAccountKey } = await import('../../edge/acme/account-key.ts')
   const made = await createAccountKey()
-  storage.certificates.keepAccountKey(account, made)
+  storage.certificates.saveAccountKey(account, made)
   return made
 }
 
@@ -98,7 +98,7 @@ async function fetchInto(
       pending,
       onPending: (made) => {
         order = made.url
-        certificates.keepOrder(name, { ...account, ...made, at: isoNow() })
+        certificates.saveOrder(name, { ...account, ...made, at: isoNow() })
       },
     },
     signal,

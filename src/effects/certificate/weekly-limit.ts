@@ -140,7 +140,7 @@ export function allowance(issuedMs: number[], limit: number | null, nowMs: numbe
 
 /** An older version counted nothing: what it obtained this week is counted as new. */
 function seed(ledger: IssuedCertificates, { certificates }: Counted['storage'], directoryUrl: string): void {
-  if (ledger.isKept()) return
+  if (ledger.hasRecords()) return
   const issuedMs = (notBefore: string) => Date.parse(notBefore) + backdatedMs
   const young = certificates.list().filter(({ notBefore }) => issuedMs(notBefore) > Date.now() - weekMs)
   const entries = young.map(({ host, notBefore, fingerprint }) => ({

@@ -67,7 +67,7 @@ function isRestored({ storage }: DatastorePorts, id: string): boolean {
 
 export function reclaimDatastore(ports: DatastorePorts) {
   return async ({ id, name }: { id: string; name: string }) => {
-    await ports.storage.datastores.reclaim(id, name)
+    await ports.storage.datastores.restoreFromTrash(id, name)
     return { at: isoNow() }
   }
 }

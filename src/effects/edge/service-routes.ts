@@ -43,7 +43,7 @@ export class ServiceRoutes {
   /** Gives each public service its pool, where it has none yet. */
   async ensurePools(): Promise<void> {
     for (const { id } of this.all().filter(({ pool }) => pool === 0)) {
-      await this.#parts.storage.upstreams.takePool(id)
+      await this.#parts.storage.upstreams.allocatePool(id)
       this.touch(id)
     }
   }

@@ -35,7 +35,7 @@ export async function listOwnImages(
 ) {
   const { actors, predecessors } = ports.storage
   const isOurs = ({ deployId }: OwnImage) =>
-    !predecessors.mayHaveMade(deployId) || actors.record(deployId) !== null
+    !predecessors.mayHaveCreated(deployId) || actors.record(deployId) !== null
   return (await listImages(ports.engine, ports.owner, service)).filter(isOurs)
 }
 

@@ -151,7 +151,7 @@ export async function takeAddress(
   index: number,
   { range }: PrivateNetwork,
 ): Promise<string> {
-  const address = await storage.addresses.take(actorId, index, range)
+  const address = await storage.addresses.allocate(actorId, index, range)
   await isolation.apply()
   return address
 }

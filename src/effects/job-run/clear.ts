@@ -17,7 +17,7 @@ export function clearRun(ports: JobRunPorts) {
     ports.jobSlots.release(id)
     await retryUntilCleanedUp(ports, id, signal, () => removeRunContainers(ports, { deployId: id }))
     await ports.storage.addresses.release(id)
-    for (const old of await ports.storage.actors.forgetOlder('job-run', serviceId, runsKept)) {
+    for (const old of await ports.storage.actors.removeOlder('job-run', serviceId, runsKept)) {
       await ports.storage.logs.remove(old)
     }
     return { at: isoNow() }

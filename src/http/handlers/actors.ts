@@ -56,9 +56,9 @@ export async function discardActor({ context, params, eventId }: Call<ActorParam
   const answer: DiscardedActor = { id, kind, service_id, status, parked: null, left_behind: left }
   await actors.discard(id, {
     also: (commit) => {
-      if (kind === 'datastore') storage.datastores.forgo(id)
+      if (kind === 'datastore') storage.datastores.trashWithin(id)
       // An approved login has already created its token.
-      if (kind === 'terminal-login') storage.tokens.drop(commit, tokenIdOf(id))
+      if (kind === 'terminal-login') storage.tokens.removeWithin(commit, tokenIdOf(id))
       if (eventId !== undefined) storage.events.keep(eventId, new Date().toISOString(), answer)
     },
   })

@@ -2,7 +2,7 @@
 import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import type { BackupInput, BackupRecord } from '../../../machines/backup.ts'
-import type { Recorded } from '../../../storage/actors/actors.ts'
+import type { CommonRecordFields } from '../../../storage/actors/actors.ts'
 import type { Backup, BackupParams, BackupsQuery } from '../../api/backup.ts'
 import type { DatastoreParams } from '../../api/datastore.ts'
 import type { HistoryEntry } from '../../api/deploy.ts'
@@ -19,7 +19,7 @@ export function listBackups(call: Call<unknown, BackupsQuery>): WithHeaders<Back
   const { context, query } = call
   const { actors } = context.storage
   const ids = [...actors.active('backup')].map(({ id }) => id).filter((id) => id < (query.before ?? '~'))
-  const shown: (BackupRecord & Recorded)[] = []
+  const shown: (BackupRecord & CommonRecordFields)[] = []
   for (const id of ids.sort().reverse()) {
     const record = actors.record<'backup'>(id)
     if (!record || !isOf(record, query.datastore)) continue
@@ -28,7 +28,7 @@ export function listBackups(call: Call<unknown, BackupsQuery>): WithHeaders<Back
   }
   return paged(call, shown.map(toShown), null)
 
-  function toShown(record: BackupRecord & Recorded): Backup {
+  function toShown(record: BackupRecord & CommonRecordFields): Backup {
     return toBackup(context, record)
   }
 }

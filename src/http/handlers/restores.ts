@@ -78,7 +78,7 @@ export async function uploadRestore(call: Call<DatastoreParams, unknown, Upload>
     if (sizeBytes < backupFormats[datastore.kind].magic.length) throw wrongFile(datastore, 'is too short')
     head.judge()
     const id = context.storage.ids.newId('rst')
-    await draft.keep(id)
+    await draft.commit(id)
     try {
       return await begin(call, datastore, { id, backupId: null, sizeBytes })
     } catch (error) {
@@ -86,7 +86,7 @@ export async function uploadRestore(call: Call<DatastoreParams, unknown, Upload>
       throw error
     }
   } finally {
-    await draft.abandon()
+    await draft.discard()
   }
 }
 

@@ -37,7 +37,7 @@ export async function uploadDeploy(call: Call<ServiceParams, UploadQuery, Upload
     if (sizeBytes < gzipMagic.length) throw noArchive(sizeBytes === 0 ? 'is empty' : 'is no gzip archive')
     return await deployDraft(call, row, draft)
   } finally {
-    await draft.abandon()
+    await draft.discard()
   }
 }
 
@@ -90,14 +90,14 @@ async function deployDraft(
   const { storage } = context
   const id = storage.ids.newId('dep')
   try {
-    await draft.keep(id)
+    await draft.commit(id)
     const row = findService(storage, serviceId)
     const asked = { id, clearCache: query.clear_cache, by: byOf(call) }
     return await queueDeploy(context, requestUpload(context, row, asked), {
       ...(eventId ? { eventId } : {}),
       also(commit) {
         refuseUpload(findService(storage, serviceId))
-        storage.services.keepArchive(commit, serviceId, id)
+        storage.services.setArchive(commit, serviceId, id)
       },
     })
   } catch (error) {

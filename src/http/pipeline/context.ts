@@ -81,7 +81,7 @@ export interface HttpStorage {
   ids: Pick<Storage['ids'], 'newId'>
   services: Pick<
     Storage['services'],
-    'get' | 'list' | 'holderOf' | 'create' | 'insert' | 'update' | 'keepArchive'
+    'get' | 'list' | 'holderOf' | 'create' | 'insert' | 'update' | 'setArchive'
   >
   archives: Pick<Storage['archives'], 'create' | 'remove'>
   restoreFiles: Pick<Storage['archives'], 'create' | 'remove'>
@@ -89,7 +89,7 @@ export interface HttpStorage {
   credentials: Pick<Storage['credentials'], 'put'>
   datastores: Pick<
     Storage['datastores'],
-    | 'forgo'
+    | 'trashWithin'
     | 'hasVolume'
     | 'idOf'
     | 'insert'

@@ -2,7 +2,7 @@
 // How far is known to the running effect alone. It is no part of what is committed.
 import type { BackupRecord } from '../../../machines/backup.ts'
 import type { RestoreRecord } from '../../../machines/restore.ts'
-import type { Recorded } from '../../../storage/actors/actors.ts'
+import type { CommonRecordFields } from '../../../storage/actors/actors.ts'
 import type { Backup, Restore } from '../../api/backup.ts'
 import { backupPath } from '../../domain/backup-names.ts'
 import { Failure } from '../../errors.ts'
@@ -11,14 +11,14 @@ import { failureOf } from '../why/advice.ts'
 import { adviseOnBackup, adviseOnRestore } from '../why/record-advice.ts'
 
 /** Throws `not_found`. */
-export function findBackup(storage: HttpStorage, id: string): BackupRecord & Recorded {
+export function findBackup(storage: HttpStorage, id: string): BackupRecord & CommonRecordFields {
   const record = id.startsWith('bak-') ? storage.actors.record<'backup'>(id) : null
   if (!record || record.status === 'deleted') throw new Failure('not_found', 'there is no such backup')
   return record
 }
 
 /** Throws `not_found`. */
-export function findRestore(storage: HttpStorage, id: string): RestoreRecord & Recorded {
+export function findRestore(storage: HttpStorage, id: string): RestoreRecord & CommonRecordFields {
   const record = id.startsWith('rst-') ? storage.actors.record<'restore'>(id) : null
   if (!record) throw new Failure('not_found', 'there is no such restore')
   return record
@@ -26,7 +26,7 @@ export function findRestore(storage: HttpStorage, id: string): RestoreRecord & R
 
 type Around = Pick<HttpContext, 'config' | 'observe'>
 
-export function toBackup({ config, observe }: Around, record: BackupRecord & Recorded): Backup {
+export function toBackup({ config, observe }: Around, record: BackupRecord & CommonRecordFields): Backup {
   const { service_id: _, ...shown } = record
   const progress = observe.progress(record.id)
   return {
@@ -39,7 +39,7 @@ export function toBackup({ config, observe }: Around, record: BackupRecord & Rec
   }
 }
 
-export function toRestore({ observe }: Around, record: RestoreRecord & Recorded): Restore {
+export function toRestore({ observe }: Around, record: RestoreRecord & CommonRecordFields): Restore {
   const { service_id: _, ...shown } = record
   const progress = observe.progress(record.id)
   return {

@@ -1,7 +1,7 @@
 // The datastore as the API shows it: the record of its chart, its password, and how it is reached.
 // Read from committed records only; the password comes from the secret store, for this answer.
 import type { DatastoreRecord } from '../../../machines/datastore/datastore-record.ts'
-import type { Recorded } from '../../../storage/actors/actors.ts'
+import type { CommonRecordFields } from '../../../storage/actors/actors.ts'
 import type { Caller } from '../../account/callers.ts'
 import { readsSecrets } from '../../account/rights.ts'
 import type { Datastore } from '../../api/datastore.ts'
@@ -14,7 +14,7 @@ import { failureOf } from '../why/advice.ts'
 import { adviseOnDatastore } from '../why/record-advice.ts'
 
 /** Finds one by id or name. Throws `not_found`. */
-export function findDatastore(storage: HttpStorage, idOrName: string): DatastoreRecord & Recorded {
+export function findDatastore(storage: HttpStorage, idOrName: string): DatastoreRecord & CommonRecordFields {
   const id = storage.datastores.idOf(idOrName)
   const record = id === null ? null : storage.actors.record<'datastore'>(id)
   if (!record)
@@ -37,7 +37,7 @@ export function refuseIdle({ name, status, error }: DatastoreRecord): void {
 
 export function toDatastore(
   { storage, config }: Pick<HttpContext, 'storage' | 'config'>,
-  record: DatastoreRecord & Recorded,
+  record: DatastoreRecord & CommonRecordFields,
 ): Datastore {
   const { id, name, kind, username, database, host_port } = record
   const credentials = { username, database, password: storage.datastores.password(id) }

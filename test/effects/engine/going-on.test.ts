@@ -17,9 +17,9 @@ async function start(t: TestContext, kind: string, state: string) {
   const { id, transition } = resting.find((one) => one.kind === kind && one.state === state)!
   await storage.actors.create(transition)
   await storage.actors.park(id, 'a bug', at)
-  const mayGoOn: ConstructorParameters<typeof Supervisor>[0]['mayGoOn'] = (row, snapshot) =>
+  const assertCanResume: ConstructorParameters<typeof Supervisor>[0]['assertCanResume'] = (row, snapshot) =>
     requireOwnPlace(storage, row, snapshot)
-  const supervisor = new Supervisor({ storage, catalogue, logger: silent, mayGoOn })
+  const supervisor = new Supervisor({ storage, catalogue, logger: silent, assertCanResume })
   supervisor.provide(endlessEffects())
   t.after(() => supervisor.stop(1000))
   return { storage, supervisor, id }

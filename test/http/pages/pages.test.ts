@@ -137,7 +137,7 @@ test('a wrong password is said in place, and so is how long to wait after too ma
 
   const wrong = await pages.post('/login', { ...owner, password: 'hunter2hunter2' })
   for (let count = 1; count < 10; count++) {
-    await attempts.keep(attempts.make('sign_in/host', Date.now() - 100_000), () => false)
+    await attempts.record(attempts.create('sign_in/host', Date.now() - 100_000), () => false)
   }
   const refused = await pages.post('/login', owner)
 

@@ -66,7 +66,7 @@ test('a page begins before an id that is gone, and refuses what is no id', async
   const api = await startFilled(t, 9)
   const asked = (query: string) => api.call('GET', `/api/v1/deploys?${query}`)
 
-  await api.storage.actors.forget('deploy', 'svc-2')
+  await api.storage.actors.removeAll('deploy', 'svc-2')
   assert.deepEqual((await pagesOf(api, `/deploys?before=${idOf('dep', 5)}`)).flat(), [4, 3, 1])
   for (const query of ['before=5', `before=${idOf('job', 5)}`, 'before=', 'status=done', 'limit=x']) {
     const { status, body } = await asked(query)

@@ -139,8 +139,8 @@ test('a new password makes all device cookies invalid but that of the browser th
 
 test('failures of a known browser leave the disk when they are old', async (t) => {
   const { storage, stranger } = await startOwned(t)
-  const old = storage.attempts.make('sign_in/device-1', Date.now() - 301_000)
-  await storage.attempts.keep(old, () => false)
+  const old = storage.attempts.create('sign_in/device-1', Date.now() - 301_000)
+  await storage.attempts.record(old, () => false)
 
   await fail(stranger())
 

@@ -86,7 +86,7 @@ test('the limit ends when the oldest failure is five minutes old', async (t) => 
   const { stranger, storage } = await startOwned(t)
   const ages = [...Array.from({ length: 9 }, () => 100_000), 295_000]
   for (const age of ages) {
-    await storage.attempts.keep(storage.attempts.make('sign_in', Date.now() - age), () => false)
+    await storage.attempts.record(storage.attempts.create('sign_in', Date.now() - age), () => false)
   }
 
   const refused = await stranger().signIn(unknown)

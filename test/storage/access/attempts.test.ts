@@ -1,20 +1,20 @@
 // Attempts on disk: told apart, in order, kept over restarts and forgotten when they no longer count.
 import { deepEqual, notEqual } from 'node:assert/strict'
 import { test } from 'node:test'
-import type { AttemptRow, Guessed } from '../../../storage/access/attempts.ts'
+import type { AttemptRow, GuessTarget } from '../../../storage/access/attempts.ts'
 import type { Storage } from '../../../storage/index.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
 import { temporaryStorage } from '../../support/supervised.ts'
 
 const never = () => false
 
-function instants({ attempts }: Storage, guessed: Guessed): number[] {
+function instants({ attempts }: Storage, guessed: GuessTarget): number[] {
   return attempts.list(guessed).map(({ atMs }) => atMs)
 }
 
-async function keep(storage: Storage, guessed: Guessed, atMs: number): Promise<AttemptRow> {
-  const attempt = storage.attempts.make(guessed, atMs)
-  await storage.attempts.keep(attempt, never)
+async function keep(storage: Storage, guessed: GuessTarget, atMs: number): Promise<AttemptRow> {
+  const attempt = storage.attempts.create(guessed, atMs)
+  await storage.attempts.record(attempt, never)
   return attempt
 }
 
@@ -45,8 +45,8 @@ test('one that is taken back takes no other with it', async (t) => {
   const storage = await temporaryStorage(t)
   const [one, other] = [await keep(storage, 'sign_in', 7), await keep(storage, 'sign_in', 7)]
 
-  await storage.attempts.takeBack(one)
-  await storage.attempts.takeBack(one)
+  await storage.attempts.withdraw(one)
+  await storage.attempts.withdraw(one)
 
   deepEqual(storage.attempts.list('sign_in'), [other])
 })
@@ -56,7 +56,7 @@ test('with one that is kept, those of all sorts that no longer count are forgott
   for (const atMs of [1, 2, 3]) await keep(storage, 'sign_in', atMs)
   for (const atMs of [1, 3]) await keep(storage, 'setup_code', atMs)
 
-  await storage.attempts.keep(storage.attempts.make('sign_in', 4), ({ atMs }) => atMs < 3)
+  await storage.attempts.record(storage.attempts.create('sign_in', 4), ({ atMs }) => atMs < 3)
 
   deepEqual(instants(storage, 'sign_in'), [3, 4])
   deepEqual(instants(storage, 'setup_code'), [3])
@@ -64,7 +64,7 @@ test('with one that is kept, those of all sorts that no longer count are forgott
 
 test('a new password on the server clears them all', async (t) => {
   const storage = await temporaryStorage(t)
-  const sorts: Guessed[] = ['sign_in', 'setup_code', 'current_password']
+  const sorts: GuessTarget[] = ['sign_in', 'setup_code', 'current_password']
   for (const guessed of sorts) await keep(storage, guessed, 7)
 
   await storage.commit(() => storage.attempts.clear())

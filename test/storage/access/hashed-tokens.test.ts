@@ -81,9 +81,9 @@ test('those that are over are forgotten, and the others stay', async (t) => {
   const { tokens, changes } = await withThree(await temporaryStorage(t))
   const before = changes.head()
 
-  await tokens.forget(({ id }) => id === 'tok-1' || id === 'tok-3')
+  await tokens.removeWhere(({ id }) => id === 'tok-1' || id === 'tok-3')
   const told = changes.since(before)?.map(({ kind, id, status }) => `${kind} ${id} ${status}`)
-  await tokens.forget(() => false)
+  await tokens.removeWhere(() => false)
 
   deepEqual(tokens.list(), [tokenRow(2)])
   equal(tokens.bySecret(secretOf(1)), null)

@@ -193,7 +193,7 @@ test('what is forgotten leaves no row in any table, and nothing of another servi
   }
   await actors.create(transitionOf({ id: 'job-1', kind: 'job-run', service_id: 'svc-gone' }))
 
-  await actors.forget('deploy', 'svc-gone')
+  await actors.removeAll('deploy', 'svc-gone')
   await storage.close()
 
   const rows = Object.entries(await rawTables(directory)).flatMap(([table, found]) =>

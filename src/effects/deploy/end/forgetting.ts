@@ -11,7 +11,7 @@ export const deploysKept = 200
 export async function forgetOldDeploys(storage: Storage, owner: Owner): Promise<void> {
   for (const service of storage.services.list()) {
     const isKept = (id: string) => isReferred(storage, owner, service, id)
-    for (const id of await storage.actors.forgetOlder('deploy', service.id, deploysKept, isKept)) {
+    for (const id of await storage.actors.removeOlder('deploy', service.id, deploysKept, isKept)) {
       await storage.releases.remove(id)
       await storage.logs.remove(id)
     }

@@ -62,7 +62,7 @@ async function place(
   { id, serviceId }: Whose,
   instances: InstanceState[],
 ): Promise<number[]> {
-  await storage.upstreams.takePool(serviceId)
+  await storage.upstreams.allocatePool(serviceId)
   const port = storage.actors.record(id)?.port as number
   const slots: number[] = []
   for (const { index, address, startedAt: run } of instances) {

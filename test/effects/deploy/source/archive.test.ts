@@ -26,7 +26,7 @@ const source = (deployId: string | null = null): DeploySource => ({
 async function keep({ archives }: Storage, id: string, archive: Buffer = Buffer.from('x')): Promise<void> {
   const draft = archives.create()
   await draft.write([archive])
-  await draft.keep(id)
+  await draft.commit(id)
 }
 
 /** A deploy of the service as it stands on record. */
@@ -70,7 +70,7 @@ async function upload(storage: Storage, id: string, archive: Buffer): Promise<vo
   const transition = transitionOf({ id }, { status: 'running' })
   await storage.actors.create(
     { ...transition, record: { ...transition.record, source: source() } },
-    (commit) => storage.services.keepArchive(commit, 'svc-1', id),
+    (commit) => storage.services.setArchive(commit, 'svc-1', id),
   )
 }
 
