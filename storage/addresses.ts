@@ -1,5 +1,5 @@
-// Fixed addresses of instances in the private network: chosen by us and stored, because Docker's own change
-// at every restart and would then be somebody else's. Addresses are numbers here, dotted text outside.
+// Fixed addresses of instances in the private network, chosen by Berth and stored. Docker's own choice may
+// change at a restart and then belong to another container. Addresses are numbers here, dotted text outside.
 import { StorageError } from './store/errors.ts'
 import type { Store, Table } from './store/store.ts'
 
@@ -20,7 +20,7 @@ export interface AddressRange {
 
 export class Addresses {
   readonly #store: Store
-  /** Address -> who has it. */
+  /** Address -> instance. */
   readonly #holders: Table<Holder>
   /** `[deploy, index]` -> address. */
   readonly #held: Table<number>
@@ -38,7 +38,7 @@ export class Addresses {
     return address === null ? null : toText(address)
   }
 
-  /** The address of that instance, taken when it has none in this range: asking twice changes nothing. */
+  /** The address of an instance. Allocates one if the instance has none in this range. Idempotent. */
   allocate(deployId: string, index: number, range: AddressRange): Promise<string> {
     return this.#store.commit(() => {
       const known = this.#addressOf(deployId, index)
@@ -53,7 +53,7 @@ export class Addresses {
     })
   }
 
-  /** Gives back the addresses of a deploy's instances, from `fromIndex` on. */
+  /** Frees the addresses of a deploy's instances, from `fromIndex` on. */
   release(deployId: string, fromIndex = 0): Promise<void> {
     return this.#store.commit(() => {
       const range = { start: [deployId, fromIndex], end: [deployId, Number.MAX_SAFE_INTEGER] }
@@ -65,7 +65,7 @@ export class Addresses {
     })
   }
 
-  /** Every address that is held. */
+  /** Every allocated address. */
   list(): HeldAddress[] {
     return [...this.#holders.validRows()].map(({ key, value }) => ({
       ...value,
@@ -78,7 +78,7 @@ export class Addresses {
     return [...new Set([...this.#held.keys()].map((key) => (key as [string, number])[0]))]
   }
 
-  /** Both tables know it: where one row is damaged, the other one tells. */
+  /** Both tables have the address: if one row is damaged, the other is used. */
   #addressOf(deployId: string, index: number): number | null {
     if (!this.#held.has([deployId, index])) return null
     const known = this.#held.getOrNull([deployId, index])
@@ -87,13 +87,13 @@ export class Addresses {
     return ([...this.#holders.validRows()].find(isHolder)?.key as number | undefined) ?? null
   }
 
-  /** The next after the one given last, not the lowest: a client's stale connection meets nobody new. */
+  /** The next free one, not the lowest: a stale connection must not reach a new instance. */
   #nextFree(range: AddressRange): number {
     const [first, last] = [toNumber(range.first), toNumber(range.last)]
     const start = Math.max(first, (this.#lastGiven.getOrNull('last') ?? 0) + 1)
     const found = this.#firstGap(start, last) ?? this.#firstGap(first, Math.min(start, last))
     if (found === null)
-      throw new StorageError('no_address_left', 'every address of the private network is taken')
+      throw new StorageError('no_address_left', 'every address of the private network is in use')
     return found
   }
 

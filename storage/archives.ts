@@ -1,25 +1,25 @@
-// Uploaded files: source archives, `<deploy>.tar.gz`, and data to be restored. Whole or not there.
-// A draft has no deploy yet. An id made before a long upload would be older than those of deploys that
-// were asked for meanwhile.
+// Uploaded files: source archives (`<deploy>.tar.gz`) and data to restore. Each file is complete or absent.
+// A draft has no deploy id yet: an id created before a long upload would sort before deploys that were
+// requested during the upload.
 import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { type FileHandle, open, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** An archive on its way to the disk. */
+/** An archive that is being uploaded. */
 export interface ArchiveDraft {
   /** Appends. One call at a time. */
   write(pieces: Uint8Array[]): Promise<void>
-  /** Makes it the archive of that deploy; it is on the disk when this resolves. */
+  /** Makes the draft the archive of that deploy. It is on disk when this resolves. */
   commit(deployId: string): Promise<void>
-  /** Leaves nothing of a draft; does nothing to one that was kept. */
+  /** Removes the draft. No effect after `commit`. */
   discard(): Promise<void>
 }
 
 const draftSuffix = '.part'
 
 /**
- * Opens, or makes, the directory. Drafts that a crash left are removed, and so are archives of deploys that
+ * Opens or creates the directory. Removes drafts left by a crash, and archives of deploys that
  * were never committed.
  */
 export function openArchives(
@@ -33,12 +33,12 @@ export function openArchives(
   const path = (deployId: string) => join(directory, `${deployId}${suffix}`)
 
   return {
-    /** Touches the disk with its first piece. */
+    /** The file is created with the first write. */
     create: (): ArchiveDraft => createDraft(directory, path),
     path,
     has: (deployId: string): boolean => existsSync(path(deployId)),
     remove: (deployId: string): Promise<void> => rm(path(deployId), { force: true }),
-    /** The deploys whose archives are kept. */
+    /** The deploys whose archives are stored. */
     async ids(): Promise<string[]> {
       const names = await readdir(directory)
       return names.filter((name) => name.endsWith(suffix)).map((name) => name.slice(0, -suffix.length))
@@ -79,7 +79,7 @@ function createDraft(directory: string, path: (deployId: string) => string): Arc
 async function writeAll(file: FileHandle, pieces: Uint8Array[]): Promise<void> {
   const { bytesWritten } = await file.writev(pieces)
   const sizeBytes = pieces.reduce((sum, { length }) => sum + length, 0)
-  // A write that was cut short does not say why; the next one does.
+  // A short write carries no error; writing the rest reports it.
   if (bytesWritten < sizeBytes) await file.appendFile(Buffer.concat(pieces).subarray(bytesWritten))
 }
 

@@ -1,6 +1,6 @@
-// Certificates with their keys, one file per host as the proxy reads it, and what the CA knows us by.
-// All of it is secret, mode 0600 in a folder of mode 0700. What is there is kept in memory: only this
-// process writes here.
+// Certificates with their keys, one file per host in the format of the proxy, and the keys of CA accounts.
+// All files are secret: mode 0600 in a folder of mode 0700. They are cached in memory, because only this
+// process writes them.
 import { createHash, X509Certificate } from 'node:crypto'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
@@ -10,27 +10,27 @@ import { createPrivateFile } from './store/private-file.ts'
 export interface StoredCertificate {
   host: string
   path: string
-  /** SHA-256 of the file, in hex: another one means another certificate. */
+  /** SHA-256 of the file, in hex. It changes with the certificate. */
   fingerprint: string
   /** RFC 3339. */
   notBefore: string
   notAfter: string
 }
 
-/** Who asks which CA. */
+/** An account at a CA. */
 export interface CertificateAccount {
   directoryUrl: string
   email: string
 }
 
-/** A certificate that was asked for and has not been fetched yet. */
+/** A certificate that was ordered and not fetched yet. */
 export interface StoredOrder extends CertificateAccount {
   url: string
   keyPem: string
   at: string
 }
 
-/** A TXT record that proves the control of a host, in a zone of the operator's. */
+/** A TXT record in a zone of the operator that proves control of a host. */
 export interface StoredTxtRecord {
   name: string
   value: string
@@ -42,7 +42,7 @@ interface Known {
 }
 
 const hostPattern = /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/
-/** With its ending a file's name has at most 255 bytes. */
+/** File names have at most 255 bytes, including the suffix. */
 const longestName = 200
 const txtEnding = '.txt-record.json'
 
@@ -57,7 +57,7 @@ export function openCertificates(directory: string) {
   return {
     ...files,
 
-    /** The certificate, and what was asked for. It is no mistake when there is none. */
+    /** Removes the certificate and its order. Missing files are fine. */
     remove(host: string): void {
       files.remove(host)
       fs.rmSync(orderPath(host), { force: true })
@@ -67,12 +67,12 @@ export function openCertificates(directory: string) {
     saveOrder: (host: string, order: StoredOrder) => keep(orderPath(host), order),
     removeOrder: (host: string) => fs.rmSync(orderPath(host), { force: true }),
 
-    /** Records that were published, or were about to be, and are not known to be removed. */
+    /** Records that were or may have been published and are not known to be removed. */
     txtRecords: () => txtRecordsIn(directory),
     saveTxtRecord: (record: StoredTxtRecord) => keep(txtPath(record), record),
     removeTxtRecord: (record: StoredTxtRecord) => fs.rmSync(txtPath(record), { force: true }),
 
-    /** The private key, as JSON; null before there is one. */
+    /** The private key, as JSON; null before it is created. */
     accountKey: (account: CertificateAccount) => readJson<object>(keyPath(account)),
     saveAccountKey: (account: CertificateAccount, key: object) => keep(keyPath(account), key),
   }
@@ -89,20 +89,20 @@ function openPems(directory: string) {
   const isValidAt = (nowMs: number, known: Known | undefined) =>
     known !== undefined && Date.parse(known.stored.notAfter) > nowMs
   return {
-    /** By host. A file that holds no certificate is none. */
+    /** Sorted by host. Files without a certificate are skipped. */
     list: (): StoredCertificate[] =>
       [...all().values()].map(({ stored }) => stored).sort((a, b) => (a.host < b.host ? -1 : 1)),
 
     find: (host: string): StoredCertificate | null => all().get(host)?.stored ?? null,
 
-    /** Whether visitors of the host can be served with one. From memory. */
+    /** Whether the host has a certificate that is not expired. Reads from memory. */
     isValid: (host: string, nowMs = Date.now()) => isValidAt(nowMs, all().get(host)),
 
-    /** Whether it is one for the host, or a wildcard of the host's parent. */
+    /** Whether a valid certificate covers the host: its own one or a wildcard of its parent. */
     covers: (host: string, nowMs = Date.now()) =>
       namesFor(host).some((name) => isValidAt(nowMs, all().get(name))),
 
-    /** What may be served now, by host: an expired one helps nobody. */
+    /** The certificates that are not expired, by host. */
     pems(nowMs = Date.now()): ReadonlyMap<string, string> {
       const valid = [...all()].filter(([, known]) => isValidAt(nowMs, known))
       return new Map(valid.map(([host, { pem }]) => [host, pem]))
@@ -112,7 +112,8 @@ function openPems(directory: string) {
     put(host: string, pem: string): StoredCertificate {
       const path = pathOf(host)
       const stored = describe(host, path, pem)
-      if (!stored) throw new StorageError('invalid_certificate', `what came for ${host} is no certificate`)
+      if (!stored)
+        throw new StorageError('invalid_certificate', `the data received for ${host} are not a certificate`)
       write(directory, path, pem)
       all().set(host, { stored, pem })
       return stored
@@ -132,16 +133,16 @@ function write(directory: string, path: string, text: string): void {
 
 export type Certificates = ReturnType<typeof openCertificates>
 
-/** The host itself, and the wildcard that stands for it. */
+/** The host itself, and the wildcard that covers it. */
 function namesFor(host: string): string[] {
   return [host, `*.${host.slice(host.indexOf('.') + 1)}`]
 }
 
-/** No host begins with an underscore: the file of a wildcard cannot be that of a host. */
+/** No host begins with an underscore, so the files of wildcards and hosts do not collide. */
 function nameOf(host: string): string {
   const name = host.replace(/^\*\./, '_wildcard.')
   if (!hostPattern.test(name.replace(/^_wildcard\./, ''))) {
-    throw new StorageError('invalid_host', `'${host.slice(0, 80)}' is no host`)
+    throw new StorageError('invalid_host', `'${host.slice(0, 80)}' is not a host name`)
   }
   return name.length <= longestName ? name : createHash('sha256').update(host).digest('hex')
 }
@@ -163,11 +164,13 @@ function readAll(directory: string): Map<string, Known> {
     const pem = fs.readFileSync(path, 'utf8')
     return { stored: describe(null, path, pem), pem }
   })
-  const sound = found.filter((one): one is Known => one.stored !== null)
-  return new Map(sound.map((one) => [one.stored.host, one]))
+  const valid = found.filter((one): one is Known => one.stored !== null)
+  return new Map(valid.map((one) => [one.stored.host, one]))
 }
 
-/** Without a host it is the first one that the certificate names. */
+/**
+ * A null host is replaced by the first name in the certificate. Returns null for an unreadable certificate.
+ */
 function describe(host: string | null, path: string, pem: string): StoredCertificate | null {
   try {
     const leaf = new X509Certificate(pem.slice(pem.indexOf('-----BEGIN CERTIFICATE-----')))
@@ -185,7 +188,7 @@ function describe(host: string | null, path: string, pem: string): StoredCertifi
   }
 }
 
-/** A file that was cut off is as good as none. */
+/** Null for a missing or truncated file. */
 function readJson<T>(path: string): T | null {
   try {
     return JSON.parse(fs.readFileSync(path, 'utf8')) as T

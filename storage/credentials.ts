@@ -1,11 +1,11 @@
-// Credentials that came inside a repository URL: sealed here, so that the URL can be shown without them.
+// Credentials that were part of a repository URL. They are sealed here, so that the URL can be shown.
 import type { Sealer } from './secrets.ts'
 import type { Store } from './store/store.ts'
 
 export interface RepositoryCredentials {
   username: string
   password: string
-  /** Scheme, host and port that they are for: they are never sent elsewhere. */
+  /** Scheme, host and port. The credentials are never sent to another origin. */
   origin: string
 }
 

@@ -1,6 +1,5 @@
-// What is kept of datastores beside their actors: whose a name is, the password, and the port of the host.
-// The password is sealed. It may not reach a log, an event or an actor; effects read it by the id.
-
+// Data of datastores outside their actors: the name, the sealed password and the host port.
+// The password must not reach a log, an event or an actor; effects read it by id.
 import type { Sealer } from './secrets.ts'
 import { StorageError } from './store/errors.ts'
 import type { Names } from './store/names.ts'
@@ -9,13 +8,13 @@ import type { Store, Table } from './store/store.ts'
 interface DatastoreRow {
   id: string
   name: string
-  /** On the host; null until the container is made. */
+  /** On the host; null until the container is created. */
   port: number | null
-  /** What its volume is named after; without it the name. It never changes. */
+  /** The base of the volume's name; the datastore's name if missing. It never changes. */
   volume?: string
-  /** It is in the trash: another one may take its name and its port. */
+  /** In the trash: another datastore may use the name and the port. */
   trashed?: true
-  /** Whether every service may connect to it; missing from rows that are older than the setting. */
+  /** Whether every service may connect to it. Missing in rows older than the setting. */
   shared_network?: boolean
 }
 
@@ -25,7 +24,7 @@ export class Datastores {
   readonly #names: Names
   readonly #rows: Table<DatastoreRow>
   readonly #passwords: Table<string>
-  /** Port -> whose it is. */
+  /** Port -> datastore id. */
   readonly #ports: Table<string>
 
   constructor(store: Store, sealer: Sealer, names: Names) {
@@ -41,7 +40,7 @@ export class Datastores {
     })
   }
 
-  /** Only inside a commit: a new one, with its name. Throws `name_taken`. */
+  /** Only inside a commit. Claims the name. Throws `name_taken`. */
   insert(id: string, name: string, password: string, isShared = false): void {
     this.#names.claim(name, { kind: 'datastore', id })
     // The volume of an earlier datastore of that name may be in the trash.
@@ -50,30 +49,30 @@ export class Datastores {
     this.#passwords.put(id, this.#sealer.seal(password, rowOf(id)))
   }
 
-  /** An exact id wins over a name; null when there is none. */
+  /** An exact id wins over a name. Null for an unknown datastore or one in the trash. */
   idOf(idOrName: string): string | null {
     if (this.#rows.has(idOrName)) return this.#rows.getOrNull(idOrName)?.trashed ? null : idOrName
     const holder = this.#names.holderOf(idOrName)
     return holder?.kind === 'datastore' ? holder.id : null
   }
 
-  /** Whether nobody has that name. */
+  /** Whether no service and no datastore has this name. */
   isFree(name: string): boolean {
     return this.#names.holderOf(name) === null
   }
 
-  /** By name, without those in the trash. */
+  /** Sorted by name, without datastores in the trash. */
   list(): DatastoreRow[] {
     return this.listAll().filter(({ trashed }) => !trashed)
   }
 
-  /** By name. */
+  /** Sorted by name, including datastores in the trash. */
   listAll(): DatastoreRow[] {
     const rows = [...this.#rows.validRows()].map(({ value }) => value)
     return rows.sort((a, b) => (a.name < b.name ? -1 : 1))
   }
 
-  /** Whether the volume of a datastore is named after this. */
+  /** Whether a datastore has a volume with this base name. */
   hasVolume(volume: string): boolean {
     return this.listAll().some((row) => (row.volume ?? row.name) === volume)
   }
@@ -82,7 +81,7 @@ export class Datastores {
     return this.#rows.get(id)?.trashed ?? false
   }
 
-  /** What its volume is named after; null for a removed datastore. */
+  /** The base of the volume's name; null for a removed datastore. */
   volume(id: string): string | null {
     const row = this.#rows.get(id)
     return row && (row.volume ?? row.name)
@@ -92,12 +91,12 @@ export class Datastores {
     return this.#rows.has(id)
   }
 
-  /** Whether every service may connect to it. One from before this setting counts as shared. */
+  /** Whether every service may connect to it. A datastore older than the setting is shared. */
   isShared(id: string): boolean {
     return this.#rows.get(id)?.shared_network ?? true
   }
 
-  /** A missing one is fine. */
+  /** No effect on a missing datastore. */
   share(id: string, isShared: boolean): Promise<void> {
     return this.#store.commit(() => {
       const row = this.#rows.get(id)
@@ -105,7 +104,7 @@ export class Datastores {
     })
   }
 
-  /** Throws `not_found` for one that is gone. */
+  /** Throws `not_found` for a removed datastore. */
   password(id: string): string {
     const sealed = this.#passwords.get(id)
     if (sealed === null) throw new StorageError('not_found', `there is no datastore ${id}`)
@@ -117,8 +116,8 @@ export class Datastores {
   }
 
   /**
-   * Gives it the first of these ports that no other datastore has, in place of the one it had. Resolves with
-   * null when there is none. Throws `not_found`.
+   * Replaces the datastore's port by the first candidate that no other datastore has. Resolves with null when
+   * every candidate is in use. Throws `not_found`.
    */
   movePort(id: string, candidates: readonly number[]): Promise<number | null> {
     return this.#store.commit(() => {
@@ -133,12 +132,12 @@ export class Datastores {
     })
   }
 
-  /** Frees its name and port; its password stays. No effect when it is in the trash already. */
+  /** Frees the name and the port; the password stays. Idempotent. */
   trash(id: string): Promise<void> {
     return this.#store.commit(() => this.trashWithin(id))
   }
 
-  /** Only inside a commit: like `trash`. */
+  /** Only inside a commit. Otherwise like `trash`. */
   trashWithin(id: string): void {
     const row = this.#rows.getOrNull(id)
     if (!row || row.trashed) return
@@ -147,8 +146,8 @@ export class Datastores {
   }
 
   /**
-   * Takes it out of the trash under a name, with its former port if that is free. No effect when it is out.
-   * Throws `name_taken` and `not_found`.
+   * Takes a datastore out of the trash under the given name, with its former port if that is free.
+   * Idempotent. Throws `name_taken` and `not_found`.
    */
   restoreFromTrash(id: string, name: string): Promise<void> {
     return this.#store.commit(() => {
@@ -163,7 +162,7 @@ export class Datastores {
     })
   }
 
-  /** Frees its name and port, and forgets its password. Gone already is fine. */
+  /** Deletes the row and the password, and frees the name and the port. Idempotent. */
   remove(id: string): Promise<void> {
     return this.#store.commit(() => {
       const row = this.#rows.get(id)

@@ -1,5 +1,5 @@
-// Whose each custom domain is: an index of the services' rows, written in the transaction of the row.
-// Default hosts are not in it: they follow from names, which have a table of their own.
+// The index from custom domains to services. An entry is written in the same transaction as the service's
+// row. Default hosts are not in it: they derive from names, which have their own table.
 import { StorageError } from './store/errors.ts'
 import type { Store, Table } from './store/store.ts'
 
@@ -15,7 +15,7 @@ export class Domains {
     this.#holders = store.table('domains')
   }
 
-  /** The id of the service whose domain it is. A damaged row of the index is looked up in `services`. */
+  /** The id of the service that has the domain. For a damaged index row, `services` is searched. */
   holderOf(domain: string, services: () => readonly Holder[]): string | null {
     try {
       return this.#holders.get(domain)
@@ -25,15 +25,15 @@ export class Domains {
   }
 
   /**
-   * Only inside a commit: gives a service the domains of its new row and takes those that only its former one
-   * had. Throws `conflict` for a domain of another service.
+   * Only inside a commit. Updates the index from a service's former domains to its new ones. Throws
+   * `conflict` for a domain of another service.
    */
   move(id: string, former: readonly string[], wanted: readonly string[], services: () => readonly Holder[]) {
     for (const domain of wanted) {
       if (former.includes(domain)) continue
       const holder = this.holderOf(domain, services)
       if (holder !== null && holder !== id) {
-        throw new StorageError('conflict', `the domain ${domain} is another service's`)
+        throw new StorageError('conflict', `the domain ${domain} belongs to another service`)
       }
       this.#holders.put(domain, id)
     }

@@ -1,5 +1,5 @@
-// Env variables of services, sealed. Values are bytes to us: whatever text came in goes out unchanged.
-// Nothing here may reach a log, an event or an actor; effects read it by the service's id.
+// Env variables of services, sealed. Values are stored unchanged.
+// They must not reach a log, an event or an actor; effects read them by the service's id.
 import type { Sealer } from './secrets.ts'
 import type { Commit, Store } from './store/store.ts'
 
@@ -38,7 +38,7 @@ export function openEnv(store: Store, sealer: Sealer) {
     put,
     /** Only inside a commit. */
     remove: (serviceId: string) => sealed.remove(serviceId),
-    /** Writes all of them anew, whatever was there: this puts right what is damaged. */
+    /** Replaces all variables without reading the stored ones, so it also repairs damaged ones. */
     replace: (serviceId: string, vars: () => EnvVar[]) =>
       store.commit((commit) => save(commit, serviceId, vars())),
     /** Reads, changes and writes in one transaction: parallel changes of different keys all survive. */

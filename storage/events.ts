@@ -1,43 +1,42 @@
-// The ids of events that were applied, with the first answer: a repeated request finds it and changes
-// nothing.
-// `keep` belongs into the transaction of the event itself, or a crash in between would apply it twice.
-// An id may be `KEY#ASKED`: it is found by its key, and what was asked under the key is kept with the answer.
+// Ids of applied events with the first response, so that a repeated request gets it and changes nothing.
+// `keep` must run in the transaction of the event: after a crash in between, the event would be applied
+// twice. An id may be `KEY#REQUEST`: it is found by the key, and REQUEST is stored with the response.
 import type { Store } from './store/store.ts'
 
-export interface StoredAnswer {
+export interface StoredResponse {
   at: string
   body: unknown
-  /** Left out for an id that says nothing of it. */
+  /** The REQUEST part of the id; missing for an id without one. */
   asked?: string
 }
 
-/** Kept for a day (decisions "Conventions", Idempotency-Key). */
+/** How long the response to an Idempotency-Key is stored. */
 export const eventLifetimeMs = 24 * 60 * 60 * 1000
 
 export function openEvents(store: Store) {
-  const answers = store.table<StoredAnswer>('events')
+  const responses = store.table<StoredResponse>('events')
   const byTime = store.table<1>('events_by_time')
 
   /** Only inside a commit. */
   function keep(id: string, at: string, body: unknown): void {
     const [key, asked] = partsOf(id)
-    answers.put(key, { at, body, ...(asked === undefined ? {} : { asked }) })
+    responses.put(key, { at, body, ...(asked === undefined ? {} : { asked }) })
     byTime.put([at, key], 1)
   }
 
   return {
-    get: (id: string) => answers.get(partsOf(id)[0]),
+    get: (id: string) => responses.get(partsOf(id)[0]),
     keep,
-    /** For a request that found what it asked for: a repetition has to find the same. */
+    /** For a request that changes nothing itself: a repetition must get the same response. */
     record: (id: string, at: string, body: unknown) => store.commit(() => keep(id, at, body)),
-    /** Forgets what was applied before `at`, a thousand at a time so that no commit is long. */
+    /** Deletes the events that were applied before `at`, a thousand per commit to keep commits short. */
     async forgetBefore(at: string): Promise<void> {
       const expired = () => [...byTime.keys({ end: [at, ''], limit: 1000 })] as string[][]
       for (let batch = expired(); batch.length > 0; batch = expired()) {
         await store.commit(() => {
           for (const key of batch) {
             byTime.remove(key)
-            answers.remove(key[1]!)
+            responses.remove(key[1]!)
           }
         })
       }

@@ -1,5 +1,4 @@
-// Opens everything a data directory holds. One process at a time: whoever opens it holds the directory's
-// lock.
+// Opens a data directory with all its stores and files. The opening process holds the directory's lock.
 import { randomBytes } from 'node:crypto'
 import { chmodSync, existsSync, mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -39,17 +38,17 @@ import { Upstreams } from './upstreams.ts'
 export type Storage = Awaited<ReturnType<typeof openStorage>>
 
 export interface StorageOptions extends StoreOptions {
-  /** Log files that cannot be written are told here; the daemon goes on. */
+  /** Called when a log file cannot be written. The daemon continues. */
   onLogError?: (error: unknown) => void
-  /** How much is kept of what each service writes and answers; 64 MiB and 14 days by default. */
+  /** Limits of each service's runtime log and access log; 64 MiB and 14 days by default. */
   serviceLogs?: { sizeMb: number; days: number }
-  /** Makes a record again that is damaged; without it such a one only says so. */
+  /** Rebuilds a damaged record; without it the record only reports the damage. */
   toRecord?: ToRecord
 }
 
 /**
- * Opens, or makes, a data directory. Throws `data_directory_in_use`, `store_too_new`, and the codes of a
- * secret key that is missing or wrong: each refuses the start.
+ * Opens or creates a data directory. Throws `data_directory_in_use`, `store_too_new`, and the codes for a
+ * missing or wrong secret key.
  */
 export async function openStorage(directory: string, options: StorageOptions) {
   makeDirectory(directory)
@@ -85,14 +84,14 @@ function makeDirectory(directory: string): void {
   }
 }
 
-/** Node's own recursion never ends where the kernel finds no place for a folder, as in /proc. */
+/** Node's recursive mkdir never ends where the kernel cannot create a folder, as in /proc. */
 function makeWithParents(directory: string): void {
   const parent = dirname(directory)
   if (!existsSync(parent)) makeWithParents(parent)
   mkdirSync(directory, { recursive: existsSync(directory), mode: 0o700 })
 }
 
-/** A key is made only while nothing was ever sealed: a new one beside old secrets would lose them all. */
+/** A key is created only for a new data directory: existing secrets cannot be opened with another key. */
 async function openProvenSealer(directory: string, store: Store): Promise<Sealer> {
   const proof = openRedundantValue<string>(store, 'key_check', 'check')
   const known = proof.get()
@@ -163,7 +162,7 @@ function serviceLogLimits({ sizeMb, days } = { sizeMb: 64, days: 14 }): Partial<
   }
 }
 
-/** Ids go on from here, also when the clock was set back while the server was down. */
+/** New ids continue from this one, even if the clock was set back while the server was down. */
 function newestId(store: Store): string | undefined {
   const newestOf = ([table, prefix]: [string, string]) =>
     [
@@ -185,7 +184,7 @@ function newestId(store: Store): string | undefined {
   return found.filter(isId).sort((a, b) => idTime(b) - idTime(a))[0]
 }
 
-/** Made with the data directory: what this server may touch in Docker carries it. */
+/** Created with the data directory. Docker objects that this server manages are labelled with it. */
 async function serverIdOf(store: Store): Promise<string> {
   const stored = openRedundantValue<string>(store, 'server', 'id')
   const id = stored.get() ?? randomBytes(8).toString('hex')

@@ -1,4 +1,4 @@
-// Which new certificates each authority has issued lately, and which pauses it asked for: one file.
+// Recently issued certificates per authority, and the pauses that authorities requested, in one file.
 // Authorities limit new certificates per registered domain, so the count must survive restarts and crashes.
 import * as fs from 'node:fs'
 import { join } from 'node:path'
@@ -6,16 +6,16 @@ import { createPrivateFile } from './store/private-file.ts'
 
 export interface IssuedCertificate {
   directoryUrl: string
-  /** The address of its order, or another text that is unique to it. */
+  /** The URL of the order, or another unique text. */
   order: string
   host: string
-  /** The registered domain that the authority counts it for. */
+  /** The registered domain that the authority counts the certificate for. */
   domain: string
   /** RFC 3339. */
   at: string
 }
 
-/** The authority asked for no new order of the domain before that instant. */
+/** The authority accepts no new order for the domain before `until`. */
 export interface IssuancePause {
   directoryUrl: string
   domain: string
@@ -30,7 +30,7 @@ interface Kept {
 
 export type IssuedCertificates = ReturnType<typeof openIssuedCertificates>
 
-/** Twice the week over which authorities count: an earlier burst still has an effect. */
+/** Twice the week over which authorities count: an earlier burst still affects the limit. */
 const keptMs = 14 * 24 * 60 * 60_000
 
 export function openIssuedCertificates(directory: string) {
@@ -46,12 +46,12 @@ export function openIssuedCertificates(directory: string) {
     known = next
   }
   return {
-    /** False until something was recorded: then it is unknown what was issued before. */
+    /** False before the first record: earlier certificates are then unknown. */
     hasRecords: () => fs.existsSync(path),
 
     issued: (directoryUrl: string) => all().issued.filter((one) => one.directoryUrl === directoryUrl),
 
-    /** A certificate whose order is known already is not counted again. */
+    /** A certificate whose order is already recorded is not counted twice. */
     record(added: IssuedCertificate[], nowMs = Date.now()): void {
       const { issued, pauses } = all()
       const orders = new Set(issued.map(({ order }) => order))
@@ -73,7 +73,7 @@ export function openIssuedCertificates(directory: string) {
   }
 }
 
-/** A damaged file is as good as none: the authority itself still refuses what is too much. */
+/** A damaged file counts as missing: the authority still enforces its own limits. */
 function read(path: string): Kept | null {
   try {
     const { issued, pauses } = JSON.parse(fs.readFileSync(path, 'utf8')) as Partial<Kept>

@@ -1,10 +1,10 @@
-// Credentials of image registries, sealed, one set for each host. Effects read them by the host of an image.
-// Nothing here may reach a log, an event or an actor; answers show everything but the password.
+// Credentials of image registries, sealed, one set per host. Effects read them by the host of an image.
+// They must not reach a log, an event or an actor. API responses omit only the password.
 import type { Sealer } from './secrets.ts'
 import type { Commit, Store } from './store/store.ts'
 
 export interface Registry {
-  /** In lower case, with the port when it has one; the key. */
+  /** The key: lower case, with the port if there is one. */
   host: string
   username: string
   password: string
@@ -28,11 +28,11 @@ export function openRegistries(store: Store, sealer: Sealer) {
 
   return {
     get,
-    /** By host. */
+    /** Sorted by host. */
     list: (): Registry[] => [...sealed.validRows()].map(({ key, value }) => open(String(key), value)),
     /**
-     * Resolves with the stored row. `created_at` is the time of the first set of a host. Setting equal
-     * credentials changes nothing.
+     * Resolves with the stored row. `created_at` keeps the time of the host's first credentials. Equal
+     * credentials change nothing.
      */
     put: (host: string, { username, password }: Pick<Registry, 'username' | 'password'>, at: string) =>
       store.commit((commit): Registry => {
@@ -44,7 +44,7 @@ export function openRegistries(store: Store, sealer: Sealer) {
         announce(commit, host, null)
         return registry
       }),
-    /** False when there was nothing to remove. */
+    /** False for an unknown host. */
     remove: (host: string) =>
       store.commit((commit) => {
         const isKnown = sealed.has(host)

@@ -1,5 +1,5 @@
-// A release is what a deploy runs with: settings and env, frozen when the deploy starts, sealed.
-// Replacement and scaled-up instances read the release, never what was saved since.
+// A release: the settings and env of a deploy, frozen when the deploy starts, and sealed.
+// Replacement and scaled-up instances read the release, not the service's newer settings.
 import type { EnvVar } from './env.ts'
 import type { Sealer } from './secrets.ts'
 import { type ServiceSettings, settingsOfSchema2, settingsOfSchema3 } from './services.ts'
@@ -7,7 +7,7 @@ import type { Store } from './store/store.ts'
 
 export interface Release {
   settings: ServiceSettings
-  /** As the person wrote it, references and all. */
+  /** As the user wrote it, with unresolved references. */
   env: EnvVar[]
   /** References resolved, Berth's own variables added; null until the first instance starts. */
   resolved: EnvVar[] | null
@@ -30,7 +30,9 @@ export function openReleases(store: Store, sealer: Sealer) {
   return {
     get,
     has: (deployId: string): boolean => sealed.get(deployId) !== null,
-    /** Reads and writes in one transaction: what is saved meanwhile is in it whole, or not at all. */
+    /**
+     * Reads and writes in one transaction, so that a concurrent change is included completely or not at all.
+     */
     freeze: (deployId: string, release: () => Release) => store.commit(() => put(deployId, release())),
     resolve: (deployId: string, resolved: EnvVar[]) =>
       store.commit(() => {

@@ -1,5 +1,5 @@
-// Seals secrets with AES-256-GCM under the key of the data directory. The row's id is part of what is sealed:
-// a sealed value that was copied to another row does not open there.
+// Seals secrets with AES-256-GCM under the key of the data directory. The row's id is authenticated too, so a
+// sealed value that was copied to another row does not open.
 import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
@@ -7,13 +7,13 @@ import { StorageError } from './store/errors.ts'
 import { createPrivateFile } from './store/private-file.ts'
 
 export interface Sealer {
-  /** Text to `v1.` and base64; two calls never give the same value. */
+  /** Returns `v1.` and base64. Two calls never return the same value. */
   seal(text: string, rowId: string): string
-  /** The text again. Throws `secret_damaged` for a value that was changed, or sealed for another row. */
+  /** The original text. Throws `secret_damaged` for a value that was changed, or sealed for another row. */
   open(sealed: string, rowId: string): string
   /**
-   * Proves the key. The value returned is to be stored and handed in at the next start (null at the first).
-   * Throws `secret_key_wrong` when it was sealed under another key.
+   * Verifies the key. The caller stores the returned value and passes it at the next start (null at the
+   * first). Throws `secret_key_wrong` when the value was sealed under another key.
    */
   check(sealed: string | null): string
 }
@@ -27,8 +27,8 @@ const checkRow = 'secret_key'
 const checkText = 'berth'
 
 /**
- * Opens `<dataDir>/secret_key`; `create` makes one when there is none, and is for a new data directory only:
- * a new key beside old secrets would lose them all. Throws `secret_key_missing`, `secret_key_wrong`.
+ * Opens `<dataDir>/secret_key`. `create` creates a missing key and is for a new data directory only: existing
+ * secrets cannot be opened with another key. Throws `secret_key_missing`, `secret_key_wrong`.
  */
 export function openSealer(dataDir: string, options: { create: boolean }): Sealer {
   const path = join(dataDir, 'secret_key')
@@ -72,7 +72,7 @@ function open(key: KeyObject, sealed: string, rowId: string): string | null {
   }
 }
 
-/** The key appears whole or not at all: the caller holds the directory's lock, a crash leaves a draft. */
+/** Key files are written atomically, so a key is never half written. */
 function readKeyFile(path: string): KeyObject {
   const key = Buffer.from(readIfThere(path), 'base64')
   if (key.length === keyBytes) return createSecretKey(key)

@@ -1,5 +1,5 @@
-// Services: the desired state that deploys read again and again. Field names are the API's.
-// A deploy's own transaction writes `live_deploy_id` and `desired_deploy_id`, a handler never does.
+// Services: the desired state, which deploys keep reading. Field names are those of the API.
+// Only a deploy's own transaction writes `live_deploy_id` and `desired_deploy_id`, never a handler.
 import { Domains } from './domains.ts'
 import type { StoredEvents } from './events.ts'
 import { StorageError } from './store/errors.ts'
@@ -8,7 +8,7 @@ import type { Commit, Store, Table } from './store/store.ts'
 
 export type ServiceType = 'web_service' | 'private_service' | 'background_worker' | 'cron_job' | 'static_site'
 
-/** What a person sets, and what a deploy freezes when it starts. */
+/** The settings of a user. A deploy freezes them when it starts. */
 export interface ServiceSettings {
   type: ServiceType
   repo_url: string | null
@@ -23,10 +23,10 @@ export interface ServiceSettings {
   pre_deploy_command: string | null
   /** Keys of env variables that a build gets as arguments. */
   build_env: string[]
-  /** Missing in rows and releases that are older than it, as are the two that follow. */
+  /** Missing in rows and releases older than the setting, like the next two. */
   build_target?: string | null
   build_args?: Record<string, string>
-  /** Whether instances and jobs have an init process; missing is true. */
+  /** Whether instances and jobs have an init process. Missing means true. */
   init?: boolean
   port: number | null
   health_check_path: string | null
@@ -43,19 +43,19 @@ export interface ServiceSettings {
   disk_mount_path: string | null
   memory_limit_mb: number | null
   cpu_limit: number | null
-  /** In normal form; each belongs to one service at most. */
+  /** In normal form. Each domain belongs to at most one service. */
   custom_domains: string[]
   hsts: boolean
-  /** How long an answer may stay silent. */
+  /** How long a response may stay without data. */
   request_timeout_seconds: number
   /** MiB of a request's body. */
   max_body_mb: number
 }
 
-/** Settings that came with schema 2: what held before there was such a thing. */
+/** Settings that schema 2 added, with the behavior of earlier versions. */
 export const settingsOfSchema2 = { spa_fallback: false, pre_deploy_command: null, build_env: [] }
 
-/** Those of schema 3. */
+/** Settings that schema 3 added. */
 export const settingsOfSchema3 = { hsts: false, request_timeout_seconds: 75, max_body_mb: 512 }
 
 export interface ServiceRow extends ServiceSettings {
@@ -63,13 +63,13 @@ export interface ServiceRow extends ServiceSettings {
   name: string
   live_deploy_id: string | null
   desired_deploy_id: string | null
-  /** Whether every service may connect to it; missing from rows that are older than the setting. */
+  /** Whether every service may connect to it. Missing in rows older than the setting. */
   shared_network?: boolean
-  /** The deploy that brought the archive which is kept; null when there is none that could be deployed. */
+  /** The deploy with whose upload the stored archive came; null without a deployable archive. */
   archive_deploy_id: string | null
-  /** Whether `branch` is the default branch of the remote; missing when a user set it. */
+  /** Whether `branch` is the remote's default branch. Missing when a user set it. */
   branch_learnt?: boolean
-  /** That of the archive to go back to should it turn out broken; null once it has been unpacked. */
+  /** The fallback in case the newest archive is damaged; null once that one has been unpacked. */
   former_archive_deploy_id?: string | null
   degraded: boolean
   deleting: boolean
@@ -78,22 +78,22 @@ export interface ServiceRow extends ServiceSettings {
   revision: number
 }
 
-/** What an actor's transition may write of its service, in the same transaction. */
+/** The part of a service's row that an actor's transition may write, in the same transaction. */
 export interface ServicePatch {
   live_deploy_id?: string | null
   desired_deploy_id?: string | null
   degraded?: boolean
   deleting?: boolean
-  /** Written only while this deploy is the live one: a late report of a former one changes nothing. */
+  /** Apply the patch only while this deploy is live, so that a late report of a former one has no effect. */
   while_live?: string
 }
 
 type ArchivePatch = Partial<Pick<ServiceRow, 'archive_deploy_id' | 'former_archive_deploy_id'>>
 
 export interface WriteOptions {
-  /** Writes that belong to the same transaction (env, credentials). */
+  /** Further writes in the same transaction (env, credentials). */
   also?: () => void
-  /** The request's id and the answer a repetition gets. */
+  /** The request's id, and the response to a repetition. */
   event?: { id: string; answer: unknown }
 }
 
@@ -124,32 +124,32 @@ export class Services {
     return named?.kind === 'service' ? this.#rows.get(named.id) : null
   }
 
-  /** The id of the service that has this custom domain, in its normal form; null when nobody has. */
+  /** The id of the service that has this custom domain (in normal form); null for a free domain. */
   holderOf(domain: string): string | null {
     return this.#domains.holderOf(domain, () => this.list())
   }
 
-  /** By name. One that is damaged is told and left out: it must not hide the others. */
+  /** Sorted by name. A damaged row is reported and left out, so that it does not hide the others. */
   list(): ServiceRow[] {
     const rows = [...this.#rows.validRows()].map(({ value }) => value)
     return rows.sort((a, b) => (a.name < b.name ? -1 : 1))
   }
 
-  /** Throws `name_taken`: services and datastores share one namespace; `conflict` for a domain of another. */
+  /** Throws `name_taken` (datastores share the namespace), and `conflict` for a domain of another service. */
   create(row: ServiceRow, options: WriteOptions = {}): Promise<ServiceRow> {
     return this.#store.commit((commit) => this.insert(commit, row, options))
   }
 
-  /** Only inside a commit: like `create`, as a part of something larger. */
+  /** Only inside a commit. Otherwise like `create`. */
   insert(commit: Commit, row: ServiceRow, options: WriteOptions = {}): ServiceRow {
     this.#names.claim(row.name, { kind: 'service', id: row.id })
     return this.#write(commit, null, row, options)
   }
 
   /**
-   * Reads, changes and writes in one transaction, so that parallel changes of different fields all survive.
-   * A `change` that answers the row itself changes nothing.
-   * Throws `not_found`, and `conflict` for a domain of another service.
+   * Reads, changes and writes in one transaction, so that parallel changes of different fields all
+   * survive. Nothing changes when `change` returns the same row. Throws `not_found`, and `conflict` for a
+   * domain of another service.
    */
   update(
     id: string,
@@ -165,7 +165,7 @@ export class Services {
     })
   }
 
-  /** Only inside a commit: an actor's part of its service's row. A service that is gone stays gone. */
+  /** Only inside a commit. Writes an actor's part of the service's row. No effect on a removed service. */
   patch(commit: Commit, id: string, { while_live, ...fields }: ServicePatch & ArchivePatch): void {
     const row = this.#rows.get(id)
     if (!row || (while_live && row.live_deploy_id !== while_live)) return
@@ -173,18 +173,18 @@ export class Services {
     if (differs) this.#write(commit, row, { ...row, ...fields, revision: row.revision + 1 })
   }
 
-  /** Only inside a commit, when a deploy changed: the state of the service derives from its deploys. */
+  /** Only inside a commit. Announces the service after a change of a deploy, from which its state derives. */
   touch(commit: Commit, id: string): void {
     const row = commit.hasAnnounced('service', id) ? null : this.#rows.getOrNull(id)
     if (row) this.#write(commit, row, { ...row, revision: row.revision + 1 })
   }
 
-  /** Only inside a commit. Throws `conflict`: nothing new begins for a service that is being deleted. */
+  /** Only inside a commit. Throws `conflict` for a service that is being deleted. */
   assertNotDeleting(id: string): void {
     if (this.#rows.get(id)?.deleting) throw new StorageError('conflict', 'the service is being deleted')
   }
 
-  /** Only inside a commit: the archive that came with this deploy is the one to keep, unless it is broken. */
+  /** Only inside a commit. The deploy's archive becomes the newest; the last intact one stays as fallback. */
   setArchive(commit: Commit, id: string, deployId: string): void {
     const row = this.#rows.get(id)
     if (!row) return
@@ -192,15 +192,15 @@ export class Services {
     this.patch(commit, id, { archive_deploy_id: deployId, former_archive_deploy_id: former ?? before })
   }
 
-  /** The archive of this deploy was unpacked, or never can be. Saying it again changes nothing. */
-  settleArchive(id: string, deployId: string, isSound: boolean): Promise<void> {
+  /** Called once the deploy's archive was unpacked or found damaged. Idempotent. */
+  settleArchive(id: string, deployId: string, isIntact: boolean): Promise<void> {
     return this.#store.commit((commit) => {
       const row = this.#rows.get(id)
-      if (row) this.patch(commit, id, settledArchives(row, deployId, isSound))
+      if (row) this.patch(commit, id, settledArchives(row, deployId, isIntact))
     })
   }
 
-  /** Only inside a commit: a deploy was parked. It may go on serving, but it is wanted no longer. */
+  /** Only inside a commit, when a deploy is parked: it may still serve, but it is no longer desired. */
   abandonDeploy(commit: Commit, id: string, deployId: string): void {
     const row = this.#rows.getOrNull(id)
     if (row?.live_deploy_id === deployId) this.patch(commit, id, { degraded: true })
@@ -209,7 +209,7 @@ export class Services {
     } else this.touch(commit, id)
   }
 
-  /** Removes the row and frees its name and domains, with whatever else goes in the same transaction. */
+  /** Removes the row and frees its name and domains; `also` runs in the same transaction. */
   remove(id: string, also: (commit: Commit) => void = () => undefined): Promise<void> {
     return this.#store.commit((commit) => {
       const row = this.#rows.get(id)
@@ -234,17 +234,17 @@ export class Services {
     this.#domains.move(row.id, former?.custom_domains ?? [], row.custom_domains, () => this.list())
     this.#rows.put(row.id, row)
     const { id, revision } = row
-    // The state also derives from deploys, so the feed reads it when it sends the change.
+    // The state also derives from deploys, so the feed reads the status when it sends the change.
     commit.announce({ kind: 'service', id, service_id: id, status: null, revision })
     return row
   }
 }
 
-/** A sound archive is what to go back to, from a newer one too; the place of a broken one is given back. */
-function settledArchives(row: ServiceRow, deployId: string, isSound: boolean): ArchivePatch {
+/** An intact archive becomes the fallback for newer ones. A damaged archive is replaced by its fallback. */
+function settledArchives(row: ServiceRow, deployId: string, isIntact: boolean): ArchivePatch {
   const { archive_deploy_id: newest, former_archive_deploy_id: former = null } = row
   const isNewest = newest === deployId
-  if (isSound) return { former_archive_deploy_id: isNewest ? null : deployId }
+  if (isIntact) return { former_archive_deploy_id: isNewest ? null : deployId }
   if (isNewest) return { archive_deploy_id: former, former_archive_deploy_id: null }
   return { former_archive_deploy_id: former === deployId ? null : former }
 }

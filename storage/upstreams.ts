@@ -1,9 +1,9 @@
-// Where the edge sends the requests of a service: its pool, and in it a slot for each instance that serves,
-// or did. Kept on disk, so that after any crash the edge serves what it served.
-// A slot is given back only when nothing of it can be open any more.
+// The upstreams of each service: a pool, with a slot per current or former instance. They are stored, so that
+// the edge serves the same upstreams after a crash.
+// A slot is freed only when none of its connections can be open.
 import type { Store, Table } from './store/store.ts'
 
-/** verifying: reached by a verification alone; ready: gets requests; out: finishes what is open. */
+/** verifying: gets only verification requests; ready: gets requests; out: finishes open requests. */
 export type UpstreamState = 'verifying' | 'ready' | 'out'
 
 export interface UpstreamRow {
@@ -13,15 +13,15 @@ export interface UpstreamRow {
   address: string
   port: number
   state: UpstreamState
-  /** The run of the instance (when it was started) that was found fit to serve. */
+  /** The run (start time) of the instance that passed its verification. */
   run: string | null
 }
 
 export class Upstreams {
   readonly #store: Store
-  /** Service -> number of its pool, from 1. */
+  /** Service -> pool number, from 1. */
   readonly #pools: Table<number>
-  /** Number -> service. */
+  /** Pool number -> service. */
   readonly #holders: Table<string>
   /** `[service, slot]`, from 1. */
   readonly #rows: Table<UpstreamRow>
@@ -37,7 +37,7 @@ export class Upstreams {
     return this.#pools.getOrNull(serviceId)
   }
 
-  /** The pool of that service: the lowest free one when it has none yet. */
+  /** The pool of the service. Allocates the lowest free number if it has none. */
   allocatePool(serviceId: string): Promise<number> {
     return this.#store.commit(() => {
       const known = this.#pools.getOrNull(serviceId)
@@ -49,7 +49,7 @@ export class Upstreams {
     })
   }
 
-  /** All that a service has here. */
+  /** Removes the pool and all slots of a service. */
   async release(serviceId: string): Promise<void> {
     if (this.poolOf(serviceId) === null && this.list(serviceId).length === 0) return
     await this.#store.commit(() => {
@@ -60,13 +60,13 @@ export class Upstreams {
     })
   }
 
-  /** By slot. */
+  /** Sorted by slot. */
   list(serviceId: string): UpstreamRow[] {
     const range = { start: [serviceId, 0], end: [serviceId, Number.MAX_SAFE_INTEGER] }
     return [...this.#rows.validRows(range)].map(({ value }) => value)
   }
 
-  /** Puts an instance in its slot, or in the lowest free one. Nothing is written that is so already. */
+  /** Puts an instance in its slot, or in the lowest free one. Writes only if something changes. */
   async put(serviceId: string, wanted: Omit<UpstreamRow, 'slot'>): Promise<UpstreamRow> {
     const isSame = (row: UpstreamRow) =>
       Object.entries(wanted).every(([field, value]) => row[field as keyof UpstreamRow] === value)
@@ -81,13 +81,13 @@ export class Upstreams {
     })
   }
 
-  /** Answers whether anything changed. */
+  /** Returns whether anything changed. */
   async setState(
     serviceId: string,
-    isMeant: (row: UpstreamRow) => boolean,
+    matches: (row: UpstreamRow) => boolean,
     state: UpstreamState,
   ): Promise<boolean> {
-    const differs = (row: UpstreamRow) => isMeant(row) && row.state !== state
+    const differs = (row: UpstreamRow) => matches(row) && row.state !== state
     if (!this.list(serviceId).some(differs)) return false
     await this.#store.commit(() => {
       for (const row of this.list(serviceId).filter(differs)) {
@@ -97,11 +97,11 @@ export class Upstreams {
     return true
   }
 
-  /** Gives slots back. Answers whether there were any. */
-  async remove(serviceId: string, isMeant: (row: UpstreamRow) => boolean): Promise<boolean> {
-    if (!this.list(serviceId).some(isMeant)) return false
+  /** Frees the matching slots. Returns whether there were any. */
+  async remove(serviceId: string, matches: (row: UpstreamRow) => boolean): Promise<boolean> {
+    if (!this.list(serviceId).some(matches)) return false
     await this.#store.commit(() => {
-      for (const { slot } of this.list(serviceId).filter(isMeant)) this.#rows.remove([serviceId, slot])
+      for (const { slot } of this.list(serviceId).filter(matches)) this.#rows.remove([serviceId, slot])
     })
     return true
   }
@@ -112,7 +112,7 @@ export class Upstreams {
 }
 
 /** The least number from 1 that is not in a sorted list. */
-function firstGap(taken: readonly number[]): number {
-  const gap = taken.findIndex((number, at) => number !== at + 1)
-  return gap < 0 ? taken.length + 1 : gap + 1
+function firstGap(used: readonly number[]): number {
+  const gap = used.findIndex((number, at) => number !== at + 1)
+  return gap < 0 ? used.length + 1 : gap + 1
 }

@@ -1,5 +1,5 @@
-// The account alone, for who is at the server itself: beside a daemon that runs, and without one.
-// No lock is taken and nothing is migrated; what is written here the daemon finds at its next look.
+// Opens only the account data, for commands on the server itself. Works with and without a running daemon.
+// Takes no lock and migrates nothing. A running daemon sees the writes at its next read.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { StorageError } from '../store/errors.ts'
@@ -10,7 +10,7 @@ import { openAttempts } from './attempts.ts'
 import { openSessions } from './sessions.ts'
 import { openTokens } from './tokens.ts'
 
-/** Throws `not_found` for a folder that is no data directory, `store_other_version` for another Berth's. */
+/** Throws `not_found` for a folder that is not a data directory, `store_other_version` for another schema. */
 export function openAccountAccess(directory: string, options: { onPanic: (reason: string) => void }) {
   if (!existsSync(join(directory, 'store', 'data.mdb'))) {
     throw new StorageError('not_found', `${directory} is not the data directory of a Berth server`)

@@ -1,5 +1,5 @@
-// The administrator: one account, or none yet (section 2 of the API document, User).
-// It is kept twice, because without it nobody could sign in. The password is here as its hash alone.
+// The administrator: one account, or none before the setup. Stored twice, because sign-in depends on it.
+// Only the hash of the password is stored.
 import { StorageError } from '../store/errors.ts'
 import { openRedundantValue } from '../store/redundant-value.ts'
 import type { Commit, Store } from '../store/store.ts'
@@ -25,7 +25,7 @@ export function openAccount(store: Store) {
     get: (): AccountRow | null => stored.get(),
     /** Only inside a commit. Throws `already_set_up`. */
     create(commit: Commit, account: AccountRow): void {
-      if (stored.get()) throw new StorageError('already_set_up', 'this server has its account already')
+      if (stored.get()) throw new StorageError('already_set_up', 'this server already has an account')
       put(commit, account)
     },
     /** Only inside a commit. Throws `not_found` while there is no account. */

@@ -1,15 +1,15 @@
-// Attempts to guess a secret, by what was guessed at: their instants, so that a restart forgets none.
+// Times of the attempts to guess a secret, per target. They are stored, so a restart does not reset a limit.
 import { randomBytes } from 'node:crypto'
 import type { Store } from '../store/store.ts'
 
-/** What is guessed at. Each has its own limit, and so has each known source of sign-ins. */
+/** What an attempt guesses. Each target has its own limit, and so does each known source of sign-ins. */
 export type GuessTarget = 'sign_in' | `sign_in/${string}` | 'setup_code' | 'current_password'
 
 export interface AttemptRow {
   guessed: GuessTarget
   /** In ms since 1970. */
   atMs: number
-  /** Tells apart those of one instant. */
+  /** Distinguishes attempts made in the same millisecond. */
   mark: string
 }
 
@@ -26,10 +26,10 @@ export function openAttempts(store: Store) {
       atMs,
       mark: randomBytes(6).toString('hex'),
     }),
-    /** Keeps one and forgets those that no longer count. */
-    record: (attempt: AttemptRow, isForgotten: (attempt: AttemptRow) => boolean): Promise<void> =>
+    /** Stores the attempt and deletes expired ones. */
+    record: (attempt: AttemptRow, isExpired: (attempt: AttemptRow) => boolean): Promise<void> =>
       store.commit(() => {
-        for (const old of [...rows.keys()].map(toRow).filter(isForgotten)) rows.remove(toKey(old))
+        for (const old of [...rows.keys()].map(toRow).filter(isExpired)) rows.remove(toKey(old))
         rows.put(toKey(attempt), 1)
       }),
     withdraw: (attempt: AttemptRow): Promise<void> => store.commit(() => rows.remove(toKey(attempt))),

@@ -1,5 +1,5 @@
-// Device cookies: sealed proof that a browser has signed in before. They grant no access; they give their
-// browser its own sign-in limit. A new password makes all of them invalid.
+// Device cookies: sealed proof that a browser has signed in before. They grant no access; they only give the
+// browser its own sign-in limit. A new password invalidates all of them.
 
 import type { Sealer } from '../secrets.ts'
 import type { AccountRow } from './account.ts'

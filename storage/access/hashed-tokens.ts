@@ -1,5 +1,5 @@
-// Who may ask by showing a secret: rows that are found by the SHA-256 of theirs, and by their id.
-// The secret itself is never kept, and a lookup needs it: no list leads to it.
+// Bearer secrets (sessions and API tokens): rows found by the SHA-256 of the secret, or by id.
+// The secret itself is never stored.
 import * as crypto from 'node:crypto'
 import type { Commit, Store } from '../store/store.ts'
 
@@ -16,34 +16,34 @@ export function openHashedTokens<Row extends HashedTokenRow>(
   name: 'sessions' | 'tokens',
   kind: 'session' | 'token',
 ) {
-  const { erase, put, ...found } = openRows<Row>(store, name)
+  const { deleteRow, put, ...reads } = openRows<Row>(store, name)
 
   function announce(commit: Commit, id: string, status: string | null): void {
     commit.announce({ kind, id, service_id: null, status, revision: null })
   }
 
-  /** Only inside a commit. False when there was none. */
+  /** Only inside a commit. False for an unknown id. */
   function removeWithin(commit: Commit, id: string): boolean {
-    const isKnown = erase(id)
+    const isKnown = deleteRow(id)
     if (isKnown) announce(commit, id, 'deleted')
     return isKnown
   }
 
   return {
-    ...found,
+    ...reads,
     /** Only inside a commit. Replaces a row with the same id. */
     insert(commit: Commit, secret: string, row: Row): void {
-      erase(row.id)
+      deleteRow(row.id)
       put(hashSecret(secret), row)
       announce(commit, row.id, null)
     },
     removeWithin,
     remove: (id: string): Promise<boolean> => store.commit((commit) => removeWithin(commit, id)),
-    /** Deletes the rows for which `isOver` returns true. */
-    async removeWhere(isOver: (row: Row) => boolean): Promise<void> {
-      const over = found.list().filter(isOver)
-      if (over.length > 0)
-        await store.commit((commit) => over.forEach(({ id }) => void removeWithin(commit, id)))
+    /** Deletes the rows that are expired. */
+    async removeWhere(isExpired: (row: Row) => boolean): Promise<void> {
+      const expired = reads.list().filter(isExpired)
+      if (expired.length > 0)
+        await store.commit((commit) => expired.forEach(({ id }) => void removeWithin(commit, id)))
     },
   }
 }
@@ -59,25 +59,25 @@ function openRows<Row extends HashedTokenRow>(store: Store, name: string) {
   }
 
   return {
-    /** null for the hash of a secret that is nobody's, and for a row that is damaged. */
+    /** Null for an unknown hash and for a damaged row. */
     byHash: (hash: string): Row | null => rows.getOrNull(hash),
     bySecret: (secret: string): Row | null => rows.getOrNull(hashSecret(secret)),
     byId,
-    /** The newest first. */
+    /** Newest first. */
     list: (): Row[] =>
       [...hashes.validRows({ reverse: true })].flatMap(({ value: hash }) => rows.getOrNull(hash) ?? []),
     put(hash: string, row: Row): void {
       rows.put(hash, row)
       hashes.put(row.id, hash)
     },
-    /** False when there was none. */
-    erase(id: string): boolean {
+    /** False for an unknown id. */
+    deleteRow(id: string): boolean {
       const hash = hashes.getOrNull(id)
       if (hash !== null) rows.remove(hash)
       hashes.remove(id)
       return hash !== null
     },
-    /** Says when it was used; nothing when it is gone meanwhile. */
+    /** Records the time of use. No effect when the row was deleted. */
     touch: (id: string, at: string): Promise<void> =>
       store.commit(() => {
         const row = byId(id)
@@ -86,7 +86,7 @@ function openRows<Row extends HashedTokenRow>(store: Store, name: string) {
   }
 }
 
-/** What is kept of a secret: 256 random bits need no slow hash. In one call: every request needs one. */
+/** 256 random bits need no slow hash. `crypto.hash` is a single call, because every request needs a hash. */
 export function hashSecret(secret: string): string {
   return crypto.hash('sha256', secret, 'hex')
 }

@@ -1,11 +1,10 @@
-// Sessions of the dashboard: a browser that signed in (section 2 of the API document, Session).
-
+// Sessions of the dashboard: browsers that are signed in.
 import type { Store } from '../store/store.ts'
 import { type HashedTokenRow, type HashedTokens, openHashedTokens } from './hashed-tokens.ts'
 
 export interface SessionRow extends HashedTokenRow {
   last_used_at: string
-  /** null when the browser sent none. */
+  /** Null when the browser sent no such header. */
   user_agent: string | null
 }
 

@@ -1,5 +1,5 @@
-// The setup code: whoever can read it on this server may make the account (section 5 of the API document).
-// It is there while there is no account, and no longer.
+// The setup code: a user who can read it on this server may create the account.
+// The file exists only until the account is created.
 import { randomBytes } from 'node:crypto'
 import { chmodSync, existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ const pattern = /^[A-Za-z0-9_-]{24}$/
 export function openSetupCode(directory: string) {
   const path = join(directory, 'setup_code')
 
-  /** null without a whole one: then nobody can set up. */
+  /** Null for a missing or truncated code: the setup is then refused. */
   function read(): string | null {
     const code = existsSync(path) ? readFileSync(path, 'utf8').trim() : ''
     return pattern.test(code) ? code : null
@@ -19,7 +19,7 @@ export function openSetupCode(directory: string) {
 
   return {
     read,
-    /** The one that is there, or a new one: a start must not need room on the disk. */
+    /** Reuses an existing code, so that a start needs no free space on the disk. */
     ensure(): string {
       const known = read()
       if (known !== null) {

@@ -1,5 +1,4 @@
-// API tokens of scripts and terminals; the server's own is a file (section 2 of the API document, API token).
-
+// API tokens of scripts and terminals. The server's own token is a file.
 import type { Store } from '../store/store.ts'
 import { type HashedTokenRow, type HashedTokens, openHashedTokens } from './hashed-tokens.ts'
 
@@ -8,13 +7,13 @@ export type TokenRole = 'read' | 'deploy' | 'admin'
 export interface TokenRow extends HashedTokenRow {
   name: string
   role: TokenRole
-  /** Ids of the services that it is limited to; null without a limit. */
+  /** Ids of the services that the token is limited to; null without a limit. */
   services: string[] | null
   /** The last four characters of the token. */
   hint: string
-  /** null when it never ends by itself. */
+  /** Null for a token that does not expire. */
   expires_at: string | null
-  /** It was made by a terminal login; missing from rows that are older than the field. */
+  /** Created by a terminal login. Missing in rows older than the field. */
   terminal?: true
 }
 

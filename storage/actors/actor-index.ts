@@ -1,6 +1,5 @@
-// Which actors there are, and which of them are not final: all in the key, where no damaged value can hide
-// it.
-// What changes the index works inside a commit only, the one of the row itself.
+// The index of all, active and parked actors. Its data are in the keys, so a damaged value hides no actor.
+// Writes work only inside a commit: the one that writes the row.
 import type { Key } from 'lmdb'
 import type { Store, Table } from '../store/store.ts'
 import type { ActiveActor, ActorRow, ParkNote } from './actor-row.ts'
@@ -8,11 +7,11 @@ import type { ActiveActor, ActorRow, ParkNote } from './actor-row.ts'
 const all = Number.MAX_SAFE_INTEGER
 
 export class ActorIndex {
-  /** `[kind, service, id]` of what a restart reads. */
+  /** `[kind, service, id]` of the actors that a restart restores. */
   readonly #active: Table<1>
-  /** `[kind, service, id]` of every actor: ids sort by age, so that lists need no clock. */
+  /** `[kind, service, id]` of every actor. Ids sort by age, so lists need no timestamp. */
   readonly #lists: Table<1>
-  /** `[kind, service, id]` of what waits for an operator, with the reason. */
+  /** `[kind, service, id]` of every parked actor, with the reason. */
   readonly #parked: Table<ParkNote>
 
   constructor(store: Store) {
@@ -21,35 +20,35 @@ export class ActorIndex {
     this.#parked = store.table('parked')
   }
 
-  /** Every actor that is not final; of all kinds, or of one, or of one and a service. */
+  /** The actors that are neither final nor parked, optionally of one kind and one service. */
   active(kind?: string, serviceId?: string): Iterable<ActiveActor> {
     return actorsIn(this.#active, kind, serviceId)
   }
 
-  /** Likewise those that are parked. */
+  /** The parked actors, filtered like `active`. */
   parked(kind?: string, serviceId?: string): Iterable<ActiveActor> {
     return actorsIn(this.#parked, kind, serviceId)
   }
 
-  /** Null where it is damaged. */
+  /** Null for a damaged note. */
   parkNote(actor: ActiveActor): ParkNote | null {
     return this.#parked.getOrNull(toKey(actor))
   }
 
-  /** Every actor, final ones too. */
+  /** Every actor, including final ones. */
   allListed(): Iterable<ActiveActor> {
     return actorsIn(this.#lists)
   }
 
-  /** The newest first. */
+  /** Newest first. */
   ids(kind: string, serviceId: string, limit = all): string[] {
     const range = { start: [kind, serviceId, '\uffff'], end: [kind, serviceId, ''], reverse: true, limit }
     return [...this.#lists.keys(range)].map((key) => (key as string[])[2]!)
   }
 
   /**
-   * Of several services as one list, the newest first, and older than `before`. Reads one key more of each
-   * service than it gives.
+   * The actors of several services older than `before`, merged into one list, newest first. Reads one key
+   * per service more than it yields.
    */
   *newest(kind: string, serviceIds: readonly string[], before = '\uffff'): Iterable<string> {
     const lists = serviceIds.map((serviceId) => this.#older(kind, serviceId, before))
@@ -80,18 +79,18 @@ export class ActorIndex {
     }
   }
 
-  /** All but the newest so many, the newest first. Keys alone are passed over, and by the store itself. */
-  older(kind: string, serviceId: string, kept: number): string[] {
+  /** All but the newest `retained` actors, newest first. LMDB itself skips the retained keys. */
+  older(kind: string, serviceId: string, retained: number): string[] {
     const range = {
       start: [kind, serviceId, '\uffff'],
       end: [kind, serviceId, ''],
       reverse: true,
-      offset: kept,
+      offset: retained,
     }
     return [...this.#lists.keys(range)].map((key) => (key as string[])[2]!)
   }
 
-  /** Final ones too; with null of all owners. */
+  /** Actors of one kind, including final ones. A null owner means all owners. */
   *listed(kind: string, owner: string | null): Iterable<ActiveActor> {
     const range = { start: [kind, owner ?? '', ''], end: [kind, owner ?? '\uffff', '\uffff'] }
     for (const key of this.#lists.keys(range)) yield toActor(key)
@@ -101,14 +100,14 @@ export class ActorIndex {
     this.#lists.put(toKey(row), 1)
   }
 
-  /** After each change of the row. */
+  /** Called after each change of the row. */
   update(row: ActorRow): void {
     if (row.final || row.parked) this.#active.remove(toKey(row))
     else this.#active.put(toKey(row), 1)
     if (row.final || !row.parked) this.#parked.remove(toKey(row))
   }
 
-  /** It is not to be restored any more. */
+  /** A parked actor is not restored. */
   park(actor: ActiveActor, note: ParkNote): void {
     this.#active.remove(toKey(actor))
     this.#parked.put(toKey(actor), note)
@@ -118,19 +117,19 @@ export class ActorIndex {
     for (const table of [this.#active, this.#lists, this.#parked]) table.remove(toKey(actor))
   }
 
-  /** False when a damaged key hides an actor that is not final. Reads keys only. */
+  /** False when a damaged key hides an active or parked actor. Reads keys only. */
   isConsistent(): boolean {
     return [...this.#active.keys(), ...this.#parked.keys()].every((key) => this.#lists.has(key))
   }
 
   /**
-   * Rebuilds the index from the rows. A checksum protects values, and the index is in the keys: without this,
-   * one flipped bit in a key would hide an intact actor. `isKnown` is true for ids of damaged rows too.
+   * Rebuilds the index from the rows. Checksums protect only values, so a flipped bit in a key could hide an
+   * intact actor. `isKnown` is also true for the ids of damaged rows.
    */
   rebuild(rows: ActorRow[], isKnown: (id: string) => boolean): void {
-    const right = new Map(rows.map((row) => [row.id, toKey(row).join()]))
+    const correctKeys = new Map(rows.map((row) => [row.id, toKey(row).join()]))
     const isStray = (key: string[]) => {
-      const known = right.get(key[2]!)
+      const known = correctKeys.get(key[2]!)
       return known === undefined ? !isKnown(key[2]!) : known !== key.join()
     }
     for (const table of [this.#active, this.#lists, this.#parked]) {

@@ -1,19 +1,19 @@
-// One page of a list of actors, the newest first.
+// Paging over a list of actors, newest first.
 
 export interface PageRequest<Item> {
   limit: number
-  /** Only what is older than this id, which need not exist any more. */
+  /** Only records older than this id. The id itself may be deleted. */
   before?: string | undefined
   accepts?: (record: Item) => boolean
 }
 
 export interface Page<Item> {
   records: Item[]
-  /** The `before` of the next page; null when this is the last one. */
+  /** The `before` of the next page; null on the last page. */
   next: string | null
 }
 
-/** A filter that fits almost nothing must not read everything in one go: the page is shorter then. */
+/** Bounds the reads of a filter that accepts almost nothing. The page is then shorter than its limit. */
 const maxScanned = 2000
 
 export function paginate<Item>(

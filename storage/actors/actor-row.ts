@@ -1,8 +1,8 @@
-// What is stored of an actor: its snapshot, what the API shows of it, and its transitions.
-// A snapshot is opaque here; what is in it is its chart's business.
+// The stored form of an actor: its row with the snapshot, its record for the API, and its history.
+// Snapshots are opaque to storage; only their charts interpret them.
 import type { ServicePatch } from '../services.ts'
 
-/** What the API shows of an actor: its own shape per kind, with at least these. */
+/** What the API shows of an actor. Each kind has its own fields, and at least these. */
 export type ActorRecord = { id: string; status: string } & { [field: string]: unknown }
 
 /**
@@ -12,17 +12,17 @@ export type ActorRecord = { id: string; status: string } & { [field: string]: un
 // biome-ignore lint/suspicious/noEmptyInterface: src/supervisor/record-types.ts adds the members.
 export interface KindRecords {}
 
-/** The stored record of an actor of that kind; an `ActorRecord` for a kind without a declared type. */
+/** The stored record of an actor of this kind; `ActorRecord` for a kind without a declared type. */
 export type RecordOf<Kind extends string> = Kind extends keyof KindRecords
   ? KindRecords[Kind] & CommonRecordFields
   : ActorRecord
 
-/** Who caused something, as it was called then. */
+/** Who caused a change, under the name at that time. */
 export interface By {
   kind: 'session' | 'token' | 'terminal' | 'schedule' | 'push' | 'server'
-  /** Of the user of a session, of a token; null for all others. */
+  /** Of the session's user or of the token; null for other kinds. */
   id: string | null
-  /** Of a token or terminal; of the server's own deeds their reason. */
+  /** The name of the token or terminal; for `server`, the reason. */
   name: string | null
 }
 
@@ -36,7 +36,7 @@ export interface ActorRow {
   final: boolean
   restarts: number
   parked: string | null
-  /** Who asked for it; missing from rows that are older than the field, and where nobody did. */
+  /** Who requested the actor. Missing in rows older than the field, and for actors without a requester. */
   by?: By | null
 }
 
@@ -46,11 +46,11 @@ export interface HistoryEntry {
   state: string
   status: string
   phase: string | null
-  /** Who sent the event; null for an effect, and in entries that are older than the field. */
+  /** Who sent the event; null for effects and in entries older than the field. */
   by: By | null
 }
 
-/** What each record has beside its kind's own fields. */
+/** The fields that all records have. */
 export type CommonRecordFields = { revision: number; by: By | null }
 
 /** One transition of one actor. `event` makes a repetition of the same request a no-op. */
@@ -62,20 +62,20 @@ export interface Transition {
   event: string | null
 }
 
-/** What a kind shows of a stored snapshot. May throw for one that it does not understand. */
+/** Derives the record from a stored snapshot. May throw for an unknown snapshot. */
 export type ToRecord = (row: ActorRow) => ActorRecord
 
-/** An actor that is not final. */
+/** Identifies an actor that is not final. */
 export type ActiveActor = Pick<ActorRow, 'id' | 'kind' | 'service_id'>
 
 /**
- * `failed_repeatedly`: an error of Berth's own, too often. `row_damaged`: a stored row fails its checksum.
+ * `failed_repeatedly`: too many internal errors. `row_damaged`: a stored row fails its checksum.
  * `snapshot_misfit`: the chart of this version does not know the stored state.
  */
 export type ParkCode = 'failed_repeatedly' | 'row_damaged' | 'snapshot_misfit'
 
 export interface ParkNote {
-  /** Null where the note is damaged, or from a version that kept none. */
+  /** Null when the note is damaged, or when the version that parked the actor stored no note. */
   at: string | null
   code: ParkCode
   reason: string

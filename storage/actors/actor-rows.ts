@@ -1,14 +1,13 @@
-// The tables of actors, and how one row, its record, its history and its indexes are written together.
-// Everything that writes works inside a commit only.
-
+// The tables of actors. A row, its record, its history entry and its index keys are written together.
+// Writes work only inside a commit.
 import type { StoredEvents } from '../events.ts'
 import type { Services } from '../services.ts'
 import type { Commit, Store, Table } from '../store/store.ts'
 import { ActorIndex } from './actor-index.ts'
 import type { ActiveActor, ActorRecord, ActorRow, HistoryEntry, ToRecord, Transition } from './actor-row.ts'
 
-const firstKept = 10
-const lastKept = 500
+const firstEntriesRetained = 10
+const lastEntriesRetained = 500
 const all = Number.MAX_SAFE_INTEGER
 
 export class ActorRows {
@@ -30,7 +29,7 @@ export class ActorRows {
     this.#toRecord = toRecord
   }
 
-  /** A damaged one is made again from the snapshot. */
+  /** A damaged record is rebuilt from the snapshot. */
   record(id: string): ActorRecord | null {
     const found = this.records.getOrNull(id) ?? (this.records.has(id) ? this.rebuildRecord(id) : null)
     return found === null || 'revision' in found ? found : this.withCommonFields(found)
@@ -41,7 +40,7 @@ export class ActorRows {
     return entries.map(({ value }) => ({ ...value, by: value.by ?? null }))
   }
 
-  /** Of the last transition; the keys of the history have it too, for a damaged row. */
+  /** The revision of the last transition. For a damaged row it comes from the keys of the history. */
   revisionOf(id: string): number {
     const row = this.rows.getOrNull(id)
     if (row) return row.revision
@@ -66,8 +65,8 @@ export class ActorRows {
 
   writeHistory(id: string, revision: number, entry: HistoryEntry): void {
     this.#history.put([id, revision], entry)
-    const expired = revision - lastKept
-    if (expired > firstKept) this.#history.remove([id, expired])
+    const expired = revision - lastEntriesRetained
+    if (expired > firstEntriesRetained) this.#history.remove([id, expired])
   }
 
   erase(kind: string, serviceId: string, id: string): void {
@@ -84,13 +83,13 @@ export class ActorRows {
     return kind === 'deploy' && former !== status && !(isActive(former) && isActive(status))
   }
 
-  /** Records of older servers, and records made again, do not have these fields. */
+  /** Records written by older servers and rebuilt records do not have these fields. */
   withCommonFields(record: ActorRecord): ActorRecord {
     const row = this.rows.getOrNull(record.id)
     return { ...record, revision: row?.revision ?? 0, by: row?.by ?? null }
   }
 
-  /** Where the snapshot is damaged too it says so: one bad row must not hide the others. */
+  /** When the snapshot is damaged too, the record reports that: one bad row must not break a list. */
   rebuildRecord(id: string): ActorRecord {
     try {
       const row = this.rows.get(id)!
@@ -102,7 +101,7 @@ export class ActorRows {
   }
 }
 
-/** Tells the change feed. */
+/** Adds the change to the change feed. */
 export function announce(commit: Commit, row: ActiveActor & { revision: number }, record: ActorRecord): void {
   const { id, kind, service_id, revision } = row
   commit.announce({ kind, id, service_id, status: record.status, revision })

@@ -1,7 +1,5 @@
-// Durable actors: snapshot, record, indexes and history entry of one transition, written together.
-// Snapshots are opaque here. What a record means is the business of machines/, what a row is, of this
-// file.
-
+// Durable actors: the snapshot, record, index keys and history entry of a transition are written together.
+// Snapshots are opaque here, and machines/ defines what a record means.
 import type { StoredEvents } from '../events.ts'
 import type { Services } from '../services.ts'
 import { StorageError } from '../store/errors.ts'
@@ -35,7 +33,7 @@ export type {
 export type { ParkedActor } from './parked-actors.ts'
 
 /** A transaction blocks everything else while it runs, and each actor has up to 510 entries of history. */
-const erasedAtOnce = 50
+const removedPerCommit = 50
 
 export class Actors {
   readonly #store: Store
@@ -43,7 +41,7 @@ export class Actors {
   readonly #all: ActorRows
   readonly #parking: ParkedActors
 
-  /** `toRecord` makes a record again that is damaged. */
+  /** `toRecord` rebuilds damaged records. */
   constructor(store: Store, services: Services, events: StoredEvents, toRecord: ToRecord = unknownRecord) {
     this.#store = store
     this.#services = services
@@ -56,32 +54,32 @@ export class Actors {
     return this.#all.rows.get(id)
   }
 
-  /** A damaged one is made again from the snapshot. The caller knows the kind: it is not checked. */
+  /** A damaged record is rebuilt from the snapshot. The kind is not checked. */
   record<Kind extends string = string>(id: string): RecordOf<Kind> | null {
     return this.#all.record(id) as RecordOf<Kind> | null
   }
 
-  /** Every actor that is not final; of all kinds, or of one, or of one and a service. */
+  /** The actors that are neither final nor parked, optionally of one kind and one service. */
   active(kind?: string, serviceId?: string): Iterable<ActiveActor> {
     return this.#all.index.active(kind, serviceId)
   }
 
-  /** The newest first. */
+  /** Newest first. */
   list<Kind extends string>(kind: Kind, serviceId: string, limit: number): RecordOf<Kind>[] {
     const records = this.ids(kind, serviceId, limit).map((id) => this.record<Kind>(id))
     return records.filter((record) => record !== null)
   }
 
-  /** Over several services, the newest first. */
+  /** One page over several services, newest first. */
   page<Kind extends string>(
     kind: Kind,
     serviceIds: readonly string[],
-    asked: PageRequest<RecordOf<Kind>>,
+    request: PageRequest<RecordOf<Kind>>,
   ): Page<RecordOf<Kind>> {
     return paginate(
-      this.#all.index.newest(kind, serviceIds, asked.before),
+      this.#all.index.newest(kind, serviceIds, request.before),
       (id) => this.record<Kind>(id),
-      asked,
+      request,
     )
   }
 
@@ -89,7 +87,7 @@ export class Actors {
     return this.list(kind, serviceId, 1)[0] ?? null
   }
 
-  /** The newest first. */
+  /** Newest first. */
   ids(kind: string, serviceId: string, limit?: number): string[] {
     return this.#all.index.ids(kind, serviceId, limit)
   }
@@ -100,15 +98,15 @@ export class Actors {
   }
 
   /**
-   * Writes the first snapshot, with whatever else belongs to the same request. Throws `id_taken` when the
-   * actor exists (whoever spawns looks first), and `conflict` when its service is being deleted.
+   * Writes the first snapshot, and `also` in the same transaction. Throws `id_taken` when the actor exists
+   * (callers check first), and `conflict` when its service is being deleted.
    */
   create(transition: Transition, also: (commit: Commit) => void = () => {}): Promise<void> {
     return this.#store.commit((commit) => {
       const { row, service } = transition
       also(commit)
       if (row.service_id && !service?.deleting) this.#services.assertNotDeleting(row.service_id)
-      if (this.#all.rows.get(row.id)) throw new StorageError('id_taken', `${row.id} exists`)
+      if (this.#all.rows.get(row.id)) throw new StorageError('id_taken', `${row.id} already exists`)
       this.#all.index.add(row)
       this.#all.write(commit, transition)
     })
@@ -134,27 +132,27 @@ export class Actors {
     })
   }
 
-  /** Keeps an actor for an operator: no restart reads it, its record says why. Works on a damaged row too. */
+  /** Sets an actor aside for an operator. It is not restored, and its record has the reason. */
   park(id: string, reason: string, at: string, code?: ParkCode): Promise<void> {
     return this.#parking.park(id, reason, at, code)
   }
 
-  /** A parked actor may be started again. Throws `not_parked`. */
+  /** Makes a parked actor active again. Throws `not_parked`. */
   unpark(id: string, unparked: Unparked): Promise<void> {
     return this.#parking.unpark(id, unparked)
   }
 
-  /** Ends a parked actor. What it made in Docker stays. Throws `not_parked`. */
+  /** Ends a parked actor. Its Docker objects stay. Throws `not_parked`. */
   discard(id: string, discard: Discard): Promise<void> {
     return this.#parking.discard(id, discard)
   }
 
-  /** Writes a new actor in place of a parked or discarded one. Throws `not_parked`. */
+  /** Replaces a parked or discarded actor by a new one. Throws `not_parked`. */
   replace(transition: Transition, also?: (commit: Commit) => void): Promise<void> {
     return this.#parking.replace(transition, also)
   }
 
-  /** Those that wait for an operator; of all kinds, or of one, or of one and a service. */
+  /** The parked actors, optionally of one kind and one service. */
   parked(kind?: string, serviceId?: string): Iterable<ParkedActor> {
     return this.#parking.list(kind, serviceId)
   }
@@ -164,12 +162,12 @@ export class Actors {
     return this.#parking.find(id)
   }
 
-  /** Of the last transition, also where the row is damaged. */
+  /** The revision of the last transition, even if the row is damaged. */
   revisionOf(id: string): number {
     return this.#all.revisionOf(id)
   }
 
-  /** Forgets every actor of a kind that belongs to a service. Throws `conflict` while one is active. */
+  /** Deletes every actor of a kind that belongs to a service. Throws `conflict` while one is active. */
   removeAll(kind: string, serviceId: string): Promise<void> {
     return this.#store.commit(() => {
       const [busy] = this.active(kind, serviceId)
@@ -179,43 +177,46 @@ export class Actors {
   }
 
   /**
-   * Forgets the actors of a kind that are final and were made before `madeBeforeMs`: without an owner those
-   * that belong to nobody, with null all.
+   * Deletes the final actors of a kind that were created before `createdBeforeMs`. Default: actors without an
+   * owner. Null: those of all owners.
    */
-  async removeFinal(kind: string, madeBeforeMs: number, owner: string | null = ''): Promise<void> {
+  async removeFinal(kind: string, createdBeforeMs: number, owner: string | null = ''): Promise<void> {
     const all = [...this.#all.index.listed(kind, owner)]
-    const over = all.filter(({ id }) => idTime(id) < madeBeforeMs && this.#all.rows.getOrNull(id)?.final)
-    if (over.length === 0) return
+    const isExpired = (id: string) => idTime(id) < createdBeforeMs && this.#all.rows.getOrNull(id)?.final
+    const expired = all.filter(({ id }) => isExpired(id))
+    if (expired.length === 0) return
     await this.#store.commit(() => {
-      for (const { kind, service_id: owner, id } of over) this.#all.erase(kind, owner ?? '', id)
+      for (const { kind, service_id: owner, id } of expired) this.#all.erase(kind, owner ?? '', id)
     })
   }
 
   /**
-   * Deletes the final actors of a kind and an owner, except the newest ones and those that `isKept` selects.
-   * Returns their ids.
+   * Deletes the final actors of a kind and an owner, except the newest ones and those that `isRetained`
+   * selects. Returns the deleted ids.
    */
   async removeOlder(
     kind: string,
     owner: string,
-    kept: number,
-    isKept: (id: string) => boolean = () => false,
+    retained: number,
+    isRetained: (id: string) => boolean = () => false,
   ): Promise<string[]> {
-    const isOver = (id: string) => this.#all.rows.getOrNull(id)?.final && !isKept(id)
-    const over = this.#all.index.older(kind, owner, kept).filter(isOver)
-    const gone: string[] = []
-    for (let start = 0; start < over.length; start += erasedAtOnce) {
+    const isRemovable = (id: string) => this.#all.rows.getOrNull(id)?.final && !isRetained(id)
+    const candidates = this.#all.index.older(kind, owner, retained).filter(isRemovable)
+    const removed: string[] = []
+    for (let start = 0; start < candidates.length; start += removedPerCommit) {
       await this.#store.commit(() => {
-        for (const id of over.slice(start, start + erasedAtOnce).filter(isOver)) {
+        for (const id of candidates.slice(start, start + removedPerCommit).filter(isRemovable)) {
           this.#all.erase(kind, owner, id)
-          gone.push(id)
+          removed.push(id)
         }
       })
     }
-    return gone
+    return removed
   }
 
-  /** Finds actors that a damaged index hides; only then reads every row. Returns whether there was damage. */
+  /**
+   * Repairs a damaged index, which could hide actors; returns true then. Reads every row only for a repair.
+   */
   async repairIndex(): Promise<boolean> {
     await this.#parking.indexLegacyParked()
     if (this.#all.index.isConsistent()) return false
@@ -226,5 +227,5 @@ export class Actors {
 }
 
 function unknownRecord(): never {
-  throw new StorageError('row_damaged', 'nobody knows how to make this record again')
+  throw new StorageError('row_damaged', 'this record is damaged and cannot be rebuilt')
 }

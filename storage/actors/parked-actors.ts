@@ -1,6 +1,5 @@
-// Actors that wait for an operator: they are listed, go on, end, or are replaced by new ones.
-// The index has what is needed to find them: the row of a parked actor may be damaged.
-
+// Actors that wait for an operator, who resumes, discards or replaces them.
+// They are found through the index, because the row of a parked actor may be damaged.
 import type { ServicePatch, Services } from '../services.ts'
 import { StorageError } from '../store/errors.ts'
 import type { Commit, Store, Table } from '../store/store.ts'
@@ -9,12 +8,12 @@ import { type ActorRows, announce } from './actor-rows.ts'
 
 export type ParkedActor = ActiveActor & ParkNote
 
-/** What an actor is again when it goes on. */
+/** The state of a resumed actor. */
 export interface Unparked {
   record: ActorRecord
   state: string
   service: ServicePatch | null
-  /** Of the request, so that a repetition changes nothing. */
+  /** The id of the request: a repetition of it changes nothing. */
   event: string | null
   at: string
 }
@@ -24,7 +23,7 @@ export interface Discard {
   status: string
   at: string
   service: ServicePatch | null
-  /** What belongs to the same transaction. */
+  /** Further writes in the same transaction. */
   also?: (commit: Commit) => void
 }
 
@@ -32,7 +31,7 @@ export interface Discard {
 const parkedError = 'internal: '
 
 /** In the table `meta`: the store lists every parked actor in its index. */
-const listedMark = 'parked_listed'
+const indexedKey = 'parked_listed'
 
 export class ParkedActors {
   readonly #store: Store
@@ -59,26 +58,26 @@ export class ParkedActors {
   }
 
   park(id: string, why: string, at: string, code: ParkCode = 'failed_repeatedly'): Promise<void> {
-    // An error without a message: with an empty reason the actor would not count as parked.
+    // An error may have no message, and an actor with an empty reason would not count as parked.
     const reason = why || 'an unknown error'
     return this.#store.commit((commit) => {
       const row = this.#all.rows.getOrNull(id)
-      const where = row ?? [...this.#all.index.active()].find((actor) => actor.id === id)
-      if (!where) return
-      if (where.kind === 'deploy' && where.service_id)
-        this.#services.abandonDeploy(commit, where.service_id, id)
+      const actor = row ?? [...this.#all.index.active()].find((active) => active.id === id)
+      if (!actor) return
+      if (actor.kind === 'deploy' && actor.service_id)
+        this.#services.abandonDeploy(commit, actor.service_id, id)
       const revision = (row?.revision ?? 0) + 1
-      const shown = { service_id: where.service_id, ...this.#all.record(id), id, status: 'failed' }
+      const shown = { service_id: actor.service_id, ...this.#all.record(id), id, status: 'failed' }
       const failure = { error: `${parkedError}${reason}`, ...codesOf(shown) }
       const record = { ...shown, ...failure, finished_at: at, revision }
-      this.#all.index.park(where, { at, code, reason })
+      this.#all.index.park(actor, { at, code, reason })
       this.#all.records.put(id, record)
       if (row) {
         const entry = { at, event: 'parked', state: 'parked', status: 'failed', phase: null, by: null }
         this.#all.writeHistory(id, revision, entry)
         this.#all.writeRow({ ...row, revision, parked: reason })
       }
-      announce(commit, { ...where, revision }, record)
+      announce(commit, { ...actor, revision }, record)
     })
   }
 
@@ -93,16 +92,16 @@ export class ParkedActors {
     })
   }
 
-  /** The row keeps why it was parked: what the actor made in Docker stays as it is. */
+  /** The row keeps the reason for parking. The actor's Docker objects stay. */
   discard(id: string, { status, at, service, also }: Discard): Promise<void> {
     return this.#store.commit((commit) => {
-      const where = this.find(id)
-      if (!where) throw notParked(id)
-      const { kind, service_id, reason } = where
-      const known: ActorRow | null = this.#all.rows.getOrNull(id)
-      const nothing = { id, kind, service_id, version: 0, snapshot: null, restarts: 0 }
+      const parked = this.find(id)
+      if (!parked) throw notParked(id)
+      const { kind, service_id, reason } = parked
+      const stored: ActorRow | null = this.#all.rows.getOrNull(id)
+      const empty = { id, kind, service_id, version: 0, snapshot: null, restarts: 0 }
       const revision = this.#all.revisionOf(id) + 1
-      const row = { ...(known ?? nothing), revision, final: true, parked: reason }
+      const row = { ...(stored ?? empty), revision, final: true, parked: reason }
       const shown = { service_id, ...this.#all.record(id), id, status, phase: null }
       const record = { ...shown, error: `discarded: ${reason}`, finished_at: at }
       const entry = { at, event: 'discarded', state: 'discarded', status, phase: null, by: null }
@@ -124,20 +123,20 @@ export class ParkedActors {
     })
   }
 
-  /** A store that an earlier version wrote has parked actors in no index: they are looked for once. */
+  /** Earlier versions did not index parked actors. This adds them, once per store. */
   async indexLegacyParked(): Promise<void> {
-    if (this.#meta.getOrNull(listedMark) === 1) return
+    if (this.#meta.getOrNull(indexedKey) === 1) return
     await this.#store.commit(() => {
       const active = new Set([...this.#all.index.active()].map(({ id }) => id))
       for (const actor of this.#all.index.allListed()) {
         if (active.has(actor.id) || !this.#wasParked(actor.id)) continue
         this.#all.index.park(actor, this.deriveNote(actor.id))
       }
-      this.#meta.put(listedMark, 1)
+      this.#meta.put(indexedKey, 1)
     })
   }
 
-  /** For a damaged row, the record has the reason: parking wrote it. */
+  /** For a damaged row, the record is checked: parking wrote the reason to it. */
   #wasParked(id: string): boolean {
     const row = this.#all.rows.getOrNull(id)
     if (row) return !row.final && row.parked !== null

@@ -1,5 +1,5 @@
-// Open files by path, at most `limit` of them in use or kept open; the one used longest ago is closed first.
-// Files are opened for reading and writing and never made here: a path that is gone stays gone.
+// A pool of at most `limit` open files by path. The least recently used one is closed first.
+// Files are opened for reading and writing, and never created: a deleted file is not created again.
 import { type FileHandle, open } from 'node:fs/promises'
 import pLimit, { type LimitFunction } from 'p-limit'
 
@@ -21,7 +21,7 @@ export class FilePool {
     this.#keptFiles = limit
   }
 
-  /** Runs with the open file; waits while too many are in use. After a failure the file is opened anew. */
+  /** Runs with the open file; waits while too many are in use. After a failure the file is reopened. */
   use<T>(path: string, run: (file: FileHandle) => Promise<T>): Promise<T> {
     return this.#turns(async () => {
       const used = this.#enter(path)
@@ -36,13 +36,13 @@ export class FilePool {
     })
   }
 
-  /** Closes the file as soon as nobody uses it. */
+  /** Closes the file after its last use. */
   forget(path: string): void {
     const kept = this.#files.get(path)
     if (kept !== undefined) this.#forget(kept)
   }
 
-  /** Closes all files; one that is still in use follows when its last user is done. */
+  /** Closes all files. A file in use is closed after its last use. */
   async close(): Promise<void> {
     this.#keptFiles = 0
     for (const kept of this.#files.values()) this.#forget(kept)

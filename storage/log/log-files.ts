@@ -1,7 +1,7 @@
-// All files of one log, in a directory of its own: `<number of the first line>.jsonl`. The first files (head)
-// and the last ones (tail) are kept. Where others were dropped the numbers jump, and readers get a line that
-// says how many are missing. It has the number of the last of them: numbers only rise, and a reader who comes
-// back with any number goes on at the right place.
+// All files of one log, in their own directory: `<number of the first line>.jsonl`. The first files
+// (head) and the last ones (tail) are retained. Where files were dropped the numbers jump, and readers
+// get a line with the count of missing lines. It has the number of the last missing line, so a reader can
+// resume at any number.
 import * as fs from 'node:fs'
 import { mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -18,17 +18,17 @@ import {
 } from './log-segment.ts'
 
 export interface FileLimits {
-  /** 0 for a log of which only the newest lines are wanted. */
+  /** 0 for a log that retains only its newest lines. */
   headBytes: number
   tailBytes: number
   segmentBytes: number
-  /** Lines older than this go, a file at a time; without it none is too old. */
+  /** Older lines are dropped, one file at a time. Undefined means no age limit. */
   maxAgeMs?: number | undefined
 }
 
 const namePattern = /^(\d{12})\.jsonl$/
 const noteName = 'note.json'
-/** A file spans at most this part of the greatest age: so much older than that may a line get. */
+/** A file spans at most 1/14 of the maximum age. Lines can outlive the maximum age by that much. */
 const ageParts = 14
 
 export class LogFiles {
@@ -37,10 +37,10 @@ export class LogFiles {
   readonly #limits: FileLimits
   readonly #segments: Segment[]
   #lastNumber: number
-  /** As found when the files were opened. */
+  /** Whether the log had ended when the files were opened. */
   readonly isEnded: boolean
 
-  /** Opens the files of a log that may have none yet; reads the end of the last one and cuts what is torn. */
+  /** Opens the files of a log, if there are any. Cuts an incomplete write from the end of the last file. */
   constructor(directory: string, pool: FilePool, limits: FileLimits) {
     this.#directory = directory
     this.#pool = pool
@@ -51,17 +51,17 @@ export class LogFiles {
     this.isEnded = last !== null && last.line === null
   }
 
-  /** Of the newest line in the files, 0 for none. */
+  /** The number of the newest line in the files, 0 for none. */
   get lastNumber(): number {
     return this.#lastNumber
   }
 
-  /** No line of the files has a lower number. */
+  /** The lowest number that a line in the files can have. */
   get firstNumber(): number {
     return this.#segments[0]?.first ?? 1
   }
 
-  /** Writes as many of the chunks as go into one file, at least one, and returns how many. */
+  /** Writes as many chunks as fit into one file, at least one, and returns how many. */
   async write(chunks: Chunk[]): Promise<number> {
     const [chunk] = chunks
     if (chunk === undefined) return 0
@@ -72,7 +72,7 @@ export class LogFiles {
     return data.length
   }
 
-  /** Waits until what was written is on the disk. */
+  /** Waits until all written lines are on disk. */
   async sync(): Promise<void> {
     const current = this.#segments.at(-1)
     if (current !== undefined) await this.#pool.use(current.path, (file) => file.datasync())
@@ -89,7 +89,9 @@ export class LogFiles {
     return null
   }
 
-  /** Drops files that are too old; true when no line is left. An empty file then keeps the number. */
+  /**
+   * Drops files that are too old. True when no line is left; an empty file then preserves the next number.
+   */
   async expire(): Promise<boolean> {
     const oldest = Date.now() - (this.#limits.maxAgeMs ?? Number.POSITIVE_INFINITY)
     const current = this.#segments.at(-1)
@@ -99,7 +101,7 @@ export class LogFiles {
     return isAllOld
   }
 
-  /** Keeps a few words beside the log, in place of those before. */
+  /** Stores a short text next to the log, replacing the former one. */
   async writeNote(text: string): Promise<void> {
     const path = join(this.#directory, noteName)
     await mkdir(this.#directory, { recursive: true, mode: 0o700 })
@@ -107,7 +109,7 @@ export class LogFiles {
     await rename(`${path}.new`, path)
   }
 
-  /** Null when there is none. */
+  /** Null before the first `writeNote`. */
   async readNote(): Promise<string | null> {
     return readFile(join(this.#directory, noteName), 'utf8').catch(nullIfGone)
   }
@@ -151,8 +153,8 @@ function listSegments(directory: string): Segment[] {
 }
 
 /**
- * A file without one whole line was made by a write that never ended: nobody saw a line of it. The only file
- * stays all the same when its name tells of lines that are gone.
+ * Removes files without a complete line: their first write never finished, and no reader saw a line of it.
+ * The only file stays if its name records that earlier lines were dropped.
  */
 function repairLast(segments: Segment[]): StoredLine | null {
   for (let segment = segments.at(-1); segment !== undefined; segment = segments.at(-1)) {
@@ -172,7 +174,7 @@ async function makeSegment(directory: string, first: number): Promise<Segment> {
   return newSegment(path, first)
 }
 
-/** A file may only be larger than it should when a single chunk is. */
+/** Only a single chunk may exceed the size limit of a file. */
 function fits(segment: Segment, chunk: Chunk, { segmentBytes, maxAgeMs }: FileLimits): boolean {
   if (segment.sizeBytes === 0) return true
   if (maxAgeMs !== undefined && Date.now() - segment.begunAt > maxAgeMs / ageParts) return false
@@ -190,7 +192,7 @@ function fittingData(chunks: Chunk[], roomBytes: number): Buffer[] {
   return data
 }
 
-/** A file may be dropped between being chosen and being read: the next one tells of the missing lines. */
+/** A file may be dropped before it is read. The next file then reports the missing lines. */
 function nullIfGone(error: unknown): null {
   if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
   throw error

@@ -1,11 +1,10 @@
-// A log line, and how it is stored: a JSON array that begins with its number, `[7,"<ts>","stdout","text"]`,
-// with an object behind the text where more is known of the line. The number is stored, not implied by the
-// place: the end of a file is enough to go on counting from, and missing lines show as a jump wherever they
-// are.
+// A log line and its stored form: a JSON array that begins with its number, `[7,"<ts>","stdout","text"]`,
+// optionally with an object of further fields at the end. The number is stored, not implied by the position:
+// the end of a file is enough to continue counting, and missing lines show as a jump in the numbers.
 
 export type LogStream = 'stdout' | 'stderr' | 'system' | 'access'
 
-/** What else is known of a line: plain JSON. */
+/** Further fields of a line: plain JSON. */
 export type LogAbout = Readonly<Record<string, unknown>>
 
 export interface LogLine {
@@ -22,7 +21,7 @@ export interface Batch {
   lines: LogLine[]
 }
 
-/** What one stored line holds; `line` is null for the mark that ends a log, which repeats the last number. */
+/** One stored line. `line` is null for the end mark of a log, which repeats the last number. */
 export interface StoredLine {
   number: number
   line: LogLine | null
@@ -44,7 +43,7 @@ export function encodeEnd(lastNumber: number): string {
   return `${JSON.stringify([lastNumber, 'end'])}\n`
 }
 
-/** One stored line, without its newline; null when it is damaged. */
+/** Decodes one stored line, without its newline. Null for a damaged line. */
 export function decodeLine(bytes: Buffer, start: number, end: number): StoredLine | null {
   try {
     return toStoredLine(JSON.parse(bytes.toString('utf8', start, end)))
@@ -71,7 +70,7 @@ function isStream(value: unknown): value is LogStream {
   return value === 'stdout' || value === 'stderr' || value === 'system' || value === 'access'
 }
 
-/** The number of a stored line without decoding it; -1 when it does not begin with one. */
+/** The number of a stored line, without decoding the line; -1 for a line without a number. */
 export function numberAt(bytes: Buffer, start: number): number {
   let number = -1
   for (let at = start + 1; at < bytes.length; at++) {
@@ -82,7 +81,7 @@ export function numberAt(bytes: Buffer, start: number): number {
   return number
 }
 
-/** The line that stands where lines `first` to `last` are missing. */
+/** The line shown in place of the missing lines `first` to `last`. */
 export function missingLine(first: number, last: number, ts: string): LogLine {
   const count = last - first + 1
   return {
@@ -92,7 +91,7 @@ export function missingLine(first: number, last: number, ts: string): LogLine {
   }
 }
 
-/** A line in pieces of at most 16 KiB of UTF-8, never cut inside a character. */
+/** Splits a line into pieces of at most 16 KiB of UTF-8, never inside a character. */
 export function splitLine(line: string): string[] {
   if (line.length * 3 <= maxLineBytes || Buffer.byteLength(line) <= maxLineBytes) return [line]
   const bytes = Buffer.from(line)

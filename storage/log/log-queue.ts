@@ -1,5 +1,5 @@
-// The lines of one log that are not on disk yet. A chunk of them is written as a whole and then shown as one
-// Batch. Numbers are given here; a chunk that is dropped takes its numbers with it.
+// The lines of one log that are not on disk yet, in chunks. A chunk is written as a whole and then shown as
+// one Batch. Lines get their numbers here; the numbers of a dropped chunk are not reused.
 import { type Batch, encodeEnd, encodeLine, type LogLine } from './log-line.ts'
 
 export interface Chunk {
@@ -12,10 +12,10 @@ export class LogQueue {
   #sizeBytes = 0
   #chunks: Chunk[] = []
   #next: number
-  /** The chunk that is being filled. */
+  /** The chunk that new lines go into. */
   #open = { lines: [] as LogLine[], texts: [] as string[], sizeBytes: 0 }
 
-  /** `limits` are those of one chunk; only a single line that is larger exceeds them. */
+  /** `limits` apply to one chunk. Only a single large line can exceed them. */
   constructor(lastNumber: number, limits: { lines: number; bytes: number }) {
     this.#next = lastNumber + 1
     this.#limits = limits
@@ -37,7 +37,7 @@ export class LogQueue {
     return this.#addText(encodeEnd(this.#next - 1))
   }
 
-  /** Hands over all chunks, oldest first. */
+  /** Removes and returns all chunks, oldest first. */
   take(): Chunk[] {
     this.#closeChunk()
     const taken = this.#chunks
@@ -46,13 +46,13 @@ export class LogQueue {
     return taken
   }
 
-  /** Takes back, in front, what could not be written. */
+  /** Puts chunks that could not be written back to the front. */
   putBack(chunks: Chunk[]): void {
     this.#chunks = [...chunks, ...this.#chunks]
     for (const { data } of chunks) this.#sizeBytes += data.length
   }
 
-  /** Forgets the oldest full chunk and returns its size in bytes, 0 when there is none. */
+  /** Drops the oldest full chunk and returns its size in bytes, 0 without a full chunk. */
   dropOldest(): number {
     const droppedBytes = this.#chunks.shift()?.data.length ?? 0
     this.#sizeBytes -= droppedBytes

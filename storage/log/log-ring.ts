@@ -1,17 +1,17 @@
-// The newest batches of one log in memory. Every follower that is up to date gets the same Batch object, so
-// what is made of it (its encoding) can be shared by all of them.
+// The newest batches of one log, in memory. Every follower that is up to date gets the same Batch object, so
+// they can share its encoding.
 import { type Batch, lastNumberOf, missingLine } from './log-line.ts'
 
 export interface LogRing {
   push(batch: Batch, sizeBytes: number): void
   /** The batch that begins after line `number`; null when the ring does not hold that line. */
   after(number: number): Batch | null
-  /** What the ring holds after line `number`, with a line about those that are missing before it. */
+  /** The next batch in the ring after line `number`, with a first line about the missing lines before it. */
   beyond(number: number): Batch | null
   clear(): void
 }
 
-/** Holds at most so many lines and bytes, but always the newest batch. */
+/** Holds the newest batch, and older ones within the limits. */
 export function createLogRing(limits: { lines: number; bytes: number }): LogRing {
   let batches: Batch[] = []
   let sizes: number[] = []
@@ -51,7 +51,7 @@ export function createLogRing(limits: { lines: number; bytes: number }): LogRing
   }
 }
 
-/** Most followers wait for the newest batch, so it is looked at first. */
+/** A binary search that starts with the newest batch, because most followers wait for that one. */
 function batchWith(batches: Batch[], number: number): Batch | null {
   let low = 0
   let high = batches.length - 1

@@ -1,5 +1,5 @@
-// One file of a log: whole lines with rising numbers. Only the first `sizeBytes` bytes count; behind them is
-// a write that is under way, or one that failed and is cut before the next.
+// One file of a log: complete lines with rising numbers. Only the first `sizeBytes` bytes are valid. After
+// them is a write in progress, or a failed one, which is cut before the next write.
 import * as fs from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import { StorageError } from '../store/errors.ts'
@@ -7,25 +7,25 @@ import { type Batch, decodeLine, type LogLine, missingLine, numberAt, type Store
 
 export interface Segment {
   path: string
-  /** No line of the file has a lower number; its name. */
+  /** The lowest number that a line in the file can have. The file is named after it. */
   first: number
   sizeBytes: number
-  /** A write has not come to its end. */
+  /** A write is in progress or has failed. */
   torn: boolean
-  /** When its first and its newest line were written: milliseconds since 1970. */
+  /** When the first and the newest line were written, in ms since 1970. */
   begunAt: number
   writtenAt: number
-  /** Where earlier readers stopped, so that they go on without searching. */
-  places: Place[]
+  /** Where earlier readers stopped, so that they continue without a search. */
+  cursors: Cursor[]
 }
 
-/** Every line from `offset` on has this number or a higher one, every line before it a lower one. */
-interface Place {
+/** Lines from `offset` on have this number or a higher one, lines before it a lower one. */
+interface Cursor {
   number: number
   offset: number
 }
 
-/** Lines on their way out of a segment: those after `after` up to `upTo`. */
+/** The state of one read of a segment. */
 interface Reading {
   first: number
   upTo: number
@@ -37,22 +37,22 @@ interface Reading {
 const newline = 10
 const batchLimit = { lines: 500, bytes: 256 * 1024 }
 const pieceBytes = 64 * 1024
-const keptPlaces = 64
+const maxCursors = 64
 
-/** A file that is there. */
+/** For an existing file. */
 export function openSegment(path: string, first: number): Segment {
   const { size, birthtimeMs, mtimeMs } = fs.statSync(path)
   const begunAt = Math.min(birthtimeMs || mtimeMs, mtimeMs)
-  return { path, first, sizeBytes: size, torn: false, begunAt, writtenAt: mtimeMs, places: [] }
+  return { path, first, sizeBytes: size, torn: false, begunAt, writtenAt: mtimeMs, cursors: [] }
 }
 
-/** For a file that has just been made. */
+/** For a file that was just created. */
 export function newSegment(path: string, first: number): Segment {
   const now = Date.now()
-  return { path, first, sizeBytes: 0, torn: false, begunAt: now, writtenAt: now, places: [] }
+  return { path, first, sizeBytes: 0, torn: false, begunAt: now, writtenAt: now, cursors: [] }
 }
 
-/** Cuts what a crash left unfinished, and returns the last whole line; null when there is none. */
+/** Cuts a write that a crash left unfinished. Returns the last complete line; null without one. */
 export function repairSegment(segment: Segment): StoredLine | null {
   const file = fs.openSync(segment.path, 'r+')
   try {
@@ -65,13 +65,13 @@ export function repairSegment(segment: Segment): StoredLine | null {
   }
 }
 
-/** Looks at the end of the file, and at more of it only while there is no whole line. */
+/** Reads backwards from the end of the file until it finds a complete line. */
 function lastLineOf(file: number, sizeBytes: number): { end: number; last: StoredLine | null } {
   for (let wantedBytes = pieceBytes; ; wantedBytes *= 4) {
     const start = Math.max(0, sizeBytes - wantedBytes)
     const bytes = Buffer.alloc(sizeBytes - start)
     fs.readSync(file, bytes, 0, bytes.length, start)
-    // Behind the first line break, unless it is the beginning of the file: before it may be half a line.
+    // The text before the first line break may be part of a line, except at the beginning of the file.
     const from = start === 0 ? 0 : bytes.indexOf(newline) + 1
     const { end, last } = lastWholeLine(bytes.subarray(from))
     if (last !== null || start === 0) return { end: start + from + end, last }
@@ -89,7 +89,7 @@ function lastWholeLine(bytes: Buffer): { end: number; last: StoredLine | null } 
   return { end, last: null }
 }
 
-/** Appends in one writev. When it fails, nothing of it is there for readers and it can be repeated. */
+/** Appends in one writev. After a failure readers see nothing of it, and it can be retried. */
 export async function appendToSegment(file: FileHandle, segment: Segment, data: Buffer[]): Promise<void> {
   const wantedBytes = data.reduce((sum, part) => sum + part.length, 0)
   if (segment.torn) await file.truncate(segment.sizeBytes)
@@ -104,7 +104,7 @@ export async function appendToSegment(file: FileHandle, segment: Segment, data: 
   segment.sizeBytes += wantedBytes
 }
 
-/** The lines after `after`, and before them one about those that are missing; null when none is here. */
+/** The lines after `after`, preceded by a line about missing ones. Null when the segment has no such line. */
 export async function readSegment(
   file: FileHandle,
   segment: Segment,
@@ -118,11 +118,11 @@ export async function readSegment(
     if (piece === null || takeLines(reading, piece)) break
   }
   if (reading.lines.length === 0) return null
-  rememberPlace(segment, { number: reading.first + reading.lines.length, offset: reading.offset })
+  rememberCursor(segment, { number: reading.first + reading.lines.length, offset: reading.offset })
   return { first: reading.first, lines: reading.lines }
 }
 
-/** Whole lines from `offset` on, about 64 KiB of them, more when the line there is longer. */
+/** Complete lines from `offset` on: about 64 KiB, or more for a longer line. */
 async function readPiece(file: FileHandle, offset: number, end: number): Promise<Buffer | null> {
   for (let wantedBytes = pieceBytes; ; wantedBytes *= 2) {
     const buffer = Buffer.allocUnsafe(Math.min(wantedBytes, end - offset))
@@ -134,7 +134,9 @@ async function readPiece(file: FileHandle, offset: number, end: number): Promise
   }
 }
 
-/** True when the batch is complete: it is full, at a jump of the numbers, or at the newest line to show. */
+/**
+ * True when the batch is complete: it is full, or has reached a jump in the numbers or the last line to show.
+ */
 function takeLines(reading: Reading, piece: Buffer): boolean {
   let start = 0
   while (start < piece.length) {
@@ -147,7 +149,9 @@ function takeLines(reading: Reading, piece: Buffer): boolean {
   return false
 }
 
-/** False when the line is not for this batch. Earlier lines, end marks and damaged ones are passed over. */
+/**
+ * False when the line does not belong to this batch. Earlier lines, end marks and damaged lines are skipped.
+ */
 function takeLine(reading: Reading, piece: Buffer, start: number, end: number): boolean {
   const { lines } = reading
   const next = reading.first + lines.length
@@ -167,13 +171,13 @@ function takeLine(reading: Reading, piece: Buffer, start: number, end: number): 
 
 function offsetOf(segment: Segment, number: number): number {
   let offset = 0
-  for (const place of segment.places) {
-    if (place.number <= number && place.offset > offset) offset = place.offset
+  for (const cursor of segment.cursors) {
+    if (cursor.number <= number && cursor.offset > offset) offset = cursor.offset
   }
   return offset
 }
 
-function rememberPlace(segment: Segment, place: Place): void {
-  segment.places.push(place)
-  if (segment.places.length > keptPlaces) segment.places.shift()
+function rememberCursor(segment: Segment, cursor: Cursor): void {
+  segment.cursors.push(cursor)
+  if (segment.cursors.length > maxCursors) segment.cursors.shift()
 }

@@ -1,5 +1,5 @@
-// One log: a queue of new lines, a writer, the newest lines in memory, and those who watch. A line is shown
-// only once it is written, so that after a crash no other line gets a number that somebody has seen.
+// One log: a queue of new lines, a writer, the newest lines in memory, and watchers. A line is shown only
+// after it is written, so that a number that a reader has seen is never reused after a crash.
 import type { FilePool } from './file-pool.ts'
 import { type FileLimits, LogFiles } from './log-files.ts'
 import { type Batch, type LogLine, lastNumberOf } from './log-line.ts'
@@ -9,13 +9,13 @@ import { createLogRing, type LogRing } from './log-ring.ts'
 export interface LogLimits extends FileLimits {
   flushMs: number
   retryMs: number
-  /** What may wait unwritten, over all logs, before lines are dropped. */
+  /** Bytes that may be unwritten, over all logs, before lines are dropped. */
   pendingBytes: number
   ringLines: number
   ringBytes: number
 }
 
-/** What all logs of a directory share. */
+/** Shared by all logs of a directory. */
 export interface LogContext {
   readonly limits: LogLimits
   readonly pool: FilePool
@@ -40,10 +40,10 @@ export class Log {
   #writing: Promise<void> | null = null
   #timer: NodeJS.Timeout | undefined
   #isExpiring = false
-  /** To be written beside the log. */
+  /** A note that is not written yet. */
   #note: string | null = null
 
-  /** The directory is made with the first line. Throws when there are files that cannot be read. */
+  /** The directory is created with the first line. Throws when existing files cannot be read. */
   constructor(directory: string, context: LogContext) {
     const { limits, pool } = context
     this.#context = context
@@ -55,7 +55,7 @@ export class Log {
     this.#isEnded = this.#files.isEnded
   }
 
-  /** The number of the newest line that is shown, 0 for none. */
+  /** The number of the newest line that readers see, 0 for none. */
   get head(): number {
     return this.#head
   }
@@ -64,17 +64,17 @@ export class Log {
     return this.#isEnded
   }
 
-  /** No line that can be read has a lower number. */
+  /** The lowest number that a readable line can have. */
   get first(): number {
     return this.#files.firstNumber
   }
 
-  /** What is not on the disk yet. */
+  /** Bytes that are not on disk yet. */
   get waitingBytes(): number {
     return this.#queue.sizeBytes
   }
 
-  /** Nothing is lost when it is forgotten now. */
+  /** An idle log can be dropped from memory without loss. */
   get isIdle(): boolean {
     return this.#queue.sizeBytes === 0 && this.#writing === null && this.#watchers.size === 0
   }
@@ -98,7 +98,7 @@ export class Log {
     return this.#ring.after(after) ?? this.#readAfter(after)
   }
 
-  /** The last `count` numbers, which are fewer lines where some are missing. */
+  /** The lines with the last `count` numbers: fewer than `count` if some are missing. */
   async tail(count: number): Promise<LogLine[]> {
     const lines: LogLine[] = []
     let at = Math.max(0, this.#head - count)
@@ -115,19 +115,19 @@ export class Log {
     return () => this.#watchers.delete(watcher)
   }
 
-  /** Resolves when the lines appended so far are written, or were refused by the disk. */
+  /** Resolves when the lines appended so far are written, or their write has failed. */
   async flush(): Promise<void> {
     await this.#writing
     await this.#write()
   }
 
-  /** Drops the files whose lines are too old. */
+  /** Drops files whose lines are too old. */
   expire(): Promise<void> {
     this.#isExpiring = true
     return this.flush()
   }
 
-  /** Written only once the lines that were appended before are. */
+  /** The note is written after all lines that were appended before. */
   writeNote(text: string): Promise<void> {
     this.#note = text
     return this.flush()
@@ -137,7 +137,7 @@ export class Log {
     return this.#files.readNote()
   }
 
-  /** Writes the rest, then nothing any more. */
+  /** Writes the pending lines, then ignores new ones. */
   async close(): Promise<void> {
     await this.flush()
     this.#stop()
@@ -153,19 +153,19 @@ export class Log {
     this.#notify()
   }
 
-  /** Lines that the disk refused until the end are shown all the same: memory has them, the files do not. */
+  /** When the last lines of an ended log could not be written, the ring in memory still has them. */
   async #readAfter(after: number): Promise<Batch | null> {
     return (await this.#files.readAfter(after, this.#head)) ?? this.#ring.beyond(after)
   }
 
-  /** When the disk refuses the rest, followers get it from memory; writing it is tried again all the same. */
+  /** If the last lines cannot be written, followers get them from memory, and the write is retried. */
   async #finish(): Promise<void> {
     this.#context.pendingBytes += this.#queue.addEnd()
     await this.flush()
     await this.#files.sync().catch((error) => this.#context.report(error))
-    const refused = this.#queue.take()
-    this.#show(refused)
-    this.#queue.putBack(refused)
+    const unwritten = this.#queue.take()
+    this.#show(unwritten)
+    this.#queue.putBack(unwritten)
     this.#isEnded = true
     this.#notify()
   }

@@ -1,6 +1,6 @@
-// The logs of a directory, each by its id: append-only, numbered from 1, no number ever used twice. Appending
-// never waits and never throws for the disk; who has much to say awaits `flush` now and then. A crash of the
-// process takes nothing that was shown; a power cut may, except from logs that have ended.
+// The logs of a directory, by id: append-only, numbered from 1, numbers are never reused. Appending never
+// waits and never throws for the disk; callers with much output await `flush` regularly. A crash of the
+// process loses no line that was shown. A power cut may, except in logs that have ended.
 import * as fs from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -12,45 +12,49 @@ import { type Batch, type LogAbout, type LogLine, type LogStream, splitLine } fr
 export { type Batch, type LogAbout, type LogLine, type LogStream, lastNumberOf } from './log-line.ts'
 
 export interface LogOptions extends Partial<LogLimits> {
-  /** How many descriptors may be open at once. */
+  /** The maximum number of open descriptors. */
   openFiles?: number
   /** How long an unused log stays in memory. */
   idleMs?: number
-  /** Told what the disk refused; the lines stay in memory and are tried again. */
+  /** Called for a failed write. The lines stay in memory, and the write is retried. */
   onError?: (error: unknown) => void
 }
 
 export interface Logs {
-  /** Written and shown within 50 ms. Lines over 16 KiB are split, lines after the end are dropped. */
+  /**
+   * Lines are written and shown within 50 ms. Lines over 16 KiB are split, lines after the end are dropped.
+   */
   append(id: string, stream: LogStream, line: string, ts?: string, about?: LogAbout): void
-  /** Resolves when everything and the end mark are on the disk, or refused by it. Idempotent. */
+  /** Resolves when all lines and the end mark are on disk, or their write has failed. Idempotent. */
   end(id: string): Promise<void>
   isEnded(id: string): boolean
-  /** The number of the newest line that can be read, 0 for none. */
+  /** The number of the newest readable line, 0 for none. */
   head(id: string): number
-  /** No line that can be read has a lower number. */
+  /** The lowest number that a readable line can have. */
   first(id: string): number
   /**
-   * Lines after `number`, or null while there are none: the same Batch for every follower when it is recent,
-   * else up to 500 lines from the file. Where lines were dropped, the last missing number is a system line
-   * that says how many are missing.
+   * Lines after `number`, or null if there are none yet. Recent lines come as the same Batch for every
+   * follower, older ones as up to 500 lines from the file. Where lines were dropped, the last missing number
+   * is a system line with the count of missing lines.
    */
   batchAfter(id: string, number: number): Promise<Batch | null> | Batch | null
   tail(id: string, lines: number): Promise<LogLine[]>
-  /** Called after new lines, the end, and removal (which ends a log). Returns how to stop it. */
+  /**
+   * Calls back after new lines, the end, and removal (which ends a log). Returns the unsubscribe function.
+   */
   watch(id: string, onChange: () => void): () => void
-  /** Resolves when every line appended so far, to this log or to all, was offered to the disk. */
+  /** Resolves when every line appended so far, to this log or to all, is written or its write has failed. */
   flush(id?: string): Promise<void>
-  /** What of a log is not on the disk yet: who has much to say waits while it is much. */
+  /** Bytes of a log that are not on disk yet. Callers with much output use it for backpressure. */
   waitingBytes(id: string): number
-  /** Keeps a few words beside a log, in place of those before. */
+  /** Stores a short text next to a log, replacing the former one. */
   writeNote(id: string, text: string): Promise<void>
   readNote(id: string): Promise<string | null>
-  /** Drops what is too old, from logs that nobody uses too. Done every hour anyway. */
+  /** Drops lines that are too old, from unused logs too. Also runs every hour. */
   expire(): Promise<void>
   remove(id: string): Promise<void>
   ids(): Promise<string[]>
-  /** Writes what waits. Followers are not told: their logs have not ended. */
+  /** Writes pending lines. Followers are not notified, because their logs have not ended. */
   close(): Promise<void>
 }
 
@@ -70,7 +74,7 @@ const defaults: LogLimits & { openFiles: number; idleMs: number } = {
 }
 const idPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/
 
-/** Opens, or makes, a directory of logs. Every call with something that is no id throws `invalid_log_id`. */
+/** Opens or creates a directory of logs. Calls with an invalid id throw `invalid_log_id`. */
 export function openLogs(directory: string, options: LogOptions = {}): Logs {
   fs.mkdirSync(directory, { recursive: true, mode: 0o700 })
   const limits = { ...defaults, ...options }
@@ -177,7 +181,7 @@ class LogDirectory implements Logs {
       known.usedAt = usedAt
       return known.log
     }
-    if (!idPattern.test(id)) throw new StorageError('invalid_log_id', `'${id}' cannot be the id of a log`)
+    if (!idPattern.test(id)) throw new StorageError('invalid_log_id', `'${id}' is not a valid log id`)
     const log = new Log(join(this.#directory, id), this.#context)
     this.#logs.set(id, { log, usedAt })
     return log

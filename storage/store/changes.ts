@@ -1,29 +1,29 @@
-// The change feed: what every commit changed, numbered, in order, with a bounded memory of the last ones.
-// It names things and never carries their contents (decisions "Change feed").
+// The change feed: the changes of every commit, numbered and in order. Only the last ones are remembered.
+// A change names a record and never carries its contents.
 
 export interface Change {
   number: number
   kind: string
   id: string
   service_id: string | null
-  /** Null for what has none. */
+  /** Null for a record without a status. */
   status: string | null
-  /** Of the record; null for what has none. */
+  /** Of the record; null for a record without revisions. */
   revision: number | null
 }
 
 export interface ChangeFeed {
   /** The number of the newest change, 0 for none. */
   head(): number
-  /** The changes after `number`, or null when they are too old (or from another life) to be known. */
+  /** The changes after `number`. Null when that number is too old, or from another data directory. */
   since(number: number): Change[] | null
-  /** Calls `listener` after each commit; the answer ends that. */
+  /** Calls `listener` after each commit. Returns the function that unsubscribes. */
   subscribe(listener: (change: Change) => void): () => void
 }
 
 const remembered = 4096
 
-/** Only the store makes one: it numbers inside the transaction and publishes after it. */
+/** Used by the store only: it numbers changes inside the transaction and publishes them after it. */
 export function createChanges(lastNumber: number) {
   const listeners = new Set<(change: Change) => void>()
   const ring: Change[] = []
@@ -38,7 +38,7 @@ export function createChanges(lastNumber: number) {
   function publish(changes: Change[]): void {
     for (const change of changes) {
       ring.push(change)
-      for (const listener of listeners) tell(listener, change)
+      for (const listener of listeners) notify(listener, change)
     }
     // Trimmed in batches: a shift for each change would move the whole ring every time.
     if (ring.length > 2 * remembered) oldestKnown = ring.splice(0, ring.length - remembered).at(-1)!.number
@@ -58,8 +58,8 @@ export function createChanges(lastNumber: number) {
   return { numberAll, publish, feed }
 }
 
-/** A listener that throws is a bug, and ends the process; it must not make a durable commit look failed. */
-function tell(listener: (change: Change) => void, change: Change): void {
+/** A listener that throws is a bug and ends the process. It must not make a durable commit look failed. */
+function notify(listener: (change: Change) => void, change: Change): void {
   try {
     listener(change)
   } catch (error) {

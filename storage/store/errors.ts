@@ -1,6 +1,6 @@
-// What the store refuses, by code. storage/ knows nothing of src/, so it has an error of its own.
+// The error class of storage/, which does not import the one in src/.
 
-/** A refusal of the store: `code` is stable, `message` is for people. */
+/** `code` is stable; `message` is for people. */
 export class StorageError extends Error {
   readonly code: string
 

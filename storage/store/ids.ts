@@ -1,5 +1,5 @@
-// Ids: a three-letter prefix and a monotonic ULID in lower case; their order is the order of creation.
-// The clock only ever pushes them forward: when it steps back, ids go on from the newest one.
+// Ids: a three-letter prefix and a monotonic ULID in lower case, so ids sort by creation.
+// When the clock steps back, new ids continue from the newest one.
 import { decodeTime, monotonicFactory } from 'ulid'
 import { StorageError } from './errors.ts'
 
@@ -25,8 +25,8 @@ export interface Ids {
 const pattern = /^[a-z]{3}-[0-7][0-9a-hjkmnp-tv-z]{25}$/
 
 /**
- * A source of ids. `newestId` is the newest one that is stored: ids made after a restart come after it, also
- * when the clock was set back while the server was down.
+ * A source of ids. `newestId` is the newest stored id: new ids sort after it, even if the clock was set back
+ * while the server was down.
  */
 export function createIds(clock: () => number = Date.now, newestId?: string): Ids {
   const nextUlid = monotonicFactory()
@@ -39,12 +39,12 @@ export function createIds(clock: () => number = Date.now, newestId?: string): Id
   }
 }
 
-/** True for text that looks like an id, of any prefix: also of one that a later version brings. */
+/** True for text in the form of an id. The prefix may be one that only a later version knows. */
 export function isId(text: string): boolean {
   return pattern.test(text)
 }
 
-/** When an id was made, in ms since 1970. Throws `invalid_id` for other text. */
+/** The creation time of an id, in ms since 1970. Throws `invalid_id` for other text. */
 export function idTime(id: string): number {
   if (!isId(id)) throw new StorageError('invalid_id', `'${id}' is not an id`)
   return decodeTime(id.slice(4))

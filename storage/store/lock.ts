@@ -1,5 +1,5 @@
-// One data directory, one daemon. The lock is the kernel's (flock) on an open file: it ends with the process
-// that holds it, however that dies, so the file that stays behind means nothing and is never removed.
+// One daemon per data directory. The lock is an flock(2) on an open file: the kernel releases it when the
+// process ends in any way. The file itself carries no state and is never removed.
 import { spawnSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
@@ -10,8 +10,9 @@ export interface DirectoryLock {
 }
 
 /**
- * Locks a data directory for this process, or throws `data_directory_in_use` at once (`lock_unavailable` when
- * the system cannot lock). Node opens files close-on-exec: children of the daemon do not hold the lock.
+ * Locks a data directory for this process without waiting. Throws `data_directory_in_use`, and
+ * `lock_unavailable` when the system cannot lock. Node opens files close-on-exec, so child processes of the
+ * daemon do not hold the lock.
  */
 export function lockDirectory(directory: string): DirectoryLock {
   const path = join(directory, 'lock')
@@ -46,7 +47,7 @@ export function isLocked(directory: string): boolean {
   }
 }
 
-/** Node has no flock(2): util-linux calls it on the file it inherits, and the lock stays with our copy. */
+/** Node has no flock(2). `flock` of util-linux locks the inherited file; our descriptor keeps the lock. */
 function takeLock(file: number): boolean {
   const { error, status, stderr } = spawnSync('flock', ['-n', '3'], {
     stdio: ['ignore', 'ignore', 'pipe', file],
@@ -58,13 +59,13 @@ function takeLock(file: number): boolean {
   throw new StorageError('lock_unavailable', `The data directory cannot be locked: ${reason}`)
 }
 
-/** For people only: nothing but the lock itself decides, and a full disk must not keep a daemon away. */
+/** Informational: only the lock itself counts, and a full disk must not prevent the start. */
 function writeHolder(file: number): void {
   try {
     fs.ftruncateSync(file)
     fs.writeSync(file, `${process.pid}\n`)
   } catch {
-    // Then nobody is told which process has it.
+    // Error messages then do not name the process that holds the lock.
   }
 }
 

@@ -1,6 +1,5 @@
-// The store's own schema: a number in it, and the steps from each to the next.
-// A store of a newer Berth is refused, because writing old rows into it would lose what they lack.
-
+// The store's schema: a stored number, and the steps from each schema to the next.
+// A store of a newer Berth is refused: rows written by this version would lose the newer fields.
 import type { TokenRow } from '../access/tokens.ts'
 import { Domains } from '../domains.ts'
 import { type ServiceRow, settingsOfSchema2, settingsOfSchema3 } from '../services.ts'
@@ -13,7 +12,7 @@ export type Migration = (store: Store) => void
 
 const migrations: Migration[] = [addSourceSettings, addDomains, addTokenRoles]
 
-/** Schema 2: images, archives and static sites. Releases are sealed, and completed when they are read. */
+/** Schema 2: images, archives and static sites. Releases are sealed, so they are completed on each read. */
 function addSourceSettings(store: Store): void {
   const services = store.table<ServiceRow>('services')
   for (const { key, value } of [...services.validRows()]) {
@@ -21,7 +20,7 @@ function addSourceSettings(store: Store): void {
   }
 }
 
-/** Schema 3: domains with an index of their own, and what the edge does for each service. */
+/** Schema 3: an index of custom domains, and the edge settings of each service. */
 function addDomains(store: Store): void {
   const services = store.table<ServiceRow>('services')
   const domains = new Domains(store)
@@ -39,7 +38,7 @@ function addTokenRoles(store: Store): void {
   }
 }
 
-/** For who may not migrate. Throws `store_other_version`. */
+/** For callers that must not migrate. Throws `store_other_version`. */
 export function requireCurrentSchema(store: Store): void {
   const found = openRedundantValue<number>(store, 'meta', 'schema').get()
   if (found === migrations.length + 1) return

@@ -1,5 +1,5 @@
-// Whose each name is: services and datastores share one namespace. An index of their rows, written in the
-// transaction of the row.
+// The index of names: services and datastores share one namespace. An entry is written in the transaction of
+// the service or datastore.
 import { StorageError } from './errors.ts'
 import type { Store, Table } from './store.ts'
 
@@ -18,7 +18,7 @@ export class Names {
     this.#holders = store.table('names')
   }
 
-  /** Who is asked for the holder of a name whose own row is damaged. */
+  /** Finds the holder of a name whose index entry is damaged. */
   addFallback(finder: Finder): void {
     this.#finders.push(finder)
   }

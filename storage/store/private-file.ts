@@ -1,8 +1,8 @@
-// Small files for their owner's eyes only: whole or not there, whatever happens while they are written.
+// Small files that only their owner can read. Writes are atomic: a crash leaves the old file or the new one.
 import * as fs from 'node:fs'
 import { dirname } from 'node:path'
 
-/** Makes, or replaces, a file of mode 0600. It is on the disk when this returns. */
+/** Creates or replaces a file of mode 0600. It is on disk when this returns. */
 export function createPrivateFile(path: string, text: string): void {
   const draft = `${path}.new`
   fs.rmSync(draft, { force: true })

@@ -1,9 +1,9 @@
-// A value without which the server cannot start (its schema, its id, the proof of its key). It is written
-// twice, so that one damaged row does not prevent the start.
+// A value that the server needs for its start (schema, server id, proof of the key). It is stored in two
+// rows, so one damaged row does not prevent the start.
 import type { Store } from './store.ts'
 
 export interface RedundantValue<V> {
-  /** Null when it was never written. Throws `row_damaged` when both rows are damaged. */
+  /** Null for a value that was never written. Throws `row_damaged` when both rows are damaged. */
   get(): V | null
   /** Only inside a commit. */
   put(value: V): void

@@ -1,5 +1,5 @@
-// Opens LMDB and names the tables. One commit is one transaction, and nothing outside a commit writes.
-// A rejected commit is unknown, not failed; whoever needs to know reads again after a reopening.
+// Opens LMDB and its tables. One commit is one transaction, and every write happens in a commit.
+// The outcome of a rejected commit is unknown: callers that need it read again after the store is reopened.
 import { closeSync, existsSync, mkdirSync, openSync, readSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { open } from 'lmdb'
@@ -15,8 +15,8 @@ export type { Commit } from './transaction.ts'
 export interface Store {
   table<V>(name: string): Table<V>
   /**
-   * Runs `write` in one transaction and resolves once it is durable. What `write` throws rolls everything
-   * back and is thrown as it is; a store that cannot write throws `commit_failed`.
+   * Runs `write` in one transaction and resolves once it is durable. An error of `write` rolls everything
+   * back and is rethrown unchanged. A store that cannot write throws `commit_failed`.
    */
   commit<T>(write: (commit: Commit) => T): Promise<T>
   changes: ReturnType<typeof createChanges>['feed']
@@ -24,19 +24,19 @@ export interface Store {
 }
 
 export interface StoreOptions {
-  /** The environment no longer answers: the process must end and be started again (see `commit`). */
+  /** The environment is unusable: the process must exit and be restarted (see `commit`). */
   onPanic: (reason: string) => void
-  /** A commit was refused by the disk: told once, and again with null when one is written. */
+  /** Called with the reason when commits start to fail, and with null when a commit succeeds again. */
   onWriteFailure?: (reason: string | null) => void
-  /** A row failed its checksum: told once for each. */
+  /** Called once for each row that fails its checksum. */
   onDamage?: (message: string) => void
   commitTimeoutMs?: number
 }
 
 /**
- * Defaults, never noSync: they lost nothing in 579 crash images, noSync did. maxDbs defaults to 12, and the
- * files are readable to all (lmdb's types do not know `permissionsMode`). Batching by event turn makes a
- * promise of its own that rejects with the commit and that nobody can hear: unheard it ends the process.
+ * No noSync: it lost data in crash tests, the default lost nothing in 579 crash images. By default maxDbs is
+ * 12 and all users can read the files (lmdb's types lack `permissionsMode`). `eventTurnBatching` creates an
+ * internal promise that rejects with the commit; no caller can handle it, and it would end the process.
  */
 const environment = {
   encoding: 'string',
@@ -46,11 +46,11 @@ const environment = {
 } as const
 
 const closeMs = 5000
-/** What every file of LMDB has in its first page. */
+/** Every LMDB file has it in its first page. */
 const lmdbMagic = Buffer.from('dec0efbe', 'hex')
 const lmdbMagicOffset = 24
 
-/** Opens, or makes, the environment in `<directory>/store`. */
+/** Opens or creates the environment in `<directory>/store`. */
 export function openStore(directory: string, options: StoreOptions): Store {
   const path = join(directory, 'store')
   mkdirSync(path, { recursive: true, mode: 0o700 })
@@ -58,12 +58,12 @@ export function openStore(directory: string, options: StoreOptions): Store {
     assertLmdbFile(join(path, 'data.mdb'))
     return open({ path, ...environment })
   })
-  const damaged = oncePerText(options.onDamage ?? (() => undefined))
+  const onDamage = oncePerText(options.onDamage ?? (() => undefined))
   const table = <V>(name: string): Table<V> =>
     openTable(
       openOrThrow(`the table ${name}`, () => root.openDB({ name, encoding: 'string' })),
       name,
-      damaged,
+      onDamage,
     )
   const meta = table<number>('meta')
   const changes = createChanges(lastNumber(meta))
@@ -78,25 +78,25 @@ export function openStore(directory: string, options: StoreOptions): Store {
   }
 }
 
-/** Where it is damaged a number that no reader can have seen: each is then told to begin anew. */
+/** A damaged number is replaced by one that no reader has seen, so that every reader starts over. */
 function lastNumber(meta: Table<number>): number {
   return meta.getOrNull('commit') ?? (meta.has('commit') ? Date.now() : 0)
 }
 
-/** Opening a file that is none of its own, lmdb crashes before it could say so. A new one may be empty. */
+/** lmdb crashes, without an error, on a file that is not LMDB's. The file of a new store may be empty. */
 function assertLmdbFile(path: string): void {
   if (!existsSync(path) || statSync(path).size === 0) return
   const file = openSync(path, 'r')
   try {
     const mark = Buffer.alloc(lmdbMagic.length)
     readSync(file, mark, 0, mark.length, lmdbMagicOffset)
-    if (!mark.equals(lmdbMagic)) throw new Error('data.mdb is no store')
+    if (!mark.equals(lmdbMagic)) throw new Error('data.mdb is not an LMDB file')
   } finally {
     closeSync(file)
   }
 }
 
-/** Throws `store_unusable`: a start that fails says what it was about. */
+/** Throws `store_unusable`, with the name of what could not be opened. */
 function openOrThrow<T>(what: string, open: () => T): T {
   try {
     return open()
@@ -106,21 +106,21 @@ function openOrThrow<T>(what: string, open: () => T): T {
   }
 }
 
-/** Hands on whether there is trouble, each time that changes. */
-function onTransition(tell: (reason: string | null) => void): (reason: string | null) => void {
-  let isTold = false
+/** Calls back on every transition between healthy (null) and failing. */
+function onTransition(callback: (reason: string | null) => void): (reason: string | null) => void {
+  let isFailing = false
   return (reason) => {
-    if (isTold === (reason !== null)) return
-    isTold = reason !== null
-    tell(reason)
+    if (isFailing === (reason !== null)) return
+    isFailing = reason !== null
+    callback(reason)
   }
 }
 
-/** Hands on each text once. */
-function oncePerText(tell: (text: string) => void): (text: string) => void {
-  const told = new Set<string>()
+/** Calls back once for each distinct text. */
+function oncePerText(callback: (text: string) => void): (text: string) => void {
+  const seen = new Set<string>()
   return (text) => {
-    if (!told.has(text)) tell(text)
-    told.add(text)
+    if (!seen.has(text)) callback(text)
+    seen.add(text)
   }
 }

@@ -1,6 +1,6 @@
-// The rows of one table: JSON after a checksum, because LMDB itself does not notice a flipped bit.
-// A strict read refuses a damaged row. The lenient reads (`getOrNull`, `validRows`) are for callers that must
-// not let one damaged row hide intact ones: lists, indexes and the restart.
+// The rows of one table: a checksum and JSON, because LMDB does not detect a flipped bit.
+// A strict read throws for a damaged row. The lenient reads (`getOrNull`, `validRows`) are for lists, indexes
+// and the restart, where one damaged row must not hide intact ones.
 import { crc32 } from 'node:zlib'
 import type { Database, Key } from 'lmdb'
 import { StorageError } from './errors.ts'
@@ -10,7 +10,7 @@ export interface Table<V> {
   get(key: Key): V | null
   /** True for a damaged row too. */
   has(key: Key): boolean
-  /** Null for a missing row and for a damaged one. */
+  /** Null for a missing or damaged row. */
   getOrNull(key: Key): V | null
   /** Only inside a commit. */
   put(key: Key, value: V): void

@@ -1,6 +1,5 @@
-// One commit as LMDB carries it out: grouped with others, durable when it resolves, and told when it failed
-// in a way that nothing later can be relied on.
-// A rejected commit is unknown, not failed; whoever needs to know reads again after a reopening.
+// Runs one commit as an LMDB transaction, which LMDB may group with others. It is durable when it resolves.
+// The outcome of a rejected commit is unknown. `onPanic` reports failures after which LMDB is unreliable.
 import type { RootDatabase } from 'lmdb'
 import { settleWithin } from '../../src/async/settle-within.ts'
 import { duration } from '../../src/quantities.ts'
@@ -8,7 +7,7 @@ import type { Change, createChanges } from './changes.ts'
 import { StorageError } from './errors.ts'
 import type { Table } from './table.ts'
 
-/** What a commit may do besides writing: tell the change feed. */
+/** The part of the change feed that is open to a commit. */
 export interface Commit {
   announce(change: Omit<Change, 'number'>): void
   hasAnnounced(kind: string, id: string): boolean
@@ -16,17 +15,17 @@ export interface Commit {
 
 export interface TransactionParts {
   root: RootDatabase
-  /** Has the number of the newest change. */
+  /** Stores the number of the newest change. */
   meta: Table<number>
   changes: ReturnType<typeof createChanges>
   timeoutMs: number
-  /** The environment cannot be used any more. */
+  /** The environment is unusable. */
   onPanic: (reason: string) => void
-  /** Told after each commit: why the disk refused it, or null. */
+  /** Called after each commit: with the reason of a failure, or with null. */
   onOutcome: (reason: string | null) => void
 }
 
-/** How long lmdb may take to say why a commit failed: it tells that after the failure. */
+/** lmdb gives the reason only after the failure; this is how long to wait for it. */
 const reasonMs = 1000
 
 /** The store's `commit`. */
@@ -52,23 +51,23 @@ export function createCommit(parts: TransactionParts) {
     })
     try {
       const result = await withinDeadline(durable, parts)
-      // lmdb tells no failure of the last thing a commit writes; but reading throws from then on.
+      // lmdb reports no failure of the last write of a commit, but reads throw from then on.
       meta.getOrNull('commit')
       onOutcome(null)
       changes.publish(announced)
       return result
     } catch (error) {
       if (error instanceof StorageError || refusals.includes(error)) throw error
-      const trouble = unreliableReason(root, id)
+      const panic = panicReason(root, id)
       const reason = await reasonOf(error)
-      if (trouble !== null) onPanic(`${trouble}: ${reason}`)
+      if (panic !== null) onPanic(`${panic}: ${reason}`)
       onOutcome(reason)
       throw new StorageError('commit_failed', `the store could not write: ${reason}`)
     }
   }
 }
 
-/** What could not be written may leave LMDB silent for ever: only a deadline notices. */
+/** After a failed write LMDB may never settle the commit. Only a deadline detects that. */
 async function withinDeadline<T>(work: Promise<T>, { timeoutMs, onPanic }: TransactionParts): Promise<T> {
   const expired = Symbol()
   const result = await settleWithin(work, timeoutMs, expired)
@@ -78,23 +77,23 @@ async function withinDeadline<T>(work: Promise<T>, { timeoutMs, onPanic }: Trans
   throw new StorageError('commit_failed', reason)
 }
 
-/** Why nothing that LMDB says can be relied on any more; null after a failure that changed nothing. */
-function unreliableReason(root: RootDatabase, id: number): string | null {
+/** Why LMDB is no longer reliable; null after a failure that changed nothing. */
+function panicReason(root: RootDatabase, id: number): string | null {
   try {
     const { lastTxnId } = root.getStats() as { lastTxnId: number }
-    // Shown to readers but not flushed: the kernel forgets such pages, and the next flush succeeds without
-    // them.
-    return lastTxnId >= id ? 'the disk did not keep what the store shows already' : null
+    // Readers see the commit, but it was not flushed: the kernel drops such pages, and the next flush
+    // succeeds without them.
+    return lastTxnId >= id ? 'the store shows data that the disk did not store' : null
   } catch {
     return 'the store is in panic'
   }
 }
 
-/** What the system said, which lmdb tells in a promise beside the error: unheard it would end the process. */
+/** The system error. lmdb attaches it to the error as a promise, which would end the process if unhandled. */
 async function reasonOf(error: unknown): Promise<string> {
   const { commitError } = error as { commitError?: Promise<never> }
-  const told = commitError?.catch((cause: unknown) => cause)
-  const reason = await settleWithin(told ?? Promise.resolve(error), reasonMs, error)
-  // Behind the colon are sizes and positions.
+  const cause = commitError?.catch((systemError: unknown) => systemError)
+  const reason = await settleWithin(cause ?? Promise.resolve(error), reasonMs, error)
+  // After the colon follow sizes and positions.
   return reason instanceof Error ? reason.message.split(': ')[0]! : String(reason)
 }

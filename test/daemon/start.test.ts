@@ -124,7 +124,7 @@ test('a token file that holds no token stops the start: nothing at all must not 
   writeFileSync(join(daemon.dataDir, 'api_token'), '')
   const { code, said } = berthd('--data-dir', daemon.dataDir, '--listen', '127.0.0.1:0')
   assert.equal(code, 1)
-  assert.match(said, /api_token holds no token/)
+  assert.match(said, /api_token contains no token/)
 })
 
 test('the data directory and the token are for their owner only', async (t) => {

@@ -82,7 +82,7 @@ async function hit(t: TestContext, fault: Fault, asked: Asked[]): Promise<number
 async function comeBack(): Promise<void> {
   const { daemon } = suite
   assert.equal(await daemon.ended(), 'SIGKILL')
-  const words = /(the store is in panic|the disk did not keep what the store shows already).*berthd ends/
+  const words = /(the store is in panic|the store shows data that the disk did not store).*berthd ends/
   assert.match(daemon.log.findLast((line) => line.includes('"fatal"'))!, words)
   await daemon.start()
 }

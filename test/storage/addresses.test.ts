@@ -86,7 +86,7 @@ test('a range that is full has room again for what was given back', async (t) =>
   for (const index of [0, 1, 2, 3]) await addresses.allocate(`dep-${index}`, 0, range)
   await rejects(addresses.allocate('dep-9', 0, range), {
     code: 'no_address_left',
-    message: 'every address of the private network is taken',
+    message: 'every address of the private network is in use',
   })
 
   await addresses.release('dep-2')

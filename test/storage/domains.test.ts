@@ -24,7 +24,7 @@ test('of fifty services that want one domain at once, one gets it', async (t) =>
     outcome.status === 'rejected' ? [[outcome.reason.code, outcome.reason.message]] : [],
   )
   const holders = services.list().filter(({ custom_domains }) => custom_domains.includes(domain))
-  deepEqual(refusals, Array(49).fill(['conflict', `the domain ${domain} is another service's`]))
+  deepEqual(refusals, Array(49).fill(['conflict', `the domain ${domain} belongs to another service`]))
   deepEqual(
     holders.map(({ id }) => id),
     [services.holderOf(domain)],

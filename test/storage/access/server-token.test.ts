@@ -21,7 +21,7 @@ test('a file that holds no token, or more than one, is refused and left as it is
   const directory = temporaryDirectory(t)
   const path = join(directory, 'api_token')
   const token = openServerToken(directory)
-  const message = `${path} holds no token; remove it and a new one is made`
+  const message = `${path} contains no token; remove the file and restart to create a new one`
 
   for (const text of ['', 'bth_', token.slice(0, -1), `${token}x`, `x${token}`, `${token}\n${token}`]) {
     writeFileSync(path, text)

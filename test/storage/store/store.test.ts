@@ -109,7 +109,7 @@ test('a commit that does not come back within its time is told as a panic, and r
 test('a file that is no store is refused, and one that is empty is a new store', async (t) => {
   const directory = temporaryDirectory(t)
   const path = join(directory, 'store')
-  const message = `${path} cannot be opened: data.mdb is no store`
+  const message = `${path} cannot be opened: data.mdb is not an LMDB file`
   mkdirSync(path)
 
   for (const text of ['short', 'no store at all'.repeat(1000)]) {
