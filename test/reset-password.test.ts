@@ -9,7 +9,7 @@ import { startDaemon } from './support/daemon.ts'
 import { temporaryDirectory } from './support/directory.ts'
 import { programArgs } from './support/program.ts'
 import { owner, signIn, signUp } from './support/session.ts'
-import { temporaryStorage } from './support/supervised.ts'
+import { temporaryStorage } from './support/supervision.ts'
 
 const home = fileURLToPath(new URL('..', import.meta.url))
 const newPassword = 'another horse, écrit à la main'

@@ -12,8 +12,8 @@ import { requireBuilder } from './support/builder.ts'
 import { compile, product } from './support/compile.ts'
 import { ensureEngine } from './support/engine.ts'
 import { baseImages } from './support/images.ts'
+import { MissingPrerequisite } from './support/missing-prerequisite.ts'
 import { compiledVariable } from './support/program.ts'
-import { Unprepared } from './support/unprepared.ts'
 
 const home = fileURLToPath(new URL('..', import.meta.url))
 const fileTimeoutMs = 10 * 60_000
@@ -23,7 +23,7 @@ const first = ['test/soak.test.ts', 'test/faults/engine.test.ts']
 async function main(args: string[]): Promise<number> {
   const options = args.filter((arg) => arg.startsWith('-'))
   const files = chooseFiles(args.filter((arg) => !arg.startsWith('-')))
-  if (files.length === 0) throw new Unprepared(`No test file is called like ${args.join(' or ')}.`)
+  if (files.length === 0) throw new MissingPrerequisite(`No test file is called like ${args.join(' or ')}.`)
   const directory = mkdtempSync(join(tmpdir(), 'berth-tests-'))
   try {
     const [engine] = await Promise.all([prepareDocker(), compile(directory, product)])
@@ -103,6 +103,6 @@ function sayFailures(file: string): void {
 try {
   process.exitCode = await main(process.argv.slice(2))
 } catch (error) {
-  console.error(error instanceof Unprepared ? error.message : error)
+  console.error(error instanceof MissingPrerequisite ? error.message : error)
   process.exitCode = 1
 }

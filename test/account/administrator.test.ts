@@ -6,8 +6,8 @@ import { Administrator } from '../../src/account/administrator.ts'
 import { createAttempts } from '../../src/account/attempts.ts'
 import { createPasswords, nobodysHash } from '../../src/account/passwords.ts'
 import { codeOf } from '../../src/errors.ts'
-import { countingHasher, plainHash } from '../support/hasher.ts'
-import { temporaryStorage } from '../support/supervised.ts'
+import { countingHasher, plainHash } from '../support/counting-hasher.ts'
+import { temporaryStorage } from '../support/supervision.ts'
 
 const ada = { email: 'ada@example.com', password: 'correct horse battery' }
 const eve = { email: 'eve@example.com', password: 'let me in please' }

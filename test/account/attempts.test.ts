@@ -6,7 +6,7 @@ import { attemptLimit, attemptWindowMs, createAttempts } from '../../src/account
 import { codeOf, type TooSoon } from '../../src/errors.ts'
 import type { AttemptRow, GuessTarget, StoredAttempts } from '../../storage/access/attempts.ts'
 import { temporaryDirectory } from '../support/directory.ts'
-import { temporaryStorage } from '../support/supervised.ts'
+import { temporaryStorage } from '../support/supervision.ts'
 
 const startMs = Date.parse('2026-01-01T00:00:00.000Z')
 const hourMs = 60 * 60_000

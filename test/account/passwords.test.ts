@@ -3,7 +3,7 @@ import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { needsRehash } from 'argon2'
 import { createPasswords, type Hasher, hashing, nobodysHash } from '../../src/account/passwords.ts'
-import { countingHasher } from '../support/hasher.ts'
+import { countingHasher } from '../support/counting-hasher.ts'
 
 test('the password that was hashed fits, and no other does', async () => {
   const { hash, fits } = createPasswords()

@@ -5,7 +5,7 @@ import { hasOfficialImage } from '../../src/base-images/official-image.ts'
 import { inspectImage } from '../../src/docker/images/images.ts'
 import { removePulledName } from '../../src/docker/images/pull.ts'
 import { openDockerSite } from '../support/docker-site.ts'
-import { startSilence } from '../support/odd-registry.ts'
+import { startSilentRegistry } from '../support/faulty-registries.ts'
 import { startRegistry } from '../support/registry.ts'
 
 const { signal } = new AbortController()
@@ -24,7 +24,7 @@ test('an image is pulled by its digest, and another digest is not taken for it',
 
 test('a registry that says nothing is given up soon, and not asked again at once', async (t) => {
   const { engine } = await openDockerSite(t)
-  const silence = await startSilence(t)
+  const silence = await startSilentRegistry(t)
   const name = `${silence.host}/haproxy@sha256:${'1'.repeat(64)}`
 
   const times: number[] = []

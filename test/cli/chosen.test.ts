@@ -3,15 +3,15 @@ import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { answeringServer, problem } from '../support/answering-server.ts'
 import { runBerth } from '../support/berth.ts'
 import { temporaryDirectory } from '../support/directory.ts'
+import { problem, startFakeServer } from '../support/fake-server.ts'
 
 const hint = "did you mean 'my-shop'?"
 
 /** A server that has the service `my-shop`, and a folder of that name. */
 async function start(t: TestContext) {
-  const server = await answeringServer(t, ({ path }) => {
+  const server = await startFakeServer(t, ({ path }) => {
     if (!/^\/api\/v1\/services\/my-shop(\/|\?|$)/.test(path)) {
       return problem(404, 'not_found', 'there is no such service', { hint })
     }
@@ -22,7 +22,7 @@ async function start(t: TestContext) {
   mkdirSync(folder)
   const env = { BERTH_SERVER: server.url, BERTH_TOKEN: 'bth_x' }
   const berth = (cwd: string, ...args: string[]) => runBerth(t, args, { env, cwd })
-  const asked = () => server.asked.map(({ method, path }) => `${method} ${path.slice(7)}`)
+  const asked = () => server.requests.map(({ method, path }) => `${method} ${path.slice(7)}`)
   return { above, folder, berth, asked }
 }
 

@@ -4,14 +4,14 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { describe, type TestContext, test } from 'node:test'
-import { type Answered, answeringServer, problem } from '../support/answering-server.ts'
 import { berthCommand, berthEnv, runBerth } from '../support/berth.ts'
+import { type FakeResponse, problem, startFakeServer } from '../support/fake-server.ts'
 import { openTerminal } from '../support/pty.ts'
 
 const introducer = '\u001b'
 
-async function serverThat(t: TestContext, answer: Answered) {
-  const server = await answeringServer(t, () => answer)
+async function serverThat(t: TestContext, answer: FakeResponse) {
+  const server = await startFakeServer(t, () => answer)
   return { BERTH_SERVER: server.url, BERTH_TOKEN: 'secret' }
 }
 
@@ -82,10 +82,10 @@ describe('a command', { concurrency: 4 }, () => {
   })
 
   test('ends with 5 when nobody answers, and with 1 when it is not Berth that answers', async (t) => {
-    const server = await answeringServer(t, () => ({ status: 200, body: '<html>' }))
+    const server = await startFakeServer(t, () => ({ status: 200, body: '<html>' }))
     const env = { BERTH_SERVER: server.url }
     const strange = await runBerth(t, ['services'], { env })
-    await server.leave()
+    await server.stop()
     const gone = await runBerth(t, ['services'], { env })
 
     assert.equal(strange.code, 1)
@@ -105,7 +105,7 @@ describe('a command', { concurrency: 4 }, () => {
   })
 
   test('that is read no further ends quietly and well', async (t) => {
-    const server = await answeringServer(t, () => ({ body: { ...idle, desired_instances: Date.now() } }))
+    const server = await startFakeServer(t, () => ({ body: { ...idle, desired_instances: Date.now() } }))
     const env = berthEnv(t, { env: { BERTH_SERVER: server.url } })
     const child = spawn(process.execPath, [...berthCommand, 'status', 'shop', '--watch', '--json'], { env })
     const said = text(child.stderr)

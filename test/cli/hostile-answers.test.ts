@@ -7,9 +7,9 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { readForeignFile } from '../../src/cli/config/foreign-file.ts'
-import { answeringServer } from '../support/answering-server.ts'
 import { berthEnv, runBerth } from '../support/berth.ts'
 import { temporaryDirectory } from '../support/directory.ts'
+import { startFakeServer } from '../support/fake-server.ts'
 import { openTerminal } from '../support/pty.ts'
 import { writeTree } from '../support/write-tree.ts'
 
@@ -23,7 +23,7 @@ const events = { 'content-type': 'text/event-stream' }
 test('an event that is JSON and no line of a log is what it is', async (t) => {
   for (const data of ['null', '5', '{}', '{"ts":1,"stream":"stdout","line":"x"}']) {
     const body = `event: log\ndata: ${data}\n\n`
-    const { url } = await answeringServer(t, () => ({ body, headers: events }))
+    const { url } = await startFakeServer(t, () => ({ body, headers: events }))
 
     const { code, stderr } = await runBerth(t, ['logs', '--deploy', 'dep-1'], { env: { BERTH_SERVER: url } })
 
@@ -71,7 +71,7 @@ test('a call at a terminal ends where an answer or a line of it has no end', asy
 test('a status cannot move the cursor, by a state or by a number that is none', async (t) => {
   const evil = `a${introducer}[2Jb`
   const body = { service_id: 'svc-1', state: evil, desired_instances: evil, reason: null, instances: [] }
-  const { url } = await answeringServer(t, () => ({ body }))
+  const { url } = await startFakeServer(t, () => ({ body }))
 
   const { stdout } = await runBerth(t, ['status', 'shop'], { env: { BERTH_SERVER: url } })
 
@@ -80,7 +80,7 @@ test('a status cannot move the cursor, by a state or by a number that is none', 
 
 test('a value goes through a pipe as it is, and cannot reach the clipboard at a terminal', async (t) => {
   const value = `a${introducer}]52;c;aGk=\u0007b`
-  const { url } = await answeringServer(t, () => ({ body: [{ key: 'EVIL', value }] }))
+  const { url } = await startFakeServer(t, () => ({ body: [{ key: 'EVIL', value }] }))
   const env = { BERTH_SERVER: url }
 
   const piped = await runBerth(t, ['env', 'shop', '--show'], { env })
@@ -94,7 +94,7 @@ test('a value goes through a pipe as it is, and cannot reach the clipboard at a 
 
 test('a redirect to an address that is a command in a shell is no command to be copied', async (t) => {
   const location = 'http://h;id|sh/'
-  const { url } = await answeringServer(t, () => ({ status: 302, headers: { location } }))
+  const { url } = await startFakeServer(t, () => ({ status: 302, headers: { location } }))
 
   const { code, stderr } = await runBerth(t, ['services'], { env: { BERTH_SERVER: url } })
 
@@ -106,7 +106,7 @@ test('a redirect to an address that is a command in a shell is no command to be 
 test('logins at the same time that name no server keep every address', async (t) => {
   const env = { ...berthEnv(t, {}), BERTH_TOKEN: 'bth_x' } as Record<string, string>
   const answer = () => ({ body: { version: '0.0.0' } })
-  const servers = await Promise.all([1, 2, 3, 4].map(() => answeringServer(t, answer)))
+  const servers = await Promise.all([1, 2, 3, 4].map(() => startFakeServer(t, answer)))
 
   await Promise.all(servers.map(({ url }) => runBerth(t, ['login', url], { env })))
 

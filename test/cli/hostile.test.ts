@@ -16,9 +16,9 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { answeringServer } from '../support/answering-server.ts'
 import { berthEnv, runBerth } from '../support/berth.ts'
 import { temporaryDirectory } from '../support/directory.ts'
+import { startFakeServer } from '../support/fake-server.ts'
 import { openTerminal } from '../support/pty.ts'
 import { until } from '../support/service.ts'
 
@@ -29,7 +29,7 @@ const controls = /[\x00-\x09\x0b-\x1f\x7f\x9b]/
 
 /** A server that says yes to all, and a user who may ask it. */
 async function knownServer(t: TestContext, answer: (path: string) => unknown = () => info) {
-  const server = await answeringServer(t, ({ path }) => ({ body: answer(path) }))
+  const server = await startFakeServer(t, ({ path }) => ({ body: answer(path) }))
   return { server, env: { BERTH_SERVER: server.url, BERTH_TOKEN: 'bth_x' } }
 }
 
@@ -48,7 +48,7 @@ test('a project file that is somebody else’s is not obeyed', async (t) => {
   assert.equal(code, 1)
   assert.match(stderr, /berth\.json belongs to somebody else/)
   assert.deepEqual(
-    server.asked.filter(({ method }) => method !== 'GET'),
+    server.requests.filter(({ method }) => method !== 'GET'),
     [],
   )
 })

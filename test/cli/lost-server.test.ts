@@ -1,18 +1,18 @@
 // The connection to the server is lost during a command: the error shows how to continue.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { type Answered, type AnsweringServer, answeringServer, problem } from '../support/answering-server.ts'
 import { runBerth } from '../support/berth.ts'
 import { temporaryDirectory } from '../support/directory.ts'
+import { type FakeResponse, type FakeServer, problem, startFakeServer } from '../support/fake-server.ts'
 import { writeTree } from '../support/write-tree.ts'
 
 const deploy = { id: 'dep-1', service_id: 'svc-1', status: 'queued' }
 
 /** Answers requests until one matches `dies`. */
-async function dyingServer(t: TestContext, dies: RegExp, answered: Answered) {
-  const server: AnsweringServer = await answeringServer(t, ({ method, path }) => {
+async function dyingServer(t: TestContext, dies: RegExp, answered: FakeResponse) {
+  const server: FakeServer = await startFakeServer(t, ({ method, path }) => {
     if (!dies.test(`${method} ${path}`)) return answered
-    void server.leave()
+    void server.stop()
     return { body: '' }
   })
   return { BERTH_SERVER: server.url, BERTH_TOKEN: 'bth_x' }

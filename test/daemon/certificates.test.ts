@@ -7,19 +7,19 @@ import type { Certificate } from '../../src/api/certificate.ts'
 import { hasCommand, run } from '../../src/base-images/command.ts'
 import { openStorage } from '../../storage/index.ts'
 import { installPackages } from '../support/apt.ts'
-import { besideCa, here, openCa } from '../support/ca.ts'
+import { openCa, serverAddress, withCa } from '../support/ca.ts'
 import { startDaemon } from '../support/daemon.ts'
 import { endHostEdge } from '../support/edge.ts'
 import { startNameServer } from '../support/name-server.ts'
 import { isInside } from '../support/namespace.ts'
 import { askAt } from '../support/running-edge.ts'
 import { fileScope } from '../support/scope.ts'
+import { servedCertificate } from '../support/served-certificate.ts'
 import { until } from '../support/service.ts'
-import { shownCertificate } from '../support/shown-certificate.ts'
 
 if (!isInside && !hasCommand('haproxy')) await installPackages(['haproxy'])
 const host = 'shop.example.com'
-const test = await besideCa(import.meta.url)
+const test = await withCa(import.meta.url)
 const ca = isInside ? await openCa() : ({} as never)
 if (isInside) await beTheNameServer()
 const ask = askAt(80)
@@ -28,8 +28,8 @@ const ask = askAt(80)
 async function beTheNameServer(): Promise<void> {
   await ca.freePort()
   const { hosts } = await startNameServer(fileScope(), 53)
-  hosts.set(host, [here])
-  hosts.set('berth.example.com', [here])
+  hosts.set(host, [serverAddress])
+  hosts.set('berth.example.com', [serverAddress])
   ca.names.hosts = hosts
   const file = join(process.env.PREPARED!, 'resolv.conf')
   writeFileSync(file, 'nameserver 127.0.0.1\n')
@@ -65,7 +65,7 @@ test('a domain gets its certificate, and the dashboard its own, and a restart ke
   await daemon.start()
   await until('two certificates', areValid)
 
-  equal((await shownCertificate(host)).subjectAltName, `DNS:${host}`)
+  equal((await servedCertificate(host)).subjectAltName, `DNS:${host}`)
   const shop = await ask(host, '/cart')
   match(`${shop.status} ${shop.headers.location}`, /^30\d https:\/\/shop\.example\.com\/cart$/)
   deepEqual(
@@ -79,13 +79,13 @@ test('a domain gets its certificate, and the dashboard its own, and a restart ke
     (one: { domain: string }) => one.domain === host,
   )
   deepEqual([domain.url, domain.https, domain.certificate.status], [`https://${host}`, true, 'valid'])
-  const { serialNumber } = await shownCertificate(host)
+  const { serialNumber } = await servedCertificate(host)
 
   await daemon.kill()
-  equal((await shownCertificate(host)).serialNumber, serialNumber)
+  equal((await servedCertificate(host)).serialNumber, serialNumber)
   await daemon.start()
   await until('the certificates again', areValid)
-  equal((await shownCertificate(host)).serialNumber, serialNumber)
+  equal((await servedCertificate(host)).serialNumber, serialNumber)
 
   await daemon.api.call('DELETE', `/services/${id}`)
   await until('the certificate to go with its service', async () => (await certificates()).length === 1)

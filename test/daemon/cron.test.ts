@@ -6,15 +6,15 @@ import { type TestContext, test } from 'node:test'
 import type { Body } from '../support/api.ts'
 import { watchContainers } from '../support/container-events.ts'
 import {
-  askJob,
   clearedJob,
   createCron,
   finishedJob,
+  jobLog,
   openDocker,
   output,
-  saidLines,
+  requestJob,
   scheduledRuns,
-  untilSaid,
+  untilLogged,
 } from '../support/jobs.ts'
 import { dockerfile, until } from '../support/service.ts'
 import { daemonSuite, type TestService } from '../support/suite.ts'
@@ -62,7 +62,7 @@ async function runsWhatIsLive(t: TestContext): Promise<void> {
   assert.deepEqual(await output(api, id), [`in ${cron.first.id}`])
   assert.equal((await api.get(`/services/${cron.name}/schedule`)).last_run.id, id)
   const next = await cron.deploy({ Dockerfile: await dockerfile('RUN echo next') })
-  const again = await finishedJob(api, (await askJob(api, cron.name, {})).id)
+  const again = await finishedJob(api, (await requestJob(api, cron.name, {})).id)
   assert.deepEqual([again.deploy_id, again.image === image], [next.id, false])
   assert.deepEqual(await output(api, again.id), [`in ${next.id}`])
 }
@@ -77,7 +77,7 @@ async function skips(t: TestContext): Promise<void> {
 
   assert.equal(skip.reason, `${blocker} was not over`)
   const words = `the run due at ${skip.scheduled_for} was skipped: this one is not over`
-  await untilSaid(api, blocker, words)
+  await untilLogged(api, blocker, words)
   const runs = await api.get(`/services/${cron.name}/jobs`)
   assert.deepEqual(
     runs.map(({ id, status }: Body) => [id, status]),
@@ -89,10 +89,10 @@ async function queues(t: TestContext): Promise<void> {
   const { api } = suite
   const { cron, blocker, events } = await blocked(t, 'queue')
   const [run] = await scheduledRuns(api, cron.name, 1)
-  await untilSaid(api, run.id, `waiting for ${blocker} of this service to end`)
+  await untilLogged(api, run.id, `waiting for ${blocker} of this service to end`)
   assert.equal((await api.get(`/jobs/${run.id}`)).status, 'pending')
   await api.post(`/jobs/${blocker}/cancel`)
-  await untilSaid(api, run.id, 'begun')
+  await untilLogged(api, run.id, 'begun')
   assert.equal((await clearedJob(api, blocker)).exit_code, 7)
   const [ended, begun] = [await events.until('die', blocker), await events.until('start', run.id)]
   assert.ok(ended.atMs <= begun.atMs)
@@ -102,12 +102,12 @@ async function replaces(t: TestContext): Promise<void> {
   const { api } = suite
   const { cron, blocker, events } = await blocked(t, 'replace')
   const [run] = await scheduledRuns(api, cron.name, 1)
-  await untilSaid(api, run.id, 'begun')
+  await untilLogged(api, run.id, 'begun')
   const replaced = await clearedJob(api, blocker)
   const { status, error, exit_code } = replaced
   assert.deepEqual([status, error, exit_code], ['canceled', `canceled by ${run.id}, which replaces it`, 7])
   assert.deepEqual(await output(api, blocker), ['begun', 'told'])
-  assert.equal((await saidLines(api, blocker)).at(-1)?.line, error)
+  assert.equal((await jobLog(api, blocker)).at(-1)?.line, error)
   const [ended, begun] = [await events.until('die', blocker), await events.until('start', run.id)]
   assert.ok(ended.atMs <= begun.atMs)
 }
@@ -117,8 +117,8 @@ async function blocked(t: TestContext, overlap: string) {
   const { api, daemon } = suite
   const cron: TestService = await createCron(t, api, { start_command: lasting, overlap })
   const events = await watchContainers(t, docker, daemon.prefix)
-  const { id } = await askJob(api, cron.name, {})
-  await untilSaid(api, id, 'begun')
+  const { id } = await requestJob(api, cron.name, {})
+  await untilLogged(api, id, 'begun')
   await api.patch(`/services/${cron.name}`, everyMinute)
   t.after(() => api.call('DELETE', `/services/${cron.name}`))
   return { cron, events, blocker: id }

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openDatastoreSite } from '../support/datastores.ts'
-import { createEngineDoor } from '../support/engine-door.ts'
+import { createEngineGate } from '../support/engine-gate.ts'
 import { until } from '../support/service.ts'
 
 test('limits that were saved while Docker was away are the container’s when it is back', async (t) => {
-  const door = await createEngineDoor(t)
+  const door = await createEngineGate(t)
   await door.open()
   const site = await openDatastoreSite(t, { args: ['--docker', door.address] })
   const { external_url } = await site.create({ kind: 'redis', name: 'calm', memory_limit_mb: 64 })

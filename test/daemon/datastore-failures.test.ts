@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:net'
 import { test } from 'node:test'
 import { openDatastoreSite } from '../support/datastores.ts'
-import { createEngineDoor } from '../support/engine-door.ts'
+import { createEngineGate } from '../support/engine-gate.ts'
 import { fileScope } from '../support/scope.ts'
 import { until } from '../support/service.ts'
 
@@ -83,7 +83,7 @@ test('a port that was taken while its datastore was down is given up, and the da
 })
 
 test('while Docker is away a creation fails and says so; when it is back the datastore comes', async (t) => {
-  const door = await createEngineDoor(t)
+  const door = await createEngineGate(t)
   const away = await openDatastoreSite(t, { args: ['--docker', door.address] })
   const { status, body } = await away.api.call('POST', '/datastores', {
     kind: 'redis',

@@ -13,7 +13,7 @@ import { createGitServer } from '../support/git-server.ts'
 import { busyboxImage } from '../support/images.ts'
 import { createWorker } from '../support/jobs.ts'
 import { isInside, openNetwork, runInside, whyNoNamespace } from '../support/namespace.ts'
-import { loadImage, saveImage, startPrivateEngine } from '../support/private-engine.ts'
+import { loadImage, saveImage, startNamespaceEngine } from '../support/namespace-engine.ts'
 import { createRepository } from '../support/repository.ts'
 import { fileScope } from '../support/scope.ts'
 import { dockerfile, finishedDeploy, until } from '../support/service.ts'
@@ -50,7 +50,7 @@ async function open(prepared: string): Promise<Site> {
   const directory = temporaryDirectory(scope)
   // Its log stays open in this process: on the disk it would keep it from being unmounted.
   symlinkSync(engineDisk, join(directory, 'data'))
-  const engine = await startPrivateEngine(directory)
+  const engine = await startNamespaceEngine(directory)
   scope.after(() => engine.stop())
   process.env.DOCKER_HOST = engine.address
   await loadImage(engine.address, join(prepared, 'busybox.tar'))

@@ -13,7 +13,12 @@ import { type EdgeSite, openEdgeSite } from '../support/edge-site.ts'
 import { ensureEngine } from '../support/engine.ts'
 import { baseImages } from '../support/images.ts'
 import { isInside, openNetwork, runInside, whyNoNamespace } from '../support/namespace.ts'
-import { loadImage, type PrivateEngine, saveImage, startPrivateEngine } from '../support/private-engine.ts'
+import {
+  loadImage,
+  type NamespaceEngine,
+  saveImage,
+  startNamespaceEngine,
+} from '../support/namespace-engine.ts'
 import { fileScope } from '../support/scope.ts'
 import { finishedDeploy, pageApp, until } from '../support/service.ts'
 import { createService, type TestService } from '../support/suite.ts'
@@ -36,14 +41,14 @@ function outside(impossible: string | null): void {
 }
 
 interface Held {
-  engine: PrivateEngine
+  engine: NamespaceEngine
   site: EdgeSite
   shop: TestService
 }
 
 async function open(prepared: string): Promise<Held> {
   await openNetwork('10.99.0.1')
-  const engine = await startPrivateEngine(join(prepared, 'engine'))
+  const engine = await startNamespaceEngine(join(prepared, 'engine'))
   scope.after(() => engine.stop())
   process.env.DOCKER_HOST = engine.address
   for (const file of readdirSync(prepared).filter((name) => name.endsWith('.tar')))

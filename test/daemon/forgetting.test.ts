@@ -4,8 +4,8 @@ import { test } from 'node:test'
 import { forgetHourly } from '../../src/daemon/forgetting.ts'
 import { eventLifetimeMs } from '../../storage/events.ts'
 import { createIds } from '../../storage/store/ids.ts'
-import { transitionOf } from '../support/stored.ts'
-import { eventually, silent, temporaryStorage } from '../support/supervised.ts'
+import { transitionOf } from '../support/store-fixtures.ts'
+import { eventually, silentLogger, temporaryStorage } from '../support/supervision.ts'
 
 const minuteMs = 60_000
 const dayMs = eventLifetimeMs
@@ -29,7 +29,7 @@ for (const [kind, prefix, status, owner, keptMs] of kinds) {
     const lives = await make(keptMs + 2 * minuteMs, false)
     const young = await make(keptMs - minuteMs, true)
 
-    const forgetting = forgetHourly(storage, { prefix: 'berth', serverId: 'srv' }, silent)
+    const forgetting = forgetHourly(storage, { prefix: 'berth', serverId: 'srv' }, silentLogger)
     t.after(() => forgetting.stop())
 
     await eventually('it to be forgotten', () => storage.actors.record(over) === null)

@@ -5,13 +5,13 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { Body } from '../support/api.ts'
-import { type LaidBait, layBait } from '../support/bait.ts'
 import { recordExecutions } from '../support/exec-recorder.ts'
 import { hostileTexts } from '../support/hostile.ts'
-import { findChange } from '../support/kept.ts'
+import { type PlacedCanary, placeCanary } from '../support/hostile-canary.ts'
 import { checkAnswer, needsSession } from '../support/openapi.ts'
 import { type Operation, operations } from '../support/operations.ts'
 import { createRepository } from '../support/repository.ts'
+import { findChange } from '../support/round-trip.ts'
 import { dockerfile, fetchPage, finishedDeploy } from '../support/service.ts'
 import { signUp } from '../support/session.ts'
 import { whyNoTracing } from '../support/strace.ts'
@@ -108,7 +108,7 @@ function shareOf(field: StringField, fields: readonly StringField[], texts: read
 }
 
 test('a hostile text is refused or kept byte for byte, in every field of every route', async (t) => {
-  const bait = await layBait(t)
+  const bait = await placeCanary(t)
   const { api, daemon } = suite
   const { pid } = daemon
   const texts = hostileTexts(bait)
@@ -124,7 +124,7 @@ test('a hostile text is refused or kept byte for byte, in every field of every r
   }
 
   assert.deepEqual(wrongs, [])
-  assert.deepEqual(bait.taken(), [])
+  assert.deepEqual(bait.evidence(), [])
   assert.deepEqual([daemon.pid, (await api.call('GET', '/services')).status], [pid, 200])
   assert.deepEqual(
     daemon.log.filter((line) => !line.includes('"level":"info"')),
@@ -137,7 +137,7 @@ test('a hostile text is refused or kept byte for byte, in every field of every r
 })
 
 /** The texts that a new service takes in this field; each is deployed, and its end is waited for. */
-async function deployEach(bait: LaidBait, field: 'repo_url' | 'branch', source: object): Promise<Body[]> {
+async function deployEach(bait: PlacedCanary, field: 'repo_url' | 'branch', source: object): Promise<Body[]> {
   const { api } = suite
   const deploys: Body[] = []
   const active = hostileTexts(bait).filter((text) => /["'$;&|`]|^-|::/.test(text))
@@ -151,7 +151,7 @@ async function deployEach(bait: LaidBait, field: 'repo_url' | 'branch', source: 
 }
 
 test('a hostile repository or branch reaches git as one argument, and no shell', async (t) => {
-  const bait = await layBait(t)
+  const bait = await placeCanary(t)
   const repository = createRepository(t)
   repository.commit('First', { Dockerfile: await dockerfile() })
   const trouble = await whyNoTracing()
@@ -162,7 +162,7 @@ test('a hostile repository or branch reaches git as one argument, and no shell',
   const branches = await deployEach(bait, 'branch', { repo_url: repository.directory })
 
   const started = await recorder.stop()
-  assert.deepEqual(bait.taken(), [])
+  assert.deepEqual(bait.evidence(), [])
   for (const { status, phase, error } of [...addresses, ...branches]) {
     assert.deepEqual([status, phase], ['failed', 'fetching'], error)
   }
@@ -179,7 +179,7 @@ test('a hostile repository or branch reaches git as one argument, and no shell',
 })
 
 /** Settings that could do harm in a shell, a repository that has them, and what its one page tells. */
-async function createHostileSource(t: TestContext, { directory }: LaidBait) {
+async function createHostileSource(t: TestContext, { directory }: PlacedCanary) {
   const settings = {
     branch: `main;$(touch\${IFS}${directory}/branch)'"`,
     root_dir: `it's "$(touch\${IFS}${directory}/root)"; & | \`id\` * -rf`,
@@ -203,7 +203,7 @@ async function createHostileSource(t: TestContext, { directory }: LaidBait) {
 }
 
 test('hostile settings and values go live as they are, and nothing of them runs on the host', async (t) => {
-  const bait = await layBait(t)
+  const bait = await placeCanary(t)
   const { api } = suite
   const source = await createHostileSource(t, bait)
   const texts = hostileTexts(bait).filter((text) => !text.includes('\0') && !/\p{Surrogate}/u.test(text))
@@ -221,5 +221,5 @@ test('hostile settings and values go live as they are, and nothing of them runs 
   for (const [index, text] of texts.entries()) assert.ok(inside.includes(`TEXT_${index}=${text}`), text)
   assert.ok(inside.includes(`BERTH_GIT_BRANCH=${source.branch}`))
   assert.equal(await fetchPage(api, name, '/made'), 'command\n', 'it ran inside')
-  assert.deepEqual(bait.taken(), [], 'and nowhere else')
+  assert.deepEqual(bait.evidence(), [], 'and nowhere else')
 })

@@ -16,7 +16,7 @@ import { whyNoFirewall } from '../support/firewall.ts'
 import { baseImages } from '../support/images.ts'
 import { instanceOf, openDocker, runIn } from '../support/jobs.ts'
 import { isInside, openNetwork, runInside, whyNoNamespace } from '../support/namespace.ts'
-import { loadImage, saveImage, startPrivateEngine } from '../support/private-engine.ts'
+import { loadImage, saveImage, startNamespaceEngine } from '../support/namespace-engine.ts'
 import { fileScope } from '../support/scope.ts'
 import { pageApp, until } from '../support/service.ts'
 import { createService } from '../support/suite.ts'
@@ -65,7 +65,7 @@ async function inside(): Promise<void> {
   const prepared = process.env.PREPARED!
   await openNetwork('10.99.0.1')
   await openInternet()
-  const engine = await startPrivateEngine(join(prepared, 'engine'))
+  const engine = await startNamespaceEngine(join(prepared, 'engine'))
   scope.after(() => engine.stop())
   process.env.DOCKER_HOST = engine.address
   for (const file of readdirSync(prepared).filter((name) => name.endsWith('.tar')))

@@ -8,7 +8,7 @@ import { run } from '../../src/base-images/command.ts'
 import { tableOf } from '../../src/firewall/rules.ts'
 import { openDatastoreSite } from '../support/datastores.ts'
 import { listRules, whyNoFirewall } from '../support/firewall.ts'
-import { askJob, finishedJob, openDocker, output, runIn } from '../support/jobs.ts'
+import { finishedJob, openDocker, output, requestJob, runIn } from '../support/jobs.ts'
 import { fileScope } from '../support/scope.ts'
 import { finishedDeploy, pageApp, until } from '../support/service.ts'
 import { createService } from '../support/suite.ts'
@@ -125,7 +125,7 @@ test('a job run and a pre-deploy command reach what their service does, and noth
     pre_deploy_command: command,
   })
 
-  const { id } = await askJob(site.api, client.name, { command: `${command}\n${look(client)}` })
+  const { id } = await requestJob(site.api, client.name, { command: `${command}\n${look(client)}` })
   await finishedJob(site.api, id)
 
   const said = (await output(site.api, id)).filter((line) => line !== '')

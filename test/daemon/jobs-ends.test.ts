@@ -6,18 +6,18 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Body } from '../support/api.ts'
 import { watchContainers } from '../support/container-events.ts'
 import {
-  askJob,
   clearedJob,
   createCron,
   createWorker,
   finishedJob,
   jobContainers,
+  jobLog,
   openDocker,
   output,
+  requestJob,
   runningContainer,
-  saidLines,
   sharedWorker,
-  untilSaid,
+  untilLogged,
 } from '../support/jobs.ts'
 import { findLeftovers } from '../support/leftovers.ts'
 import { fileScope } from '../support/scope.ts'
@@ -37,8 +37,8 @@ const deaf = 'trap "" TERM; echo begun; while true; do sleep 0.1; done'
 test('a canceled run is canceled at once, and keeps its last words and its exit code', async () => {
   const { api, daemon } = suite
   const { name } = await aWorker()
-  const { id } = await askJob(api, name, { command: polite })
-  await untilSaid(api, id, 'begun')
+  const { id } = await requestJob(api, name, { command: polite })
+  await untilLogged(api, id, 'begun')
   const canceled = await api.post(`/jobs/${id}/cancel`)
   assert.deepEqual([canceled.status, canceled.error], ['canceled', 'canceled by the server token'])
   assert.ok(canceled.finished_at)
@@ -46,7 +46,7 @@ test('a canceled run is canceled at once, and keeps its last words and its exit 
   const run = await clearedJob(api, id)
   assert.deepEqual([run.status, run.exit_code, run.finished_at], ['canceled', 7, canceled.finished_at])
   assert.deepEqual(await output(api, id), ['begun', 'good bye'])
-  assert.equal((await saidLines(api, id)).at(-1)?.line, 'canceled by the server token')
+  assert.equal((await jobLog(api, id)).at(-1)?.line, 'canceled by the server token')
   assert.deepEqual(await jobContainers(docker, daemon, id), [])
 })
 
@@ -54,8 +54,8 @@ test('the container of a canceled run that ignores SIGTERM is killed after ten s
   const { api, daemon } = suite
   const { name } = await aWorker()
   const events = await watchContainers(t, docker, daemon.prefix)
-  const { id } = await askJob(api, name, { command: deaf })
-  await untilSaid(api, id, 'begun')
+  const { id } = await requestJob(api, name, { command: deaf })
+  await untilLogged(api, id, 'begun')
   const askedAt = Date.now()
   assert.equal((await api.post(`/jobs/${id}/cancel`)).status, 'canceled')
 
@@ -76,7 +76,7 @@ test('a finished run cannot be canceled, nor can a canceled one', async () => {
   const { api, daemon } = suite
   const { name } = await aWorker()
   for (const command of ['true', 'false']) {
-    const { id } = await askJob(api, name, { command })
+    const { id } = await requestJob(api, name, { command })
     const { revision: _, ...run } = await finishedJob(api, id)
     const { status, body } = await api.call('POST', `/jobs/${id}/cancel`)
     assert.deepEqual([status, body.code], [409, 'not_cancelable'])
@@ -91,7 +91,7 @@ test('a run that is canceled at any moment of its beginning leaves nothing', asy
   const { api, daemon } = suite
   const { name } = await aWorker()
   for (let afterMs = 0; afterMs <= 400; afterMs += 80) {
-    const { id } = await askJob(api, name, { command: 'sleep 1000' })
+    const { id } = await requestJob(api, name, { command: 'sleep 1000' })
     await delay(afterMs)
     assert.equal((await api.post(`/jobs/${id}/cancel`)).status, 'canceled')
     await clearedJob(api, id)
@@ -103,10 +103,10 @@ test('a pending run that is canceled never gets a container', async (t) => {
   const { api, daemon } = suite
   const cron = await createCron(t, api, { start_command: polite, overlap: 'queue' })
   const events = await watchContainers(t, docker, daemon.prefix)
-  const running = await askJob(api, cron.name, {})
-  await untilSaid(api, running.id, 'begun')
-  const waiting = await askJob(api, cron.name, {})
-  await untilSaid(api, waiting.id, `waiting for ${running.id} of this service to end`)
+  const running = await requestJob(api, cron.name, {})
+  await untilLogged(api, running.id, 'begun')
+  const waiting = await requestJob(api, cron.name, {})
+  await untilLogged(api, waiting.id, `waiting for ${running.id} of this service to end`)
   const canceled = await api.post(`/jobs/${waiting.id}/cancel`)
   await clearedJob(api, waiting.id)
   await api.post(`/jobs/${running.id}/cancel`)
@@ -136,8 +136,8 @@ test('a suspended service has no run when that is answered', async (t) => {
     (await jobContainers(docker, suite.daemon)).every(({ Names }) => !Names[0]!.includes(cron.name)),
   )
   await api.post(`/services/${cron.name}/resume`)
-  const again = await askJob(api, cron.name, {})
-  await untilSaid(api, again.id, 'begun')
+  const again = await requestJob(api, cron.name, {})
+  await untilLogged(api, again.id, 'begun')
   await api.post(`/jobs/${again.id}/cancel`)
   await clearedJob(api, again.id)
 })
@@ -146,7 +146,7 @@ test('a deleted service takes its runs, their logs and its schedule with it', as
   const { api, daemon } = suite
   const cron = await createCron(t, api, { start_command: deaf, overlap: 'queue' })
   const worker = await createWorker(t, api)
-  const done = await askJob(api, cron.name, { command: 'echo done' })
+  const done = await requestJob(api, cron.name, { command: 'echo done' })
   await finishedJob(api, done.id)
   const [running, waiting] = await runningAndWaiting(cron.name)
   const logFile = (id: string) =>
@@ -172,17 +172,17 @@ test('a deleted service takes its runs, their logs and its schedule with it', as
   await api.post('/services', { name: cron.name, type: 'cron_job', schedule: '@daily' })
   assert.deepEqual(await api.get(`/services/${cron.name}/jobs`), [])
   assert.equal((await api.get(`/services/${cron.name}/schedule`)).last_run, null)
-  const { id } = await askJob(api, worker.name, { command: 'true' })
+  const { id } = await requestJob(api, worker.name, { command: 'true' })
   assert.equal((await finishedJob(api, id)).status, 'succeeded', 'other services run on')
 })
 
 /** A run of the service's own command, and one that waits for it. */
 async function runningAndWaiting(name: string): Promise<[running: string, waiting: string]> {
   const { api, daemon } = suite
-  const running = await askJob(api, name, {})
-  await untilSaid(api, running.id, 'begun')
+  const running = await requestJob(api, name, {})
+  await untilLogged(api, running.id, 'begun')
   await runningContainer(docker, daemon, running.id)
-  const waiting = await askJob(api, name, {})
-  await untilSaid(api, waiting.id, `waiting for ${running.id} of this service to end`)
+  const waiting = await requestJob(api, name, {})
+  await untilLogged(api, waiting.id, `waiting for ${running.id} of this service to end`)
   return [running.id, waiting.id]
 }

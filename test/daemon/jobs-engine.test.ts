@@ -8,17 +8,22 @@ import { temporaryDirectory } from '../support/directory.ts'
 import { ensureEngine } from '../support/engine.ts'
 import { baseImages } from '../support/images.ts'
 import {
-  askJob,
   clearedJob,
   createWorker,
   jobContainers,
   openDocker,
   output,
+  requestJob,
   runJob,
-  untilSaid,
+  untilLogged,
 } from '../support/jobs.ts'
 import { isInside, openNetwork, runInside, whyNoNamespace } from '../support/namespace.ts'
-import { loadImage, type PrivateEngine, saveImage, startPrivateEngine } from '../support/private-engine.ts'
+import {
+  loadImage,
+  type NamespaceEngine,
+  saveImage,
+  startNamespaceEngine,
+} from '../support/namespace-engine.ts'
 import { fileScope } from '../support/scope.ts'
 
 const scope = fileScope()
@@ -38,7 +43,7 @@ function outside(impossible: string | null): void {
 
 async function open(prepared: string) {
   await openNetwork('10.99.0.1')
-  const engine = await startPrivateEngine(join(prepared, 'engine'))
+  const engine = await startNamespaceEngine(join(prepared, 'engine'))
   scope.after(() => engine.stop())
   process.env.DOCKER_HOST = engine.address
   for (const name of ['busybox', 'node']) await loadImage(engine.address, join(prepared, `${name}.tar`))
@@ -51,15 +56,17 @@ async function inside(): Promise<void> {
   const { engine, daemon, worker } = await open(process.env.PREPARED!)
   const docker = await openDocker()
   const { api } = daemon
-  const ends: [how: string, end: (engine: PrivateEngine) => Promise<void>][] = [
+  const ends: [how: string, end: (engine: NamespaceEngine) => Promise<void>][] = [
     ['stopped', (engine) => engine.stop()],
     ['killed', (engine) => engine.kill()],
   ]
 
   for (const [how, end] of ends) {
     test(`a run whose Docker is ${how} and started has failed, and the restart is named`, async (t) => {
-      const { id } = await askJob(api, worker.name, { command: 'echo begun; while true; do sleep 0.1; done' })
-      await untilSaid(api, id, 'begun')
+      const { id } = await requestJob(api, worker.name, {
+        command: 'echo begun; while true; do sleep 0.1; done',
+      })
+      await untilLogged(api, id, 'begun')
       await end(engine)
       await engine.start()
       const run = await clearedJob(api, id)
@@ -76,8 +83,8 @@ async function inside(): Promise<void> {
 
   test('a run that is asked for while Docker is away runs when it is back, once', async () => {
     await engine.stop()
-    const { id } = await askJob(api, worker.name, { command: 'echo once' })
-    await untilSaid(api, id, 'waiting for the Docker engine, which does not answer')
+    const { id } = await requestJob(api, worker.name, { command: 'echo once' })
+    await untilLogged(api, id, 'waiting for the Docker engine, which does not answer')
     await engine.start()
     assert.equal((await clearedJob(api, id)).status, 'succeeded')
     assert.deepEqual(await output(api, id), ['once'])

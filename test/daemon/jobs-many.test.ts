@@ -4,13 +4,13 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { type ContainerEvent, watchContainers } from '../support/container-events.ts'
 import {
-  askJob,
   clearedJob,
   createWorker,
   finishedJob,
   jobContainers,
   openDocker,
   output,
+  requestJob,
 } from '../support/jobs.ts'
 import { daemonSuite } from '../support/suite.ts'
 
@@ -46,12 +46,12 @@ test('of two hundred runs at once four run at a time, all whole; nobody waits fo
   const before = memoryMb(daemon.pid)
   const beganAt = performance.now()
   const command = `seq 1 ${lines}; echo $BERTH_JOB_ID`
-  const asking = Array.from({ length: count }, () => askJob(api, many.name, { command }))
+  const asking = Array.from({ length: count }, () => requestJob(api, many.name, { command }))
   const ids = (await Promise.all(asking)).map(({ id }) => id)
   const waiting = ids.splice(runCount)
   for (const id of waiting) assert.equal((await api.post(`/jobs/${id}/cancel`)).status, 'canceled')
   const askedAtMs = Date.now()
-  const { id: lone } = await askJob(api, other.name, { command })
+  const { id: lone } = await requestJob(api, other.name, { command })
   await finishedJob(api, lone)
   for (const id of [...ids, ...waiting, lone]) await clearedJob(api, id)
   t.diagnostic(`all are over after ${((performance.now() - beganAt) / 1000).toFixed(1)} s`)

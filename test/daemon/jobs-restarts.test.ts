@@ -5,20 +5,20 @@ import { test } from 'node:test'
 import { watchContainers } from '../support/container-events.ts'
 import { isHeld, openJobSite, steps } from '../support/job-steps.ts'
 import {
-  askJob,
   clearedJob,
   createCron,
   createWorker,
   finishedJob,
   instanceOf,
   jobContainers,
+  jobLog,
   output,
+  requestJob,
   runIn,
   runJob,
   runningContainer,
-  saidLines,
   sharedWorker,
-  untilSaid,
+  untilLogged,
 } from '../support/jobs.ts'
 import { findLeftovers } from '../support/leftovers.ts'
 import { fileScope } from '../support/scope.ts'
@@ -38,13 +38,13 @@ const counting = [
 
 test('a run goes on through a kill and a stop of the daemon, no line of it lost or repeated', async () => {
   const { name } = await aWorker()
-  const { id } = await askJob(daemon.api, name, { command: counting })
-  await untilSaid(daemon.api, id, '5000')
+  const { id } = await requestJob(daemon.api, name, { command: counting })
+  await untilLogged(daemon.api, id, '5000')
   const before = await runningContainer(docker, daemon, id)
   await restart('kill')
-  await untilSaid(daemon.api, id, '11000')
+  await untilLogged(daemon.api, id, '11000')
   await restart('stop')
-  await untilSaid(daemon.api, id, '15000')
+  await untilLogged(daemon.api, id, '15000')
   const after = await runningContainer(docker, daemon, id)
   await runJob(daemon.api, name, 'touch /data/enough')
   const run = await finishedJob(daemon.api, id)
@@ -59,7 +59,7 @@ test('a run goes on through a kill and a stop of the daemon, no line of it lost 
     lines,
     lines.map((_, index) => String(index + 1)),
   )
-  const said = await saidLines(daemon.api, id)
+  const said = await jobLog(daemon.api, id)
   assert.equal(said.filter(({ stream }) => stream === 'system').length, 2, 'it begins and ends once')
 })
 
@@ -74,7 +74,9 @@ test('a run that ends while the daemon is down has ended so; one past its limit 
     [`${isDown}; echo over`, limitS],
     [`trap "echo told; exit 4" TERM; ${isDown}; while true; do sleep 0.1; done`, limitS],
   ]
-  const asking = commands.map(([command, timeout_seconds]) => askJob(api, name, { command, timeout_seconds }))
+  const asking = commands.map(([command, timeout_seconds]) =>
+    requestJob(api, name, { command, timeout_seconds }),
+  )
   const ids = (await Promise.all(asking)).map(({ id }) => id)
   const started = await Promise.all(ids.map((id) => runningContainer(docker, daemon, id)))
   await restart('kill', async () => {
@@ -123,7 +125,7 @@ test('a run whose daemon is killed at any step begins once, ends once, and leave
       : ['failed', 5, 'exited with code 5']
     assert.deepEqual([run.status, run.exit_code, run.error], expected, step)
     assert.deepEqual(await output(daemon.api, id), ['begun'], step)
-    assert.equal((await saidLines(daemon.api, id)).length, 3, step)
+    assert.equal((await jobLog(daemon.api, id)).length, 3, step)
     assert.deepEqual(await jobContainers(docker, daemon), [], step)
     await events.until('destroy', id)
     const actions = events.of(id).map(({ action }) => action)
@@ -139,10 +141,10 @@ test('a run that waits for another waits on after a kill of the daemon, and runs
   const command = 'echo begun; sleep 4; echo over'
   const cron = await createCron(t, daemon.api, { start_command: command, overlap: 'queue' })
   const events = await watchContainers(t, docker, daemon.prefix)
-  const first = await askJob(daemon.api, cron.name, {})
-  await untilSaid(daemon.api, first.id, 'begun')
-  const second = await askJob(daemon.api, cron.name, {})
-  await untilSaid(daemon.api, second.id, (line) => line.startsWith(`waiting for ${first.id}`))
+  const first = await requestJob(daemon.api, cron.name, {})
+  await untilLogged(daemon.api, first.id, 'begun')
+  const second = await requestJob(daemon.api, cron.name, {})
+  await untilLogged(daemon.api, second.id, (line) => line.startsWith(`waiting for ${first.id}`))
   await restart()
 
   for (const { id } of [first, second]) {
@@ -152,7 +154,7 @@ test('a run that waits for another waits on after a kill of the daemon, and runs
   }
   // It may also say that the engine does not answer: on a busy machine that takes over a second.
   const waiting = `waiting for ${first.id}`
-  const waited = (await saidLines(daemon.api, second.id)).filter(({ line }) => line.startsWith(waiting))
+  const waited = (await jobLog(daemon.api, second.id)).filter(({ line }) => line.startsWith(waiting))
   assert.equal(waited.length, 1)
   const story = events.all.filter(({ action }) => action === 'start' || action === 'die')
   assert.deepEqual(
@@ -166,7 +168,9 @@ test('a run that waits for another waits on after a kill of the daemon, and runs
 
 test('the container of a run that nobody knows goes with the next start of the daemon', async () => {
   const { name } = await aWorker()
-  const { id } = await askJob(daemon.api, name, { command: 'until [ -e /data/stray ]; do sleep 0.1; done' })
+  const { id } = await requestJob(daemon.api, name, {
+    command: 'until [ -e /data/stray ]; do sleep 0.1; done',
+  })
   const { Config } = await runningContainer(docker, daemon, id)
   const Labels = { ...Config.Labels, 'berth.id': 'job-01hzy7k9m0000000000000test' }
   const stray = await docker.createContainer({ Image: Config.Image, Cmd: ['sleep', '1000'], Labels })
@@ -183,11 +187,11 @@ test('the container of a run that nobody knows goes with the next start of the d
 test('a run that is canceled while Docker makes its container leaves nothing', async () => {
   const { name } = await aWorker()
   const ofRun = /^POST \S+\/containers\/create\?name=\S+-job/
-  site.late.slow({ pattern: ofRun, ms: 1500 })
-  const { id } = await askJob(daemon.api, name, { command: 'echo never' })
+  site.late.delay({ pattern: ofRun, ms: 1500 })
+  const { id } = await requestJob(daemon.api, name, { command: 'echo never' })
   await until('its request', async () => site.late.waiting.size > 0)
   assert.equal((await daemon.api.post(`/jobs/${id}/cancel`)).status, 'canceled')
-  site.late.slow(null)
+  site.late.delay(null)
   await clearedJob(daemon.api, id)
   await until('the container to be made', async () => site.late.waiting.size === 0)
 
@@ -200,7 +204,7 @@ test('the image of a run that is about to begin stays until that is over', async
   const service = await createWorker(t, api)
   const ofRun = /^POST \S+\/containers\/create\?name=\S+-job/
   site.door.hold(ofRun)
-  const { id, image } = await askJob(api, service.name, { command: 'echo as it was' })
+  const { id, image } = await requestJob(api, service.name, { command: 'echo as it was' })
   await isHeld(site.door, ofRun)
   const second = await service.deploy({ Dockerfile: await dockerfile('RUN echo second') })
   await service.deploy({ Dockerfile: await dockerfile('RUN echo third') })

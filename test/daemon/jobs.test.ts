@@ -6,20 +6,20 @@ import { test } from 'node:test'
 import type { ContainerInspectInfo } from 'dockerode'
 import type { Body } from '../support/api.ts'
 import {
-  askJob,
   clearedJob,
   createWorker,
   finishedJob,
   instanceOf,
   jobContainers,
+  jobLog,
   openDocker,
   output,
+  requestJob,
   runIn,
   runJob,
   runningContainer,
-  saidLines,
   sharedWorker,
-  untilSaid,
+  untilLogged,
 } from '../support/jobs.ts'
 import { noShellApp } from '../support/no-shell.ts'
 import { fileScope } from '../support/scope.ts'
@@ -34,7 +34,7 @@ const aWorker = sharedWorker(scope, suite, { disk_mount_path: '/data', memory_li
 test('a run has the output of its command in its log, and its outcome as the last line', async () => {
   const worker = await aWorker()
   const { api, daemon } = suite
-  const asked = await askJob(api, worker.name, { command: 'echo one; echo two >&2; echo three' })
+  const asked = await requestJob(api, worker.name, { command: 'echo one; echo two >&2; echo three' })
   const { started_at, finished_at, created_at, revision: _, ...run } = await finishedJob(api, asked.id)
 
   assert.deepEqual(run, {
@@ -53,7 +53,7 @@ test('a run has the output of its command in its log, and its outcome as the las
     by: { kind: 'token', id: 'server', name: 'server token' },
   })
   assert.ok(created_at <= started_at && started_at <= finished_at, `${started_at} ${finished_at}`)
-  const lines = await saidLines(api, asked.id)
+  const lines = await jobLog(api, asked.id)
   assert.deepEqual(
     lines.map(({ stream, line }) => `${stream}: ${line}`).sort(),
     [
@@ -73,8 +73,8 @@ test('a line is in the log as soon as it is said, while the command goes on', as
   const worker = await aWorker()
   const { api } = suite
   const command = 'echo early; until [ -e /data/go ]; do sleep 0.1; done; printf late; rm /data/go'
-  const { id } = await askJob(api, worker.name, { command })
-  await untilSaid(api, id, 'early')
+  const { id } = await requestJob(api, worker.name, { command })
+  await untilLogged(api, id, 'early')
   assert.equal((await api.get(`/jobs/${id}`)).status, 'running')
   await runJob(api, worker.name, 'touch /data/go')
 
@@ -97,7 +97,7 @@ for (const [what, command, code, error] of failures) {
     assert.deepEqual([run.status, run.exit_code], ['failed', code], run.error)
     if (typeof error === 'string') assert.equal(run.error, error)
     else assert.match(run.error, error)
-    assert.equal((await saidLines(suite.api, run.id)).at(-1)?.line, `failed: ${run.error}`)
+    assert.equal((await jobLog(suite.api, run.id)).at(-1)?.line, `failed: ${run.error}`)
   })
 }
 
@@ -131,7 +131,7 @@ test('a run has the limit of its service, and is killed when it ignores SIGTERM'
   const { api } = suite
   const limited = await createWorker(t, api, { timeout_seconds: 2 })
   const command = 'trap "echo not yet" TERM; while true; do sleep 0.1; done'
-  const { id } = await askJob(api, limited.name, { command })
+  const { id } = await requestJob(api, limited.name, { command })
   const run = await finishedJob(api, id)
 
   assert.deepEqual(
@@ -160,7 +160,7 @@ test('a run has the image, the env, the limits and the disk of what is live, and
     'echo of the run >/data/run',
     'until [ -e /data/go ]; do sleep 0.1; done',
   ].join('\n')
-  const { id } = await askJob(api, own.name, { command })
+  const { id } = await requestJob(api, own.name, { command })
   const found = await runningContainer(docker, daemon, id)
   const live = await docker.getContainer(await instanceOf(api, own.name)).inspect()
   await runJob(api, own.name, 'touch /data/go')
@@ -195,7 +195,7 @@ test('a command arrives in the shell of the container byte for byte', async () =
     `: <<'END'\n${odd}\n; touch ${mark}\nEND`,
     'until [ -e /data/go ]; do sleep 0.1; done\n',
   ].join('\n\n')
-  const { id } = await askJob(api, name, { command })
+  const { id } = await requestJob(api, name, { command })
   const { Config } = await runningContainer(docker, daemon, id)
   await runJob(api, name, 'touch /data/go')
   const run = await finishedJob(api, id)
@@ -213,7 +213,7 @@ test('a command arrives in the shell of the container byte for byte', async () =
 test('a command that runs meanwhile is no instance of its service', async () => {
   const worker = await aWorker()
   const { api } = suite
-  const { id } = await askJob(api, worker.name, { command: 'until [ -e /data/go ]; do sleep 0.1; done' })
+  const { id } = await requestJob(api, worker.name, { command: 'until [ -e /data/go ]; do sleep 0.1; done' })
   await runningContainer(docker, suite.daemon, id)
   const { instances } = await api.get(`/services/${worker.name}/status`)
   await runJob(api, worker.name, 'touch /data/go')

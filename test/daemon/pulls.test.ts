@@ -6,13 +6,13 @@ import { type DaemonOptions, startDaemon, type TestDaemon } from '../support/dae
 import { until as untilFact } from '../support/docker-site.ts'
 import { findLeftovers } from '../support/leftovers.ts'
 import { startRegistry } from '../support/registry.ts'
-import { openRegistryDoor } from '../support/registry-door.ts'
+import { openRegistryProxy } from '../support/registry-proxy.ts'
 import { fetchPage, finishedDeploy, logLines, until } from '../support/service.ts'
 
 /** A daemon with a deploy that has begun to pull an image and cannot go on. */
 async function startPull(t: TestContext, options: DaemonOptions = {}) {
   const registry = await startRegistry(t)
-  const door = await openRegistryDoor(t, registry.host)
+  const door = await openRegistryProxy(t, registry.host)
   const digest = await registry.push('app:v1', 'one')
   const daemon = await startDaemon(t, options)
   door.hold()

@@ -10,8 +10,8 @@ import type { Storage } from '../../storage/index.ts'
 import { createIds } from '../../storage/store/ids.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { type DockerSite, openDockerSite } from '../support/docker-site.ts'
-import { flipBit, serviceRow, transitionOf } from '../support/stored.ts'
-import { instant, silent, temporaryStorage } from '../support/supervised.ts'
+import { flipBit, serviceRow, transitionOf } from '../support/store-fixtures.ts'
+import { instant, silentLogger, temporaryStorage } from '../support/supervision.ts'
 
 const range = { first: '10.201.0.2', last: '10.201.0.254' }
 
@@ -21,7 +21,7 @@ const hostOf = ({ engine, owner, instances }: DockerSite, storage: Storage) => (
   engine,
   owner,
   settings: { dataDir: storage.directory },
-  logger: silent,
+  logger: silentLogger,
 })
 
 /** Everything that a deploy leaves in the data directory. */

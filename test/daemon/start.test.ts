@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import { startDaemon } from '../support/daemon.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { ensureEngine } from '../support/engine.ts'
-import { createEngineDoor } from '../support/engine-door.ts'
+import { createEngineGate } from '../support/engine-gate.ts'
 import { askEngine } from '../support/engine-request.ts'
 import { findLeftovers, removeLeftovers } from '../support/leftovers.ts'
 import { programArgs } from '../support/program.ts'
@@ -148,7 +148,7 @@ test('SIGTERM ends with code 0 in the middle of a build, which goes on at the ne
 })
 
 test('without an engine deploys wait; with it they go on, also after a break', async (t) => {
-  const door = await createEngineDoor(t)
+  const door = await createEngineGate(t)
   const daemon = await startDaemon(t, { args: ['--docker', door.address] })
   const { name, request } = await createService(
     t,

@@ -2,17 +2,17 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { test } from 'node:test'
+import { adjustableClock } from '../support/adjustable-clock.ts'
 import type { Body } from '../support/api.ts'
 import { openDatastoreSite } from '../support/datastores.ts'
-import { createEngineDoor } from '../support/engine-door.ts'
+import { createEngineGate } from '../support/engine-gate.ts'
 import { findLeftovers } from '../support/leftovers.ts'
-import { movedClock } from '../support/moved-clock.ts'
 import { fileScope } from '../support/scope.ts'
 import { until } from '../support/service.ts'
 
 const scope = fileScope()
-const clock = movedClock(scope)
-const door = await createEngineDoor(scope)
+const clock = adjustableClock(scope)
+const door = await createEngineGate(scope)
 await door.open()
 const site = await openDatastoreSite(scope, { env: clock.env, args: ['--docker', door.address] })
 const { create, daemon, psql, redis } = site

@@ -1,5 +1,5 @@
 // What goes wrong, in three sentences: what, why, and what to do about it.
-import { Unprepared } from '../support/unprepared.ts'
+import { MissingPrerequisite } from '../support/missing-prerequisite.ts'
 
 export class Trouble extends Error {
   readonly what: string
@@ -15,7 +15,7 @@ export class Trouble extends Error {
 /** Whatever was thrown, as trouble. `Unprepared` says in its later lines what to do. */
 export function toTrouble(error: unknown, what: string, next: string): Trouble {
   if (error instanceof Trouble) return error
-  if (!(error instanceof Unprepared)) return new Trouble(what, reasonOf(error), next)
+  if (!(error instanceof MissingPrerequisite)) return new Trouble(what, reasonOf(error), next)
   const [why = '', ...advice] = error.message.split('\n')
   return new Trouble(what, why, advice.length > 0 ? advice.join('\n') : next)
 }

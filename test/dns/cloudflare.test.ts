@@ -2,7 +2,7 @@
 import { deepEqual, doesNotMatch, equal, match } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createCloudflare } from '../../src/dns/cloudflare.ts'
-import { type Asked, answeringServer } from '../support/answering-server.ts'
+import { type ReceivedRequest, startFakeServer } from '../support/fake-server.ts'
 
 const token = 'cf-token-0123456789'
 const record = { name: '_acme-challenge.apps.example.com', value: 'Xgbl5r68WPda0J9EgqqI' }
@@ -23,7 +23,7 @@ async function start(t: TestContext, rows: Row[] = []) {
   })
   const done = (result: unknown) => ({ body: { success: true, errors: [], result } })
   const records = '/zones/zone-1/dns_records'
-  const server = await answeringServer(t, ({ method, path, headers, body }: Asked) => {
+  const server = await startFakeServer(t, ({ method, path, headers, body }: ReceivedRequest) => {
     if (headers.authorization !== `Bearer ${token}`) return fail(403, 9109, 'Invalid access token')
     const { pathname, searchParams } = new URL(path, 'http://here')
     if (pathname === '/zones')
@@ -52,7 +52,7 @@ test('a record is made in the closest zone once, and only that value is removed'
   await zone.present(record, signal())
   await zone.present(record, signal())
   equal(rows.length, 2)
-  const made = server.asked.find(({ method }) => method === 'POST')
+  const made = server.requests.find(({ method }) => method === 'POST')
   deepEqual(made?.body, { type: 'TXT', name: record.name, content: `"${record.value}"`, ttl: 120 })
   await zone.cleanup(record, signal())
   await zone.cleanup(record, signal())
@@ -76,7 +76,7 @@ test('a token without the zone, and one that is refused, are told without the to
 
 test('an API that is away, or answers with something else, is told', async (t) => {
   const { server, zone } = await start(t)
-  const page = await answeringServer(t, () => ({ status: 502, body: '<html>bad gateway</html>' }))
+  const page = await startFakeServer(t, () => ({ status: 502, body: '<html>bad gateway</html>' }))
   match(
     String(
       await createCloudflare(() => token, page.url)
@@ -85,6 +85,6 @@ test('an API that is away, or answers with something else, is told', async (t) =
     ),
     /status 502/,
   )
-  await server.leave()
+  await server.stop()
   match(String(await zone.present(record, signal()).catch(String)), /Cloudflare cannot be reached/)
 })

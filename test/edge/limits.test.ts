@@ -4,10 +4,10 @@ import { type TestContext, test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
 import { hasIpv6 } from '../../src/edge/files.ts'
 import { type Limits, limitsFor } from '../../src/edge/limits.ts'
-import { type Client, openClient, untilSettled } from '../support/crowd.ts'
 import { routesTo, upstream } from '../support/edge-routes.ts'
+import { type Client, openClient, untilSettled } from '../support/loopback-clients.ts'
 import { type RunningEdge, serveUpstream, startEdge } from '../support/running-edge.ts'
-import { eventually } from '../support/supervised.ts'
+import { eventually } from '../support/supervision.ts'
 
 const open: Limits = { connections: 1000, connectionsPerAddress: 0, requestsPerAddress: 0 }
 const get = 'GET / HTTP/1.1\r\nHost: a.test\r\n\r\n'

@@ -7,8 +7,8 @@ import { type TestContext, test } from 'node:test'
 import { WebSocket, WebSocketServer } from 'ws'
 import { type AccessEvent, type AccessMark, readAccess } from '../../src/edge/access-events.ts'
 import type { Routes } from '../../src/edge/routes.ts'
-import { askHttp2 } from '../support/ask-http2.ts'
 import { routesTo, upstream } from '../support/edge-routes.ts'
+import { requestHttp2 } from '../support/http2-request.ts'
 import { type RunningEdge, serveUpstream, startEdge } from '../support/running-edge.ts'
 
 /** Answers what it was asked, as JSON. */
@@ -134,13 +134,13 @@ test('a host with a certificate is led to https, and gets HSTS there if it wants
   assert.deepEqual([challenge.status, challenge.body], [200, 'token-1.key'])
   assert.equal((await edge.ask('nobody.test', '/.well-known/acme-challenge/token-1')).body, 'token-1.key')
   assert.equal((await edge.ask('a.test', '/.well-known/acme-challenge/other')).status, 308)
-  assert.equal((await askHttp2(edge, '/')).headers['strict-transport-security'], 'max-age=31536000')
+  assert.equal((await requestHttp2(edge, '/')).headers['strict-transport-security'], 'max-age=31536000')
 })
 
 test('HTTP/2 is spoken on https, and the application is told so', async (t) => {
   const edge = await startEdge(t)
   await startWith(edge, await echo(t))
-  const { status, body } = await askHttp2(edge, '/x?y=1')
+  const { status, body } = await requestHttp2(edge, '/x?y=1')
   const { url, headers } = JSON.parse(body)
   assert.deepEqual(
     [status, url, headers.host, headers['x-forwarded-proto']],
@@ -235,7 +235,7 @@ test('a request in absolute form is told by its path alone', async (t) => {
 test('a request by HTTP/2 is told by its path alone', async (t) => {
   const edge = await startEdge(t)
   await startWith(edge, await echo(t))
-  await askHttp2(edge, '/two?token=secret')
+  await requestHttp2(edge, '/two?token=secret')
   const [event] = await readEvents(t, edge, null, 1)
   const { method, path, protocol, tls } = event!
   assert.deepEqual([method, path, protocol, tls], ['GET', '/two', 'HTTP/2.0', true])

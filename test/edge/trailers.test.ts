@@ -8,7 +8,7 @@ import { routesTo, upstream } from '../support/edge-routes.ts'
 import { startApi, token } from '../support/http-context.ts'
 import { startNaiveServer } from '../support/naive-server.ts'
 import { type RunningEdge, startEdge } from '../support/running-edge.ts'
-import { eventually } from '../support/supervised.ts'
+import { eventually } from '../support/supervision.ts'
 import { attack, attackByHttp2, endings, type Visitor, visit } from '../support/trailer-attack.ts'
 
 const runMs = 4000

@@ -10,7 +10,7 @@ import { terminalLoginEffects } from '../../src/effects/terminal-login.ts'
 import { Supervisor } from '../../src/supervisor/supervisor.ts'
 import type { Storage } from '../../storage/index.ts'
 import { forever } from '../support/machine-run.ts'
-import { eventually, silent, temporaryStorage } from '../support/supervised.ts'
+import { eventually, silentLogger, temporaryStorage } from '../support/supervision.ts'
 
 type Effects = ReturnType<typeof terminalLoginEffects>
 const minuteMs = 60_000
@@ -20,7 +20,7 @@ const grant = { role: 'deploy', services: ['svc-1'], expiresInDays: 7 }
 function boot(t: TestContext, storage: Storage, change: (real: Effects) => Partial<Effects> = () => ({})) {
   const terminalLogins = createTerminalLogins()
   const catalogue = { 'terminal-login': terminalLogin }
-  const supervisor = new Supervisor({ storage, catalogue, logger: silent })
+  const supervisor = new Supervisor({ storage, catalogue, logger: silentLogger })
   const real = terminalLoginEffects({ storage, terminalLogins })
   supervisor.provide({ 'terminal-login': { ...real, ...change(real) } })
   t.after(() => supervisor.stop(1000))

@@ -11,24 +11,24 @@ import type { Body } from '../support/api.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { type EngineSite, openSite, prepareSite } from '../support/engine-site.ts'
 import { chosen } from '../support/faults.ts'
-import {
-  createHeldService,
-  type HeldService,
-  holdDeploys,
-  letGo,
-  type Phase,
-  phases,
-} from '../support/held-deploys.ts'
 import { findLeftovers } from '../support/leftovers.ts'
 import { isInside, runInside, whyNoNamespace } from '../support/namespace.ts'
-import type { PrivateEngine } from '../support/private-engine.ts'
+import type { NamespaceEngine } from '../support/namespace-engine.ts'
+import {
+  createPausedService,
+  type PausedService,
+  type Phase,
+  pauseDeploys,
+  phases,
+  resumeDeploys,
+} from '../support/paused-deploys.ts'
 import { fileScope } from '../support/scope.ts'
 import { fetchPage, finishedDeploy, until } from '../support/service.ts'
 
 interface Fault {
-  begin(engine: PrivateEngine): unknown
+  begin(engine: NamespaceEngine): unknown
   awayMs: number
-  end(engine: PrivateEngine): unknown
+  end(engine: NamespaceEngine): unknown
 }
 
 const stop: Fault = { begin: (engine) => engine.stop(), awayMs: 1000, end: (engine) => engine.start() }
@@ -77,11 +77,11 @@ function outside(impossible: string | null): void {
 
 function inside(): void {
   let site: EngineSite
-  const services: HeldService[] = []
+  const services: PausedService[] = []
 
   before(async () => {
     site = await openSite(scope, process.env.PREPARED!)
-    const creating = phases.map((phase) => createHeldService(scope, site.holds, phase))
+    const creating = phases.map((phase) => createPausedService(scope, site.holds, phase))
     services.push(...(await Promise.all(creating)))
   })
 
@@ -92,7 +92,7 @@ function inside(): void {
       const held = services.filter(({ phase }) => round.phases.includes(phase))
       const { pid, log, api } = site.daemon
       const clock = stopwatch(t)
-      await holdDeploys(site.holds, held, number + 1)
+      await pauseDeploys(site.holds, held, number + 1)
       clock('all are held')
 
       await goThrough(site, round)
@@ -111,10 +111,10 @@ function inside(): void {
 
 async function goThrough({ engine, holds }: EngineSite, { fault, meanwhile }: Round): Promise<void> {
   await fault.begin(engine)
-  if (meanwhile) letGo(holds)
+  if (meanwhile) resumeDeploys(holds)
   await delay(fault.awayMs)
   await fault.end(engine)
-  letGo(holds)
+  resumeDeploys(holds)
 }
 
 async function requireTidyDisk({ daemon }: EngineSite): Promise<void> {
@@ -129,7 +129,7 @@ async function requireTidyDisk({ daemon }: EngineSite): Promise<void> {
 }
 
 /** The deploy went live or failed with a reason. */
-async function requireEnd(t: TestContext, site: EngineSite, service: HeldService): Promise<void> {
+async function requireEnd(t: TestContext, site: EngineSite, service: PausedService): Promise<void> {
   const { status, phase, error } = await finishedDeploy(site.holds.api, service.id)
   t.diagnostic(`${service.phase}: ${status}${phase ? ` in ${phase}` : ''}${error ? `, ${error}` : ''}`)
   assert.ok(status === 'live' || (status === 'failed' && error), `${service.phase}: ${status} ${error}`)
@@ -139,7 +139,7 @@ async function requireEnd(t: TestContext, site: EngineSite, service: HeldService
 /** What serves is what the service says, and there is no more than that. */
 async function requireWhole(
   { holds: { api }, daemon }: EngineSite,
-  service: HeldService,
+  service: PausedService,
   isLive: boolean,
 ): Promise<void> {
   const { id, name, next, former } = service

@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
-import { askForServices, requireKept, wereRefused } from '../support/acknowledged.ts'
+import { createServices, requireAcknowledged, wereRejected } from '../support/acknowledged-services.ts'
 import { launchDaemon, type TestDaemon } from '../support/daemon.ts'
 import { chosen } from '../support/faults.ts'
 import { fileScope } from '../support/scope.ts'
@@ -79,10 +79,10 @@ for (const kind of chosen(kinds, ['tmpfs'])) {
       await until('its build', async () => (await daemon.api.get(`/deploys/${id}`)).phase === 'building')
       const empty = fillDisk(disk)
 
-      const asked = [...(await askForServices(daemon.api, 1))]
+      const asked = [...(await createServices(daemon.api, 1))]
       await until('a refusal', async () => {
-        asked.push(...(await askForServices(daemon.api, 20)))
-        return wereRefused(asked)
+        asked.push(...(await createServices(daemon.api, 20)))
+        return wereRejected(asked)
       })
       assert.equal((await fetch(`${daemon.api.url}/healthz`)).status, 200)
       assert.equal(await fetchPage(daemon.api, service.name), 'page')
@@ -93,7 +93,7 @@ for (const kind of chosen(kinds, ['tmpfs'])) {
 
       const { status, error } = await finishedDeploy(daemon.api, id)
       assert.deepEqual([status, error], ['live', null])
-      await requireKept(daemon.api, asked, true)
+      await requireAcknowledged(daemon.api, asked, true)
       const said = (await logLines(daemon.api, id)).map(
         (line) => /^#\d+ [\d.]+ (\d+)$/.exec(line)?.[1] ?? null,
       )

@@ -4,12 +4,12 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { type Asked, askForServices, requireKept } from '../support/acknowledged.ts'
+import { type CreateRequest, createServices, requireAcknowledged } from '../support/acknowledged-services.ts'
 import { startDaemon, type TestDaemon } from '../support/daemon.ts'
 import { finishedDeploy, pageApp, until } from '../support/service.ts'
-import { holdStore } from '../support/store-holder.ts'
 import { traceCalls, whyNoTracing } from '../support/strace.ts'
 import { createService } from '../support/suite.ts'
+import { holdWriteLock } from '../support/write-lock-holder.ts'
 
 const impossible = await whyNoTracing()
 
@@ -20,7 +20,7 @@ const hangingDisk: Silence = async (t, { pid, dataDir }) => {
   const path = join(dataDir, 'store/data.mdb')
   return (await traceCalls(t, { pid, path, call: 'fdatasync', fault: 'delay_enter=600s' })).end
 }
-const heldStore: Silence = async (t, { dataDir }) => (await holdStore(t, dataDir)).release
+const heldStore: Silence = async (t, { dataDir }) => (await holdWriteLock(t, dataDir)).release
 
 async function outlive(t: TestContext, silence: Silence): Promise<void> {
   const daemon = await startDaemon(t)
@@ -28,10 +28,10 @@ async function outlive(t: TestContext, silence: Silence): Promise<void> {
   const service = await createService(t, api, await pageApp('page', 'RUN sleep 3'), { deploy: false })
   const deploy = await service.request()
   await until('its build', async () => (await api.get(`/deploys/${deploy.id}`)).phase === 'building')
-  const asked: Asked[] = await askForServices(api, 3)
+  const asked: CreateRequest[] = await createServices(api, 3)
 
   const release = await silence(t, daemon)
-  const waiting = askForServices(api, 5)
+  const waiting = createServices(api, 5)
   try {
     assert.equal((await fetch(`${api.url}/healthz`)).status, 200)
     assert.equal((await api.call('GET', '/services')).status, 200, 'what is read does not wait')
@@ -46,12 +46,12 @@ async function outlive(t: TestContext, silence: Silence): Promise<void> {
   assert.ok(daemon.log.findLast((line) => line.includes('"fatal"'))!.includes(words))
   asked.push(...(await waiting))
   assert.deepEqual(
-    asked.map(({ answer }) => answer?.status ?? 'none'),
+    asked.map(({ response: answer }) => answer?.status ?? 'none'),
     [...Array(3).fill(201), ...Array(5).fill('none')],
   )
   await daemon.start()
-  await requireKept(daemon.api, asked, false)
-  await requireKept(daemon.api, await askForServices(daemon.api, 2), true)
+  await requireAcknowledged(daemon.api, asked, false)
+  await requireAcknowledged(daemon.api, await createServices(daemon.api, 2), true)
   const { status, error } = await finishedDeploy(daemon.api, deploy.id)
   assert.deepEqual([status, error], ['live', null])
 }

@@ -3,7 +3,12 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { type Asked, askForServices, requireKept, wereRefused } from '../support/acknowledged.ts'
+import {
+  type CreateRequest,
+  createServices,
+  requireAcknowledged,
+  wereRejected,
+} from '../support/acknowledged-services.ts'
 import { chosen } from '../support/faults.ts'
 import { fetchPage, finishedDeploy, pageApp, until } from '../support/service.ts'
 import { type Trace, traceCalls, whyNoTracing } from '../support/strace.ts'
@@ -49,9 +54,9 @@ const trace = (t: TestContext, call: string, fault?: string): Promise<Trace> => 
 }
 
 /** Which of the calls of one commit is of that kind, from 1. */
-async function placeOf(t: TestContext, { call, kind }: Fault, asked: Asked[]): Promise<number> {
+async function placeOf(t: TestContext, { call, kind }: Fault, asked: CreateRequest[]): Promise<number> {
   const seen = await trace(t, call)
-  asked.push(...(await askForServices(suite.api, 1)))
+  asked.push(...(await createServices(suite.api, 1)))
   await seen.end()
   const kinds = seen.calls().flatMap((line) => kindOf(line) ?? [])
   return kinds.indexOf(kind) + 1
@@ -60,17 +65,17 @@ async function placeOf(t: TestContext, { call, kind }: Fault, asked: Asked[]): P
 /**
  * Asks while the fault is there, until it has hit what it was meant for; answers the process that was hit.
  */
-async function hit(t: TestContext, fault: Fault, asked: Asked[]): Promise<number> {
+async function hit(t: TestContext, fault: Fault, asked: CreateRequest[]): Promise<number> {
   return until(`a write of ${fault.kind} to be hit`, async () => {
     const { pid } = suite.daemon
     const place = await placeOf(t, fault, asked)
     const moment = fault.kind === 'rows' ? '' : `:when=${place}`
     const injected = await trace(t, fault.call, `error=${fault.error}${moment}`)
-    asked.push(...(await askForServices(suite.api, 1)), ...(await askForServices(suite.api, 4)))
+    asked.push(...(await createServices(suite.api, 1)), ...(await createServices(suite.api, 4)))
     await injected.end()
     const kinds = injected.hits().map(kindOf)
     // Rows may have been those of the deploy: then nobody was refused.
-    const isMeant = fault.kind !== 'rows' || wereRefused(asked)
+    const isMeant = fault.kind !== 'rows' || wereRejected(asked)
     if (kinds.includes(fault.kind) && isMeant) return pid
     // No two commits write the same number of pages.
     if (kinds.includes('meta') || kinds.includes('mark')) await comeBack()
@@ -94,15 +99,15 @@ for (const fault of chosen(all, few)) {
     const service = await createService(t, suite.api, await pageApp('page', 'RUN sleep 3'), { deploy: false })
     const deploy = await service.request()
     await until('its build', async () => (await suite.api.get(`/deploys/${deploy.id}`)).phase === 'building')
-    const asked: Asked[] = []
+    const asked: CreateRequest[] = []
 
     const pid = await hit(t, fault, asked)
     if (kind !== 'rows') await comeBack()
 
     const { api } = suite
     if (kind === 'rows') assert.equal(suite.daemon.pid, pid)
-    await requireKept(api, asked, kind === 'rows')
-    await requireKept(api, await askForServices(api, 2), true)
+    await requireAcknowledged(api, asked, kind === 'rows')
+    await requireAcknowledged(api, await createServices(api, 2), true)
     const { status, error } = await finishedDeploy(api, deploy.id)
     assert.deepEqual([status, error], ['live', null])
     assert.equal(await fetchPage(api, service.name), 'page')

@@ -3,20 +3,22 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { type OwnedApi, outcomeOf, startOwned } from '../support/account.ts'
+import { type AccountApi, outcomeOf, startWithAccount } from '../support/account.ts'
 import { head, raw, token } from '../support/http-context.ts'
 import { until } from '../support/service.ts'
 
 /** What `GET services` is answered to this header, with the cookie or without it. */
-async function outcomes({ browser, stranger }: OwnedApi, authorization: string): Promise<string[]> {
-  const asked = [stranger(), browser].map((one) => one.call('GET', '/services', undefined, { authorization }))
+async function outcomes({ browser, signedOut }: AccountApi, authorization: string): Promise<string[]> {
+  const asked = [signedOut(), browser].map((one) =>
+    one.call('GET', '/services', undefined, { authorization }),
+  )
   return (await Promise.all(asked)).map(outcomeOf)
 }
 
 const unauthorized = '401 unauthorized'
 
 test('the word bearer may be written in any case, with blanks around the token', async (t) => {
-  const api = await startOwned(t)
+  const api = await startWithAccount(t)
   const written = ['Bearer ', 'bearer ', 'BEARER ', 'bEaReR   ', '  Bearer   ']
 
   for (const start of written) {
@@ -26,7 +28,7 @@ test('the word bearer may be written in any case, with blanks around the token',
 })
 
 test('a bearer that is wrong or empty decides alone, beside a good cookie too', async (t) => {
-  const api = await startOwned(t)
+  const api = await startWithAccount(t)
 
   for (const wrong of ['wrong', `${token}x`, token.slice(1), `${token} ${token}`, `"${token}"`, '']) {
     assert.deepEqual(await outcomes(api, `Bearer ${wrong}`), [unauthorized, unauthorized], wrong)
@@ -35,7 +37,7 @@ test('a bearer that is wrong or empty decides alone, beside a good cookie too', 
 })
 
 test('another scheme counts as no credential: the cookie decides', async (t) => {
-  const api = await startOwned(t)
+  const api = await startWithAccount(t)
 
   for (const other of [`Basic ${token}`, token, `Bearer${token}`, `Token ${token}`, `Bearer,${token}`, '']) {
     assert.deepEqual(await outcomes(api, other), [unauthorized, '200'], other)
@@ -43,20 +45,20 @@ test('another scheme counts as no credential: the cookie decides', async (t) => 
 })
 
 test('whoever shows nothing, or something wrong, is told how to ask', async (t) => {
-  const api = await startOwned(t)
+  const api = await startWithAccount(t)
 
   for (const headers of [{}, { authorization: 'Bearer wrong' }, { cookie: 'svc_session_1=x' }]) {
-    const answer = await api.stranger().call('GET', '/services', undefined, headers)
+    const answer = await api.signedOut().call('GET', '/services', undefined, headers)
     assert.equal(outcomeOf(answer), unauthorized)
     assert.equal(answer.headers['www-authenticate'], 'Bearer')
   }
 })
 
 test('a header as long as they get is read in no time', async (t) => {
-  const api = await startOwned(t)
+  const api = await startWithAccount(t)
   const askedWith = async (authorization: string) => {
     const startedAt = performance.now()
-    await api.stranger().call('GET', '/services', undefined, { authorization })
+    await api.signedOut().call('GET', '/services', undefined, { authorization })
     return performance.now() - startedAt
   }
   const blanks = `Bearer x${' '.repeat(15_000)}x`
@@ -72,9 +74,9 @@ test('a header as long as they get is read in no time', async (t) => {
 })
 
 test('a token in the query is one for GET alone', async (t) => {
-  const { stranger, storage } = await startOwned(t)
+  const { signedOut, storage } = await startWithAccount(t)
   const ask = async (method: string, path: string, body?: unknown) =>
-    outcomeOf(await stranger().call(method, `${path}?access_token=${token}`, body))
+    outcomeOf(await signedOut().call(method, `${path}?access_token=${token}`, body))
 
   assert.equal(await ask('GET', '/services'), '200')
   assert.equal(await ask('POST', '/services', { name: 'web' }), unauthorized)
@@ -85,7 +87,7 @@ test('a token in the query is one for GET alone', async (t) => {
 })
 
 test('with a token the account is refused before the body is read', async (t) => {
-  const { server } = await startOwned(t)
+  const { server } = await startWithAccount(t)
   const lines = ['Host: localhost', `Authorization: Bearer ${token}`, 'Content-Length: 1000']
 
   const { text } = await raw(server.port, `${head('POST /api/v1/auth/tokens', ...lines)}{"na`)
@@ -95,18 +97,18 @@ test('with a token the account is refused before the body is read', async (t) =>
 })
 
 test('below /api everything needs a credential, even what is not there', async (t) => {
-  const { browser, stranger, url } = await startOwned(t)
+  const { browser, signedOut, url } = await startWithAccount(t)
   const ask = async (path: string, headers: Record<string, string>) =>
     (await fetch(`${url}${path}`, { headers })).status
 
   for (const path of ['/api', '/api/', '/api/v1', '/api/v1/nothing', '/api/v2/services']) {
     assert.deepEqual([await ask(path, {}), await ask(path, { cookie: browser.cookie })], [401, 404], path)
   }
-  assert.equal(outcomeOf(await stranger().call('GET', '/services')), unauthorized)
+  assert.equal(outcomeOf(await signedOut().call('GET', '/services')), unauthorized)
 })
 
 /** A request whose body comes when the test says so. */
-function openRequest(t: TestContext, { server }: OwnedApi, path: string, headers: string[], body: Buffer) {
+function openRequest(t: TestContext, { server }: AccountApi, path: string, headers: string[], body: Buffer) {
   const socket = connect(server.port, '127.0.0.1')
   t.after(() => socket.destroy())
   let received = ''
@@ -123,7 +125,7 @@ function openRequest(t: TestContext, { server }: OwnedApi, path: string, headers
 }
 
 test('a browser that is signed out while it sends the body changes nothing any more', async (t) => {
-  const api = await startOwned(t)
+  const api = await startWithAccount(t)
   const other = await api.signedIn()
   const page = [`Cookie: ${other.cookie}`, 'Sec-Fetch-Site: same-origin']
   const late = openRequest(t, api, '/auth/tokens', page, Buffer.from('{"name":"late"}'))
@@ -137,7 +139,7 @@ test('a browser that is signed out while it sends the body changes nothing any m
 })
 
 test('neither does a token that is revoked meanwhile, with a body or with an upload', async (t) => {
-  const api = await startOwned(t)
+  const api = await startWithAccount(t)
   await api.call('POST', '/api/v1/services', { body: { name: 'web' } })
   const { api_token, token: revoked } = (await api.browser.call('POST', '/auth/tokens', { name: 'ci' })).body
   const shown = `Authorization: Bearer ${revoked}`

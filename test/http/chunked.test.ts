@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { openApi } from '../../src/http/pipeline/api.ts'
 import { type Call, Raw, route, type Upload } from '../../src/http/pipeline/route.ts'
 import { createContext, head, raw } from '../support/http-context.ts'
-import { eventually, silent, temporaryStorage } from '../support/supervised.ts'
+import { eventually, silentLogger, temporaryStorage } from '../support/supervision.ts'
 
 /** What follows the last chunk, by what it is; `0` and the end of its line are before it. */
 const endings: Record<string, string> = {
@@ -65,7 +65,7 @@ async function start(t: TestContext) {
     })
   const table = [taking('/take', 0), taking('/slow', 100), noting('GET', '/other'), noting('POST', '/json')]
   const context = createContext(await temporaryStorage(t))
-  const server = await openApi(context, { host: '127.0.0.1', port: 0, logger: silent, table })
+  const server = await openApi(context, { host: '127.0.0.1', port: 0, logger: silentLogger, table })
   t.after(() => server.stop(0))
   return { port: server.port, ran }
 }

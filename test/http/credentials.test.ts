@@ -8,10 +8,10 @@ import { test } from 'node:test'
 import { isBelowApi, type Route } from '../../src/http/pipeline/route.ts'
 import { routes } from '../../src/http/pipeline/routes.ts'
 import type { TokenRow } from '../../storage/access/tokens.ts'
-import { type OwnedApi, startOwned } from '../support/account.ts'
+import { type AccountApi, startWithAccount } from '../support/account.ts'
 import { token as serverToken } from '../support/http-context.ts'
-import { type Needed, neededFor } from '../support/needed-credentials.ts'
-import { createOwnRecords } from '../support/own-records.ts'
+import { type RequiredCredentials, requiredFor } from '../support/required-credentials.ts'
+import { createServiceRecords } from '../support/service-records.ts'
 
 /** Public, but not for pages from elsewhere. */
 const guarded = ['setup', 'login', 'logout', 'cli'].map((way) => `POST /api/v1/auth/${way}`)
@@ -19,13 +19,13 @@ const guarded = ['setup', 'login', 'logout', 'cli'].map((way) => `POST /api/v1/a
 const lineOf = ({ method, path }: Route) => `${method} ${path}`
 
 /** Pages are as their own definition says: they ask for the session themselves. */
-function ruleOf(route: Route): { needed: Needed; isGuarded: boolean } {
+function ruleOf(route: Route): { needed: RequiredCredentials; isGuarded: boolean } {
   const line = lineOf(route)
-  if (!isBelowApi(route.path) && !neededFor.has(line)) {
+  if (!isBelowApi(route.path) && !requiredFor.has(line)) {
     assert.equal(route.credential, 'public', `${line} is outside of /api: only pages are`)
     return { needed: 'public', isGuarded: route.isGuarded ?? false }
   }
-  const needed = neededFor.get(line)
+  const needed = requiredFor.get(line)
   assert.ok(needed, `${line} is a new route: say in this test who may call it`)
   // Every page may open a WebSocket to everybody.
   return { needed, isGuarded: guarded.includes(line) || route.answer === 'socket' }
@@ -46,10 +46,10 @@ interface Shown {
 
 interface Sort {
   /** Made for each request: some of them end the session they come with. */
-  show(api: OwnedApi): Promise<Shown>
+  show(api: AccountApi): Promise<Shown>
   /** The request is about something that exists, and belongs to the service `svc-own`. */
   asksForOwn?: true
-  expected(rule: { needed: Needed; isGuarded: boolean }, isChanging: boolean): string
+  expected(rule: { needed: RequiredCredentials; isGuarded: boolean }, isChanging: boolean): string
 }
 
 /** What is no credential, or no good one. */
@@ -74,7 +74,7 @@ const ownPage = { 'sec-fetch-site': 'same-origin' }
 let made = 0
 
 /** A new token, of an admin without a limit or an end where nothing else is asked for. */
-async function token({ storage }: OwnedApi, given: Partial<TokenRow> = {}): Promise<string> {
+async function token({ storage }: AccountApi, given: Partial<TokenRow> = {}): Promise<string> {
   const [id, secret] = [storage.ids.newId('tok'), `bth_walk-${++made}`]
   const row = { id, name: 'walk', hint: 'walk', created_at: '2026-01-01T00:00:00.000Z', last_used_at: null }
   const full = { ...row, role: 'admin', services: null, expires_at: null, ...given } as const
@@ -91,7 +91,7 @@ function limited(role: Role, isOwn: boolean): Sort {
   }
 }
 
-async function cookie({ storage, server }: OwnedApi): Promise<{ cookie: string }> {
+async function cookie({ storage, server }: AccountApi): Promise<{ cookie: string }> {
   const [id, secret, now] = [storage.ids.newId('ses'), `bths_walk-${++made}`, new Date().toISOString()]
   const row = { id, created_at: now, last_used_at: now, user_agent: null }
   await storage.commit((commit) => storage.sessions.insert(commit, secret, row))
@@ -177,7 +177,7 @@ const sorts: Record<string, Sort> = {
 
 /** What somebody is told at the door; a stream is left as soon as it opens. */
 function ask(
-  { url }: OwnedApi,
+  { url }: AccountApi,
   { method, path, answer }: Route,
   { headers, query = '' }: Shown,
   ids: Map<string, string>,
@@ -214,15 +214,15 @@ test('the list has every route below /api, and none that is not there', () => {
 
   for (const route of routes) ruleOf(route)
   assert.deepEqual(
-    [...neededFor.keys()].filter((line) => !known.includes(line)),
+    [...requiredFor.keys()].filter((line) => !known.includes(line)),
     [],
   )
 })
 
 for (const [name, { show, expected, asksForOwn }] of Object.entries(sorts)) {
   test(`with ${name} every route lets in whom it should`, async (t) => {
-    const api = await startOwned(t)
-    const ids = asksForOwn ? await createOwnRecords(api) : new Map<string, string>()
+    const api = await startWithAccount(t)
+    const ids = asksForOwn ? await createServiceRecords(api) : new Map<string, string>()
     const found: Record<string, string> = {}
     const wanted: Record<string, string> = {}
 

@@ -2,7 +2,7 @@
 // ago also needs the password.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type OwnedApi, outcomeOf, startOwned } from '../support/account.ts'
+import { type AccountApi, outcomeOf, startWithAccount } from '../support/account.ts'
 import type { Browser } from '../support/browser.ts'
 import { startPages } from '../support/pages.ts'
 import { until } from '../support/service.ts'
@@ -11,19 +11,19 @@ import { owner } from '../support/session.ts'
 const dayMs = 24 * 60 * 60_000
 const minuteMs = 60_000
 
-async function begin({ stranger }: OwnedApi): Promise<string> {
-  return (await stranger().call('POST', '/auth/cli', { name: 'laptop' })).body.id
+async function begin({ signedOut }: AccountApi): Promise<string> {
+  return (await signedOut().call('POST', '/auth/cli', { name: 'laptop' })).body.id
 }
 
 const approve = (browser: Browser, id: string, body: object = {}) =>
   browser.call('POST', `/auth/cli/${id}/approve`, body)
 
 /** The record of the token, once it was made. */
-const tokenOf = ({ storage }: Pick<OwnedApi, 'storage'>, id: string) =>
+const tokenOf = ({ storage }: Pick<AccountApi, 'storage'>, id: string) =>
   until('the token', async () => storage.tokens.byId(id.replace('cli-', 'tok-')))
 
 /** Makes the session of the browser that old. */
-async function age({ storage }: OwnedApi, browser: Browser, ageMs: number): Promise<void> {
+async function age({ storage }: AccountApi, browser: Browser, ageMs: number): Promise<void> {
   const secret = [...browser.jar.values()].find((value) => value.startsWith('bths_'))!
   const row = storage.sessions.bySecret(secret)!
   const created_at = new Date(Date.now() - ageMs).toISOString()
@@ -31,7 +31,7 @@ async function age({ storage }: OwnedApi, browser: Browser, ageMs: number): Prom
 }
 
 test('an approval grants the role, the services and the end that it names', async (t) => {
-  const api = await startOwned(t)
+  const api = await startWithAccount(t)
   await api.call('POST', '/api/v1/services', { body: { name: 'shop' } })
   const id = await begin(api)
 
@@ -44,7 +44,7 @@ test('an approval grants the role, the services and the end that it names', asyn
 })
 
 test('an approval that names nothing grants all rights without an end', async (t) => {
-  const api = await startOwned(t)
+  const api = await startWithAccount(t)
   const id = await begin(api)
 
   assert.equal(outcomeOf(await approve(api.browser, id)), '200')
@@ -54,7 +54,7 @@ test('an approval that names nothing grants all rights without an end', async (t
 })
 
 test('a grant that cannot be is refused, and the request stays open', async (t) => {
-  const api = await startOwned(t)
+  const api = await startWithAccount(t)
   const id = await begin(api)
 
   for (const body of [
@@ -70,7 +70,7 @@ test('a grant that cannot be is refused, and the request stays open', async (t) 
 })
 
 test('a session that began more than ten minutes ago needs the password', async (t) => {
-  const api = await startOwned(t)
+  const api = await startWithAccount(t)
   const id = await begin(api)
   await age(api, api.browser, 11 * minuteMs)
 
@@ -84,7 +84,7 @@ test('a session that began more than ten minutes ago needs the password', async 
 })
 
 test('a fresh session needs no password, but a wrong one is refused', async (t) => {
-  const api = await startOwned(t)
+  const api = await startWithAccount(t)
   await age(api, api.browser, 9 * minuteMs)
 
   const wrong = await approve(api.browser, await begin(api), { password: 'a wild guess' })
@@ -93,7 +93,7 @@ test('a fresh session needs no password, but a wrong one is refused', async (t) 
 })
 
 test('approvals and password changes share a limit, and denying needs no password', async (t) => {
-  const api = await startOwned(t)
+  const api = await startWithAccount(t)
   const id = await begin(api)
   await age(api, api.browser, 11 * minuteMs)
   for (let count = 0; count < 10; count++) await approve(api.browser, id, { password: `guess ${count}` })
@@ -179,7 +179,7 @@ test('a password change on the page revokes the tokens where its box is ticked',
 })
 
 test('the API revokes the tokens with a password change, and their streams end', async (t) => {
-  const api = await startOwned(t)
+  const api = await startWithAccount(t)
   const { token } = (await api.browser.call('POST', '/auth/tokens', { name: 'ci' })).body
   const stream = await fetch(`${api.url}/api/v1/events`, { headers: { authorization: `Bearer ${token}` } })
   const change = { current_password: owner.password, new_password: 'another battery', revoke_tokens: true }

@@ -5,14 +5,14 @@ import { test } from 'node:test'
 import type { Route } from '../../src/http/pipeline/route.ts'
 import { routes } from '../../src/http/pipeline/routes.ts'
 import type { TokenRow } from '../../storage/access/tokens.ts'
-import { type OwnedApi, outcomeOf, startOwned } from '../support/account.ts'
+import { type AccountApi, outcomeOf, startWithAccount } from '../support/account.ts'
 import { formsOf } from '../support/canary.ts'
 import { startDatastores } from '../support/datastore-api.ts'
 import { openStream } from '../support/event-stream.ts'
 import type { Api } from '../support/http-context.ts'
 import { checkAnswer } from '../support/openapi.ts'
-import { serviceRow, transitionOf } from '../support/stored.ts'
-import { instant } from '../support/supervised.ts'
+import { serviceRow, transitionOf } from '../support/store-fixtures.ts'
+import { instant } from '../support/supervision.ts'
 
 type Rights = Partial<Pick<TokenRow, 'role' | 'services'>>
 let made = 0
@@ -26,10 +26,10 @@ async function tokenWith({ storage }: Pick<Api, 'storage'>, rights: Rights): Pro
   return secret
 }
 
-const create = ({ browser }: OwnedApi, body: object) => browser.call('POST', '/auth/tokens', body)
+const create = ({ browser }: AccountApi, body: object) => browser.call('POST', '/auth/tokens', body)
 
 test('a token is an admin without a limit, unless something else is asked for', async (t) => {
-  const api = await startOwned(t)
+  const api = await startWithAccount(t)
   const rightsOf = async (body: object) => {
     const { api_token } = (await create(api, { name: 'ci', ...body })).body
     return [api_token.role, api_token.services]
@@ -48,7 +48,7 @@ test('a token is an admin without a limit, unless something else is asked for', 
 })
 
 test('a role or services that cannot be are refused, and nothing is created', async (t) => {
-  const api = await startOwned(t)
+  const api = await startWithAccount(t)
   await api.call('POST', '/api/v1/services', { body: { name: 'shop' } })
   const refused: [object, string][] = [
     [{ role: 'owner' }, 'role'],
@@ -69,7 +69,7 @@ test('a role or services that cannot be are refused, and nothing is created', as
 })
 
 test('a token says what it lacks, and what to do', async (t) => {
-  const api = await startOwned(t)
+  const api = await startWithAccount(t)
   await api.storage.services.create(serviceRow())
   const asked: [string, string, Rights][] = [
     ['POST', '/services/shop/restart', { role: 'read' }],
@@ -95,7 +95,7 @@ test('a token says what it lacks, and what to do', async (t) => {
 })
 
 test('a token for one service sees that one in lists and in the change feed', async (t) => {
-  const api = await startOwned(t)
+  const api = await startWithAccount(t)
   const { storage } = api
   await storage.services.create(serviceRow({ id: 'svc-1', name: 'shop' }))
   await storage.services.create(serviceRow({ id: 'svc-2', name: 'blog' }))
@@ -125,7 +125,7 @@ test('a token for one service sees that one in lists and in the change feed', as
 })
 
 test('a new service of the same name is not the one that a token is limited to', async (t) => {
-  const api = await startOwned(t)
+  const api = await startWithAccount(t)
   await api.storage.services.create(serviceRow({ id: 'svc-2', name: 'shop' }))
   const token = await tokenWith(api, { role: 'deploy', services: ['svc-1'] })
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startChecked } from '../support/checked-api.ts'
 import { fails, once, startDatastores } from '../support/datastore-api.ts'
-import { eventually } from '../support/supervised.ts'
+import { eventually } from '../support/supervision.ts'
 
 test('a PATCH with the values that a service has changes no time and tells no change', async (t) => {
   const { call, create, get, storage } = await startChecked(t)

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { type BackupInput, type BackupSnapshot, cleanups, machine, toRecord } from '../../machines/backup.ts'
-import { instant } from '../support/deploy-life.ts'
+import { instant } from '../support/deploy-chart.ts'
 import { forever, pathOf, type Run, runMachine, type TestEffect } from '../support/machine-run.ts'
 import { toMermaid } from '../support/mermaid.ts'
 

@@ -20,7 +20,7 @@ import {
   tick,
   waits,
   working,
-} from '../support/schedule-life.ts'
+} from '../support/schedule-chart.ts'
 
 const asMade: CronScheduleRecord = {
   id: 'sch-1',

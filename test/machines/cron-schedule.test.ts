@@ -24,7 +24,7 @@ import {
   tick,
   waits,
   working,
-} from '../support/schedule-life.ts'
+} from '../support/schedule-chart.ts'
 
 /** The same effect, and what it was asked with. */
 function listening(effect: TestEffect) {

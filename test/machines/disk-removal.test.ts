@@ -8,7 +8,7 @@ import {
   machine,
   toRecord,
 } from '../../machines/disk-removal.ts'
-import { instant } from '../support/deploy-life.ts'
+import { instant } from '../support/deploy-chart.ts'
 import { forever, type Run, runMachine, type TestEffect } from '../support/machine-run.ts'
 import { toMermaid } from '../support/mermaid.ts'
 

@@ -9,7 +9,7 @@ import {
   type RestoreSnapshot,
   toRecord,
 } from '../../machines/restore.ts'
-import { instant } from '../support/deploy-life.ts'
+import { instant } from '../support/deploy-chart.ts'
 import { forever, pathOf, type Run, runMachine, type TestEffect } from '../support/machine-run.ts'
 import { toMermaid } from '../support/mermaid.ts'
 

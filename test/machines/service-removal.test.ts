@@ -10,7 +10,7 @@ import {
   toRecord,
   toService,
 } from '../../machines/service-removal.ts'
-import { failure, instant } from '../support/deploy-life.ts'
+import { failure, instant } from '../support/deploy-chart.ts'
 import { forever, runMachine, type TestEffect } from '../support/machine-run.ts'
 import { toMermaid } from '../support/mermaid.ts'
 

@@ -9,7 +9,7 @@ import {
   type TerminalLoginSnapshot,
   toRecord,
 } from '../../machines/terminal-login.ts'
-import { failure, instant } from '../support/deploy-life.ts'
+import { failure, instant } from '../support/deploy-chart.ts'
 import { forever, pathOf, type Run, runMachine, type TestEffect } from '../support/machine-run.ts'
 import { toMermaid } from '../support/mermaid.ts'
 

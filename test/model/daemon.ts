@@ -4,8 +4,8 @@ import { catalogue } from '../../machines/index.ts'
 import { Supervisor } from '../../src/supervisor/supervisor.ts'
 import type { Storage } from '../../storage/index.ts'
 import { StorageError } from '../../storage/store/errors.ts'
-import { withActors } from '../support/stored.ts'
-import { instant, silent } from '../support/supervised.ts'
+import { withActors } from '../support/store-fixtures.ts'
+import { instant, silentLogger } from '../support/supervision.ts'
 import { never, type Stage } from './stage.ts'
 
 export interface Disk {
@@ -49,7 +49,7 @@ export function startDaemon(storage: Storage, stage: Stage, disk: Disk) {
   const supervisor = new Supervisor({
     storage: withActors(storage, { advance }),
     catalogue,
-    logger: silent,
+    logger: silentLogger,
     now: () => Date.parse(instant),
   })
   supervisor.provide({ ...idle, deploy: stage.effects(() => isDead) })

@@ -4,9 +4,9 @@ import { catalogue } from '../../machines/index.ts'
 import type { SlotInput } from '../../machines/slot.ts'
 import { Failure } from '../../src/errors.ts'
 import type { Storage } from '../../storage/index.ts'
-import { deployInput, grantedTurn, sha } from '../support/deploy-life.ts'
+import { deployInput, grantedTurn, sha } from '../support/deploy-chart.ts'
 import { pathOf } from '../support/machine-run.ts'
-import { instant } from '../support/supervised.ts'
+import { instant } from '../support/supervision.ts'
 import { isOpen, type Plan, slotOf } from './life.ts'
 
 interface Attempt {

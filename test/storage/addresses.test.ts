@@ -2,7 +2,7 @@
 import { deepEqual, equal, rejects } from 'node:assert/strict'
 import { test } from 'node:test'
 import { temporaryDirectory } from '../support/directory.ts'
-import { temporaryStorage } from '../support/supervised.ts'
+import { temporaryStorage } from '../support/supervision.ts'
 
 const range = { first: '10.201.0.2', last: '10.201.0.5' }
 

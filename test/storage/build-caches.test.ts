@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { temporaryStorage } from '../support/supervised.ts'
+import { temporaryStorage } from '../support/supervision.ts'
 
 test('a service keeps what its cache mounts are called until it is renewed or removed', async (t) => {
   const { buildCaches, commit } = await temporaryStorage(t)

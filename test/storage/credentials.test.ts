@@ -5,8 +5,8 @@ import { openCredentials } from '../../storage/credentials.ts'
 import { openSealer } from '../../storage/secrets.ts'
 import { filesWith } from '../support/canary.ts'
 import { temporaryDirectory } from '../support/directory.ts'
-import { openTestStore, serviceRow } from '../support/stored.ts'
-import { temporaryStorage } from '../support/supervised.ts'
+import { openTestStore, serviceRow } from '../support/store-fixtures.ts'
+import { temporaryStorage } from '../support/supervision.ts'
 
 const id = 'svc-01hnzxd07m5cen5xa66emzsrzw'
 const ada = { username: 'ada', password: 'canary-pässword-93c1', origin: 'https://example.com' }

@@ -3,8 +3,8 @@ import { deepEqual, equal, rejects, throws } from 'node:assert/strict'
 import { test } from 'node:test'
 import { filesWith } from '../support/canary.ts'
 import { temporaryDirectory } from '../support/directory.ts'
-import { flipBit, serviceRow } from '../support/stored.ts'
-import { temporaryStorage } from '../support/supervised.ts'
+import { flipBit, serviceRow } from '../support/store-fixtures.ts'
+import { temporaryStorage } from '../support/supervision.ts'
 
 const password = 'canary-4f0d9a61b7'
 

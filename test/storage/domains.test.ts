@@ -2,8 +2,8 @@
 import { deepEqual, equal, rejects } from 'node:assert/strict'
 import { test } from 'node:test'
 import { temporaryDirectory } from '../support/directory.ts'
-import { flipBit, serviceRow } from '../support/stored.ts'
-import { temporaryStorage } from '../support/supervised.ts'
+import { flipBit, serviceRow } from '../support/store-fixtures.ts'
+import { temporaryStorage } from '../support/supervision.ts'
 
 const domain = 'shop.example.com'
 const named = (index: number, custom_domains: string[] = []) =>

@@ -3,8 +3,8 @@
 import { deepEqual, equal, rejects } from 'node:assert/strict'
 import { test } from 'node:test'
 import { temporaryDirectory } from '../support/directory.ts'
-import { rawTables, serviceRow, transitionOf } from '../support/stored.ts'
-import { instant, temporaryStorage } from '../support/supervised.ts'
+import { rawTables, serviceRow, transitionOf } from '../support/store-fixtures.ts'
+import { instant, temporaryStorage } from '../support/supervision.ts'
 
 test('the event of a transition is kept in its commit, with the answer of that time', async (t) => {
   const storage = await temporaryStorage(t)

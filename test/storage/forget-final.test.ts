@@ -4,8 +4,8 @@ import { test } from 'node:test'
 import type { Storage } from '../../storage/index.ts'
 import { createIds } from '../../storage/store/ids.ts'
 import { temporaryDirectory } from '../support/directory.ts'
-import { rawTables, transitionOf } from '../support/stored.ts'
-import { temporaryStorage } from '../support/supervised.ts'
+import { rawTables, transitionOf } from '../support/store-fixtures.ts'
+import { temporaryStorage } from '../support/supervision.ts'
 
 const kind = 'terminal-login'
 const timeMs = Date.parse('2026-01-01T00:00:00.000Z')

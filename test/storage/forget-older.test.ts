@@ -3,8 +3,8 @@ import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Storage } from '../../storage/index.ts'
 import { temporaryDirectory } from '../support/directory.ts'
-import { rawTables, transitionOf } from '../support/stored.ts'
-import { temporaryStorage } from '../support/supervised.ts'
+import { rawTables, transitionOf } from '../support/store-fixtures.ts'
+import { temporaryStorage } from '../support/supervision.ts'
 
 const kind = 'job-run'
 

@@ -18,8 +18,8 @@ import { createIds } from '../../storage/store/ids.ts'
 import { migrate } from '../../storage/store/migrations.ts'
 import { openStore } from '../../storage/store/store.ts'
 import { temporaryDirectory } from '../support/directory.ts'
-import { serviceRow, transitionOf } from '../support/stored.ts'
-import { instant, temporaryStorage } from '../support/supervised.ts'
+import { serviceRow, transitionOf } from '../support/store-fixtures.ts'
+import { instant, temporaryStorage } from '../support/supervision.ts'
 
 const onPanic = (reason: string) => {
   throw new Error(reason)

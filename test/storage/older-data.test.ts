@@ -10,7 +10,7 @@ import type { Storage } from '../../storage/index.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { endlessEffects } from '../support/parked-kinds.ts'
 import { type StorageView, viewOf } from '../support/storage-view.ts'
-import { silent, stopBeforeClose, temporaryStorage } from '../support/supervised.ts'
+import { silentLogger, stopBeforeClose, temporaryStorage } from '../support/supervision.ts'
 
 const folder = join(import.meta.dirname, '../fixtures/data')
 const versions = readdirSync(folder).flatMap((name) => /^(.+)\.tar\.gz$/.exec(name)?.[1] ?? [])
@@ -29,7 +29,7 @@ async function openData(
 const idsOf = ({ actors }: StorageView) => actors.shown.map(({ id }) => id)
 
 function superviseAll(t: TestContext, storage: Storage): Supervisor {
-  const supervisor = new Supervisor({ storage, catalogue, logger: silent })
+  const supervisor = new Supervisor({ storage, catalogue, logger: silentLogger })
   supervisor.provide(endlessEffects())
   stopBeforeClose(t, storage, () => supervisor.stop(1000))
   return supervisor

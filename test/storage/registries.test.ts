@@ -5,8 +5,8 @@ import { openRegistries } from '../../storage/registries.ts'
 import { openSealer } from '../../storage/secrets.ts'
 import { filesWith } from '../support/canary.ts'
 import { temporaryDirectory } from '../support/directory.ts'
-import { openTestStore } from '../support/stored.ts'
-import { instant, temporaryStorage } from '../support/supervised.ts'
+import { openTestStore } from '../support/store-fixtures.ts'
+import { instant, temporaryStorage } from '../support/supervision.ts'
 
 const ada = { username: 'ada', password: 'canary-pässword-77b0' }
 const later = '2026-01-02T00:00:00.000Z'

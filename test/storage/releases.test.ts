@@ -4,8 +4,8 @@ import { test } from 'node:test'
 import type { Release } from '../../storage/releases.ts'
 import { filesWith } from '../support/canary.ts'
 import { temporaryDirectory } from '../support/directory.ts'
-import { serviceRow } from '../support/stored.ts'
-import { temporaryStorage } from '../support/supervised.ts'
+import { serviceRow } from '../support/store-fixtures.ts'
+import { temporaryStorage } from '../support/supervision.ts'
 
 function releaseWith(value: string): Release {
   const { id, name, live_deploy_id, desired_deploy_id, degraded, deleting, ...rest } = serviceRow()

@@ -1,8 +1,8 @@
 // Which archive a service deploys: the last one that was uploaded, until it proves broken.
 import { deepEqual, equal } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { serviceRow, transitionOf } from '../support/stored.ts'
-import { temporaryStorage } from '../support/supervised.ts'
+import { serviceRow, transitionOf } from '../support/store-fixtures.ts'
+import { temporaryStorage } from '../support/supervision.ts'
 
 /** A service, uploads to it, and what it would deploy: the archive, and the one to go back to. */
 async function openService(t: TestContext) {

@@ -4,8 +4,8 @@ import { test } from 'node:test'
 import { hashSecret } from '../../storage/access/hashed-tokens.ts'
 import type { Storage } from '../../storage/index.ts'
 import { temporaryDirectory } from '../support/directory.ts'
-import { rawTables, serviceRow, transitionOf } from '../support/stored.ts'
-import { instant, temporaryStorage } from '../support/supervised.ts'
+import { rawTables, serviceRow, transitionOf } from '../support/store-fixtures.ts'
+import { instant, temporaryStorage } from '../support/supervision.ts'
 
 test('what is stored has the names and keys that it always had', async (t) => {
   const directory = temporaryDirectory(t)

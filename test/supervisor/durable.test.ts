@@ -4,14 +4,14 @@ import { test } from 'node:test'
 import { type AnyActorRef, createActor, fromPromise } from 'xstate'
 import type { SlotInput, SlotOutput } from '../../machines/slot.ts'
 import { type Journal, makeDurable } from '../../src/supervisor/durable.ts'
-import { machine } from '../support/errand.ts'
 import { forever } from '../support/machine-run.ts'
-import { eventually, instant } from '../support/supervised.ts'
+import { machine } from '../support/sample-machine.ts'
+import { eventually, instant } from '../support/supervision.ts'
 
 const at = instant
 
-/** An errand whose journal writes down what it is told; nothing acts before the test says so. */
-function openErrand(work: (signal: AbortSignal) => Promise<{ at: string }> = forever) {
+/** A sample whose journal writes down what it is told; nothing acts before the test says so. */
+function openSample(work: (signal: AbortSignal) => Promise<{ at: string }> = forever) {
   const told: string[] = []
   const acts: (() => void)[] = []
   const actors = {
@@ -41,12 +41,12 @@ function openErrand(work: (signal: AbortSignal) => Promise<{ at: string }> = for
 }
 
 test('an actor that was made but not started has done nothing', () => {
-  const { actor, told } = openErrand()
+  const { actor, told } = openSample()
   assert.deepEqual([actor.getSnapshot().value, told], ['working', []])
 })
 
 test('what a transition leaves is aborted before the commit, what it enters starts after it', () => {
-  const { actor, told, commit } = openErrand()
+  const { actor, told, commit } = openSample()
   actor.start()
   actor.send({ type: 'cancel', at })
   const before = [...told]
@@ -56,7 +56,7 @@ test('what a transition leaves is aborted before the commit, what it enters star
 })
 
 test('a commit that never comes starts nothing', async () => {
-  const { actor, told } = openErrand()
+  const { actor, told } = openSample()
   actor.start()
   actor.send({ type: 'cancel', at })
   await new Promise((resolve) => setImmediate(resolve))
@@ -64,7 +64,7 @@ test('a commit that never comes starts nothing', async () => {
 })
 
 test('the result of an effect is a transition like any other', async () => {
-  const { actor, told } = openErrand(async () => ({ at }))
+  const { actor, told } = openSample(async () => ({ at }))
   actor.start()
   await eventually('the end', () => actor.getSnapshot().status === 'done')
   assert.deepEqual(told, ['work began', 'working -> done by xstate.done.actor.work'])
@@ -72,7 +72,7 @@ test('the result of an effect is a transition like any other', async () => {
 
 test('an aborted effect cannot reach the state that follows, before the commit or after', async () => {
   let reject: (error: unknown) => void = () => undefined
-  const { actor, told, commit } = openErrand(() => new Promise((_, fail) => (reject = fail)))
+  const { actor, told, commit } = openSample(() => new Promise((_, fail) => (reject = fail)))
   actor.start()
   actor.send({ type: 'cancel', at })
   reject({ code: 'aborted', message: 'late', at })
@@ -84,7 +84,7 @@ test('an aborted effect cannot reach the state that follows, before the commit o
 })
 
 test('an event that the chart does not handle is ignored, and the snapshot is the very same', () => {
-  const { actor, told } = openErrand()
+  const { actor, told } = openSample()
   actor.start()
   actor.send({ type: 'cancel', at })
   const before = actor.getSnapshot()
@@ -94,7 +94,7 @@ test('an event that the chart does not handle is ignored, and the snapshot is th
 })
 
 test('a throw inside the chart rejects the event, and its effects go on', () => {
-  const { actor, told } = openErrand()
+  const { actor, told } = openSample()
   actor.start()
   const before = actor.getSnapshot()
   actor.send({ type: 'explode', at })
@@ -104,21 +104,21 @@ test('a throw inside the chart rejects the event, and its effects go on', () => 
 })
 
 test('a failure that the chart has no answer to is told, and is no transition', async () => {
-  const { actor, told } = openErrand(() => Promise.reject({ code: 'bug', message: 'odd', at }))
+  const { actor, told } = openSample(() => Promise.reject({ code: 'bug', message: 'odd', at }))
   actor.start()
   await eventually('the failure', () => actor.getSnapshot().status === 'error')
   assert.deepEqual(told, ['work began', `failed: {"code":"bug","message":"odd","at":"${at}"}`])
 })
 
 test('stopping aborts what runs and is never journaled', () => {
-  const { actor, told } = openErrand()
+  const { actor, told } = openSample()
   actor.start()
   actor.stop()
   assert.deepEqual(told, ['work began', 'work aborted'])
 })
 
 test('a commit that comes after the stop starts nothing any more', () => {
-  const { actor, told, commit } = openErrand()
+  const { actor, told, commit } = openSample()
   actor.start()
   actor.send({ type: 'cancel', at })
   actor.stop()

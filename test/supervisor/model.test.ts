@@ -2,7 +2,7 @@
 // and one tale. `npm run model` tries it as often, and with the seed, that it is told.
 import { test } from 'node:test'
 import { tryStories } from '../model/story.ts'
-import { temporaryStorage } from '../support/supervised.ts'
+import { temporaryStorage } from '../support/supervision.ts'
 
 test('whatever happens to a deploy, it has one end, no gap, and no effect too early or twice', async (t) => {
   const seed = Date.now() % 2 ** 31

@@ -8,8 +8,8 @@ import type { Storage } from '../../storage/index.ts'
 import { flipOnDisk, storedRows } from '../support/damage.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { endlessEffects, type RestingActor, restingActors } from '../support/parked-kinds.ts'
-import { serviceRow, transitionOf } from '../support/stored.ts'
-import { instant as at, silent, temporaryStorage } from '../support/supervised.ts'
+import { serviceRow, transitionOf } from '../support/store-fixtures.ts'
+import { instant as at, silentLogger, temporaryStorage } from '../support/supervision.ts'
 
 const resting = restingActors()
 const kinds = Object.keys(catalogue) as KindName[]
@@ -17,7 +17,7 @@ const kinds = Object.keys(catalogue) as KindName[]
 const rebuilt = ['certificate', 'cron-schedule', 'datastore', 'disk-removal', 'edge', 'service-removal']
 
 function supervise(t: TestContext, storage: Storage): Supervisor {
-  const supervisor = new Supervisor({ storage, catalogue, logger: silent })
+  const supervisor = new Supervisor({ storage, catalogue, logger: silentLogger })
   supervisor.provide(endlessEffects())
   t.after(() => supervisor.stop(1000))
   return supervisor

@@ -2,18 +2,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { StorageError } from '../../storage/store/errors.ts'
-import { toRecord } from '../support/errand.ts'
-import { withActors } from '../support/stored.ts'
+import { toRecord } from '../support/sample-machine.ts'
+import { withActors } from '../support/store-fixtures.ts'
 import {
-  type ErrandEffect,
   eventually,
   heldEffect,
   instant,
-  openEars,
+  recordErrors,
+  type SampleEffect,
   type Supervised,
-  superviseErrands,
+  superviseSamples,
   temporaryStorage,
-} from '../support/supervised.ts'
+} from '../support/supervision.ts'
 
 const at = instant
 const full = new StorageError('commit_failed', 'no space left')
@@ -22,7 +22,7 @@ const full = new StorageError('commit_failed', 'no space left')
 function failing(error: Error, times: number) {
   const hold = heldEffect()
   const run = { attempts: 0 }
-  const work: ErrandEffect = (input, signal) => {
+  const work: SampleEffect = (input, signal) => {
     run.attempts++
     return run.attempts <= times ? Promise.reject(error) : hold.effect(input, signal)
   }
@@ -33,13 +33,13 @@ const bug = () => Object.assign(new Error('no answer in the chart'), { code: 'bu
 
 test('an actor that was restarted five times is parked at the next bug, and says why', async (t) => {
   const storage = await temporaryStorage(t)
-  const first = superviseErrands(t, { storage, effects: { work: heldEffect().effect } })
+  const first = superviseSamples(t, { storage, effects: { work: heldEffect().effect } })
   await first.spawn('err-1')
   await first.stop()
   await storage.actors.countRestart('err-1', 5)
   const { run, work } = failing(bug(), 1)
 
-  const second = superviseErrands(t, { storage, effects: { work } })
+  const second = superviseSamples(t, { storage, effects: { work } })
   await second.restore()
 
   const row = await eventually('parked', () => storage.actors.get('err-1')?.parked)
@@ -51,7 +51,7 @@ test('an actor that was restarted five times is parked at the next bug, and says
 test('a bug that was counted is on record, and the actor goes on', async (t) => {
   const storage = await temporaryStorage(t)
   const { work } = failing(bug(), 2)
-  const supervisor = superviseErrands(t, { storage, effects: { work } })
+  const supervisor = superviseSamples(t, { storage, effects: { work } })
   await supervisor.spawn('err-1')
   await eventually('the second restart', () => storage.actors.get('err-1')?.restarts === 2)
 
@@ -63,14 +63,14 @@ test('a bug that was counted is on record, and the actor goes on', async (t) => 
 test('an effect that failed because the store cannot write is no fault of the actor', async (t) => {
   const storage = await temporaryStorage(t)
   const hold = heldEffect()
-  const first = superviseErrands(t, { storage, effects: { work: hold.effect, clean: hold.effect } })
+  const first = superviseSamples(t, { storage, effects: { work: hold.effect, clean: hold.effect } })
   await first.spawn('err-1')
   await first.send('err-1', { type: 'cancel', at })
   await first.stop()
   await storage.actors.countRestart('err-1', 5)
   const { run, work } = failing(full, 2)
 
-  const second = superviseErrands(t, { storage, effects: { clean: work } })
+  const second = superviseSamples(t, { storage, effects: { clean: work } })
   await second.restore()
 
   await eventually('the third attempt', () => run.attempts === 3)
@@ -86,7 +86,7 @@ test('a restart that cannot be counted, because the store cannot write, happens 
     return Promise.reject(full)
   }
   const { run, work } = failing(bug(), 1)
-  const supervisor = superviseErrands(t, {
+  const supervisor = superviseSamples(t, {
     storage: withActors(storage, { countRestart }),
     effects: { work },
   })
@@ -104,7 +104,7 @@ test('a record that cannot be made refuses the event, and the actor goes on from
     if (snapshot.context.notes === 2) throw new Error('two notes have no words')
     return toRecord(snapshot)
   }
-  const supervisor = superviseErrands(t, {
+  const supervisor = superviseSamples(t, {
     storage,
     effects: { work: heldEffect().effect },
     toRecord: brokenAtTwo,
@@ -127,11 +127,11 @@ test('a commit under way at the stop is told to its sender, and starts nothing a
   const gate = new Promise<void>((resolve) => (letThrough = resolve))
   const advance: typeof storage.actors.advance = (transition) =>
     gate.then(() => storage.actors.advance(transition))
-  const clean: ErrandEffect = async () => {
+  const clean: SampleEffect = async () => {
     cleanups++
     return { at }
   }
-  const supervisor = superviseErrands(t, {
+  const supervisor = superviseSamples(t, {
     storage: withActors(storage, { advance }),
     effects: { work: heldEffect().effect, clean },
   })
@@ -150,7 +150,7 @@ test('a commit under way at the stop is told to its sender, and starts nothing a
 test('after the stop nothing is applied, started or restarted', async (t) => {
   const storage = await temporaryStorage(t)
   const { run, work } = failing(bug(), 1)
-  const supervisor = superviseErrands(t, { storage, effects: { work } })
+  const supervisor = superviseSamples(t, { storage, effects: { work } })
   await supervisor.spawn('err-1')
   await eventually('the first attempt', () => run.attempts === 1)
 
@@ -164,7 +164,7 @@ test('after the stop nothing is applied, started or restarted', async (t) => {
 test('an event that waits for an actor to come back is answered at the stop', async (t) => {
   const storage = await temporaryStorage(t)
   const { run, work } = failing(bug(), 1)
-  const supervisor = superviseErrands(t, { storage, effects: { work } })
+  const supervisor = superviseSamples(t, { storage, effects: { work } })
   await supervisor.spawn('err-1')
   await eventually('the first attempt', () => run.attempts === 1)
   const sent = supervisor.send('err-1', { type: 'note', at })
@@ -178,11 +178,11 @@ test('a deadline that passed while the daemon was away leaves some time, a new o
   const storage = await temporaryStorage(t)
   const [leftMs, backMs] = [Date.parse(at), Date.parse(at) + 60_000]
   const effects = { work: heldEffect().effect }
-  const first = superviseErrands(t, { storage, effects, now: () => leftMs })
+  const first = superviseSamples(t, { storage, effects, now: () => leftMs })
   await first.spawn('err-1', { deadlineAt: leftMs + 1000 })
   await first.stop()
 
-  const second = superviseErrands(t, { storage, effects, now: () => backMs })
+  const second = superviseSamples(t, { storage, effects, now: () => backMs })
   await second.restore()
   await second.spawn('err-2', { deadlineAt: backMs - 1000 })
 
@@ -192,20 +192,20 @@ test('a deadline that passed while the daemon was away leaves some time, a new o
 
 test('what goes wrong for a reason of ours is in the log, with the actor that it is about', async (t) => {
   const storage = await temporaryStorage(t)
-  const { heard, logger } = openEars()
+  const { errors, logger } = recordErrors()
   const odd = new TypeError('x is not a function')
   const effects: Supervised['effects'] = {
     work: ({ id }, signal) => (id === 'err-odd' ? Promise.reject(odd) : heldEffect().effect({ id }, signal)),
     clean: () => Promise.reject(bug()),
   }
-  const supervisor = superviseErrands(t, { storage, logger, effects })
+  const supervisor = superviseSamples(t, { storage, logger, effects })
   await supervisor.spawn('err-odd')
   await supervisor.spawn('err-1')
   await assert.rejects(supervisor.send('err-1', { type: 'explode', at }))
   await supervisor.send('err-1', { type: 'cancel', at })
-  await eventually('the restart', () => heard.length === 3)
+  await eventually('the restart', () => errors.length === 3)
 
-  const about = heard.map(([message, fields]) => {
+  const about = errors.map(([message, fields]) => {
     const { err, ...rest } = fields as { err: Error }
     return [message, rest, err.message]
   })

@@ -2,21 +2,21 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { StorageError } from '../../storage/store/errors.ts'
-import { withActors } from '../support/stored.ts'
+import { withActors } from '../support/store-fixtures.ts'
 import {
-  type ErrandEffect,
   heldEffect,
   instant,
-  superviseErrands,
+  type SampleEffect,
+  superviseSamples,
   temporaryStorage,
-} from '../support/supervised.ts'
+} from '../support/supervision.ts'
 
 const at = instant
 const full = new StorageError('commit_failed', 'no space left')
 
 test('an actor that does not exist gets no event, and that is said', async (t) => {
   const storage = await temporaryStorage(t)
-  const supervisor = superviseErrands(t, { storage })
+  const supervisor = superviseSamples(t, { storage })
   await assert.rejects(supervisor.send('err-9', { type: 'note', at }), {
     code: 'not_found',
     message: 'there is no err-9',
@@ -25,7 +25,7 @@ test('an actor that does not exist gets no event, and that is said', async (t) =
 
 test('a preview is the record that a spawn commits, and commits nothing', async (t) => {
   const storage = await temporaryStorage(t)
-  const supervisor = superviseErrands(t, { storage, effects: { work: heldEffect().effect } })
+  const supervisor = superviseSamples(t, { storage, effects: { work: heldEffect().effect } })
   const by = { kind: 'server' as const, id: null, name: null }
   const preview = supervisor.preview('err-1', by)
   assert.equal(storage.actors.record('err-1'), null)
@@ -35,7 +35,7 @@ test('a preview is the record that a spawn commits, and commits nothing', async 
 
 test('the request that made an actor is kept with what it was answered', async (t) => {
   const storage = await temporaryStorage(t)
-  const supervisor = superviseErrands(t, { storage, effects: { work: heldEffect().effect } })
+  const supervisor = superviseSamples(t, { storage, effects: { work: heldEffect().effect } })
   const { record } = await supervisor.spawn('err-1', {}, { eventId: 'key-1' })
   assert.deepEqual(storage.events.get('key-1')?.body, record)
 })
@@ -48,17 +48,17 @@ test('an actor that could not be stored can be asked for again', async (t) => {
     return storage.actors.create(transition)
   }
   const effects = { work: heldEffect().effect }
-  const supervisor = superviseErrands(t, { storage: withActors(storage, { create }), effects })
+  const supervisor = superviseSamples(t, { storage: withActors(storage, { create }), effects })
   await assert.rejects(supervisor.spawn('err-1'), { code: 'commit_failed' })
   assert.equal((await supervisor.spawn('err-1')).duplicate, false)
 })
 
 test('an actor whose chart refuses its input is not made', async (t) => {
   const storage = await temporaryStorage(t)
-  const supervisor = superviseErrands(t, { storage })
+  const supervisor = superviseSamples(t, { storage })
   await assert.rejects(supervisor.spawn('err-1', { isOdd: true }), {
     code: 'internal_error',
-    message: 'an odd errand has no context',
+    message: 'an odd sample has no context',
   })
   assert.equal(storage.actors.record('err-1'), null)
 })
@@ -69,7 +69,7 @@ test('an event that comes while the end is being written is not applied', async 
   const gate = new Promise<void>((resolve) => (letThrough = resolve))
   const advance: typeof storage.actors.advance = (transition) =>
     gate.then(() => storage.actors.advance(transition))
-  const supervisor = superviseErrands(t, {
+  const supervisor = superviseSamples(t, {
     storage: withActors(storage, { advance }),
     effects: { work: heldEffect().effect },
   })
@@ -91,11 +91,11 @@ test('a refused request takes those behind it with it, and the actor is back onc
     return offered.length === 1 ? Promise.reject(full) : storage.actors.advance(transition)
   }
   let begun = 0
-  const work: ErrandEffect = (input, signal) => {
+  const work: SampleEffect = (input, signal) => {
     begun++
     return heldEffect().effect(input, signal)
   }
-  const supervisor = superviseErrands(t, { storage: withActors(storage, { advance }), effects: { work } })
+  const supervisor = superviseSamples(t, { storage: withActors(storage, { advance }), effects: { work } })
   await supervisor.spawn('err-1')
 
   const answers = [1, 2, 3].map(() => supervisor.send('err-1', { type: 'note', at }))
@@ -115,7 +115,7 @@ test('an end that is on disk although its commit was refused is the end', async 
     await storage.actors.advance(transition)
     throw full
   }
-  const supervisor = superviseErrands(t, {
+  const supervisor = superviseSamples(t, {
     storage: withActors(storage, { advance }),
     effects: { work: heldEffect().effect },
   })

@@ -6,9 +6,9 @@ import type { SlotInput } from '../../machines/slot.ts'
 import { Failure } from '../../src/errors.ts'
 import { createFences } from '../../src/supervisor/fences.ts'
 import { fillSlots, type SlotOptions, toError } from '../../src/supervisor/slots.ts'
-import { machine } from '../support/errand.ts'
 import { forever } from '../support/machine-run.ts'
-import { eventually, instant } from '../support/supervised.ts'
+import { machine } from '../support/sample-machine.ts'
+import { eventually, instant } from '../support/supervision.ts'
 
 const at = instant
 const nowMs = Date.parse(instant)
@@ -16,7 +16,7 @@ const day = 24 * 60 * 60 * 1000
 
 type Effect = (input: SlotInput, signal: AbortSignal) => Promise<unknown>
 
-/** The slot `work` of an errand, filled with that effect, and every bug it reported. */
+/** The slot `work` of a sample, filled with that effect, and every bug it reported. */
 function fillWork(t: TestContext, work: Effect, changes: Partial<SlotOptions> = {}) {
   const bugs: unknown[] = []
   const onBug = (...bug: unknown[]) => void bugs.push(bug)
@@ -43,7 +43,7 @@ test('a slot that has no effect is found when the daemon starts, and named', () 
   const options = { fences: createFences(), now: Date.now, onBug: assert.fail }
   assert.throws(
     () => fillSlots(machine, { work: forever }, options),
-    /the machine errand has no effect for its slot clean/,
+    /the machine sample has no effect for its slot clean/,
   )
 })
 

@@ -3,16 +3,16 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { ActorRow } from '../../storage/actors/actors.ts'
 import type { Storage } from '../../storage/index.ts'
-import { transitionOf, withActors } from '../support/stored.ts'
+import { transitionOf, withActors } from '../support/store-fixtures.ts'
 import {
-  type ErrandEffect,
   eventually,
   heldEffect,
   instant,
-  openEars,
-  superviseErrands,
+  recordErrors,
+  type SampleEffect,
+  superviseSamples,
   temporaryStorage,
-} from '../support/supervised.ts'
+} from '../support/supervision.ts'
 
 const at = instant
 
@@ -21,10 +21,10 @@ interface Stored {
   children: Record<string, object>
 }
 
-/** An errand that an earlier daemon left at work, with its snapshot changed since. */
-async function leftErrand(t: TestContext, change: (snapshot: Stored) => object): Promise<Storage> {
+/** A sample that an earlier daemon left at work, with its snapshot changed since. */
+async function leftSample(t: TestContext, change: (snapshot: Stored) => object): Promise<Storage> {
   const storage = await temporaryStorage(t)
-  const first = superviseErrands(t, { storage, effects: { work: heldEffect().effect } })
+  const first = superviseSamples(t, { storage, effects: { work: heldEffect().effect } })
   await first.spawn('err-1')
   await first.stop()
   const { row, ...rest } = transitionOf({ ...(storage.actors.get('err-1') as ActorRow), revision: 2 })
@@ -34,15 +34,15 @@ async function leftErrand(t: TestContext, change: (snapshot: Stored) => object):
 }
 
 test('a stored state that the chart does not know parks its actor', async (t) => {
-  const storage = await leftErrand(t, () => ({ value: 'resting' }))
-  const outcome = await superviseErrands(t, { storage }).restore()
+  const storage = await leftSample(t, () => ({ value: 'resting' }))
+  const outcome = await superviseSamples(t, { storage }).restore()
   assert.deepEqual(outcome, { restored: 0, parked: 1 })
   assert.match(String(storage.actors.get('err-1')?.parked), /^its snapshot does not fit: .*resting/)
 })
 
 test('asked for again, an actor that still does not fit is refused each time and stays parked', async (t) => {
-  const storage = await leftErrand(t, () => ({ value: 'resting' }))
-  const supervisor = superviseErrands(t, { storage })
+  const storage = await leftSample(t, () => ({ value: 'resting' }))
+  const supervisor = superviseSamples(t, { storage })
   await supervisor.restore()
   for (let times = 0; times < 3; times++) {
     await assert.rejects(supervisor.spawn('err-1'), /its snapshot does not fit/)
@@ -51,19 +51,19 @@ test('asked for again, an actor that still does not fit is refused each time and
 })
 
 test('an effect that was under way and that the chart does not have any more parks its actor', async (t) => {
-  const storage = await leftErrand(t, ({ children }) => ({
+  const storage = await leftSample(t, ({ children }) => ({
     children: { ...children, fetch: { ...children.work, src: 'fetch' } },
   }))
-  await superviseErrands(t, { storage }).restore()
+  await superviseSamples(t, { storage }).restore()
   assert.equal(storage.actors.get('err-1')?.parked, 'its effect fetch is not known any more')
 })
 
 test('an actor of a kind that nobody knows is parked, and the others go on', async (t) => {
-  const storage = await leftErrand(t, () => ({}))
-  await storage.actors.create(transitionOf({ id: 'old-1', kind: 'errand-of-old' }))
-  const outcome = await superviseErrands(t, { storage }).restore()
+  const storage = await leftSample(t, () => ({}))
+  await storage.actors.create(transitionOf({ id: 'old-1', kind: 'sample-of-old' }))
+  const outcome = await superviseSamples(t, { storage }).restore()
   assert.deepEqual(outcome, { restored: 1, parked: 1 })
-  assert.equal(storage.actors.get('old-1')?.parked, 'unknown actor kind errand-of-old')
+  assert.equal(storage.actors.get('old-1')?.parked, 'unknown actor kind sample-of-old')
 })
 
 test('an actor whose row is damaged when it is to come back is parked for that', async (t) => {
@@ -71,38 +71,38 @@ test('an actor whose row is damaged when it is to come back is parked for that',
   const get = () => {
     throw new Error('the row err-1 fails its checksum')
   }
-  const work: ErrandEffect = () => Promise.reject(Object.assign(new Error('a bug'), { code: 'bug' }))
-  const supervisor = superviseErrands(t, { storage: withActors(storage, { get }), effects: { work } })
+  const work: SampleEffect = () => Promise.reject(Object.assign(new Error('a bug'), { code: 'bug' }))
+  const supervisor = superviseSamples(t, { storage: withActors(storage, { get }), effects: { work } })
   await supervisor.spawn('err-1')
   const reason = await eventually('parked', () => storage.actors.get('err-1')?.parked)
   assert.equal(reason, 'the row err-1 fails its checksum')
 })
 
 test('an actor that cannot be marked as parked is marked as soon as the store can write', async (t) => {
-  const storage = await leftErrand(t, () => ({ value: 'resting' }))
+  const storage = await leftSample(t, () => ({ value: 'resting' }))
   const full = new Error('no space left')
   let refusals = 0
   const park: typeof storage.actors.park = async (...wanted) => {
     if (++refusals <= 2) throw full
     return storage.actors.park(...wanted)
   }
-  const { heard, logger } = openEars()
-  await superviseErrands(t, { storage: withActors(storage, { park }), logger }).restore()
+  const { errors, logger } = recordErrors()
+  await superviseSamples(t, { storage: withActors(storage, { park }), logger }).restore()
   assert.deepEqual([refusals, storage.actors.record('err-1')?.status], [3, 'failed'])
   const { parked: reason } = storage.actors.get('err-1')!
   const refused = ['an actor could not be marked as parked', { err: full, actor: 'err-1' }]
-  assert.deepEqual(heard, [['an actor is parked', { actor: 'err-1', reason }], refused, refused])
+  assert.deepEqual(errors, [['an actor is parked', { actor: 'err-1', reason }], refused, refused])
 })
 
 test('a parked actor that is asked for again goes on once, however many ask', async (t) => {
-  const storage = await leftErrand(t, () => ({}))
+  const storage = await leftSample(t, () => ({}))
   await storage.actors.park('err-1', 'it kept failing', at)
   let begun = 0
-  const work: ErrandEffect = (input, signal) => {
+  const work: SampleEffect = (input, signal) => {
     begun++
     return heldEffect().effect(input, signal)
   }
-  const supervisor = superviseErrands(t, { storage, effects: { work } })
+  const supervisor = superviseSamples(t, { storage, effects: { work } })
   assert.deepEqual(await supervisor.restore(), { restored: 0, parked: 0 })
 
   const asked = await Promise.all([supervisor.spawn('err-1'), supervisor.spawn('err-1')])
@@ -115,11 +115,11 @@ test('a parked actor that is asked for again goes on once, however many ask', as
 test('an actor that is not parked is only found when it is asked for again', async (t) => {
   const storage = await temporaryStorage(t)
   let begun = 0
-  const work: ErrandEffect = (input, signal) => {
+  const work: SampleEffect = (input, signal) => {
     begun++
     return heldEffect().effect(input, signal)
   }
-  const supervisor = superviseErrands(t, { storage, effects: { work } })
+  const supervisor = superviseSamples(t, { storage, effects: { work } })
   const made = await supervisor.spawn('err-1')
   const found = await supervisor.spawn('err-1')
   const record = {

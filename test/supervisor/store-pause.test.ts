@@ -3,19 +3,19 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { StorageError } from '../../storage/store/errors.ts'
 import {
-  type ErrandEffect,
   eventually,
   instant,
-  superviseErrands,
+  type SampleEffect,
+  superviseSamples,
   temporaryStorage,
-} from '../support/supervised.ts'
+} from '../support/supervision.ts'
 
 const full = new StorageError('commit_failed', 'no space left')
 
 /** Is refused by the store so often, then succeeds. */
 function refusedEffect(times: number) {
   const run = { attempts: 0 }
-  const work: ErrandEffect = async () => {
+  const work: SampleEffect = async () => {
     if (++run.attempts <= times) throw full
     return { at: instant }
   }
@@ -25,7 +25,7 @@ function refusedEffect(times: number) {
 test('an effect that the store has failed begins again until it succeeds', async (t) => {
   const storage = await temporaryStorage(t)
   const { run, work } = refusedEffect(2)
-  const supervisor = superviseErrands(t, { storage, effects: { work } })
+  const supervisor = superviseSamples(t, { storage, effects: { work } })
 
   await supervisor.spawn('err-1')
 
@@ -37,7 +37,7 @@ test('an effect that the store has failed begins again until it succeeds', async
 test('an effect that waits for the store is ended by a cancel', async (t) => {
   const storage = await temporaryStorage(t)
   const { run, work } = refusedEffect(Number.POSITIVE_INFINITY)
-  const supervisor = superviseErrands(t, { storage, effects: { work } })
+  const supervisor = superviseSamples(t, { storage, effects: { work } })
   await supervisor.spawn('err-1')
   await eventually('the first attempt', () => run.attempts > 0)
 

@@ -3,25 +3,25 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { StorageError } from '../../storage/store/errors.ts'
 import {
-  type ErrandEffect,
   eventually,
   heldEffect,
   instant,
-  superviseErrands,
+  type SampleEffect,
+  superviseSamples,
   temporaryStorage,
-} from '../support/supervised.ts'
+} from '../support/supervision.ts'
 
 const at = instant
 
 test('an effect starts only when the transition that asked for it is on disk', async (t) => {
   const storage = await temporaryStorage(t)
   const seen: unknown[] = []
-  const look: ErrandEffect = async ({ id }) => {
+  const look: SampleEffect = async ({ id }) => {
     seen.push(storage.actors.record(id)?.status)
     return { at }
   }
   const hold = heldEffect()
-  const supervisor = superviseErrands(t, { storage, effects: { work: hold.effect, clean: look } })
+  const supervisor = superviseSamples(t, { storage, effects: { work: hold.effect, clean: look } })
   await supervisor.spawn('err-1')
   await supervisor.send('err-1', { type: 'cancel', at })
   await eventually('the end', () => storage.actors.record('err-1')?.status === 'canceled')
@@ -30,7 +30,7 @@ test('an effect starts only when the transition that asked for it is on disk', a
 
 test('a send resolves after its commit, with the record it made', async (t) => {
   const storage = await temporaryStorage(t)
-  const supervisor = superviseErrands(t, { storage, effects: { work: heldEffect().effect } })
+  const supervisor = superviseSamples(t, { storage, effects: { work: heldEffect().effect } })
   await supervisor.spawn('err-1')
   const receipt = await supervisor.send('err-1', { type: 'note', at })
   const shown = { id: 'err-1', service_id: 'svc-1', status: 'working', notes: 1, error: null }
@@ -41,7 +41,7 @@ test('a send resolves after its commit, with the record it made', async (t) => {
 
 test('an event that the chart does not handle now is reported as not applied', async (t) => {
   const storage = await temporaryStorage(t)
-  const supervisor = superviseErrands(t, {
+  const supervisor = superviseSamples(t, {
     storage,
     effects: { clean: heldEffect().effect, work: heldEffect().effect },
   })
@@ -53,12 +53,12 @@ test('an event that the chart does not handle now is reported as not applied', a
 test('the same event id is applied once, also to a supervisor of a later life', async (t) => {
   const storage = await temporaryStorage(t)
   const effects = { work: heldEffect().effect }
-  const first = superviseErrands(t, { storage, effects })
+  const first = superviseSamples(t, { storage, effects })
   await first.spawn('err-1')
   await first.send('err-1', { type: 'note', at }, { eventId: 'key-1' })
   await first.send('err-1', { type: 'note', at }, { eventId: 'key-1' })
   await first.stop()
-  const second = superviseErrands(t, { storage, effects })
+  const second = superviseSamples(t, { storage, effects })
   await second.restore()
   const receipt = await second.send('err-1', { type: 'note', at }, { eventId: 'key-1' })
   assert.deepEqual([receipt.applied, receipt.record.notes], [true, 1])
@@ -68,11 +68,11 @@ test('the same event id is applied once, also to a supervisor of a later life', 
 test('spawning one id many times at once makes one actor', async (t) => {
   const storage = await temporaryStorage(t)
   let started = 0
-  const work: ErrandEffect = (input, signal) => {
+  const work: SampleEffect = (input, signal) => {
     started++
     return heldEffect().effect(input, signal)
   }
-  const supervisor = superviseErrands(t, { storage, effects: { work } })
+  const supervisor = superviseSamples(t, { storage, effects: { work } })
   const spawned = await Promise.all(Array.from({ length: 20 }, () => supervisor.spawn('err-1')))
   const record = storage.actors.record('err-1')
   const expected = spawned.map((_, index) => ({ record, duplicate: index > 0 }))
@@ -82,12 +82,12 @@ test('spawning one id many times at once makes one actor', async (t) => {
 
 test('an actor whose daemon died goes on from where it was', async (t) => {
   const storage = await temporaryStorage(t)
-  const first = superviseErrands(t, { storage, effects: { work: heldEffect().effect } })
+  const first = superviseSamples(t, { storage, effects: { work: heldEffect().effect } })
   await first.spawn('err-1')
   await first.send('err-1', { type: 'note', at })
   await first.stop()
   assert.equal(storage.actors.record('err-1')?.status, 'working', 'a stop is never persisted')
-  const second = superviseErrands(t, { storage })
+  const second = superviseSamples(t, { storage })
   assert.deepEqual(await second.restore(), { restored: 1, parked: 0 })
   const record = await eventually('the end', () => {
     const found = storage.actors.record('err-1')
@@ -101,7 +101,7 @@ test('a cleanup waits until the aborted effect has really ended', async (t) => {
   const storage = await temporaryStorage(t)
   const order: string[] = []
   let isUnderWay = false
-  const slowToEnd: ErrandEffect = (_, signal) =>
+  const slowToEnd: SampleEffect = (_, signal) =>
     new Promise((_resolve, reject) => {
       isUnderWay = true
       signal.addEventListener('abort', () =>
@@ -111,11 +111,11 @@ test('a cleanup waits until the aborted effect has really ended', async (t) => {
         }, 50),
       )
     })
-  const clean: ErrandEffect = async () => {
+  const clean: SampleEffect = async () => {
     order.push('cleanup began')
     return { at }
   }
-  const supervisor = superviseErrands(t, { storage, effects: { work: slowToEnd, clean } })
+  const supervisor = superviseSamples(t, { storage, effects: { work: slowToEnd, clean } })
   await supervisor.spawn('err-1')
   await eventually('work under way', () => isUnderWay)
   await supervisor.send('err-1', { type: 'cancel', at })
@@ -126,7 +126,7 @@ test('a cleanup waits until the aborted effect has really ended', async (t) => {
 test('an effect that passes its deadline is aborted and fails with the code timeout', async (t) => {
   const storage = await temporaryStorage(t)
   const hold = heldEffect()
-  const supervisor = superviseErrands(t, { storage, effects: { work: hold.effect } })
+  const supervisor = superviseSamples(t, { storage, effects: { work: hold.effect } })
   await supervisor.spawn('err-1', { deadlineAt: Date.now() + 50 })
   const record = await eventually('the end', () => {
     const found = storage.actors.record('err-1')
@@ -137,7 +137,7 @@ test('an effect that passes its deadline is aborted and fails with the code time
 
 test('a throw inside the chart rejects the event and leaves the actor as it was', async (t) => {
   const storage = await temporaryStorage(t)
-  const supervisor = superviseErrands(t, { storage, effects: { work: heldEffect().effect } })
+  const supervisor = superviseSamples(t, { storage, effects: { work: heldEffect().effect } })
   await supervisor.spawn('err-1')
   await assert.rejects(supervisor.send('err-1', { type: 'explode', at }), { code: 'internal_error' })
   const receipt = await supervisor.send('err-1', { type: 'note', at })
@@ -147,12 +147,12 @@ test('a throw inside the chart rejects the event and leaves the actor as it was'
 test('an actor that keeps failing for internal reasons is parked, and the others go on', async (t) => {
   const storage = await temporaryStorage(t)
   let attempts = 0
-  const work: ErrandEffect = async ({ id }, signal) => {
+  const work: SampleEffect = async ({ id }, signal) => {
     if (id !== 'err-bad') return heldEffect().effect({ id }, signal)
     attempts++
     throw Object.assign(new Error('no answer in the chart'), { code: 'bug' })
   }
-  const supervisor = superviseErrands(t, { storage, effects: { work } })
+  const supervisor = superviseSamples(t, { storage, effects: { work } })
   await Promise.all([supervisor.spawn('err-bad'), supervisor.spawn('err-good')])
   const record = await eventually('parked', () => {
     const found = storage.actors.record('err-bad')
@@ -172,7 +172,7 @@ test('a commit that fails drops its effects, tells who waits, and the actor goes
     return storage.actors.advance(transition)
   }
   let cleanups = 0
-  const clean: ErrandEffect = async () => {
+  const clean: SampleEffect = async () => {
     cleanups++
     return { at }
   }
@@ -183,7 +183,7 @@ test('a commit that fails drops its effects, tells who waits, and the actor goes
       return typeof found === 'function' ? found.bind(target) : found
     },
   })
-  const supervisor = superviseErrands(t, {
+  const supervisor = superviseSamples(t, {
     storage: { events: storage.events, actors },
     effects: { work: heldEffect().effect, clean },
   })
@@ -202,7 +202,7 @@ test('a commit that fails drops its effects, tells who waits, and the actor goes
 
 test('a snapshot of an unknown version parks its actor; with a migration it goes on', async (t) => {
   const storage = await temporaryStorage(t)
-  const old = superviseErrands(t, { storage, version: 1, effects: { work: heldEffect().effect } })
+  const old = superviseSamples(t, { storage, version: 1, effects: { work: heldEffect().effect } })
   await Promise.all([old.spawn('err-1'), old.spawn('err-2')])
   await old.stop()
 
@@ -210,12 +210,12 @@ test('a snapshot of an unknown version parks its actor; with a migration it goes
     assert.equal(from, 1)
     return snapshot
   }
-  const migrating = superviseErrands(t, { storage, migrate, effects: { work: heldEffect().effect } })
+  const migrating = superviseSamples(t, { storage, migrate, effects: { work: heldEffect().effect } })
   assert.deepEqual(await migrating.restore(), { restored: 2, parked: 0 })
   assert.equal((await migrating.send('err-1', { type: 'finish', at })).applied, true)
   await migrating.stop()
 
-  const refusing = superviseErrands(t, { storage, version: 3 })
+  const refusing = superviseSamples(t, { storage, version: 3 })
   assert.deepEqual(await refusing.restore(), { restored: 0, parked: 1 })
   assert.match(String(storage.actors.record('err-2')?.error), /^internal: its snapshot has version 1/)
 })
@@ -223,7 +223,7 @@ test('a snapshot of an unknown version parks its actor; with a migration it goes
 test('history holds every transition, and what happened is said in words', async (t) => {
   const storage = await temporaryStorage(t)
   const now = () => Date.parse(at) - 1
-  const supervisor = superviseErrands(t, { storage, now })
+  const supervisor = superviseSamples(t, { storage, now })
   await supervisor.spawn('err-1')
   await eventually('the end', () => storage.actors.record('err-1')?.status === 'done')
   const [created, done] = storage.actors.history('err-1')
@@ -235,7 +235,7 @@ test('history holds every transition, and what happened is said in words', async
 
 test('a hundred actors under load keep every acknowledged event, in a history without gaps', async (t) => {
   const storage = await temporaryStorage(t)
-  const supervisor = superviseErrands(t, { storage, effects: { work: heldEffect().effect } })
+  const supervisor = superviseSamples(t, { storage, effects: { work: heldEffect().effect } })
   const ids = Array.from({ length: 100 }, (_, index) => `err-${index}`)
   await Promise.all(ids.map((id) => supervisor.spawn(id)))
   const sends = ids.flatMap((id) =>

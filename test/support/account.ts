@@ -5,32 +5,32 @@ import { argon2id, hash } from 'argon2'
 import { type Browser, openBrowser } from './browser.ts'
 import { type Api, startApi } from './http-context.ts'
 import { owner } from './session.ts'
-import { instant } from './supervised.ts'
+import { instant } from './supervision.ts'
 
-export interface OwnedApi extends Api {
+export interface AccountApi extends Api {
   browser: Browser
   /** One that is not signed in. */
-  stranger(): Browser
+  signedOut(): Browser
   /** Another one that signs in. */
   signedIn(): Promise<Browser>
 }
 
 const cheapHash = hash(owner.password, { type: argon2id, memoryCost: 1024, timeCost: 2, parallelism: 1 })
 
-export async function startOwned(
+export async function startWithAccount(
   t: TestContext,
   overrides: Parameters<typeof startApi>[1] = {},
-): Promise<OwnedApi> {
+): Promise<AccountApi> {
   const api = await startApi(t, overrides)
   const account = { id: 'usr-1', email: owner.email, password_hash: await cheapHash, created_at: instant }
   await api.storage.commit((commit) => api.storage.account.create(commit, account))
-  const stranger = () => openBrowser(api.url)
+  const signedOut = () => openBrowser(api.url)
   const signedIn = async () => {
-    const browser = stranger()
+    const browser = signedOut()
     await browser.signIn()
     return browser
   }
-  return { ...api, browser: await signedIn(), stranger, signedIn }
+  return { ...api, browser: await signedIn(), signedOut, signedIn }
 }
 
 /** Its status, and the code of a problem. */

@@ -12,7 +12,7 @@ import type { Body } from './api.ts'
 import { startChecked } from './checked-api.ts'
 import { token } from './http-context.ts'
 import { checkAnswer } from './openapi.ts'
-import { eventually, instant, silent } from './supervised.ts'
+import { eventually, instant, silentLogger } from './supervision.ts'
 
 const { backup, datastore, restore } = kinds
 
@@ -26,7 +26,7 @@ export async function startBackups(t: TestContext) {
   const held = createHeld()
   const world = { areServing: true }
   const catalogue = { backup, datastore, restore }
-  supervisor = new Supervisor({ storage: api.storage, catalogue, logger: silent })
+  supervisor = new Supervisor({ storage: api.storage, catalogue, logger: silentLogger })
   supervisor.provide({
     datastore: datastoreEffects(world),
     backup: { ...all(backup, held.effect), pruneBackups: succeeds, removeBackup: succeeds },

@@ -8,10 +8,10 @@ import type { BackupPorts } from '../../src/effects/backup/ports.ts'
 import { TransferProgress } from '../../src/effects/backup/transfer-progress.ts'
 import type { ActorPort } from '../../src/effects/ports.ts'
 import type { Logger } from '../../src/logger.ts'
-import { input } from './datastore-life.ts'
+import { input } from './datastore-chart.ts'
 import { standIn } from './stand-in.ts'
-import { transitionOf } from './stored.ts'
-import { silent, temporaryStorage } from './supervised.ts'
+import { transitionOf } from './store-fixtures.ts'
+import { silentLogger, temporaryStorage } from './supervision.ts'
 
 type Backup = { status?: string; trigger?: string; id?: string }
 
@@ -29,7 +29,7 @@ export async function openBackupPorts(t: TestContext) {
     spawn: async (_kind, _id, made) => void spawned.push(made as BackupInput),
   }
   const settings = { dataDir, backupDir: join(dataDir, 'backups'), minFreeDiskMb: 1 }
-  const logger = { ...silent, warn: (_: object, words: string) => void warnings.push(words) } as Logger
+  const logger = { ...silentLogger, warn: (_: object, words: string) => void warnings.push(words) } as Logger
   const owner = { prefix: 'berth-test', serverId: 'test' }
   const ports = standIn<BackupPorts>({
     storage,

@@ -11,7 +11,7 @@ import { temporaryDirectory } from './directory.ts'
 import { until } from './docker-site.ts'
 import { ensureEngine } from './engine.ts'
 import { askEngine } from './engine-request.ts'
-import { Unprepared } from './unprepared.ts'
+import { MissingPrerequisite } from './missing-prerequisite.ts'
 
 test('an engine that builds passes, and keeps no image of this probe or of one that was cut', async () => {
   const address = await ensureEngine()
@@ -42,7 +42,7 @@ for (const answers of [true, false]) {
     })
 
     await assert.rejects(requireBuilder(`unix://${path}`, 300), (error) => {
-      assert.ok(error instanceof Unprepared)
+      assert.ok(error instanceof MissingPrerequisite)
       assert.match(
         error.message,
         /^The builder of the Docker engine at unix:\S+ hangs .*: restart that engine\.$/,

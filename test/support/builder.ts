@@ -2,7 +2,7 @@
 // fail by its own deadline, one after the other.
 import { probeBuilder } from '../../src/docker/build/builder-probe.ts'
 import { openEngine } from '../../src/docker/engine/client.ts'
-import { Unprepared } from './unprepared.ts'
+import { MissingPrerequisite } from './missing-prerequisite.ts'
 
 const limitMs = 60_000
 
@@ -17,7 +17,7 @@ export async function requireBuilder(address: string, timeoutMs = limitMs): Prom
     if (!limit.aborted) throw error
     const seconds = timeoutMs / 1000
     const trouble = `hangs (a trivial build took over ${seconds} s): restart that engine.`
-    throw new Unprepared(`The builder of the Docker engine at ${address} ${trouble}`)
+    throw new MissingPrerequisite(`The builder of the Docker engine at ${address} ${trouble}`)
   } finally {
     engine.close()
   }

@@ -19,12 +19,12 @@ export interface Ca {
 }
 
 /** The address of this server. */
-export const here = '203.0.113.10'
+export const serverAddress = '203.0.113.10'
 /** Of another one: it answers, but knows nothing. */
-export const elsewhere = '203.0.113.99'
+export const otherAddress = '203.0.113.99'
 
 /** Outside, a test that runs the file inside; `test` of inside does nothing there. */
-export async function besideCa(url: string): Promise<(name: string, run: Test) => void> {
+export async function withCa(url: string): Promise<(name: string, run: Test) => void> {
   if (isInside) return (name, run) => void test(name, run)
   const impossible = (await whyNoNamespace()) ?? (await whyNoPebble())
   test('beside a CA, in a network of its own', { skip: impossible ?? false }, async (t) => {
@@ -43,11 +43,11 @@ type Test = (t: TestContext) => Promise<void>
 /** Inside: all of it, started. */
 export async function openCa(): Promise<Ca> {
   const scope = fileScope()
-  await openNetwork(here)
-  await openNetwork(elsewhere)
+  await openNetwork(serverAddress)
+  await openNetwork(otherAddress)
   const names = await startNameServer(scope)
-  const edge = await startChallengeServer(scope, here)
-  const other = await startChallengeServer(scope, elsewhere)
+  const edge = await startChallengeServer(scope, serverAddress)
+  const other = await startChallengeServer(scope, otherAddress)
   const directory = process.env.PREPARED!
   const pebble = openPebble(scope, { directory, port: 14_000, nameServer: names.address })
   await pebble.restart()

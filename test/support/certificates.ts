@@ -14,9 +14,9 @@ import type { Logger } from '../../src/logger.ts'
 import { Supervisor } from '../../src/supervisor/supervisor.ts'
 import type { Storage } from '../../storage/index.ts'
 import type { ServiceRow } from '../../storage/services.ts'
-import { type Ca, here } from './ca.ts'
-import { serviceRow } from './stored.ts'
-import { eventually, silent, stopBeforeClose, temporaryStorage } from './supervised.ts'
+import { type Ca, serverAddress } from './ca.ts'
+import { serviceRow } from './store-fixtures.ts'
+import { eventually, silentLogger, stopBeforeClose, temporaryStorage } from './supervision.ts'
 
 export type Row = CertificateRecord
 
@@ -43,7 +43,7 @@ export async function openLife(
     storage: await temporaryStorage(t),
     settings: { acmeEmail: 'ada@example.com', acmeDirectory: ca.pebble.directoryUrl, newPerWeek: null },
     dashboardHost: null,
-    logger: silent,
+    logger: silentLogger,
     ...changes,
   }
 }
@@ -119,7 +119,7 @@ function standInEdge({ storage, edge }: Life, ca: Ca, change: ChangeEdge) {
 /** The other server's address is one of ours here, because there is only one machine. */
 export function internetOf(ca: Pick<Ca, 'names'>): Internet {
   const real = openInternet({ nameServers: [ca.names.address] })
-  return { ...real, ownAddresses: () => ['127.0.0.1', here] }
+  return { ...real, ownAddresses: () => ['127.0.0.1', serverAddress] }
 }
 
 /** What the API would show. */

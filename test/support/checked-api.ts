@@ -2,7 +2,7 @@
 // server's token, and by a browser where no token will do.
 import type { TestContext } from 'node:test'
 import type { Service } from '../../src/api/service.ts'
-import { type Answer, type Asked, startApi } from './http-context.ts'
+import { type Answer, type RequestOptions, startApi } from './http-context.ts'
 import { checkAnswer, needsSession } from './openapi.ts'
 import { type SessionHeaders, signUp } from './session.ts'
 
@@ -16,7 +16,12 @@ export async function startChecked(t: TestContext) {
     session = signUp(api.url, api.storage.directory)
     return session
   }
-  const call = async (method: string, path: string, body?: unknown, asked: Asked = {}): Promise<Answer> => {
+  const call = async (
+    method: string,
+    path: string,
+    body?: unknown,
+    asked: RequestOptions = {},
+  ): Promise<Answer> => {
     const browser = needsSession(method, `/api/v1${path}`) ? { token: null, headers: await signedIn() } : {}
     const answer = await api.call(method, `/api/v1${path}`, {
       ...browser,

@@ -18,8 +18,8 @@ import type { ServiceRow } from '../../storage/services.ts'
 import { temporaryDirectory } from './directory.ts'
 import { type SimulatedClock, simulatedClock, soon } from './simulated-clock.ts'
 import { standIn } from './stand-in.ts'
-import { serviceRow, transitionOf } from './stored.ts'
-import { instant, silent, temporaryStorage } from './supervised.ts'
+import { serviceRow, transitionOf } from './store-fixtures.ts'
+import { instant, silentLogger, temporaryStorage } from './supervision.ts'
 
 type ScheduleEffects = Effects<typeof scheduleMachine>
 
@@ -65,13 +65,13 @@ export class CronSite {
     const { storage, time } = this
     const { beginRun, isHeld } = this.#options
     const catalogue = { 'cron-schedule': kinds['cron-schedule'], 'job-run': kinds['job-run'] }
-    const supervisor = new Supervisor({ storage, catalogue, logger: silent, now: time.clock.now })
+    const supervisor = new Supervisor({ storage, catalogue, logger: silentLogger, now: time.clock.now })
     const actors = {
       send: supervisor.send.bind(supervisor),
       spawn: supervisor.spawn.bind(supervisor),
       ...changes,
     }
-    const ports = standIn<CronSchedulePorts>({ storage, actors, logger: silent })
+    const ports = standIn<CronSchedulePorts>({ storage, actors, logger: silentLogger })
     supervisor.provide({
       'cron-schedule': { ...cronScheduleEffects(ports, time.clock), ...(beginRun ? { beginRun } : {}) },
       'job-run': effectsOfRuns(isHeld ? this.#endings : null),

@@ -3,7 +3,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Key } from 'lmdb'
-import { rawTables } from './stored.ts'
+import { rawTables } from './store-fixtures.ts'
 
 export interface StoredRow {
   table: string

@@ -7,9 +7,9 @@ import type { Datastore } from '../../src/api/datastore.ts'
 import type { ActorPort, HttpContext } from '../../src/http/pipeline/context.ts'
 import { Supervisor } from '../../src/supervisor/supervisor.ts'
 import { startChecked } from './checked-api.ts'
-import type { Answer, Asked } from './http-context.ts'
+import type { Answer, RequestOptions } from './http-context.ts'
 import { forever, type TestEffect } from './machine-run.ts'
-import { silent } from './supervised.ts'
+import { silentLogger } from './supervision.ts'
 
 export const hostPort = 25_001
 export const waits: TestEffect = (_, signal) => forever(signal)
@@ -39,7 +39,7 @@ export async function startDatastores(t: TestContext, effects: Record<string, Te
   const api = await startChecked(t)
   const { storage } = api
   const { datastore } = catalogue
-  supervisor = new Supervisor({ storage, catalogue: { datastore }, logger: silent })
+  supervisor = new Supervisor({ storage, catalogue: { datastore }, logger: silentLogger })
   supervisor.provide({
     datastore: {
       obtainImage: succeeds,
@@ -69,7 +69,7 @@ export async function startDatastores(t: TestContext, effects: Record<string, Te
     },
   })
   joinActors(api.context, supervisor)
-  const make = async (body: object, asked: Asked = {}): Promise<Readable> =>
+  const make = async (body: object, asked: RequestOptions = {}): Promise<Readable> =>
     datastoreOf(await api.call('POST', '/datastores', { kind: 'postgres', ...body }, asked))
   return { ...api, make, supervisor }
 }

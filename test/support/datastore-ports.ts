@@ -13,8 +13,8 @@ import { datastorePorts } from '../../src/domain/datastore-urls.ts'
 import type { DatastorePorts } from '../../src/effects/datastore/ports.ts'
 import { createInstanceEvents } from '../../src/effects/engine/instance-events.ts'
 import { standIn } from './stand-in.ts'
-import { transitionOf } from './stored.ts'
-import { instant, silent, temporaryStorage } from './supervised.ts'
+import { transitionOf } from './store-fixtures.ts'
+import { instant, silentLogger, temporaryStorage } from './supervision.ts'
 
 export const password = 'canary-4f0d9a61b7'
 export const id = 'dst-1'
@@ -75,7 +75,16 @@ export async function openDatastorePorts(
   }
   const engine = { info: async () => ({ cpus: 2 }) }
   const owner = { prefix: 'berth', serverId: 'one' }
-  const parts = { storage, settings, engine, owner, instances, datastores, instanceEvents, logger: silent }
+  const parts = {
+    storage,
+    settings,
+    engine,
+    owner,
+    instances,
+    datastores,
+    instanceEvents,
+    logger: silentLogger,
+  }
   const ports = standIn<DatastorePorts>(parts)
   return { ports, storage, world, seen, become, serve: () => serve(t, address, datastorePorts[kind]) }
 }

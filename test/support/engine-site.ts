@@ -6,17 +6,17 @@ import { type Scope, temporaryDirectory } from './directory.ts'
 import { ensureEngine } from './engine.ts'
 import { openGateServer } from './gate-server.ts'
 import { createGitServer } from './git-server.ts'
-import type { Holds } from './held-deploys.ts'
-import { openHoldingDoor } from './holding-door.ts'
+import { openHoldingProxy } from './holding-proxy.ts'
 import { baseImages } from './images.ts'
 import { openNetwork } from './namespace.ts'
-import { loadImage, type PrivateEngine, saveImage, startPrivateEngine } from './private-engine.ts'
+import { loadImage, type NamespaceEngine, saveImage, startNamespaceEngine } from './namespace-engine.ts'
+import type { DeployGates } from './paused-deploys.ts'
 import { startRegistry } from './registry.ts'
 
 export interface EngineSite {
-  engine: PrivateEngine
+  engine: NamespaceEngine
   daemon: TestDaemon
-  holds: Holds
+  holds: DeployGates
 }
 
 /** Where containers reach the test. */
@@ -36,13 +36,13 @@ export async function prepareSite(t: Scope, directory: string): Promise<void> {
 /** Inside. */
 export async function openSite(t: Scope, prepared: string): Promise<EngineSite> {
   await openNetwork(testAddress)
-  const engine = await startPrivateEngine(join(prepared, 'engine'))
+  const engine = await startNamespaceEngine(join(prepared, 'engine'))
   t.after(() => engine.stop())
   process.env.DOCKER_HOST = engine.address
   for (const file of readdirSync(prepared).filter((name) => name.endsWith('.tar')))
     await loadImage(engine.address, join(prepared, file))
   const path = join(temporaryDirectory(t), 'docker.sock')
-  const door = await openHoldingDoor(t, { path }, { path: engine.path })
+  const door = await openHoldingProxy(t, { path }, { path: engine.path })
   const daemon = await launchDaemon({
     args: [`--docker=unix://${path}`, '--build-concurrency=8', `--host-ports=${gatePort}`],
   })
@@ -50,12 +50,12 @@ export async function openSite(t: Scope, prepared: string): Promise<EngineSite> 
   return { engine, daemon, holds: { ...(await openHolds(t)), engine: door, api: daemon.api } }
 }
 
-async function openHolds(t: Scope): Promise<Omit<Holds, 'engine' | 'api'>> {
+async function openHolds(t: Scope): Promise<Omit<DeployGates, 'engine' | 'api'>> {
   const root = temporaryDirectory(t)
   const server = await createGitServer(t, { root })
-  const git = await openHoldingDoor(t, { port: 0 }, { port: Number(new URL(server.url).port) })
+  const git = await openHoldingProxy(t, { port: 0 }, { port: Number(new URL(server.url).port) })
   const registry = await startRegistry(t)
   const target = { port: Number(registry.host.split(':')[1]) }
-  const images = { registry, door: await openHoldingDoor(t, { port: 0 }, target) }
+  const images = { registry, door: await openHoldingProxy(t, { port: 0 }, target) }
   return { root, git, images, gate: await openGateServer(t, { address: testAddress, port: gatePort }) }
 }

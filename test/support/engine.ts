@@ -8,7 +8,7 @@ import { commandEnv, hasCommand, run } from '../../src/base-images/command.ts'
 import { withFileLock } from '../../src/base-images/file-lock.ts'
 import { installPackages } from './apt.ts'
 import { askEngine } from './engine-request.ts'
-import { Unprepared } from './unprepared.ts'
+import { MissingPrerequisite } from './missing-prerequisite.ts'
 
 const defaultAddress = 'unix:///var/run/docker.sock'
 const lockFile = '/run/berth-test-engine.lock'
@@ -43,15 +43,15 @@ export async function pingEngine(address: string): Promise<string | null> {
 function refuseWhatOnlyAPersonCanDo(address: string, silence: string): void {
   const trouble = `No Docker engine answers at ${address} (${silence}).`
   if (silence === 'EACCES') {
-    throw new Unprepared(
+    throw new MissingPrerequisite(
       `${trouble}\nThis user may not open it: sudo usermod -aG docker "$USER", then log in again.`,
     )
   }
   if (address !== defaultAddress) {
-    throw new Unprepared(`${trouble}\nStart it, or unset DOCKER_HOST to have one started here.`)
+    throw new MissingPrerequisite(`${trouble}\nStart it, or unset DOCKER_HOST to have one started here.`)
   }
   if (!isRoot()) {
-    throw new Unprepared(
+    throw new MissingPrerequisite(
       `${trouble}\nInstall one: sudo apt-get install docker.io (as root this is done for you)`,
     )
   }
@@ -62,11 +62,11 @@ async function installWhatIsMissing(): Promise<void> {
   if (packages.length === 0) return
   if (!hasApt()) {
     const trouble = `There is no apt to install what is missing: ${packages.join(', ')}.`
-    throw new Unprepared(`${trouble}\nSee https://docs.docker.com/engine/install/`)
+    throw new MissingPrerequisite(`${trouble}\nSee https://docs.docker.com/engine/install/`)
   }
   say(`Installing ${packages.join(', ')} with apt-get …`)
   await installPackages(packages).catch((error: Error) => {
-    throw new Unprepared(`apt-get could not install them. ${error.message}`)
+    throw new MissingPrerequisite(`apt-get could not install them. ${error.message}`)
   })
 }
 
@@ -94,7 +94,8 @@ async function startEngine(address: string): Promise<void> {
   const deadline = Date.now() + startTimeoutMs
   while ((await pingEngine(address)) !== null) {
     const ended = engine.hasEnded()
-    if (ended || Date.now() > deadline) throw new Unprepared(`dockerd does not answer. ${engine.lastWords()}`)
+    if (ended || Date.now() > deadline)
+      throw new MissingPrerequisite(`dockerd does not answer. ${engine.lastWords()}`)
     await delay(100)
   }
 }

@@ -6,8 +6,8 @@ import type { ServiceSettings } from '../../storage/services.ts'
 import { createIds } from '../../storage/store/ids.ts'
 import { openDockerSite, testSubnet } from './docker-site.ts'
 import { standIn } from './stand-in.ts'
-import { serviceRow, transitionOf } from './stored.ts'
-import { silent, temporaryStorage } from './supervised.ts'
+import { serviceRow, transitionOf } from './store-fixtures.ts'
+import { silentLogger, temporaryStorage } from './supervision.ts'
 
 const range = { first: '10.231.0.20', last: '10.231.0.30' }
 
@@ -23,7 +23,7 @@ export async function openDeploy(t: TestContext, changes: Partial<ServiceSetting
   const { name, subnet } = await ensureNetwork(engine, owner, testSubnet)
   const ownRange = subnet === testSubnet ? range : rangeOf(subnet)
   const engineReady = async () => ({ name, range: ownRange })
-  const parts = { storage, engine, owner, instances, engineReady, logger: silent, startedAt: '' }
+  const parts = { storage, engine, owner, instances, engineReady, logger: silentLogger, startedAt: '' }
   const edge = { mode: 'off', httpPort: 80, httpsPort: 443, dashboardHost: null } as const
   const publication = { baseDomain: 'localhost', edge, hasCertificate: () => false }
   const logCollector = { drained: async () => undefined }

@@ -3,7 +3,7 @@
 import { hostileCharacters } from './hostile-characters.ts'
 
 /** What a text does when somebody runs it: makes a file in `directory`, or calls `port` on this host. */
-export interface Bait {
+export interface HostileCanary {
   directory: string
   port: number
 }
@@ -261,7 +261,7 @@ const templates = [
 ]
 
 /** Every text once; the ones that do something do it under a number of their own. */
-export function hostileTexts({ directory, port }: Bait): string[] {
+export function hostileTexts({ directory, port }: HostileCanary): string[] {
   const all = [...commands, ...options, ...addresses, ...paths, ...names, ...templates, ...hostileCharacters]
   return all.map((text, index) => {
     const file = `${directory}/${index}`

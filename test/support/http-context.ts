@@ -18,7 +18,7 @@ import type { Storage } from '../../storage/index.ts'
 import { queuedRecord } from './queued-record.ts'
 import { raw } from './raw-request.ts'
 import { recordOfRemoval } from './removal-record.ts'
-import { silent, temporaryStorage } from './supervised.ts'
+import { silentLogger, temporaryStorage } from './supervision.ts'
 
 export { raw } from './raw-request.ts'
 
@@ -39,7 +39,7 @@ export interface Answer {
   body: Record<string, unknown>
 }
 
-export interface Asked {
+export interface RequestOptions {
   body?: unknown
   headers?: Record<string, string>
   token?: string | null
@@ -48,7 +48,7 @@ export interface Asked {
 /** Serves the API; `overrides` replace parts of its context. */
 export async function startApi(
   t: TestContext,
-  { logger = silent, ...overrides }: Partial<HttpContext> & { logger?: Logger } = {},
+  { logger = silentLogger, ...overrides }: Partial<HttpContext> & { logger?: Logger } = {},
 ) {
   const storage = await temporaryStorage(t)
   const standard = createContext(storage)
@@ -62,7 +62,7 @@ export async function startApi(
     server,
     storage,
     context,
-    call: (method: string, path: string, asked: Asked = {}) => call(url, method, path, asked),
+    call: (method: string, path: string, asked: RequestOptions = {}) => call(url, method, path, asked),
     raw: (text: string) => raw(server.port, text),
     setDeploy: (id: string, fields: Partial<Deploy>) => setDeploy(storage, id, fields),
   }
@@ -146,7 +146,7 @@ function withTerminalLogins(
   { actors, terminalLogins }: HttpContext,
 ): ActorPort {
   const catalogue = { 'terminal-login': terminalLogin }
-  const supervisor = new Supervisor({ storage, catalogue, logger: silent })
+  const supervisor = new Supervisor({ storage, catalogue, logger: silentLogger })
   supervisor.provide({ 'terminal-login': terminalLoginEffects({ storage, terminalLogins }) })
   t.after(() => supervisor.stop(1000))
   const portFor = (isLogin: boolean) => (isLogin ? supervisor : actors)
@@ -225,7 +225,7 @@ function transition(
   return { row: { ...row, final: false, parked: null }, record, entry, service: null, event }
 }
 
-async function call(url: string, method: string, path: string, asked: Asked): Promise<Answer> {
+async function call(url: string, method: string, path: string, asked: RequestOptions): Promise<Answer> {
   const { body, headers = {}, token: secret = token } = asked
   const response = await fetch(`${url}${path}`, {
     method,

@@ -7,7 +7,7 @@ import { ensureImage, type ImageStore, type Recipe } from '../../src/base-images
 import type { RootFilesystem } from '../../src/base-images/root-filesystem.ts'
 import { ensureEngine } from './engine.ts'
 import { askEngine } from './engine-request.ts'
-import { Unprepared } from './unprepared.ts'
+import { MissingPrerequisite } from './missing-prerequisite.ts'
 
 export interface TestRecipe extends Recipe {
   /** What a registry offers in its place. */
@@ -140,5 +140,5 @@ async function pullSubstitute(engine: string, recipe: TestRecipe, reason: string
 // Loading and pulling answer 200 first and tell of their failure in the stream.
 function refuseFailure(what: string, answer: { status: number; text: string }): void {
   if (answer.status === 200 && !answer.text.includes('"error"')) return
-  throw new Unprepared(`${what}: ${answer.text.trim()}`)
+  throw new MissingPrerequisite(`${what}: ${answer.text.trim()}`)
 }

@@ -10,8 +10,8 @@ import { Failure } from '../../src/errors.ts'
 import type { ActorPort, HttpContext } from '../../src/http/pipeline/context.ts'
 import { Supervisor } from '../../src/supervisor/supervisor.ts'
 import { startChecked } from './checked-api.ts'
-import type { Asked } from './http-context.ts'
-import { eventually, instant, silent } from './supervised.ts'
+import type { RequestOptions } from './http-context.ts'
+import { eventually, instant, silentLogger } from './supervision.ts'
 
 interface Input {
   id: string
@@ -24,11 +24,11 @@ export async function startJobs(t: TestContext) {
   // Before the store is closed, which comes first otherwise: the actors write to it.
   t.after(() => supervisor?.stop(1000))
   const api = await startChecked(t)
-  const world = createWorld({ storage: api.storage, logger: silent })
+  const world = createWorld({ storage: api.storage, logger: silentLogger })
   supervisor = new Supervisor({
     storage: api.storage,
     catalogue: { 'job-run': catalogue['job-run'] },
-    logger: silent,
+    logger: silentLogger,
   })
   supervisor.provide({ 'job-run': world.effects })
   joinActors(api.context, supervisor)
@@ -45,7 +45,7 @@ export async function startJobs(t: TestContext) {
       await api.setDeploy(latest_deploy!.id, { status: 'live', image: `berth/${body.name}:1` })
       return api.get(body.name)
     },
-    ask: async (name: string, body?: object, asked: Asked = {}) =>
+    ask: async (name: string, body?: object, asked: RequestOptions = {}) =>
       (await api.call('POST', `/services/${name}/jobs`, body, asked)).body as unknown as JobRun,
     /** Its turn comes, and it starts. */
     async starts(id: string): Promise<void> {

@@ -12,11 +12,11 @@ import type { ActorPort } from '../../src/effects/ports.ts'
 import type { Logger } from '../../src/logger.ts'
 import type { Storage } from '../../storage/index.ts'
 import type { ServiceRow } from '../../storage/services.ts'
-import { asAsked } from './job-life.ts'
+import { asAsked } from './job-chart.ts'
 import { until } from './service.ts'
 import { standIn } from './stand-in.ts'
-import { serviceRow, transitionOf } from './stored.ts'
-import { silent, temporaryStorage } from './supervised.ts'
+import { serviceRow, transitionOf } from './store-fixtures.ts'
+import { silentLogger, temporaryStorage } from './supervision.ts'
 
 export const nobody = new AbortController().signal
 
@@ -39,7 +39,7 @@ export async function openJobQueue(t: TestContext, options: JobQueueOptions = {}
   const is = openRows(storage)
   const { actors, sent, spawned } = actorsOf(storage, is)
   const warned: unknown[] = []
-  const logger = { ...silent, warn: (fields: object) => void warned.push(fields) } as Logger
+  const logger = { ...silentLogger, warn: (fields: object) => void warned.push(fields) } as Logger
   const engineReady = () => options.engineReady ?? Promise.resolve({})
   const ports = standIn<JobRunPorts>({ storage, actors, jobSlots, logger, engineReady })
   const deploy = (id: string, command: string | null = 'npm run report') => goLive(storage, id, command)

@@ -6,18 +6,18 @@ import { join } from 'node:path'
 import type Docker from 'dockerode'
 import type { ContainerEvents } from './container-events.ts'
 import { launchDaemon, type TestDaemon } from './daemon.ts'
+import { type DelayingProxy, openDelayingProxy } from './delaying-proxy.ts'
 import { type Scope, temporaryDirectory } from './directory.ts'
-import { type HoldingDoor, openHoldingDoor } from './holding-door.ts'
-import { askJob, enginePath, openDocker, untilSaid } from './jobs.ts'
-import { type LateDoor, openLateDoor } from './late-door.ts'
+import { type HoldingProxy, openHoldingProxy } from './holding-proxy.ts'
+import { enginePath, openDocker, requestJob, untilLogged } from './jobs.ts'
 import { until } from './service.ts'
 
 export interface JobSite {
   daemon: TestDaemon
   docker: Docker
-  door: HoldingDoor
+  door: HoldingProxy
   /** Behind the other one. */
-  late: LateDoor
+  late: DelayingProxy
   /** Lets what was held go by the board. */
   restart(end?: 'kill' | 'stop', meanwhile?: () => Promise<unknown>): Promise<void>
 }
@@ -25,8 +25,8 @@ export interface JobSite {
 export async function openJobSite(t: Scope): Promise<JobSite> {
   const folder = temporaryDirectory(t)
   const [path, between] = [join(folder, 'docker.sock'), join(folder, 'late.sock')]
-  const late = await openLateDoor(t, between, await enginePath())
-  const door = await openHoldingDoor(t, { path }, { path: between })
+  const late = await openDelayingProxy(t, between, await enginePath())
+  const door = await openHoldingProxy(t, { path }, { path: between })
   const daemon = await launchDaemon({ args: [`--docker=unix://${path}`, '--keep-images=1'] })
   t.after(() => daemon.remove())
   return {
@@ -43,7 +43,7 @@ export async function openJobSite(t: Scope): Promise<JobSite> {
   }
 }
 
-export async function isHeld(door: HoldingDoor, pattern: RegExp): Promise<void> {
+export async function isHeld(door: HoldingProxy, pattern: RegExp): Promise<void> {
   await until(`${pattern} to be held`, async () => door.held(pattern) > 0)
 }
 
@@ -63,19 +63,19 @@ export const steps: Record<
 > = {
   async 'before its container is made'(site, name) {
     site.door.hold(create)
-    const { id } = await askJob(site.daemon.api, name, { command: `${begin}; exit 5` })
+    const { id } = await requestJob(site.daemon.api, name, { command: `${begin}; exit 5` })
     await isHeld(site.door, create)
     return id
   },
   async 'before its container is started'(site, name) {
     site.door.hold(start)
-    const { id } = await askJob(site.daemon.api, name, { command: `${begin}; exit 5` })
+    const { id } = await requestJob(site.daemon.api, name, { command: `${begin}; exit 5` })
     await isHeld(site.door, start)
     return id
   },
   async 'before its start is written down'(site, name, events) {
     site.door.hold(start)
-    const { id } = await askJob(site.daemon.api, name, { command: `${begin}; sleep 1; exit 5` })
+    const { id } = await requestJob(site.daemon.api, name, { command: `${begin}; sleep 1; exit 5` })
     await isHeld(site.door, start)
     site.door.release()
     site.door.hold(look)
@@ -85,20 +85,20 @@ export const steps: Record<
     return id
   },
   async 'while it runs'(site, name) {
-    const { id } = await askJob(site.daemon.api, name, { command: `${begin}; sleep 3; exit 5` })
-    await untilSaid(site.daemon.api, id, 'begun')
+    const { id } = await requestJob(site.daemon.api, name, { command: `${begin}; sleep 3; exit 5` })
+    await untilLogged(site.daemon.api, id, 'begun')
     return id
   },
   async 'before its container is removed'(site, name) {
     site.door.hold(remove)
-    const { id } = await askJob(site.daemon.api, name, { command: `${begin}; exit 5` })
+    const { id } = await requestJob(site.daemon.api, name, { command: `${begin}; exit 5` })
     await isHeld(site.door, remove)
     return id
   },
   async 'before a canceled one is told to end'(site, name) {
     const command = `trap "exit 7" TERM; ${begin}; while true; do sleep 0.1; done`
-    const { id } = await askJob(site.daemon.api, name, { command })
-    await untilSaid(site.daemon.api, id, 'begun')
+    const { id } = await requestJob(site.daemon.api, name, { command })
+    await untilLogged(site.daemon.api, id, 'begun')
     site.door.hold(stop)
     await site.daemon.api.post(`/jobs/${id}/cancel`)
     await isHeld(site.door, stop)
@@ -106,8 +106,8 @@ export const steps: Record<
   },
   async 'while a canceled one ends'(site, name, events) {
     const command = `trap "sleep 3; exit 7" TERM; ${begin}; while true; do sleep 0.1; done`
-    const { id } = await askJob(site.daemon.api, name, { command })
-    await untilSaid(site.daemon.api, id, 'begun')
+    const { id } = await requestJob(site.daemon.api, name, { command })
+    await untilLogged(site.daemon.api, id, 'begun')
     await site.daemon.api.post(`/jobs/${id}/cancel`)
     await events.until('kill', id)
     return id

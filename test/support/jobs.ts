@@ -36,13 +36,13 @@ export async function createCron(t: Scope, api: Api, settings: object): Promise<
   return createService(t, api, { Dockerfile: await dockerfile() }, given)
 }
 
-export function askJob(api: Api, service: string, body: object): Promise<Body> {
+export function requestJob(api: Api, service: string, body: object): Promise<Body> {
   return api.post(`/services/${service}/jobs`, body)
 }
 
 /** Asks for a run and waits for its end. */
 export async function runJob(api: Api, service: string, command: string, more: object = {}): Promise<Body> {
-  const { id } = await askJob(api, service, { command, ...more })
+  const { id } = await requestJob(api, service, { command, ...more })
   return finishedJob(api, id)
 }
 
@@ -71,15 +71,15 @@ export async function clearedJob(api: Api, id: string): Promise<Body> {
   return api.get(`/jobs/${id}`)
 }
 
-export interface SaidLine {
+export interface LogLine {
   number: number
   stream: 'stdout' | 'stderr' | 'system'
   line: string
 }
 
 /** The lines of its log, followed to the end. */
-export async function saidLines(api: Api, id: string, after = 0): Promise<SaidLine[]> {
-  const lines: SaidLine[] = []
+export async function jobLog(api: Api, id: string, after = 0): Promise<LogLine[]> {
+  const lines: LogLine[] = []
   const events = api.events(`/jobs/${id}/logs?follow=true`, { lastEventId: after })
   for await (const { event, id: number, data } of events) {
     if (event === 'end') break
@@ -91,11 +91,11 @@ export async function saidLines(api: Api, id: string, after = 0): Promise<SaidLi
 
 /** What its command said, without what Berth says of it. */
 export async function output(api: Api, id: string): Promise<string[]> {
-  return (await saidLines(api, id)).filter(({ stream }) => stream !== 'system').map(({ line }) => line)
+  return (await jobLog(api, id)).filter(({ stream }) => stream !== 'system').map(({ line }) => line)
 }
 
 /** Waits until it has said such a line; answers the number of that. */
-export async function untilSaid(api: Api, id: string, isMeant: string | ((line: string) => boolean)) {
+export async function untilLogged(api: Api, id: string, isMeant: string | ((line: string) => boolean)) {
   const fits = typeof isMeant === 'string' ? (line: string) => line === isMeant : isMeant
   for await (const { event, id: number, data } of api.events(`/jobs/${id}/logs?follow=true`)) {
     if (event === 'log' && fits(JSON.parse(data).line)) return Number(number)

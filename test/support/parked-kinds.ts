@@ -3,8 +3,8 @@ import type { AnyMachineSnapshot, AnyStateMachine, StateNode, StateValue } from 
 import { catalogue, type Kind, type KindName } from '../../machines/index.ts'
 import type { ActorRecord, Transition } from '../../storage/actors/actors.ts'
 import { forever } from './machine-run.ts'
-import { transitionOf } from './stored.ts'
-import { instant } from './supervised.ts'
+import { transitionOf } from './store-fixtures.ts'
+import { instant } from './supervision.ts'
 
 const at = instant
 const later = '2099-01-01T00:00:00.000Z'

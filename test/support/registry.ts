@@ -22,7 +22,7 @@ import { type Engine, openEngine } from '../../src/docker/engine/client.ts'
 import { type Scope, temporaryDirectory } from './directory.ts'
 import { ensureEngine } from './engine.ts'
 import { baseImages } from './images.ts'
-import { Unprepared } from './unprepared.ts'
+import { MissingPrerequisite } from './missing-prerequisite.ts'
 
 export interface TestRegistry {
   /** `127.0.0.1:<port>`, which the names of its images begin with. */
@@ -99,7 +99,7 @@ async function findProgram(): Promise<string> {
     })
   } catch (error) {
     if (!(error instanceof PackagesMissing)) throw error
-    throw new Unprepared(`There is no docker-registry to test pulls with: ${error.message}`)
+    throw new MissingPrerequisite(`There is no docker-registry to test pulls with: ${error.message}`)
   }
 }
 

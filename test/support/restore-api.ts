@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { Restore } from '../../src/api/backup.ts'
 import { startBackups } from './backup-api.ts'
-import { eventually } from './supervised.ts'
+import { eventually } from './supervision.ts'
 
 export async function startRestores(t: TestContext) {
   const api = await startBackups(t)

@@ -1,9 +1,9 @@
 // The API with a datastore called shop and fake clients.
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import { type OwnedApi, startOwned } from './account.ts'
+import { type AccountApi, startWithAccount } from './account.ts'
 import { token } from './http-context.ts'
-import { eventually } from './supervised.ts'
+import { eventually } from './supervision.ts'
 import {
   type FakeClient,
   openFakeClients,
@@ -18,7 +18,7 @@ export const bearer = { authorization: `Bearer ${token}` }
 export const start = { type: 'start', words: [], terminal: null }
 export const pathOf = (name: string) => `/api/v1/datastores/${name}/client`
 
-export interface ShellApi extends OwnedApi {
+export interface ShellApi extends AccountApi {
   opened: FakeClient[]
   tryOpen(path: string, headers?: Record<string, string>): Promise<WsClient | Refusal>
   /** Fails when it is refused. */
@@ -29,10 +29,10 @@ export interface ShellApi extends OwnedApi {
 
 export async function openShellApi(
   t: TestContext,
-  overrides: Parameters<typeof startOwned>[1] = {},
+  overrides: Parameters<typeof startWithAccount>[1] = {},
 ): Promise<ShellApi> {
   const { clients, opened } = openFakeClients()
-  const api = await startOwned(t, { clients, ...overrides })
+  const api = await startWithAccount(t, { clients, ...overrides })
   await storeDatastore(api.storage, 'shop')
   const tryOpen: ShellApi['tryOpen'] = (path, headers = bearer) => tryConnecting(t, api.url, path, headers)
   const open: ShellApi['open'] = async (headers) => {

@@ -9,7 +9,7 @@ import { Failure } from '../../src/errors.ts'
 import type { Storage } from '../../storage/index.ts'
 import type { Body } from './api.ts'
 import { checkAnswer } from './openapi.ts'
-import { eventually, instant } from './supervised.ts'
+import { eventually, instant } from './supervision.ts'
 
 /** Stores the record only; nothing runs. */
 export async function storeDatastore(storage: Storage, name: string, fields: object = {}): Promise<string> {

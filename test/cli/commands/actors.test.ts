@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Actor } from '../../../src/api/actor.ts'
-import { type Answered, answeringServer, problem } from '../../support/answering-server.ts'
 import { runBerth } from '../../support/berth.ts'
+import { type FakeResponse, problem, startFakeServer } from '../../support/fake-server.ts'
 
 const since = new Date(Date.now() - 2 * 3600_000 - 90_000).toISOString()
 const words = { on_retry: 'it goes on', on_discard: 'nothing supervises it' }
@@ -14,13 +14,13 @@ const edge: Actor = {
 const deploy: Actor = { id: 'dep-1', kind: 'deploy', service_id: 'svc-1', status: 'live', parked: null }
 const left_behind = [{ type: 'container', name: 'berth-edge' }]
 
-async function start(t: TestContext, acted: Answered = { body: { ...edge, left_behind } }) {
-  const server = await answeringServer(t, ({ method, path }) => {
+async function start(t: TestContext, acted: FakeResponse = { body: { ...edge, left_behind } }) {
+  const server = await startFakeServer(t, ({ method, path }) => {
     if (method === 'GET') return { body: path.includes('parked') ? [edge] : [edge, deploy] }
     return acted
   })
   const env = { BERTH_SERVER: server.url, BERTH_TOKEN: 'bth_x' }
-  return { berth: (...args: string[]) => runBerth(t, args, { env }), asked: server.asked }
+  return { berth: (...args: string[]) => runBerth(t, args, { env }), asked: server.requests }
 }
 
 test('actors shows what is parked first, since when and why', async (t) => {
@@ -32,7 +32,7 @@ test('actors shows what is parked first, since when and why', async (t) => {
 })
 
 test('the columns SINCE and REASON are missing when no actor is parked', async (t) => {
-  const server = await answeringServer(t, () => ({ body: [deploy] }))
+  const server = await startFakeServer(t, () => ({ body: [deploy] }))
   const { stdout } = await runBerth(t, ['actors'], { env: { BERTH_SERVER: server.url } })
   assert.equal(stdout, 'ID     KIND    STATUS\ndep-1  deploy  live\n')
 })

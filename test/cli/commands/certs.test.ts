@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Certificate } from '../../../src/api/certificate.ts'
-import { type Answered, answeringServer, problem } from '../../support/answering-server.ts'
 import { runBerth } from '../../support/berth.ts'
+import { type FakeResponse, problem, startFakeServer } from '../../support/fake-server.ts'
 
 const inDays = (days: number) => new Date(Date.now() + (days + 0.5) * 86_400_000).toISOString()
 
@@ -49,16 +49,16 @@ const noAuthority = problem(404, 'not_found', 'there is no such path')
 
 async function start(
   t: TestContext,
-  retried: Answered = { status: 202, body: certificates[1] },
-  authority: Answered = noAuthority,
+  retried: FakeResponse = { status: 202, body: certificates[1] },
+  authority: FakeResponse = noAuthority,
 ) {
-  const server = await answeringServer(t, ({ method, path }) => {
+  const server = await startFakeServer(t, ({ method, path }) => {
     if (path.endsWith('/certificate-authority')) return authority
     return method === 'GET' ? { body: certificates } : retried
   })
   const env = { BERTH_SERVER: server.url, BERTH_TOKEN: 'bth_x' }
   const berth = (...args: string[]) => runBerth(t, args, { env })
-  return { berth, asked: server.asked }
+  return { berth, asked: server.requests }
 }
 
 test('certs shows each host, until when it is good, what is next and why not more', async (t) => {
@@ -118,7 +118,7 @@ test('certs --json gives what the API said', async (t) => {
 })
 
 test('without a certificate it says how to get some', async (t) => {
-  const server = await answeringServer(t, () => ({ body: [] }))
+  const server = await startFakeServer(t, () => ({ body: [] }))
   const env = { BERTH_SERVER: server.url, BERTH_TOKEN: 'bth_x' }
   const { code, stdout, stderr } = await runBerth(t, ['certs'], { env })
   assert.deepEqual([code, stdout], [0, ''])

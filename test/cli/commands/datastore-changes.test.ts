@@ -1,22 +1,22 @@
 // `berth db create|update|restart|rm`: what is asked of the server, what is said, and how they fail.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Asked, problem } from '../../support/answering-server.ts'
-import { openTerminal } from '../../support/pty.ts'
 import {
-  answerOf,
   cache,
   datastore,
   lost,
   password,
+  respond,
   shop,
-  startDb,
+  startFakeDatastores,
   starting,
-} from '../../support/told-datastores.ts'
+} from '../../support/fake-datastores.ts'
+import { problem, type ReceivedRequest } from '../../support/fake-server.ts'
+import { openTerminal } from '../../support/pty.ts'
 
 test('db create asks for what its flags say, and waits until it serves', async (t) => {
   const looks = [datastore('new', { status: 'creating', phase: 'probing' }), datastore('new')]
-  const { berth, asked } = await startDb(t, ({ method }) => ({
+  const { berth, asked } = await startFakeDatastores(t, ({ method }) => ({
     status: method === 'POST' ? 201 : 200,
     body: method === 'POST' ? datastore('new', { status: 'creating', phase: 'pulling' }) : looks.shift(),
   }))
@@ -48,14 +48,14 @@ test('db create asks for what its flags say, and waits until it serves', async (
 })
 
 test('db create asks for nothing that was not said', async (t) => {
-  const { berth, asked } = await startDb(t, () => ({ status: 201, body: cache }))
+  const { berth, asked } = await startFakeDatastores(t, () => ({ status: 201, body: cache }))
   const { code, stdout, stderr } = await berth('db', 'create', 'cache', '-k', 'redis', '--json')
   assert.deepEqual([code, JSON.parse(stdout), stderr], [0, cache, ''])
   assert.deepEqual(asked(), [['POST', '/datastores', { name: 'cache', kind: 'redis' }]])
 })
 
 test('one that fails ends the command with the reason, and with what happens next', async (t) => {
-  const { berth } = await startDb(t, () => ({ status: 201, body: lost }))
+  const { berth } = await startFakeDatastores(t, () => ({ status: 201, body: lost }))
   const hint = '   it is tried again by itself; at once: berth db restart lost\n'
   const told = ` ✘ lost failed: there is no image postgres:99\n${hint}`
 
@@ -65,7 +65,7 @@ test('one that fails ends the command with the reason, and with what happens nex
 })
 
 test('db restart waits until it serves again', async (t) => {
-  const { berth, asked } = await startDb(t, ({ method }) =>
+  const { berth, asked } = await startFakeDatastores(t, ({ method }) =>
     method === 'POST'
       ? { status: 202, body: { ...shop, status: 'restarting', phase: 'stopping' } }
       : { body: shop },
@@ -81,8 +81,8 @@ test('db restart waits until it serves again', async (t) => {
 
 test('db update changes what is named, and says what it has now', async (t) => {
   const single = { ...starting, cpu_limit: 1 }
-  const { berth, asked } = await startDb(t, ({ path }) =>
-    path.endsWith('starting') ? { body: single } : answerOf({ path } as Asked),
+  const { berth, asked } = await startFakeDatastores(t, ({ path }) =>
+    path.endsWith('starting') ? { body: single } : respond({ path } as ReceivedRequest),
   )
   const [one, other, third] = [
     await berth('db', 'update', 'cache', '--memory', '256', '--cpu', '8'),
@@ -105,14 +105,14 @@ test('db update changes what is named, and says what it has now', async (t) => {
 
 test('limits that are saved and not applied fail the command with both', async (t) => {
   const detail = "limits of 'cache' saved, but applying them failed: no"
-  const { berth } = await startDb(t, () => problem(502, 'docker_error', detail))
+  const { berth } = await startFakeDatastores(t, () => problem(502, 'docker_error', detail))
   const { code, stderr } = await berth('db', 'update', 'cache', '--memory', '16')
   assert.equal(code, 1)
   assert.match(stderr, /^ ✘ limits of 'cache' saved, but applying them failed: no /)
 })
 
 test('db rm wants the name typed at a terminal, and --yes elsewhere', async (t) => {
-  const { berth, asked, env } = await startDb(t)
+  const { berth, asked, env } = await startFakeDatastores(t)
 
   const silent = await berth('db', 'rm', 'shop-db')
   assert.equal(silent.code, 2)
@@ -133,7 +133,7 @@ test('db rm wants the name typed at a terminal, and --yes elsewhere', async (t) 
 })
 
 test('db rm --yes asks nobody, and --force goes with the request', async (t) => {
-  const { berth, asked } = await startDb(t)
+  const { berth, asked } = await startFakeDatastores(t)
   const { code, stderr } = await berth('db', 'rm', 'cache', '--yes', '--force')
   const lines = [' ✔ cache is being deleted\n', '   its data are deleted: they are not in the trash\n']
   assert.deepEqual([code, stderr], [0, lines.join('')])
@@ -141,7 +141,7 @@ test('db rm --yes asks nobody, and --force goes with the request', async (t) => 
 })
 
 test('db rm --purge says that all data go, and asks nothing of the trash', async (t) => {
-  const { berth, asked } = await startDb(t)
+  const { berth, asked } = await startFakeDatastores(t)
   const { stderr: question } = await berth('db', 'rm', 'shop-db', '--purge')
   assert.match(question, /This deletes the postgres shop-db with all its data\. Type/)
   const { code, stderr } = await berth('db', 'rm', 'shop-db', '--yes', '--purge')
@@ -152,10 +152,10 @@ test('db rm --purge says that all data go, and asks nothing of the trash', async
 test('one that services refer to is not deleted: who does is said, and how to do it anyway', async (t) => {
   const errors = [{ path: 'web.DATABASE_URL', code: 'reference', message: 'refers to shop-db' }]
   const hint = 'berth db rm shop-db --force deletes it anyway'
-  const { berth } = await startDb(t, (asked) =>
+  const { berth } = await startFakeDatastores(t, (asked) =>
     asked.method === 'DELETE'
       ? problem(409, 'in_use', 'shop-db is referred to by web', { errors, hint })
-      : answerOf(asked),
+      : respond(asked),
   )
   const { code, stderr } = await berth('db', 'rm', 'shop-db', '--yes')
   assert.equal(code, 1)
@@ -166,7 +166,7 @@ test('one that services refer to is not deleted: who does is said, and how to do
 })
 
 test('an unknown name ends with 3, and what is written wrongly with 2, before any request', async (t) => {
-  const { berth, asked } = await startDb(t)
+  const { berth, asked } = await startFakeDatastores(t)
   for (const command of ['show', 'url', 'restart', 'rm']) {
     const { code, stdout, stderr } = await berth(
       'db',

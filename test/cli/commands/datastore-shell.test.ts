@@ -5,28 +5,28 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { keepAlive } from '../../../src/cli/datastore/keepalive.ts'
-import { problem } from '../../support/answering-server.ts'
 import { berthCommand, runBerth, startBerth } from '../../support/berth.ts'
-import { type ClientServer, clientServer } from '../../support/client-server.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
+import { problem } from '../../support/fake-server.ts'
 import { findProcesses } from '../../support/processes.ts'
 import { openTerminal } from '../../support/pty.ts'
 import { until } from '../../support/service.ts'
+import { type ShellServer, startShellServer } from '../../support/shell-server.ts'
 import { issueTestCertificate } from '../../support/test-certificate.ts'
 
 const words = ['db', 'psql', 'shop']
-const envOf = ({ url }: ClientServer) => ({ BERTH_SERVER: url, BERTH_TOKEN: 'secret' })
+const envOf = ({ url }: ShellServer) => ({ BERTH_SERVER: url, BERTH_TOKEN: 'secret' })
 const exit = (code: number) => JSON.stringify({ type: 'exit', code })
 
-async function endedBy(t: TestContext, options: Parameters<typeof clientServer>[1], args = words) {
-  const server = await clientServer(t, options)
+async function endedBy(t: TestContext, options: Parameters<typeof startShellServer>[1], args = words) {
+  const server = await startShellServer(t, options)
   const ended = await runBerth(t, args, { env: envOf(server) })
   return { ...ended, ...server }
 }
 
 test('bytes are passed on as they are, in their order, and so is the exit code', async (t) => {
   const bytes = Buffer.from(Array.from({ length: 256 }, (_, index) => index))
-  const { code, stdout, stderr, heard, asked } = await endedBy(
+  const { code, stdout, stderr, received, upgrades } = await endedBy(
     t,
     {
       answer(socket) {
@@ -41,16 +41,20 @@ test('bytes are passed on as they are, in their order, and so is the exit code',
   )
   const twice = bytes.toString('utf8').repeat(2)
   assert.deepEqual([code, stdout, stderr], [9, twice, 'err\n'])
-  assert.deepEqual(heard.messages[0], { type: 'start', words: ['-c', 'select 1', '--json'], terminal: null })
+  assert.deepEqual(received.messages[0], {
+    type: 'start',
+    words: ['-c', 'select 1', '--json'],
+    terminal: null,
+  })
   assert.deepEqual(
-    asked.map(({ url, headers }) => [url, headers.authorization]),
+    upgrades.map(({ url, headers }) => [url, headers.authorization]),
     [['/api/v1/datastores/dst-1/client', 'Bearer secret']],
   )
 })
 
 test('a server with a certificate of an authority of one’s own is trusted as by every command', async (t) => {
   const { authorityPem, chainPem, keyPem } = await issueTestCertificate(['localhost'])
-  const server = await clientServer(t, {
+  const server = await startShellServer(t, {
     tls: { key: keyPem, cert: chainPem },
     answer: (socket) => socket.send(exit(0)),
   })
@@ -99,14 +103,14 @@ test('a connection that breaks off ends with 5 and says so', async (t) => {
 
 test('no more is sent than the server has taken, but for half a MiB', async (t) => {
   const input = 'x'.repeat(1_000_000)
-  const server = await clientServer(t, {})
+  const server = await startShellServer(t, {})
   const running = startBerth(t, words, { env: envOf(server), input })
-  const sizeOf = () => Buffer.concat(server.heard.bytes).length
+  const sizeOf = () => Buffer.concat(server.received.bytes).length
   await until('the window', async () => sizeOf() > 480 * 1024)
-  assert.deepEqual(server.heard.messages, [{ type: 'start', words: [], terminal: null }])
-  assert.ok(server.heard.bytes.every(({ length }) => length <= 32 * 1024))
+  assert.deepEqual(server.received.messages, [{ type: 'start', words: [], terminal: null }])
+  assert.ok(server.received.bytes.every(({ length }) => length <= 32 * 1024))
 
-  const taking = await clientServer(t, {
+  const taking = await startShellServer(t, {
     answer: (socket) =>
       socket.on('message', (data, isBinary) => {
         const { length } = data as Buffer
@@ -115,16 +119,16 @@ test('no more is sent than the server has taken, but for half a MiB', async (t) 
       }),
   })
   assert.equal((await runBerth(t, words, { env: envOf(taking), input })).code, 0)
-  assert.equal(String(Buffer.concat(taking.heard.bytes)), input)
+  assert.equal(String(Buffer.concat(taking.received.bytes)), input)
   assert.ok(sizeOf() <= 512 * 1024, 'the other one had the time of a whole command')
   assert.equal(running.child.exitCode, null)
-  assert.deepEqual(taking.heard.messages.at(-1), { type: 'eof' })
+  assert.deepEqual(taking.received.messages.at(-1), { type: 'eof' })
 })
 
 test('Ctrl-C ends what goes through pipes', async (t) => {
-  const server = await clientServer(t, {})
+  const server = await startShellServer(t, {})
   const running = startBerth(t, words, { env: envOf(server) })
-  await until('the start', async () => server.heard.messages.length > 0)
+  await until('the start', async () => server.received.messages.length > 0)
   running.child.kill('SIGINT')
   const { code, stderr } = await running.ended()
   assert.deepEqual([code, stderr], [130, ''])
@@ -139,7 +143,7 @@ const ends: Record<string, (socket: { terminate(): void; send(text: string): voi
 
 for (const [what, end] of Object.entries(ends)) {
   test(`the terminal is put back when ${what}`, async (t) => {
-    const server = await clientServer(t, { answer: end })
+    const server = await startShellServer(t, { answer: end })
     const terminal = openTerminal(t, words, { env: envOf(server), afterwards: 'stty -a' })
     await terminal.ended()
     assert.match(terminal.written, / icanon .* echo /s)
@@ -147,23 +151,23 @@ for (const [what, end] of Object.entries(ends)) {
 }
 
 test('at a terminal every key goes to the client, Ctrl-C too', async (t) => {
-  const server = await clientServer(t, {})
+  const server = await startShellServer(t, {})
   const terminal = openTerminal(t, words, { env: envOf(server), columns: 91 })
-  await until('the start', async () => server.heard.messages.length > 0)
-  assert.deepEqual(server.heard.messages, [
+  await until('the start', async () => server.received.messages.length > 0)
+  assert.deepEqual(server.received.messages, [
     { type: 'start', words: [], terminal: { name: 'xterm-256color', cols: 91, rows: 40 } },
   ])
   terminal.type('a\x03\x04\x1a')
-  await until('the keys', async () => String(Buffer.concat(server.heard.bytes)) === 'a\x03\x04\x1a')
+  await until('the keys', async () => String(Buffer.concat(server.received.bytes)) === 'a\x03\x04\x1a')
   assert.doesNotMatch(terminal.written, /a/)
 })
 
 for (const signal of ['SIGTERM', 'SIGHUP', 'SIGINT'] as const) {
   test(`the terminal is put back by ${signal}`, async (t) => {
-    const server = await clientServer(t, {})
+    const server = await startShellServer(t, {})
     const args = ['--server', server.url, ...words]
     const terminal = openTerminal(t, args, { env: envOf(server), afterwards: 'stty -a' })
-    await until('the start', async () => server.heard.messages.length > 0)
+    await until('the start', async () => server.received.messages.length > 0)
     const [pid] = await findProcesses([process.execPath, ...berthCommand, ...args].join(' '))
     process.kill(Number(pid), signal)
     await terminal.ended()

@@ -1,10 +1,10 @@
 // `berth db`: what a person reads of their datastores, and what Tab knows of them.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { all, cache, password, shop, startDb } from '../../support/told-datastores.ts'
+import { all, cache, password, shop, startFakeDatastores } from '../../support/fake-datastores.ts'
 
 test('db lists each with its kind, its port and what is wrong, and no password', async (t) => {
-  const { berth } = await startDb(t)
+  const { berth } = await startFakeDatastores(t)
 
   const [bare, listed] = [await berth('db'), await berth('db', 'ls')]
 
@@ -24,7 +24,7 @@ test('db lists each with its kind, its port and what is wrong, and no password',
 })
 
 test('without a datastore it says how to make one', async (t) => {
-  const { berth } = await startDb(t, () => ({ body: [] }))
+  const { berth } = await startFakeDatastores(t, () => ({ body: [] }))
   assert.deepEqual(await berth('db'), {
     code: 0,
     stdout: '',
@@ -33,14 +33,14 @@ test('without a datastore it says how to make one', async (t) => {
 })
 
 test('db --json and db show --json give what the API said', async (t) => {
-  const { berth } = await startDb(t)
+  const { berth } = await startFakeDatastores(t)
   const [list, one] = [await berth('db', '--json'), await berth('db', 'show', 'cache', '--json')]
   assert.deepEqual([JSON.parse(list.stdout), list.stderr], [all, ''])
   assert.deepEqual([JSON.parse(one.stdout), one.stderr], [cache, ''])
 })
 
 test('db show tells how services reach it, and the command for the password instead of it', async (t) => {
-  const { berth } = await startDb(t)
+  const { berth } = await startFakeDatastores(t)
 
   const { code, stdout, stderr } = await berth('db', 'show', 'shop-db')
 
@@ -67,7 +67,7 @@ test('db show tells how services reach it, and the command for the password inst
 })
 
 test('db show tells why one does not serve, and when it is tried again', async (t) => {
-  const { berth } = await startDb(t)
+  const { berth } = await startFakeDatastores(t)
   const failed = (await berth('db', 'show', 'lost')).stdout
   assert.match(failed, /^status +failed\nerror +there is no image postgres:99\nnext attempt +in 2m( \d+s)?$/m)
   assert.doesNotMatch(failed, /on this host/)
@@ -76,7 +76,7 @@ test('db show tells why one does not serve, and when it is tried again', async (
 })
 
 test('db url prints the address alone, for the host or for services', async (t) => {
-  const { berth } = await startDb(t)
+  const { berth } = await startFakeDatastores(t)
   const said = [await berth('db', 'url', 'shop-db'), await berth('db', 'url', 'shop-db', '--internal')]
   assert.deepEqual(
     said.map(({ code, stdout, stderr }) => [code, stdout, stderr]),
@@ -93,7 +93,7 @@ test('db url prints the address alone, for the host or for services', async (t) 
 })
 
 test('Tab completes the commands of db, and the names of datastores, not those of services', async (t) => {
-  const { berth, asked } = await startDb(t, ({ path }) => ({
+  const { berth, asked } = await startFakeDatastores(t, ({ path }) => ({
     body: path.endsWith('/datastores') ? all : [{ name: 'web' }],
   }))
   const complete = async (...words: string[]) =>

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Deploy } from '../../../src/api/deploy.ts'
-import { answeringServer } from '../../support/answering-server.ts'
 import { runBerth, startBerth } from '../../support/berth.ts'
 import { startChecked } from '../../support/checked-api.ts'
+import { startFakeServer } from '../../support/fake-server.ts'
 import { token } from '../../support/http-context.ts'
 import { openTerminal } from '../../support/pty.ts'
 import { until } from '../../support/service.ts'
@@ -90,7 +90,7 @@ test('a certificate is shown with its end, or with what it waits for', async (t)
     { status: 'waiting', error: 'its DNS \u001b[2Jpoints elsewhere', not_after: null },
   ]
   const body = certificates.map((certificate) => ({ ...domain, domain: 'a.example', certificate }))
-  const server = await answeringServer(t, () => ({ body }))
+  const server = await startFakeServer(t, () => ({ body }))
 
   const { stdout } = await runBerth(t, ['domains', 'shop'], {
     env: { BERTH_SERVER: server.url, BERTH_TOKEN: 'x' },
@@ -130,7 +130,7 @@ test('at a terminal without a screen open prints the address too', async (t) => 
 
 test('an address that is no web page’s is not opened and not shown', async (t) => {
   for (const url of ['file:///etc/passwd', '--version', 'http://a.example/$(id)', 'javascript:alert(1)']) {
-    const server = await answeringServer(t, () => ({ body: { name: 'shop', type: 'web_service', url } }))
+    const server = await startFakeServer(t, () => ({ body: { name: 'shop', type: 'web_service', url } }))
     const ended = await runBerth(t, ['open', 'shop'], { env: { BERTH_SERVER: server.url, BERTH_TOKEN: 'x' } })
     assert.deepEqual([ended.code, ended.stdout], [1, ''], url)
   }

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Edge } from '../../../src/api/edge.ts'
-import { answeringServer } from '../../support/answering-server.ts'
 import { runBerth } from '../../support/berth.ts'
+import { startFakeServer } from '../../support/fake-server.ts'
 
 const at = '2026-01-01T00:00:00.000Z'
 const edge: Edge = {
@@ -18,7 +18,7 @@ const edge: Edge = {
 /** The edge is `after` once an upgrade has begun. */
 async function start(t: TestContext, after: Partial<Edge>) {
   let now = edge
-  const server = await answeringServer(t, ({ method }) => {
+  const server = await startFakeServer(t, ({ method }) => {
     if (method === 'POST') now = { ...edge, ...after }
     return { status: method === 'POST' ? 202 : 200, body: now }
   })

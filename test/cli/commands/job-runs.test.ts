@@ -5,9 +5,9 @@ import { runBerth, startBerth } from '../../support/berth.ts'
 import { hostileTexts } from '../../support/hostile.ts'
 import { baseImages } from '../../support/images.ts'
 import { keys, openTerminal } from '../../support/pty.ts'
-import { openServerDoor } from '../../support/server-door.ts'
 import { finishedDeploy, until } from '../../support/service.ts'
 import { daemonSuite } from '../../support/suite.ts'
+import { openTcpGate } from '../../support/tcp-gate.ts'
 
 const suite = daemonSuite()
 const beating = 'i=0; while [ $i -lt 20 ]; do i=$((i+1)); echo beat $i; sleep 0.3; done; exit 7'
@@ -77,7 +77,7 @@ test('no text that has hurt a shell is more than a word of the command', async (
 })
 
 test('a run is followed to its end although the connection is cut and the daemon is killed', async (t) => {
-  const door = await openServerDoor(t, () => suite.api.url)
+  const door = await openTcpGate(t, () => suite.api.url)
   const options = { ...suite, env: { BERTH_SERVER: door.url } }
   const following = startBerth(t, ['run', await idleWorker(), '--', beating], options)
   await following.shows('beat 3\n')

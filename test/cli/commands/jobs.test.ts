@@ -3,19 +3,26 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { problem } from '../../support/answering-server.ts'
 import { runBerth } from '../../support/berth.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
+import {
+  jobRun,
+  logStream,
+  runEndingAs,
+  services,
+  startFakeJobs,
+  succeeded,
+} from '../../support/fake-jobs.ts'
+import { problem } from '../../support/fake-server.ts'
 import { openTerminal } from '../../support/pty.ts'
-import { jobRun, runThat, services, startJobs, succeeded, told } from '../../support/told-jobs.ts'
 
 const introducer = '\u001b'
 const oddLine = `a\tb ${introducer}[31mred${introducer}[0m ${introducer}[2J\rend`
 
 test('what a run writes comes as it is on both streams, and the rest is words on stderr', async (t) => {
-  const { berth } = await startJobs(
+  const { berth } = await startFakeJobs(
     t,
-    runThat(
+    runEndingAs(
       succeeded,
       ['system', 'running ./nightly', { mark: 'running' }],
       ['stdout', oddLine],
@@ -35,7 +42,7 @@ test('what a run writes comes as it is on both streams, and the rest is words on
 })
 
 test('at a terminal a run keeps its colours and can do nothing else there', async (t) => {
-  const { env } = await startJobs(t, runThat(succeeded, ['stdout', oddLine], ['stderr', oddLine]))
+  const { env } = await startFakeJobs(t, runEndingAs(succeeded, ['stdout', oddLine], ['stderr', oddLine]))
 
   const terminal = openTerminal(t, ['run', 'nightly'], { env })
   assert.equal(await terminal.ended(), 0)
@@ -57,7 +64,7 @@ for (const [what, changes, code] of [
   ['ended with a code that no process has', { status: 'failed', exit_code: 4096, error: 'odd' }, 1],
 ] as const) {
   test(`a run that ${what} ends with exit code ${code}, and why`, async (t) => {
-    const { berth } = await startJobs(t, runThat(jobRun('ends', changes)))
+    const { berth } = await startFakeJobs(t, runEndingAs(jobRun('ends', changes)))
 
     const ended = await berth('run', 'nightly')
 
@@ -67,7 +74,7 @@ for (const [what, changes, code] of [
 }
 
 test('the words after -- are the command: one as it is, several quoted; ours come before', async (t) => {
-  const { berth, asked } = await startJobs(t, runThat(succeeded))
+  const { berth, asked } = await startFakeJobs(t, runEndingAs(succeeded))
 
   await berth('run', 'shop', '--', 'echo $HOME | wc -c')
   await berth('run', 'shop', '--timeout', '60', '--', 'printf', '%s\\n', 'a  b', "it's", '--json', '--', '-x')
@@ -85,7 +92,7 @@ test('the words after -- are the command: one as it is, several quoted; ours com
 })
 
 test('without a name the service of the project file is meant', async (t) => {
-  const { asked, env } = await startJobs(t, runThat(succeeded))
+  const { asked, env } = await startFakeJobs(t, runEndingAs(succeeded))
   const cwd = temporaryDirectory(t)
   writeFileSync(join(cwd, 'berth.json'), JSON.stringify({ service: 'shop' }))
 
@@ -95,7 +102,7 @@ test('without a name the service of the project file is meant', async (t) => {
 })
 
 test('a command that is written without -- or is empty begins nothing', async (t) => {
-  const { berth, asked } = await startJobs(t, runThat(succeeded))
+  const { berth, asked } = await startFakeJobs(t, runEndingAs(succeeded))
   const surplus = await berth('run', 'shop', 'ls', 'a b')
   const option = await berth('run', 'shop', 'ls', '-la')
   const empty = await berth('run', 'nightly', '--', '')
@@ -114,7 +121,7 @@ test('a command that is written without -- or is empty begins nothing', async (t
 test('a service that has no command of its own is told what to type', async (t) => {
   const detail = 'command: is required: only a cron job has one of its own'
   const errors = [{ path: 'command', code: 'required', message: 'is required' }]
-  const { berth } = await startJobs(t, () => problem(400, 'invalid_request', detail, { errors }))
+  const { berth } = await startFakeJobs(t, () => problem(400, 'invalid_request', detail, { errors }))
 
   const { code, stderr } = await berth('run', 'shop')
 
@@ -122,7 +129,7 @@ test('a service that has no command of its own is told what to type', async (t) 
 })
 
 test('--no-follow prints the id and what shows the rest; --json prints the record', async (t) => {
-  const { berth, asked } = await startJobs(t, runThat(succeeded))
+  const { berth, asked } = await startFakeJobs(t, runEndingAs(succeeded))
   const next = `   next: berth logs --job ${succeeded.id} -f\n`
 
   const left = await berth('run', 'nightly', '--no-follow')
@@ -138,7 +145,7 @@ test('--no-follow prints the id and what shows the rest; --json prints the recor
 
 test('with --json every line is a value and the last one is the run, whose code stays', async (t) => {
   const run = jobRun('json', { status: 'failed', exit_code: 9, error: 'exited with code 9' })
-  const { berth } = await startJobs(t, runThat(run, ['stdout', 'a'], ['system', 'failed: exited']))
+  const { berth } = await startFakeJobs(t, runEndingAs(run, ['stdout', 'a'], ['system', 'failed: exited']))
 
   const { code, stdout, stderr } = await berth('run', 'nightly', '--follow', '--json')
 
@@ -158,7 +165,7 @@ test('with --json every line is a value and the last one is the run, whose code 
 })
 
 test('cancel takes a job run, and says what time it has when it had begun', async (t) => {
-  const { berth, asked } = await startJobs(t, ({ path }) => ({
+  const { berth, asked } = await startFakeJobs(t, ({ path }) => ({
     body: path.includes('job-begun') ? succeeded : jobRun('wait', { started_at: null }),
   }))
 
@@ -171,8 +178,8 @@ test('cancel takes a job run, and says what time it has when it had begun', asyn
 })
 
 test('logs tells the log of a run, and of a cron job that of its newest one', async (t) => {
-  const { berth, asked } = await startJobs(t, ({ path }) => {
-    if (path.includes('/logs')) return told(['stdout', 'out'], ['stderr', 'err'])
+  const { berth, asked } = await startFakeJobs(t, ({ path }) => {
+    if (path.includes('/logs')) return logStream(['stdout', 'out'], ['stderr', 'err'])
     return {
       body: path.includes('/jobs')
         ? [succeeded]

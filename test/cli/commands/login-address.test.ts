@@ -3,12 +3,12 @@ import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { answeringServer, someInfo } from '../../support/answering-server.ts'
 import { runBerth } from '../../support/berth.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
+import { someInfo, startFakeServer } from '../../support/fake-server.ts'
 
 async function start(t: TestContext) {
-  const server = await answeringServer(t, () => ({ body: someInfo }))
+  const server = await startFakeServer(t, () => ({ body: someInfo }))
   const XDG_CONFIG_HOME = temporaryDirectory(t)
   const env = { XDG_CONFIG_HOME, BERTH_TOKEN: 'bth_x' }
   return { server, env, host: new URL(server.url).host, folder: join(XDG_CONFIG_HOME, 'berth') }
@@ -49,5 +49,5 @@ test('a remote server without https gets a hint, and no request in clear text', 
     stderr,
   )
   assert.ok(stderr.endsWith(`in clear text: berth login http://${elsewhere}\n`), stderr)
-  assert.deepEqual(server.asked, [])
+  assert.deepEqual(server.requests, [])
 })

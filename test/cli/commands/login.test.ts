@@ -4,10 +4,10 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
-import { type Answered, answeringServer, problem, someInfo } from '../../support/answering-server.ts'
 import type { Body } from '../../support/api.ts'
 import { runBerth } from '../../support/berth.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
+import { type FakeResponse, problem, someInfo, startFakeServer } from '../../support/fake-server.ts'
 import { openTerminal } from '../../support/pty.ts'
 import { until } from '../../support/service.ts'
 import { type SessionHeaders, signIn, signUp } from '../../support/session.ts'
@@ -17,13 +17,13 @@ const started = { id: 'cli-1', code: 'ABCD-EFGH', secret: 'of the terminal', exp
 
 interface Options {
   /** What the nth poll is answered, the last one again and again. */
-  polls?: Answered[]
-  start?: Answered
+  polls?: FakeResponse[]
+  start?: FakeResponse
 }
 
 async function loginServer(t: TestContext, { polls = [], start = { status: 201, body: started } }: Options) {
   let count = 0
-  return answeringServer(t, ({ path, headers, body }) => {
+  return startFakeServer(t, ({ path, headers, body }) => {
     if (path === '/api/v1/auth/cli') return start
     if (path === '/api/v1/auth/cli/cli-1/token') {
       assert.deepEqual(body, { secret: started.secret })
@@ -61,7 +61,7 @@ describe('berth login', { concurrency: 4 }, () => {
       default: 'local',
       servers: { local: { url: server.url, token: 'bth_right' } },
     })
-    assert.deepEqual(server.asked[0]!.body, { name: `berth on ${hostname()}` })
+    assert.deepEqual(server.requests[0]!.body, { name: `berth on ${hostname()}` })
   })
 
   test('opens the page in the browser where there is a screen', async (t) => {
@@ -120,11 +120,11 @@ describe('berth login', { concurrency: 4 }, () => {
     const server = await loginServer(t, { polls: [pending, starting, starting, approved] })
     const { env } = homeOf(t)
     const terminal = openTerminal(t, ['login', server.url, '--no-browser'], { env })
-    await until('a poll', async () => server.asked.length > 1)
+    await until('a poll', async () => server.requests.length > 1)
 
-    await server.leave()
+    await server.stop()
     await terminal.shows('the server does not answer; trying on')
-    await server.comeBack()
+    await server.restart()
 
     assert.equal(await terminal.ended(), 0)
     assert.equal(terminal.screen().filter((line) => line.includes('does not answer')).length, 1)
@@ -135,9 +135,9 @@ describe('berth login', { concurrency: 4 }, () => {
     const server = await loginServer(t, { polls: [pending], start })
     const { env } = homeOf(t)
     const running = runBerth(t, ['login', server.url], { env })
-    await until('a poll', async () => server.asked.length > 1)
+    await until('a poll', async () => server.requests.length > 1)
 
-    await server.leave()
+    await server.stop()
 
     const ended = await running
     assert.equal(ended.code, 1)
@@ -152,7 +152,7 @@ describe('berth login', { concurrency: 4 }, () => {
     const ended = await runBerth(t, ['login', server.url], { env })
 
     assert.equal(ended.code, 0, ended.stderr)
-    assert.equal(server.asked.filter(({ path }) => path.endsWith('/token')).length, 2)
+    assert.equal(server.requests.filter(({ path }) => path.endsWith('/token')).length, 2)
   })
 
   test('to a server without an account names the setup link', async (t) => {
@@ -181,7 +181,7 @@ describe('berth login', { concurrency: 4 }, () => {
       default: 'prod',
       servers: { prod: { url: server.url, token: 'bth_right' } },
     })
-    assert.ok(server.asked.every(({ path }) => path === '/api/v1/info'))
+    assert.ok(server.requests.every(({ path }) => path === '/api/v1/info'))
   })
 
   test('left by Ctrl-C ends with 130 and gives the cursor back', async (t) => {

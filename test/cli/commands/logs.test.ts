@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { runBerth, startBerth } from '../../support/berth.ts'
 import { openTerminal } from '../../support/pty.ts'
-import { openServerDoor } from '../../support/server-door.ts'
 import { dockerfile, logLines, pageApp, until } from '../../support/service.ts'
 import { createService, daemonSuite } from '../../support/suite.ts'
+import { openTcpGate } from '../../support/tcp-gate.ts'
 
 const suite = daemonSuite()
 const introducer = '\x1b'
@@ -15,7 +15,7 @@ const ticking = `RUN for i in $(seq 14); do echo tick $i; sleep 0.5; done; true 
 
 test('a log whose connection is cut is whole: no line is missing, none comes twice', async (t) => {
   const { request } = await createService(t, suite.api, await pageApp('one', ticking), { deploy: false })
-  const door = await openServerDoor(t, () => suite.api.url)
+  const door = await openTcpGate(t, () => suite.api.url)
   const { id } = await request()
   const options = { ...suite, env: { BERTH_SERVER: door.url } }
   const following = startBerth(t, ['logs', '--deploy', id, '-f'], options)
@@ -35,7 +35,7 @@ test('a log whose connection is cut is whole: no line is missing, none comes twi
 test('a deploy is followed to its outcome although the daemon dies and comes back', async (t) => {
   const files = await pageApp('one', `${ticking} again`)
   const { name } = await createService(t, suite.api, files, { deploy: false })
-  const door = await openServerDoor(t, () => suite.api.url)
+  const door = await openTcpGate(t, () => suite.api.url)
   const following = startBerth(t, ['deploy', name], { ...suite, env: { BERTH_SERVER: door.url } })
   await following.shows('tick 2')
 
@@ -79,7 +79,7 @@ test('the logs of a service go on after a loss, without gap or repetition', asyn
       'CMD ["sh", "-c", "httpd -p $PORT; i=0; while true; do i=$((i+1)); echo beat $i; sleep 0.2; done"]',
     ),
   })
-  const door = await openServerDoor(t, () => suite.api.url)
+  const door = await openTcpGate(t, () => suite.api.url)
   const following = startBerth(t, ['logs', name, '-f'], { ...suite, env: { BERTH_SERVER: door.url } })
   await following.shows(/beat 3\n/)
 

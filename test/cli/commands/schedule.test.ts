@@ -4,8 +4,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { JobRun } from '../../../src/api/job.ts'
 import { Schedule } from '../../../src/api/schedule.ts'
+import { failed, respond, runs, schedule, startFakeJobs } from '../../support/fake-jobs.ts'
 import { openTerminal } from '../../support/pty.ts'
-import { answerOf, failed, runs, schedule, startJobs } from '../../support/told-jobs.ts'
 
 test('what these tests tell is what the API tells', () => {
   assert.deepEqual(JobRun.array().parse(runs), runs)
@@ -15,8 +15,8 @@ test('what these tests tell is what the API tells', () => {
 test('jobs lists the requester, outcome, duration and command of each run', async (t) => {
   const known = { ...runs[1]!, by: { kind: 'session' as const, id: 'usr-1', name: null } }
   const listed = runs.map((run) => (run.id === known.id ? known : run))
-  const { berth, asked } = await startJobs(t, (one) =>
-    one.path.includes('/jobs') ? { body: listed } : answerOf(one),
+  const { berth, asked } = await startFakeJobs(t, (one) =>
+    one.path.includes('/jobs') ? { body: listed } : respond(one),
   )
 
   const { code, stdout, stderr } = await berth('jobs', 'nightly', '--limit', '7')
@@ -36,8 +36,8 @@ test('jobs lists the requester, outcome, duration and command of each run', asyn
 for (const columns of [80, 120]) {
   test(`a terminal of ${columns} columns shows each run on one line`, async (t) => {
     const killed = { ...failed, exit_code: 137, created_at: new Date(Date.now() - 8_970_000).toISOString() }
-    const { env } = await startJobs(t, (asked) =>
-      asked.path.includes('/jobs') ? { body: [killed, ...runs] } : answerOf(asked),
+    const { env } = await startFakeJobs(t, (asked) =>
+      asked.path.includes('/jobs') ? { body: [killed, ...runs] } : respond(asked),
     )
     const terminal = openTerminal(t, ['jobs', 'nightly'], { env, columns })
 
@@ -50,8 +50,8 @@ for (const columns of [80, 120]) {
 }
 
 test('without a run it says how to begin one, or that nothing can', async (t) => {
-  const { berth } = await startJobs(t, (asked) =>
-    asked.path.includes('/jobs') ? { body: [] } : answerOf(asked),
+  const { berth } = await startFakeJobs(t, (asked) =>
+    asked.path.includes('/jobs') ? { body: [] } : respond(asked),
   )
   const said = [await berth('jobs', 'nightly'), await berth('jobs', 'shop'), await berth('jobs', 'fresh')]
   assert.deepEqual(
@@ -65,14 +65,14 @@ test('without a run it says how to begin one, or that nothing can', async (t) =>
 })
 
 test('--json gives what the API said', async (t) => {
-  const { berth } = await startJobs(t)
+  const { berth } = await startFakeJobs(t)
   const [list, one] = [await berth('jobs', 'nightly', '--json'), await berth('schedule', 'nightly', '--json')]
   assert.deepEqual([JSON.parse(list.stdout), list.stderr], [runs, ''])
   assert.deepEqual([JSON.parse(one.stdout), one.stderr], [schedule, ''])
 })
 
 test('schedule tells the next instants by its clock, the last run, and why one was skipped', async (t) => {
-  const { berth } = await startJobs(t)
+  const { berth } = await startFakeJobs(t)
 
   const { code, stdout, stderr } = await berth('schedule', 'nightly')
 
@@ -100,13 +100,13 @@ test('schedule tells the next instants by its clock, the last run, and why one w
 })
 
 test('a terminal whose clock is that of the schedule is told of no other', async (t) => {
-  const { server, env } = await startJobs(t)
+  const { server, env } = await startFakeJobs(t)
   for (const TZ of ['Europe/Berlin', 'Europe/Paris']) {
     const terminal = openTerminal(t, ['schedule', 'nightly'], { env: { ...env, TZ } })
     assert.equal(await terminal.ended(), 0)
     assert.equal(terminal.screen()[2], 'time zone     Europe/Berlin')
   }
-  assert.equal(server.asked.length, 2)
+  assert.equal(server.requests.length, 2)
 })
 
 test('a schedule that begins nothing says why, and what would change that', async (t) => {
@@ -115,7 +115,7 @@ test('a schedule that begins nothing says why, and what would change that', asyn
     ['suspended', 'none: it is suspended, berth resume nightly goes on'],
     ['not_deployed', 'none: it is not deployed yet, berth deploy nightly or berth up nightly'],
   ]) {
-    const { berth } = await startJobs(t, () => ({ body: { ...resting, status } }))
+    const { berth } = await startFakeJobs(t, () => ({ body: { ...resting, status } }))
     const { stdout } = await berth('schedule', 'nightly')
     assert.ok(stdout.endsWith(`\nnext       ${words}\nlast run   none yet\n`), stdout)
   }
@@ -130,7 +130,7 @@ test('what a server sends that is no schedule of this world moves no cursor and 
     next: [evil],
     last_run: { ...failed, error: evil, scheduled_for: evil, command: evil },
   }
-  const { berth } = await startJobs(t, () => ({ body }))
+  const { berth } = await startFakeJobs(t, () => ({ body }))
 
   const { code, stdout } = await berth('schedule', 'nightly')
 
@@ -140,7 +140,7 @@ test('what a server sends that is no schedule of this world moves no cursor and 
 })
 
 test('Tab completes the commands of jobs and the names of services, but no word of a command', async (t) => {
-  const { berth } = await startJobs(t, () => ({ body: [{ name: 'nightly' }, { name: 'shop' }] }))
+  const { berth } = await startFakeJobs(t, () => ({ body: [{ name: 'nightly' }, { name: 'shop' }] }))
   const complete = async (...words: string[]) =>
     (await berth('complete', '--', ...words)).stdout.split('\n').filter(Boolean)
 

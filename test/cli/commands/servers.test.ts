@@ -3,18 +3,18 @@ import assert from 'node:assert/strict'
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
-import { type AnsweringServer, answeringServer, someInfo } from '../../support/answering-server.ts'
 import { runBerth } from '../../support/berth.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
+import { type FakeServer, someInfo, startFakeServer } from '../../support/fake-server.ts'
 import { openTerminal } from '../../support/pty.ts'
 
-async function listServer(t: TestContext): Promise<AnsweringServer> {
-  return answeringServer(t, ({ path }) => ({ body: path.endsWith('/info') ? someInfo : [] }))
+async function listServer(t: TestContext): Promise<FakeServer> {
+  return startFakeServer(t, ({ path }) => ({ body: path.endsWith('/info') ? someInfo : [] }))
 }
 
 /** The tokens it was asked with, the newest last. */
-function tokensOf(server: AnsweringServer): (string | undefined)[] {
-  return server.asked.map(({ headers }) => headers.authorization?.replace('Bearer ', ''))
+function tokensOf(server: FakeServer): (string | undefined)[] {
+  return server.requests.map(({ headers }) => headers.authorization?.replace('Bearer ', ''))
 }
 
 interface Home {
@@ -98,12 +98,12 @@ describe('the choice of a server', { concurrency: 4 }, () => {
 
     assert.equal(ended.code, 2)
     assert.match(ended.stderr, /which you do not know\n.*berth login/)
-    assert.deepEqual(server.asked, [])
+    assert.deepEqual(server.requests, [])
   })
 
   test('a redirect is told and not followed, so that the token stays where it was meant to go', async (t) => {
     const target = await listServer(t)
-    const server = await answeringServer(t, () => ({ status: 302, headers: { location: `${target.url}/x` } }))
+    const server = await startFakeServer(t, () => ({ status: 302, headers: { location: `${target.url}/x` } }))
 
     const ended = await runBerth(t, ['services'], {
       env: { BERTH_SERVER: server.url, BERTH_TOKEN: 'secret' },
@@ -111,7 +111,7 @@ describe('the choice of a server', { concurrency: 4 }, () => {
 
     assert.equal(ended.code, 1)
     assert.ok(ended.stderr.includes(`berth login ${target.url}`), ended.stderr)
-    assert.deepEqual(target.asked, [])
+    assert.deepEqual(target.requests, [])
   })
 
   test('several servers are kept under their names, in a file nobody else can read', async (t) => {
@@ -155,7 +155,7 @@ describe('the choice of a server', { concurrency: 4 }, () => {
 
 describe('a server that is newer', () => {
   test('is told of once a day, on a terminal only', async (t) => {
-    const server = await answeringServer(t, () => ({ body: [], headers: { 'berth-version': '99.1.0' } }))
+    const server = await startFakeServer(t, () => ({ body: [], headers: { 'berth-version': '99.1.0' } }))
     const XDG_STATE_HOME = temporaryDirectory(t)
     const env = { BERTH_SERVER: server.url, XDG_STATE_HOME }
     const look = async () => {

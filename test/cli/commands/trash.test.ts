@@ -1,9 +1,9 @@
 // `berth trash` and `berth disks`: what is listed, how an entry is named, what is asked of the server.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Answered, Asked } from '../../support/answering-server.ts'
+import { datastore, startFakeDatastores, trashEntry } from '../../support/fake-datastores.ts'
+import type { FakeResponse, ReceivedRequest } from '../../support/fake-server.ts'
 import { openTerminal } from '../../support/pty.ts'
-import { datastore, startDb, trashEntry } from '../../support/told-datastores.ts'
 
 const disk = trashEntry('berth-svc-1', {
   id: 'dsk-1',
@@ -20,7 +20,7 @@ const disks = [
   { name: 'berth-svc-2', service_id: 'svc-2', service_name: 'api', kept: false },
 ]
 
-function answer({ method, path, body }: Asked): Answered {
+function answer({ method, path, body }: ReceivedRequest): FakeResponse {
   if (path.endsWith('/trash')) return { body: entries }
   if (path.endsWith('/disks')) return { body: disks }
   if (method === 'DELETE') return { status: 204, body: '' }
@@ -31,7 +31,7 @@ function answer({ method, path, body }: Asked): Answered {
 }
 
 test('trash lists what was deleted, what it was, how large, and for how long it stays', async (t) => {
-  const { berth } = await startDb(t, answer)
+  const { berth } = await startFakeDatastores(t, answer)
   const { code, stdout } = await berth('trash')
   assert.equal(code, 0)
   assert.match(stdout, /^ID +NAME +WAS +SIZE +DELETED +KEPT FOR$/m)
@@ -41,13 +41,13 @@ test('trash lists what was deleted, what it was, how large, and for how long it 
 })
 
 test('an empty trash is said to be empty', async (t) => {
-  const { berth } = await startDb(t, () => ({ body: [] }))
+  const { berth } = await startFakeDatastores(t, () => ({ body: [] }))
   const { code, stdout, stderr } = await berth('trash')
   assert.deepEqual([code, stdout, stderr], [0, '', 'the trash is empty\n'])
 })
 
 test('trash restore waits until the datastore serves, under another name where one is given', async (t) => {
-  const { berth, asked } = await startDb(t, answer)
+  const { berth, asked } = await startFakeDatastores(t, answer)
   const { code, stdout, stderr } = await berth('trash', 'restore', 'shop-db', '--name', 'old-db')
   assert.equal(code, 0, stderr)
   assert.match(stderr, / ✔ restoring +shop-db/)
@@ -60,7 +60,7 @@ test('trash restore waits until the datastore serves, under another name where o
 })
 
 test('a disk is found by the name of its service, and is kept again', async (t) => {
-  const { berth, asked } = await startDb(t, answer)
+  const { berth, asked } = await startFakeDatastores(t, answer)
   const { code, stderr } = await berth('trash', 'restore', 'web')
   assert.equal(code, 0, stderr)
   assert.match(stderr, / ✔ the disk berth-svc-1 of web is kept again\n +next: berth disks/)
@@ -68,7 +68,7 @@ test('a disk is found by the name of its service, and is kept again', async (t) 
 })
 
 test('a name that is not there ends with 3, one that is there twice with 2 and the ids', async (t) => {
-  const { berth, asked } = await startDb(t, answer)
+  const { berth, asked } = await startFakeDatastores(t, answer)
   for (const command of ['restore', 'purge']) {
     const none = await berth('trash', command, 'nothing')
     assert.deepEqual([none.code, none.stderr], [3, ' ✘ nothing is not in the trash\n   berth trash\n'])
@@ -82,7 +82,7 @@ test('a name that is not there ends with 3, one that is there twice with 2 and t
 })
 
 test('trash purge wants the name typed at a terminal, and --yes elsewhere', async (t) => {
-  const { berth, asked, env } = await startDb(t, answer)
+  const { berth, asked, env } = await startFakeDatastores(t, answer)
   const silent = await berth('trash', 'purge', 'shop-db')
   assert.equal(silent.code, 2)
   assert.match(
@@ -97,7 +97,7 @@ test('trash purge wants the name typed at a terminal, and --yes elsewhere', asyn
 })
 
 test('disks lists them, and disks rm says until when the data stay', async (t) => {
-  const { berth, asked } = await startDb(t, answer)
+  const { berth, asked } = await startFakeDatastores(t, answer)
   const { stdout } = await berth('disks')
   assert.match(stdout, /^berth-svc-1 +web +kept, its service is deleted$/m)
   assert.match(stdout, /^berth-svc-2 +api +in use$/m)

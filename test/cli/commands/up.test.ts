@@ -7,9 +7,9 @@ import { type TestContext, test } from 'node:test'
 import { runBerth } from '../../support/berth.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
 import { openTerminal } from '../../support/pty.ts'
-import { openServerDoor } from '../../support/server-door.ts'
 import { pageApp, until } from '../../support/service.ts'
 import { createService, daemonSuite } from '../../support/suite.ts'
+import { openTcpGate } from '../../support/tcp-gate.ts'
 import { writeTree } from '../../support/write-tree.ts'
 
 const suite = daemonSuite()
@@ -195,7 +195,7 @@ test('what the server says against an upload is what is shown, however much was 
 test('a connection that is lost during an upload deploys nothing, and says what to do', async (t) => {
   const { folder, name } = await createApp(t, { big: randomBytes(8_000_000).toString('base64') })
   await suite.api.post('/services', { name })
-  const door = await openServerDoor(t, () => suite.api.url, { limitBytes: 1_000_000 })
+  const door = await openTcpGate(t, () => suite.api.url, { limitBytes: 1_000_000 })
 
   const { code, stderr } = await runBerth(t, ['up', name, folder], {
     ...suite,

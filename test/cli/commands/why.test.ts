@@ -1,8 +1,8 @@
 // What `berth why` says of a deploy that is under way, by what the server tells of its builder.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { type Answered, answeringServer, problem, someInfo } from '../../support/answering-server.ts'
 import { runBerth } from '../../support/berth.ts'
+import { type FakeResponse, problem, someInfo, startFakeServer } from '../../support/fake-server.ts'
 
 const id = 'dep-01k5yq0v3nhx8m2r7c9d4f6gbt'
 const at = '2026-01-01T00:00:00.000Z'
@@ -13,7 +13,7 @@ const building = {
   phases: [{ name: 'building', duration_ms: 1000, failed: false }],
 }
 
-async function why(t: TestContext, info: Answered, ...more: string[]) {
+async function why(t: TestContext, info: FakeResponse, ...more: string[]) {
   const deploy = {
     id,
     service_id: 'svc-1',
@@ -22,7 +22,7 @@ async function why(t: TestContext, info: Answered, ...more: string[]) {
     error: null,
     created_at: at,
   }
-  const server = await answeringServer(t, ({ path }) => {
+  const server = await startFakeServer(t, ({ path }) => {
     if (path.includes('/info')) return info
     if (path.endsWith('/why')) return { body: building }
     const isDeploy = path.startsWith('/api/v1/deploys/')
@@ -61,7 +61,7 @@ test('a job run, by its id, is shown with its reason, its last lines and what to
     ...{ lines: ['no such table'], hint: 'run it again: berth run shop', commands: ['berth run shop'] },
   }
   const asked: string[] = []
-  const server = await answeringServer(t, ({ path }) => {
+  const server = await startFakeServer(t, ({ path }) => {
     asked.push(path)
     return { body: failed }
   })

@@ -4,7 +4,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { findLeftovers } from '../../support/leftovers.ts'
-import type { PrivateEngine } from '../../support/private-engine.ts'
+import type { NamespaceEngine } from '../../support/namespace-engine.ts'
 import type { Chance } from '../chance.ts'
 import { processesOf } from '../processes.ts'
 import { killLine } from '../report.ts'
@@ -28,7 +28,7 @@ export interface Drill {
   engineRestarts: number
   prepared: string
   victim: Victim
-  engine: PrivateEngine
+  engine: NamespaceEngine
   book: Book
   chance: Chance
   /** The last kill was done: users, then writers, come to an end. */

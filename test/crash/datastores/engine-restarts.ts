@@ -1,7 +1,7 @@
 // Stops Docker in order or kills it, leaves it away for a while, and starts it again. Limits are changed
 // meanwhile. It is over when every writer was told of a row after that, and the limits have come to be.
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { PrivateEngine } from '../../support/private-engine.ts'
+import type { NamespaceEngine } from '../../support/namespace-engine.ts'
 import type { Chance } from '../chance.ts'
 import { limit, untilAvailable } from './acts.ts'
 import type { Book, DatastoreEntry } from './book.ts'
@@ -24,7 +24,7 @@ const longestAwayMs = 9000
 const recoveryMs = 150_000
 
 export interface RestartRequest {
-  engine: PrivateEngine
+  engine: NamespaceEngine
   book: Book
   writers: Writer[]
   chance: Chance

@@ -4,7 +4,7 @@ import { copyFileSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Answer } from '../../support/api.ts'
 import { openNetwork } from '../../support/namespace.ts'
-import { loadImage, startPrivateEngine } from '../../support/private-engine.ts'
+import { loadImage, startNamespaceEngine } from '../../support/namespace-engine.ts'
 import { createChance } from '../chance.ts'
 import { createClient } from '../client.ts'
 import { createLedger } from '../ledger.ts'
@@ -25,7 +25,7 @@ const engineCodes = ['docker_unavailable', 'docker_error']
 async function run({ prepared, images, kills, engineRestarts, seed, keep }: Passed) {
   const beganAt = Date.now()
   await openNetwork('10.99.0.1')
-  const engine = await startPrivateEngine(join(prepared, 'engine'))
+  const engine = await startNamespaceEngine(join(prepared, 'engine'))
   process.env.DOCKER_HOST = engine.address
   for (const file of readdirSync(prepared).filter((name) => name.endsWith('.tar')))
     await loadImage(engine.address, join(prepared, file))

@@ -12,8 +12,8 @@ import { versions } from '../../support/datastores.ts'
 import { type Scope, temporaryDirectory } from '../../support/directory.ts'
 import { ensureEngine } from '../../support/engine.ts'
 import { runInside, whyNoNamespace } from '../../support/namespace.ts'
-import { saveImage } from '../../support/private-engine.ts'
-import { toldInside } from '../told-inside.ts'
+import { saveImage } from '../../support/namespace-engine.ts'
+import { readVictimMessages } from '../victim-messages.ts'
 import { type Kind, rootOf } from './line-client.ts'
 import type { DatastoreOutcome } from './report.ts'
 
@@ -41,7 +41,7 @@ export async function runDatastoreCrash(
     DATASTORE_RUN: JSON.stringify({ ...options, prepared, images }),
     ...(options.isSaidAtOnce ? { SAID_AT_ONCE: '1' } : {}),
   })
-  return toldInside<DatastoreOutcome>(lines, say)
+  return readVictimMessages<DatastoreOutcome>(lines, say)
 }
 
 /** There is no way out of the namespace: the images as files, and the clients that are in them. */

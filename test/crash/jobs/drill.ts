@@ -3,7 +3,7 @@
 // What is random has a seed, what the machine makes of it has not.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { findLeftovers } from '../../support/leftovers.ts'
-import type { PrivateEngine } from '../../support/private-engine.ts'
+import type { NamespaceEngine } from '../../support/namespace-engine.ts'
 import type { Chance } from '../chance.ts'
 import { processesOf } from '../processes.ts'
 import { killLine } from '../report.ts'
@@ -25,7 +25,7 @@ export interface Drill {
   repoUrl: string
   victim: Victim
   /** Null when Docker is shared, and never restarted. */
-  engine: PrivateEngine | null
+  engine: NamespaceEngine | null
   book: Book
   marks: Mark[]
   chance: Chance

@@ -1,7 +1,7 @@
 // Stops Docker in order or kills it, leaves it away for a while, and starts it again: spread over the kills,
 // by turns, chance says which is first.
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { PrivateEngine } from '../../support/private-engine.ts'
+import type { NamespaceEngine } from '../../support/namespace-engine.ts'
 import type { Chance } from '../chance.ts'
 import { runOf, startRun } from './acts.ts'
 import { type Book, type JobService, openRuns } from './book.ts'
@@ -19,7 +19,7 @@ export interface EngineRestart {
 }
 
 export interface RestartsAsked {
-  engine: PrivateEngine
+  engine: NamespaceEngine
   book: Book
   tools: JobService
   chance: Chance

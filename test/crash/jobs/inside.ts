@@ -2,7 +2,7 @@
 // as JSON: words as they come, and the outcome last.
 import { join } from 'node:path'
 import { openNetwork } from '../../support/namespace.ts'
-import { loadImage, startPrivateEngine } from '../../support/private-engine.ts'
+import { loadImage, startNamespaceEngine } from '../../support/namespace-engine.ts'
 import { playDrill, type StageOptions } from './stage.ts'
 
 /** What the outside passes in by the environment. */
@@ -10,7 +10,7 @@ type Passed = Omit<StageOptions, 'say'> & { prepared: string }
 
 async function run({ prepared, ...options }: Passed) {
   await openNetwork('10.99.0.1')
-  const engine = await startPrivateEngine(join(prepared, 'engine'))
+  const engine = await startNamespaceEngine(join(prepared, 'engine'))
   process.env.DOCKER_HOST = engine.address
   await loadImage(engine.address, join(prepared, 'busybox.tar'))
   const cleanups: (() => unknown)[] = []

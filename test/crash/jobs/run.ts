@@ -5,8 +5,8 @@ import { type Scope, temporaryDirectory } from '../../support/directory.ts'
 import { ensureEngine } from '../../support/engine.ts'
 import { baseImages } from '../../support/images.ts'
 import { runInside, whyNoNamespace } from '../../support/namespace.ts'
-import { saveImage } from '../../support/private-engine.ts'
-import { toldInside } from '../told-inside.ts'
+import { saveImage } from '../../support/namespace-engine.ts'
+import { readVictimMessages } from '../victim-messages.ts'
 import type { JobOutcome } from './report.ts'
 import { playDrill, type StageOptions } from './stage.ts'
 
@@ -34,5 +34,5 @@ export async function runJobCrash(
     JOB_RUN: JSON.stringify({ ...options, baseImage, prepared }),
     ...(isSaidAtOnce ? { SAID_AT_ONCE: '1' } : {}),
   })
-  return toldInside<JobOutcome>(lines, say)
+  return readVictimMessages<JobOutcome>(lines, say)
 }

@@ -4,7 +4,7 @@ import { copyFileSync, existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Answer } from '../../support/api.ts'
 import type { Scope } from '../../support/directory.ts'
-import type { PrivateEngine } from '../../support/private-engine.ts'
+import type { NamespaceEngine } from '../../support/namespace-engine.ts'
 import { createRepository } from '../../support/repository.ts'
 import { createChance } from '../chance.ts'
 import { createClient } from '../client.ts'
@@ -33,7 +33,7 @@ const engineCodes = ['docker_unavailable', 'docker_error']
 export async function playDrill(
   scope: Scope,
   options: StageOptions,
-  engine: PrivateEngine | null,
+  engine: NamespaceEngine | null,
 ): Promise<JobOutcome> {
   const beganAt = Date.now()
   const ledger = createLedger()
@@ -60,7 +60,7 @@ export async function playDrill(
 }
 
 interface Props {
-  engine: PrivateEngine | null
+  engine: NamespaceEngine | null
   ledger: Ledger
   victim: Victim
   marks: MarkServer
@@ -86,7 +86,7 @@ function openDrill(scope: Scope, options: StageOptions, props: Props): Drill {
   return drill
 }
 
-function keepEngineLog({ path }: PrivateEngine, { directory }: Victim): void {
+function keepEngineLog({ path }: NamespaceEngine, { directory }: Victim): void {
   const log = join(path, '../dockerd.log')
   if (existsSync(log)) copyFileSync(log, join(directory, 'dockerd.log'))
 }

@@ -8,14 +8,14 @@ import type { Engine } from '../../../src/docker/engine/client.ts'
 import { prepareBuild, unlimited } from '../../support/build-site.ts'
 import { testOwner, until } from '../../support/docker-site.ts'
 import { baseImages } from '../../support/images.ts'
-import { hasNoOwnEngine, startOwnEngine } from '../../support/own-engine.ts'
+import { startKillableEngine, whyNoKillableEngine } from '../../support/killable-engine.ts'
 
 const mebibyte = 1024 * 1024
 
 test('the build cache is pruned to its size after a build, and nothing else is', {
-  skip: hasNoOwnEngine,
+  skip: whyNoKillableEngine,
 }, async (t) => {
-  const { engine } = await startOwnEngine(t)
+  const { engine } = await startKillableEngine(t)
   const { busybox } = await baseImages()
   const owner = testOwner()
   const pruned: number[] = []

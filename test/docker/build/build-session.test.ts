@@ -6,13 +6,13 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { status } from '@grpc/grpc-js'
 import { openBuildSession } from '../../../src/docker/build/build-session.ts'
-import { openAskingEngine } from '../../support/asking-engine.ts'
 import { drivers, openBuildSite, prepareBuild } from '../../support/build-site.ts'
 import { filesWith } from '../../support/canary.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
 import { type DockerSite, until } from '../../support/docker-site.ts'
 import { openEngineProxy } from '../../support/engine-proxy.ts'
 import { unpackImage } from '../../support/image-export.ts'
+import { openSessionEngine } from '../../support/session-engine.ts'
 
 const { buildkit } = drivers
 const isRoot = process.getuid?.() === 0
@@ -132,12 +132,13 @@ test('a session that the engine ends is lost, one that we close is not', async (
 })
 
 test('a newer engine that asks for tokens is told that there are none, and gets credentials', async (t) => {
-  const { engine, ask } = await openAskingEngine(t)
+  const { engine, callSession } = await openSessionEngine(t)
   const registries = [{ host: 'docker.io', username: 'ada', password: 'pass' }]
   const content = { secrets: [], registries }
   const session = await openBuildSession(engine, content, new AbortController().signal)
   t.after(session.close)
-  const auth = (method: string, host: string) => ask(`/moby.filesync.v1.Auth/${method}`, textField(1, host))
+  const auth = (method: string, host: string) =>
+    callSession(`/moby.filesync.v1.Auth/${method}`, textField(1, host))
 
   for (const method of ['GetTokenAuthority', 'VerifyTokenAuthority', 'FetchToken']) {
     assert.equal((await auth(method, 'registry-1.docker.io')).status, status.UNIMPLEMENTED, method)
@@ -147,7 +148,7 @@ test('a newer engine that asks for tokens is told that there are none, and gets 
     message: Buffer.concat([textField(1, 'ada'), textField(2, 'pass')]),
   })
   assert.deepEqual(await auth('Credentials', 'ghcr.io'), { status: status.OK, message: Buffer.alloc(0) })
-  const secret = await ask('/moby.buildkit.secrets.v1.Secrets/GetSecret', textField(1, 'TOKEN'))
+  const secret = await callSession('/moby.buildkit.secrets.v1.Secrets/GetSecret', textField(1, 'TOKEN'))
   assert.equal(secret.status, status.NOT_FOUND)
 })
 

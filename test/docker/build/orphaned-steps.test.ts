@@ -4,16 +4,16 @@ import { test } from 'node:test'
 import { buildContainers, drivers, prepareBuild } from '../../support/build-site.ts'
 import { testOwner, until } from '../../support/docker-site.ts'
 import { baseImages } from '../../support/images.ts'
-import { hasNoOwnEngine, startOwnEngine } from '../../support/own-engine.ts'
+import { startKillableEngine, whyNoKillableEngine } from '../../support/killable-engine.ts'
 import { findProcesses } from '../../support/processes.ts'
 
 for (const [name, driver] of Object.entries(drivers)) {
   const title = `an engine killed during a build by ${name} leaves nothing of it once another build is done`
 
-  test(title, { skip: hasNoOwnEngine }, async (t) => {
+  test(title, { skip: whyNoKillableEngine }, async (t) => {
     const command = `sleep 600.${Date.now()}`
     t.after(() => endProcesses(command))
-    const { engine, kill, start } = await startOwnEngine(t)
+    const { engine, kill, start } = await startKillableEngine(t)
     const site = { engine, owner: testOwner() }
     const builder = driver(site)
     const { busybox } = await baseImages()

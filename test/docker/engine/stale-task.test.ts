@@ -11,10 +11,14 @@ import { hasTask } from '../../../src/docker/engine/stale-task.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
 import { specMaker, testOwner, until } from '../../support/docker-site.ts'
 import { baseImages } from '../../support/images.ts'
-import { hasNoOwnEngine, type OwnEngine, startOwnEngine } from '../../support/own-engine.ts'
+import {
+  type KillableEngine,
+  startKillableEngine,
+  whyNoKillableEngine,
+} from '../../support/killable-engine.ts'
 import { findProcesses } from '../../support/processes.ts'
 
-const options = { skip: hasNoOwnEngine }
+const options = { skip: whyNoKillableEngine }
 
 /** Where the runtime is paused, and whether the command has begun by then. */
 const moments = [
@@ -74,7 +78,7 @@ test('what a killed engine started unseen ends with the removal of its container
 const sleeping = (index: number) => `sleep 8642${index}${process.pid}`
 
 interface Site {
-  own: OwnEngine
+  own: KillableEngine
   instances: Instances
   /** An instance that runs a process of its own, by which it can be found. */
   spec(index: number, changes?: Partial<InstanceSpec>): Promise<InstanceSpec>
@@ -87,7 +91,7 @@ async function openSite(t: TestContext): Promise<Site> {
   const runtime = join(directory, 'runtime')
   const held = join(directory, 'held')
   writeFileSync(runtime, heldRuntime(directory), { mode: 0o755 })
-  const own = await startOwnEngine(t, [`--add-runtime=held=${runtime}`, '--default-runtime=held'])
+  const own = await startKillableEngine(t, [`--add-runtime=held=${runtime}`, '--default-runtime=held'])
   const owner = testOwner()
   const instances = openInstances(own.engine, owner)
   const make = specMaker(own.engine, owner, await baseImages())

@@ -6,7 +6,11 @@ import { inspectImage, tagImage } from '../../../src/docker/images/images.ts'
 import { pullImage, removePulledName, resolveDigest } from '../../../src/docker/images/pull.ts'
 import { createIds } from '../../../storage/store/ids.ts'
 import { openDockerSite, until } from '../../support/docker-site.ts'
-import { startRefusal, startSilence, startTrickle } from '../../support/odd-registry.ts'
+import {
+  startRefusingRegistry,
+  startSilentRegistry,
+  startSlowRegistry,
+} from '../../support/faulty-registries.ts'
 import { account, startRegistry } from '../../support/registry.ts'
 
 const ids = createIds()
@@ -109,7 +113,7 @@ test('a registry that is stopped does not answer, and does again when it is back
 
 test('a registry that says nothing is given up after a while, and at once when aborted', async (t) => {
   const { engine } = await openDockerSite(t)
-  const { host, open } = await startSilence(t)
+  const { host, open } = await startSilentRegistry(t)
   const reference = `${host}/app:v1`
 
   await assert.rejects(resolveDigest(engine, { reference, credentials: null, signal: forever }, 300), {
@@ -127,7 +131,7 @@ test('a registry that says nothing is given up after a while, and at once when a
 
 test('an abort ends a download in the engine too', async (t) => {
   const { engine } = await openDockerSite(t)
-  const { name, waiting } = await startTrickle(t)
+  const { name, waiting } = await startSlowRegistry(t)
   const abort = new AbortController()
 
   const asked = pull(engine, name, [], abort.signal)
@@ -147,7 +151,7 @@ test('what a registry answers in its own words becomes a reason', async (t) => {
     [404, 'NAME_UNKNOWN', 'image_not_found'],
   ]
   for (const [status, word, code] of answers) {
-    const reference = `${await startRefusal(t, status, word)}/app:v1`
+    const reference = `${await startRefusingRegistry(t, status, word)}/app:v1`
     await assert.rejects(resolve(engine, reference), { code }, `${status}`)
     await assert.rejects(pull(engine, reference), { code }, `${status}`)
   }

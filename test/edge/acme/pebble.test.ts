@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
 import { createAccountKey } from '../../../src/edge/acme/account-key.ts'
 import { issueCertificate, type PendingOrder, type Wanted } from '../../../src/edge/acme/order.ts'
-import { besideCa, elsewhere, here, openCa } from '../../support/ca.ts'
+import { openCa, otherAddress, serverAddress, withCa } from '../../support/ca.ts'
 import { isInside } from '../../support/namespace.ts'
 
-const test = await besideCa(import.meta.url)
+const test = await withCa(import.meta.url)
 const { names, edge, pebble } = isInside ? await openCa() : ({} as never)
 const key = await createAccountKey()
 const patience = () => AbortSignal.timeout(60_000)
@@ -25,7 +25,7 @@ function order(host: string, changes: Partial<Wanted> = {}): Wanted {
 const leafOf = (pem: string) => new X509Certificate(pem.slice(pem.indexOf('-----BEGIN CERTIFICATE')))
 
 test('a certificate comes for a host that points here: key, chain and no blank line', async () => {
-  names.hosts.set('shop.example.com', [here])
+  names.hosts.set('shop.example.com', [serverAddress])
 
   const { pem, notBefore, notAfter } = await issueCertificate(order('shop.example.com'), patience())
 
@@ -42,7 +42,7 @@ test('a certificate comes for a host that points here: key, chain and no blank l
 })
 
 test('a CA that refuses half of the nonces gets the same requests again', async () => {
-  names.hosts.set('nonces.example.com', [here])
+  names.hosts.set('nonces.example.com', [serverAddress])
   await pebble.restart({ PEBBLE_WFE_NONCEREJECT: '50' })
   try {
     const { pem } = await issueCertificate(order('nonces.example.com'), patience())
@@ -53,7 +53,7 @@ test('a CA that refuses half of the nonces gets the same requests again', async 
 })
 
 test('an order that was under way is fetched, not made again', async () => {
-  names.hosts.set('pending.example.com', [here])
+  names.hosts.set('pending.example.com', [serverAddress])
   let pending: PendingOrder | null = null
   const onPending = (order: PendingOrder) => {
     pending = order
@@ -68,7 +68,7 @@ test('an order that was under way is fetched, not made again', async () => {
 })
 
 test('an order that came to nothing, or that the CA does not know, is made again', async () => {
-  names.hosts.set('again.example.com', [here])
+  names.hosts.set('again.example.com', [serverAddress])
   const orders: PendingOrder[] = []
   const cut = new AbortController()
   const onPending = (order: PendingOrder) => {
@@ -85,7 +85,7 @@ test('an order that came to nothing, or that the CA does not know, is made again
 })
 
 test('a host that leads elsewhere is refused with the CA’s words, and the answer is taken away', async () => {
-  names.hosts.set('elsewhere.example.com', [elsewhere])
+  names.hosts.set('elsewhere.example.com', [otherAddress])
 
   await assert.rejects(issueCertificate(order('elsewhere.example.com'), patience()), (error: never) => {
     const { code, problem, message } = error as { code: string; problem: string; message: string }

@@ -4,8 +4,8 @@ import { type TestContext, test } from 'node:test'
 import { createAccountKey } from '../../../src/edge/acme/account-key.ts'
 import type { AcmeFailure } from '../../../src/edge/acme/failure.ts'
 import { issueCertificate } from '../../../src/edge/acme/order.ts'
-import type { Answered, Asked } from '../../support/answering-server.ts'
-import { acmeProblem, startOddCa } from '../../support/odd-ca.ts'
+import type { FakeResponse, ReceivedRequest } from '../../support/fake-server.ts'
+import { acmeProblem, startFaultyCa } from '../../support/faulty-ca.ts'
 
 const key = await createAccountKey()
 
@@ -30,7 +30,8 @@ async function failureAt(
   )
 }
 
-const at = (path: string, answer: Answered) => (asked: Asked) => (asked.path === path ? answer : null)
+const at = (path: string, answer: FakeResponse) => (asked: ReceivedRequest) =>
+  asked.path === path ? answer : null
 
 const facts = ({ code, message, problem, hint }: AcmeFailure, host: string) => ({
   code,
@@ -40,7 +41,7 @@ const facts = ({ code, message, problem, hint }: AcmeFailure, host: string) => (
 })
 
 const hint = 'is --acme-directory the address of an ACME directory?'
-const cases: Record<string, { answer: Answered; path: string; expected: object }> = {
+const cases: Record<string, { answer: FakeResponse; path: string; expected: object }> = {
   'refuses the host': {
     path: '/order',
     answer: acmeProblem(400, 'rejectedIdentifier', 'policy forbids\n  this name'),
@@ -146,7 +147,7 @@ const cases: Record<string, { answer: Answered; path: string; expected: object }
 
 for (const [name, { path, answer, expected }] of Object.entries(cases)) {
   test(`a CA that ${name} is told in one line`, async (t) => {
-    const ca = await startOddCa(t, at(path, answer))
+    const ca = await startFaultyCa(t, at(path, answer))
     const failure = await failureAt(ca.directoryUrl)
     assert.deepEqual(facts(failure, ca.url.replace('http://', '')), expected)
   })
@@ -155,9 +156,9 @@ for (const [name, { path, answer, expected }] of Object.entries(cases)) {
 /** Until when the CA wants no question, in seconds from now. */
 async function pauseAfter(
   t: TestContext,
-  answer: Answered,
+  answer: FakeResponse,
 ): Promise<{ code: string; seconds: number | null }> {
-  const ca = await startOddCa(t, at('/order', answer))
+  const ca = await startFaultyCa(t, at('/order', answer))
   const { code, retryAt } = await failureAt(ca.directoryUrl)
   const inTens = (ms: number) => Math.round(ms / 10_000) * 10
   return { code, seconds: retryAt === null ? null : inTens(Date.parse(retryAt) - Date.now()) }
@@ -179,12 +180,12 @@ test('a rate limit is known by its status or its type, with the instant that the
 })
 
 test('a CA that never likes a nonce is asked a bounded number of times, each with another one', async (t) => {
-  const ca = await startOddCa(t, at('/account', acmeProblem(400, 'badNonce', 'not this one')))
+  const ca = await startFaultyCa(t, at('/account', acmeProblem(400, 'badNonce', 'not this one')))
 
   const { code, problem } = await failureAt(ca.directoryUrl)
 
   assert.deepEqual([code, problem], ['acme_rejected', 'badNonce'])
-  const nonces = ca.asked
+  const nonces = ca.requests
     .filter(({ path }) => path === '/account')
     .map(({ body }) => Buffer.from((body as { protected: string }).protected, 'base64url').toString())
     .map((header) => JSON.parse(header).nonce)
@@ -192,8 +193,8 @@ test('a CA that never likes a nonce is asked a bounded number of times, each wit
 })
 
 test('a CA that is not there is unreachable, and so is one whose address is not https', async (t) => {
-  const ca = await startOddCa(t, () => null)
-  await ca.leave()
+  const ca = await startFaultyCa(t, () => null)
+  await ca.stop()
 
   const gone = await failureAt(ca.directoryUrl)
   const open = await failureAt('http://ca.example.com/dir')
@@ -206,7 +207,7 @@ test('a CA that is not there is unreachable, and so is one whose address is not 
 test('the deadline of the order ends it while the CA lets it wait, with its own reason', async (t) => {
   const pending = { status: 'processing', authorizations: [], finalize: 'https://ca.example.com/finalize' }
   const controller = new AbortController()
-  const ca = await startOddCa(t, ({ path }) => {
+  const ca = await startFaultyCa(t, ({ path }) => {
     if (path === '/order/1') controller.abort(new Error('too late'))
     if (path === '/order')
       return { status: 201, body: { ...pending, status: 'pending' }, headers: { location: '/order/1' } }
@@ -221,7 +222,7 @@ test('the deadline of the order ends it while the CA lets it wait, with its own 
 })
 
 test('a proof that cannot be shown is taken away again', async (t) => {
-  const ca = await startOddCa(t, ({ path }) => {
+  const ca = await startFaultyCa(t, ({ path }) => {
     const [authorization, challenge] = [`${ca.url}/authorization`, `${ca.url}/challenge`]
     const order = { status: 'pending', authorizations: [authorization], finalize: `${ca.url}/finalize` }
     if (path === '/order') return { status: 201, body: order, headers: { location: `${ca.url}/order/1` } }

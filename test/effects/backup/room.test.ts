@@ -12,7 +12,7 @@ import { DiskWatch } from '../../../src/effects/disk/disk-watch.ts'
 import { openBackupPorts } from '../../support/backup-ports.ts'
 import { fillDisk, smallDisk } from '../../support/small-disk.ts'
 import { standIn } from '../../support/stand-in.ts'
-import { transitionOf } from '../../support/stored.ts'
+import { transitionOf } from '../../support/store-fixtures.ts'
 
 const skip = process.getuid?.() === 0 ? false : 'needs root, to mount a small disk'
 const neededMb = 16

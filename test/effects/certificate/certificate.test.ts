@@ -3,13 +3,13 @@ import { deepEqual, equal, match, notEqual, ok } from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { CertificateEdge } from '../../../src/effects/certificate/ports.ts'
-import { besideCa, elsewhere, here, openCa } from '../../support/ca.ts'
+import { openCa, otherAddress, serverAddress, withCa } from '../../support/ca.ts'
 import { boot, isValid, isWaiting, openLife } from '../../support/certificates.ts'
 import { isInside } from '../../support/namespace.ts'
-import { serviceRow } from '../../support/stored.ts'
-import { eventually } from '../../support/supervised.ts'
+import { serviceRow } from '../../support/store-fixtures.ts'
+import { eventually } from '../../support/supervision.ts'
 
-const test = await besideCa(import.meta.url)
+const test = await withCa(import.meta.url)
 const ca = isInside ? await openCa() : ({} as never)
 const filesOf = (directory: string) =>
   readdirSync(join(directory, 'certificates'))
@@ -19,7 +19,8 @@ const filesOf = (directory: string) =>
 test('every public host gets a certificate, with one account for all, and no other host does', async (t) => {
   const life = await openLife(t, ca, { dashboardHost: 'berth.example.com' })
   const { route, until, installed, rows } = boot(t, life, ca)
-  for (const host of ['a.example.com', 'b.example.com', 'berth.example.com']) ca.names.hosts.set(host, [here])
+  for (const host of ['a.example.com', 'b.example.com', 'berth.example.com'])
+    ca.names.hosts.set(host, [serverAddress])
 
   await route('svc-1', 'a.example.com', 'b.example.com', 'shop.lan', '192.0.2.7', 'shop')
   await route('svc-2')
@@ -42,7 +43,7 @@ test('asked for many times at once, a host gets one certificate', async (t) => {
   const life = await openLife(t, ca)
   const { ensure, until, rows } = boot(t, life, ca)
   const host = 'once.example.com'
-  ca.names.hosts.set(host, [here])
+  ca.names.hosts.set(host, [serverAddress])
   await life.storage.services.create(
     serviceRow({ id: 'svc-1', live_deploy_id: 'dep-1', custom_domains: [host] }),
   )
@@ -59,7 +60,7 @@ test('a host that comes later is found by itself, one that goes is given up', as
   const { start, until } = boot(t, life, ca)
   const { services, actors } = life.storage
   const host = 'later.example.com'
-  ca.names.hosts.set(host, [here])
+  ca.names.hosts.set(host, [serverAddress])
   const stop = start()
   t.after(stop)
 
@@ -76,7 +77,7 @@ test('a service gets its certificate when it is first live', async (t) => {
   const { ensure, until, rows, start } = boot(t, life, ca)
   const { services } = life.storage
   const host = 'new.example.com'
-  ca.names.hosts.set(host, [here])
+  ca.names.hosts.set(host, [serverAddress])
   const stop = start()
   t.after(stop)
 
@@ -107,7 +108,7 @@ test('a host that points elsewhere is told so without asking the CA, until it po
   const life = await openLife(t, ca)
   const { route, until, retry } = boot(t, life, ca)
   const host = 'moved.example.com'
-  ca.names.hosts.set(host, [elsewhere])
+  ca.names.hosts.set(host, [otherAddress])
 
   await route('svc-1', host)
   const { status, error, hint, next_attempt_at } = await until(host, 'waiting', isWaiting)
@@ -116,14 +117,14 @@ test('a host that points elsewhere is told so without asking the CA, until it po
     [status, error, hint],
     [
       'waiting',
-      `${host} points to ${elsewhere}, not to this server`,
-      `set the A (or AAAA) record of ${host} to ${here}`,
+      `${host} points to ${otherAddress}, not to this server`,
+      `set the A (or AAAA) record of ${host} to ${serverAddress}`,
     ],
   )
   ok(Date.parse(next_attempt_at!) > Date.now())
   equal(life.storage.certificates.list().length, 0)
   deepEqual(filesIfAny(life.storage.directory), [])
-  ca.names.hosts.set(host, [here])
+  ca.names.hosts.set(host, [serverAddress])
   equal(await retry(host), true)
   equal((await until(host, 'valid', isValid)).error, null)
 })
@@ -137,7 +138,7 @@ test('a CA that is down is waited for, and asked again', async (t) => {
   const life = await openLife(t, ca)
   const { route, until, retry } = boot(t, life, ca)
   const host = 'down.example.com'
-  ca.names.hosts.set(host, [here])
+  ca.names.hosts.set(host, [serverAddress])
   await ca.pebble.stop()
   t.after(() => ca.pebble.restart())
 
@@ -159,7 +160,7 @@ test('what the CA says of a host that it cannot reach is there to read', async (
   })
   const { route, until } = boot(t, life, ca, change)
   const host = 'lost.example.com'
-  ca.names.hosts.set(host, [here])
+  ca.names.hosts.set(host, [serverAddress])
 
   await route('svc-1', host)
   const { error, next_attempt_at } = await until(host, 'waiting', isWaiting)
@@ -173,7 +174,7 @@ test('a certificate is renewed before it ends, and the former one serves until t
   const { route, until, installed } = boot(t, life, ca)
   const { certificates } = life.storage
   const host = 'short.example.com'
-  ca.names.hosts.set(host, [here])
+  ca.names.hosts.set(host, [serverAddress])
   await ca.pebble.restart({}, 18)
   t.after(() => ca.pebble.restart())
 
@@ -192,7 +193,7 @@ test('while no renewal works the certificate stays valid, then it is expired', a
   const life = await openLife(t, ca)
   const { route, until, installed, rowOf } = boot(t, life, ca)
   const host = 'ending.example.com'
-  ca.names.hosts.set(host, [here])
+  ca.names.hosts.set(host, [serverAddress])
   await ca.pebble.restart({}, 14)
   await route('svc-1', host)
   await until(host, 'valid', isValid)

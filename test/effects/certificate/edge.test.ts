@@ -9,17 +9,17 @@ import { proofOf } from '../../../src/edge/port-check.ts'
 import { HaproxyEdge } from '../../../src/effects/edge/haproxy-edge.ts'
 import type { Storage } from '../../../storage/index.ts'
 import { installPackages } from '../../support/apt.ts'
-import { besideCa, here, openCa } from '../../support/ca.ts'
+import { openCa, serverAddress, withCa } from '../../support/ca.ts'
 import { boot, isValid, openLife } from '../../support/certificates.ts'
 import { isInside } from '../../support/namespace.ts'
 import { askAt } from '../../support/running-edge.ts'
+import { servedCertificate } from '../../support/served-certificate.ts'
 import { until as untilTrue } from '../../support/service.ts'
-import { shownCertificate } from '../../support/shown-certificate.ts'
-import { temporaryStorage } from '../../support/supervised.ts'
+import { temporaryStorage } from '../../support/supervision.ts'
 import { issueTestCertificate } from '../../support/test-certificate.ts'
 
 if (!isInside && !hasCommand('haproxy')) await installPackages(['haproxy'])
-const test = await besideCa(import.meta.url)
+const test = await withCa(import.meta.url)
 const ca = isInside ? await openCa() : ({} as never)
 if (isInside) await ca.freePort()
 const ask = askAt(80)
@@ -72,18 +72,18 @@ async function start(t: TestContext) {
 
 const shows = (host: string, subjectAltName: string) =>
   untilTrue(`${host} to be shown ${subjectAltName}`, async () => {
-    return (await shownCertificate(host)).subjectAltName === subjectAltName
+    return (await servedCertificate(host)).subjectAltName === subjectAltName
   })
 
 test('a host gets its certificate through the edge, and is led to https from then on', async (t) => {
   const { route, until } = await start(t)
   const host = 'edge.example.com'
-  ca.names.hosts.set(host, [here])
+  ca.names.hosts.set(host, [serverAddress])
 
   await route('svc-1', host, 'edge.lan')
   await until(host, 'valid', isValid)
 
-  equal((await shownCertificate(host)).subjectAltName, `DNS:${host}`)
+  equal((await servedCertificate(host)).subjectAltName, `DNS:${host}`)
   const led = await ask(host, '/cart?id=1')
   match(String(led.status), /^30[1278]$/)
   equal(led.headers.location, `https://${host}/cart?id=1`)
@@ -94,23 +94,23 @@ test('a host gets its certificate through the edge, and is led to https from the
 test('a renewed certificate is served by the same process, and one that is given up by none', async (t) => {
   const { route, until, driver } = await start(t)
   const host = 'brief.example.com'
-  ca.names.hosts.set(host, [here])
+  ca.names.hosts.set(host, [serverAddress])
   await ca.pebble.restart({}, 12)
   t.after(() => ca.pebble.restart())
   await route('svc-1', host)
   const first = await until(host, 'valid', isValid)
-  const before = await shownCertificate(host)
+  const before = await servedCertificate(host)
   const process = await driver.identify()
 
   await until(host, 'renewed', (row) => isValid(row) && row.not_after !== first.not_after)
 
-  const after = await shownCertificate(host)
+  const after = await servedCertificate(host)
   notEqual(after.serialNumber, before.serialNumber)
   equal(await driver.identify(), process)
   await route('svc-1')
   await untilTrue(
     'another certificate',
-    async () => (await shownCertificate(host)).subjectAltName !== `DNS:${host}`,
+    async () => (await servedCertificate(host)).subjectAltName !== `DNS:${host}`,
   )
   equal((await ask(host)).status, 404)
 })
@@ -128,13 +128,13 @@ test('a wildcard certificate is shown for the hosts below its domain, which lead
   })
   storage.certificates.remove('*.example.com')
   await edge.changeCertificates(AbortSignal.timeout(60_000))
-  notEqual((await shownCertificate('any.example.com')).subjectAltName, 'DNS:*.example.com')
+  notEqual((await servedCertificate('any.example.com')).subjectAltName, 'DNS:*.example.com')
 })
 
 test('an edge that ends serves the certificate again when it is back', async (t) => {
   const { route, until, haproxy } = await start(t)
   const host = 'back.example.com'
-  ca.names.hosts.set(host, [here])
+  ca.names.hosts.set(host, [serverAddress])
   await route('svc-1', host)
   await until(host, 'valid', isValid)
 

@@ -3,26 +3,26 @@ import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from '../../../src/logger.ts'
-import { besideCa, elsewhere, here, openCa } from '../../support/ca.ts'
+import { openCa, otherAddress, serverAddress, withCa } from '../../support/ca.ts'
 import { boot, type ChangeEdge, isValid, isWaiting, openLife } from '../../support/certificates.ts'
+import { acmeProblem, startFaultyCa } from '../../support/faulty-ca.ts'
 import { isInside } from '../../support/namespace.ts'
-import { acmeProblem, startOddCa } from '../../support/odd-ca.ts'
-import { eventually, silent } from '../../support/supervised.ts'
+import { eventually, silentLogger } from '../../support/supervision.ts'
 
-const test = await besideCa(import.meta.url)
+const test = await withCa(import.meta.url)
 const ca = isInside ? await openCa() : ({} as never)
 
 test('a CA that wants a pause is not asked before it is over, whoever says so', async (t) => {
   const limit = acmeProblem(429, 'rateLimited', 'too many certificates already issued', {
     'retry-after': '7200',
   })
-  const odd = await startOddCa(t, ({ path }) => (path === '/order' ? limit : null))
+  const odd = await startFaultyCa(t, ({ path }) => (path === '/order' ? limit : null))
   const life = await openLife(t, ca, {
     settings: { acmeEmail: 'ada@example.com', acmeDirectory: odd.directoryUrl, newPerWeek: null },
   })
   const { route, until, retry } = boot(t, life, ca)
   const host = 'limited.example.com'
-  ca.names.hosts.set(host, [here])
+  ca.names.hosts.set(host, [serverAddress])
 
   await route('svc-1', host)
   const { error, next_attempt_at } = await until(host, 'waiting', isWaiting)
@@ -30,15 +30,15 @@ test('a CA that wants a pause is not asked before it is over, whoever says so', 
   match(error!, /^127\.0\.0\.1:\d+ wants a pause: too many certificates already issued$/)
   const pauseMs = Date.parse(next_attempt_at!) - Date.now()
   ok(pauseMs > 7000_000 && pauseMs <= 7200_000, String(pauseMs))
-  const asked = odd.asked.length
+  const asked = odd.requests.length
   equal(await retry(host), false)
-  equal(odd.asked.length, asked)
+  equal(odd.requests.length, asked)
 })
 
 test('a certificate that cannot be written is fetched again, and no second one is asked for', async (t) => {
   const life = await openLife(t, ca)
   const host = 'full.example.com'
-  ca.names.hosts.set(host, [here])
+  ca.names.hosts.set(host, [serverAddress])
   const { certificates } = life.storage
   let isFull = true
   const put = (name: string, pem: string) => {
@@ -64,7 +64,7 @@ test('a certificate that cannot be written is fetched again, and no second one i
 test('a daemon that dies before the edge had the certificate installs it in its next life', async (t) => {
   const life = await openLife(t, ca)
   const host = 'cut.example.com'
-  ca.names.hosts.set(host, [here])
+  ca.names.hosts.set(host, [serverAddress])
   const first = boot(t, life, ca, () => ({ changeCertificates: () => new Promise(() => undefined) }))
   await first.route('svc-1', host)
   const { id } = await first.until(host, 'installing', ({ phase }) => phase === 'installing')
@@ -84,7 +84,7 @@ test('a daemon that dies before the edge had the certificate installs it in its 
 test('a daemon that dies before the order went out begins it again', async (t) => {
   const life = await openLife(t, ca)
   const host = 'early.example.com'
-  ca.names.hosts.set(host, [here])
+  ca.names.hosts.set(host, [serverAddress])
   const first = boot(t, life, ca, () => ({ putChallenge: () => new Promise(() => undefined) }))
   await first.route('svc-1', host)
   await first.until(host, 'checking', ({ phase }) => phase === 'checking')
@@ -100,8 +100,8 @@ test('a host that is taken away loses its certificate, as does one whose service
   const life = await openLife(t, ca)
   const { route, until, installed } = boot(t, life, ca)
   const { storage } = life
-  for (const name of ['one', 'two', 'wrong']) ca.names.hosts.set(`${name}.example.com`, [here])
-  ca.names.hosts.set('wrong.example.com', [elsewhere])
+  for (const name of ['one', 'two', 'wrong']) ca.names.hosts.set(`${name}.example.com`, [serverAddress])
+  ca.names.hosts.set('wrong.example.com', [otherAddress])
   await route('svc-1', 'one.example.com', 'wrong.example.com')
   await route('svc-2', 'two.example.com')
   await until('one.example.com', 'valid', isValid)
@@ -132,7 +132,7 @@ for (const [name, change] of Object.entries<ChangeEdge>({
     const { services, actors, certificates } = life.storage
     const { route, until } = boot(t, life, ca, change)
     const host = 'leaving.example.com'
-    ca.names.hosts.set(host, [here])
+    ca.names.hosts.set(host, [serverAddress])
     await route('svc-1', host)
     await until(host, 'on its way', ({ phase }) => phase === 'ordering' || phase === 'installing')
 
@@ -152,7 +152,7 @@ test('a host that moves to another service has its certificate there, whoever is
   const { route, until, release } = boot(t, life, ca)
   const { actors, certificates } = life.storage
   const host = 'shared.example.com'
-  ca.names.hosts.set(host, [here])
+  ca.names.hosts.set(host, [serverAddress])
   await route('svc-1', host)
   const former = await until(host, 'valid', isValid)
 
@@ -173,7 +173,7 @@ test('a host that moves to another service has its certificate there, whoever is
 test('another CA is asked as soon as it is the one that is set', async (t) => {
   const life = await openLife(t, ca)
   const host = 'staged.example.com'
-  ca.names.hosts.set(host, [here])
+  ca.names.hosts.set(host, [serverAddress])
   const first = boot(t, life, ca)
   await first.route('svc-1', host)
   await first.until(host, 'valid', isValid)
@@ -194,7 +194,7 @@ test('another CA is asked as soon as it is the one that is set', async (t) => {
 test('a file that is lost is asked for again, and an edge that is away is told', async (t) => {
   const life = await openLife(t, ca)
   const host = 'gone.example.com'
-  ca.names.hosts.set(host, [here])
+  ca.names.hosts.set(host, [serverAddress])
   const first = boot(t, life, ca)
   await first.route('svc-1', host)
   await first.until(host, 'valid', isValid)
@@ -216,11 +216,11 @@ test('a file that is lost is asked for again, and an edge that is away is told',
 test('the log warns once of a certificate that ends soon and cannot be renewed', async (t) => {
   const heard: [string | undefined, unknown][] = []
   const hear = (fields: object | string, message?: string) => void heard.push([message, fields])
-  const logger = { ...silent, warn: hear, error: hear } as Logger
+  const logger = { ...silentLogger, warn: hear, error: hear } as Logger
   const life = await openLife(t, ca, { logger })
   const { route, until } = boot(t, life, ca)
   const host = 'warned.example.com'
-  ca.names.hosts.set(host, [here])
+  ca.names.hosts.set(host, [serverAddress])
   await ca.pebble.restart({}, 12)
   t.after(() => ca.pebble.restart())
   await route('svc-1', host)

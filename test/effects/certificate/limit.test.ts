@@ -1,10 +1,10 @@
 // The authority's weekly limit over the life of certificates, beside a real CA (Pebble).
 import { deepEqual, equal, ok } from 'node:assert/strict'
-import { besideCa, here, openCa } from '../../support/ca.ts'
+import { openCa, serverAddress, withCa } from '../../support/ca.ts'
 import { boot, isValid, isWaiting, openLife } from '../../support/certificates.ts'
 import { isInside } from '../../support/namespace.ts'
 
-const test = await besideCa(import.meta.url)
+const test = await withCa(import.meta.url)
 const ca = isInside ? await openCa() : ({} as never)
 
 test('over the weekly limit a new host waits, a restart keeps the count, and renewals go on', async (t) => {
@@ -12,7 +12,7 @@ test('over the weekly limit a new host waits, a restart keeps the count, and ren
   const life = await openLife(t, ca, { settings })
   const first = boot(t, life, ca)
   const hosts = ['one.example.com', 'two.example.com', 'three.example.org']
-  for (const host of hosts) ca.names.hosts.set(host, [here])
+  for (const host of hosts) ca.names.hosts.set(host, [serverAddress])
   await ca.pebble.restart({}, 18)
   t.after(() => ca.pebble.restart())
   await first.route('svc-1', hosts[0]!)

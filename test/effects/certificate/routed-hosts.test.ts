@@ -2,8 +2,8 @@
 import { deepEqual } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createRoutedHosts } from '../../../src/effects/certificate/routed-hosts.ts'
-import { serviceRow, transitionOf } from '../../support/stored.ts'
-import { temporaryStorage } from '../../support/supervised.ts'
+import { serviceRow, transitionOf } from '../../support/store-fixtures.ts'
+import { temporaryStorage } from '../../support/supervision.ts'
 import { issueTestCertificate } from '../../support/test-certificate.ts'
 
 const baseDomain = 'apps.example.com'

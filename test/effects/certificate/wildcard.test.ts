@@ -9,31 +9,33 @@ import { parseTsigKey } from '../../../src/dns/tsig.ts'
 import { Failure } from '../../../src/errors.ts'
 import { installPackages } from '../../support/apt.ts'
 import { startBind, tsigSecret } from '../../support/bind.ts'
-import { besideCa, here, openCa } from '../../support/ca.ts'
+import { openCa, serverAddress, withCa } from '../../support/ca.ts'
 import { boot, isValid, isWaiting, openLife } from '../../support/certificates.ts'
 import { isInside } from '../../support/namespace.ts'
 import { openPebble } from '../../support/pebble.ts'
 import { fileScope } from '../../support/scope.ts'
 import { until as untilTrue } from '../../support/service.ts'
-import { serviceRow } from '../../support/stored.ts'
-import { eventually } from '../../support/supervised.ts'
+import { serviceRow } from '../../support/store-fixtures.ts'
+import { eventually } from '../../support/supervision.ts'
 
 if (!isInside && !hasCommand('named')) await installPackages(['bind9'])
-const test = await besideCa(import.meta.url)
+const test = await withCa(import.meta.url)
 const ca = isInside ? await openCa() : ({} as never)
-const bind = isInside ? await startBind(fileScope(), here) : ({} as never)
+const bind = isInside ? await startBind(fileScope(), serverAddress) : ({} as never)
 const pebble = isInside ? await openStrictPebble() : ({} as never)
 const baseDomain = 'apps.example.com'
 const wildcard = `*.${baseDomain}`
 const challenge = `_acme-challenge.${baseDomain}`
-const lookup = { nameServers: [here], pauseMs: 100, longestMs: 20_000 }
+const lookup = { nameServers: [serverAddress], pauseMs: 100, longestMs: 20_000 }
 const update = () =>
-  createDynamicUpdate({ host: here, port: 53 }, () => parseTsigKey(readFileSync(bind.keyFile, 'utf8')))
+  createDynamicUpdate({ host: serverAddress, port: 53 }, () =>
+    parseTsigKey(readFileSync(bind.keyFile, 'utf8')),
+  )
 
 /** It asks the name server that the tests change. */
 async function openStrictPebble() {
   const directory = process.env.PREPARED!
-  const opened = openPebble(fileScope(), { directory, port: 14_100, nameServer: `${here}:53` })
+  const opened = openPebble(fileScope(), { directory, port: 14_100, nameServer: `${serverAddress}:53` })
   await opened.restart()
   return opened
 }
@@ -45,7 +47,7 @@ test('one wildcard serves all services below the base domain, and leaves no reco
   const life = await lifeWith(t, update())
   const { ensure, until, rows, installed } = boot(t, life, ca)
   const { services, certificates } = life.storage
-  ca.names.hosts.set('own.example.com', [here])
+  ca.names.hosts.set('own.example.com', [serverAddress])
   for (const [id, name] of [
     ['svc-1', 'shop'],
     ['svc-2', 'blog'],
@@ -77,7 +79,7 @@ test('certificates per service serve on until the wildcard is there, and are giv
   const life = await openLife(t, { pebble }, { baseDomain })
   const { services, certificates } = life.storage
   const host = `shop.${baseDomain}`
-  ca.names.hosts.set(host, [here])
+  ca.names.hosts.set(host, [serverAddress])
   await services.create(serviceRow({ id: 'svc-1', name: 'shop', live_deploy_id: 'dep-1' }))
   const before = boot(t, life, ca)
   await before.ensure()
@@ -119,7 +121,7 @@ test('without --acme-dns the wildcard serves until each host has a certificate o
   await before.ensure()
   await before.until(wildcard, 'valid', isValid)
   await before.stop()
-  ca.names.hosts.set(shop, [here])
+  ca.names.hosts.set(shop, [serverAddress])
   ca.names.hosts.delete(blog)
 
   const { dns: _, ...withoutDns } = life
@@ -131,7 +133,7 @@ test('without --acme-dns the wildcard serves until each host has a certificate o
   equal(certificates.isValid(wildcard), true, 'blog has no other certificate')
   equal(after.rowOf(wildcard)?.status, 'valid')
 
-  ca.names.hosts.set(blog, [here])
+  ca.names.hosts.set(blog, [serverAddress])
   await after.retry(blog)
   await after.until(blog, 'valid', isValid)
   await eventually('the wildcard to go', () => certificates.find(wildcard) === null)
@@ -164,7 +166,7 @@ test('a crash between the record and its removal leaves no record after the rest
 })
 
 test('a key that the name server does not know is told with its reason, and never shown', async (t) => {
-  const wrong = createDynamicUpdate({ host: here, port: 53 }, () => ({
+  const wrong = createDynamicUpdate({ host: serverAddress, port: 53 }, () => ({
     ...parseTsigKey(readFileSync(bind.keyFile, 'utf8')),
     secret: Buffer.from('another secret'),
   }))
@@ -191,7 +193,7 @@ test('while a zone cannot be changed, hosts get certificates of their own', asyn
   }
   const life = await lifeWith(t, provider)
   const host = `shop.${baseDomain}`
-  ca.names.hosts.set(host, [here])
+  ca.names.hosts.set(host, [serverAddress])
   const { services, certificates } = life.storage
   await services.create(serviceRow({ id: 'svc-1', name: 'shop', live_deploy_id: 'dep-1' }))
   const { ensure, start, retry, rowOf, until } = boot(t, life, ca)

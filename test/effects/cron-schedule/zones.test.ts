@@ -10,7 +10,7 @@ import { awaitInstant } from '../../../src/effects/cron-schedule/instant.ts'
 import type { Storage } from '../../../storage/index.ts'
 import { openCronSite } from '../../support/cron-site.ts'
 import { standIn } from '../../support/stand-in.ts'
-import { serviceRow } from '../../support/stored.ts'
+import { serviceRow } from '../../support/store-fixtures.ts'
 
 const hourMs = 3_600_000
 const nobody = new AbortController().signal

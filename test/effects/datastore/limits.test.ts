@@ -6,7 +6,7 @@ import { noticeOf } from '../../../src/effects/datastore/access.ts'
 import { giveLimits } from '../../../src/effects/datastore/limits.ts'
 import { Failure } from '../../../src/errors.ts'
 import { id, openDatastorePorts, password, up } from '../../support/datastore-ports.ts'
-import { eventually } from '../../support/supervised.ts'
+import { eventually } from '../../support/supervision.ts'
 
 const signal = new AbortController().signal
 const settled = (revision: number) => ({ revision, settled: revision, trouble: null })

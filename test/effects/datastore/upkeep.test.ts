@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test'
 import { keepDatastore } from '../../../src/effects/datastore/upkeep.ts'
 import { Failure } from '../../../src/errors.ts'
 import { id, openDatastorePorts, password, up, well } from '../../support/datastore-ports.ts'
-import { eventually } from '../../support/supervised.ts'
+import { eventually } from '../../support/supervision.ts'
 
 type Site = Awaited<ReturnType<typeof openDatastorePorts>>
 const away = () => {

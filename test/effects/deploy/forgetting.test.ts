@@ -2,8 +2,8 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { deploysKept, forgetOldDeploys } from '../../../src/effects/deploy/end/forgetting.ts'
-import { serviceRow, transitionOf } from '../../support/stored.ts'
-import { temporaryStorage } from '../../support/supervised.ts'
+import { serviceRow, transitionOf } from '../../support/store-fixtures.ts'
+import { temporaryStorage } from '../../support/supervision.ts'
 
 const owner = { prefix: 'berth', serverId: 'srv' }
 

@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test'
 import { createDiskUsage } from '../../../src/effects/disk/disk-usage.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
 import { standIn } from '../../support/stand-in.ts'
-import { eventually, silent } from '../../support/supervised.ts'
+import { eventually, silentLogger } from '../../support/supervision.ts'
 
 const mebibyte = 1024 * 1024
 
@@ -22,7 +22,7 @@ function openUsage(t: TestContext, df: () => Promise<object>) {
   const ports = standIn<Parameters<typeof createDiskUsage>[0]>({
     engine: { call, docker: { df } },
     settings,
-    logger: silent,
+    logger: silentLogger,
   })
   return { usage: createDiskUsage(ports), write }
 }

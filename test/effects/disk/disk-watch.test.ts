@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { DiskWatch } from '../../../src/effects/disk/disk-watch.ts'
 import { fillDisk, smallDisk } from '../../support/small-disk.ts'
-import { eventually } from '../../support/supervised.ts'
+import { eventually } from '../../support/supervision.ts'
 
 const skip = process.getuid?.() === 0 ? false : 'needs root, to mount a small disk'
 const never = new AbortController().signal

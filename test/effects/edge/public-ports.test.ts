@@ -13,7 +13,7 @@ import {
 import { startForeignHaproxy } from '../../support/foreign-haproxy.ts'
 import { startEdge } from '../../support/running-edge.ts'
 import { until } from '../../support/service.ts'
-import { silent } from '../../support/supervised.ts'
+import { silentLogger } from '../../support/supervision.ts'
 
 const { signal } = new AbortController()
 const look = (address: string, ...answers: Answerer[]) => ({
@@ -83,7 +83,7 @@ test('changes are sent and logged once', async () => {
   }
   const note = (level: string) => (fields: object | string) =>
     void logged.push(`${level} ${(fields as { code?: string }).code ?? String(fields)}`)
-  const logger = { ...silent, error: note('error'), info: note('info') }
+  const logger = { ...silentLogger, error: note('error'), info: note('info') }
   let count = 0
   const ports = { check: async () => results[count++] ?? null }
   const watching = watchPorts({ actors, logger } as never, { id: 'edge', ports, everyMs: 1 }, over.signal)

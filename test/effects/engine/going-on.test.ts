@@ -5,8 +5,8 @@ import { catalogue } from '../../../machines/index.ts'
 import { requireOwnPlace } from '../../../src/effects/engine/going-on.ts'
 import { Supervisor } from '../../../src/supervisor/supervisor.ts'
 import { endlessEffects, restingActors } from '../../support/parked-kinds.ts'
-import { serviceRow, transitionOf } from '../../support/stored.ts'
-import { instant as at, silent, temporaryStorage } from '../../support/supervised.ts'
+import { serviceRow, transitionOf } from '../../support/store-fixtures.ts'
+import { instant as at, silentLogger, temporaryStorage } from '../../support/supervision.ts'
 
 const resting = restingActors()
 const watchful = ['queued', 'live', 'draining']
@@ -19,7 +19,7 @@ async function start(t: TestContext, kind: string, state: string) {
   await storage.actors.park(id, 'a bug', at)
   const assertCanResume: ConstructorParameters<typeof Supervisor>[0]['assertCanResume'] = (row, snapshot) =>
     requireOwnPlace(storage, row, snapshot)
-  const supervisor = new Supervisor({ storage, catalogue, logger: silent, assertCanResume })
+  const supervisor = new Supervisor({ storage, catalogue, logger: silentLogger, assertCanResume })
   supervisor.provide(endlessEffects())
   t.after(() => supervisor.stop(1000))
   return { storage, supervisor, id }

@@ -7,8 +7,8 @@ import type { DeployPorts } from '../../../src/effects/deploy/ports.ts'
 import { imagesInUse } from '../../../src/effects/engine/images-in-use.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
 import { standIn } from '../../support/stand-in.ts'
-import { flipBit, serviceRow, transitionOf } from '../../support/stored.ts'
-import { instant, silent, temporaryStorage } from '../../support/supervised.ts'
+import { flipBit, serviceRow, transitionOf } from '../../support/store-fixtures.ts'
+import { instant, silentLogger, temporaryStorage } from '../../support/supervision.ts'
 
 const owner = { prefix: 'berth', serverId: 'srv' }
 
@@ -54,7 +54,8 @@ async function openShop(t: TestContext, directory = temporaryDirectory(t)) {
       call: (_: string, work: (signal: AbortSignal) => Promise<unknown>) =>
         work(new AbortController().signal),
     }
-    const ports = standIn<DeployPorts>({ engine, owner, storage, settings: { keepImages }, logger: silent })
+    const settings = { keepImages }
+    const ports = standIn<DeployPorts>({ engine, owner, storage, settings, logger: silentLogger })
     await removeOldImages(ports, 'svc-1')
     return removed
   }

@@ -15,7 +15,7 @@ import { lockDirectory } from '../../../storage/store/lock.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
 import { openDockerSite, testOwner, testSubnet } from '../../support/docker-site.ts'
 import { findLeftovers } from '../../support/leftovers.ts'
-import { temporaryStorage } from '../../support/supervised.ts'
+import { temporaryStorage } from '../../support/supervision.ts'
 
 /** A stopped instance, a disk, the network and an edge of one data directory, and another one's claim. */
 async function openTakeOver(t: TestContext, formerDirectory = temporaryDirectory(t)) {

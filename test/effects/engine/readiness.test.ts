@@ -10,7 +10,7 @@ import { createEngineReadiness, type EngineReadinessOptions } from '../../../src
 import { temporaryDirectory } from '../../support/directory.ts'
 import { type DockerSite, openDockerSite, testOwner, testSubnet } from '../../support/docker-site.ts'
 import { ensureEngine } from '../../support/engine.ts'
-import { silent } from '../../support/supervised.ts'
+import { silentLogger } from '../../support/supervision.ts'
 
 const nobody = new AbortController().signal
 
@@ -24,7 +24,7 @@ function readinessOf(
     engine,
     owner,
     storage: { directory: '/nowhere', predecessors: { serverIds: () => [] } } as never,
-    logger: silent,
+    logger: silentLogger,
     takeOver: '',
     subnet: testSubnet,
     reconcile: async () => void done.push('reconciled'),

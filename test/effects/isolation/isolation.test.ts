@@ -7,8 +7,8 @@ import type { Firewall } from '../../../src/firewall/firewall.ts'
 import type { RuleSet } from '../../../src/firewall/rules.ts'
 import type { EnvVar } from '../../../storage/env.ts'
 import type { Storage } from '../../../storage/index.ts'
-import { serviceRow, transitionOf } from '../../support/stored.ts'
-import { eventually, silent, temporaryStorage } from '../../support/supervised.ts'
+import { serviceRow, transitionOf } from '../../support/store-fixtures.ts'
+import { eventually, silentLogger, temporaryStorage } from '../../support/supervision.ts'
 
 const network = { name: 'berth', range: { first: '10.9.0.2', last: '10.9.0.200' }, gateway: '10.9.0.1' }
 
@@ -24,7 +24,13 @@ async function open(t: TestContext) {
     },
     isInForce: async () => kernel.isIntact,
   }
-  const isolation = new Isolation({ storage, firewall, prefix: 'berth', hostPorts: [80], logger: silent })
+  const isolation = new Isolation({
+    storage,
+    firewall,
+    prefix: 'berth',
+    hostPorts: [80],
+    logger: silentLogger,
+  })
   t.after(() => isolation.close())
   const ports = { storage, isolation }
   const addDatastore = (id: string, name: string) =>

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openJobQueue } from '../../support/job-queue.ts'
-import { eventually } from '../../support/supervised.ts'
+import { eventually } from '../../support/supervision.ts'
 
 /** What a promise has come to after everything that is ready has run. */
 async function answerOf(promise: Promise<unknown>): Promise<unknown> {

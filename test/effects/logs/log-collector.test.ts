@@ -11,7 +11,7 @@ import { type Logs, openLogs } from '../../../storage/log/logs.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
 import { type DockerSite, openDockerSite, until } from '../../support/docker-site.ts'
 import { readLog } from '../../support/logs.ts'
-import { silent } from '../../support/supervised.ts'
+import { silentLogger } from '../../support/supervision.ts'
 
 interface Life {
   collector: LogCollector
@@ -34,7 +34,7 @@ function begin(
   const collector = new LogCollector({
     ...site,
     instanceEvents,
-    logger: silent,
+    logger: silentLogger,
     storage: { runtimeLogs: logs },
   })
   collector.start()

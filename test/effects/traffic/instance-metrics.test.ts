@@ -5,7 +5,7 @@ import type { InstanceSample } from '../../../src/docker/containers/instance-sam
 import type { ContainerEvent } from '../../../src/docker/engine/events.ts'
 import { createInstanceEvents } from '../../../src/effects/engine/instance-events.ts'
 import { InstanceMetrics } from '../../../src/effects/traffic/instance-metrics.ts'
-import { silent } from '../../support/supervised.ts'
+import { silentLogger } from '../../support/supervision.ts'
 
 const live = new Map([['srv-1', { live_deploy_id: 'dep-1' }]])
 
@@ -21,7 +21,7 @@ function start(...results: (() => Promise<InstanceSample[]>)[]) {
   const instanceEvents = createInstanceEvents()
   const metrics = new InstanceMetrics({
     instanceEvents,
-    logger: silent,
+    logger: silentLogger,
     instances: { isAskedToEnd: (name) => asked.has(name) },
     services: { get: (id) => live.get(id) ?? null },
     sample: () => results[count++]!(),

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { outcomeOf, startOwned } from '../../support/account.ts'
+import { outcomeOf, startWithAccount } from '../../support/account.ts'
 import { openBrowser } from '../../support/browser.ts'
 import { startApi, token } from '../../support/http-context.ts'
 import { owner } from '../../support/session.ts'
@@ -26,8 +26,8 @@ test('a fresh server wants its setup and knows nobody, whatever credential is sh
   assert.equal(outcomeOf(await call('POST', '/auth/login', owner, { cookie: null })), '409 conflict')
 })
 
-test('a session is told whose it is; a token and a stranger are not', async (t) => {
-  const { browser, stranger } = await startOwned(t)
+test('a session is told whose it is; a token and a signed-out browser are not', async (t) => {
+  const { browser, signedOut } = await startWithAccount(t)
   const status = async (headers = {}) => (await browser.call('GET', '/auth/status', undefined, headers)).body
 
   const { auth, setup_required, user } = await status()
@@ -37,7 +37,7 @@ test('a session is told whose it is; a token and a stranger are not', async (t) 
   const others = { setup_required: false, user: null }
   assert.deepEqual(await status({ cookie: null, ...asToken }), { auth: 'token', ...others })
   assert.deepEqual(await status(wrongToken), { auth: null, ...others })
-  assert.deepEqual((await stranger().call('GET', '/auth/status')).body, { auth: null, ...others })
+  assert.deepEqual((await signedOut().call('GET', '/auth/status')).body, { auth: null, ...others })
 })
 
 test('setup makes the account, signs in and ends setting up', async (t) => {
@@ -143,7 +143,7 @@ test('what is no e-mail is refused by its name', async (t) => {
 })
 
 test('a password has 8 to 1024 characters, however many bytes those are', async (t) => {
-  const { browser, stranger } = await startOwned(t)
+  const { browser, signedOut } = await startWithAccount(t)
   let current = owner.password
   const change = (next: string) =>
     browser.call('POST', '/auth/password', { current_password: current, new_password: next })
@@ -155,13 +155,13 @@ test('a password has 8 to 1024 characters, however many bytes those are', async 
     assert.equal(outcomeOf(await change(next)), '204')
     current = next
   }
-  const signIn = (password: string) => stranger().call('POST', '/auth/login', { ...owner, password })
+  const signIn = (password: string) => signedOut().call('POST', '/auth/login', { ...owner, password })
   assert.equal(outcomeOf(await signIn('with blanks')), '401 invalid_credentials')
   assert.equal(outcomeOf(await signIn(' with blanks ')), '200')
 })
 
 test('a new password ends the other sessions and no token, and the old one opens nothing', async (t) => {
-  const { browser, signedIn, stranger, call } = await startOwned(t)
+  const { browser, signedIn, signedOut, call } = await startWithAccount(t)
   const others = [await signedIn(), await signedIn()]
   const made = (await browser.call('POST', '/auth/tokens', { name: 'ci' })).body
   const change = { current_password: owner.password, new_password: 'another battery' }
@@ -173,11 +173,11 @@ test('a new password ends the other sessions and no token, and the old one opens
   }
   assert.equal((await browser.call('GET', '/auth/sessions')).body.length, 1)
   assert.equal((await call('GET', '/api/v1/services', { token: made.token })).status, 200)
-  assert.equal(outcomeOf(await stranger().signIn()), '401 invalid_credentials')
+  assert.equal(outcomeOf(await signedOut().signIn()), '401 invalid_credentials')
 })
 
 test('the new password is looked at before the current one, and that has a limit of its own', async (t) => {
-  const { browser, signedIn, storage } = await startOwned(t)
+  const { browser, signedIn, storage } = await startWithAccount(t)
   const change = (current_password: string, new_password: string) =>
     browser.call('POST', '/auth/password', { current_password, new_password })
 

@@ -6,8 +6,8 @@ import { actorKinds } from '../../../src/api/actor.ts'
 import { Supervisor } from '../../../src/supervisor/supervisor.ts'
 import { startChecked } from '../../support/checked-api.ts'
 import { endlessEffects, restingActors } from '../../support/parked-kinds.ts'
-import { serviceRow } from '../../support/stored.ts'
-import { instant as at, silent } from '../../support/supervised.ts'
+import { serviceRow } from '../../support/store-fixtures.ts'
+import { instant as at, silentLogger } from '../../support/supervision.ts'
 
 const resting = restingActors()
 const kinds = Object.keys(catalogue)
@@ -16,7 +16,7 @@ const one = (kind: string, state?: string) =>
 
 async function start(t: TestContext) {
   const api = await startChecked(t)
-  const supervisor = new Supervisor({ storage: api.storage, catalogue, logger: silent })
+  const supervisor = new Supervisor({ storage: api.storage, catalogue, logger: silentLogger })
   supervisor.provide(endlessEffects())
   t.after(() => supervisor.stop(1000))
   api.context.actors = supervisor as never

@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test'
 import type { Backup } from '../../../src/api/backup.ts'
 import { type BackupApi, startBackups } from '../../support/backup-api.ts'
 import { head, token } from '../../support/http-context.ts'
-import { eventually } from '../../support/supervised.ts'
+import { eventually } from '../../support/supervision.ts'
 
 const dump = (sizeBytes: number) => Buffer.concat([Buffer.from('PGDMP'), randomBytes(sizeBytes - 5)])
 

@@ -7,7 +7,7 @@ import type { Certificate } from '../../../src/api/certificate.ts'
 import { Supervisor } from '../../../src/supervisor/supervisor.ts'
 import { startChecked } from '../../support/checked-api.ts'
 import { forever } from '../../support/machine-run.ts'
-import { eventually, silent } from '../../support/supervised.ts'
+import { eventually, silentLogger } from '../../support/supervision.ts'
 
 const validity = {
   notBefore: '2026-01-01T00:00:00.000Z',
@@ -28,7 +28,7 @@ async function start(t: TestContext) {
   const api = await startChecked(t)
   const { storage } = api
   const { certificate } = catalogue
-  const supervisor = new Supervisor({ storage, catalogue: { certificate }, logger: silent })
+  const supervisor = new Supervisor({ storage, catalogue: { certificate }, logger: silentLogger })
   const now = () => new Date().toISOString()
   supervisor.provide({
     certificate: {

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import type { Logger } from '../../../src/logger.ts'
 import { token } from '../../support/http-context.ts'
 import { bearer, openShellApi, pathOf, start } from '../../support/shell-api.ts'
-import { eventually, silent } from '../../support/supervised.ts'
+import { eventually, silentLogger } from '../../support/supervision.ts'
 import { storeDatastore } from '../../support/ws-client.ts'
 
 test('who may ask is decided before there is a WebSocket, as for every change', async (t) => {
@@ -90,7 +90,7 @@ test('a stop of the server ends it at once', async (t) => {
 test('the log says who opened it and when it closed, and nothing of what was said', async (t) => {
   const lines: { msg?: string | undefined; datastore?: string; by?: string }[] = []
   const hear = (fields: object | string, msg?: string) => void lines.push({ msg, ...Object(fields) })
-  const logger = { ...silent, debug: hear, info: hear, error: hear } as Logger
+  const logger = { ...silentLogger, debug: hear, info: hear, error: hear } as Logger
   const { openStarted } = await openShellApi(t, { logger })
   const { ws, client } = await openStarted()
   ws.socket.send(Buffer.from('drop table'))

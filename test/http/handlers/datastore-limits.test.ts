@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { datastoreOf, fails, once, startDatastores, waits } from '../../support/datastore-api.ts'
 import type { TestEffect } from '../../support/machine-run.ts'
-import { eventually } from '../../support/supervised.ts'
+import { eventually } from '../../support/supervision.ts'
 
 const path = '/datastores/shop-db'
 const at = () => new Date().toISOString()

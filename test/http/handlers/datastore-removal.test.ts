@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import type { HttpContext } from '../../../src/http/pipeline/context.ts'
 import type { Storage } from '../../../storage/index.ts'
 import { fails, startDatastores, waits } from '../../support/datastore-api.ts'
-import { eventually } from '../../support/supervised.ts'
+import { eventually } from '../../support/supervision.ts'
 
 const reference = (inner: string) => `$\{{${inner}}}`
 const path = '/datastores/shop-db'

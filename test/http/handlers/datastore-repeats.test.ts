@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import type { Datastore } from '../../../src/api/datastore.ts'
 import { filesWith } from '../../support/canary.ts'
 import { fails, startDatastores } from '../../support/datastore-api.ts'
-import { eventually } from '../../support/supervised.ts'
+import { eventually } from '../../support/supervision.ts'
 
 const asked = { kind: 'postgres', name: 'shop-db' }
 const headers = { 'idempotency-key': 'make it once' }

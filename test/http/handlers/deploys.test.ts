@@ -3,19 +3,19 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import type { Deploy } from '../../../src/api/deploy.ts'
-import { type Asked, startApi, token } from '../../support/http-context.ts'
+import { type RequestOptions, startApi, token } from '../../support/http-context.ts'
 import { checkAnswer } from '../../support/openapi.ts'
 
 async function start(t: TestContext) {
   const api = await startApi(t)
-  const call = async (method: string, path: string, asked: Asked = {}) => {
+  const call = async (method: string, path: string, asked: RequestOptions = {}) => {
     const answer = await api.call(method, `/api/v1${path}`, asked)
     checkAnswer(method, `/api/v1${path}`, answer.status, answer.body)
     return answer
   }
   const body = { name: 'web', repo_url: 'https://git.test/a/b', deploy: false }
   const service = (await call('POST', '/services', { body })).body as { id: string }
-  const deploy = async (asked: Asked = {}) =>
+  const deploy = async (asked: RequestOptions = {}) =>
     (await call('POST', '/services/web/deploys', asked)).body as Deploy
   const list = async (query = '') =>
     ((await call('GET', `/services/web/deploys${query}`)).body as unknown as Deploy[]).map(({ id }) => id)
@@ -40,7 +40,8 @@ test('a deploy is asked for with or without a body, and answered with 202', asyn
 test('a deploy of nothing, of something suspended and of no commit is refused', async (t) => {
   const { call } = await start(t)
   await call('POST', '/services', { body: { name: 'empty' } })
-  const codeOf = async (path: string, asked: Asked = {}) => (await call('POST', path, asked)).body.code
+  const codeOf = async (path: string, asked: RequestOptions = {}) =>
+    (await call('POST', path, asked)).body.code
 
   assert.equal(await codeOf('/services/empty/deploys'), 'conflict')
   assert.equal(await codeOf('/services/web/deploys', { body: { commit: 'main' } }), 'invalid_request')
@@ -115,7 +116,7 @@ test('a restart takes what is queued, needs something live or under way, and nam
   assert.deepEqual(body.source, source)
 })
 
-const keyed = (key: string, body?: unknown): Asked => ({
+const keyed = (key: string, body?: unknown): RequestOptions => ({
   headers: { 'idempotency-key': key },
   ...(body ? { body } : {}),
 })

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { ServiceDomain } from '../../../src/api/domains.ts'
 import { startChecked } from '../../support/checked-api.ts'
-import { transitionOf } from '../../support/stored.ts'
+import { transitionOf } from '../../support/store-fixtures.ts'
 
 const invalid = [400, 'invalid_request']
 

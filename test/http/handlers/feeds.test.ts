@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { type FeedChange, FeedEvents } from '../../../src/api/feed.ts'
-import { startOwned } from '../../support/account.ts'
+import { startWithAccount } from '../../support/account.ts'
 import { openStream } from '../../support/event-stream.ts'
 import { type Api, startApi } from '../../support/http-context.ts'
 import { owner } from '../../support/session.ts'
-import { instant as at } from '../../support/supervised.ts'
+import { instant as at } from '../../support/supervision.ts'
 
 const change = (api: Api, name: string) => api.call('POST', '/api/v1/services', { body: { name } })
 
@@ -81,7 +81,7 @@ test('the feed shows a service as GET does, also when its state derives from a d
 })
 
 test('a change of env, of a registry, a token, a session and the password is in the feed', async (t) => {
-  const api = await startOwned(t)
+  const api = await startWithAccount(t)
   const { next } = await openFeed(t, api)
   const { id } = (await change(api, 'web')).body as { id: string }
   await next()

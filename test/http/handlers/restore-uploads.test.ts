@@ -8,7 +8,7 @@ import { gzipSync } from 'node:zlib'
 import { Failure } from '../../../src/errors.ts'
 import { head, token } from '../../support/http-context.ts'
 import { startRestores } from '../../support/restore-api.ts'
-import { eventually } from '../../support/supervised.ts'
+import { eventually } from '../../support/supervision.ts'
 
 const mebibyte = 1024 * 1024
 const content = (sizeBytes: number) => Buffer.concat([Buffer.from('PGDMP'), randomBytes(sizeBytes - 5)])

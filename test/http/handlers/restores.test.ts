@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startRestores } from '../../support/restore-api.ts'
-import { eventually } from '../../support/supervised.ts'
+import { eventually } from '../../support/supervision.ts'
 
 const file = 'PGDMP and more'
 

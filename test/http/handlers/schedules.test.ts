@@ -9,7 +9,7 @@ import type { Storage } from '../../../storage/index.ts'
 import { startChecked } from '../../support/checked-api.ts'
 import { openStream } from '../../support/event-stream.ts'
 import { startJobs } from '../../support/job-api.ts'
-import { transitionOf } from '../../support/stored.ts'
+import { transitionOf } from '../../support/store-fixtures.ts'
 
 const nightly = { name: 'nightly', type: 'cron_job', schedule: '0 3 * * *' }
 const invalid = (what: string) => [400, 'invalid_request', what]

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { SessionRow } from '../../../storage/access/sessions.ts'
-import { type OwnedApi, outcomeOf, startOwned } from '../../support/account.ts'
+import { type AccountApi, outcomeOf, startWithAccount } from '../../support/account.ts'
 import type { Browser } from '../../support/browser.ts'
 import { until } from '../../support/service.ts'
 
@@ -12,18 +12,18 @@ const iso = (ms: number) => new Date(ms).toISOString()
 
 const list = async (browser: Browser) => (await browser.call('GET', '/auth/sessions')).body
 const secretOf = ({ jar }: Browser) => [...jar.values()][0]!
-const rowOf = ({ storage }: OwnedApi, browser: Browser): SessionRow =>
+const rowOf = ({ storage }: AccountApi, browser: Browser): SessionRow =>
   storage.sessions.bySecret(secretOf(browser))!
 
 /** As if it had been used last so long ago. */
-async function age(api: OwnedApi, browser: Browser, ageMs: number): Promise<void> {
+async function age(api: AccountApi, browser: Browser, ageMs: number): Promise<void> {
   const row = rowOf(api, browser)
   const aged = { ...row, last_used_at: iso(Date.now() - ageMs) }
   await api.storage.commit((commit) => api.storage.sessions.insert(commit, secretOf(browser), aged))
 }
 
 test('the session that asks was used just now, however long ago it was used before', async (t) => {
-  const api = await startOwned(t)
+  const api = await startWithAccount(t)
   await age(api, api.browser, 50 * minuteMs)
 
   const [own] = await list(api.browser)
@@ -33,8 +33,8 @@ test('the session that asks was used just now, however long ago it was used befo
 })
 
 test('a record tells when and with what, which one is asking, and nothing of the secret', async (t) => {
-  const { browser, stranger } = await startOwned(t)
-  await stranger().signIn({ 'user-agent': 'Firefox/140' })
+  const { browser, signedOut } = await startWithAccount(t)
+  await signedOut().signIn({ 'user-agent': 'Firefox/140' })
 
   const sessions = await list(browser)
 
@@ -63,7 +63,7 @@ test('a record tells when and with what, which one is asking, and nothing of the
 })
 
 test('the last used comes first: the one that asks, then whichever was used after the others', async (t) => {
-  const api = await startOwned(t)
+  const api = await startWithAccount(t)
   const others = [await api.signedIn(), await api.signedIn()]
   await age(api, others[0]!, 2 * dayMs)
   await age(api, others[1]!, 3 * dayMs)
@@ -77,9 +77,9 @@ test('the last used comes first: the one that asks, then whichever was used afte
 })
 
 test('a user agent is cut at 300 characters, and null when none was sent', async (t) => {
-  const { browser, stranger } = await startOwned(t)
+  const { browser, signedOut } = await startWithAccount(t)
   const agentOf = async (agent: string | null) => {
-    const other = stranger()
+    const other = signedOut()
     await other.signIn({ 'user-agent': agent })
     return (await list(other)).find(({ current }: { current: boolean }) => current).user_agent
   }
@@ -91,7 +91,7 @@ test('a user agent is cut at 300 characters, and null when none was sent', async
 })
 
 test('a session goes on with each use, and is over thirty days after the last', async (t) => {
-  const api = await startOwned(t)
+  const api = await startWithAccount(t)
   const { browser } = api
   const other = await api.signedIn()
 
@@ -109,7 +109,7 @@ test('a session goes on with each use, and is over thirty days after the last', 
 })
 
 test('a use within a minute of the last is not written down', async (t) => {
-  const api = await startOwned(t)
+  const api = await startWithAccount(t)
   await age(api, api.browser, 30_000)
   const before = rowOf(api, api.browser).last_used_at
 
@@ -119,7 +119,7 @@ test('a use within a minute of the last is not written down', async (t) => {
 })
 
 test('ending another session clears no cookie, and that browser is out at once', async (t) => {
-  const api = await startOwned(t)
+  const api = await startWithAccount(t)
   const other = await api.signedIn()
   const path = `/auth/sessions/${rowOf(api, other).id}`
 
@@ -132,7 +132,7 @@ test('ending another session clears no cookie, and that browser is out at once',
 })
 
 test('ending the own session is signing out', async (t) => {
-  const api = await startOwned(t)
+  const api = await startWithAccount(t)
   const { browser } = api
   const { cookie } = browser
   const name = `svc_session_${api.server.port}`
@@ -148,7 +148,7 @@ test('ending the own session is signing out', async (t) => {
 })
 
 test('what is no session cannot be ended', async (t) => {
-  const { browser, storage } = await startOwned(t)
+  const { browser, storage } = await startWithAccount(t)
   const { id } = (await browser.call('POST', '/auth/tokens', { name: 'ci' })).body.api_token
 
   for (const unknown of [id, 'ses-01hnzxd07m5cen5xa66emzsrzw', 'usr-1', '%20']) {

@@ -2,36 +2,39 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { hashSecret } from '../../../storage/access/hashed-tokens.ts'
-import { type OwnedApi, outcomeOf, startOwned } from '../../support/account.ts'
+import { type AccountApi, outcomeOf, startWithAccount } from '../../support/account.ts'
 import { type BrowserAnswer, openBrowser, type SentHeaders } from '../../support/browser.ts'
 import { startApi } from '../../support/http-context.ts'
 import { until } from '../../support/service.ts'
-import { transitionOf } from '../../support/stored.ts'
+import { transitionOf } from '../../support/store-fixtures.ts'
 
 const gone = '404 not_found'
 
-const begin = async ({ stranger }: OwnedApi, body: unknown = { name: 'laptop' }, headers: SentHeaders = {}) =>
-  stranger().call('POST', '/auth/cli', body, { 'sec-fetch-site': null, ...headers })
+const begin = async (
+  { signedOut }: AccountApi,
+  body: unknown = { name: 'laptop' },
+  headers: SentHeaders = {},
+) => signedOut().call('POST', '/auth/cli', body, { 'sec-fetch-site': null, ...headers })
 
-const poll = ({ stranger }: OwnedApi, id: string, secret: string): Promise<BrowserAnswer> =>
-  stranger().call('POST', `/auth/cli/${id}/token`, { secret }, { 'sec-fetch-site': null })
+const poll = ({ signedOut }: AccountApi, id: string, secret: string): Promise<BrowserAnswer> =>
+  signedOut().call('POST', `/auth/cli/${id}/token`, { secret }, { 'sec-fetch-site': null })
 
 /** Until it is not pending; waits as a terminal does. */
-const answered = (api: OwnedApi, id: string, secret: string): Promise<BrowserAnswer> =>
+const answered = (api: AccountApi, id: string, secret: string): Promise<BrowserAnswer> =>
   until('the answer', async () => {
     const answer = await poll(api, id, secret)
     const isOpen = answer.body.status === 'pending' || answer.body.code === 'slow_down'
     return isOpen ? null : answer
   })
 
-const page = ({ browser }: OwnedApi, id: string) => browser.call('GET', `/auth/cli/${id}`)
-const approve = ({ browser }: OwnedApi, id: string) => browser.call('POST', `/auth/cli/${id}/approve`)
-const deny = ({ browser }: OwnedApi, id: string) => browser.call('POST', `/auth/cli/${id}/deny`)
+const page = ({ browser }: AccountApi, id: string) => browser.call('GET', `/auth/cli/${id}`)
+const approve = ({ browser }: AccountApi, id: string) => browser.call('POST', `/auth/cli/${id}/approve`)
+const deny = ({ browser }: AccountApi, id: string) => browser.call('POST', `/auth/cli/${id}/deny`)
 
 const secretHash = hashSecret('secret')
 
 /** One that lives so long. */
-async function plant({ context, storage }: OwnedApi, lifeMs: number): Promise<string> {
+async function plant({ context, storage }: AccountApi, lifeMs: number): Promise<string> {
   const [id, now] = [storage.ids.newId('cli'), Date.now()]
   const times = { at: new Date(now).toISOString(), expiresAt: new Date(now + lifeMs).toISOString() }
   const who = { code: 'ACEF-HJKM', name: 'laptop', secretHash, address: '192.0.2.1' }
@@ -41,7 +44,7 @@ async function plant({ context, storage }: OwnedApi, lifeMs: number): Promise<st
 }
 
 /** The record of one whose actor has not noticed yet that it is over. */
-async function plantRecord({ context, storage }: OwnedApi, changes: object): Promise<string> {
+async function plantRecord({ context, storage }: AccountApi, changes: object): Promise<string> {
   const [id, now] = [storage.ids.newId('cli'), Date.now()]
   const boot_id = context.terminalLogins.bootId
   const times = { created_at: new Date(now).toISOString(), expires_at: new Date(now + 60_000).toISOString() }
@@ -59,7 +62,7 @@ test('before the setup nobody can be connected', async (t) => {
 })
 
 test('a start answers what the terminal shows and what it keeps', async (t) => {
-  const api = await startOwned(t)
+  const api = await startWithAccount(t)
 
   const { status, body } = await begin(api)
 
@@ -71,7 +74,7 @@ test('a start answers what the terminal shows and what it keeps', async (t) => {
 })
 
 test('codes are two groups of four without look-alikes, and differ', async (t) => {
-  const api = await startOwned(t)
+  const api = await startWithAccount(t)
   const codes = new Set<string>()
   for (let count = 0; count < 10; count++) codes.add((await begin(api)).body.code)
 
@@ -81,7 +84,7 @@ test('codes are two groups of four without look-alikes, and differ', async (t) =
 })
 
 test('the page tells who asks, the code and until when, and no secret in any state', async (t) => {
-  const api = await startOwned(t)
+  const api = await startWithAccount(t)
   const { id, code, secret } = (await begin(api)).body
 
   const { body } = await page(api, id)
@@ -96,7 +99,7 @@ test('the page tells who asks, the code and until when, and no secret in any sta
 })
 
 test('a name is optional, trimmed, of at most 100 characters, and goes to the token', async (t) => {
-  const api = await startOwned(t)
+  const api = await startWithAccount(t)
   const nameOf = async (body: unknown) => (await page(api, (await begin(api, body)).body.id)).body.name
 
   const general = await nameOf({})
@@ -111,7 +114,7 @@ test('a name is optional, trimmed, of at most 100 characters, and goes to the to
 })
 
 test('approved, the terminal gets its token once; the request is gone then', async (t) => {
-  const api = await startOwned(t)
+  const api = await startWithAccount(t)
   const { id, secret } = (await begin(api)).body
   assert.deepEqual((await poll(api, id, secret)).body, { status: 'pending' })
 
@@ -128,7 +131,7 @@ test('approved, the terminal gets its token once; the request is gone then', asy
 })
 
 test('asked by many at the same time, the token is handed over once', async (t) => {
-  const api = await startOwned(t)
+  const api = await startWithAccount(t)
   const { id, secret } = (await begin(api)).body
   await approve(api, id)
   await until('the token', async () => api.context.terminalLogins.uncollected.has(id))
@@ -140,7 +143,7 @@ test('asked by many at the same time, the token is handed over once', async (t) 
 })
 
 test('denied, the terminal is told once; the request is gone then', async (t) => {
-  const api = await startOwned(t)
+  const api = await startWithAccount(t)
   const { id, secret } = (await begin(api)).body
 
   const { status, body } = await deny(api, id)
@@ -153,7 +156,7 @@ test('denied, the terminal is told once; the request is gone then', async (t) =>
 })
 
 test('what is answered, unknown, expired or of another life cannot be answered', async (t) => {
-  const api = await startOwned(t)
+  const api = await startWithAccount(t)
   const ids: Record<string, string> = {
     unknown: 'cli-01hnzxd07m5cen5xa66emzsrzw',
     'no id of a login': api.storage.sessions.list()[0]!.id,
@@ -176,7 +179,7 @@ test('what is answered, unknown, expired or of another life cannot be answered',
 })
 
 test('of an approval and a denial at once one is done', async (t) => {
-  const api = await startOwned(t)
+  const api = await startWithAccount(t)
   const { id, secret } = (await begin(api)).body
 
   const [approved, denied] = await Promise.all([approve(api, id), deny(api, id)])
@@ -187,7 +190,7 @@ test('of an approval and a denial at once one is done', async (t) => {
 })
 
 test('a wrong secret learns nothing, and neither ends nor slows the request', async (t) => {
-  const api = await startOwned(t)
+  const api = await startWithAccount(t)
   const { id, secret } = (await begin(api)).body
   const before = (await page(api, id)).body
 
@@ -202,7 +205,7 @@ test('a wrong secret learns nothing, and neither ends nor slows the request', as
 })
 
 test('polls without a pause are told to slow down, and that delays nothing', async (t) => {
-  const api = await startOwned(t)
+  const api = await startWithAccount(t)
   const { id, secret } = (await begin(api)).body
 
   const polls = await Promise.all([poll(api, id, secret), poll(api, id, secret)])
@@ -215,7 +218,7 @@ test('polls without a pause are told to slow down, and that delays nothing', asy
 })
 
 test('an approved token that nobody collects ends with the request', async (t) => {
-  const api = await startOwned(t)
+  const api = await startWithAccount(t)
   const id = await plant(api, 5000)
   await approve(api, id)
   const token = await until('the token', async () => api.context.terminalLogins.uncollected.get(id))
@@ -230,7 +233,7 @@ test('an approved token that nobody collects ends with the request', async (t) =
 })
 
 test('one address has ten requests open, also asked for at once, and a claim gives it no more', async (t) => {
-  const api = await startOwned(t)
+  const api = await startWithAccount(t)
   const claim = (index: number) => ({ 'x-forwarded-for': `192.0.2.${index}` })
 
   const came = await Promise.all(Array.from({ length: 25 }, (_, index) => begin(api, {}, claim(index))))

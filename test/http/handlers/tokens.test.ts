@@ -2,22 +2,22 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Logger } from '../../../src/logger.ts'
-import { type OwnedApi, outcomeOf, startOwned } from '../../support/account.ts'
+import { type AccountApi, outcomeOf, startWithAccount } from '../../support/account.ts'
 import { filesWith } from '../../support/canary.ts'
 import { token as serverToken } from '../../support/http-context.ts'
 import { until } from '../../support/service.ts'
 
 const dayMs = 24 * 60 * 60_000
 
-const create = async ({ browser }: OwnedApi, body: object) =>
+const create = async ({ browser }: AccountApi, body: object) =>
   (await browser.call('POST', '/auth/tokens', body)).body
-const list = async ({ browser }: OwnedApi) => (await browser.call('GET', '/auth/tokens')).body
+const list = async ({ browser }: AccountApi) => (await browser.call('GET', '/auth/tokens')).body
 /** What the API says to whoever shows it. */
-const outcomeWith = async ({ call }: OwnedApi, token: string) =>
+const outcomeWith = async ({ call }: AccountApi, token: string) =>
   outcomeOf(await call('GET', '/api/v1/services', { token }))
 
 test('the answer to its creation has the token and its record', async (t) => {
-  const api = await startOwned(t)
+  const api = await startWithAccount(t)
 
   const { status, body } = await api.browser.call('POST', '/auth/tokens', { name: '  ci  ' })
 
@@ -36,7 +36,7 @@ test('the answer to its creation has the token and its record', async (t) => {
 })
 
 test('they are listed with the newest first, without their values and without the server’s', async (t) => {
-  const api = await startOwned(t)
+  const api = await startWithAccount(t)
   const made = []
   for (const name of ['one', 'two', 'three']) made.unshift(await create(api, { name }))
 
@@ -55,7 +55,7 @@ test('the token is in no file of the store and in no line of the log', async (t)
   const hear = (...said: unknown[]) => void lines.push(JSON.stringify(said))
   const ears = { debug: hear, info: hear, warn: hear, error: hear, fatal: hear }
   const logger: Logger = { ...ears, child: () => logger }
-  const api = await startOwned(t, { logger })
+  const api = await startWithAccount(t, { logger })
 
   const { token } = await create(api, { name: 'canary-name' })
   await fetch(`${api.url}/api/v1/services?access_token=${token}`)
@@ -76,7 +76,7 @@ test('the token is in no file of the store and in no line of the log', async (t)
 })
 
 test('a name has 1 to 100 characters around no blanks, and no control characters', async (t) => {
-  const api = await startOwned(t)
+  const api = await startWithAccount(t)
   const outcome = async (body: object) => outcomeOf(await api.browser.call('POST', '/auth/tokens', body))
 
   for (const name of ['x', 'x'.repeat(100), ` ${'x'.repeat(100)} `, 'zwölf Übungen', 'a b']) {
@@ -90,7 +90,7 @@ test('a name has 1 to 100 characters around no blanks, and no control characters
 })
 
 test('it can be made for 1 to 3650 days; without that it has no end', async (t) => {
-  const api = await startOwned(t)
+  const api = await startWithAccount(t)
   const outcome = async (expires_in_days: unknown) =>
     outcomeOf(await api.browser.call('POST', '/auth/tokens', { name: 'ci', expires_in_days }))
 
@@ -105,7 +105,7 @@ test('it can be made for 1 to 3650 days; without that it has no end', async (t) 
 })
 
 test('one that has expired opens nothing from that instant on', async (t) => {
-  const api = await startOwned(t)
+  const api = await startWithAccount(t)
   const { api_token, token } = await create(api, { name: 'ci', expires_in_days: 1 })
   const row = api.storage.tokens.byId(api_token.id)!
   const expire = (expires_at: string) =>
@@ -121,7 +121,7 @@ test('one that has expired opens nothing from that instant on', async (t) => {
 })
 
 test('a revoked one is refused at the next request, and can be revoked once', async (t) => {
-  const api = await startOwned(t)
+  const api = await startWithAccount(t)
   const [kept, revoked] = [await create(api, { name: 'kept' }), await create(api, { name: 'revoked' })]
   const path = `/auth/tokens/${revoked.api_token.id}`
 
@@ -137,7 +137,7 @@ test('a revoked one is refused at the next request, and can be revoked once', as
 })
 
 test('the server’s own token cannot be revoked, and no session as a token', async (t) => {
-  const api = await startOwned(t)
+  const api = await startWithAccount(t)
   const { id } = api.storage.sessions.list()[0]!
 
   for (const unknown of ['server', id, 'usr-1']) {
@@ -148,7 +148,7 @@ test('the server’s own token cannot be revoked, and no session as a token', as
 })
 
 test('its first use is noted, and then no more than once a minute', async (t) => {
-  const api = await startOwned(t)
+  const api = await startWithAccount(t)
   const { token } = await create(api, { name: 'ci' })
   const lastUse = async () => (await list(api))[0].last_used_at
 
@@ -160,7 +160,7 @@ test('its first use is noted, and then no more than once a minute', async (t) =>
 })
 
 test('a key that repeats the request makes another token: nobody has kept the first', async (t) => {
-  const api = await startOwned(t)
+  const api = await startWithAccount(t)
   const ask = () => api.browser.call('POST', '/auth/tokens', { name: 'ci' }, { 'idempotency-key': 'same' })
 
   const [one, other] = await Promise.all([ask(), ask()])
@@ -170,7 +170,7 @@ test('a key that repeats the request makes another token: nobody has kept the fi
 })
 
 test('no token manages the account, not even the server’s', async (t) => {
-  const api = await startOwned(t)
+  const api = await startWithAccount(t)
   const { token } = await create(api, { name: 'ci' })
   const asked: [string, string][] = [
     ['GET', '/auth/tokens'],

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startDatastores, waits } from '../../support/datastore-api.ts'
 import { until } from '../../support/service.ts'
-import { serviceRow } from '../../support/stored.ts'
-import { eventually } from '../../support/supervised.ts'
+import { serviceRow } from '../../support/store-fixtures.ts'
+import { eventually } from '../../support/supervision.ts'
 
 type Started = Awaited<ReturnType<typeof startDatastores>>
 type Entry = Record<string, unknown>

@@ -13,7 +13,7 @@ import type { Body } from '../../support/api.ts'
 import { packArchive } from '../../support/archive.ts'
 import { head, startApi, token } from '../../support/http-context.ts'
 import { checkAnswer } from '../../support/openapi.ts'
-import { eventually } from '../../support/supervised.ts'
+import { eventually } from '../../support/supervision.ts'
 
 const path = '/api/v1/services/web/deploys/upload'
 const gzip = { 'content-type': 'application/gzip' }

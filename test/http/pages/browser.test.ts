@@ -17,7 +17,7 @@ import {
   smallPhone,
   textAt,
 } from '../../support/chromium.ts'
-import { checkLook } from '../../support/page-look.ts'
+import { checkLayout } from '../../support/page-layout.ts'
 import { type Pages, startPages } from '../../support/pages.ts'
 import { owner } from '../../support/session.ts'
 
@@ -61,7 +61,7 @@ for (const screen of screens) {
     await typeInFocus(page, '#email', owner.email)
     await page.type('#password', 'hunter2')
     await press(page, 'form button:not(.show)')
-    await checkLook(page, screen)
+    await checkLayout(page, screen)
     // The cursor is where something is to be mended.
     await typeInFocus(page, '#password', owner.password)
     await press(page, 'form button:not(.show)')
@@ -70,7 +70,7 @@ for (const screen of screens) {
     await page.type('#name', 'W'.repeat(100))
     await press(page, 'section form button')
     await page.click('summary')
-    await checkLook(page, screen)
+    await checkLayout(page, screen)
     await press(page, 'button.danger')
     assert.equal(await page.$('summary'), null)
     await press(page, 'header button')
@@ -85,9 +85,9 @@ for (const screen of screens) {
 
     const denied = await startTerminal(pages)
     await page.goto(`${pages.url}${denied.path}`)
-    await checkLook(page, screen)
+    await checkLayout(page, screen)
     await signIn(page)
-    await checkLook(page, screen)
+    await checkLayout(page, screen)
     assert.equal(await textAt(page, '.code strong'), denied.code)
     await press(page, 'button[value=deny]')
     assert.equal(await textAt(page, 'h1'), 'Denied')
@@ -98,7 +98,7 @@ for (const screen of screens) {
     assert.equal(await textAt(page, '.code strong'), approved.code)
     await press(page, 'button[value=approve]')
     assert.equal(await textAt(page, 'h1'), 'Approved')
-    await checkLook(page, screen)
+    await checkLayout(page, screen)
     assert.deepEqual(complaints, [])
   })
 }

@@ -1,14 +1,14 @@
 // The session cookie: its name by the port that browsers see, its attributes, and two servers on one host.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { type OwnedApi, startOwned } from '../../support/account.ts'
+import { type AccountApi, startWithAccount } from '../../support/account.ts'
 import { openBrowser, type SentHeaders } from '../../support/browser.ts'
 
 const maxAge = 400 * 24 * 60 * 60
 
 /** The name and the attributes of the cookie that a sign-in sets. */
-async function cookieFor({ stranger }: OwnedApi, headers: SentHeaders): Promise<[string, string[]]> {
-  const answer = await stranger().signIn(headers)
+async function cookieFor({ signedOut }: AccountApi, headers: SentHeaders): Promise<[string, string[]]> {
+  const answer = await signedOut().signIn(headers)
   assert.equal(answer.status, 200, JSON.stringify(answer.body))
   const [line, device, ...others] = answer.headers['set-cookie'] ?? []
   assert.deepEqual(others, [])
@@ -24,13 +24,13 @@ const anyHost = { allowedHosts: () => true }
 const behindProxy = { ...anyHost, isTrustedProxy: (address: string) => address === '127.0.0.1' }
 
 test('scripts do not see it, other sites do not send it, and it outlives the session', async (t) => {
-  const api = await startOwned(t)
+  const api = await startWithAccount(t)
 
   assert.deepEqual(await cookieFor(api, {}), [`svc_session_${api.server.port}`, plain])
 })
 
 test('its name ends in the port of the address that the browser uses', async (t) => {
-  const api = await startOwned(t, anyHost)
+  const api = await startWithAccount(t, anyHost)
   const names: Record<string, string> = {
     'berth.example.com': 'svc_session_80',
     'berth.example.com:80': 'svc_session_80',
@@ -46,14 +46,14 @@ test('its name ends in the port of the address that the browser uses', async (t)
 })
 
 test('what anybody claims to have forwarded changes nothing', async (t) => {
-  const api = await startOwned(t, anyHost)
+  const api = await startWithAccount(t, anyHost)
   const claims = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'evil.example', 'x-forwarded-port': '1' }
 
   assert.deepEqual(await cookieFor(api, claims), [`svc_session_${api.server.port}`, plain])
 })
 
 test('behind a trusted proxy the address is the one that the proxy names', async (t) => {
-  const api = await startOwned(t, behindProxy)
+  const api = await startWithAccount(t, behindProxy)
   const own = `svc_session_${api.server.port}`
   const host = { 'x-forwarded-host': 'berth.example.com' }
   const claims: [SentHeaders, string, string[]][] = [
@@ -77,7 +77,7 @@ test('behind a trusted proxy the address is the one that the proxy names', async
 })
 
 test('the cookie that clears has the same name and attributes', async (t) => {
-  const { browser } = await startOwned(t, behindProxy)
+  const { browser } = await startWithAccount(t, behindProxy)
   const https = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'berth.example.com' }
 
   const { headers } = await browser.call('POST', '/auth/logout', undefined, https)
@@ -88,7 +88,7 @@ test('the cookie that clears has the same name and attributes', async (t) => {
 })
 
 test('two servers on one host name keep a session each', async (t) => {
-  const [one, other] = [await startOwned(t), await startOwned(t)]
+  const [one, other] = [await startWithAccount(t), await startWithAccount(t)]
   const jar = new Map<string, string>()
   const [atOne, atOther] = [openBrowser(one.url, jar), openBrowser(other.url, jar)]
 
@@ -103,7 +103,7 @@ test('two servers on one host name keep a session each', async (t) => {
 })
 
 test('a session counts at the port it was opened for, and at no other', async (t) => {
-  const { browser } = await startOwned(t, anyHost)
+  const { browser } = await startWithAccount(t, anyHost)
   const statusAt = async (host: string) =>
     (await browser.call('GET', '/auth/sessions', undefined, { host })).status
 
@@ -115,7 +115,7 @@ async function countsAs(
   t: TestContext,
   toCookie: (name: string, secret: string) => string,
 ): Promise<boolean> {
-  const { browser } = await startOwned(t)
+  const { browser } = await startWithAccount(t)
   const [[name, secret]] = [...browser.jar] as [[string, string]]
   const cookie = toCookie(name, secret)
   return (await browser.call('GET', '/auth/sessions', undefined, { cookie })).status === 200
@@ -130,7 +130,7 @@ test('it is found among others, and its name must be the whole name', async (t) 
 })
 
 test('cookies that another server of the host name has put beside it hide no session', async (t) => {
-  const { browser, url, server } = await startOwned(t)
+  const { browser, url, server } = await startWithAccount(t)
   const name = `svc_session_${server.port}`
   const status = async (cookie: string) =>
     (await browser.call('GET', '/auth/sessions', undefined, { cookie })).status

@@ -1,7 +1,7 @@
 // Requests from elsewhere: what a page of another site makes this browser send changes nothing.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { outcomeOf, startOwned } from '../../support/account.ts'
+import { outcomeOf, startWithAccount } from '../../support/account.ts'
 import type { SentHeaders } from '../../support/browser.ts'
 import { owner } from '../../support/session.ts'
 
@@ -33,7 +33,7 @@ function places(url: string): [says: SentHeaders, isOwn: boolean][] {
 }
 
 test('with the cookie only the server’s own pages change something', async (t) => {
-  const { url, browser } = await startOwned(t)
+  const { url, browser } = await startWithAccount(t)
 
   for (const [says, isOwn] of places(url)) {
     const made = await browser.call('POST', '/auth/tokens', { name: 'ci' }, says)
@@ -44,7 +44,7 @@ test('with the cookie only the server’s own pages change something', async (t)
 })
 
 test('that holds for what tokens may do as well, and for every method that changes', async (t) => {
-  const { browser, storage } = await startOwned(t)
+  const { browser, storage } = await startWithAccount(t)
   const elsewhere = { 'sec-fetch-site': 'cross-site' }
 
   for (const [method, path] of [
@@ -59,7 +59,7 @@ test('that holds for what tokens may do as well, and for every method that chang
 })
 
 test('a script with the cookie, which says nothing of where it is, changes nothing either', async (t) => {
-  const { browser } = await startOwned(t)
+  const { browser } = await startWithAccount(t)
   const script = { 'sec-fetch-site': null }
 
   assert.equal(outcomeOf(await browser.call('POST', '/auth/tokens', { name: 'ci' }, script)), crossSite)
@@ -68,7 +68,7 @@ test('a script with the cookie, which says nothing of where it is, changes nothi
 })
 
 test('reading is not asked where it comes from, nor is a token', async (t) => {
-  const { url, browser, call } = await startOwned(t)
+  const { url, browser, call } = await startWithAccount(t)
 
   for (const [says] of places(url)) {
     assert.equal((await browser.call('GET', '/auth/sessions', undefined, says)).status, 200)
@@ -82,11 +82,11 @@ test('reading is not asked where it comes from, nor is a token', async (t) => {
 })
 
 test('signing in is not for pages from elsewhere, though it needs no cookie', async (t) => {
-  const { url, stranger, storage } = await startOwned(t)
+  const { url, signedOut, storage } = await startWithAccount(t)
   let count = 1
 
   for (const [says, isOwn] of places(url).filter((_, index) => index % 2 === 0 || index > 11)) {
-    const answer = await stranger().signIn(says)
+    const answer = await signedOut().signIn(says)
     assert.equal(outcomeOf(answer), isOwn ? '200' : crossSite, JSON.stringify(says))
     // The session's cookie, and the one by which the browser is known from then on.
     assert.equal(answer.headers['set-cookie']?.length, isOwn ? 2 : undefined)
@@ -97,18 +97,18 @@ test('signing in is not for pages from elsewhere, though it needs no cookie', as
 })
 
 test('neither is setting up, and a refusal uses up neither the code nor an attempt', async (t) => {
-  const { url, stranger, storage } = await startOwned(t)
+  const { url, signedOut, storage } = await startWithAccount(t)
   const setup = { code: 'guess', ...owner }
 
   for (const [says, isOwn] of places(url)) {
-    const outcome = outcomeOf(await stranger().call('POST', '/auth/setup', setup, says))
+    const outcome = outcomeOf(await signedOut().call('POST', '/auth/setup', setup, says))
     assert.equal(outcome, isOwn ? '409 already_set_up' : crossSite, JSON.stringify(says))
   }
   assert.deepEqual(storage.attempts.list('setup_code'), [])
 })
 
 test('a page from elsewhere signs nobody out', async (t) => {
-  const { url, browser } = await startOwned(t)
+  const { url, browser } = await startWithAccount(t)
 
   for (const [says, isOwn] of places(url)) {
     if (isOwn) continue
@@ -120,9 +120,9 @@ test('a page from elsewhere signs nobody out', async (t) => {
 })
 
 test('a script without a cookie may sign in and out', async (t) => {
-  const { stranger } = await startOwned(t)
+  const { signedOut } = await startWithAccount(t)
   const script = { 'sec-fetch-site': null, cookie: null }
-  const one = stranger()
+  const one = signedOut()
 
   assert.equal((await one.signIn(script)).status, 200)
   assert.equal((await one.call('POST', '/auth/logout', undefined, script)).status, 204)
@@ -130,7 +130,7 @@ test('a script without a cookie may sign in and out', async (t) => {
 
 test('behind a trusted proxy the own origin is the one that the browser sees', async (t) => {
   const trusting = { allowedHosts: () => true, isTrustedProxy: () => true }
-  const { browser, url } = await startOwned(t, trusting)
+  const { browser, url } = await startWithAccount(t, trusting)
   const seen = { 'x-forwarded-proto': 'https', 'x-forwarded-host': `berth.example.com:${new URL(url).port}` }
   const ask = async (origin: string) =>
     outcomeOf(

@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { openStream, type Reader } from '../../support/event-stream.ts'
 import { startApi, token } from '../../support/http-context.ts'
-import { eventually } from '../../support/supervised.ts'
+import { eventually } from '../../support/supervision.ts'
 
 const ts = '2026-01-01T00:00:00.000Z'
 

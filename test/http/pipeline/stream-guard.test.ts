@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createStreamGuard } from '../../../src/http/pipeline/stream-guard.ts'
-import { type OwnedApi, startOwned } from '../../support/account.ts'
+import { type AccountApi, startWithAccount } from '../../support/account.ts'
 import type { Browser } from '../../support/browser.ts'
 import { openStream, type Reader } from '../../support/event-stream.ts'
 import { owner } from '../../support/session.ts'
@@ -20,7 +20,7 @@ async function ended(reader: Reader): Promise<void> {
 }
 
 /** Every sort of stream there is. */
-async function openAll(t: TestContext, { url, call }: OwnedApi, headers: Record<string, string>) {
+async function openAll(t: TestContext, { url, call }: AccountApi, headers: Record<string, string>) {
   const name = `web-${Math.random().toString(36).slice(2, 8)}`
   await call('POST', '/api/v1/services', { body: { name, repo_url: 'https://example.com/web.git' } })
   const { body } = await call('GET', `/api/v1/services/${name}/deploys`)
@@ -31,17 +31,18 @@ async function openAll(t: TestContext, { url, call }: OwnedApi, headers: Record<
 
 const asBrowser = ({ cookie }: Browser) => ({ cookie, authorization: 'Session' })
 const asToken = (token: string) => ({ authorization: `Bearer ${token}` })
-const idOf = ({ storage }: OwnedApi, { jar }: Browser) => storage.sessions.bySecret([...jar.values()][0]!)!.id
+const idOf = ({ storage }: AccountApi, { jar }: Browser) =>
+  storage.sessions.bySecret([...jar.values()][0]!)!.id
 
 /** The change feeds of a browser and of the server's token: others, which must go on. */
-async function openOthers(t: TestContext, { url, browser }: OwnedApi) {
+async function openOthers(t: TestContext, { url, browser }: AccountApi) {
   const path = `${url}/api/v1/events`
   const feeds = [await openStream(t, path, asBrowser(browser)), await openStream(t, path)]
   for (const feed of feeds) assert.equal((await feed.next())?.event, 'ready')
   return feeds
 }
 
-async function goOn({ call }: OwnedApi, feeds: Reader[]): Promise<void> {
+async function goOn({ call }: AccountApi, feeds: Reader[]): Promise<void> {
   const { body } = await call('POST', '/api/v1/services', { body: { name: 'still-here' } })
   for (const feed of feeds) {
     for (let event = await feed.next(); ; event = await feed.next()) {
@@ -51,7 +52,7 @@ async function goOn({ call }: OwnedApi, feeds: Reader[]): Promise<void> {
   }
 }
 
-const ends: Record<string, (api: OwnedApi, other: Browser) => Promise<unknown>> = {
+const ends: Record<string, (api: AccountApi, other: Browser) => Promise<unknown>> = {
   'another browser sets a new password': ({ browser }) =>
     browser.call('POST', '/auth/password', { current_password: owner.password, new_password: 'a new one' }),
   'another browser ends it': (api, other) => api.browser.call('DELETE', `/auth/sessions/${idOf(api, other)}`),
@@ -75,7 +76,7 @@ for (const [what, end] of Object.entries({ ...ends, ...unsaid })) {
   test(`the streams of a session end when ${what}, and no others`, async (t) => {
     // At once means: without the look that the server takes every now and then.
     if (what in ends) t.mock.timers.enable({ apis: ['setInterval'] })
-    const api = await startOwned(t)
+    const api = await startWithAccount(t)
     const other = await api.signedIn()
     const feeds = await openOthers(t, api)
     const streams = await openAll(t, api, asBrowser(other))
@@ -93,7 +94,7 @@ for (const [what, end] of Object.entries({ ...ends, ...unsaid })) {
 
 test('the streams of a token end when it is revoked, and those of another do not', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] })
-  const api = await startOwned(t)
+  const api = await startWithAccount(t)
   const create = async (name: string) => (await api.browser.call('POST', '/auth/tokens', { name })).body
   const [revoked, kept] = [await create('revoked'), await create('kept')]
   const feeds = await openOthers(t, api)
@@ -111,7 +112,7 @@ test('the streams of a token end when it is revoked, and those of another do not
 })
 
 test('the streams of a token end when it expires', async (t) => {
-  const api = await startOwned(t)
+  const api = await startWithAccount(t)
   const { api_token, token } = (await api.browser.call('POST', '/auth/tokens', { name: 'ci' })).body
   const row = api.storage.tokens.byId(api_token.id)!
   const feeds = await openOthers(t, api)

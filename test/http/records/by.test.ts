@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { byOf, command, wordsFor } from '../../../src/http/records/by.ts'
 import type { TokenRow } from '../../../storage/access/tokens.ts'
 import { type Api, startApi } from '../../support/http-context.ts'
-import { transitionOf } from '../../support/stored.ts'
+import { transitionOf } from '../../support/store-fixtures.ts'
 
 interface Shown {
   by?: unknown

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { newest } from '../../../src/cli/newest.ts'
-import { type Asked, startApi } from '../../support/http-context.ts'
-import { serviceRow, transitionOf } from '../../support/stored.ts'
-import { instant } from '../../support/supervised.ts'
+import { type RequestOptions, startApi } from '../../support/http-context.ts'
+import { serviceRow, transitionOf } from '../../support/store-fixtures.ts'
+import { instant } from '../../support/supervision.ts'
 
 type Started = Awaited<ReturnType<typeof startApi>>
 
@@ -30,7 +30,7 @@ async function startFilled(t: Parameters<typeof startApi>[0], count: number) {
 }
 
 /** The numbers of the records, page by page, along the links. */
-async function pagesOf({ call }: Started, path: string, asked: Asked = {}): Promise<number[][]> {
+async function pagesOf({ call }: Started, path: string, asked: RequestOptions = {}): Promise<number[][]> {
   const pages: number[][] = []
   for (let next: string | null = `/api/v1${path}`; next; ) {
     const { status, headers, body } = await call('GET', next, asked)

@@ -1,7 +1,7 @@
 // Failures of unknown clients lock out neither the host nor a browser that has signed in before.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { type OwnedApi, outcomeOf, startOwned } from '../../support/account.ts'
+import { type AccountApi, outcomeOf, startWithAccount } from '../../support/account.ts'
 import { type Browser, openBrowser } from '../../support/browser.ts'
 import { owner } from '../../support/session.ts'
 
@@ -20,17 +20,17 @@ async function failTen(browser: Browser, headers: Record<string, string> = far):
 }
 
 /** A server that unknown clients have locked. */
-async function startLocked(t: TestContext): Promise<OwnedApi> {
-  const api = await startOwned(t)
-  await failTen(api.stranger())
-  assert.equal(outcomeOf(await api.stranger().signIn(far)), tooMany)
+async function startLocked(t: TestContext): Promise<AccountApi> {
+  const api = await startWithAccount(t)
+  await failTen(api.signedOut())
+  assert.equal(outcomeOf(await api.signedOut().signIn(far)), tooMany)
   return api
 }
 
 const deviceOf = ({ jar }: Browser) => [...jar].find(([name]) => name.startsWith('svc_device_'))!
 
 /** Another browser with the device cookie of this one, or with another value of it. */
-function knownBrowser({ url, browser }: OwnedApi, value = deviceOf(browser)[1]): Browser {
+function knownBrowser({ url, browser }: AccountApi, value = deviceOf(browser)[1]): Browser {
   return openBrowser(url, new Map([[deviceOf(browser)[0], value]]))
 }
 
@@ -43,7 +43,7 @@ test('a browser that has signed in before signs in while unknown clients are ref
 })
 
 test('a known browser has ten attempts of its own, also after it signed in again', async (t) => {
-  const api = await startOwned(t)
+  const api = await startWithAccount(t)
   const known = knownBrowser(api)
   await known.signIn(far)
   const again = knownBrowser(api, deviceOf(known)[1])
@@ -51,15 +51,15 @@ test('a known browser has ten attempts of its own, also after it signed in again
   await failTen(knownBrowser(api))
 
   assert.equal(outcomeOf(await again.signIn(far)), tooMany)
-  assert.equal(outcomeOf(await api.stranger().signIn(far)), '200')
+  assert.equal(outcomeOf(await api.signedOut().signIn(far)), '200')
 })
 
 test('the host itself signs in while unknown clients are refused, and has its own limit', async (t) => {
   const api = await startLocked(t)
 
-  assert.equal(outcomeOf(await api.stranger().signIn()), '200')
-  await failTen(api.stranger(), {})
-  assert.equal(outcomeOf(await api.stranger().signIn()), tooMany)
+  assert.equal(outcomeOf(await api.signedOut().signIn()), '200')
+  await failTen(api.signedOut(), {})
+  assert.equal(outcomeOf(await api.signedOut().signIn()), tooMany)
 })
 
 test('a request of a proxy on this host is not the host’s own', async (t) => {
@@ -73,15 +73,15 @@ test('a request of a proxy on this host is not the host’s own', async (t) => {
     'x-forwarded-host',
     'x-real-ip',
   ]) {
-    assert.equal(outcomeOf(await api.stranger().signIn({ [name]: '127.0.0.1' })), tooMany, name)
+    assert.equal(outcomeOf(await api.signedOut().signIn({ [name]: '127.0.0.1' })), tooMany, name)
   }
 })
 
 test('a trusted proxy is never the host, whatever it says', async (t) => {
-  const api = await startOwned(t, { isTrustedProxy: (address) => address === '127.0.0.1' })
-  await failTen(api.stranger(), {})
+  const api = await startWithAccount(t, { isTrustedProxy: (address) => address === '127.0.0.1' })
+  await failTen(api.signedOut(), {})
 
-  assert.equal(outcomeOf(await api.stranger().signIn(far)), tooMany)
+  assert.equal(outcomeOf(await api.signedOut().signIn(far)), tooMany)
 })
 
 test('a device cookie is sealed: one that was made up or changed is that of an unknown client', async (t) => {
@@ -95,7 +95,7 @@ test('a device cookie is sealed: one that was made up or changed is that of an u
 })
 
 test('a device cookie opens nothing, in any place where a credential could be', async (t) => {
-  const api = await startOwned(t)
+  const api = await startWithAccount(t)
   const [name, value] = deviceOf(api.browser)
   const session = name.replace('device', 'session')
   const shown = [
@@ -105,7 +105,7 @@ test('a device cookie opens nothing, in any place where a credential could be', 
   ]
 
   for (const headers of shown) {
-    const answer = await api.stranger().call('GET', '/services', undefined, headers)
+    const answer = await api.signedOut().call('GET', '/services', undefined, headers)
     assert.equal(outcomeOf(answer), '401 unauthorized')
   }
   const query = await fetch(`${api.url}/api/v1/services?access_token=${encodeURIComponent(value)}`)
@@ -113,9 +113,9 @@ test('a device cookie opens nothing, in any place where a credential could be', 
 })
 
 test('no script reads a device cookie, and no other site makes a browser send it', async (t) => {
-  const { stranger } = await startOwned(t)
+  const { signedOut } = await startWithAccount(t)
 
-  const { headers } = await stranger().signIn()
+  const { headers } = await signedOut().signIn()
 
   const [session, device] = headers['set-cookie']!
   assert.match(session!, /^svc_session_\d+=bths_/)
@@ -123,12 +123,12 @@ test('no script reads a device cookie, and no other site makes a browser send it
 })
 
 test('a new password makes all device cookies invalid but that of the browser that set it', async (t) => {
-  const api = await startOwned(t)
+  const api = await startWithAccount(t)
   const other = await api.signedIn()
   const former = knownBrowser(api)
   const change = { current_password: owner.password, new_password: 'another battery' }
   await api.browser.call('POST', '/auth/password', change)
-  await failTen(api.stranger())
+  await failTen(api.signedOut())
   const login = { ...owner, password: change.new_password }
 
   for (const browser of [other, former]) {
@@ -138,11 +138,11 @@ test('a new password makes all device cookies invalid but that of the browser th
 })
 
 test('failures of a known browser leave the disk when they are old', async (t) => {
-  const { storage, stranger } = await startOwned(t)
+  const { storage, signedOut } = await startWithAccount(t)
   const old = storage.attempts.create('sign_in/device-1', Date.now() - 301_000)
   await storage.attempts.record(old, () => false)
 
-  await fail(stranger())
+  await fail(signedOut())
 
   assert.deepEqual(storage.attempts.list('sign_in/device-1'), [])
 })

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { duration } from '../../../src/quantities.ts'
-import { outcomeOf, startOwned } from '../../support/account.ts'
+import { outcomeOf, startWithAccount } from '../../support/account.ts'
 import type { Browser, SentHeaders } from '../../support/browser.ts'
 import { token } from '../../support/http-context.ts'
 import { until } from '../../support/service.ts'
@@ -17,8 +17,8 @@ const guess = (browser: Browser, headers: SentHeaders = unknown) =>
   browser.call('POST', '/auth/login', wrong, headers)
 
 test('an unknown e-mail and a wrong password are told in the same words', async (t) => {
-  const { stranger } = await startOwned(t)
-  const browser = stranger()
+  const { signedOut } = await startWithAccount(t)
+  const browser = signedOut()
   const told = async (body: object) => {
     const answer = await browser.call('POST', '/auth/login', body)
     const { request_id, ...words } = answer.body
@@ -33,8 +33,8 @@ test('an unknown e-mail and a wrong password are told in the same words', async 
 })
 
 test('signing in answers the status and opens a session beside those that are there', async (t) => {
-  const { browser, stranger } = await startOwned(t)
-  const other = stranger()
+  const { browser, signedOut } = await startWithAccount(t)
+  const other = signedOut()
 
   const { status, body } = await other.signIn()
 
@@ -44,8 +44,8 @@ test('signing in answers the status and opens a session beside those that are th
 })
 
 test('a key that repeats a request signs in anew and gives nobody the cookie of another', async (t) => {
-  const { stranger, storage } = await startOwned(t)
-  const [one, other] = [stranger(), stranger()]
+  const { signedOut, storage } = await startWithAccount(t)
+  const [one, other] = [signedOut(), signedOut()]
   const key = { 'idempotency-key': 'same' }
 
   const answers = await Promise.all([one.signIn(key), other.signIn(key)])
@@ -56,14 +56,14 @@ test('a key that repeats a request signs in anew and gives nobody the cookie of 
 })
 
 test('after ten failures every sign-in of an unknown client is refused, a right one too', async (t) => {
-  const { browser, stranger } = await startOwned(t)
+  const { browser, signedOut } = await startWithAccount(t)
   const claims = Array.from({ length: 10 }, (_, index) => ({ 'x-forwarded-for': `192.0.2.${index}` }))
 
   for (const claim of claims) {
-    assert.equal(outcomeOf(await guess(stranger(), claim)), '401 invalid_credentials')
+    assert.equal(outcomeOf(await guess(signedOut(), claim)), '401 invalid_credentials')
   }
   for (const headers of [unknown, { via: '1.1 proxy' }, { forwarded: 'for=198.51.100.1' }]) {
-    const refused = await stranger().signIn(headers)
+    const refused = await signedOut().signIn(headers)
     assert.equal(outcomeOf(refused), '429 too_many_attempts')
     const seconds = Number(refused.headers['retry-after'])
     assert.ok(seconds > 0 && seconds <= 300, `it says ${seconds} s`)
@@ -73,36 +73,36 @@ test('after ten failures every sign-in of an unknown client is refused, a right 
 })
 
 test('nine failures refuse nobody, and a success is none', async (t) => {
-  const { stranger } = await startOwned(t)
-  for (let count = 0; count < 9; count++) await guess(stranger())
+  const { signedOut } = await startWithAccount(t)
+  for (let count = 0; count < 9; count++) await guess(signedOut())
 
-  for (let count = 0; count < 3; count++) assert.equal(outcomeOf(await stranger().signIn(unknown)), '200')
-  assert.equal(outcomeOf(await guess(stranger())), '401 invalid_credentials')
+  for (let count = 0; count < 3; count++) assert.equal(outcomeOf(await signedOut().signIn(unknown)), '200')
+  assert.equal(outcomeOf(await guess(signedOut())), '401 invalid_credentials')
 
-  assert.equal(outcomeOf(await stranger().signIn(unknown)), '429 too_many_attempts')
+  assert.equal(outcomeOf(await signedOut().signIn(unknown)), '429 too_many_attempts')
 })
 
 test('the limit ends when the oldest failure is five minutes old', async (t) => {
-  const { stranger, storage } = await startOwned(t)
+  const { signedOut, storage } = await startWithAccount(t)
   const ages = [...Array.from({ length: 9 }, () => 100_000), 295_000]
   for (const age of ages) {
     await storage.attempts.record(storage.attempts.create('sign_in', Date.now() - age), () => false)
   }
 
-  const refused = await stranger().signIn(unknown)
+  const refused = await signedOut().signIn(unknown)
   assert.match(String(refused.headers['retry-after']), /^[1-5]$/)
-  await until('the end of the wait', async () => (await stranger().signIn(unknown)).status === 200)
+  await until('the end of the wait', async () => (await signedOut().signIn(unknown)).status === 200)
 
-  assert.equal(outcomeOf(await guess(stranger())), '401 invalid_credentials')
-  const again = await stranger().signIn(unknown)
+  assert.equal(outcomeOf(await guess(signedOut())), '401 invalid_credentials')
+  const again = await signedOut().signIn(unknown)
   assert.equal(outcomeOf(again), '429 too_many_attempts')
   assert.ok(Number(again.headers['retry-after']) > 60)
 })
 
 test('of two hundred guesses at once ten are looked at', async (t) => {
-  const { stranger, storage } = await startOwned(t)
+  const { signedOut, storage } = await startWithAccount(t)
 
-  const came = await Promise.all(Array.from({ length: 200 }, () => guess(stranger())))
+  const came = await Promise.all(Array.from({ length: 200 }, () => guess(signedOut())))
 
   const outcomes = came.map(outcomeOf)
   assert.equal(outcomes.filter((one) => one === '401 invalid_credentials').length, 10)
@@ -111,20 +111,20 @@ test('of two hundred guesses at once ten are looked at', async (t) => {
 })
 
 test('right passwords that come at once are asked to wait a second, not five minutes', async (t) => {
-  const { stranger } = await startOwned(t)
+  const { signedOut } = await startWithAccount(t)
 
-  const answers = await Promise.all(Array.from({ length: 14 }, () => stranger().signIn()))
+  const answers = await Promise.all(Array.from({ length: 14 }, () => signedOut().signIn()))
 
   const refused = answers.filter(({ status }) => status === 429)
   assert.equal(answers.filter(({ status }) => status === 200).length + refused.length, 14)
   for (const { headers } of refused) assert.equal(headers['retry-after'], '1')
-  assert.equal((await stranger().signIn()).status, 200)
+  assert.equal((await signedOut().signIn()).status, 200)
 })
 
 test('the ways in and out ignore whatever bearer is sent along', async (t) => {
-  const { browser, stranger } = await startOwned(t)
+  const { browser, signedOut } = await startWithAccount(t)
   for (const authorization of ['Bearer ', 'Bearer', 'Bearer bth_wrong', `Bearer ${token}`, 'Basic abc']) {
-    const other = stranger()
+    const other = signedOut()
     assert.equal((await other.signIn({ authorization })).status, 200)
     assert.equal((await other.call('POST', '/auth/logout', undefined, { authorization })).status, 204)
     const started = await other.call('POST', '/auth/cli', {}, { authorization })
@@ -137,7 +137,7 @@ test('the ways in and out ignore whatever bearer is sent along', async (t) => {
 })
 
 test('signing out ends the session of the cookie, and that one alone', async (t) => {
-  const { browser, signedIn } = await startOwned(t)
+  const { browser, signedIn } = await startWithAccount(t)
   const other = await signedIn()
   const { cookie } = browser
 
@@ -152,11 +152,11 @@ test('signing out ends the session of the cookie, and that one alone', async (t)
 })
 
 test('signing out succeeds without a session, and clears the cookie always', async (t) => {
-  const { stranger, url } = await startOwned(t)
+  const { signedOut, url } = await startWithAccount(t)
   const name = `svc_session_${new URL(url).port}`
 
   for (const cookie of [null, `${name}=bths_wrong`, `${name}=`, 'other=1']) {
-    const { status, headers } = await stranger().call('POST', '/auth/logout', undefined, { cookie })
+    const { status, headers } = await signedOut().call('POST', '/auth/logout', undefined, { cookie })
     assert.equal(status, 204)
     assert.match(String(headers['set-cookie']), new RegExp(`^${name}=; Path=/; Max-Age=0;`))
   }

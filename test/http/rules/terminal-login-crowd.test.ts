@@ -1,7 +1,7 @@
 // Terminal logins of many: what is open at a time, and that nobody is refused who need not be.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { outcomeOf, startOwned } from '../../support/account.ts'
+import { outcomeOf, startWithAccount } from '../../support/account.ts'
 import type { BrowserAnswer } from '../../support/browser.ts'
 
 const behindProxy = { isTrustedProxy: (address: string) => address === '127.0.0.1' }
@@ -9,9 +9,9 @@ const behindProxy = { isTrustedProxy: (address: string) => address === '127.0.0.
 const limit = 100
 
 async function startCrowd(t: TestContext) {
-  const api = await startOwned(t, behindProxy)
+  const api = await startWithAccount(t, behindProxy)
   const begin = (address: string) =>
-    api.stranger().call('POST', '/auth/cli', {}, { 'x-forwarded-for': address, 'sec-fetch-site': null })
+    api.signedOut().call('POST', '/auth/cli', {}, { 'x-forwarded-for': address, 'sec-fetch-site': null })
   const statusOf = async ({ body }: BrowserAnswer) =>
     outcomeOf(await api.browser.call('GET', `/auth/cli/${body.id}`))
   const countOpen = () => [...api.storage.actors.active('terminal-login')].length
@@ -43,12 +43,12 @@ test('a source with many open ones loses them before a source with one', async (
 })
 
 test('an approved one stays until its terminal has the token', async (t) => {
-  const { begin, browser, stranger } = await startCrowd(t)
+  const { begin, browser, signedOut } = await startCrowd(t)
   const { id, secret } = (await begin('198.51.100.1')).body
   await browser.call('POST', `/auth/cli/${id}/approve`)
   for (let index = 0; index < limit + 5; index++) await begin(`192.0.2.${index}`)
 
-  const answer = await stranger().call('POST', `/auth/cli/${id}/token`, { secret })
+  const answer = await signedOut().call('POST', `/auth/cli/${id}/token`, { secret })
 
   assert.equal(answer.body.status, 'approved')
 })
@@ -75,9 +75,9 @@ test('all addresses of one IPv6 network have ten together', async (t) => {
 })
 
 test('behind a trusted proxy each address has its own ten', async (t) => {
-  const { stranger } = await startOwned(t, behindProxy)
+  const { signedOut } = await startWithAccount(t, behindProxy)
   const begin = (hops: string) =>
-    stranger().call('POST', '/auth/cli', {}, { 'x-forwarded-for': hops, 'sec-fetch-site': null })
+    signedOut().call('POST', '/auth/cli', {}, { 'x-forwarded-for': hops, 'sec-fetch-site': null })
 
   for (let count = 0; count < 10; count++) assert.equal(outcomeOf(await begin('192.0.2.1')), '201')
 
@@ -89,10 +89,10 @@ test('behind a trusted proxy each address has its own ten', async (t) => {
 })
 
 test('whoever asks while others are being made is counted once', async (t) => {
-  const { stranger } = await startOwned(t)
+  const { signedOut } = await startWithAccount(t)
   const asked = []
   for (let count = 0; count < 10; count++) {
-    asked.push(stranger().call('POST', '/auth/cli', {}))
+    asked.push(signedOut().call('POST', '/auth/cli', {}))
     await new Promise((resolve) => setTimeout(resolve, count % 3))
   }
 

@@ -4,19 +4,19 @@ import { test } from 'node:test'
 import { Login } from '../../../src/api/access/account.ts'
 import { routes } from '../../../src/http/pipeline/routes.ts'
 import { validate } from '../../../src/http/pipeline/validation.ts'
-import { outcomeOf, startOwned } from '../../support/account.ts'
+import { outcomeOf, startWithAccount } from '../../support/account.ts'
 import { owner } from '../../support/session.ts'
 
 const limitBytes = 16 * 1024
 const isOfAccount = ({ path, method }: (typeof routes)[number]) => /\/auth\//.test(path) && method === 'POST'
 
 test('every route of the account takes at most 16 KiB', async (t) => {
-  const { browser, stranger } = await startOwned(t)
+  const { browser, signedOut } = await startWithAccount(t)
 
   const found = routes.filter(isOfAccount)
   assert.ok(found.length > 7)
   for (const { path, bodyLimitBytes } of found) assert.equal(bodyLimitBytes, limitBytes, path)
-  for (const one of [browser, stranger()]) {
+  for (const one of [browser, signedOut()]) {
     const large = { ...owner, password: 'x'.repeat(limitBytes) }
     const answer = await one.call('POST', '/auth/login', large)
     assert.equal(outcomeOf(answer), '413 payload_too_large')
@@ -25,7 +25,7 @@ test('every route of the account takes at most 16 KiB', async (t) => {
 })
 
 test('of many unknown keys the first one is named', async (t) => {
-  const { browser } = await startOwned(t)
+  const { browser } = await startWithAccount(t)
 
   const { body } = await browser.call('POST', '/auth/login', { ...owner, b: 1, a: 2, c: 3 })
 

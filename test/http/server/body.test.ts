@@ -12,7 +12,7 @@ import { openApi } from '../../../src/http/pipeline/api.ts'
 import { type Call, Raw, route, type Upload } from '../../../src/http/pipeline/route.ts'
 import type { Sink } from '../../../src/http/server/body.ts'
 import { createContext, head, raw } from '../../support/http-context.ts'
-import { eventually, silent, temporaryStorage } from '../../support/supervised.ts'
+import { eventually, silentLogger, temporaryStorage } from '../../support/supervision.ts'
 
 const mebibyte = 1024 * 1024
 const limitBytes = 64 * mebibyte
@@ -59,7 +59,7 @@ async function start(t: TestContext, sink: Sink, seen: { outcome: unknown } = { 
     },
   })
   const context = createContext(await temporaryStorage(t))
-  const server = await openApi(context, { host: '127.0.0.1', port: 0, logger: silent, table: [taking] })
+  const server = await openApi(context, { host: '127.0.0.1', port: 0, logger: silentLogger, table: [taking] })
   t.after(() => server.stop(0))
   return { server, port: server.port, url: `http://127.0.0.1:${server.port}/take` }
 }

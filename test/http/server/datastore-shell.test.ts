@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Failure } from '../../../src/errors.ts'
 import { openShellApi, start } from '../../support/shell-api.ts'
-import { eventually } from '../../support/supervised.ts'
+import { eventually } from '../../support/supervision.ts'
 import type { WsClient } from '../../support/ws-client.ts'
 
 test('words, bytes, sizes and the end of input go in, both outputs and the exit code come out', async (t) => {

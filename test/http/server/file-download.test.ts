@@ -12,7 +12,7 @@ import { openApi } from '../../../src/http/pipeline/api.ts'
 import { Download, route } from '../../../src/http/pipeline/route.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
 import { createContext, head, raw, token } from '../../support/http-context.ts'
-import { eventually, openEars, temporaryStorage } from '../../support/supervised.ts'
+import { eventually, recordErrors, temporaryStorage } from '../../support/supervision.ts'
 
 const mebibyte = 1024 * 1024
 
@@ -22,7 +22,7 @@ async function start(t: TestContext, sizeMb: number) {
   const content = randomBytes(sizeMb * mebibyte)
   writeFileSync(path, content)
   const storage = await temporaryStorage(t)
-  const { heard, logger } = openEars()
+  const { errors, logger } = recordErrors()
   const gate = { isClosed: false, open: () => {}, begun: 0 }
   const large = route({
     method: 'GET',
@@ -54,7 +54,7 @@ async function start(t: TestContext, sizeMb: number) {
     )
     return text.slice(9, 12)
   }
-  return { server, storage, path, content, gate, heard, ask, answers }
+  return { server, storage, path, content, gate, errors, ask, answers }
 }
 
 /** The bytes of the body until all of them came, or the connection ended; `pauseMs` after each piece. */
@@ -106,7 +106,7 @@ test('a client that leaves in the middle is forgotten, and a stop does not wait 
 })
 
 test('a client that left before its answer began does no harm', async (t) => {
-  const { ask, answers, gate, heard } = await start(t, 1)
+  const { ask, answers, gate, errors } = await start(t, 1)
   gate.isClosed = true
   const socket = ask()
   await eventually('the handler began', () => gate.begun === 1)
@@ -118,7 +118,7 @@ test('a client that left before its answer began does no harm', async (t) => {
   gate.open()
 
   assert.equal(await answers(), '204')
-  assert.deepEqual(heard, [])
+  assert.deepEqual(errors, [])
 })
 
 test('a file that is cut meanwhile ends the connection, short of what was announced', async (t) => {

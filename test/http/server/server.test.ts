@@ -8,7 +8,7 @@ import { CreateService } from '../../../src/api/service-settings.ts'
 import { openApi } from '../../../src/http/pipeline/api.ts'
 import { type Route, route } from '../../../src/http/pipeline/route.ts'
 import { createContext, head, raw, startApi, token } from '../../support/http-context.ts'
-import { eventually, silent, temporaryStorage } from '../../support/supervised.ts'
+import { eventually, silentLogger, temporaryStorage } from '../../support/supervision.ts'
 
 const credential = `Authorization: Bearer ${token}`
 
@@ -101,7 +101,7 @@ async function startHeld(t: TestContext) {
         release = () => resolve(undefined)
       }),
   })
-  const options = { host: '127.0.0.1', port: 0, logger: silent, table: [held] }
+  const options = { host: '127.0.0.1', port: 0, logger: silentLogger, table: [held] }
   const server = await openApi(createContext(storage), options)
   t.after(() => server.stop(0))
   const body = '{"name":"web"}'
@@ -152,7 +152,7 @@ test('a client that leaves before its answer does no harm', async (t) => {
 
 test('a port that is taken is said, not shared', async (t) => {
   const api = await startApi(t)
-  const again = openApi(api.context, { host: '127.0.0.1', port: api.server.port, logger: silent })
+  const again = openApi(api.context, { host: '127.0.0.1', port: api.server.port, logger: silentLogger })
 
   await assert.rejects(again, { code: 'address_in_use' })
 })

@@ -8,23 +8,23 @@ import {
 } from '../../../machines/certificate/certificate.ts'
 import { toRecord } from '../../../machines/certificate/certificate-record.ts'
 import {
+  eventLoopTurns,
   happy,
   hourMs,
   input,
   inTurn,
   issues,
-  leadsHere,
   news,
   recordOf,
   renewsAt,
+  resolvesHere,
   retry,
   start,
   troubled,
-  turns,
   validity,
   waits,
-} from '../../support/certificate-life.ts'
-import { instant } from '../../support/deploy-life.ts'
+} from '../../support/certificate-chart.ts'
+import { instant } from '../../support/deploy-chart.ts'
 import { runMachine } from '../../support/machine-run.ts'
 
 const at = (afterMs: number) => new Date(Date.parse(instant) + afterMs).toISOString()
@@ -46,7 +46,7 @@ for (const [code, { first, longest }] of Object.entries(pauses)) {
       keepWatch: inTurn(...Array(12).fill(news('due'))),
     })
     t.after(() => run.actor.stop())
-    await turns(200)
+    await eventLoopTurns(200)
 
     const waiting = run.snapshots
       .map((snapshot) => toRecord(snapshot as unknown as CertificateSnapshot))
@@ -63,7 +63,7 @@ test('another trouble begins with a short pause again', async (t) => {
   const checks = inTurn(...[1, 2, 3].map(() => troubled('host_elsewhere')), troubled('edge_away'))
   const run = start({ checkHost: checks, keepWatch: inTurn(...Array(3).fill(news('due'))) })
   t.after(() => run.actor.stop())
-  await turns(60)
+  await eventLoopTurns(60)
 
   assert.equal(recordOf(run).next_attempt_at, at(60_000))
 })
@@ -82,14 +82,14 @@ test('the CA’s own instant counts when it is the later one', async (t) => {
 
 test('who asks for the next attempt gets it at once, unless the CA wants a pause', async (t) => {
   const run = start({
-    checkHost: inTurn(troubled('host_elsewhere'), leadsHere),
+    checkHost: inTurn(troubled('host_elsewhere'), resolvesHere),
     obtainCertificate: inTurn(troubled('acme_rate_limited', instant, at(2 * hourMs)), issues),
   })
   t.after(() => run.actor.stop())
   await run.reached('waiting')
 
   retry(run)
-  await turns()
+  await eventLoopTurns()
   const held = run.actor.getSnapshot()
   retry(run, at(2 * hourMs - 1))
   assert.equal(run.actor.getSnapshot(), held)
@@ -102,7 +102,7 @@ test('who asks for the next attempt gets it at once, unless the CA wants a pause
 
 test('a renewal that fails leaves the certificate valid, with the reason beside it', async (t) => {
   const run = start({
-    checkHost: inTurn(leadsHere, leadsHere),
+    checkHost: inTurn(resolvesHere, resolvesHere),
     obtainCertificate: inTurn(issues, troubled('acme_unreachable', renewsAt)),
     keepWatch: inTurn(news('due', null, renewsAt)),
   })
@@ -130,7 +130,7 @@ test('a renewal that works replaces dates, reason and warnings', async (t) => {
     },
   })
   t.after(() => run.actor.stop())
-  await turns(60)
+  await eventLoopTurns(60)
 
   const told = watched.map(({ mayReplace, warnedDays }) => [mayReplace, warnedDays])
   assert.deepEqual(told, [
@@ -149,7 +149,7 @@ test('one that ends before its renewal works is expired until then', async (t) =
     keepWatch: inTurn(news('due'), news('expired'), news('due')),
   })
   t.after(() => run.actor.stop())
-  await turns(60)
+  await eventLoopTurns(60)
 
   assert.deepEqual([recordOf(run).status, recordOf(run).phase], ['expired', 'ordering'])
 })
@@ -157,7 +157,7 @@ test('one that ends before its renewal works is expired until then', async (t) =
 test('one whose file is lost is nobody’s any more, and is asked for again', async (t) => {
   const run = start({ obtainCertificate: inTurn(issues, waits), keepWatch: inTurn(news('lost')) })
   t.after(() => run.actor.stop())
-  await turns(60)
+  await eventLoopTurns(60)
 
   const { status, not_after } = recordOf(run)
   assert.deepEqual([status, not_after], ['ordering', null])
@@ -181,7 +181,7 @@ test('after three failures of its own a wildcard leaves its hosts to single cert
   ] as const) {
     const run = cannot(code, failures, host)
     t.after(() => run.actor.stop())
-    await turns(100)
+    await eventLoopTurns(100)
     const { attempts, error, fallback } = recordOf(run)
     assert.deepEqual([attempts, fallback], [failures, falls], `${code}, ${failures} failures`)
     assert.equal(/; until it is issued, the hosts below it get/.test(error!), falls)

@@ -4,22 +4,22 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { cleanups, machine, type WatchInput } from '../../../machines/certificate/certificate.ts'
 import {
+  eventLoopTurns,
   happy,
   input,
   inTurn,
-  leadsHere,
   news,
   recordOf,
   renewsAt,
+  resolvesHere,
   retry,
   start,
   troubled,
-  turns,
   validity,
   waits,
   who,
-} from '../../support/certificate-life.ts'
-import { failure, instant } from '../../support/deploy-life.ts'
+} from '../../support/certificate-chart.ts'
+import { failure, instant } from '../../support/deploy-chart.ts'
 import { runMachine, type TestEffect } from '../../support/machine-run.ts'
 import { toMermaid } from '../../support/mermaid.ts'
 
@@ -57,7 +57,7 @@ for (const [state, slot] of Object.entries({
     const run = start({ [slot]: waits })
     t.after(() => run.actor.stop())
     await run.reached(state)
-    await turns()
+    await eventLoopTurns()
     const before = run.actor.getSnapshot()
 
     retry(run)
@@ -107,7 +107,7 @@ for (const slot of ['checkHost', 'obtainCertificate']) {
 for (const slot of ['installCertificate', 'keepWatch', 'releaseCertificate']) {
   test(`${slot} that fails has no answer in the chart: it is the supervisor’s`, async () => {
     const run = start({ keepWatch: inTurn(news('unrouted')), [slot]: () => Promise.reject(failure) })
-    await turns()
+    await eventLoopTurns()
     assert.equal(run.actor.getSnapshot().status, 'error')
   })
 }
@@ -132,7 +132,7 @@ test('from every snapshot of a long life a fresh actor reaches the same end', as
   })
   const whole = runMachine(
     machine,
-    { ...effects(), checkHost: inTurn(troubled('host_elsewhere'), leadsHere) },
+    { ...effects(), checkHost: inTurn(troubled('host_elsewhere'), resolvesHere) },
     { input },
   )
   await whole.reached('released')

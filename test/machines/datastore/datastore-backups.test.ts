@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { machine } from '../../../machines/datastore/datastore.ts'
-import { once, path, recordOf, start, turn, waits, working } from '../../support/datastore-life.ts'
-import { instant } from '../../support/deploy-life.ts'
+import { once, path, recordOf, start, turn, waits, working } from '../../support/datastore-chart.ts'
+import { instant } from '../../support/deploy-chart.ts'
 import { forever, pathOf, runMachine, type TestEffect } from '../../support/machine-run.ts'
 
 const due: TestEffect = async () => ({ at: '2026-01-01T03:00:00.000Z', backupId: 'bak-1' })

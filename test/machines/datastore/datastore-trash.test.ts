@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { machine, migrate } from '../../../machines/datastore/datastore.ts'
-import { fails, once, path, recordOf, start, turn, waits, working } from '../../support/datastore-life.ts'
-import { instant } from '../../support/deploy-life.ts'
+import { fails, once, path, recordOf, start, turn, waits, working } from '../../support/datastore-chart.ts'
+import { instant } from '../../support/deploy-chart.ts'
 import { type Run, runMachine, type TestEffect } from '../../support/machine-run.ts'
 
 const expiresAt = '2026-01-08T00:00:00.000Z'

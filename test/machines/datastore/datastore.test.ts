@@ -16,8 +16,8 @@ import {
   turn,
   waits,
   working,
-} from '../../support/datastore-life.ts'
-import { instant } from '../../support/deploy-life.ts'
+} from '../../support/datastore-chart.ts'
+import { instant } from '../../support/deploy-chart.ts'
 import { forever, runMachine, type TestEffect } from '../../support/machine-run.ts'
 import { toMermaid } from '../../support/mermaid.ts'
 

@@ -10,7 +10,7 @@ import {
   happyEffects,
   imageInput,
   sha,
-} from '../../support/deploy-life.ts'
+} from '../../support/deploy-chart.ts'
 import { forever, runMachine, type TestEffect } from '../../support/machine-run.ts'
 
 const owner = { id: 'dep-1', serviceId: 'svc-1' }

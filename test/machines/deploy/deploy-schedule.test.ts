@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type DeploySnapshot, machine } from '../../../machines/deploy/deploy.ts'
 import { toRecord, toService } from '../../../machines/deploy/deploy-record.ts'
-import { deployInput, failure, grantedTurn, happyEffects, instant, sha } from '../../support/deploy-life.ts'
+import { deployInput, failure, grantedTurn, happyEffects, instant, sha } from '../../support/deploy-chart.ts'
 import { forever, runMachine, type TestEffect } from '../../support/machine-run.ts'
 
 const waits: TestEffect = (_, signal) => forever(signal)

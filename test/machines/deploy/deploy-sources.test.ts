@@ -13,7 +13,7 @@ import {
   imagePath,
   instant,
   sha,
-} from '../../support/deploy-life.ts'
+} from '../../support/deploy-chart.ts'
 import { forever, runMachine, type TestEffect } from '../../support/machine-run.ts'
 
 const waits: TestEffect = (_, signal) => forever(signal)

@@ -15,7 +15,7 @@ import {
   instant,
   sha,
   slotOf,
-} from '../../support/deploy-life.ts'
+} from '../../support/deploy-chart.ts'
 import { forever, type Run, runMachine, type TestEffect } from '../../support/machine-run.ts'
 import { toMermaid } from '../../support/mermaid.ts'
 

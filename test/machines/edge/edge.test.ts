@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { type EdgeInput, type EdgeSnapshot, machine, migrate } from '../../../machines/edge/edge.ts'
 import { toRecord } from '../../../machines/edge/edge-record.ts'
-import { instant } from '../../support/deploy-life.ts'
+import { instant } from '../../support/deploy-chart.ts'
 import { forever, type Run, runMachine, type TestEffect } from '../../support/machine-run.ts'
 import { toMermaid } from '../../support/mermaid.ts'
 

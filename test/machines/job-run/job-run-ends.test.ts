@@ -22,7 +22,7 @@ import {
   waits,
   withdrawn,
   working,
-} from '../../support/job-life.ts'
+} from '../../support/job-chart.ts'
 import { type Run, runMachine, type TestEffect } from '../../support/machine-run.ts'
 
 interface End {

@@ -27,7 +27,7 @@ import {
   turn,
   waits,
   working,
-} from '../../support/job-life.ts'
+} from '../../support/job-chart.ts'
 import { runMachine, type TestEffect } from '../../support/machine-run.ts'
 import { toMermaid } from '../../support/mermaid.ts'
 

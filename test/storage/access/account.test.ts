@@ -2,8 +2,8 @@
 import { deepEqual, equal, rejects, throws } from 'node:assert/strict'
 import { test } from 'node:test'
 import { temporaryDirectory } from '../../support/directory.ts'
-import { flipBit } from '../../support/stored.ts'
-import { instant, temporaryStorage } from '../../support/supervised.ts'
+import { flipBit } from '../../support/store-fixtures.ts'
+import { instant, temporaryStorage } from '../../support/supervision.ts'
 
 const ada = { id: 'usr-1', email: 'ada@example.com', password_hash: '$argon2id$one', created_at: instant }
 

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import type { AttemptRow, GuessTarget } from '../../../storage/access/attempts.ts'
 import type { Storage } from '../../../storage/index.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
-import { temporaryStorage } from '../../support/supervised.ts'
+import { temporaryStorage } from '../../support/supervision.ts'
 
 const never = () => false
 

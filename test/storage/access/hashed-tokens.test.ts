@@ -6,8 +6,8 @@ import type { TokenRow } from '../../../storage/access/tokens.ts'
 import type { Storage } from '../../../storage/index.ts'
 import { filesWith } from '../../support/canary.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
-import { flipBit } from '../../support/stored.ts'
-import { instant, temporaryStorage } from '../../support/supervised.ts'
+import { flipBit } from '../../support/store-fixtures.ts'
+import { instant, temporaryStorage } from '../../support/supervision.ts'
 
 const later = '2026-01-01T00:01:00.000Z'
 const secretOf = (number: number) => `bth_canary-${number}-8f21c07d`

@@ -4,8 +4,8 @@ import { deepEqual, equal, rejects, throws } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ActorRecord, HistoryEntry } from '../../../storage/actors/actors.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
-import { flipBit, rawTables, serviceRow, transitionOf } from '../../support/stored.ts'
-import { instant, temporaryStorage } from '../../support/supervised.ts'
+import { flipBit, rawTables, serviceRow, transitionOf } from '../../support/store-fixtures.ts'
+import { instant, temporaryStorage } from '../../support/supervision.ts'
 
 const ids = (found: Iterable<{ id: string }>) => [...found].map(({ id }) => id)
 

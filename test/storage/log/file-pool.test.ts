@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { FilePool } from '../../../storage/log/file-pool.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
-import { eventually } from '../../support/supervised.ts'
+import { eventually } from '../../support/supervision.ts'
 
 /** A pool over files of these names, and the last handle of each that was used. */
 function openPool(t: TestContext, limit: number, names: string[]) {

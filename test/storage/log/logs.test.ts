@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { temporaryDirectory } from '../../support/directory.ts'
 import { followLog, nextChange, openTestLogs, readLog } from '../../support/logs.ts'
-import { eventually } from '../../support/supervised.ts'
+import { eventually } from '../../support/supervision.ts'
 
 const ts = '2026-01-02T03:04:05.678Z'
 

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { type Change, createChanges } from '../../../storage/store/changes.ts'
 import { openStore, type Store } from '../../../storage/store/store.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
-import { openTestStore } from '../../support/stored.ts'
+import { openTestStore } from '../../support/store-fixtures.ts'
 
 const change = { kind: 'deploy', id: 'dep-1', service_id: 'svc-1', status: 'live' }
 

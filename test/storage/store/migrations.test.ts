@@ -4,8 +4,8 @@ import { type TestContext, test } from 'node:test'
 import { type Migration, migrate } from '../../../storage/store/migrations.ts'
 import { openStore } from '../../../storage/store/store.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
-import { openTestStore, serviceRow } from '../../support/stored.ts'
-import { instant, temporaryStorage } from '../../support/supervised.ts'
+import { openTestStore, serviceRow } from '../../support/store-fixtures.ts'
+import { instant, temporaryStorage } from '../../support/supervision.ts'
 import { rowsOf } from '../../support/table-rows.ts'
 
 /** A store of schema 1, with a row in it. */

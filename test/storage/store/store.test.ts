@@ -6,8 +6,8 @@ import { test } from 'node:test'
 import { StorageError } from '../../../storage/store/errors.ts'
 import { openStore } from '../../../storage/store/store.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
-import { holdStore } from '../../support/store-holder.ts'
-import { flipBit, openTestStore } from '../../support/stored.ts'
+import { flipBit, openTestStore } from '../../support/store-fixtures.ts'
+import { holdWriteLock } from '../../support/write-lock-holder.ts'
 
 test('a commit that throws leaves nothing behind, and those in flight beside it are whole', async (t) => {
   const store = openTestStore(t, temporaryDirectory(t))
@@ -94,7 +94,7 @@ test('a commit that does not come back within its time is told as a panic, and r
   const store = openStore(directory, { onPanic: (reason) => panics.push(reason), commitTimeoutMs: 200 })
   const rows = store.table<number>('rows')
   await store.commit(() => rows.put('before', 1))
-  const holder = await holdStore(t, directory)
+  const holder = await holdWriteLock(t, directory)
 
   await rejects(
     store.commit(() => rows.put('stuck', 1)),

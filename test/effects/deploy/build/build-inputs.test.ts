@@ -7,8 +7,8 @@ import type { DeployPorts } from '../../../../src/effects/deploy/ports.ts'
 import { StorageError } from '../../../../storage/store/errors.ts'
 import { createIds } from '../../../../storage/store/ids.ts'
 import { standIn } from '../../../support/stand-in.ts'
-import { serviceRow, transitionOf } from '../../../support/stored.ts'
-import { temporaryStorage } from '../../../support/supervised.ts'
+import { serviceRow, transitionOf } from '../../../support/store-fixtures.ts'
+import { temporaryStorage } from '../../../support/supervision.ts'
 
 /** A ports with one deploy whose env has a reference to the service `other`. */
 async function openHost(t: TestContext) {

@@ -16,13 +16,13 @@ import type { DeployPorts } from '../../../../src/effects/deploy/ports.ts'
 import { removeWork } from '../../../../src/effects/deploy/source/source.ts'
 import { DiskWatch } from '../../../../src/effects/disk/disk-watch.ts'
 import { createIds } from '../../../../storage/store/ids.ts'
-import { deployInput } from '../../../support/deploy-life.ts'
+import { deployInput } from '../../../support/deploy-chart.ts'
 import { openDockerSite } from '../../../support/docker-site.ts'
 import { startRegistry } from '../../../support/registry.ts'
 import { fillDisk, smallDisk } from '../../../support/small-disk.ts'
 import { standIn } from '../../../support/stand-in.ts'
-import { serviceRow } from '../../../support/stored.ts'
-import { temporaryStorage } from '../../../support/supervised.ts'
+import { serviceRow } from '../../../support/store-fixtures.ts'
+import { temporaryStorage } from '../../../support/supervision.ts'
 
 const nobody = new AbortController().signal
 

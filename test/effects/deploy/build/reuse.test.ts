@@ -1,14 +1,14 @@
 // Running again what ran before: what is live when a restart has its turn, and only what is still there.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { deployInput } from '../../../support/deploy-life.ts'
+import { deployInput } from '../../../support/deploy-chart.ts'
+import { nobody, openDeployQueue } from '../../../support/deploy-queue.ts'
 import { baseImages } from '../../../support/images.ts'
-import { nobody, openQueue } from '../../../support/queue.ts'
-import { transitionOf } from '../../../support/stored.ts'
+import { transitionOf } from '../../../support/store-fixtures.ts'
 
 test('a restart takes the image of what is live when it runs', async (t) => {
   const reuse = { ...deployInput().source, kind: 'reuse' as const }
-  const queue = await openQueue(t, { service: { live_deploy_id: 'dep-1' }, minFreeDiskMb: 2 ** 40 })
+  const queue = await openDeployQueue(t, { service: { live_deploy_id: 'dep-1' }, minFreeDiskMb: 2 ** 40 })
   const transition = transitionOf({ id: 'dep-1' }, { status: 'live' })
   const { source } = deployInput()
   const { busybox: image } = await baseImages()
@@ -28,7 +28,7 @@ test('a restart takes the image of what is live when it runs', async (t) => {
 
 test('an image that is gone is refused before anything is frozen', async (t) => {
   const reuse = { ...deployInput().source, kind: 'reuse' as const }
-  const queue = await openQueue(t, { service: { live_deploy_id: 'dep-1' } })
+  const queue = await openDeployQueue(t, { service: { live_deploy_id: 'dep-1' } })
   const transition = transitionOf({ id: 'dep-1' }, { status: 'live' })
   const image = 'localhost/berth-test/nobody-made-this:1'
   await queue.storage.actors.create({ ...transition, record: { ...transition.record, image } })
@@ -39,7 +39,7 @@ test('an image that is gone is refused before anything is frozen', async (t) => 
 })
 
 test('a restart of a service of which nothing is live fails', async (t) => {
-  const queue = await openQueue(t)
+  const queue = await openDeployQueue(t)
   await queue.is('dep-2', 'queued')
   const reuse = { ...deployInput().source, kind: 'reuse' as const }
   await assert.rejects(queue.ask('dep-2', nobody, reuse), { code: 'conflict' })

@@ -6,8 +6,8 @@ import { type TestContext, test } from 'node:test'
 import { probeInstances } from '../../../../src/effects/deploy/check/probe.ts'
 import type { DeployPorts } from '../../../../src/effects/deploy/ports.ts'
 import { standIn } from '../../../support/stand-in.ts'
-import { serviceRow } from '../../../support/stored.ts'
-import { temporaryStorage } from '../../../support/supervised.ts'
+import { serviceRow } from '../../../support/store-fixtures.ts'
+import { temporaryStorage } from '../../../support/supervision.ts'
 
 /** A deploy whose one instance is whoever listens on this port of the machine. */
 async function openCheck(t: TestContext, port: number) {

@@ -6,7 +6,7 @@ import type { DeployPorts } from '../../../../src/effects/deploy/ports.ts'
 import { Failure } from '../../../../src/errors.ts'
 import type { ServiceRow } from '../../../../storage/services.ts'
 import { until } from '../../../support/service.ts'
-import { serviceRow } from '../../../support/stored.ts'
+import { serviceRow } from '../../../support/store-fixtures.ts'
 
 interface FakeEngine {
   isAway: boolean

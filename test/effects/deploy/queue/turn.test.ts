@@ -1,7 +1,7 @@
 // The turn of a deploy, from committed records alone: who waits for whom, who gives way, and what is frozen.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openQueue } from '../../../support/queue.ts'
+import { openDeployQueue } from '../../../support/deploy-queue.ts'
 
 /** What a promise has come to after everything that is ready has run. */
 async function answerOf(promise: Promise<unknown>): Promise<unknown> {
@@ -17,7 +17,7 @@ const unhurried: [string, object, number][] = [
 ]
 for (const [what, service, settleMs] of unhurried) {
   test(`${what} has ${settleMs} ms to settle`, async (t) => {
-    const queue = await openQueue(t, { service })
+    const queue = await openDeployQueue(t, { service })
     await queue.is('dep-1', 'queued')
 
     const turn = await queue.ask('dep-1')
@@ -27,7 +27,7 @@ for (const [what, service, settleMs] of unhurried) {
 }
 
 test('a deploy with nobody before it has the turn at once', async (t) => {
-  const queue = await openQueue(t, { service: { live_deploy_id: 'dep-0', drain_seconds: 5 } })
+  const queue = await openDeployQueue(t, { service: { live_deploy_id: 'dep-0', drain_seconds: 5 } })
   await queue.is('dep-1', 'queued')
 
   const { at, ...turn } = await queue.ask('dep-1')
@@ -48,7 +48,7 @@ test('a deploy with nobody before it has the turn at once', async (t) => {
 
 for (const status of ['running', 'failed', 'canceled']) {
   test(`a deploy waits for another one of its service that is ${status} but not gone`, async (t) => {
-    const queue = await openQueue(t)
+    const queue = await openDeployQueue(t)
     await queue.is('dep-1', status)
     await queue.is('dep-2', 'queued')
     const asked = queue.ask('dep-2')
@@ -66,7 +66,7 @@ for (const status of ['running', 'failed', 'canceled']) {
 
 for (const status of ['live', 'deactivated']) {
   test(`a deploy does not wait for one that is ${status}`, async (t) => {
-    const queue = await openQueue(t)
+    const queue = await openDeployQueue(t)
     await queue.is('dep-1', status)
     await queue.is('dep-2', 'queued')
     assert.equal((await queue.ask('dep-2')).supersededBy, null)
@@ -74,7 +74,7 @@ for (const status of ['live', 'deactivated']) {
 }
 
 test('the turn comes when the one before goes live', async (t) => {
-  const queue = await openQueue(t)
+  const queue = await openDeployQueue(t)
   await queue.is('dep-1', 'running')
   await queue.is('dep-2', 'queued')
   const asked = queue.ask('dep-2')
@@ -86,7 +86,7 @@ test('the turn comes when the one before goes live', async (t) => {
 })
 
 test('a newer queued deploy replaces the older queued one, and waits until that has ended', async (t) => {
-  const queue = await openQueue(t)
+  const queue = await openDeployQueue(t)
   await queue.is('dep-1', 'running')
   await queue.is('dep-2', 'queued')
   const older = queue.ask('dep-2')
@@ -110,7 +110,7 @@ test('a newer queued deploy replaces the older queued one, and waits until that 
 })
 
 test('a deploy that is replaced freezes nothing', async (t) => {
-  const queue = await openQueue(t)
+  const queue = await openDeployQueue(t)
   await queue.is('dep-1', 'queued')
   await queue.is('dep-2', 'queued')
   await queue.ask('dep-1')
@@ -118,7 +118,7 @@ test('a deploy that is replaced freezes nothing', async (t) => {
 })
 
 test('deploys of another service are in nobody’s way', async (t) => {
-  const queue = await openQueue(t)
+  const queue = await openDeployQueue(t)
   await queue.is('dep-1', 'running', { service_id: 'svc-10' })
   await queue.is('dep-2', 'queued')
   await queue.is('dep-3', 'queued', { service_id: 'svc-10' })
@@ -126,7 +126,7 @@ test('deploys of another service are in nobody’s way', async (t) => {
 })
 
 test('a deploy that waits ends when its service is removed', async (t) => {
-  const queue = await openQueue(t)
+  const queue = await openDeployQueue(t)
   await queue.is('dep-1', 'running')
   await queue.is('dep-2', 'queued')
   const asked = queue.ask('dep-2')
@@ -138,7 +138,7 @@ test('a deploy that waits ends when its service is removed', async (t) => {
 })
 
 test('a deploy that waits ends when it is aborted', async (t) => {
-  const queue = await openQueue(t)
+  const queue = await openDeployQueue(t)
   await queue.is('dep-1', 'running')
   await queue.is('dep-2', 'queued')
   const controller = new AbortController()
@@ -149,7 +149,9 @@ test('a deploy that waits ends when it is aborted', async (t) => {
 })
 
 test('settings and env are frozen at the turn; one that is taken again freezes those of then', async (t) => {
-  const queue = await openQueue(t, { service: { start_command: 'early', health_check_timeout_seconds: 7 } })
+  const queue = await openDeployQueue(t, {
+    service: { start_command: 'early', health_check_timeout_seconds: 7 },
+  })
   const { services, env, releases } = queue.storage
   await env.change('svc-1', () => [{ key: 'A', value: 'before' }])
   await queue.is('dep-1', 'queued')
@@ -176,7 +178,7 @@ for (const [former, present, exclusive] of [
   ['/data', null, false],
 ] as const) {
   test(`a deploy with the disk ${present} after one with ${former} is exclusive: ${exclusive}`, async (t) => {
-    const queue = await openQueue(t, { service: { disk_mount_path: former } })
+    const queue = await openDeployQueue(t, { service: { disk_mount_path: former } })
     await queue.is('dep-1', 'queued')
     await queue.ask('dep-1')
     await queue.is('dep-1', 'live')
@@ -189,7 +191,7 @@ for (const [former, present, exclusive] of [
 }
 
 test('a build does not begin on a disk that is nearly full; the message names path and option', async (t) => {
-  const queue = await openQueue(t, { minFreeDiskMb: 2 ** 40 })
+  const queue = await openDeployQueue(t, { minFreeDiskMb: 2 ** 40 })
   await queue.is('dep-1', 'queued')
   await assert.rejects(queue.ask('dep-1'), (error: Error & { code: string }) => {
     assert.equal(error.code, 'insufficient_storage')

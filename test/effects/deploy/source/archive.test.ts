@@ -13,8 +13,8 @@ import type { ServiceSettings } from '../../../../storage/services.ts'
 import { packArchive } from '../../../support/archive.ts'
 import { temporaryDirectory } from '../../../support/directory.ts'
 import { standIn } from '../../../support/stand-in.ts'
-import { flipBit, serviceRow, transitionOf } from '../../../support/stored.ts'
-import { silent, temporaryStorage } from '../../../support/supervised.ts'
+import { flipBit, serviceRow, transitionOf } from '../../../support/store-fixtures.ts'
+import { silentLogger, temporaryStorage } from '../../../support/supervision.ts'
 
 const none = { repo_url: null, branch: null, commit: null, image: null, deploy_id: null }
 const source = (deployId: string | null = null): DeploySource => ({
@@ -44,7 +44,7 @@ const portsOf = (storage: Storage) =>
   standIn<DeployPorts>({
     storage,
     settings: { dataDir: storage.directory, minFreeDiskMb: 0 },
-    logger: silent,
+    logger: silentLogger,
   })
 const signal = new AbortController().signal
 
@@ -78,7 +78,7 @@ async function upload(storage: Storage, id: string, archive: Buffer): Promise<vo
 async function end(storage: Storage, id: string) {
   const transition = transitionOf({ id, final: true, revision: 2 }, { status: 'failed' })
   await storage.actors.advance({ ...transition, record: { ...transition.record, source: source() } })
-  await removeFormerArchives({ storage, logger: silent })
+  await removeFormerArchives({ storage, logger: silentLogger })
   const chosen = storage.services.get('svc-1')!.archive_deploy_id
   return { chosen, kept: (await storage.archives.ids()).sort() }
 }
@@ -105,7 +105,7 @@ test('a replaced archive goes, unless a deploy has yet to unpack it', async (t) 
   await put(storage, 'dep-8', 'queued')
   for (let number = 1; number <= 9; number++) await keep(storage, `dep-${number}`)
 
-  await removeFormerArchives({ storage, logger: silent })
+  await removeFormerArchives({ storage, logger: silentLogger })
 
   const left = await storage.archives.ids()
   assert.deepEqual(left.sort(), ['dep-4', 'dep-5', 'dep-6', 'dep-8', 'dep-9'], 'dep-9 is being committed')
@@ -162,7 +162,7 @@ test('a broken archive never takes the place of one that was unpacked', async (t
   await end(storage, 'dep-1')
 
   await upload(storage, 'dep-2', cut(sound))
-  await removeFormerArchives({ storage, logger: silent })
+  await removeFormerArchives({ storage, logger: silentLogger })
   assert.deepEqual((await storage.archives.ids()).sort(), ['dep-1', 'dep-2'], 'nobody knows it yet')
   // The second time is that of a daemon which was killed before it could commit how the first one ended.
   for (let time = 1; time <= 2; time++) await assert.rejects(fetch(storage, 'dep-2'), broken)
@@ -227,7 +227,7 @@ test('a service whose row is damaged keeps its archives; those of others go all 
   await flipBit(directory, 'services', 'svc-1')
   const storage = await temporaryStorage(t, directory)
 
-  await removeFormerArchives({ storage, logger: silent })
+  await removeFormerArchives({ storage, logger: silentLogger })
 
   assert.deepEqual((await storage.archives.ids()).sort(), ['dep-1', 'dep-2', 'dep-4'])
 })

@@ -1,0 +1,56 @@
+// The queue of a service's deploys, as rows that a test moves on; what asks for the turn is the real effect.
+import type { TestContext } from 'node:test'
+import type { DeploySource } from '../../machines/deploy/deploy-context.ts'
+import { openEngine } from '../../src/docker/engine/client.ts'
+import type { DeployPorts } from '../../src/effects/deploy/ports.ts'
+import { awaitTurn } from '../../src/effects/deploy/queue/turn.ts'
+import type { Storage } from '../../storage/index.ts'
+import type { ServiceRow } from '../../storage/services.ts'
+import { deployInput } from './deploy-chart.ts'
+import { ensureEngine } from './engine.ts'
+import { until } from './service.ts'
+import { standIn } from './stand-in.ts'
+import { serviceRow, transitionOf } from './store-fixtures.ts'
+import { temporaryStorage } from './supervision.ts'
+
+export const nobody = new AbortController().signal
+
+/** A server with one service, whose deploys are rows that the test moves on. */
+export async function openDeployQueue(
+  t: TestContext,
+  { service = {}, minFreeDiskMb = 0 }: QueueOptions = {},
+) {
+  const storage = await temporaryStorage(t)
+  await storage.services.create(serviceRow(service))
+  const engineReady = async () => ({ name: 'berth', range: { first: '10.201.0.2', last: '10.201.0.9' } })
+  const settings = { dataDir: storage.directory, minFreeDiskMb, settleMs: 5000 }
+  const engine = openEngine(await ensureEngine())
+  t.after(() => engine.close())
+  const wait = awaitTurn(standIn<DeployPorts>({ storage, engineReady, settings, engine }))
+  const revisions = new Map<string, number>()
+  return {
+    storage,
+    ask: (id: string, signal = nobody, source: DeploySource = deployInput().source) =>
+      wait({ id, serviceId: 'svc-1', source }, signal),
+    /** Makes a deploy, or moves it on. */
+    async is(id: string, status: string, { final = false, service_id = 'svc-1' } = {}) {
+      const revision = (revisions.get(id) ?? 0) + 1
+      revisions.set(id, revision)
+      const transition = transitionOf({ id, revision, final, service_id }, { status })
+      await (revision === 1 ? storage.actors.create(transition) : storage.actors.advance(transition))
+    },
+    saidBy: (id: string) => saidBy(storage, id),
+    /** Once its log has a line. */
+    untilSaid: (id: string) => until(`a line of ${id}`, async () => (await saidBy(storage, id)).length > 0),
+  }
+}
+
+async function saidBy(storage: Storage, id: string): Promise<string[]> {
+  await storage.logs.flush()
+  return (await storage.logs.tail(id, 10)).map(({ line }) => line)
+}
+
+interface QueueOptions {
+  service?: Partial<ServiceRow>
+  minFreeDiskMb?: number
+}

@@ -1,0 +1,54 @@
+// A CA over plain HTTP that refuses, stumbles and lies as a test tells it to; directory, nonces and account
+// work.
+import { randomBytes } from 'node:crypto'
+import type { Scope } from './directory.ts'
+import { type FakeResponse, type FakeServer, type ReceivedRequest, startFakeServer } from './fake-server.ts'
+
+export interface FaultyCa extends FakeServer {
+  directoryUrl: string
+  /** The paths of signed requests, in order. */
+  posts(): string[]
+}
+
+/** `answer` comes first; what it leaves (null) is answered as a CA should. */
+export async function startFaultyCa(
+  t: Scope,
+  answer: (asked: ReceivedRequest) => FakeResponse | null,
+): Promise<FaultyCa> {
+  let base = ''
+  const server = await startFakeServer(t, (asked) => {
+    const { headers, ...own } = answer(asked) ?? proper(asked.path, base)
+    return { ...own, headers: { 'replay-nonce': randomBytes(9).toString('base64url'), ...headers } }
+  })
+  base = server.url
+  return {
+    ...server,
+    directoryUrl: `${base}/dir`,
+    posts: () => server.requests.filter(({ method }) => method === 'POST').map(({ path }) => path),
+  }
+}
+
+function proper(path: string, base: string): FakeResponse {
+  if (path === '/dir') {
+    const [newNonce, newAccount, newOrder] = ['nonce', 'account', 'order'].map((name) => `${base}/${name}`)
+    return { body: { newNonce, newAccount, newOrder } }
+  }
+  if (path === '/nonce') return { body: '' }
+  if (path === '/account') return { status: 201, body: {}, headers: { location: `${base}/account/1` } }
+  return acmeProblem(404, 'malformed', `there is no ${path}`)
+}
+
+/** A refusal as CAs send it. */
+export function acmeProblem(
+  status: number,
+  type: string,
+  detail: string,
+  headers: Record<string, string> = {},
+): FakeResponse {
+  const own = { 'content-type': 'application/problem+json' }
+  return {
+    status,
+    body: { type: `urn:ietf:params:acme:error:${type}`, detail, status },
+    headers: { ...own, ...headers },
+  }
+}

@@ -1,0 +1,20 @@
+// A service with the id `svc-own`, and a record of each kind that belongs to it.
+import type { Api } from './http-context.ts'
+import { serviceRow, transitionOf } from './store-fixtures.ts'
+
+/** Ids by the word before the parameter in a path, such as `deploys`. */
+export async function createServiceRecords({ storage: { actors, services } }: Pick<Api, 'storage'>) {
+  const records = {
+    deploys: ['deploy', 'dep-1'],
+    jobs: ['job-run', 'job-1'],
+    certificates: ['certificate', 'crt-1'],
+  }
+  await services.create(serviceRow({ id: 'svc-own', name: 'own' }))
+  const ids = new Map([['services', 'svc-own']])
+  for (const [noun, [kind, id]] of Object.entries(records) as [string, [string, string]][]) {
+    const made = transitionOf({ id, kind, service_id: 'svc-own' })
+    await actors.create({ ...made, record: { ...made.record, service_id: 'svc-own' } })
+    ids.set(noun, id)
+  }
+  return ids
+}
