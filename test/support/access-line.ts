@@ -1,4 +1,4 @@
-// A request as the edge tells of it, for tests: an ordinary one, but for the changes.
+// A line of the access log with ordinary values, except for the given changes.
 import type { AccessLine } from '../../src/edge/access-line.ts'
 
 export function accessLine(changes: Partial<AccessLine> = {}): AccessLine {

@@ -1,5 +1,5 @@
-// The API with its account: a browser that is signed in, and more of them.
-// The account's password is hashed as cheaply as argon2 allows, or these tests would do little else.
+// The API with an account, a signed-in browser and further browsers.
+// Uses the cheapest argon2 parameters: hashing would dominate the duration of these tests.
 import type { TestContext } from 'node:test'
 import { argon2id, hash } from 'argon2'
 import { type Browser, openBrowser } from './browser.ts'
@@ -9,9 +9,9 @@ import { instant } from './supervision.ts'
 
 export interface AccountApi extends Api {
   browser: Browser
-  /** One that is not signed in. */
+  /** Opens a browser that is not signed in. */
   signedOut(): Browser
-  /** Another one that signs in. */
+  /** Opens another browser and signs it in. */
   signedIn(): Promise<Browser>
 }
 
@@ -33,7 +33,7 @@ export async function startWithAccount(
   return { ...api, browser: await signedIn(), signedOut, signedIn }
 }
 
-/** Its status, and the code of a problem. */
+/** The status, followed by the problem code of an error. */
 export function outcomeOf({ status, body }: { status: number; body: { code?: unknown } }): string {
   return status < 400 ? String(status) : `${status} ${body.code}`
 }

@@ -1,4 +1,4 @@
-// A daemon whose clock a test can set while it runs: its `Date` follows a file.
+// Moves the clock of a running daemon: its `Date` adds an offset that it reads from a file.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -17,7 +17,7 @@ globalThis.Date = class extends Real {
 }
 `
 
-/** `env` is for the daemon; `set` moves its clock to so many milliseconds ahead of the real one. */
+/** `env` is for the daemon. `set` moves its clock to that many milliseconds ahead of the real time. */
 export function adjustableClock(scope: Scope) {
   const directory = temporaryDirectory(scope)
   const [path, program] = [join(directory, 'ahead'), join(directory, 'clock.mjs')]

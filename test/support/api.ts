@@ -1,5 +1,5 @@
-// A client of the API as a script would be: JSON in and out, logs by server-sent events.
-// Every answer it gets is checked against the OpenAPI document.
+// A script-like client of the API: JSON, and server-sent events for logs.
+// Checks every response against the OpenAPI document.
 import { checkAnswer } from './openapi.ts'
 
 export interface Answer {
@@ -8,7 +8,7 @@ export interface Answer {
   headers: Headers
 }
 
-/** Tests read whatever shape the answer has; that it is the documented one was checked. */
+/** Untyped, because the shape was already checked against the OpenAPI document. */
 export type Body = ReturnType<typeof JSON.parse>
 
 export interface SseEvent {
@@ -20,15 +20,15 @@ export interface SseEvent {
 export interface Api {
   url: string
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>
-  /** Like `call`, but anything else than a success throws with the problem's words. */
+  /** Like `call`, but throws with the text of the problem unless the request succeeds. */
   get(path: string): Promise<Body>
   post(path: string, body?: unknown): Promise<Body>
   patch(path: string, body: unknown): Promise<Body>
-  /** The events of a stream, until it ends or the signal says so. */
+  /** The events of a stream, until it ends or the signal aborts. */
   events(path: string, options?: { signal?: AbortSignal; lastEventId?: number }): AsyncGenerator<SseEvent>
 }
 
-/** A connection kept for the next request may be closed by the server in that very moment: then it fails. */
+/** A request on a reused connection fails if the server closes that connection at the same time. */
 const fresh = { connection: 'close' }
 
 export function createApi(url: string, token: string): Api {
@@ -73,7 +73,7 @@ export function createApi(url: string, token: string): Api {
   }
 }
 
-/** Bytes are an archive, everything else is JSON. */
+/** Sends bytes as an archive and everything else as JSON. */
 function toSent(body: unknown): { body?: string | Uint8Array; headers?: Record<string, string> } {
   if (body === undefined) return {}
   if (body instanceof Uint8Array) return { body, headers: { 'content-type': 'application/gzip' } }

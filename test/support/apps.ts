@@ -1,5 +1,5 @@
-// The example apps of test/fixtures/apps, copied to where a test or the demo may change them. Their
-// Dockerfiles name a public image, for people who try them by hand; a copy names our base image.
+// Copies of the example apps in test/fixtures/apps, for tests and the demo to change.
+// The originals name a public base image so that users can run them; a copy names the test base image.
 import { cp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -7,13 +7,13 @@ import { fileURLToPath } from 'node:url'
 const appsDirectory = fileURLToPath(new URL('../fixtures/apps', import.meta.url))
 
 export interface AppOptions {
-  /** The Node image that its Dockerfile builds on: `(await baseImages()).node`. */
+  /** The Node image for its Dockerfile: `(await baseImages()).node`. */
   node: string
-  /** What the page shows in large letters; `v1` when left out. */
+  /** Shown by the page in large letters; `v1` by default. */
   version?: string
 }
 
-/** Copies an example app into `directory`, which is made when it is missing. */
+/** Copies an example app into `directory`, which is created if it is missing. */
 export async function copyApp(name: 'hello', directory: string, options: AppOptions): Promise<void> {
   await cp(join(appsDirectory, name), directory, { recursive: true })
   const dockerfile = join(directory, 'Dockerfile')

@@ -1,4 +1,4 @@
-// What the tests install on this machine: beside what is there, and nothing is removed for its sake.
+// Installs packages that tests need. Never removes or replaces a package.
 import { apt, withFreshLists } from '../../src/base-images/apt.ts'
 
 export async function installPackages(names: string[]): Promise<void> {

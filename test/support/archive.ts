@@ -1,22 +1,22 @@
-// Archives as people upload them, and as somebody would who means harm.
+// Archives as users upload them, and malicious ones.
 import { buffer } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
 import { type Header, pack } from 'tar-stream'
 
-/** A header as tar-stream takes it, which checks none of it, with the content. */
+/** A header for tar-stream, which does not validate it, with the content. */
 export type ArchiveEntry = Partial<Header> & { name: string; content?: string | Buffer }
 
-/** A .tar.gz with these files. */
+/** A .tar.gz of these files. */
 export function packArchive(files: Record<string, string>): Promise<Buffer> {
   return packEntries(Object.entries(files).map(([name, content]) => ({ name, content })))
 }
 
-/** A .tar.gz with these entries, in this order. */
+/** A .tar.gz of these entries, in this order. */
 export async function packEntries(entries: readonly ArchiveEntry[]): Promise<Buffer> {
   return gzipSync(await tarOf(entries), { level: 1 })
 }
 
-/** The same, before it is compressed. */
+/** The same, uncompressed. */
 export async function tarOf(entries: readonly ArchiveEntry[]): Promise<Buffer> {
   const archive = pack()
   for (const { content = '', ...header } of entries) archive.entry(header, content)
@@ -24,7 +24,7 @@ export async function tarOf(entries: readonly ArchiveEntry[]): Promise<Buffer> {
   return buffer(archive)
 }
 
-/** A header block byte by byte, for what tar-stream would not write; its checksum fits. */
+/** A header block with a valid checksum, for values that tar-stream refuses to write. */
 export function tarHeader(fields: { name: string; type?: string; size?: string; magic?: string }): Buffer {
   const block = Buffer.alloc(512)
   block.write(fields.name, 0, 'latin1')
@@ -38,5 +38,5 @@ export function tarHeader(fields: { name: string; type?: string; size?: string; 
   return block
 }
 
-/** What ends an archive. */
+/** The end-of-archive marker. */
 export const tarEnd: Buffer = Buffer.alloc(1024)

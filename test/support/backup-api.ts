@@ -1,5 +1,5 @@
-// The API with datastores, backups and restores that are real actors, and effects that a test lets go on.
-// Each effect of a backup or a restore waits until the test ends it; datastores serve at once.
+// The API with real actors for datastores, backups and restores.
+// Each effect of a backup or restore waits until the test completes it; datastores serve at once.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { TestContext } from 'node:test'
@@ -20,7 +20,7 @@ type Effect = (input: { id: string }, signal: AbortSignal) => Promise<unknown>
 
 export async function startBackups(t: TestContext) {
   let supervisor: Supervisor | null = null
-  // Before the store is closed, which comes first otherwise: the actors write to it.
+  // Registered first, so that it runs before the store closes: the actors write to the store.
   t.after(() => supervisor?.stop(1000))
   const api = await startChecked(t)
   const held = createHeld()
@@ -39,7 +39,7 @@ export async function startBackups(t: TestContext) {
 
 type Api = Awaited<ReturnType<typeof startChecked>>
 
-/** What a test says to the API, and to the effects. */
+/** Requests to the API, and the completion of effects. */
 function asks(api: Api, held: ReturnType<typeof createHeld>) {
   const datastoreOf = async (name: string, kind = 'postgres') =>
     (await api.call('POST', '/datastores', { kind, name })).body as Datastore
@@ -47,7 +47,7 @@ function asks(api: Api, held: ReturnType<typeof createHeld>) {
     (await api.call('POST', `/datastores/${name}/backups`)).body as unknown as Backup
   const found = async <T>(path: string) => (await api.call('GET', path)).body as unknown as T
 
-  /** Ends the phase that it is in. */
+  /** Completes the current phase. */
   async function goOn(id: string, output: object = {}): Promise<void> {
     await held.end(id, ({ resolve }) => resolve({ at: instant, ...output }))
   }
@@ -58,7 +58,7 @@ function asks(api: Api, held: ReturnType<typeof createHeld>) {
     begun,
     backup: (id: string) => found<Backup>(`/backups/${id}`),
     restore: (id: string) => found<Restore>(`/restores/${id}`),
-    /** A backup that is good, with this content in its file. */
+    /** Creates a completed backup with this content in its file. */
     async kept(name: string, content: Uint8Array | string = 'PGDMP and more'): Promise<Backup> {
       const { id, file } = await begun(name)
       mkdirSync(dirname(file), { recursive: true })
@@ -68,7 +68,7 @@ function asks(api: Api, held: ReturnType<typeof createHeld>) {
       await eventually(`${id} is good`, () => api.storage.actors.record(id)?.status === 'good')
       return found(`/backups/${id}`)
     },
-    /** Ends it as one that failed, with what was to be undone. */
+    /** Fails the backup, including its cleanup phase. */
     async fails(id: string, message: string): Promise<void> {
       await held.end(id, ({ reject }) => reject(new Failure('backup_failed', message)))
       await goOn(id)
@@ -111,7 +111,7 @@ interface Waiting {
   reject(error: Error): void
 }
 
-/** Effects by the actor they work for, each waiting for its end. */
+/** Pending effects, by the id of their actor. */
 function createHeld() {
   const waiting = new Map<string, Waiting>()
   const effect: Effect = ({ id }, signal) =>

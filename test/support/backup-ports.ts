@@ -1,4 +1,4 @@
-// What the effects of backups see of a server: a real store; events and new actors are written down.
+// The ports of backup effects over a real store; events and spawned actors are recorded.
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { BackupInput } from '../../machines/backup.ts'
@@ -45,7 +45,7 @@ export async function openBackupPorts(t: TestContext) {
     spawned,
     sent,
     warnings,
-    /** A datastore called shop-db that keeps so many. */
+    /** Stores the datastore shop-db, which retains that many backups. */
     async datastore(keep = 7): Promise<string> {
       await storage.commit(() => storage.datastores.insert(input.id, input.name, 's3cret'))
       const context = initialContext({ ...input, backups: { schedule: '@daily', keep } })
@@ -54,7 +54,7 @@ export async function openBackupPorts(t: TestContext) {
       await storage.actors.create({ ...transitionOf(own), record })
       return input.id
     },
-    /** A backup of it, newer than those before. */
+    /** Stores a backup that is newer than all earlier ones. */
     async backup({ status = 'good', trigger = 'schedule', id = storage.ids.newId('bak') }: Backup = {}) {
       const row = { id, kind: 'backup', service_id: input.id }
       const record = { id, status, trigger, datastore_id: input.id, service_id: input.id }

@@ -1,4 +1,4 @@
-// The command line as people run it: a process of its own, through pipes, with a configuration of its own.
+// The command line as users run it: a separate process with piped output and its own configuration.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -9,12 +9,12 @@ import { programArgs } from './program.ts'
 import { until } from './service.ts'
 
 export interface BerthOptions {
-  /** The server; without it the one of the configuration. */
+  /** The server; by default the one of the configuration. */
   daemon?: Pick<TestDaemon, 'api' | 'dataDir'>
-  /** The folder it runs in; an empty one by default. */
+  /** The working directory; an empty one by default. */
   cwd?: string
   env?: Record<string, string>
-  /** What it finds on stdin. */
+  /** The content of stdin. */
   input?: string
   /** Leaves stdin open, so that a test can write to it. */
   keepsInput?: true
@@ -31,14 +31,14 @@ export interface RunningBerth {
   readonly stdout: string
   readonly stderr: string
   ended(): Promise<Ended>
-  /** Waits until one of its outputs holds this. */
+  /** Waits until stdout or stderr contains this text. */
   shows(text: string | RegExp): Promise<void>
 }
 
-/** Node's arguments that run the command line, in whatever folder. */
+/** Arguments for Node that run the command line in any working directory. */
 export const berthCommand = programArgs('src/cli/main')
 
-/** The environment of a user who has nothing but this server. */
+/** The environment of a user whose only configuration is this server. */
 export function berthEnv(t: Scope, { daemon, env = {} }: BerthOptions): NodeJS.ProcessEnv {
   const folder = temporaryDirectory(t)
   const server = daemon && {
@@ -50,7 +50,7 @@ export function berthEnv(t: Scope, { daemon, env = {} }: BerthOptions): NodeJS.P
   return { ...outer, ...Object.fromEntries(places), HOME: folder, ...server, ...env }
 }
 
-/** Started and left running; ended after the test. */
+/** Starts the command and leaves it running until the test ends. */
 export function startBerth(t: Scope, args: string[], options: BerthOptions = {}): RunningBerth {
   const child = spawn(process.execPath, [...berthCommand, ...args], {
     cwd: options.cwd ?? temporaryDirectory(t),

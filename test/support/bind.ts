@@ -1,4 +1,4 @@
-// A real name server (BIND) with the zone example.com, which a TSIG key may change. Ended with the test.
+// A real name server (BIND) with the zone example.com, which a TSIG key may update. Stopped after the test.
 import { spawn } from 'node:child_process'
 import { Resolver } from 'node:dns/promises'
 import { once } from 'node:events'
@@ -9,15 +9,15 @@ import { type Scope, temporaryDirectory } from './directory.ts'
 import { until } from './service.ts'
 
 export interface Bind {
-  /** A file as `tsig-keygen` writes it. */
+  /** A key file in the format of `tsig-keygen`. */
   keyFile: string
-  /** The values of a TXT record, as the server has them; none for a name that does not exist. */
+  /** The values of a TXT record on the server; empty for a name that does not exist. */
   texts(name: string): Promise<string[]>
 }
 
 export const tsigSecret = 'c2VjcmV0LW9mLXRoZS10ZXN0LXpvbmUtMDEyMzQ1Njc='
 
-/** At the address, port 53. Every name below example.com has that address. */
+/** Listens on port 53 of the address, to which every name below example.com resolves. */
 export async function startBind(t: Scope, address: string): Promise<Bind> {
   const directory = temporaryDirectory(t)
   const keyFile = join(directory, 'tsig.key')

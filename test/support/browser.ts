@@ -1,6 +1,5 @@
-// A browser as the server sees it: it keeps cookies, says that a page of the server sent the request, and has
-// no token.
-// Every answer is held against the OpenAPI document. Node's fetch would not let a test choose the Host.
+// A browser from the server's point of view: cookies and Sec-Fetch-Site, but no token.
+// Checks every response against the OpenAPI document. Does not use fetch, which cannot set the Host header.
 import { type IncomingHttpHeaders, request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import type { Body } from './api.ts'
@@ -13,13 +12,13 @@ export interface BrowserAnswer {
   body: Body
 }
 
-/** null takes away what a browser would send. */
+/** Null removes a header that a browser would send. */
 export type SentHeaders = Record<string, string | null>
 
 export interface Browser {
-  /** Cookies by their names; shared by all servers of one host, as browsers do. */
+  /** Cookies by name, shared by all servers of one host, as in browsers. */
   readonly jar: Map<string, string>
-  /** The cookies as a header. */
+  /** The value of the Cookie header. */
   readonly cookie: string
   call(method: string, path: string, body?: unknown, headers?: SentHeaders): Promise<BrowserAnswer>
   setUp(code: string): Promise<BrowserAnswer>

@@ -1,5 +1,4 @@
-// What the tests of builds share: the two builders, a request for a small tree of files, and proof that
-// nothing of a build is left.
+// Shared by the tests of builds: both builders, a request for a small tree, and a check for leftovers.
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { Builder, BuildRequest } from '../../src/docker/build/build.ts'
@@ -13,17 +12,17 @@ import { temporaryDirectory } from './directory.ts'
 import { type DockerSite, openDockerSite } from './docker-site.ts'
 import { writeTree } from './write-tree.ts'
 
-/** Makes a builder; another engine than the site's is one that the test breaks. */
+/** Creates a builder. Another engine than the site's is one that the test breaks. */
 export type Driver = (site: EngineSite, engine?: Engine) => Builder
 type EngineSite = Pick<DockerSite, 'engine' | 'owner'>
 
-/** Both, by their names as `--builder` takes them: what one promises the other does, too. */
+/** Both builders, by their names for `--builder`. Each must pass the same tests. */
 export const drivers: Record<'buildkit' | 'classic', Driver> = {
   buildkit: ({ owner, engine }, other = engine) => createBuildKit(other, unlimited(owner)),
   classic: ({ owner, engine }, other = engine) => createClassic(other, unlimited(owner)),
 }
 
-/** What other tests have in the engine's cache stays. */
+/** Never prunes: other tests use the engine's cache. */
 const keptCache: BuildCache = { during: (build) => build(), close: () => {} }
 
 export function unlimited(owner: Owner) {
@@ -47,7 +46,7 @@ export async function openBuildSite(t: TestContext, driver: Driver): Promise<Bui
   return { ...site, builder: driver(site) }
 }
 
-/** A request for `files`, and what it will log: `stdout …`, without the numbers and times of a builder. */
+/** A build request for `files`, and its log as `stdout …`, without step numbers and times. */
 export function prepareBuild(t: TestContext, owner: Owner, files: Record<string, string>) {
   const contextDir = join(temporaryDirectory(t), 'source')
   writeTree(contextDir, files)
@@ -68,7 +67,7 @@ export function prepareBuild(t: TestContext, owner: Owner, files: Record<string,
   return { request, lines }
 }
 
-/** The containers of the site's classic builds, of whatever state, by id. */
+/** The ids of the containers of the site's classic builds, in any state. */
 export async function buildContainers({ engine, owner }: EngineSite): Promise<string[]> {
   const all = await engine.docker.listContainers({ all: true })
   const details = await Promise.all(

@@ -1,4 +1,4 @@
-// The probe of the builder before a run of the tests.
+// The check of the builder that runs before all tests.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -19,14 +19,14 @@ test('an engine that builds passes, and keeps no image of this probe or of one t
   const body = { type: 'application/x-tar', bytes: await tarOf([{ name: 'Dockerfile', content: recipe }]) }
   await askEngine(address, '/build?version=2', { method: 'POST', body })
   await requireBuilder(address)
-  // Others probe the same engine: what they build is gone soon.
+  // Other tests check the same engine concurrently; their builds end soon.
   await until('no image of a probe', async () => {
     const { text } = await askEngine(address, `/images/json?filters={"label":["${probeLabel}"]}`)
     return JSON.parse(text).length === 0
   })
 })
 
-/** An engine that begins each build and ends none: with an answer that goes on, or without one. */
+/** An engine on which every build starts and none ends, with or without a response. */
 for (const answers of [true, false]) {
   const how = answers ? 'goes on without an end' : 'is never answered'
   test(`a build that ${how} is told in one line, with what to do`, async (t) => {

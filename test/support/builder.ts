@@ -1,19 +1,19 @@
-// Whether the engine's builder still builds. BuildKit can hang for good: then every test with a build would
-// fail by its own deadline, one after the other.
+// Checks that the engine still builds. BuildKit can hang permanently, and then every test with a build would
+// fail at its own deadline.
 import { probeBuilder } from '../../src/docker/build/builder-probe.ts'
 import { openEngine } from '../../src/docker/engine/client.ts'
 import { MissingPrerequisite } from './missing-prerequisite.ts'
 
 const limitMs = 60_000
 
-/** Builds next to nothing. Throws `Unprepared` when that has not ended after the limit. */
+/** Runs a minimal build. Throws `MissingPrerequisite` if it has not ended within the limit. */
 export async function requireBuilder(address: string, timeoutMs = limitMs): Promise<void> {
   const engine = openEngine(address)
   const limit = AbortSignal.timeout(timeoutMs)
   try {
     await probeBuilder(engine, limit)
   } catch (error) {
-    // Other failures appear in the tests that build.
+    // Other failures show up in the tests that build.
     if (!limit.aborted) throw error
     const seconds = timeoutMs / 1000
     const trouble = `hangs (a trivial build took over ${seconds} s): restart that engine.`

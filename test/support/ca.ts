@@ -1,5 +1,5 @@
-// A network of a test file's own with a CA, name servers and a public address in it: what certificates need.
-// The file is run twice. Outside it only starts itself inside; there its tests are.
+// A network namespace with a CA, name servers and a public address, for tests of certificates.
+// The test file runs twice: the outer run only starts the inner one, which contains the tests.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { type ChallengeServer, startChallengeServer } from './challenge-server.ts'
@@ -11,23 +11,25 @@ import { fileScope } from './scope.ts'
 
 export interface Ca {
   names: NameServer
-  /** At `here`, port 80. */
+  /** Listens at `serverAddress`, port 80. */
   edge: ChallengeServer
   pebble: Pebble
-  /** Ends who stands at port 80: somebody else wants it. */
+  /** Closes the server at port 80, so that another one can listen there. */
   freePort(): Promise<void>
 }
 
 /** The address of this server. */
 export const serverAddress = '203.0.113.10'
-/** Of another one: it answers, but knows nothing. */
+/** The address of another server, which responds but knows no challenge. */
 export const otherAddress = '203.0.113.99'
 
-/** Outside, a test that runs the file inside; `test` of inside does nothing there. */
+/**
+ * In the outer run: a test that runs the file in the namespace. `test` in the inner run does nothing there.
+ */
 export async function withCa(url: string): Promise<(name: string, run: Test) => void> {
   if (isInside) return (name, run) => void test(name, run)
   const impossible = (await whyNoNamespace()) ?? (await whyNoPebble())
-  test('beside a CA, in a network of its own', { skip: impossible ?? false }, async (t) => {
+  test('with a CA in a separate network', { skip: impossible ?? false }, async (t) => {
     const directory = temporaryDirectory(t)
     const authority = await preparePebble(directory)
     const env = { PREPARED: directory, NODE_EXTRA_CA_CERTS: authority }
@@ -40,7 +42,7 @@ export async function withCa(url: string): Promise<(name: string, run: Test) => 
 
 type Test = (t: TestContext) => Promise<void>
 
-/** Inside: all of it, started. */
+/** Starts everything; for the inner run. */
 export async function openCa(): Promise<Ca> {
   const scope = fileScope()
   await openNetwork(serverAddress)

@@ -1,8 +1,8 @@
-// Looks for a secret in every file below a folder, as it is and as it may have been encoded.
+// Searches every file below a folder for a secret, in plain and in encoded form.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** The files that hold the secret in any of its forms. */
+/** The files that contain the secret in any form. */
 export function filesWith(directory: string, secret: string): string[] {
   const forms = formsOf(secret)
   return filesBelow(directory).filter((path) => {
@@ -20,7 +20,7 @@ function filesBelow(directory: string): string[] {
   })
 }
 
-/** What is looked through may be in use: what has gone holds nothing any more. */
+/** Files may disappear during the search; a missing file contains nothing. */
 function ifThere<T>(read: () => T): T | null {
   try {
     return read()
@@ -30,9 +30,9 @@ function ifThere<T>(read: () => T): T | null {
   }
 }
 
-/** How a secret may look where it must not be: as it is, escaped for URLs and JSON, in hex and in base64. */
+/** The forms in which a secret could leak: plain, escaped for URLs and JSON, in hex and in base64. */
 export function formsOf(secret: string): string[] {
-  // Within a longer text base64 begins at one of three offsets; the ends depend on the neighbours.
+  // Inside a longer text, base64 starts at one of three offsets, and the ends depend on the neighbours.
   const shifted = [0, 1, 2].map((offset) => Buffer.from(' '.repeat(offset) + secret).toString('base64'))
   const inner = shifted.map((text) => text.slice(4, -4))
   const hex = Buffer.from(secret).toString('hex')

@@ -1,4 +1,4 @@
-// A certificate's life as tests of its chart need it: effects that all succeed, or fail in their own way.
+// Inputs and effects for tests of the certificate chart: all succeed, or each fails in its own way.
 import {
   type CertificateInput,
   type CertificateSnapshot,
@@ -41,7 +41,7 @@ export const troubled =
   (code: string, at = instant, retryAt: string | null = null): TestEffect =>
   async () => ({ at, isRouted: true, validity: null, trouble: trouble(code, retryAt) })
 
-/** Everything works, and time stands still. */
+/** Every effect succeeds, and the watch never ends. */
 export const happy: Record<string, TestEffect> = {
   checkHost: resolvesHere,
   obtainCertificate: issues,
@@ -50,7 +50,7 @@ export const happy: Record<string, TestEffect> = {
   releaseCertificate: done,
 }
 
-/** The answers of one effect, one after the other; then it waits. */
+/** Returns these results in order, then waits. */
 export function inTurn(...answers: (object | TestEffect)[]): TestEffect {
   return (effectInput, signal) => {
     const next = answers.shift()

@@ -1,4 +1,4 @@
-// Certificates under a real supervisor on a real store, beside a CA (ca.ts). Cleans up after the test.
+// Certificates under a real supervisor and a real store, with a CA (ca.ts). Cleans up after the test.
 import type { TestContext } from 'node:test'
 import type { CertificateRecord } from '../../machines/certificate/certificate-record.ts'
 import type { KindName } from '../../machines/index.ts'
@@ -23,17 +23,16 @@ export type Row = CertificateRecord
 export interface Life {
   storage: Storage
   settings: CertificatePorts['settings']
-  /** Of the server itself. */
   dashboardHost: string | null
   logger: Logger
-  /** With a public base domain, the way to its wildcard. */
+  /** The provider for the wildcard of a public base domain. */
   dns?: DnsPorts
   baseDomain?: string
-  /** A real one; without it one that only answers challenges. */
+  /** A real edge; by default one that only answers challenges. */
   edge?: CertificateEdge
 }
 
-/** What lasts over restarts. */
+/** What survives a restart. */
 export async function openLife(
   t: TestContext,
   ca: Pick<Ca, 'pebble'>,
@@ -48,7 +47,7 @@ export async function openLife(
   }
 }
 
-/** A life of the daemon, as far as certificates see it. */
+/** Starts the part of a daemon that manages certificates. */
 export function boot(t: TestContext, life: Life, ca: Ca, change: ChangeEdge = () => ({})) {
   const { storage, settings, logger } = life
   const { edge, installed } = standInEdge(life, ca, change)
@@ -83,7 +82,7 @@ export function boot(t: TestContext, life: Life, ca: Ca, change: ChangeEdge = ()
     restore: () => supervisor.restore(),
     startSweep: () => dns?.startSweep(),
     stop: () => supervisor.stop(1000),
-    /** A live service of these hosts; one that is there gets them instead of its own. */
+    /** Stores a live service with these hosts, or replaces the hosts of an existing one. */
     async route(id: string, ...hosts: string[]) {
       const change = (row: ServiceRow) => ({ ...row, custom_domains: hosts, live_deploy_id: 'dep-1' })
       if (storage.services.get(id)) await storage.services.update(id, change)
@@ -99,7 +98,7 @@ export function boot(t: TestContext, life: Life, ca: Ca, change: ChangeEdge = ()
 
 export type ChangeEdge = (real: CertificateEdge) => Partial<CertificateEdge>
 
-/** Notes what it would serve, each time it is told. */
+/** Records which certificates it would serve, at every change. */
 function standInEdge({ storage, edge }: Life, ca: Ca, change: ChangeEdge) {
   const installed: string[][] = []
   const real: CertificateEdge = edge ?? {
@@ -107,7 +106,7 @@ function standInEdge({ storage, edge }: Life, ca: Ca, change: ChangeEdge) {
     dropChallenge: (token) => void ca.edge.answers.delete(token),
     changeCertificates: async () => void installed.push([...storage.certificates.pems().keys()].sort()),
   }
-  // The methods of a class would not come along with a copy.
+  // A spread would not copy the methods of a class.
   const whole: CertificateEdge = {
     putChallenge: (...args) => real.putChallenge(...args),
     dropChallenge: (token) => real.dropChallenge(token),
@@ -116,13 +115,13 @@ function standInEdge({ storage, edge }: Life, ca: Ca, change: ChangeEdge) {
   return { installed, edge: { ...whole, ...change(real) } }
 }
 
-/** The other server's address is one of ours here, because there is only one machine. */
+/** The other server's address is local here too, because there is only one machine. */
 export function internetOf(ca: Pick<Ca, 'names'>): Internet {
   const real = openInternet({ nameServers: [ca.names.address] })
   return { ...real, ownAddresses: () => ['127.0.0.1', serverAddress] }
 }
 
-/** What the API would show. */
+/** The records as the API would show them. */
 export function observe(storage: Storage) {
   const rows = () => {
     const ids = ['', ...storage.services.list().map(({ id }) => id)]

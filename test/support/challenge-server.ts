@@ -1,15 +1,15 @@
-// What stands for the edge where a test has none: it answers challenges, for every host alike.
+// Stands in for the edge: answers challenges for every host.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { Scope } from './directory.ts'
 
 export interface ChallengeServer {
   type: 'http-01'
-  /** Token to answer. */
+  /** Responses by token. */
   answers: Map<string, string>
-  /** Every path that was asked for. */
+  /** Every requested path. */
   asked: string[]
-  /** Tokens as they were put up, the ones taken away since included. */
+  /** All tokens that were ever added, including removed ones. */
   shown: string[]
   put(token: string, keyAuthorization: string): Promise<void>
   drop(token: string): Promise<void>

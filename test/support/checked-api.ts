@@ -1,12 +1,12 @@
-// The API for tests of its nouns: every answer is held against the OpenAPI document. It is asked with the
-// server's token, and by a browser where no token will do.
+// The API for tests of its routes: every response is checked against the OpenAPI document.
+// Requests use the server's token, or a browser where tokens are not accepted.
 import type { TestContext } from 'node:test'
 import type { Service } from '../../src/api/service.ts'
 import { type Answer, type RequestOptions, startApi } from './http-context.ts'
 import { checkAnswer, needsSession } from './openapi.ts'
 import { type SessionHeaders, signUp } from './session.ts'
 
-/** The API, with every answer held against the document. */
+/** The API, with every response checked against the OpenAPI document. */
 export async function startChecked(t: TestContext) {
   const api = await startApi(t)
   let session: Promise<SessionHeaders> | null = null

@@ -1,4 +1,4 @@
-// One checkout as a deploy asks for it, into a temp folder, with everything it said.
+// One checkout into a temporary folder, as a deploy requests it, with its log.
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
@@ -46,8 +46,8 @@ export function startCheckout(t: TestContext, options: CheckoutOptions): Checkou
 }
 
 /**
- * Every file below, by path: its content, or `-> target` for a link. Folders count only when they are
- * empty.
+ * Every file below, by path: its content, or `-> target` for a link. Folders are listed only if
+ * they are empty.
  */
 export function readTree(directory: string, prefix = ''): Record<string, string> {
   const names = readdirSync(directory)

@@ -1,6 +1,5 @@
-// A real browser for the tests of pages: Debian's Chromium, found or installed, without a window.
-// What a page does wrong, and what a policy forbids it, a browser says on its console. A visitor keeps
-// that.
+// A real browser for tests of pages: Debian's Chromium, installed if necessary, without a window.
+// A visitor records console messages, where the browser reports script errors and violations of the CSP.
 import { type Browser, launch, type Page, type Viewport } from 'puppeteer-core'
 import { hasApt, isRoot } from '../../src/base-images/apt.ts'
 import { hasCommand } from '../../src/base-images/command.ts'
@@ -13,7 +12,7 @@ const program = 'chromium'
 const programFile = '/usr/bin/chromium'
 const lockFile = '/run/berth-test-chromium.lock'
 
-/** Null when there is a browser, else why there is none. As root it is installed. */
+/** Null if a browser is available, else the reason. Installs it when run as root. */
 export async function lackOfBrowser(): Promise<string | null> {
   if (hasCommand(program)) return null
   if (!isRoot() || !hasApt()) return `there is no ${program}: sudo apt-get install ${program}`
@@ -31,11 +30,11 @@ async function install(): Promise<void> {
   await installPackages([program])
 }
 
-/** Closed after the test, which removes its profile too. */
+/** Closed after the test, which also removes its profile. */
 export async function openChromium(t: Scope): Promise<Browser> {
   const browser = await launch({
     executablePath: programFile,
-    // It does not run as root with its sandbox; the pages that it sees here are ours.
+    // Its sandbox does not work as root; it only opens pages of this repository.
     args: ['--disable-dev-shm-usage', ...(isRoot() ? ['--no-sandbox'] : [])],
   })
   t.after(() => browser.close())
@@ -52,10 +51,10 @@ export const smallPhone: Viewport = { ...touch, width: 320, height: 568 }
 export const phone: Viewport = { ...touch, width: 390, height: 844 }
 export const desktop: Viewport = { width: 1280, height: 800 }
 
-/** Somebody who looks at pages, with cookies of their own. */
+/** A visitor with separate cookies. */
 export interface Visitor {
   page: Page
-  /** What the browser had to say, until now. */
+  /** Console messages so far. */
   complaints: string[]
 }
 
@@ -66,7 +65,7 @@ export async function openVisitor(browser: Browser, { viewport, scheme }: Screen
   await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }])
   const complaints: string[] = []
   page.on('console', (message) => {
-    // Of a form that is refused, which is what the test wanted.
+    // Logged when a form is rejected, which these tests provoke.
     const isOfPage = message.location().url === page.url()
     if (!isOfPage || !message.text().includes('the server responded with a status of 4'))
       complaints.push(`${message.type()}: ${message.text()}`)
@@ -75,7 +74,7 @@ export async function openVisitor(browser: Browser, { viewport, scheme }: Screen
   return { page, complaints }
 }
 
-/** Presses what is there, and waits for the page that comes of it. */
+/** Clicks the element and waits for the next page. */
 export async function press(page: Page, selector: string): Promise<void> {
   await Promise.all([page.waitForNavigation(), page.click(selector)])
 }

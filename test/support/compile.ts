@@ -1,5 +1,5 @@
-// The product as JavaScript, as it runs in production: from source, through a loader, every start of it
-// takes twice as long.
+// Compiles the product to JavaScript, as in production. Starting it from source through a loader takes
+// twice as long.
 import { copyFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -10,9 +10,7 @@ export const product = ['src', 'machines', 'storage']
 
 const home = fileURLToPath(new URL('../..', import.meta.url))
 
-/**
- * Into `<directory>/dist`, beside what the built code looks for. Types are the business of `npm run check`.
- */
+/** Writes to `<directory>/dist`, next to the files that the built code looks for. Does not check types. */
 export async function compile(directory: string, folders: readonly string[]): Promise<void> {
   const config = {
     extends: join(home, 'tsconfig.build.json'),

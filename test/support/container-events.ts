@@ -1,5 +1,5 @@
-// What Docker tells of the containers of a daemon's job runs: when each was made, started, signaled, removed.
-// `create` and `destroy` bound the time that a container is there, `start` and `die` that it runs.
+// Docker's events for the containers of a daemon's job runs.
+// A container exists from `create` to `destroy` and runs from `start` to `die`.
 import type Docker from 'dockerode'
 import { streamLines } from '../../src/docker/engine/stream-lines.ts'
 import type { Scope } from './directory.ts'
@@ -7,26 +7,26 @@ import { until } from './service.ts'
 
 export interface ContainerEvent {
   action: string
-  /** The run. */
+  /** The id of the run. */
   id: string
   containerId: string
-  /** By the engine's clock, ms since 1970. */
+  /** The engine's clock, in ms since 1970. */
   atMs: number
-  /** Of a `kill`. */
+  /** The signal of a `kill`. */
   signal: string | null
 }
 
 export interface ContainerEvents {
   readonly all: ContainerEvent[]
-  /** Of one run, in their order. */
+  /** The events of one run, in order. */
   of(id: string): ContainerEvent[]
   until(action: string, id: string): Promise<ContainerEvent>
 }
 
-/** From now on, until the test ends. */
+/** Records events until the test ends. */
 export async function watchContainers(t: Scope, docker: Docker, prefix: string): Promise<ContainerEvents> {
   const filters = { type: ['container' as const], label: [`berth.instance=${prefix}`, 'berth.kind=job'] }
-  // A `since` that lies behind makes the engine send its headers, and us know that it listens.
+  // With a `since` in the past, the engine sends its response headers at once, so we know that it listens.
   const stream = await docker.getEvents({ since: Math.floor(Date.now() / 1000) - 1, filters })
   const all: ContainerEvent[] = []
   t.after(() => (stream as NodeJS.ReadableStream & { destroy(): void }).destroy())

@@ -1,17 +1,17 @@
-// A hasher that costs nothing and keeps count: what was hashed, what was compared, how many at a time.
+// A fast fake hasher that records what was hashed and verified, and the highest concurrency.
 import type { Hasher } from '../../src/account/passwords.ts'
 
 export interface CountingHasher extends Hasher {
   readonly hashed: string[]
-  /** The hashes that something was compared with. */
+  /** The hashes that passwords were compared with. */
   readonly verified: string[]
   readonly mostAtOnce: number
 }
 
 interface Options {
-  /** By default a password fits when the hash is its own. */
+  /** By default, whether the hash is that of the password. */
   isRight?: (known: string, password: string) => boolean
-  /** Before it answers. */
+  /** Awaited before each result. */
   pause?: () => Promise<void>
 }
 

@@ -1,6 +1,6 @@
-// A cron job on a real store under the real supervisor, by a clock that the test moves. Its runs are charts
-// too, whose effects are the test's.
-// `stop` and `start` are a crash of the daemon and its return; what was committed is all that is left.
+// A cron job with a real store, a real supervisor and a clock that the test moves. Effects of its job runs
+// belong to the test.
+// `stop` and `start` simulate a crash and restart of the daemon: only committed data survives.
 import type { TestContext } from 'node:test'
 import type { CronScheduleRecord, machine as scheduleMachine } from '../../machines/cron-schedule.ts'
 import { catalogue as kinds } from '../../machines/index.ts'
@@ -24,19 +24,19 @@ import { instant, silentLogger, temporaryStorage } from './supervision.ts'
 type ScheduleEffects = Effects<typeof scheduleMachine>
 
 export interface CronSiteOptions {
-  /** What the clock shows first. */
+  /** The initial time. */
   at: string
   service?: Partial<ServiceRow>
-  /** Instead of the real one. */
+  /** Replaces the effect that starts runs. */
   beginRun?: ScheduleEffects['beginRun']
-  /** How runs end: at once, or when the test says. */
+  /** Whether runs end at once, or when the test ends them. */
   isHeld?: boolean
 }
 
 export const cronJob = { type: 'cron_job', schedule: '*/30 * * * *', live_deploy_id: 'dep-1' } as const
 
 export async function openCronSite(t: TestContext, options: CronSiteOptions): Promise<CronSite> {
-  // Hooks run in the order they were made: who writes stops before the store closes.
+  // Hooks run in the order of registration: writers must stop before the store closes.
   let site: CronSite | null = null
   t.after(() => site?.stop())
   site = new CronSite(await temporaryStorage(t, temporaryDirectory(t)), options)
@@ -44,12 +44,12 @@ export async function openCronSite(t: TestContext, options: CronSiteOptions): Pr
   return site
 }
 
-/** A class, because what a test does to it are many small things around the same few parts. */
+/** A class, because tests apply many small operations to the same state. */
 export class CronSite {
   readonly storage: Storage
   readonly time: SimulatedClock
   readonly #options: CronSiteOptions
-  /** Of the runs that are at work, by their ids. */
+  /** Active runs, by id. */
   readonly #endings = new Map<string, () => void>()
   #supervisor: Supervisor | null = null
   #schedules = 0
@@ -60,7 +60,7 @@ export class CronSite {
     this.#options = options
   }
 
-  /** The daemon begins, or comes back; `changes` replace what effects do to other actors. */
+  /** Starts or restarts the daemon; `changes` replace the calls of effects to other actors. */
   async start(changes: Partial<ActorPort> = {}): Promise<void> {
     const { storage, time } = this
     const { beginRun, isHeld } = this.#options
@@ -84,7 +84,7 @@ export class CronSite {
     await this.#supervisor?.stop(0)
   }
 
-  /** What the supervisor itself does, for a port that does more. */
+  /** The supervisor's own port, for one that wraps it. */
   spawn: ActorPort['spawn'] = (...asked) => this.#supervisor!.spawn(...asked)
 
   /** The oldest first. */
@@ -92,7 +92,7 @@ export class CronSite {
     return this.storage.actors.list('job-run', serviceId, 10_000).reverse() as JobRunRecord[]
   }
 
-  /** The instants that got a run, in the order of their runs. */
+  /** The scheduled times of all runs, in the order of the runs. */
   instants(): (string | null)[] {
     return this.runs().map(({ scheduled_for }) => scheduled_for)
   }
@@ -101,7 +101,7 @@ export class CronSite {
     return this.storage.actors.record(scheduleIdOf('svc-1')) as unknown as CronScheduleRecord
   }
 
-  /** A cron job that is live, and its schedule as its deploy makes it. */
+  /** Stores a live cron job, and its schedule as the deploy would create it. */
   async add(changes: Partial<ServiceRow> = {}): Promise<void> {
     const service = serviceRow({ ...cronJob, ...this.#options.service, ...changes })
     await this.storage.services.create(service)
@@ -116,7 +116,7 @@ export class CronSite {
     this.#schedules++
   }
 
-  /** Every schedule waits, and every run is over that ends by itself. */
+  /** Resolves when every schedule waits and every run that ends unattended has ended. */
   async quiet(): Promise<void> {
     await soon('every schedule to wait, and every run to be over', () => {
       if (this.time.pausing !== this.#schedules) return false
@@ -124,7 +124,7 @@ export class CronSite {
     })
   }
 
-  /** Time passes; whoever it wakes is at rest again before it goes on. */
+  /** Advances the clock step by step; everything that wakes settles before the next step. */
   async pass(durationMs: number): Promise<void> {
     for (let leftMs = durationMs; ; ) {
       await this.quiet()
@@ -135,7 +135,7 @@ export class CronSite {
     }
   }
 
-  /** Somebody changes the service; its schedule has seen it. */
+  /** Changes the service and waits until its schedule has noticed. */
   async change(fields: Partial<ServiceRow>): Promise<void> {
     const { services } = this.storage
     const plan = planOf(await services.update('svc-1', (row) => ({ ...row, ...fields })))

@@ -1,5 +1,5 @@
-// A real daemon in a process of its own, with a data directory and a Docker prefix of its own.
-// `kill` is SIGKILL, as a crash is; `remove` takes away exactly what carries the prefix.
+// A real daemon in a separate process, with its own data directory and Docker prefix.
+// `kill` sends SIGKILL, like a crash; `remove` deletes exactly the objects with that prefix.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
@@ -20,36 +20,36 @@ export interface TestDaemon {
   readonly dataDir: string
   readonly prefix: string
   readonly pid: number
-  /** What it wrote to its log, one JSON object a line, over all its lives. */
+  /** Its log across restarts, one JSON object per line. */
   readonly log: string[]
-  /** What it printed on its standard output, line by line, over all its lives. */
+  /** Its standard output across restarts, line by line. */
   readonly printed: string[]
-  /** SIGKILL. Resolves when the process is gone. */
+  /** Sends SIGKILL. Resolves when the process has ended. */
   kill(): Promise<void>
-  /** SIGTERM; resolves with the exit code. */
+  /** Sends SIGTERM; resolves with the exit code. */
   stop(): Promise<number | null>
-  /** Resolves with the exit code, or the signal, when it ends by itself. */
+  /** Resolves with the exit code or the signal when the daemon exits unprompted. */
   ended(): Promise<number | string>
-  /** Starts it again on the same data directory. */
+  /** Starts it again with the same data directory. */
   start(): Promise<void>
-  /** Ends it and removes everything it made. */
+  /** Stops it and removes everything it created. */
   remove(): Promise<void>
 }
 
 export interface DaemonOptions {
-  /** More options for the command line, such as `--build-concurrency=1`. */
+  /** Further command line options, such as `--build-concurrency=1`. */
   args?: string[]
   env?: Record<string, string>
-  /** A folder of its own by default. */
+  /** A temporary folder by default. */
   dataDir?: string
 }
 
-/** Without an edge, and at once: what is not about either needs neither. Later options win. */
+/** No edge and no settle time, for tests that need neither. Later options win. */
 export const bare = ['--edge=off', '--settle-time=0']
 
 const home = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Starts a daemon and waits until it answers. */
+/** Starts a daemon and waits until it responds. */
 export async function launchDaemon(options: DaemonOptions = {}): Promise<TestDaemon> {
   const engine = await ensureEngine()
   await ensureFirewall()
@@ -99,7 +99,7 @@ export async function launchDaemon(options: DaemonOptions = {}): Promise<TestDae
   }
 }
 
-/** A daemon that is gone, with all it made, after the test. */
+/** A daemon that is removed after the test, with everything it created. */
 export async function startDaemon(t: TestContext, options: DaemonOptions = {}): Promise<TestDaemon> {
   const daemon = await launchDaemon(options)
   t.after(() => daemon.remove())
@@ -113,7 +113,7 @@ interface Running {
   api: (dataDir: string) => Api
 }
 
-/** Resolves when it says that it is up; rejects with what it wrote when it ends instead. */
+/** Resolves when it logs that it is up; rejects with its output if it exits instead. */
 async function run(args: string[], env: Record<string, string>, { log, printed }: Said): Promise<Running> {
   const child = spawn(process.execPath, [...programArgs('src/main'), ...args], {
     cwd: home,

@@ -1,4 +1,4 @@
-// One flipped bit in a stored row, in the store's file itself, as a failing disk makes it.
+// Flips one bit of a stored row in the store's file, as a failing disk would.
 // Only while no daemon has the directory open.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,13 +18,13 @@ export async function storedRows(directory: string): Promise<StoredRow[]> {
   return tables.flatMap(([table, rows]) => rows.map(([key, text]) => ({ table, key: key as Key, text })))
 }
 
-/** Flips the lowest bit of the last character but one of the value, or of the last one of the key. */
+/** Flips the lowest bit of the value's last character but one, or of the key's last character. */
 export async function flipOnDisk(directory: string, row: StoredRow, part: 'value' | 'key'): Promise<void> {
   const path = join(directory, 'store/data.mdb')
   const file = readFileSync(path)
   const sought = Buffer.from(part === 'key' ? [row.key].flat().join('\0') : row.text)
   const target = sought.length - (part === 'key' ? 1 : 2)
-  // The same bytes are in other tables, and in older copies in free pages: only the row itself counts.
+  // The same bytes occur in other tables and in old copies in free pages; find the current row.
   for (let at = file.indexOf(sought); at >= 0; at = file.indexOf(sought, at + 1)) {
     file[at + target]! ^= 1
     writeFileSync(path, file)

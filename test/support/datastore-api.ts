@@ -1,6 +1,6 @@
-// The API whose datastores run by their chart, in a world that a test makes: no engine, every effect succeeds
-// unless the test says otherwise.
-// The answers are held against the document, as in checked-api.ts.
+// The API with datastores that run their real chart, without an engine. Effects succeed unless the
+// test replaces them.
+// Responses are checked against the OpenAPI document, as in checked-api.ts.
 import type { TestContext } from 'node:test'
 import { catalogue } from '../../machines/index.ts'
 import type { Datastore } from '../../src/api/datastore.ts'
@@ -16,13 +16,13 @@ export const waits: TestEffect = (_, signal) => forever(signal)
 const at = () => new Date().toISOString()
 const succeeds: TestEffect = async () => ({ at: at() })
 
-/** An effect that fails as those of the daemon do. */
+/** An effect that fails like those of the daemon. */
 export const fails =
   (code: string, message: string): TestEffect =>
   () =>
     Promise.reject(Object.assign(new Error(message), { code }))
 
-/** The first time as one effect, from then on as the other. */
+/** Runs `first` once and `then` from the second call on. */
 export function once(first: TestEffect, then: TestEffect): TestEffect {
   let isFirst = true
   return (input, signal) => {
@@ -34,7 +34,7 @@ export function once(first: TestEffect, then: TestEffect): TestEffect {
 
 export async function startDatastores(t: TestContext, effects: Record<string, TestEffect> = {}) {
   let supervisor: Supervisor | null = null
-  // Before the store is closed, which comes first otherwise: the actors write to it.
+  // Registered first, so that it runs before the store closes: the actors write to the store.
   t.after(() => supervisor?.stop(1000))
   const api = await startChecked(t)
   const { storage } = api
@@ -74,12 +74,12 @@ export async function startDatastores(t: TestContext, effects: Record<string, Te
   return { ...api, make, supervisor }
 }
 
-/** As an admin sees it. */
+/** A datastore as an admin sees it. */
 type Readable = Datastore & { password: string }
 
 export const datastoreOf = ({ body }: Answer) => body as unknown as Readable
 
-/** Datastores are the supervisor's, all others stay whose they are. */
+/** Routes datastores to the supervisor and all other kinds to the API's fake actors. */
 function joinActors(context: HttpContext, supervisor: Supervisor): void {
   const { actors } = context
   const joined: ActorPort = {

@@ -1,4 +1,4 @@
-// A datastore's life as the tests of its chart need it: an input, effects that all succeed, ways to run it.
+// Inputs, effects and a runner for tests of the datastore chart. All effects succeed by default.
 import { machine } from '../../machines/datastore/datastore.ts'
 import type { DatastoreInput } from '../../machines/datastore/datastore-context.ts'
 import { type DatastoreSnapshot, toRecord } from '../../machines/datastore/datastore-record.ts'

@@ -1,6 +1,6 @@
-// What the images of datastores do at their start, as the official ones do it, in a shell that busybox has.
+// Entrypoints of the datastore images. They behave like the official ones, but only need busybox's shell.
 
-/** Makes the database at its first start with a server that listens on a socket alone, then serves. */
+/** On the first start, initializes the database with a server that listens on a socket only, then serves. */
 export const postgresEntrypoint = (volume: string) => `#!/bin/sh
 set -e
 from_file() {

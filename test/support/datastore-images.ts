@@ -1,6 +1,6 @@
-// Real PostgreSQL 15 and Redis 7, made from Debian packages, with the contract of the official images: which
-// variables and folders they take, whom they run as, and that PostgreSQL's keep their data in two places.
-// One tag is called 18 for its place of the data; the server in it is 15 all the same.
+// Real PostgreSQL 15 and Redis 7, built from Debian packages, with the contract of the official images:
+// variables, folders, user, and PostgreSQL's two data locations.
+// The tag 18 uses the newer data location; the server in it is still 15.
 import type { RootFilesystem } from '../../src/base-images/root-filesystem.ts'
 import { postgresEntrypoint, redisEntrypoint } from './datastore-entrypoints.ts'
 import { ensureEngine } from './engine.ts'
@@ -8,7 +8,7 @@ import { askEngine } from './engine-request.ts'
 import { addSystem, ensureTestImage, type TestRecipe } from './images.ts'
 
 export interface DatastoreImages {
-  /** What --postgres-image and --redis-image are to say; `{version}` is 15 or 18, and 7. */
+  /** The values for --postgres-image and --redis-image; `{version}` is 15 or 18, and 7. */
   postgres: string
   redis: string
 }
@@ -16,7 +16,7 @@ export interface DatastoreImages {
 const repository = 'localhost/berth-test'
 const path = 'PATH=/usr/lib/postgresql/15/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
-/** What only installation scripts and other uses need, out of all that the packages depend on. */
+/** Dependencies that only installation scripts and other uses need. */
 const without = [
   'adduser',
   'debconf',
@@ -103,7 +103,7 @@ const redis: TestRecipe = {
   substitute: 'redis:7-alpine',
 }
 
-/** They are on the engine when this resolves; the first run takes half a minute. */
+/** Resolves when the images are on the engine; the first run takes half a minute. */
 export async function datastoreImages(): Promise<DatastoreImages> {
   const engine = await ensureEngine()
   const recipes = {
@@ -122,8 +122,8 @@ export async function datastoreImages(): Promise<DatastoreImages> {
 
 async function finishPostgres(root: RootFilesystem, entrypoint: string): Promise<void> {
   await addSystem(root)
-  // Compiling queries at run time needs LLVM, which is larger than all the rest; without it the server
-  // goes on by itself.
+  // Compiling queries at run time needs LLVM, which is larger than everything else. The server
+  // works without it.
   for (const file of root.paths('usr/lib/postgresql/15/lib')) {
     if (/\/bitcode\/|\/llvmjit/.test(file)) root.remove(file)
   }

@@ -1,6 +1,5 @@
-// The ports of datastores: real storage, and an engine whose answers a test gives, for
-// what a real one does only by chance.
-// Its server is reached as the real one is, at the port of its kind, on an address of the loopback.
+// The ports of datastores: real storage, and an engine whose responses the test provides.
+// Its server listens at the kind's usual port on a loopback address.
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
@@ -22,14 +21,14 @@ const mebibyte = 1024 * 1024
 
 type Up = Pick<InstanceState, 'state' | 'restart' | 'memoryLimitBytes' | 'cpuLimit'>
 
-/** What the engine and the server answer; a test changes them as it goes on. */
+/** Responses of the engine and the server, which a test may replace at any time. */
 export interface World {
   inspect(): Partial<InstanceState> | null
   run(command: Command): Partial<Outcome>
   limit(wanted: Limits): boolean
 }
 
-/** As it is while it serves, with its limits. */
+/** The state of a serving container with its limits. */
 export const up: Up = {
   state: 'running',
   restart: 'unless-stopped',
@@ -39,7 +38,7 @@ export const up: Up = {
 
 const answers = { postgres: '1\n', redis: 'PONG\n' } as const
 
-/** What one gets that asks a server that is well. */
+/** The outcome of the health command on a healthy server. */
 export const well = (kind: 'postgres' | 'redis'): Partial<Outcome> => ({ stdout: answers[kind] })
 
 export async function openDatastorePorts(
@@ -51,7 +50,7 @@ export async function openDatastorePorts(
   await storage.commit(() => storage.datastores.insert(id, 'shop', password))
   await storage.addresses.allocate(id, 0, { first: address, last: address })
   let revision = 0
-  /** Its record as it is from now on. */
+  /** Stores these changes to the record. */
   const become = async (changes: Partial<DatastoreRecord>): Promise<void> => {
     const record = { ...recordOf(kind), ...storage.actors.record(id), ...changes }
     const row = { id, kind: 'datastore', service_id: null, revision: ++revision }
@@ -63,7 +62,7 @@ export async function openDatastorePorts(
   const seen: Seen = { commands: [], limits: [], restarts: [] }
   const instanceEvents = createInstanceEvents()
   const { instances, datastores } = enginePorts(world, seen)
-  // Rounds need not be waited for.
+  // Wakes the upkeep continuously, so that tests need not wait for its interval.
   const nudging = setInterval(() => instanceEvents.publish({ deployId: id } as never), 5)
   t.after(() => clearInterval(nudging))
   const settings = {
@@ -116,7 +115,7 @@ function enginePorts(world: World, seen: Seen) {
   }
 }
 
-/** Takes connections there; closed after the test, or when it is told to. */
+/** Accepts connections until the test ends or the returned function is called. */
 async function serve(t: TestContext, host: string, port: number): Promise<() => Promise<void>> {
   const server = createServer((socket) => socket.on('error', () => undefined).resume())
   server.listen(port, host)

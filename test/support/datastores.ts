@@ -1,5 +1,5 @@
-// A daemon with datastores under test, and real clients of both kinds: psql and redis-cli, run on the host's
-// own network by a container of the same images.
+// A daemon with datastores, and the real clients psql and redis-cli.
+// They run on the host's network in a container of the same images.
 
 import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
@@ -15,19 +15,19 @@ export interface DatastoreSite {
   daemon: TestDaemon
   readonly api: Api
   docker: Docker
-  /** Makes one and waits until it serves. */
+  /** Creates one and waits until it serves. */
   create(body: object): Promise<Body>
-  /** Waits until it has that status. */
+  /** Waits until it has this status. */
   reached(name: string, status: string): Promise<Body>
   containerOf(name: string): Docker.Container
-  /** What a shell in that container prints. */
+  /** Runs a shell command in its container and returns the output. */
   inside(containerId: string, script: string): Promise<string>
-  /** What the client prints, without the line break at its end. Rejects with what it complains of. */
+  /** Returns the client's output without its final line break. Rejects with the client's error output. */
   psql(url: string, sql: string): Promise<string>
   redis(url: string, ...words: string[]): Promise<string>
 }
 
-/** The newest ones that the test images offer. */
+/** The newest versions of the test images. */
 export const versions = { postgres: '15', redis: '7' } as const
 
 export async function openDatastoreSite(scope: Scope, options: DaemonOptions = {}): Promise<DatastoreSite> {
@@ -68,7 +68,7 @@ export async function openDatastoreSite(scope: Scope, options: DaemonOptions = {
   }
 }
 
-/** A container that only waits for commands; it carries the daemon's prefix, and goes with what does. */
+/** A container that waits for commands. It carries the daemon's prefix and is removed with it. */
 async function openClient(scope: Scope, docker: Docker, image: string, prefix: string) {
   const client = await docker.createContainer({
     Image: image,

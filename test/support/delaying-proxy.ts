@@ -1,17 +1,17 @@
-// A door in front of the engine that lets some requests through late, and although whoever asked has given up
-// meanwhile: so does an engine that has much to do.
+// A proxy that delays some requests to the engine, as a busy engine does.
+// A delayed request reaches the engine even if its client has given up.
 import { connect, createServer } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Scope } from './directory.ts'
 
 export interface DelayingProxy {
-  /** Requests whose first line matches come so much later from now on; null for none. */
+  /** Delays requests whose request line matches; null ends the delays. */
   delay(rule: { pattern: RegExp; ms: number } | null): void
-  /** First lines of those that are late and not through yet. */
+  /** Request lines of delayed requests without a response. */
   readonly waiting: ReadonlySet<string>
 }
 
-/** From one path of a socket to another. */
+/** Listens on the Unix socket `path` and forwards to the Unix socket `target`. */
 export async function openDelayingProxy(t: Scope, path: string, target: string): Promise<DelayingProxy> {
   const waiting = new Set<string>()
   let rule: { pattern: RegExp; ms: number } | null = null
@@ -27,7 +27,7 @@ export async function openDelayingProxy(t: Scope, path: string, target: string):
       }
       const upstream = connect(target)
       upstream.on('error', () => upstream.destroy()).on('close', () => client.destroy())
-      // It has begun by now: that nobody waits for the answer does not end it.
+      // The engine has started the work by now: a lost client does not stop it.
       upstream.write(first)
       if (isLate) upstream.once('data', () => waiting.delete(line))
       else client.on('close', () => upstream.destroy())

@@ -1,4 +1,4 @@
-// A deploy's life as tests need it: an input, and effects that all succeed.
+// Inputs and effects for tests of the deploy chart. All effects succeed by default.
 import type { DeployInput } from '../../machines/deploy/deploy-context.ts'
 import type { TestEffect } from './machine-run.ts'
 
@@ -32,7 +32,7 @@ export const grantedTurn = {
   reused: null,
 }
 
-/** Every effect succeeds at once; `keepInstances` says that another deploy is live. */
+/** Every effect succeeds at once; `keepInstances` reports that another deploy is live. */
 export function happyEffects(changes: Record<string, TestEffect> = {}): Record<string, TestEffect> {
   return {
     awaitTurn: async () => grantedTurn,
@@ -52,7 +52,7 @@ export function happyEffects(changes: Record<string, TestEffect> = {}): Record<s
 
 export const failure = { code: 'build_failed', message: 'RUN npm ci exited with code 1', at: instant }
 
-/** The slot that each state waits for. */
+/** The slot that each state invokes. */
 export const slotOf: Record<string, string> = {
   queued: 'awaitTurn',
   'running.fetching': 'fetchSource',
@@ -68,7 +68,7 @@ export const slotOf: Record<string, string> = {
   canceling: 'removeTraces',
 }
 
-/** An image that is pulled, with a command that runs before it starts. */
+/** A deploy of a pulled image with a pre-deploy command. */
 export const imageInput = (): DeployInput => {
   const source = { ...deployInput().source, kind: 'image' as const, image: 'example.com/shop:v1' }
   return deployInput({ source: { ...source, repo_url: null, branch: null } })

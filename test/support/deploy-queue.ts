@@ -1,4 +1,5 @@
-// The queue of a service's deploys, as rows that a test moves on; what asks for the turn is the real effect.
+// A service's queue of deploys, stored as rows that the test updates. The effect that awaits the
+// turn is real.
 import type { TestContext } from 'node:test'
 import type { DeploySource } from '../../machines/deploy/deploy-context.ts'
 import { openEngine } from '../../src/docker/engine/client.ts'
@@ -15,7 +16,7 @@ import { temporaryStorage } from './supervision.ts'
 
 export const nobody = new AbortController().signal
 
-/** A server with one service, whose deploys are rows that the test moves on. */
+/** Opens a store with one service whose deploys are rows. */
 export async function openDeployQueue(
   t: TestContext,
   { service = {}, minFreeDiskMb = 0 }: QueueOptions = {},
@@ -32,7 +33,7 @@ export async function openDeployQueue(
     storage,
     ask: (id: string, signal = nobody, source: DeploySource = deployInput().source) =>
       wait({ id, serviceId: 'svc-1', source }, signal),
-    /** Makes a deploy, or moves it on. */
+    /** Creates a deploy or updates it. */
     async is(id: string, status: string, { final = false, service_id = 'svc-1' } = {}) {
       const revision = (revisions.get(id) ?? 0) + 1
       revisions.set(id, revision)
@@ -40,7 +41,7 @@ export async function openDeployQueue(
       await (revision === 1 ? storage.actors.create(transition) : storage.actors.advance(transition))
     },
     saidBy: (id: string) => saidBy(storage, id),
-    /** Once its log has a line. */
+    /** Resolves when its log has a line. */
     untilSaid: (id: string) => until(`a line of ${id}`, async () => (await saidBy(storage, id)).length > 0),
   }
 }

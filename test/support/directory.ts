@@ -1,9 +1,9 @@
-// A folder of a test's own, gone after it.
+// A temporary folder that is removed after the test.
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** What cleans up when it is over: a test, or a part of the bench. */
+/** Runs cleanups when it ends: a test, or a part of the benchmark. */
 export interface Scope {
   after(cleanup: () => unknown): void
 }

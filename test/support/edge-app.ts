@@ -1,11 +1,11 @@
-// The app of the edge's tests as files of a repository: a version, and what is odd about it.
+// The app of the edge's tests as files of a repository, with a version and options.
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { baseImages } from './images.ts'
 
 const program = readFileSync(fileURLToPath(new URL('edge-app/server.js', import.meta.url)), 'utf8')
 
-/** Wishes are the program's own arguments, such as `health=500`. */
+/** `wishes` are arguments of the program, such as `health=500`. */
 export async function edgeApp(version: string, ...wishes: string[]): Promise<Record<string, string>> {
   const { node } = await baseImages()
   const command = ['node', '/app/server.js', version, ...wishes]

@@ -1,5 +1,5 @@
-// What may happen to an edge, its container and its daemon; and what must hold again soon afterwards.
-// A container's processes are those of the host too, so they are found and ended by their own numbers.
+// Faults of an edge, its container and its daemon, and the checks that must pass soon afterwards.
+// The processes of a container are also visible on the host, and are killed by their host pid.
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import type { Body } from './api.ts'
 import { type EdgeSite, openDocker } from './edge-site.ts'
 import type { TestService } from './suite.ts'
 
-/** What people were promised. */
+/** The documented limit. */
 const backWithinMs = 60_000
 const freezeMs = 5_000
 
@@ -17,7 +17,7 @@ export interface EdgeProcesses {
   workers: number[]
 }
 
-/** Those that read their configuration below that directory; null while there are none. */
+/** The processes that read their configuration below this directory; null if there are none. */
 export function findEdge(dataDir: string): EdgeProcesses | null {
   const configuration = join(dataDir, 'edge', 'haproxy.cfg')
   const isOurs = (pid: string) => read(`/proc/${pid}/cmdline`).split('\0').includes(configuration)
@@ -28,7 +28,7 @@ export function findEdge(dataDir: string): EdgeProcesses | null {
   return master === undefined ? null : { master, workers }
 }
 
-/** With theirs, and so on. */
+/** All descendants. */
 export function childrenOf(pid: number): number[] {
   const children = read(`/proc/${pid}/task/${pid}/children`).split(' ').map(Number).filter(Boolean)
   return children.flatMap((child) => [child, ...childrenOf(child)])
@@ -53,14 +53,14 @@ const signal = (pid: number | undefined, name: NodeJS.Signals) => {
 }
 
 const container = async ({ daemon }: EdgeSite) => (await openDocker()).getContainer(`${daemon.prefix}-edge`)
-/** It may be gone by another mishap. */
+/** Another fault may have ended it already. */
 const tolerant = async (act: Promise<unknown>) => {
   await act.catch((error: { statusCode?: number }) => {
     if (error.statusCode !== 404 && error.statusCode !== 409) throw error
   })
 }
 
-/** By what a person would say about it. */
+/** The faults by name. */
 export const mishaps = {
   'the worker of HAProxy is killed': async ({ daemon }) =>
     signal(findEdge(daemon.dataDir)?.workers[0], 'SIGKILL'),
@@ -83,8 +83,8 @@ export const mishaps = {
 export type MishapName = keyof typeof mishaps
 
 /**
- * Resolves when each service answers with that text and by one version alone, and all that is on record says
- * so; fails when that takes longer than was promised.
+ * Resolves when each service responds with its text from one version only, and the records agree. Fails if
+ * that takes longer than the documented limit.
  */
 export async function requireWhole(site: EdgeSite, wanted: Map<TestService, string>): Promise<void> {
   const since = performance.now()
@@ -119,7 +119,7 @@ async function findFaults(site: EdgeSite, wanted: Map<TestService, string>): Pro
   return faults
 }
 
-/** Docker's own restarts count as crashes: then `degraded` is the truth. */
+/** Restarts by Docker count as crashes: then `degraded` is correct. */
 async function hasCrashed({ daemon }: EdgeSite, name: string): Promise<boolean> {
   const { state, reason } = await daemon.api.get(`/services/${name}/status`)
   return state === 'live' || /ended \d+ times within a minute/.test(reason)

@@ -1,27 +1,27 @@
-// A small constant load on a service through the edge, as many clients would make it: some requests on kept
-// connections and some on their own, some with a body.
-// A failure is whatever a person would call one; nothing is tried again.
+// A small constant load on a service through the edge, from several clients, with and without
+// keep-alive and bodies.
+// Every failed request counts; nothing is retried.
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Scope } from './directory.ts'
 
 export interface Answered {
-  /** When it was sent and when it had been answered, as of `Date.now()`. */
+  /** Times of the request and of its complete response, from `Date.now()`. */
   sentAt: number
   answeredAt: number
-  /** What it says, which is the version. */
+  /** The response body, which is the version. */
   version: string
 }
 
 export interface Load {
   readonly answers: readonly Answered[]
   readonly failures: readonly string[]
-  /** Resolves when at least one more round of all clients was answered, or failed. */
+  /** Resolves when every client has completed at least one more request, successful or not. */
   round(): Promise<void>
-  /** The versions that answered what was sent since then. */
+  /** The versions that served requests sent since then. */
   versionsSince(at: number): string[]
-  /** Resolves when the last answer is there. */
+  /** Resolves when the last response is complete. */
   stop(): Promise<void>
 }
 
@@ -29,7 +29,7 @@ export interface LoadOptions {
   port: number
   host: string
   inFlight?: number
-  /** Between an answer and the next request of the same client. */
+  /** The pause between a response and the client's next request. */
   pauseMs?: number
 }
 
@@ -79,7 +79,7 @@ export function startLoad(t: Scope, options: LoadOptions): Load {
   }
 }
 
-/** Every fourth has a body, every fifth a connection of its own. */
+/** Every fourth request has a body, every fifth uses a new connection. */
 async function askOnce({ port, host }: LoadOptions, kept: Agent, turn: number): Promise<string> {
   const body = turn % 4 === 3 ? 'x'.repeat(500 + turn) : undefined
   const agent = turn % 5 === 4 ? (false as const) : kept

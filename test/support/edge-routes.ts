@@ -1,11 +1,11 @@
-// Routes of an edge, as tests write them: pools by their upstreams, hosts by their pool.
+// Edge routes in the short form that tests use: pools by upstreams, hosts by pool.
 import { noMaps, type Pool, poolName, type Routes, type Upstream } from '../../src/edge/routes.ts'
 
 export function upstream(port: number, state: Upstream['state'] = 'ready'): Upstream {
   return { address: '127.0.0.1', port, state }
 }
 
-/** `{ 'a.test': [upstream, …] }`: each host gets a pool of its own, in that order. */
+/** `{ 'a.test': [upstream, …] }`: each host gets its own pool, in that order. */
 export function routesTo(hosts: Record<string, (Upstream | null)[]>): Routes {
   const maps = noMaps()
   const pools = Object.entries(hosts).map(([host, upstreams], at): Pool => {

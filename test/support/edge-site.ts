@@ -1,4 +1,4 @@
-// A daemon with an edge on ports of its own, and its services as the world sees them.
+// A daemon with an edge on its own ports, and requests to its services.
 import Docker from 'dockerode'
 import { launchDaemon, type TestDaemon } from './daemon.ts'
 import type { Scope } from './directory.ts'
@@ -8,26 +8,26 @@ import { askAt, type EdgeAnswer } from './running-edge.ts'
 import { until } from './service.ts'
 
 export interface EdgeSite {
-  /** The one of now. */
+  /** The current daemon. */
   readonly daemon: TestDaemon
-  /** The same server with other options, which win. */
+  /** Restarts the daemon with further options, which win. */
   startWith(...options: string[]): Promise<void>
-  /** Of everything that it makes, in all its lives. */
+  /** The prefix of everything it creates, across restarts. */
   prefix: string
-  /** The options that it was started with. */
+  /** The options it was started with. */
   args: string[]
-  /** Of http. */
+  /** The HTTP port. */
   port: number
-  /** Asks for that host. */
+  /** Sends a request for that host. */
   ask: ReturnType<typeof askAt>
-  /** Where a service is by its name. */
+  /** The host name of a service. */
   placeOf(service: { name: string }): { port: number; host: string }
   page(service: { name: string }, path?: string): Promise<EdgeAnswer>
-  /** Resolves when the service answers with that text. */
+  /** Resolves when the service responds with that text. */
   untilAnswers(service: { name: string }, text: string): Promise<void>
-  /** What Docker has of a service, running or not. */
+  /** Docker's containers of a service, running or not. */
   containersOf(service: { id: string }): Promise<ServiceContainer[]>
-  /** Resolves when the deploy has no instance any more. */
+  /** Resolves when the deploy has no instances left. */
   untilDeactivated(deployId: string): Promise<void>
 }
 
@@ -37,7 +37,7 @@ export interface ServiceContainer {
   state: string
 }
 
-/** Gone after the scope, the edge too. */
+/** Removed at the end of the scope, with the edge. */
 export async function openEdgeSite(
   scope: Scope,
   kind: 'container' | 'host' = 'container',
@@ -80,7 +80,7 @@ export async function openEdgeSite(
       await until(`${service.name} to answer ${text}`, async () => (await page(service)).body === text)
     },
     async untilDeactivated(id) {
-      // The status says so while it drains, too.
+      // The status is also reported during the drain.
       const look = async () =>
         (await daemon.api.get(`/deploys/${id}/history`)).at(-1)?.state === 'deactivated'
       await until(`${id} to be deactivated`, look)

@@ -1,5 +1,5 @@
-// Answers through the edge that go on: an event stream, a WebSocket, a slow page.
-// How it ended is kept and judged by the test. `cut` is an end that the app did not mean.
+// Long responses through the edge: an event stream, a WebSocket, a slow page.
+// How each one ended is recorded for the test. `cut` means that the app did not end it.
 import { once } from 'node:events'
 import { request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -7,15 +7,15 @@ import { WebSocket } from 'ws'
 import type { Scope } from './directory.ts'
 
 export interface Followed {
-  /** What was said, event by event or message by message. */
+  /** Events or messages received. */
   readonly said: readonly string[]
-  /** null while it is open; `goodbye` where the app ended it, `cut` where somebody else did. */
+  /** Null while it is open; `goodbye` if the app ended it, otherwise `cut`. */
   readonly ending: 'goodbye' | 'cut' | null
-  /** `Date.now()` of its end. */
+  /** `Date.now()` at its end. */
   readonly endedAt: number | null
-  /** Resolves when it has said that many things more, or ended. */
+  /** Resolves after that many further messages, or at its end. */
   more(count?: number): Promise<void>
-  /** Resolves when it has ended. */
+  /** Resolves at its end. */
   ended(): Promise<void>
   close(): void
 }
@@ -27,7 +27,7 @@ interface Place {
 
 const lookMs = 20
 
-/** Resolves when the first event is there. Counts that leave one out are a failure. */
+/** Resolves with the first event. A gap in the counts is a failure. */
 export async function followEvents(t: Scope, { port, host }: Place): Promise<Followed> {
   const state = createState()
   const asking = request({ port, host: '127.0.0.1', path: '/events', headers: { host }, agent: false })
@@ -48,7 +48,7 @@ export async function followEvents(t: Scope, { port, host }: Place): Promise<Fol
   return Object.assign(state.followed, { close: () => void asking.destroy() })
 }
 
-/** Resolves when the first message is there. */
+/** Resolves with the first message. */
 export async function followSocket(t: Scope, { port, host }: Place): Promise<Followed> {
   const state = createState()
   const socket = new WebSocket(`ws://127.0.0.1:${port}/socket`, { headers: { host } })
@@ -61,11 +61,11 @@ export async function followSocket(t: Scope, { port, host }: Place): Promise<Fol
 }
 
 export interface Slow {
-  /** What it answered; rejects when it was cut. */
+  /** The response body; rejects if the connection was cut. */
   answer: Promise<string>
 }
 
-/** Resolves with the first byte: from then on it is under way. */
+/** Resolves with the first byte, when the response is in progress. */
 export async function askSlowly(t: Scope, { port, host }: Place, ms: number): Promise<Slow> {
   const path = `/slow?ms=${ms}`
   const asking = request({ port, host: '127.0.0.1', path, headers: { host }, agent: false })

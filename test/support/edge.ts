@@ -1,6 +1,6 @@
-// An edge for the daemon of a test, on ports that nobody else has.
-// An edge outlives its daemon. As a container it goes with all that carries the daemon's prefix; as a
-// process of the host it goes with `endHostEdge`.
+// An edge for a test's daemon, on unused ports.
+// An edge outlives its daemon: a container is removed with the daemon's prefix, a host
+// process by `endHostEdge`.
 import { randomInt } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
@@ -8,10 +8,10 @@ import { join } from 'node:path'
 import { hasCommand } from '../../src/base-images/command.ts'
 import { installPackages } from './apt.ts'
 
-/** Below what the kernel gives to connections on their way out: none of them takes the port meanwhile. */
+/** Below the ephemeral port range, so that no outgoing connection can take the port. */
 const ports = { least: 20_000, most: 32_000 }
 
-/** Options for the command line of `berthd`. `host` installs HAProxy where it is missing. */
+/** Options for `berthd`. `host` installs HAProxy if it is missing. */
 export async function edgeArgs(kind: 'container' | 'host' = 'container'): Promise<string[]> {
   if (kind === 'host' && !hasCommand('haproxy')) await installPackages(['haproxy'])
   const servers = [await listen(), await listen()]
@@ -22,12 +22,12 @@ export async function edgeArgs(kind: 'container' | 'host' = 'container'): Promis
   return ['--edge', kind, '--http-port', http!, '--https-port', https!, ...limit]
 }
 
-/** Of what `edgeArgs` gave. */
+/** The ports in the result of `edgeArgs`. */
 export function portOf(args: readonly string[], option: '--http-port' | '--https-port'): number {
   return Number(args[args.indexOf(option) + 1])
 }
 
-/** Ends each HAProxy, or one generation, that reads its configuration from below that directory. */
+/** Kills every HAProxy, or one generation, that reads its configuration below that directory. */
 export function endHostEdge(dataDir: string, generation: number | null = null): void {
   const configuration = join(dataDir, 'edge', 'haproxy.cfg')
   for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {

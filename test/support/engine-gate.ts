@@ -1,4 +1,4 @@
-// A socket in front of the real engine that a test opens and closes: an engine that is away, and comes back.
+// A socket in front of the real engine that a test opens and closes, to make the engine unavailable.
 import { rmSync } from 'node:fs'
 import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ export interface EngineGate {
   close(): void
 }
 
-/** Closed at first. */
+/** Starts closed. */
 export async function createEngineGate(t: Scope): Promise<EngineGate> {
   const engine = new URL(await ensureEngine())
   const path = join(temporaryDirectory(t), 'docker.sock')

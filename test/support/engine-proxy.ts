@@ -1,5 +1,4 @@
-// A door to the real engine that can be slammed: what a restart of the engine looks like from our side,
-// without one.
+// A proxy to the real engine that can break all connections, like a restart of the engine.
 import { createServer, connect as dial, type Socket } from 'node:net'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
@@ -9,9 +8,9 @@ import { ensureEngine } from './engine.ts'
 
 export interface EngineProxy {
   engine: Engine
-  /** Breaks every open connection; new ones are let through. */
+  /** Breaks every open connection; new ones are accepted. */
   cut(): void
-  /** How many connections of ours are open. */
+  /** The number of open client connections. */
   count(): number
 }
 

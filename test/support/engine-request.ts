@@ -1,5 +1,4 @@
-// Plain HTTP to a Docker engine. Not dockerode, on purpose: what prepares the tests must not lean on what
-// they test.
+// Plain HTTP to a Docker engine. Not dockerode: the setup of tests must not depend on the code under test.
 import { request } from 'node:http'
 import { text } from 'node:stream/consumers'
 
@@ -14,7 +13,10 @@ export interface EngineAnswer {
   text: string
 }
 
-/** Asks the engine at `address`, `unix:///path` or `tcp://host:port`. Rejects only when no answer comes. */
+/**
+ * Sends a request to the engine at `address`, `unix:///path` or `tcp://host:port`. Rejects only
+ * without a response.
+ */
 export function askEngine(address: string, path: string, options: EngineRequest = {}): Promise<EngineAnswer> {
   const { method = 'GET', body, timeoutMs = 30_000 } = options
   const headers = body ? { 'Content-Type': body.type, 'Content-Length': body.bytes.length } : {}

@@ -1,4 +1,4 @@
-// A daemon, and all that its deploys use, in a namespace where the engine may be stopped, paused and killed.
+// A daemon and everything its deploys use, in a namespace whose engine can be stopped, paused and killed.
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { launchDaemon, type TestDaemon } from './daemon.ts'
@@ -19,21 +19,21 @@ export interface EngineSite {
   holds: DeployGates
 }
 
-/** Where containers reach the test. */
+/** The address at which containers reach the test. */
 const testAddress = '10.99.0.1'
-/** Nobody else is in the namespace. */
+/** Fixed, because the namespace is private. */
 const gatePort = 7999
 
-/** Outside: everything that the namespace cannot get by itself, because there is no way out of it. */
+/** In the outer run: prepares everything that needs network access, which the namespace does not have. */
 export async function prepareSite(t: Scope, directory: string): Promise<void> {
   const engine = await ensureEngine()
   for (const [name, image] of Object.entries(await baseImages()))
     await saveImage(engine, image, join(directory, `${name}.tar`))
-  // Its program is in the cache afterwards.
+  // Leaves the registry's program in the cache.
   await startRegistry(t)
 }
 
-/** Inside. */
+/** For the inner run. */
 export async function openSite(t: Scope, prepared: string): Promise<EngineSite> {
   await openNetwork(testAddress)
   const engine = await startNamespaceEngine(join(prepared, 'engine'))

@@ -1,5 +1,5 @@
-// The Docker engine of the tests: found by a ping, else installed and started. What is started here is left
-// running, for the next run and for the person at the machine; it is never tied to our own life.
+// The Docker engine of the tests: an existing one, or one that is installed and started.
+// An engine started here keeps running after the tests, for the next run and for the user.
 import { spawn } from 'node:child_process'
 import { existsSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -15,7 +15,7 @@ const lockFile = '/run/berth-test-engine.lock'
 const logFile = '/var/log/berth-test-dockerd.log'
 const startTimeoutMs = 60_000
 
-/** The address of an engine that answers. Throws `Unprepared`. */
+/** The address of a reachable engine. Throws `MissingPrerequisite`. */
 export async function ensureEngine(): Promise<string> {
   const address = process.env.DOCKER_HOST || defaultAddress
   const silence = await pingEngine(address)
@@ -30,7 +30,7 @@ export async function ensureEngine(): Promise<string> {
   return address
 }
 
-/** Null when the engine answers, else the reason why not. */
+/** Null if the engine responds, else the reason. */
 export async function pingEngine(address: string): Promise<string | null> {
   try {
     const { status } = await askEngine(address, '/_ping', { timeoutMs: 5_000 })
@@ -78,7 +78,7 @@ async function missingPackages(): Promise<string[]> {
   return packages
 }
 
-// Docker's own packages and Debian's exclude each other.
+// Docker's own packages conflict with Debian's.
 async function hasDockersOwnClient(): Promise<boolean> {
   const answer = await run('dpkg-query', ['--status', 'docker-ce-cli']).catch(() => '')
   return answer.includes('Status: install ok installed')
@@ -128,8 +128,8 @@ async function startByHand(): Promise<StartedEngine> {
   return { hasEnded: () => engine.exitCode !== null || engine.signalCode !== null, lastWords }
 }
 
-// A pid file outlives a machine that was switched off, and its number may belong to anything by now: dockerd
-// would refuse to start because of the first, and wait in vain for the containerd of the second.
+// A pid file outlives a power loss, and its pid may belong to another process by now. dockerd would refuse to
+// start because of the first file and wait forever for the containerd of the second.
 function isStartingAlready(): boolean {
   for (const program of ['dockerd', 'containerd']) {
     const pidFile = program === 'dockerd' ? '/run/docker.pid' : '/run/docker/containerd/containerd.pid'

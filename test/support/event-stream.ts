@@ -1,4 +1,4 @@
-// Reads an event stream as a browser would, one event at a time. Ends it after the test.
+// Reads an event stream like a browser, one event at a time. Closed after the test.
 import type { TestContext } from 'node:test'
 import { token } from './http-context.ts'
 
@@ -10,9 +10,9 @@ export interface ServerEvent {
 
 export interface Reader {
   response: Response
-  /** The next event; null when the server has ended the stream. Comments are passed over. */
+  /** The next event; null at the end of the stream. Skips comments. */
   next(): Promise<ServerEvent | null>
-  /** Everything up to the end of the stream. */
+  /** All events up to the end of the stream. */
   rest(): Promise<ServerEvent[]>
   close(): void
 }
@@ -56,7 +56,7 @@ async function* eventsOf(response: Response): AsyncGenerator<ServerEvent> {
   }
 }
 
-/** null for a comment and for what has no data line: a browser dispatches nothing either. */
+/** Null for a comment or an event without a data line, which a browser does not dispatch either. */
 function parseBlock(block: string): ServerEvent | null {
   const fields = block.split('\n').map((line) => /^(\w+): ?(.*)$/.exec(line))
   const fieldOf = (name: string) => fields.find((field) => field?.[1] === name)?.[2] ?? null

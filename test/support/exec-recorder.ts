@@ -1,5 +1,5 @@
-// Which programs a process and all its descendants start, with every argument, as the kernel is told it.
-// By strace, which slows the process down while it looks; `whyNoTracing` says where there is none.
+// Records which programs a process and its descendants start, with all arguments, by strace.
+// strace slows the process down; `whyNoTracing` gives the reason where it is not available.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -7,20 +7,20 @@ import { join } from 'node:path'
 import { type Scope, temporaryDirectory } from './directory.ts'
 
 export interface Execution {
-  /** The name of the program's file. */
+  /** The base name of the program. */
   program: string
-  /** The arguments as strace writes them: quoted, with escapes. */
+  /** The arguments in strace's notation: quoted, with escapes. */
   written: string
 }
 
 export interface ExecRecorder {
-  /** Stops looking and tells what was started. */
+  /** Stops recording and returns the started programs. */
   stop(): Promise<Execution[]>
 }
 
 export async function recordExecutions(t: Scope, pid: number): Promise<ExecRecorder> {
   const directory = temporaryDirectory(t)
-  // A file for each process: no line is torn by another's.
+  // One file per process, so that lines are not interleaved.
   const output = ['-ff', '-o', join(directory, 'process'), '-s', '65536', '-e', 'trace=execve']
   const strace = spawn('strace', [...output, '-p', String(pid)], { stdio: ['ignore', 'ignore', 'pipe'] })
   t.after(() => strace.kill('SIGKILL'))
@@ -35,7 +35,7 @@ export async function recordExecutions(t: Scope, pid: number): Promise<ExecRecor
   }
 }
 
-/** Its words are read to the end: nobody stops it by not listening. */
+/** Drains the output, so that a full pipe does not block strace. */
 function attached(strace: ChildProcess): Promise<void> {
   return new Promise((resolve, reject) => {
     strace.stderr!.on('data', (words) => {
@@ -45,7 +45,7 @@ function attached(strace: ChildProcess): Promise<void> {
   })
 }
 
-/** What could not be started, as on the way along PATH, is left out. */
+/** Skips failed attempts, such as those along PATH. */
 function toExecution(line: string): Execution[] {
   const [, program, written] = /^execve\("(?:[^"]*\/)?([^"/]+)", (\[.*\]), 0x\w+ .*\) = 0$/.exec(line) ?? []
   return program === undefined ? [] : [{ program, written: written! }]

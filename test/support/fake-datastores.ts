@@ -1,5 +1,5 @@
-// Datastores as a server tells them to the command line, and a server that has them.
-// All hold one password, to be looked for in what is printed.
+// Datastores as the API returns them, and a fake server that has them.
+// All have the same password, so that tests can search the output for it.
 import type { TestContext } from 'node:test'
 import type { Datastore } from '../../src/api/datastore.ts'
 import type { TrashEntry } from '../../src/api/trash.ts'
@@ -66,7 +66,7 @@ export const lost = datastore('lost', {
 export const starting = datastore('starting', { status: 'creating', phase: 'pulling', host_port: null })
 export const all = [cache, lost, shop, starting]
 
-/** It was deleted two hours ago, and stays for two days. */
+/** Deleted two hours ago and retained for two days. */
 export function trashEntry(name: string, changes: Partial<TrashEntry> = {}): TrashEntry {
   return {
     id: `dst-${name}`,
@@ -84,7 +84,7 @@ export function trashEntry(name: string, changes: Partial<TrashEntry> = {}): Tra
   }
 }
 
-/** Answers for what it is asked, as the API does. */
+/** Responds like the API. */
 export function respond(asked: ReceivedRequest): FakeResponse {
   if (asked.path.endsWith('/trash')) return { body: [trashEntry('shop-db')] }
   const [, name] = /\/datastores\/([^/?]+)/.exec(asked.path) ?? []
@@ -93,7 +93,7 @@ export function respond(asked: ReceivedRequest): FakeResponse {
   return found ? { body: found } : problem(404, 'not_found', 'there is no such datastore')
 }
 
-/** A server that answers so, and `berth` for it. */
+/** Starts the fake server, and `berth` for it. */
 export async function startFakeDatastores(
   t: TestContext,
   answer: (asked: ReceivedRequest) => FakeResponse = respond,

@@ -1,5 +1,5 @@
-// Job runs and a schedule as a server tells them to the command line, and a server that has them.
-// `nightly` is a cron job, `shop` is not, and `fresh` is one that was never deployed.
+// Job runs and a schedule as the API returns them, and a fake server that has them.
+// `nightly` is a cron job, `shop` is not, and `fresh` has never been deployed.
 import type { TestContext } from 'node:test'
 import type { JobRun } from '../../src/api/job.ts'
 import type { Schedule } from '../../src/api/schedule.ts'
@@ -78,7 +78,7 @@ export const services = {
   fresh: { type: 'cron_job', schedule: '@daily', timezone: null, live_deploy_id: null },
 }
 
-/** Answers for what it is asked, as the API does. */
+/** Responds like the API. */
 export function respond({ path }: ReceivedRequest): FakeResponse {
   const [, noun, name = '', part] = /\/api\/v1\/(\w+)\/([^/?]+)(?:\/(\w+))?/.exec(path) ?? []
   const service = services[name as keyof typeof services]
@@ -90,7 +90,7 @@ export function respond({ path }: ReceivedRequest): FakeResponse {
 
 type LogLine = [stream: string, line: string, about?: { mark: string }]
 
-/** The event stream of a log, with its end. */
+/** A complete log stream. */
 export function logStream(...lines: LogLine[]): FakeResponse {
   const events = lines.map(([stream, line, about], index) => {
     const data = JSON.stringify({ ts: '2026-11-22T02:00:00.000Z', stream, line, ...about })
@@ -102,7 +102,7 @@ export function logStream(...lines: LogLine[]): FakeResponse {
   }
 }
 
-/** A run that is begun, writes this, and has then come to this. */
+/** Responds to the request of a run with a pending one, then with these log lines and the final record. */
 export function runEndingAs(run: JobRun, ...lines: LogLine[]) {
   const begun = { ...run, status: 'pending', exit_code: null, error: null, finished_at: null }
   return ({ method, path }: ReceivedRequest): FakeResponse => {
@@ -111,7 +111,7 @@ export function runEndingAs(run: JobRun, ...lines: LogLine[]) {
   }
 }
 
-/** A server that answers so, and `berth` for it, in UTC. */
+/** Starts the fake server, and `berth` for it, in UTC. */
 export async function startFakeJobs(
   t: TestContext,
   answer: (asked: ReceivedRequest) => FakeResponse = respond,

@@ -1,4 +1,4 @@
-// A server that answers as a test tells it to, for what a real one does only after minutes, or never.
+// An HTTP server whose responses the test provides, for cases that a real one reaches late or never.
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -7,27 +7,27 @@ import type { Scope } from './directory.ts'
 
 export interface ReceivedRequest {
   method: string
-  /** With its query. */
+  /** With the query. */
   path: string
   headers: IncomingHttpHeaders
-  /** Parsed; undefined without one. */
+  /** Parsed; undefined without a body. */
   body: unknown
 }
 
 export interface FakeResponse {
   status?: number
-  /** Sent as JSON; a text is sent as it is. */
+  /** Sent as JSON; a string is sent as it is. */
   body?: unknown
   headers?: Record<string, string>
 }
 
 export interface FakeServer {
   readonly url: string
-  /** Every request, in the order they came. */
+  /** All requests, in order of arrival. */
   readonly requests: ReceivedRequest[]
-  /** Stops listening and drops what is open. */
+  /** Stops listening and closes open connections. */
   stop(): Promise<void>
-  /** Listens again, at the same address. */
+  /** Listens again at the same address. */
   restart(): Promise<void>
 }
 
@@ -70,7 +70,7 @@ async function listen(server: Server, port: number): Promise<void> {
   await listening
 }
 
-/** A refusal in the form of the API. */
+/** An error response in the API's format. */
 export function problem(status: number, code: string, detail: string, more: object = {}): FakeResponse {
   return {
     status,

@@ -1,6 +1,6 @@
-// How much is tried: `npm test` tries each kind of fault, `npm run faults` every one at every moment.
+// The amount of fault injection: `npm test` tries each kind of fault, `npm run faults` each at every point.
 
-/** A choice, or all in a complete run. */
+/** A sample, or everything in a complete run. */
 export function chosen<T>(all: readonly T[], few: readonly NoInfer<T>[]): readonly T[] {
   return process.env.BERTH_FAULTS === 'all' ? all : few
 }

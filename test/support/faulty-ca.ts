@@ -1,5 +1,4 @@
-// A CA over plain HTTP that refuses, stumbles and lies as a test tells it to; directory, nonces and account
-// work.
+// A CA over plain HTTP whose responses the test can replace. Directory, nonces and accounts work.
 import { randomBytes } from 'node:crypto'
 import type { Scope } from './directory.ts'
 import { type FakeResponse, type FakeServer, type ReceivedRequest, startFakeServer } from './fake-server.ts'
@@ -10,7 +9,7 @@ export interface FaultyCa extends FakeServer {
   posts(): string[]
 }
 
-/** `answer` comes first; what it leaves (null) is answered as a CA should. */
+/** `answer` is called first; where it returns null, the CA responds normally. */
 export async function startFaultyCa(
   t: Scope,
   answer: (asked: ReceivedRequest) => FakeResponse | null,
@@ -38,7 +37,7 @@ function proper(path: string, base: string): FakeResponse {
   return acmeProblem(404, 'malformed', `there is no ${path}`)
 }
 
-/** A refusal as CAs send it. */
+/** A problem document as CAs send it. */
 export function acmeProblem(
   status: number,
   type: string,

@@ -1,4 +1,4 @@
-// Registries that a pull must survive: one that is silent, one that is slow without end, one that refuses.
+// Registries that a pull must survive: a silent one, an endlessly slow one and one that refuses.
 import { createHash, randomUUID } from 'node:crypto'
 import { createServer as createHttpServer, type RequestListener } from 'node:http'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
@@ -8,7 +8,7 @@ const manifestType = 'application/vnd.docker.distribution.manifest.v2+json'
 const configType = 'application/vnd.docker.container.image.v1+json'
 const layerType = 'application/vnd.docker.image.rootfs.diff.tar.gzip'
 
-/** Accepts connections and never says a word. */
+/** Accepts connections and never responds. */
 export async function startSilentRegistry(t: TestContext): Promise<{ host: string; open: Set<Socket> }> {
   const open = new Set<Socket>()
   const server = createServer((socket) => {
@@ -22,7 +22,7 @@ export async function startSilentRegistry(t: TestContext): Promise<{ host: strin
   return { host: await listen(server), open }
 }
 
-/** Tells what its image is made of, and gives the one layer byte by byte, without end. */
+/** Serves the manifest, then its only layer byte by byte without end. */
 export async function startSlowRegistry(t: TestContext): Promise<{ name: string; waiting: Set<string> }> {
   const waiting = new Set<string>()
   const { config, manifest } = describeImage()
@@ -30,7 +30,7 @@ export async function startSlowRegistry(t: TestContext): Promise<{ name: string;
     if (!url.includes('/blobs/')) return void response.setHeader('content-type', manifestType).end(manifest)
     if (url.endsWith(digestOf(config))) return void response.end(config)
     waiting.add(url)
-    // The engine looks whether it should go on only when something comes.
+    // The engine checks for cancellation only when data arrives.
     const trickle = setInterval(() => response.write('.'), 20)
     response.on('close', () => {
       clearInterval(trickle)
@@ -40,7 +40,7 @@ export async function startSlowRegistry(t: TestContext): Promise<{ name: string;
   return { name: `${host}/app@${digestOf(manifest)}`, waiting }
 }
 
-/** Says that it is a registry, and then no to everything; `code` is from the vocabulary of registries. */
+/** Identifies as a registry, then refuses every request with `code`, a registry error code. */
 export function startRefusingRegistry(t: TestContext, status: number, code: string): Promise<string> {
   return serve(t, ({ url }, response) => {
     if (url === '/v2/') return void response.end('{}')
@@ -49,7 +49,7 @@ export function startRefusingRegistry(t: TestContext, status: number, code: stri
   })
 }
 
-/** An image of one layer that nobody has. */
+/** The manifest of an image with one random layer. */
 function describeImage(): { config: string; manifest: string } {
   const rootfs = { type: 'layers', diff_ids: [digestOf(randomUUID())] }
   const config = JSON.stringify({ os: 'linux', rootfs })

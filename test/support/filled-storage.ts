@@ -1,5 +1,6 @@
-// A data directory with a row in every table, a file of every sort, and an actor of every kind in every
-// state. Later versions must open what an earlier one wrote.
+// A data directory with a row in every table, a file of every kind, and an actor of every
+// kind in every state.
+// Later versions must be able to open what an earlier one wrote.
 import type { KindName } from '../../machines/index.ts'
 import type { Storage } from '../../storage/index.ts'
 import type { ServiceRow } from '../../storage/services.ts'
@@ -21,7 +22,7 @@ const services: ServiceRow[] = [
   serviceRow({ id: 'svc-6', name: 'old', deleting: true, archive_deploy_id: 'dep-failed' }),
 ]
 
-/** The only actor of its kind: the daemon knows it by this id. */
+/** The only actor of its kind, known by this id. */
 const idOf = (kind: KindName, state: string) =>
   kind === 'edge' && state === 'serving' ? 'edge' : `${kind}-${state.replace(/[^a-z]+/g, '-')}`
 
@@ -86,7 +87,7 @@ async function fillDatastores({ commit, datastores }: Storage): Promise<void> {
   await datastores.trash('dst-2')
 }
 
-/** One is parked, and each of them has a second entry in its history. */
+/** One actor is parked, and each has a second history entry. */
 async function fillActors({ actors }: Storage): Promise<void> {
   for (const one of everyActor()) {
     const { transition } = one

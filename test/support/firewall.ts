@@ -1,11 +1,11 @@
-// The packet filter that a daemon under test applies: what it needs on this machine, and removing its rules.
+// The prerequisites of the daemon's packet filter on this machine, and the removal of its rules.
 import { hasApt, isRoot } from '../../src/base-images/apt.ts'
 import { hasCommand, run } from '../../src/base-images/command.ts'
 import { withFileLock } from '../../src/base-images/file-lock.ts'
 import { tableOf } from '../../src/firewall/rules.ts'
 import { installPackages } from './apt.ts'
 
-/** Why services cannot be isolated here; null when they can. */
+/** The reason why services cannot be isolated here, or null. */
 export async function whyNoFirewall(): Promise<string | null> {
   if (!isRoot()) return 'needs root'
   await ensureFirewall()
@@ -14,7 +14,7 @@ export async function whyNoFirewall(): Promise<string | null> {
     : 'needs nft and ip, and there is no apt to install them'
 }
 
-/** Installs what is missing where that is possible; without it a daemon warns and runs on. */
+/** Installs missing tools where possible; without them, a daemon logs a warning and continues. */
 export async function ensureFirewall(): Promise<void> {
   const isMissing = () => ['nft', 'ip'].some((program) => !hasCommand(program))
   if (!isMissing() || !isRoot() || !hasApt()) return
@@ -23,12 +23,12 @@ export async function ensureFirewall(): Promise<void> {
   })
 }
 
-/** A missing table is fine. */
+/** Ignores a missing table. */
 export async function removeRules(prefix: string): Promise<void> {
   await run('nft', ['delete', 'table', 'inet', tableOf(prefix)]).catch(() => undefined)
 }
 
-/** The rules of a server in the kernel; null when there are none. */
+/** The kernel's rules of a server, or null. */
 export function listRules(prefix: string): Promise<string | null> {
   return run('nft', ['list', 'table', 'inet', tableOf(prefix)]).catch(() => null)
 }

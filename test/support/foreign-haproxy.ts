@@ -1,4 +1,4 @@
-// An HAProxy that is not ours. Like most, it binds with SO_REUSEPORT.
+// An HAProxy that Berth does not own. Like most, it binds with SO_REUSEPORT.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
@@ -9,12 +9,12 @@ import { temporaryDirectory } from './directory.ts'
 import { until } from './service.ts'
 
 export interface ForeignHaproxy {
-  /** Whether it has the port; it ends where it cannot bind. */
+  /** Whether it has the port; it exits if it cannot bind. */
   isRunning(): boolean
   stop(): Promise<void>
 }
 
-/** Answers 404 on that port. Resolves when it listens or has ended. */
+/** Responds with 404 on that port. Resolves when it listens or has exited. */
 export async function startForeignHaproxy(t: TestContext, port: number): Promise<ForeignHaproxy> {
   const directory = temporaryDirectory(t)
   const configuration = join(directory, 'foreign.cfg')

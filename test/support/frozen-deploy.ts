@@ -1,4 +1,4 @@
-// A deploy on the real engine as its effects see it: frozen, on its network, and nobody's but the test's.
+// A deploy on the real engine in the form its effects use: frozen, with a network owned by the test.
 import type { TestContext } from 'node:test'
 import { ensureNetwork } from '../../src/docker/network/networks.ts'
 import type { DeployPorts } from '../../src/effects/deploy/ports.ts'
@@ -34,7 +34,7 @@ export async function openDeploy(t: TestContext, changes: Partial<ServiceSetting
   return { ports, id, storage, input }
 }
 
-/** The network of the tests lies elsewhere when its usual place is taken. */
+/** Uses another subnet if the test network's default one is occupied. */
 function rangeOf(subnet: string) {
   const start = subnet.split('.').slice(0, 3).join('.')
   const first = Number(subnet.split('.')[3]!.split('/')[0])

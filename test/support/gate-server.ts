@@ -1,16 +1,16 @@
-// What an app or a build waits for: it asks again and again until the test opens.
+// A gate that an app or a build polls until the test opens it.
 import { createServer } from 'node:http'
 import type { Scope } from './directory.ts'
 
 export interface GateServer {
-  /** A shell command that ends when the gate is open. `name` tells who asks. */
+  /** A shell command that ends when the gate is open. `name` identifies the caller. */
   wait(name: string): string
   hasAsked(name: string): boolean
   open(): void
   close(): void
 }
 
-/** Closed at first; containers reach it there, where the daemon lets them. */
+/** Starts closed; containers reach it if the daemon's firewall allows it. */
 export async function openGateServer(
   t: Scope,
   { address, port }: { address: string; port: number },

@@ -1,15 +1,15 @@
-// The git processes of one marker, read from the kernel: what a test asks when it says that none is left.
+// The git processes that carry a marker, read from the kernel.
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 
-/** The command lines of the living processes that carry the marker, sorted. */
+/** The command lines of the live processes with the marker, sorted. */
 export function gitProcesses(marker: string): string[] {
   return markedPids(marker)
     .map((pid) => read(pid, 'cmdline').replaceAll('\0', ' ').trim())
     .sort()
 }
 
-/** A stopped process cannot end by itself, for example by writing its progress to a daemon that is dead. */
+/** Suspends them, so that they cannot end on their own, for example by writing progress to a dead daemon. */
 export function stopGitProcesses(marker: string): void {
   for (const pid of markedPids(marker)) process.kill(Number(pid), 'SIGSTOP')
 }
@@ -20,7 +20,7 @@ function markedPids(marker: string): string[] {
   return pids.filter((pid) => read(pid, 'environ').split('\0').includes(entry))
 }
 
-/** Waits until the marked processes are as the test needs them. */
+/** Waits until the marked processes satisfy the test. */
 export async function untilGitProcesses(
   marker: string,
   isMet: (commands: string[]) => boolean,

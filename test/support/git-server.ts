@@ -1,5 +1,5 @@
-// A smart-HTTP git server on a free port: node:http in front of `git http-backend`. Each request may be
-// answered in another way, so that a test can have a remote that refuses, moves, or falls silent half way.
+// A smart-HTTP git server on a free port: node:http in front of `git http-backend`.
+// Each request can be handled differently, for remotes that refuse, redirect or stall.
 import { spawn } from 'node:child_process'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -13,8 +13,8 @@ export interface GitServerRequest {
 }
 
 /**
- * `serve` and `stall` demand the credentials first. `hang` answers nothing; `stall` sends the first 128 KiB
- * of a larger answer and nothing more: git waits for a whole packet, of up to 64 KiB, before it reads a pack.
+ * `serve` and `stall` check the credentials first. `hang` never responds. `stall` sends only the first 128
+ * KiB of a larger response: git waits for a whole packet of up to 64 KiB before it reads a pack.
  */
 export type GitServerAnswer =
   | 'serve'
@@ -27,14 +27,14 @@ export interface GitServerOptions {
   /** The folder whose repositories are served by name. */
   root: string
   credentials?: { username: string; password: string }
-  /** The first version of git's protocol, in which a server gives out only what its refs name. */
+  /** Uses version 0 of the git protocol, in which a server only serves what its refs name. */
   speaksOldProtocol?: boolean
-  /** `serve` when it is left out. */
+  /** `serve` by default. */
   answer?: (request: GitServerRequest) => GitServerAnswer
 }
 
 export interface GitServer {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   url: string
   requests: GitServerRequest[]
 }
@@ -79,7 +79,7 @@ function refuse(
   else response.writeHead(answer.status, { 'content-type': 'text/plain' }).end(answer.text ?? '')
 }
 
-/** `git http-backend` is a CGI program: it answers with headers, an empty line, and the body. */
+/** `git http-backend` is a CGI program: its output is headers, an empty line and the body. */
 function serve(
   env: NodeJS.ProcessEnv,
   request: IncomingMessage,

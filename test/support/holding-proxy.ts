@@ -1,16 +1,16 @@
-// A door in front of an HTTP server that holds back what it is told to, so that a test finds somebody waiting
-// for an answer. What is held was never seen by the server behind.
+// A proxy that holds selected requests to an HTTP server, so that a test can act while a client waits.
+// The server behind it never sees a held request.
 import { connect, createServer, type NetConnectOpts, type Socket } from 'node:net'
 import type { Scope } from './directory.ts'
 
 export interface HoldingProxy {
   /** The port; 0 for a path. */
   port: number
-  /** Requests whose first line matches wait from now on. */
+  /** Holds requests whose request line matches from now on. */
   hold(pattern: RegExp): void
-  /** How many requests of that kind wait. */
+  /** The number of held requests that match. */
   held(pattern: RegExp): number
-  /** Nothing is held any more. */
+  /** Forwards all held requests and holds no more. */
   release(): void
 }
 
@@ -63,7 +63,7 @@ function keep(socket: Socket): Socket {
   return socket.on('error', () => socket.destroy())
 }
 
-/** Either end breaks the other, as if there were nothing between them. */
+/** Connects both sockets: when one closes, the other is destroyed. */
 function join(client: Socket, upstream: Socket, first: Buffer): void {
   upstream.write(first)
   client.pipe(upstream).on('close', () => client.destroy())

@@ -1,4 +1,4 @@
-// Characters and bytes that have hurt programs like this one.
+// Characters and bytes that are known to break programs like this one.
 export const hostileCharacters = [
   '\u202egnp.exe',
   'a\u200bb',
@@ -32,7 +32,7 @@ export const hostileCharacters = [
   '𝕨𝕖𝕓',
 ]
 
-/** Bytes that are no text: overlong and broken UTF-8. For where a request is sent byte by byte. */
+/** Invalid UTF-8: overlong and truncated. For requests that are written byte by byte. */
 export const brokenUtf8: readonly Buffer[] = [
   'c0ae',
   'c0afc0ae',

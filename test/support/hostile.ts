@@ -1,8 +1,10 @@
-// The one corpus of texts that have hurt programs like this one: each is tried in every field there is.
-// A finding is mended by adding its text here, so that no sibling of the field stays open.
+// The corpus of texts that are known to break programs like this one; tests try each in every field.
+// A fix adds its text here, so that every other field is covered too.
 import { hostileCharacters } from './hostile-characters.ts'
 
-/** What a text does when somebody runs it: makes a file in `directory`, or calls `port` on this host. */
+/**
+ * The effect of a text that is executed: it creates a file in `directory` or connects to `port` on this host.
+ */
 export interface HostileCanary {
   directory: string
   port: number
@@ -260,7 +262,7 @@ const templates = [
   'z'.repeat(5000),
 ]
 
-/** Every text once; the ones that do something do it under a number of their own. */
+/** Every text once; each executable one uses its own number as the file name. */
 export function hostileTexts({ directory, port }: HostileCanary): string[] {
   const all = [...commands, ...options, ...addresses, ...paths, ...names, ...templates, ...hostileCharacters]
   return all.map((text, index) => {

@@ -1,5 +1,6 @@
-// The API on a real port over a real store, with actors that only keep records. Cleans up after the test.
-// Nothing runs here. A test says itself what a deploy became, with `setDeploy`.
+// The API on a real port over a real store, with fake actors that only store records. Cleans up
+// after the test.
+// Nothing runs: a test sets the outcome of a deploy with `setDeploy`.
 import type { TestContext } from 'node:test'
 import * as terminalLogin from '../../machines/terminal-login.ts'
 import { openAccountPorts } from '../../src/account/ports.ts'
@@ -35,7 +36,7 @@ export interface Answer {
   status: number
   headers: Headers
   text: string
-  // A test looks into what it knows to be there.
+  // Untyped, because tests know what to expect.
   body: Record<string, unknown>
 }
 
@@ -76,7 +77,7 @@ const parse: HttpContext['parse'] = {
   registryHost: parseRegistryHost,
 }
 
-/** An engine and a host on which nothing happens. */
+/** An idle engine and host. */
 const calm: HttpContext['observe'] = {
   isolation: () => ({ enforced: true, reason: null }),
   builderHangsSince: () => null,
@@ -94,7 +95,7 @@ const calm: HttpContext['observe'] = {
   checkLogin: async ({ host, password }) => {
     if (password === 'wrong') throw new Failure('invalid_request', `${host} refuses the password`)
   },
-  // The engine of these tests has every image but this one.
+  // Every image exists except names that end in `-gone`.
   hasImage: async (name) => !name.endsWith('-gone'),
 }
 
@@ -123,7 +124,7 @@ export function createContext(storage: Storage): HttpContext {
     ready: () => true,
     storage,
     actors: createActors(storage),
-    // Of each test's own, because tests replace parts of it.
+    // A copy per test, because tests replace parts of it.
     observe: { ...calm },
     clients: {
       open() {
@@ -139,7 +140,7 @@ export function createContext(storage: Storage): HttpContext {
   }
 }
 
-/** Terminal logins run as they do in the daemon. */
+/** Runs terminal logins as in the daemon. */
 function withTerminalLogins(
   t: TestContext,
   storage: Storage,
@@ -241,7 +242,7 @@ async function call(url: string, method: string, path: string, asked: RequestOpt
   return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : {} }
 }
 
-/** The head of a request, to be sent as it is. */
+/** The head of a request, to be sent verbatim. */
 export function head(first: string, ...lines: string[]): string {
   return [`${first} HTTP/1.1`, ...lines, '', ''].join('\r\n')
 }

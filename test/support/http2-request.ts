@@ -1,4 +1,4 @@
-// A request by HTTP/2, on https, through an edge of a test.
+// An HTTP/2 request over TLS through a test's edge.
 import { connect as connectHttp2, constants } from 'node:http2'
 import type { RunningEdge } from './running-edge.ts'
 

@@ -1,5 +1,5 @@
-// A door in front of the real engine whose BuildKit can hang: its builds, those that run and those that come,
-// get no further, while all else of the engine answers. So does an engine whose scheduler loops.
+// A proxy to the real engine whose BuildKit can hang: current and new builds make no progress while the rest
+// of the engine responds, as when BuildKit's scheduler loops.
 import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { type Scope, temporaryDirectory } from './directory.ts'
@@ -9,11 +9,11 @@ export interface HungBuilder {
   /** For `--docker`. */
   address: string
   hang(): void
-  /** It works again; builds that hung are cut, as by a restart of the engine. */
+  /** Ends the hang; hung builds are cut, as by a restart of the engine. */
   recover(): void
-  /** The next build ends with that error, and the engine never sees it. */
+  /** Fails the next build with that error without passing it to the engine. */
   fail(error: string): void
-  /** How many of its builds hang now. */
+  /** The number of builds that hang now. */
   held(): number
 }
 
@@ -69,7 +69,7 @@ export async function openHungBuilder(t: Scope): Promise<HungBuilder> {
   }
 }
 
-/** Either end breaks the other. */
+/** When one closes, the other is destroyed. */
 function tie(client: Socket, upstream: Socket): void {
   client.on('close', () => upstream.destroy())
   upstream.on('close', () => client.destroy())

@@ -1,4 +1,4 @@
-// An image as files: what `docker save` would give, with its layers unpacked from their compression.
+// An image as files: the content of `docker save`, with uncompressed layers.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { buffer } from 'node:stream/consumers'

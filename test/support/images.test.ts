@@ -1,4 +1,4 @@
-// What all other tests stand on: an engine that answers and base images that are there and always the same.
+// Prerequisites of all other tests: a reachable engine, and base images that are always the same.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { temporaryDirectory } from './directory.ts'

@@ -1,4 +1,4 @@
-// The base images of tests and demo, made from Debian packages; pulled where there are none.
+// The base images of tests and the demo, built from Debian packages, or pulled where that fails.
 import { chmod, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { run } from '../../src/base-images/command.ts'
@@ -10,7 +10,7 @@ import { askEngine } from './engine-request.ts'
 import { MissingPrerequisite } from './missing-prerequisite.ts'
 
 export interface TestRecipe extends Recipe {
-  /** What a registry offers in its place. */
+  /** The registry image to use instead. */
   substitute: string
 }
 
@@ -57,25 +57,25 @@ const node: TestRecipe = {
   substitute: `node:${process.versions.node}-slim`,
 }
 
-/** The names of the images, which are on the engine when this resolves. The first run takes a few seconds. */
+/** The image names. Resolves when the images are on the engine; the first run takes a few seconds. */
 export async function baseImages(): Promise<{ busybox: string; node: string }> {
   const engine = await ensureEngine()
   return { busybox: await ensureTestImage(engine, busybox), node: await ensureTestImage(engine, node) }
 }
 
-/** The name of the one that most tests need; in a namespace without network the other one cannot be made. */
+/** The image that most tests need. In a namespace without network access the other one cannot be built. */
 export async function busyboxImage(): Promise<string> {
   return ensureTestImage(await ensureEngine(), busybox)
 }
 
-/** The name of one of them, which is on the engine when this resolves. */
+/** The name of one image. Resolves when it is on the engine. */
 export async function ensureTestImage(engine: string, recipe: TestRecipe): Promise<string> {
   const store: ImageStore = {
     has: (reference) => hasImage(engine, reference),
     load: (archive) => loadImage(engine, archive),
   }
   const onMake = (reference: string) =>
-    console.error(`Making the base image ${reference} from Debian packages …`)
+    console.error(`Building the base image ${reference} from Debian packages …`)
   try {
     return await ensureImage(store, recipe, { onMake })
   } catch (error) {
@@ -84,13 +84,13 @@ export async function ensureTestImage(engine: string, recipe: TestRecipe): Promi
   }
 }
 
-/** What programs take for granted: a shell with its tools, and accounts. */
+/** What programs expect: a shell with its tools, and accounts. */
 export async function addSystem(root: RootFilesystem): Promise<void> {
   await addApplets(root)
   addAccounts(root)
 }
 
-// The static busybox runs here as well as in the image, and knows best which programs it is.
+// The static busybox also runs on the host, and lists its own applets.
 async function addApplets(root: RootFilesystem): Promise<void> {
   const directory = await mkdtemp(join(cacheDirectory, 'busybox-'))
   try {
@@ -137,7 +137,7 @@ async function pullSubstitute(engine: string, recipe: TestRecipe, reason: string
   return reference
 }
 
-// Loading and pulling answer 200 first and tell of their failure in the stream.
+// The engine responds with 200 to load and pull, and reports failures in the stream.
 function refuseFailure(what: string, answer: { status: number; text: string }): void {
   if (answer.status === 200 && !answer.text.includes('"error"')) return
   throw new MissingPrerequisite(`${what}: ${answer.text.trim()}`)

@@ -1,5 +1,5 @@
-// The API with job runs that are real actors, in a world that a test makes: nothing runs until it says so.
-// A run gives itself up when its service is suspended or deleted, as it does in the daemon.
+// The API with real job-run actors. Nothing runs until the test starts it.
+// A run is canceled when its service is suspended or deleted, as in the daemon.
 import type { TestContext } from 'node:test'
 import { catalogue } from '../../machines/index.ts'
 import type { JobRun } from '../../src/api/job.ts'
@@ -21,7 +21,7 @@ interface Input {
 
 export async function startJobs(t: TestContext) {
   let supervisor: Supervisor | null = null
-  // Before the store is closed, which comes first otherwise: the actors write to it.
+  // Registered first, so that it runs before the store closes: the actors write to the store.
   t.after(() => supervisor?.stop(1000))
   const api = await startChecked(t)
   const world = createWorld({ storage: api.storage, logger: silentLogger })
@@ -39,7 +39,7 @@ export async function startJobs(t: TestContext) {
     ...api,
     run,
     reached,
-    /** A service with a version that is live. */
+    /** Stores a service with a live version. */
     async live(body: { name: string } & Record<string, unknown>): Promise<Service> {
       const { latest_deploy } = await api.create({ image: 'localhost/app:1', ...body })
       await api.setDeploy(latest_deploy!.id, { status: 'live', image: `berth/${body.name}:1` })
@@ -47,7 +47,7 @@ export async function startJobs(t: TestContext) {
     },
     ask: async (name: string, body?: object, asked: RequestOptions = {}) =>
       (await api.call('POST', `/services/${name}/jobs`, body, asked)).body as unknown as JobRun,
-    /** Its turn comes, and it starts. */
+    /** Grants the run its turn, so that it starts. */
     async starts(id: string): Promise<void> {
       world.let(id)
       await reached(id, 'running')
@@ -60,7 +60,7 @@ export async function startJobs(t: TestContext) {
   }
 }
 
-/** What a run waits for: its turn, and its end. */
+/** The pending effects of a run: its turn and its end. */
 function createWorld(ports: ActorLogPorts) {
   const turns = new Map<string, (exitCode: number) => void>()
   const follows = new Map<string, (exitCode: number) => void>()
@@ -98,7 +98,7 @@ function createWorld(ports: ActorLogPorts) {
   }
 }
 
-/** Runs are the supervisor's, all others stay whose they are. */
+/** Routes runs to the supervisor and all other kinds to the API's fake actors. */
 function joinActors(context: HttpContext, supervisor: Supervisor): void {
   const { actors } = context
   const joined: ActorPort = {

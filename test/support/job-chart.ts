@@ -1,4 +1,4 @@
-// A job run's life as the tests of its chart need it: an input, effects that all succeed, ways to run it.
+// Inputs, effects and a runner for tests of the job-run chart. All effects succeed by default.
 
 import { type JobRunInput, type JobRunSnapshot, machine } from '../../machines/job-run/job-run.ts'
 import type { JobRunRecord } from '../../machines/job-run/job-run-record.ts'
@@ -40,14 +40,14 @@ export const rejects =
 export const fails = rejects('docker_error', 'no space left')
 export const withdrawn = rejects('withdrawn', 'canceled by the suspension of its service')
 export const timesOut = rejects('timeout', 'took longer than its limit of 60 s (timeout_seconds)')
-/** Its container was there, and is ended. */
+/** The cleanup found a container and ended it. */
 export const stops: TestEffect = async () => ({
   at: later,
   exitCode: 143,
   startedAt: null,
   finishedAt: ended,
 })
-/** There never was a container. */
+/** The cleanup found no container. */
 export const findsNothing: TestEffect = async () => ({
   at: later,
   exitCode: null,
@@ -70,7 +70,7 @@ export const startJob = (effects: Record<string, TestEffect> = {}) =>
 export const recordOf = ({ actor }: Run) => toRecord(actor.getSnapshot() as JobRunSnapshot)
 export const stateOf = ({ actor }: Run) => pathOf(actor.getSnapshot().value)
 
-/** What stands still in that state; in those of canceling after a cancel. */
+/** The effect that blocks in each state; for canceling states, after a cancel. */
 export const standing: Record<string, Record<string, TestEffect>> = {
   pending: { awaitTurn: waits },
   'running.starting': { startRun: waits },
@@ -82,7 +82,7 @@ export const standing: Record<string, Record<string, TestEffect>> = {
   failing: { followRun: exits(3, 'exited with code 3'), clearRun: waits },
 }
 
-/** A run that stands still in that state. */
+/** Starts a run that stays in that state. */
 export async function standIn(state: string, effects: Record<string, TestEffect> = {}): Promise<Run> {
   const run = startJob({ ...standing[state], ...effects })
   if (state.startsWith('canceling')) {
@@ -93,7 +93,7 @@ export async function standIn(state: string, effects: Record<string, TestEffect>
   return run
 }
 
-/** Every effect as it is, and what it was asked with. */
+/** The effects, and a record of their inputs. */
 export function listening(effects: Record<string, TestEffect>) {
   const heard: [name: string, input: unknown][] = []
   const listened = Object.entries({ ...working, ...effects }).map(([name, effect]) => {
@@ -106,7 +106,7 @@ export function listening(effects: Record<string, TestEffect>) {
   return { heard, effects: Object.fromEntries(listened) }
 }
 
-/** What the API shows of it, from one state to the next. */
+/** The record in the API after each transition. */
 export const asAsked: JobRunRecord = {
   id: 'job-1',
   service_id: 'svc-1',

@@ -1,5 +1,4 @@
-// The runs of services as rows that a test moves on; what begins one and what asks for its turn are the real
-// effects.
+// Job runs stored as rows that the test updates. The effects that start runs and await their turn are real.
 import type { TestContext } from 'node:test'
 import type { JobRunInput, Overlap } from '../../machines/job-run/job-run.ts'
 import type { JobRunRecord } from '../../machines/job-run/job-run-record.ts'
@@ -22,12 +21,12 @@ export const nobody = new AbortController().signal
 
 export interface JobQueueOptions {
   service?: Partial<ServiceRow>
-  /** How many may run at a time. */
+  /** The limit of concurrent runs. */
   slots?: number
-  /** The engine answers when it resolves. */
+  /** Resolves when the engine is ready. */
   engineReady?: Promise<object>
   isDeployed?: boolean
-  /** What the clock shows when a run is begun; its instant by default. */
+  /** The clock when a run starts; its scheduled time by default. */
   now?: string
 }
 
@@ -47,7 +46,7 @@ export async function openJobQueue(t: TestContext, options: JobQueueOptions = {}
   if (options.isDeployed !== false) await deploy('dep-1')
   return {
     ...{ storage, jobSlots, is, deploy, sent, spawned, warned },
-    /** Asks for the turn of a run that is pending. */
+    /** Awaits the turn of a pending run. */
     ask: (id: string, overlap: Overlap | null = 'skip', { signal = nobody, command = null }: Asked = {}) =>
       awaitTurn(ports)({ id, serviceId: 'svc-1', isOwn: overlap !== null, command, overlap }, signal),
     begin: async (runId: string, instant = '2026-01-01T03:00:00.000Z') => {
@@ -59,7 +58,7 @@ export async function openJobQueue(t: TestContext, options: JobQueueOptions = {}
     change: (fields: Partial<ServiceRow>) =>
       storage.services.update('svc-1', (row) => ({ ...row, ...fields })),
     saidBy: (id: string) => saidBy(storage, id),
-    /** Once its log has a line. */
+    /** Resolves when its log has a line. */
     untilSaid: (id: string) => until(`a line of ${id}`, async () => (await saidBy(storage, id)).length > 0),
   }
 }
@@ -69,7 +68,7 @@ async function saidBy(storage: Storage, id: string): Promise<string[]> {
   return (await storage.logs.tail(id, 10)).map(({ line }) => line)
 }
 
-/** Makes a run, or moves it on. */
+/** Creates a run or updates it. */
 function openRows(storage: Storage) {
   const revisions = new Map<string, number>()
   return async (id: string, status: JobRunRecord['status'], changes: Changes = {}): Promise<void> => {
@@ -85,7 +84,9 @@ function openRows(storage: Storage) {
   }
 }
 
-/** What effects do to other actors is written down; a cancel shows, and what it cancels is not gone yet. */
+/**
+ * Records the calls of effects to other actors. A cancel is stored, but the canceled run does not end yet.
+ */
 function actorsOf(storage: Storage, is: ReturnType<typeof openRows>) {
   const sent: [id: string, type: string, by: unknown][] = []
   const spawned: JobRunInput[] = []

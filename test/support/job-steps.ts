@@ -1,6 +1,6 @@
-// The steps of a job run, each as a way to bring a run there; and a daemon that can be ended exactly then.
-// The daemon reaches its engine through a door that holds a request back. What is held when the daemon
-// ends is never seen by the engine.
+// The steps of a job run, how to bring a run to each, and a daemon that can be killed exactly there.
+// The daemon reaches its engine through a proxy that holds a request; the engine never sees requests held
+// at the kill.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import type Docker from 'dockerode'
@@ -16,9 +16,9 @@ export interface JobSite {
   daemon: TestDaemon
   docker: Docker
   door: HoldingProxy
-  /** Behind the other one. */
+  /** The proxy to the engine. */
   late: DelayingProxy
-  /** Lets what was held go by the board. */
+  /** Drops the held requests. */
   restart(end?: 'kill' | 'stop', meanwhile?: () => Promise<unknown>): Promise<void>
 }
 
@@ -53,10 +53,10 @@ const look = /^GET \S+\/containers\/[0-9a-f]{64}\/json/
 const stop = /^POST \S+\/stop/
 const remove = /^DELETE \S+\/containers\//
 
-/** Writes down that it began, where a second one would too. */
+/** Logs its start to a file, so that a second start would show. */
 const begin = 'echo $BERTH_JOB_ID >>/data/begun; echo begun'
 
-/** How a run is brought to the step where its daemon is killed. */
+/** Brings a run to the step at which its daemon is killed. */
 export const steps: Record<
   string,
   (site: JobSite, name: string, events: ContainerEvents) => Promise<string>

@@ -1,5 +1,5 @@
-// Job runs under test: services that runs can be in, and waiting for what a run says and comes to.
-// The container of a run is gone as soon as the run is over: who wants to see it looks while it runs.
+// Job runs under test: services for them, and waiting for their output and outcome.
+// The container of a run is removed at its end, so inspect it while the run is active.
 import Docker from 'dockerode'
 import type { Api, Body } from './api.ts'
 import type { TestDaemon } from './daemon.ts'
@@ -8,16 +8,16 @@ import { ensureEngine } from './engine.ts'
 import { dockerfile, until } from './service.ts'
 import { createService, type Suite, type TestService } from './suite.ts'
 
-/** Does nothing, and ends at once when it is told to. */
+/** A command that does nothing and exits at once on SIGTERM. */
 export const idle = 'trap "exit 0" TERM; sleep 100000 & wait'
 
-/** A live worker, with a disk at /data where the settings say so. */
+/** A live worker, with a disk at /data if the settings request it. */
 export async function createWorker(t: Scope, api: Api, settings: object = {}): Promise<TestService> {
   const given = { type: 'background_worker', start_command: idle, ...settings }
   return createService(t, api, { Dockerfile: await dockerfile() }, given)
 }
 
-/** One worker for all tests of a file, made by the first that asks for it. */
+/** One worker for all tests of a file, created on first use. */
 export function sharedWorker(
   t: Scope,
   suite: Pick<Suite, 'api'>,
@@ -30,7 +30,7 @@ export function sharedWorker(
   }
 }
 
-/** A live cron job; by default it comes at no instant of a test. */
+/** A live cron job; its default schedule never comes due during a test. */
 export async function createCron(t: Scope, api: Api, settings: object): Promise<TestService> {
   const given = { type: 'cron_job', schedule: '0 0 1 1 *', ...settings }
   return createService(t, api, { Dockerfile: await dockerfile() }, given)
@@ -40,13 +40,13 @@ export function requestJob(api: Api, service: string, body: object): Promise<Bod
   return api.post(`/services/${service}/jobs`, body)
 }
 
-/** Asks for a run and waits for its end. */
+/** Starts a run and waits for its end. */
 export async function runJob(api: Api, service: string, command: string, more: object = {}): Promise<Body> {
   const { id } = await requestJob(api, service, { command, ...more })
   return finishedJob(api, id)
 }
 
-/** Waits until it is succeeded, failed or canceled. */
+/** Waits until the run has succeeded, failed or been canceled. */
 export function finishedJob(api: Api, id: string): Promise<Body> {
   return until(`${id} to finish`, async () => {
     const run = await api.get(`/jobs/${id}`)
@@ -54,7 +54,7 @@ export function finishedJob(api: Api, id: string): Promise<Body> {
   })
 }
 
-/** Waits until the schedule of a service has begun so many runs; the newest first. */
+/** Waits until the schedule of a service has started that many runs; the newest first. */
 export function scheduledRuns(api: Api, service: string, count: number): Promise<Body[]> {
   return until(`${count} scheduled runs of ${service}`, async () => {
     const runs: Body[] = await api.get(`/services/${service}/jobs`)
@@ -63,7 +63,7 @@ export function scheduledRuns(api: Api, service: string, count: number): Promise
   })
 }
 
-/** Waits until its container and everything else of it is gone. */
+/** Waits until its container and all other resources are removed. */
 export async function clearedJob(api: Api, id: string): Promise<Body> {
   await until(`${id} to be cleared`, async () =>
     ['succeeded', 'failed', 'canceled'].includes((await api.get(`/jobs/${id}/history`)).at(-1).state),
@@ -89,18 +89,18 @@ export async function jobLog(api: Api, id: string, after = 0): Promise<LogLine[]
   return lines
 }
 
-/** What its command said, without what Berth says of it. */
+/** The output of its command, without Berth's own lines. */
 export async function output(api: Api, id: string): Promise<string[]> {
   return (await jobLog(api, id)).filter(({ stream }) => stream !== 'system').map(({ line }) => line)
 }
 
-/** Waits until it has said such a line; answers the number of that. */
+/** Waits for such a line and returns its number. */
 export async function untilLogged(api: Api, id: string, isMeant: string | ((line: string) => boolean)) {
   const fits = typeof isMeant === 'string' ? (line: string) => line === isMeant : isMeant
   for await (const { event, id: number, data } of api.events(`/jobs/${id}/logs?follow=true`)) {
     if (event === 'log' && fits(JSON.parse(data).line)) return Number(number)
   }
-  throw new Error(`the log of ${id} ended without that line`)
+  throw new Error(`the log of ${id} ended without the expected line`)
 }
 
 export async function enginePath(): Promise<string> {
@@ -111,7 +111,7 @@ export async function openDocker(): Promise<Docker> {
   return new Docker({ socketPath: await enginePath() })
 }
 
-/** Runs a program in a container, whatever the daemon does meanwhile; resolves with its output at its end. */
+/** Runs a program in a container, independently of the daemon; resolves with its output at its end. */
 export async function runIn(docker: Docker, containerId: string, ...command: string[]): Promise<string> {
   const exec = await docker.getContainer(containerId).exec({ Cmd: command, AttachStdout: true, Tty: true })
   let text = ''
@@ -125,13 +125,13 @@ export async function instanceOf(api: Api, service: string): Promise<string> {
   return instances[0].container_id
 }
 
-/** The containers of runs that a daemon has now, or that one run has. */
+/** The job containers of a daemon, or of one run. */
 export async function jobContainers(docker: Docker, { prefix }: Pick<TestDaemon, 'prefix'>, id?: string) {
   const label = [`berth.instance=${prefix}`, 'berth.kind=job', ...(id ? [`berth.id=${id}`] : [])]
   return docker.listContainers({ all: true, filters: { label } })
 }
 
-/** The container of a run, once it runs. */
+/** The container of a run, as soon as it runs. */
 export function runningContainer(docker: Docker, daemon: TestDaemon, id: string) {
   return until(`the container of ${id}`, async () => {
     const [found] = await jobContainers(docker, daemon, id)

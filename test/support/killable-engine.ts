@@ -1,5 +1,5 @@
-// A Docker engine of a test's own, which it may kill. It lives in namespaces of its own: in the machine's it
-// would take the network away from the other one, and leave mounts behind.
+// A Docker engine that a test may kill. It has its own namespaces: in the machine's, it would disrupt the
+// other engine's network and leave mounts behind.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { rmSync } from 'node:fs'
@@ -15,25 +15,25 @@ import { baseImages } from './images.ts'
 
 export interface KillableEngine {
   engine: Engine
-  /** As a crash does it: at once, and what it started may go on. */
+  /** Kills it like a crash; containers it started may continue. */
   kill(): Promise<void>
   start(): Promise<void>
 }
 
-/** Why there cannot be one here; false when there can. */
+/** Why no such engine can be started here; false if it can. */
 export const whyNoKillableEngine =
   process.getuid?.() === 0 && hasCommand('dockerd') ? false : 'needs root and a dockerd on this machine'
 
 const startMs = 60_000
 const pidFiles = ['docker.pid', 'exec/containerd/containerd.pid']
 
-/** Has the busybox base image; gone after the test, with what it runs. `more` are options of dockerd. */
+/** Has the busybox base image. Removed after the test with its containers; `more` are options of dockerd. */
 export async function startKillableEngine(t: TestContext, more: string[] = []): Promise<KillableEngine> {
   let running: ChildProcess | null = null
   t.after(async () => {
-    // What a killed one left is ended by the next one.
+    // The next dockerd ends what a killed one left running.
     if (running === null) await start()
-    // An engine that is told to end does not wait for the shims of its containers.
+    // dockerd does not wait for the shims of its containers on shutdown.
     await until('its containers to be removed', () => removeContainers(engine))
     await end('SIGTERM')
     engine.close()
@@ -43,7 +43,7 @@ export async function startKillableEngine(t: TestContext, more: string[] = []): 
   const engine = openEngine(address)
 
   async function start(): Promise<void> {
-    // A new one would wait for the dead, for as long as nobody has buried them.
+    // Otherwise the new dockerd would wait for its killed, unreaped predecessor.
     for (const name of pidFiles) rmSync(join(directory, name), { force: true })
     running = spawn('unshare', ['--net', '--mount', 'dockerd', ...options(directory, address), ...more], {
       stdio: 'ignore',
@@ -62,7 +62,7 @@ export async function startKillableEngine(t: TestContext, more: string[] = []): 
   return { engine, start, kill: () => end('SIGKILL') }
 }
 
-/** Whether none is left. The engine refuses to remove a container whose process ends just then. */
+/** Returns whether none is left. The engine refuses to remove a container whose process is just ending. */
 async function removeContainers({ docker }: Engine): Promise<boolean> {
   const found = await docker.listContainers({ all: true })
   await Promise.allSettled(found.map(({ Id }) => docker.getContainer(Id).remove({ force: true })))
@@ -79,7 +79,7 @@ async function untilItAnswers(dockerd: ChildProcess, address: string): Promise<v
   const deadline = performance.now() + startMs
   while ((await pingEngine(address)) !== null) {
     if (dockerd.exitCode !== null) throw new Error(`dockerd ended with code ${dockerd.exitCode}`)
-    if (performance.now() > deadline) throw new Error(`dockerd did not answer within ${startMs} ms`)
+    if (performance.now() > deadline) throw new Error(`dockerd did not respond within ${startMs / 1000} s`)
     await delay(50)
   }
 }
@@ -89,7 +89,7 @@ async function copyBase(target: Engine): Promise<void> {
   const { busybox } = await baseImages()
   const answer = await target.docker.loadImage(await source.docker.getImage(busybox).get())
   for await (const _ of answer) {
-    // Only its end matters.
+    // Only the end of the stream matters.
   }
   source.close()
 }

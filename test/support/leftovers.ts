@@ -1,4 +1,4 @@
-// What a daemon of the given prefix has in Docker: to prove that nothing is left, and to remove exactly that.
+// The Docker objects of a daemon, by prefix: to prove that none is left, and to remove exactly those.
 import { existsSync, readdirSync, rmdirSync } from 'node:fs'
 import { join } from 'node:path'
 import Docker from 'dockerode'
@@ -12,7 +12,7 @@ export interface Leftovers {
   images: string[]
 }
 
-/** Every object that carries the prefix, by name, sorted. */
+/** The names of all objects with the prefix, sorted. */
 export async function findLeftovers(prefix: string): Promise<Leftovers> {
   const docker = await connect()
   const filters = { label: [`berth.instance=${prefix}`] }
@@ -30,7 +30,7 @@ export async function findLeftovers(prefix: string): Promise<Leftovers> {
   }
 }
 
-/** Removes exactly what carries the prefix. */
+/** Removes exactly the objects with the prefix. */
 export async function removeLeftovers(prefix: string): Promise<void> {
   const docker = await connect()
   const { containers, networks, volumes, images } = await findLeftovers(prefix)
@@ -45,7 +45,7 @@ export async function removeLeftovers(prefix: string): Promise<void> {
   removeCgroups(prefix)
 }
 
-/** The control groups of the builds of a daemon that was killed. */
+/** The control groups of a killed daemon's builds. */
 export function removeCgroups(prefix: string): void {
   for (const controller of ['memory', 'cpu', 'pids', '.']) {
     const root = join('/sys/fs/cgroup', controller)

@@ -1,5 +1,5 @@
-// Opens logs that are closed after the test, and reads them as a follower does. What the disk refuses fails
-// the test, unless it listens for it.
+// Opens logs that are closed after the test, and reads them like a follower.
+// A failed write fails the test unless the test handles it.
 import type { TestContext } from 'node:test'
 import { type LogLine, type LogOptions, type Logs, openLogs } from '../../storage/log/logs.ts'
 
@@ -16,7 +16,7 @@ export function openTestLogs(t: TestContext, directory: string, options: LogOpti
   return logs
 }
 
-/** All lines after `number` that can be read now. */
+/** All lines after `number` that are available now. */
 export async function readLog(logs: Logs, id: string, after = 0): Promise<NumberedLine[]> {
   const lines: NumberedLine[] = []
   let at = after
@@ -28,7 +28,7 @@ export async function readLog(logs: Logs, id: string, after = 0): Promise<Number
   return lines
 }
 
-/** Reads what is there, waits for more, and returns everything when the log has ended. */
+/** Follows the log to its end and returns all lines. */
 export async function followLog(logs: Logs, id: string, after = 0): Promise<NumberedLine[]> {
   const lines = await readLog(logs, id, after)
   while (!logs.isEnded(id)) {

@@ -1,17 +1,17 @@
-// Runs one machine in memory with effects of the test, and records what it went through.
+// Runs one machine in memory with the test's effects, and records its states.
 import { type AnyActorRef, type AnyStateMachine, createActor, fromPromise, type Snapshot } from 'xstate'
 
 export type TestEffect = (input: Record<string, unknown>, signal: AbortSignal) => Promise<unknown>
 
 export interface Run {
   actor: AnyActorRef
-  /** Each state it was in, in order. */
+  /** All states, in order. */
   states: string[]
-  /** Each snapshot as storage would keep it, in order. */
+  /** All snapshots as storage would persist them, in order. */
   snapshots: Snapshot<unknown>[]
-  /** Every effect that was started, in order. */
+  /** All started effects, in order. */
   started: string[]
-  /** Resolves when the machine is final, failed, or in that state. */
+  /** Resolves when the machine is final, has failed, or is in that state. */
   reached(state: string): Promise<void>
 }
 

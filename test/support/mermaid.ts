@@ -1,9 +1,12 @@
-// A chart as Mermaid text: the golden of each machine, so that a change of behaviour shows in a review.
+// Renders a chart as Mermaid text. It is the golden file of each machine, so that reviews show
+// changes of behaviour.
 import type { AnyStateMachine, AnyStateNode } from 'xstate'
 
-/** A `stateDiagram-v2` of the machine: nested states, initial and final ones, what leads where and why. */
+/**
+ * A `stateDiagram-v2` of the machine: nested, initial and final states, and transitions with their causes.
+ */
 export function toMermaid(machine: AnyStateMachine): string {
-  // What the machine takes in any state leads from the machine itself.
+  // Events that are handled in any state start at the machine itself.
   const always = arrows(machine.root, '  ')
   return ['stateDiagram-v2', ...describe(machine.root, '  '), ...always, ''].join('\n')
 }

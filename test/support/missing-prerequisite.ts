@@ -1,2 +1,2 @@
-/** This machine lacks something that the tests need; the message says what, and how a person gets it. */
+/** A prerequisite of the tests is missing on this machine; the message says which, and how to install it. */
 export class MissingPrerequisite extends Error {}

@@ -3,7 +3,7 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 
-/** Each later response of one read waits for so long: another client's request may come meanwhile. */
+/** Delays each later response to one read, so that another client's request may arrive in between. */
 const pauseMs = 15
 
 export interface NaiveServer {
@@ -43,7 +43,7 @@ export async function startNaiveServer(t: TestContext): Promise<NaiveServer> {
   return { port: (server.address() as AddressInfo).port, connections }
 }
 
-/** The request that the text begins with, whole; null as long as there is none. */
+/** The first complete request of the text, or null. */
 function parse(text: string): { path: string; length: number } | null {
   const [head, path] = /^\S+ (\S+) HTTP\/1\.1\r\n(?:[^\r\n]+\r\n)*\r\n/.exec(text) ?? []
   if (head === undefined || path === undefined) return null

@@ -1,4 +1,4 @@
-// A name server over UDP that knows the hosts a test tells it, and nobody else. Closed after the test.
+// A UDP name server with the hosts that a test sets; no other names exist. Closed after the test.
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { type AddressInfo, isIPv4 } from 'node:net'
@@ -7,9 +7,9 @@ import type { Scope } from './directory.ts'
 export interface NameServer {
   /** `127.0.0.1:port` */
   address: string
-  /** What a host's A and AAAA records are from now on; others do not exist. */
+  /** Sets a host's A and AAAA records. */
   hosts: Map<string, string[]>
-  /** While true, nothing is answered. */
+  /** While true, queries get no response. */
   isSilent: boolean
 }
 
@@ -32,7 +32,7 @@ export async function startNameServer(t: Scope, port = 0): Promise<NameServer> {
   return server
 }
 
-/** The question again, then a record for each address of the wanted type. */
+/** The question, followed by a record for each address of the requested type. */
 function answerTo(query: Buffer, hosts: Map<string, string[]>): Buffer {
   const { name, end } = readName(query)
   const type = query.readUInt16BE(end)
@@ -61,7 +61,7 @@ function readName(query: Buffer): { name: string; end: number } {
 function toRecord(address: string): Buffer {
   const data = isIPv4(address) ? Buffer.from(address.split('.').map(Number)) : bytesOf(address)
   const head = Buffer.alloc(headBytes)
-  // A pointer to the name in the question.
+  // A compression pointer to the name in the question.
   head.writeUInt16BE(0xc00c, 0)
   head.writeUInt16BE(isIPv4(address) ? typeA : typeAaaa, 2)
   head.writeUInt16BE(1, 4)
@@ -70,7 +70,7 @@ function toRecord(address: string): Buffer {
   return Buffer.concat([head, data])
 }
 
-/** Of an IPv6 address, `::` filled up. */
+/** The bytes of an IPv6 address, with `::` expanded. */
 function bytesOf(address: string): Buffer {
   const [start = '', end = ''] = address.split('::')
   const groups = (text: string) => (text === '' ? [] : text.split(':'))

@@ -1,5 +1,5 @@
-// The Docker engine of a namespace (see namespace.ts), with the images it was given.
-// Stopped in order it stops its containers first; killed it leaves them running.
+// The Docker engine of a namespace (namespace.ts), with the images it was given.
+// An orderly stop stops its containers first; a kill leaves them running.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createWriteStream, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs'
@@ -12,22 +12,22 @@ import { openEngine } from '../../src/docker/engine/client.ts'
 import { pingEngine } from './engine.ts'
 
 export interface NamespaceEngine {
-  /** Where dockerd listens. */
+  /** The socket of dockerd. */
   path: string
   address: string
   start(): Promise<void>
   stop(): Promise<void>
   kill(): Promise<void>
-  /** It answers nothing and loses nothing. */
+  /** Stops responding without losing anything. */
   pause(): void
   resume(): void
 }
 
 const startMs = 60_000
-/** A new one would wait for the dead, for as long as nobody has buried them. */
+/** Removed before a start: a new dockerd would wait for its killed, unreaped predecessor. */
 const pidFiles = ['docker.pid', 'exec/containerd/containerd.pid']
 
-/** Starts one that keeps everything in the directory. */
+/** Starts an engine that stores everything in the directory. */
 export async function startNamespaceEngine(directory: string): Promise<NamespaceEngine> {
   mkdirSync(directory, { recursive: true })
   const path = join(directory, 'docker.sock')
@@ -70,7 +70,7 @@ export async function startNamespaceEngine(directory: string): Promise<Namespace
   }
 }
 
-/** An image as a file, out of the engine at that address. */
+/** Exports an image of the engine at that address to a file. */
 export async function saveImage(address: string, name: string, path: string): Promise<void> {
   const engine = openEngine(address)
   await pipeline(await engine.docker.getImage(name).get(), createWriteStream(path))

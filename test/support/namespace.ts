@@ -1,5 +1,5 @@
-// A test file in a network, a process table and mounts of its own: what it starts there can be stopped,
-// paused and killed without anybody else noticing, and all of it is gone when the file has ended.
+// Runs a test file in its own network, process and mount namespaces. Processes started there can be stopped,
+// paused and killed in isolation, and all of them end with the file.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
@@ -11,10 +11,10 @@ import { installPackages } from './apt.ts'
 const marker = 'BERTH_TEST_NAMESPACE'
 const namespaces = ['--net', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc']
 
-/** Whether this process is the one inside. */
+/** Whether this is the inner process. */
 export const isInside = process.env[marker] !== undefined
 
-/** Why there cannot be one here; null when there can. */
+/** Why no namespace can be created here, or null. */
 export async function whyNoNamespace(): Promise<string | null> {
   if (!isRoot()) return 'needs root'
   if (!hasCommand('ip') && hasApt()) await installPackages(['iproute2'])
@@ -25,7 +25,7 @@ export async function whyNoNamespace(): Promise<string | null> {
   )
 }
 
-/** Runs the file again inside. Resolves with its exit code and the lines it wrote. */
+/** Runs the file again in the namespace. Resolves with its exit code and output lines. */
 export async function runInside(
   url: string,
   env: Record<string, string>,
@@ -33,7 +33,7 @@ export async function runInside(
   const node = [process.execPath, '--conditions=development', '--import', 'tsx', fileURLToPath(url)]
   const child = spawn('unshare', [...namespaces, ...node], {
     stdio: ['ignore', 'pipe', 'inherit'],
-    // A runner that finds its own variables would not run anything.
+    // With these variables set, a nested test runner would not run anything.
     env: { ...commandEnv, ...env, NODE_TEST_CONTEXT: undefined, [marker]: '1' },
   })
   const lines: string[] = []
@@ -42,7 +42,7 @@ export async function runInside(
   return { code: code as number | null, lines }
 }
 
-/** Inside: gives the network its loopback, and an address that containers there can reach the tests at. */
+/** For the inner run: brings up loopback, and adds an address at which containers reach the tests. */
 export async function openNetwork(address: string): Promise<void> {
   await run('ip', ['link', 'set', 'lo', 'up'])
   await run('ip', ['address', 'add', `${address}/32`, 'dev', 'lo'])

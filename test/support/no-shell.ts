@@ -1,7 +1,7 @@
-// An app whose image has one program and nothing else: no shell that could run a command.
+// An app whose image contains one program and nothing else, so no shell can run a command.
 import { dockerfile } from './service.ts'
 
-/** Waits until it is told to end. */
+/** Waits for SIGTERM. */
 export async function noShellApp(): Promise<Record<string, string>> {
   const [from, ...lines] = (
     await dockerfile(

@@ -1,13 +1,13 @@
-// Answers checked against the OpenAPI document: what it says is what is served.
+// Checks responses against the OpenAPI document.
 import assert from 'node:assert/strict'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { type OpenApiDocument, openApiDocument } from '../../src/http/pipeline/openapi.ts'
 import { routes } from '../../src/http/pipeline/routes.ts'
 
-/** As it is served. */
+/** The document as it is served. */
 export const served: OpenApiDocument = openApiDocument(routes, '0.0.0-test')
 
-/** With the routes that speak WebSocket beside the others. */
+/** Includes the WebSocket routes. */
 export const document: OpenApiDocument = { ...served, paths: { ...served.paths, ...served['x-websockets'] } }
 
 const root = 'https://berth.test/openapi.json'
@@ -16,7 +16,7 @@ const root = 'https://berth.test/openapi.json'
 export function createAjv(): Ajv2020 {
   const ajv = new Ajv2020({ strict: true, strictTypes: false, allErrors: true })
   ajv.addFormat('date-time', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
-  // The vocabulary of OpenAPI around the schemas: of no interest to a validator.
+  // Keywords of OpenAPI around the schemas, which a validator ignores.
   const words = ['openapi', 'info', 'servers', 'tags', 'paths', 'x-websockets', 'components']
   for (const word of [...words, 'jsonSchemaDialect']) ajv.addKeyword(word)
   ajv.addSchema({ ...document, $id: root })
@@ -25,7 +25,7 @@ export function createAjv(): Ajv2020 {
 
 const ajv = createAjv()
 
-/** Fails unless the document has the path, the method and the status, and the body is what it promises. */
+/** Fails unless the document has the path, method and status, and the body matches its schema. */
 export function checkAnswer(method: string, path: string, status: number, body: unknown): void {
   const template = templateOf(path.split('?')[0]!)
   const operation = document.paths[template]?.[method.toLowerCase()]
@@ -51,19 +51,19 @@ export interface Response {
   content?: Record<string, unknown>
 }
 
-/** The response itself where it only refers to a shared one. */
+/** Resolves a reference to a shared response. */
 export function resolvedResponse(response: Response): Response {
   const name = response.$ref?.split('/').at(-1)
   return name === undefined ? response : (document.components.responses[name] as Response)
 }
 
-/** Whether a request of this method and path needs a browser that is signed in. */
+/** Whether a request with this method and path requires a signed-in browser. */
 export function needsSession(method: string, path: string): boolean {
   const operation = document.paths[templateOf(path.split('?')[0]!)]?.[method.toLowerCase()]
   return JSON.stringify(operation?.security) === '[{"session":[]}]'
 }
 
-/** The path of the document that a request's path belongs to; words win over parameters. */
+/** The document's path template for a request path; literal segments win over parameters. */
 function templateOf(path: string): string {
   const fits = Object.keys(document.paths).filter((template) =>
     new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}$`).test(path),

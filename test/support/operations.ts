@@ -1,4 +1,4 @@
-// The operations of the OpenAPI document, as somebody sees them who has nothing but the document.
+// The operations of the OpenAPI document, as a client sees them that knows only the document.
 import { document, needsSession, type Response, resolvedResponse } from './openapi.ts'
 
 /** A JSON Schema, read key by key. */
@@ -13,15 +13,15 @@ export interface Parameter {
 
 export interface Operation {
   method: string
-  /** With its parameters in braces. */
+  /** With parameters in braces. */
   path: string
   parameters: readonly Parameter[]
-  /** null when it takes none. */
+  /** Null if it takes no body. */
   body: { type: string; schema: Schema } | null
   isPublic: boolean
-  /** No token will do. */
+  /** Whether it refuses tokens. */
   isForSession: boolean
-  /** Its answer is an event stream. */
+  /** Whether the response is an event stream. */
   streams: boolean
 }
 
@@ -54,13 +54,13 @@ function toOperation(method: string, path: string, described: Described): Operat
   }
 }
 
-/** The schema itself where it only refers to a named one. */
+/** Resolves a reference to a named schema. */
 export function resolved(schema: Schema): Schema {
   const name = /^#\/components\/schemas\/(.+)$/.exec(String(schema.$ref ?? ''))?.[1]
   return name === undefined ? schema : document.components.schemas[name]!
 }
 
-/** What a schema allows, one by one: `anyOf`, and each of several types. */
+/** The alternatives of a schema: each of `anyOf` and each of several types. */
 export function branchesOf(schema: Schema): Schema[] {
   const own = resolved(schema)
   if (Array.isArray(own.anyOf)) return own.anyOf.flatMap((one: Schema) => branchesOf(one))
@@ -69,7 +69,7 @@ export function branchesOf(schema: Schema): Schema[] {
   return [own]
 }
 
-/** What the path names just before the parameter: `services` in `/services/{id}`. */
+/** The path segment before the parameter: `services` in `/services/{id}`. */
 export function nounOf(path: string, parameter: string): string {
   const words = path.split('/')
   return words[words.indexOf(`{${parameter}}`) - 1] ?? ''

@@ -1,4 +1,4 @@
-// What can be measured of how a page looks: whether it fits, can be read, and can be touched.
+// Measurable properties of a page's layout: it fits, is legible, and its controls are large enough to touch.
 import assert from 'node:assert/strict'
 import type { Page } from 'puppeteer-core'
 import type { Screen } from './chromium.ts'
@@ -6,7 +6,7 @@ import type { Screen } from './chromium.ts'
 const leastTouchPx = 40
 const leastContrast = 4.5
 
-/** Fails with what somebody would stumble over. */
+/** Fails with the list of layout problems. */
 export async function checkLayout(page: Page, { viewport, scheme }: Screen): Promise<void> {
   const across = await page.$eval('html', (html) => html.scrollWidth)
   assert.ok(across <= viewport.width, `${page.url()} is ${across} px wide`)
@@ -23,7 +23,7 @@ export async function checkLayout(page: Page, { viewport, scheme }: Screen): Pro
   assert.equal(luminanceOf(grounds.at(-2)!) < 0.5, scheme === 'dark')
 }
 
-/** What can be pressed or typed into now. */
+/** All visible controls. */
 function controlsOf(page: Page): Promise<{ name: string; tall: number; font: string }[]> {
   return page.$$eval('input, button, .button', (all) =>
     all
@@ -36,7 +36,7 @@ function controlsOf(page: Page): Promise<{ name: string; tall: number; font: str
   )
 }
 
-/** Colours of all texts, with the backgrounds behind them from the nearest to the page's own. */
+/** The colours of all texts, with the background behind each. */
 function textsOf(page: Page): Promise<{ name: string; color: string; grounds: string[] }[]> {
   return page.$$eval('main *, header a', (all) =>
     all.map((one) => {
@@ -49,7 +49,7 @@ function textsOf(page: Page): Promise<{ name: string; color: string; grounds: st
   )
 }
 
-/** As the accessibility guidelines of the web have it. */
+/** The contrast ratio of the WCAG. */
 function contrastOf(one: number, other: number): number {
   return (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05)
 }

@@ -1,4 +1,4 @@
-// The pages, as a browser asks for them. Every page that it gets is held against what all of them promise.
+// Requests pages like a browser. Every page is checked against the rules that all of them follow.
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { startApi } from './http-context.ts'
@@ -7,16 +7,16 @@ import { type SessionHeaders, signUp } from './session.ts'
 export interface ShownPage {
   status: number
   headers: Headers
-  /** Where a redirect leads. */
+  /** The target of a redirect. */
   location: string | null
   html: string
-  /** What a reader sees of it, in one line. */
+  /** The visible text in one line. */
   text: string
 }
 
 type Sent = Record<string, string>
 
-/** What a browser sends along with the forms of this server. */
+/** The headers that a browser sends with forms of this server. */
 export const ownForm = { 'sec-fetch-site': 'same-origin' }
 
 export async function startPages(t: TestContext) {
@@ -38,7 +38,7 @@ export async function startPages(t: TestContext) {
 
 export type Pages = Awaited<ReturnType<typeof startPages>>
 
-/** The cookie that an answer sets, as the next request sends it. */
+/** The Cookie header for the next request. */
 export function cookieOf({ headers }: ShownPage): { cookie: string; 'sec-fetch-site': string } {
   const [cookie] = headers.getSetCookie()
   assert.ok(cookie, 'a cookie is set')

@@ -1,4 +1,4 @@
-// A stored actor of every kind in every state in which its chart can rest, with effects that never end.
+// A stored actor of every kind in every state in which its chart can wait, with effects that never end.
 import type { AnyMachineSnapshot, AnyStateMachine, StateNode, StateValue } from 'xstate'
 import { catalogue, type Kind, type KindName } from '../../machines/index.ts'
 import type { ActorRecord, Transition } from '../../storage/actors/actors.ts'
@@ -14,7 +14,7 @@ const software = { version: '3.2.24', image: null }
 const source = { kind: 'git', repo_url: null, branch: null, commit: null, image: null, deploy_id: null }
 const validity = { notBefore: at, notAfter: later, directoryUrl: 'https://ca.example.com' }
 
-/** The input of each kind, and what else its context has once it was at work. */
+/** The input of each kind, and context that it gains while it works. */
 const known: Record<KindName, { id: string; input: object; context?: object }> = {
   backup: {
     id: 'bak-1',
@@ -91,12 +91,12 @@ export interface RestingActor {
   transition: Transition
 }
 
-/** All of them. The actors of one kind share an id, as long as `idOf` does not say otherwise. */
+/** All of them. Actors of one kind share an id unless `idOf` returns different ones. */
 export function restingActors(idOf: IdOf = (kind) => known[kind].id): RestingActor[] {
   return actorsIn(restingValues, idOf)
 }
 
-/** One of every kind in every state in which its chart ends. */
+/** An actor of every kind in each of its final states. */
 export function endedActors(idOf: IdOf): RestingActor[] {
   return actorsIn(finalValues, idOf)
 }
@@ -111,7 +111,7 @@ function actorsIn(select: (machine: AnyStateMachine) => StateValue[], idOf: IdOf
 
 type IdOf = (kind: KindName, state: string) => string
 
-/** Effects that go on for ever, for every slot of every kind. */
+/** Effects that never end, for every slot of every kind. */
 export function endlessEffects(): Record<string, object> {
   const waits = (_: object, signal: AbortSignal) => forever(signal)
   return Object.fromEntries(
@@ -146,7 +146,7 @@ function restingActor(kind: KindName, value: StateValue, id: string): RestingAct
   return { kind, id, state, record, transition: { ...transitionOf(row), record } }
 }
 
-/** As the store keeps the effects of a state that are under way. */
+/** The active effects of a state in stored form. */
 function childrenOf(snapshot: AnyMachineSnapshot): object {
   const nodes = (snapshot as unknown as { _nodes: StateNode[] })._nodes
   const invokes = nodes.flatMap((node) => node.invoke)

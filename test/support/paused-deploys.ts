@@ -1,5 +1,5 @@
-// One service for each phase of a deploy, with a version that serves, and a next deploy of each that waits in
-// its phase until the test lets all of them go on.
+// One service per phase of a deploy. Each has a live version and a next deploy that waits in its phase until
+// the test resumes all of them.
 import type { Api } from './api.ts'
 import type { Scope } from './directory.ts'
 import type { GateServer } from './gate-server.ts'
@@ -8,7 +8,7 @@ import type { TestRegistry } from './registry.ts'
 import { createRepository, type TestRepository } from './repository.ts'
 import { dockerfile, finishedDeploy, pageApp, until } from './service.ts'
 
-/** What holds deploys back: doors in front of what they use, and a gate that their own programs wait for. */
+/** What pauses deploys: proxies in front of their dependencies, and a gate that their own programs poll. */
 export interface DeployGates {
   api: Api
   engine: HoldingProxy
@@ -23,10 +23,10 @@ export interface PausedService {
   phase: Phase
   name: string
   repository: TestRepository
-  /** What its page says before the deploy, and after it when that goes live. */
+  /** The page text before the deploy, and after it if that goes live. */
   former: string
   next: string
-  /** The deploy that waits. */
+  /** The paused deploy. */
   id: string
 }
 
@@ -37,7 +37,7 @@ const layers = /\/blobs\//
 
 type Way = (holds: DeployGates, service: PausedService) => Promise<() => boolean>
 
-/** How a deploy is brought to wait in its phase. */
+/** How a deploy is paused in each phase. */
 const ways = {
   draining: (holds, service) => atEngine(holds, service, stop),
   failing: (holds, service) => atEngine(holds, service, stop, 'CMD ["false"]'),
@@ -77,7 +77,7 @@ const ways = {
 export type Phase = keyof typeof ways
 export const phases = Object.keys(ways) as Phase[]
 
-/** In this order none holds back the ones after it; those in one row do not mind each other. */
+/** The order matters: no phase blocks those after it, and those in one row are independent. */
 const order: Phase[][] = [
   ['draining'],
   ['failing'],
@@ -87,7 +87,7 @@ const order: Phase[][] = [
   ['fetching', 'live'],
 ]
 
-/** A service whose first version is live. */
+/** Creates a service whose first version is live. */
 export async function createPausedService(
   t: Scope,
   holds: DeployGates,
@@ -108,7 +108,9 @@ export async function createPausedService(
   return { phase, name: phase, repository, former, next: former, id }
 }
 
-/** Resolves when the next deploy of each waits in its phase; their pages will say phase and round. */
+/**
+ * Resolves when the next deploy of each service waits in its phase; the new pages contain phase and round.
+ */
 export async function pauseDeploys(
   holds: DeployGates,
   services: PausedService[],
@@ -121,7 +123,7 @@ export async function pauseDeploys(
   }
 }
 
-/** Nothing is held any more. */
+/** Resumes everything. */
 export function resumeDeploys({ engine, git, images, gate }: DeployGates): void {
   for (const door of [engine, git, images.door]) door.release()
   gate.open()
@@ -137,7 +139,7 @@ async function ask(api: Api, { name }: PausedService): Promise<string> {
   return (await api.post(`/services/${name}/deploys`)).id
 }
 
-/** It waits for an answer of the engine. */
+/** Waits for a response of the engine. */
 async function atEngine(holds: DeployGates, service: PausedService, pattern: RegExp, ...lines: string[]) {
   const before = holds.engine.held(pattern)
   const app = await pageApp(service.next)
@@ -148,7 +150,7 @@ async function atEngine(holds: DeployGates, service: PausedService, pattern: Reg
   return () => holds.engine.held(pattern) > before
 }
 
-/** A program of its own waits for the gate. */
+/** One of its own programs waits for the gate. */
 async function atGate(
   { api, gate }: DeployGates,
   service: PausedService,

@@ -1,5 +1,5 @@
-// Pebble, the CA for tests, with a TLS certificate of the test's own authority. Ended with the test.
-// It forgets everything when it ends, accounts too, as no real CA would.
+// Pebble, the CA for tests, with a TLS certificate of a test authority. Stopped after the test.
+// Unlike a real CA, it forgets everything when it stops, including accounts.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { openSync, readFileSync, writeFileSync } from 'node:fs'
@@ -14,22 +14,22 @@ import { issueTestCertificate } from './test-certificate.ts'
 
 export interface Pebble {
   directoryUrl: string
-  /** Variables of Pebble's own, and for how long its certificates are valid; five years by default. */
+  /** Pebble's environment variables, and the validity of its certificates; five years by default. */
   restart(env?: Record<string, string>, validSeconds?: number): Promise<void>
   stop(): Promise<void>
 }
 
 export interface PebbleOptions {
-  /** Where `preparePebble` was; its configuration and log come there too. */
+  /** The directory given to `preparePebble`; its configuration and log are written there too. */
   directory: string
   port: number
-  /** `address:port` of the name server that it asks. */
+  /** `address:port` of its name server. */
   nameServer: string
 }
 
 const startMs = 20_000
 
-/** Why there is none here; null when it is installed. */
+/** Why Pebble is not available here, or null. */
 export async function whyNoPebble(): Promise<string | null> {
   if (hasCommand('pebble')) return null
   if (!hasApt()) return 'needs pebble, the CA for tests: there is no apt-get to install it'
@@ -39,7 +39,7 @@ export async function whyNoPebble(): Promise<string | null> {
   )
 }
 
-/** Makes what it shows to clients. Answers the file of the authority that they have to trust. */
+/** Creates its TLS certificate. Returns the file of the authority that clients must trust. */
 export async function preparePebble(directory: string): Promise<string> {
   const { authorityPem, chainPem, keyPem } = await issueTestCertificate(['localhost', '127.0.0.1'])
   const files = { 'authority.pem': authorityPem, 'pebble.pem': chainPem, 'pebble.key': keyPem }
@@ -47,7 +47,7 @@ export async function preparePebble(directory: string): Promise<string> {
   return join(directory, 'authority.pem')
 }
 
-/** Not started yet. It checks hosts at port 80. */
+/** Not started yet. It validates hosts at port 80. */
 export function openPebble(t: Scope, { directory, port, nameServer }: PebbleOptions): Pebble {
   const config = join(directory, `pebble-${port}.json`)
   const log = join(directory, `pebble-${port}.log`)

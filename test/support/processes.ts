@@ -1,4 +1,4 @@
-// The processes of this machine, containers included: to prove that one is gone.
+// The processes of this machine, including those in containers, to prove that one has ended.
 import { readdir, readFile } from 'node:fs/promises'
 
 /** The ids of the processes with exactly this command line. */

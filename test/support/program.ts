@@ -1,14 +1,14 @@
-// The programs of the product as processes: what `npm test` has compiled, else the source.
+// The product's programs as processes, from the code that `npm test` has compiled, else from source.
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const home = fileURLToPath(new URL('../..', import.meta.url))
 const loader = join(home, 'node_modules/tsx/dist/esm/index.mjs')
 
-/** What `npm test` tells its files: the folder of the compiled programs. */
+/** Set by `npm test`: the folder of the compiled programs. */
 export const compiledVariable = 'BERTH_TEST_COMPILED'
 
-/** Node's arguments that run one, in whatever folder. With the checks that xstate has for development. */
+/** Node's arguments to run a program from any directory, with xstate's development checks. */
 export function programArgs(name: 'src/main' | 'src/cli/main'): string[] {
   const compiled = process.env[compiledVariable]
   const conditions = '--conditions=development'

@@ -1,5 +1,5 @@
-// The command line at a terminal: a pseudo-terminal by `script` of bsdutils, which every Debian has.
-// What is typed goes through the terminal's own line discipline, so that \x03 is a real Ctrl-C.
+// The command line at a pseudo-terminal, by `script` of bsdutils, which every Debian has.
+// Input passes the terminal's line discipline, so \x03 is a real Ctrl-C.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { stripVTControlCharacters } from 'node:util'
@@ -9,14 +9,14 @@ import { toScreen } from './screen.ts'
 import { until } from './service.ts'
 
 export interface Terminal {
-  /** Everything that was written to it, with its control sequences. */
+  /** All output with its control sequences. */
   readonly written: string
-  /** The lines that it shows now. */
+  /** The lines on the screen now. */
   screen(): string[]
   type(keys: string): void
-  /** Waits until it has shown this at some time. */
+  /** Waits until this text has appeared in the output. */
   shows(text: string | RegExp): Promise<void>
-  /** SIGKILL for the terminal itself: what ran at it is told that it hung up. */
+  /** SIGKILL for the terminal itself, so that its processes receive SIGHUP. */
   kill(): void
   /** The exit code. */
   ended(): Promise<number | null>
@@ -25,13 +25,13 @@ export interface Terminal {
 export interface TerminalOptions extends Omit<BerthOptions, 'input'> {
   /** 80 by default. */
   columns?: number
-  /** A command of the shell that is run after it, at the same terminal. */
+  /** A shell command to run afterwards at the same terminal. */
   afterwards?: string
 }
 
 export const keys = { interrupt: '\x03', enter: '\r', down: '\x1b[B', up: '\x1b[A' }
 
-/** Runs `berth` with these arguments at a terminal of its own; ended after the test. */
+/** Runs `berth` with these arguments at its own terminal; ended after the test. */
 export function openTerminal(t: Scope, args: string[], options: TerminalOptions = {}): Terminal {
   const columns = options.columns ?? 80
   const command = [process.execPath, ...berthCommand, ...args].map(quote).join(' ')
@@ -72,7 +72,7 @@ export function openTerminal(t: Scope, args: string[], options: TerminalOptions 
   }
 }
 
-/** For the shell that `script` starts. */
+/** Quotes for the shell that `script` starts. */
 function quote(word: string): string {
   return `'${word.replaceAll("'", "'\\''")}'`
 }

@@ -1,4 +1,4 @@
-// The record of a deploy that was just queued, from its chart.
+// The record of a newly queued deploy, from its chart.
 import { getInitialSnapshot } from 'xstate'
 import { machine } from '../../machines/deploy/deploy.ts'
 import type { DeployInput } from '../../machines/deploy/deploy-context.ts'

@@ -1,7 +1,7 @@
-// Bytes to a port, and what comes back.
+// Sends raw bytes to a port and returns the response.
 import { connect } from 'node:net'
 
-/** Sends bytes as they are and returns what came back until the server closed or fell silent. */
+/** Returns what arrives until the server closes the connection or falls silent. */
 export function raw(port: number, text: string): Promise<{ text: string; isClosed: boolean }> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1')
@@ -10,7 +10,7 @@ export function raw(port: number, text: string): Promise<{ text: string; isClose
       socket.destroy()
       resolve({ text: received, isClosed })
     }
-    // Before its first byte the server may only be slow.
+    // Before the first byte the server may just be slow.
     socket.setTimeout(30_000, () => finish(false))
     socket.on('data', (chunk) => {
       received += chunk

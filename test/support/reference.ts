@@ -1,4 +1,4 @@
-// The pages of the manual that are generated: commands, options of the server, API.
+// Generates the reference pages of the manual: commands, server options, API.
 import { Command } from 'commander'
 import { buildProgram, everyCommand } from '../../src/cli/program.ts'
 import { options } from '../../src/config/options.ts'
@@ -9,7 +9,7 @@ export function referencePages(): Record<string, string> {
   return { 'cli.md': cliPage(), 'berthd.md': optionsPage(), 'api.md': apiPage() }
 }
 
-/** The program of `berth`, whose actions only call `reached`. */
+/** The program `berth`, whose actions only call `reached`. */
 export function programThat(reached: () => void): Command {
   return buildProgram(new Command('berth'), () => async () => reached())
 }
@@ -18,7 +18,7 @@ export function visibleCommands(): Command[] {
   return everyCommand(programThat(() => undefined)).filter((command) => command.name() !== 'complete')
 }
 
-/** What a command's help shows, the examples included. */
+/** The help text of a command, including examples. */
 export function helpOf(command: Command): string {
   let shown = ''
   command.configureOutput({
@@ -33,7 +33,7 @@ export function helpOf(command: Command): string {
   return shown
 }
 
-/** The words of the `berth` in a line such as `echo x | A=b berth env set shop A=- > file   # words`. */
+/** The arguments of `berth` in a line such as `echo x | A=b berth env set shop A=- > file   # words`. */
 export function commandWords(line: string): string[] {
   const [command = ''] = line.split(/ +#| [<>] /)
   const own = command.split('|').find((part) => /\bberth /.test(part)) ?? ''
@@ -74,7 +74,7 @@ function block(text: string): string {
   return ['```text', ...lines.map((line) => line.trimEnd()), '```'].join('\n')
 }
 
-// These defaults depend on the machine that prints them.
+// These defaults depend on the machine that generates the page.
 const machineDefaults: Record<string, string> = {
   'data-dir': '`~/.local/share/berth`',
   'build-memory-limit': 'half of the memory',

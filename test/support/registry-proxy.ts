@@ -1,17 +1,16 @@
-// A door in front of a registry, under an address of its own: it can hold what is asked for, so that a test
-// finds a pull half way.
+// A proxy in front of a registry that can hold blob requests, so that a test can act in the middle of a pull.
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 
 export interface RegistryProxy {
-  /** For the names of images, instead of the registry's. */
+  /** The host for image names, instead of the registry's. */
   host: string
-  /** What is asked for and held back. */
+  /** The number of held requests. */
   readonly held: number
-  /** From now on layers and settings of images are held back; what they are made of is told. */
+  /** Holds requests for layers and configurations from now on; manifests are served. */
   hold(): void
-  /** Everything comes through again. */
+  /** Forwards the held requests and holds no more. */
   release(): void
 }
 

@@ -1,5 +1,5 @@
-// A real image registry on a free port of this machine: Debian's docker-registry, run out of its package.
-// What is pushed leaves nothing on the engine, so that a pull is one.
+// A real image registry on a free local port: Debian's docker-registry, run from its unpacked package.
+// Images are pushed without the engine, so that a later pull really transfers them.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
@@ -25,30 +25,30 @@ import { baseImages } from './images.ts'
 import { MissingPrerequisite } from './missing-prerequisite.ts'
 
 export interface TestRegistry {
-  /** `127.0.0.1:<port>`, which the names of its images begin with. */
+  /** `127.0.0.1:<port>`, the prefix of its image names. */
   host: string
   /**
-   * Puts an image there that serves `page` on `$PORT`, with changes such as `EXPOSE 8080`; answers its
-   * digest. `name` is without the host: `app:v1`. Nothing of that name is made or touched on the engine.
+   * Publishes an image that serves `page` on `$PORT`, with changes such as `EXPOSE 8080`; returns its digest.
+   * `name` is without the host: `app:v1`. Does not touch images of that name on the engine.
    */
   push(name: string, page: string, changes?: string[]): Promise<string>
-  /** As a person would: the engine then has it under its name and its digest. */
+  /** Pulls like a user: the engine then has the image under its name and digest. */
   pull(name: string): Promise<void>
-  /** The names of its images that the engine has, with tag or digest, sorted; or those of another host. */
+  /** The engine's images of this registry or another host, with tag or digest, sorted. */
   namesOnEngine(host?: string): Promise<string[]>
-  /** On the same port as before. */
+  /** Listens on the same port as before. */
   start(): Promise<void>
   stop(): Promise<void>
 }
 
-/** Who may use a registry with credentials. */
+/** The account of a registry with credentials. */
 export const account = { username: 'ada', password: 'canary-pass-r3g1stry' }
-/** The account as htpasswd keeps it (bcrypt, the only form that the registry takes). */
+/** The account in htpasswd format (bcrypt, the only one that the registry accepts). */
 const htpasswd = 'ada:$2y$05$abcdefghijklmnopqrstuub699haFKibrYYRVwHtbuyrCn/I7Z0.2\n'
 
 const wish = { packages: ['docker-registry'], only: ['docker-registry'] }
 
-/** Gone after the test, with every image on the engine that is named after it. */
+/** Removed after the test, with every image of that name on the engine. */
 export async function startRegistry(
   t: Scope,
   { isPrivate = false }: { isPrivate?: boolean } = {},
@@ -88,7 +88,7 @@ export async function startRegistry(
   }
 }
 
-/** The program out of its package, kept in the user's cache. */
+/** The unpacked program, stored in the user's cache. */
 async function findProgram(): Promise<string> {
   try {
     return await withFileLock(join(cacheDirectory, 'docker-registry.lock'), async () => {
@@ -112,7 +112,7 @@ async function extractProgram(files: string[], path: string): Promise<void> {
   await rename(`${path}.new`, path)
 }
 
-/** Its configuration is YAML, of which JSON is a part. */
+/** Its configuration is YAML, of which JSON is a subset. */
 function configOf(directory: string, host: string, isPrivate: boolean): object {
   const auth = { htpasswd: { realm: 'test', path: join(directory, 'htpasswd') } }
   return {
@@ -124,7 +124,7 @@ function configOf(directory: string, host: string, isPrivate: boolean): object {
   }
 }
 
-/** Resolves when it listens; rejects with what it wrote when it ends instead. */
+/** Resolves when it listens; rejects with its output if it exits instead. */
 function addressOf(registry: ChildProcess): Promise<string> {
   const written: string[] = []
   return new Promise((resolve, reject) => {
@@ -138,7 +138,7 @@ function addressOf(registry: ChildProcess): Promise<string> {
   })
 }
 
-// By its other name, `localhost`, so that nothing happens to what the engine has of it.
+// Pushes through the name `localhost`, so that the engine's images of this registry stay untouched.
 async function pushPage(engine: Engine, name: string, page: string, changes: string[]): Promise<string> {
   const { docker } = engine
   const split = name.lastIndexOf(':')
@@ -147,7 +147,7 @@ async function pushPage(engine: Engine, name: string, page: string, changes: str
   try {
     const files = pack()
     files.entry({ name: 'www/index.html' }, page)
-    // No layer of it is here by chance.
+    // A unique layer that no other image has.
     files.entry({ name: 'www/id' }, randomBytes(16).toString('hex'))
     files.finalize()
     await container.putArchive(await buffer(files), { path: '/' })

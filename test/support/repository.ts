@@ -1,29 +1,28 @@
-// A real git repository in a temp folder, written commit by commit. Works without any git configuration on
-// the host.
+// A real git repository in a temporary folder, built commit by commit. Ignores the host's git configuration.
 import { spawnSync } from 'node:child_process'
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type Scope, temporaryDirectory } from './directory.ts'
 
 export interface TestRepository {
-  /** A clone can be made from here; the last part is its name on a git server that serves `root`. */
+  /** The path to clone from; its base name is the repository's name on a git server that serves `root`. */
   directory: string
   root: string
   name: string
-  /** Writes the files (a `symlink` value becomes a link), commits everything and returns the commit's id. */
+  /** Writes the files (a `symlink` value becomes a link), commits everything and returns the commit id. */
   commit(message: string, files: Record<string, string | { symlink: string }>): string
   branch(name: string): void
-  /** Goes to a branch or commit; what is committed next follows it. */
+  /** Checks out a branch or commit; the next commit follows it. */
   checkout(ref: string): void
   tag(name: string): void
   /** Adds a submodule without fetching it, and commits. */
   submodule(path: string, url: string, commit: string, settings?: Record<string, string>): string
-  /** Runs git here and returns what it printed. */
+  /** Runs git here and returns its output. */
   git(...args: string[]): string
 }
 
 export interface TestRepositoryOptions {
-  /** To put several beside each other. */
+  /** The parent folder, for several repositories next to each other. */
   root?: string
   name?: string
   hash?: 'sha1' | 'sha256'
@@ -33,7 +32,7 @@ export function createRepository(t: Scope, options: TestRepositoryOptions = {}):
   const { root = temporaryDirectory(t), name = 'app', hash = 'sha1' } = options
   const directory = join(root, name)
   mkdirSync(directory)
-  // A path is deployed only when every user of the host may read it.
+  // A local path is deployed only if every user of the host can read it.
   chmodSync(root, 0o755)
   const git = (...args: string[]) => runTestGit(directory, args)
   git('init', '--quiet', '--initial-branch=main', `--object-format=${hash}`)
@@ -78,7 +77,7 @@ function runTestGit(cwd: string, args: string[]): string {
     PATH: process.env.PATH,
     HOME: '/dev/null',
     GIT_CONFIG_NOSYSTEM: '1',
-    // One moment for all commits: the same history has the same ids in every run.
+    // A fixed date gives the same history the same ids in every run.
     GIT_AUTHOR_DATE: '1700000000 +0000',
     GIT_COMMITTER_DATE: '1700000000 +0000',
     GIT_AUTHOR_NAME: 'Ada',

@@ -1,7 +1,7 @@
-// Who may call each route below /api, written down by hand beside the route table.
-// It is what the table is held against, so nothing here is read from the table.
-// The words are the least role of a token, and how a token that is limited to services may use the route:
-// `service` and `record` for its own ones, `filtered` and `server` always, without a word never.
+// The credentials that each route below /api requires. Written by hand, because it is the expectation for
+// the route table.
+// The first word is the minimum role of a token; the second is how a token limited to services may use the
+// route: `service` and `record` for its own ones, `filtered` and `server` always, no word never.
 export type RequiredCredentials =
   | 'public'
   | 'session'

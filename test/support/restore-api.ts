@@ -1,4 +1,4 @@
-// The same for restores of one datastore, `shop-db`: begun, taken to their end, and the files they came from.
+// Restores of the datastore `shop-db`: started, completed, and the files they used.
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
@@ -14,14 +14,14 @@ export async function startRestores(t: TestContext) {
   return {
     ...api,
     datastoreId,
-    /** The files that were sent and are still there, drafts too. */
+    /** Uploaded files that still exist, including drafts. */
     files: () => readdirSync(folder),
     pathOf: (id: string) => join(folder, `${id}.file`),
     begin: (backupId: string, name = 'shop-db', headers = {}) =>
       call('POST', `/datastores/${name}/restores`, { backup_id: backupId }, { headers }),
     list: async (name = 'shop-db') =>
       (await call('GET', `/datastores/${name}/restores`)).body as unknown as Restore[],
-    /** All phases to its end. */
+    /** Completes all phases. */
     async finish(id: string) {
       for (let phase = 0; phase < 4; phase++) await goOn(id)
       await eventually(`${id} is done`, () => storage.actors.record(id)?.status === 'done')

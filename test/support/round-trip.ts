@@ -1,5 +1,4 @@
-// Whether a text that was accepted is what the answer shows: byte for byte, or in the one form that its field
-// is kept in.
+// Whether the API returns an accepted text unchanged, or in the normal form of its field.
 import { posix } from 'node:path'
 import type { Body } from './api.ts'
 import type { StringField } from './string-fields.ts'
@@ -11,7 +10,7 @@ const relativePath = (text: string) => {
 
 const domain = (text: string) => new URL(`http://${text.trim()}`).hostname.replace(/\.$/, '')
 
-/** Fields that are kept in a form of their own. */
+/** The normal forms of fields that have one. */
 const forms: Record<string, (text: string) => string | null> = {
   branch: (text) => text || null,
   custom_domains: domain,
@@ -23,10 +22,10 @@ const forms: Record<string, (text: string) => string | null> = {
   image: (text) => (/:[^/]+$|^$/.test(text) ? text.trim() || null : `${text.trim()}:latest`),
 }
 
-/** What has no value that could be shown. */
+/** Fields without a readable value. */
 const unshown = ['unset']
 
-/** Null when it is, or when the answer shows no such field; else what is wrong. */
+/** Null if the text is unchanged or the response has no such field, else the difference. */
 export function findChange({ way }: StringField, text: string, answer: Body): string | null {
   const shown = shownBy(answer, way)
   if (shown === null || unshown.includes(way[0]!)) return null
@@ -35,7 +34,7 @@ export function findChange({ way }: StringField, text: string, answer: Body): st
     : `${JSON.stringify(text)} became ${JSON.stringify(shown)}`
 }
 
-/** A text of a list is looked for in all of its entries: lists of variables are answered in order. */
+/** All entries of a list are searched, because lists of variables are returned in sorted order. */
 function shownBy(answer: Body, [name = '', _, ...further]: string[]): Body[] | null {
   const value = Array.isArray(answer) ? answer : answer?.[name]
   if (value === undefined) return null

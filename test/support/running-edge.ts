@@ -1,4 +1,4 @@
-// A real HAProxy of the test's own, driven as the daemon drives it.
+// A real HAProxy, driven as the daemon drives it.
 import { createServer, type IncomingHttpHeaders, type RequestListener, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
@@ -18,9 +18,9 @@ export interface RunningEdge {
   frame: Omit<Frame, 'slots'>
   driver: Driver
   process: EdgeProcess
-  /** Takes commands. */
+  /** The runtime socket. */
   admin: Runtime
-  /** Asks by http, and for that host. */
+  /** Sends a request over HTTP for that host. */
   ask(host: string, path?: string, options?: AskOptions): Promise<EdgeAnswer>
 }
 
@@ -38,10 +38,10 @@ export interface EdgeAnswer {
 
 export const noRoutes: Routes = { pools: [], maps: noMaps(), certificates: [] }
 
-/** Running, and without any routes. */
+/** Starts it without routes. */
 export async function startEdge(t: TestContext, changed: Partial<Frame> = {}): Promise<RunningEdge> {
   const args = await edgeArgs('host')
-  // Ended before its folder goes: hooks run in the order in which they were made.
+  // Registered before the folder's removal: hooks run in the order of registration.
   let end: () => Promise<void> = async () => undefined
   t.after(() => end())
   const place = openEdgeFiles(temporaryDirectory(t))
@@ -79,7 +79,7 @@ export function askAt(port: number) {
     })
 }
 
-/** An upstream of the test's own on loopback; answers its port. */
+/** An upstream on loopback; returns its port. */
 export async function serveUpstream(t: TestContext, listener: RequestListener): Promise<number> {
   const server = createServer(listener)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -1,4 +1,4 @@
-// A small durable machine for the supervisor's tests: work, a cancel with cleanup, and ways to go wrong.
+// A small durable machine for the supervisor's tests: work, cancel with cleanup, and several failures.
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import { type SlotFailure, type SlotInput, type SlotOutput, slot } from '../../machines/slot.ts'
 

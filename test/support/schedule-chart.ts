@@ -1,4 +1,4 @@
-// A schedule's life as the tests of its chart need it: an input, effects of the test, ways to run it.
+// Inputs, effects and a runner for tests of the schedule chart.
 import {
   type CronScheduleInput,
   type CronScheduleSnapshot,
@@ -20,7 +20,7 @@ export const waits: TestEffect = (_, signal) => forever(signal)
 export const begins: TestEffect = async () => ({ at: noticed, skipped: null })
 export const fails: TestEffect = () => Promise.reject({ code: 'internal_error', message: 'a bug', at: made })
 
-/** A full hour of that day, as an instant. */
+/** A full hour of the test's day. */
 export const hour = (count: number) => `2026-01-01T${String(count).padStart(2, '0')}:00:00.000Z`
 export const due = (count: number, missed: DueRun['missed'] = null) => ({
   at: noticed,
@@ -28,7 +28,7 @@ export const due = (count: number, missed: DueRun['missed'] = null) => ({
 })
 export const planned = (next: SchedulePlan | null) => ({ at: noticed, plan: next })
 
-/** Answers one after the other, and then waits. */
+/** Returns these results in order, then waits. */
 export function inTurn(...answers: unknown[]): TestEffect {
   let count = 0
   return (_, signal) => (count < answers.length ? Promise.resolve(answers[count++]) : forever(signal))

@@ -1,8 +1,8 @@
-// What a whole file of tests makes, and removes when all of them are over: the newest first.
+// Cleanups of a whole test file, run in reverse order after its last test.
 import { after } from 'node:test'
 import type { Scope } from './directory.ts'
 
-/** Made at the top of a test file. */
+/** To be called at the top of a test file. */
 export function fileScope(): Scope {
   const cleanups: (() => unknown)[] = []
   after(async () => {

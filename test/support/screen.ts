@@ -1,9 +1,9 @@
-// What a terminal shows after all that was written to it: enough of one for lines that are drawn in place.
+// A minimal terminal emulator: the screen after all output, sufficient for lines that are redrawn in place.
 
 const introducer = '\x1b'
 const sequence = new RegExp(`^${introducer}\\[([?\\d;]*)([A-Za-z])`)
 
-/** The lines of the screen, without blanks at their ends; it never scrolls. */
+/** The lines of the screen without trailing blanks; it never scrolls. */
 export function toScreen(written: string, columns: number): string[] {
   const screen = new Screen(columns)
   for (let rest = written; rest !== ''; ) {

@@ -1,4 +1,4 @@
-// The certificate that a visitor of a host is shown.
+// The certificate that a server presents for a host.
 import { X509Certificate } from 'node:crypto'
 import { connect } from 'node:tls'
 import { serverAddress } from './ca.ts'

@@ -1,4 +1,4 @@
-// A site in the image of the static server, running, for all tests of a file.
+// A running site in the static server's image, shared by all tests of a file.
 import { mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { type RequestOptions, request } from 'node:http'
 import { tmpdir } from 'node:os'
@@ -25,7 +25,7 @@ export interface Answer {
 export interface ServedSite {
   readonly engine: Engine
   readonly containerId: string
-  /** Asks for the path byte for byte: nothing is normalized, decoded or unpacked. */
+  /** Requests the path byte for byte, without normalization or decoding. */
   ask(path: string, options?: Pick<RequestOptions, 'method' | 'headers'>): Promise<Answer>
   status(path: string): Promise<number>
 }
@@ -38,7 +38,7 @@ export interface SiteOptions {
 
 const folder = 'site'
 
-/** Builds and starts it before the file's tests, with nothing to write on, and removes it after them. */
+/** Builds and starts it read-only before the file's tests, and removes it after them. */
 export function servedSite(files: Record<string, string>, options: SiteOptions = {}): ServedSite {
   const { port = 8080 } = options
   const owner = testOwner()

@@ -1,8 +1,8 @@
-// A service with the id `svc-own`, and a record of each kind that belongs to it.
+// A service with the id `svc-own`, and one record of each kind that belongs to it.
 import type { Api } from './http-context.ts'
 import { serviceRow, transitionOf } from './store-fixtures.ts'
 
-/** Ids by the word before the parameter in a path, such as `deploys`. */
+/** Ids by the path segment before the parameter, such as `deploys`. */
 export async function createServiceRecords({ storage: { actors, services } }: Pick<Api, 'storage'>) {
   const records = {
     deploys: ['deploy', 'dep-1'],

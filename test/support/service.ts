@@ -1,16 +1,16 @@
-// A service under test: a repository with a small app, and waiting for what its deploys come to.
+// A service under test: a repository with a small app, and waiting for its deploys.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Api, Body } from './api.ts'
 import { busyboxImage } from './images.ts'
 
 const finished = ['live', 'failed', 'canceled', 'deactivated']
 
-/** A Dockerfile on the busybox base: `serve` answers `text` on port 3000, at any path of that name. */
+/** A Dockerfile on the busybox base image. */
 export async function dockerfile(...lines: string[]): Promise<string> {
   return [`FROM ${await busyboxImage()}`, ...lines, ''].join('\n')
 }
 
-/** Serves a folder with one page by busybox httpd; /healthz is there too. */
+/** Serves a folder with one page and /healthz by busybox httpd. */
 export async function pageApp(text: string, ...more: string[]): Promise<Record<string, string>> {
   return {
     Dockerfile: await dockerfile(
@@ -31,7 +31,7 @@ export async function finishedDeploy(api: Api, id: string): Promise<Body> {
   })
 }
 
-/** The lines of a deploy's log; follows it to the end. */
+/** The lines of a deploy's log, followed to the end. */
 export async function logLines(api: Api, deployId: string): Promise<string[]> {
   const lines: string[] = []
   for await (const { event, data } of api.events(`/deploys/${deployId}/logs?follow=true`)) {
@@ -41,7 +41,7 @@ export async function logLines(api: Api, deployId: string): Promise<string[]> {
   return lines
 }
 
-/** Looks until there is an answer; fails with `what` after two minutes. Errors count as no answer. */
+/** Polls until there is a result; fails with `what` after two minutes. Errors count as no result. */
 export async function until<T>(what: string, look: () => Promise<T | null | undefined | false>): Promise<T> {
   const deadline = Date.now() + 120_000
   let last: unknown = null
@@ -51,12 +51,12 @@ export async function until<T>(what: string, look: () => Promise<T | null | unde
       return null
     })
     if (found) return found
-    if (Date.now() > deadline) throw new Error(`waited in vain for ${what}`, { cause: last })
+    if (Date.now() > deadline) throw new Error(`timed out waiting for ${what}`, { cause: last })
     await sleep(50)
   }
 }
 
-/** A page of the live deploy's first instance. */
+/** The response of the live deploy's first instance. */
 export async function fetchPage(api: Api, service: string, path = '/'): Promise<string> {
   const { live_deploy_id } = await api.get(`/services/${service}`)
   const { instances } = await api.get(`/services/${service}/status`)

@@ -1,4 +1,5 @@
-// An engine that does nothing but open sessions and ask them: what a newer one than the one at hand would.
+// An engine that only opens build sessions and calls their methods, including those that the installed engine
+// does not use.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type ClientHttp2Session, connect } from 'node:http2'
@@ -11,7 +12,7 @@ import { temporaryDirectory } from './directory.ts'
 
 export interface SessionEngine {
   engine: Engine
-  /** Calls a method of the newest session with an encoded message; a status of 0 is success. */
+  /** Calls a method of the newest session with an encoded message; status 0 is success. */
   callSession(path: string, message: Uint8Array): Promise<{ status: number; message: Buffer }>
 }
 
@@ -33,7 +34,7 @@ export async function openSessionEngine(t: TestContext): Promise<SessionEngine> 
   return { engine, callSession: (method, message) => call(session!, method, message) }
 }
 
-/** One gRPC call: the message has a head of five bytes, the status is in the trailers. */
+/** One gRPC call: the message has a five-byte prefix, and the status is in the trailers. */
 async function call(session: ClientHttp2Session, path: string, message: Uint8Array) {
   const headers = { ':method': 'POST', ':path': path, 'content-type': 'application/grpc', te: 'trailers' }
   const stream = session.request(headers)

@@ -1,13 +1,13 @@
-// A browser that is signed in, as far as the server can tell: its cookie, and where its requests come from.
+// A signed-in browser as the server sees it: its cookie, and the origin of its requests.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 export const owner = { email: 'ada@example.com', password: 'correct horse battery' }
 
-/** What it sends with each request. */
+/** The headers of each request. */
 export type SessionHeaders = { cookie: string; 'sec-fetch-site': 'same-origin' }
 
-/** Makes the account of a server that has none. `dataDir` holds the setup code. */
+/** Creates the account of a new server. `dataDir` contains the setup code. */
 export function signUp(url: string, dataDir: string): Promise<SessionHeaders> {
   const code = readFileSync(join(dataDir, 'setup_code'), 'utf8').trim()
   return enter(url, 'setup', { code, ...owner })

@@ -14,14 +14,14 @@ import {
 } from './ws-client.ts'
 
 export const bearer = { authorization: `Bearer ${token}` }
-/** The first message. */
+/** The first message of a client. */
 export const start = { type: 'start', words: [], terminal: null }
 export const pathOf = (name: string) => `/api/v1/datastores/${name}/client`
 
 export interface ShellApi extends AccountApi {
   opened: FakeClient[]
   tryOpen(path: string, headers?: Record<string, string>): Promise<WsClient | Refusal>
-  /** Fails when it is refused. */
+  /** Fails if the connection is refused. */
   open(headers?: Record<string, string>): Promise<{ ws: WsClient; client: FakeClient }>
   /** Also sends `start`. */
   openStarted(): Promise<{ ws: WsClient; client: FakeClient }>

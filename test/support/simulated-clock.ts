@@ -1,17 +1,16 @@
-// A clock that only a test moves, and that it may set. Time passes apart from what the clock shows, as for
-// timers.
-// Nobody is woken by a clock that is set.
+// A clock that only the test moves. The displayed time can be set independently of elapsed time, on which
+// timers depend; setting it wakes no timer.
 import type { Clock } from '../../src/effects/cron-schedule/clock.ts'
 
 interface Sleeper {
-  /** Ms that have passed by then. */
+  /** The elapsed ms at which it wakes. */
   wakeAt: number
   wake: () => void
 }
 
 const patienceMs = Number(process.env.BERTH_TEST_PATIENCE_MS ?? 120_000)
 
-/** Sleeps among the others until it is woken, nudged or aborted. */
+/** Sleeps until it is woken or aborted. */
 async function sleepAmong(
   sleepers: Set<Sleeper>,
   wakeAt: number,
@@ -51,17 +50,17 @@ export function simulatedClock(at: string) {
 
   return {
     clock,
-    /** How many pause. */
+    /** The number of sleepers. */
     get pausing() {
       return sleepers.size
     },
-    /** How long it is until somebody is woken. */
+    /** The time until the next wake-up. */
     get restMs() {
       return Math.min(...[...sleepers].map(({ wakeAt }) => wakeAt)) - passedMs
     },
-    /** Time passes, at once and in one piece. */
+    /** Advances the elapsed time in one step. */
     move,
-    /** Somebody sets it. */
+    /** Sets the displayed time. */
     set(to: string): void {
       shownMs = Date.parse(to)
     },
@@ -73,11 +72,11 @@ export function simulatedClock(at: string) {
 
 export type SimulatedClock = ReturnType<typeof simulatedClock>
 
-/** Turns of the event loop until it is so: quicker than to sleep in between. */
+/** Runs turns of the event loop until the condition holds, which is faster than polling with a timer. */
 export async function soon(what: string, isSo: () => boolean): Promise<void> {
   const deadline = performance.now() + patienceMs
   while (!isSo()) {
-    if (performance.now() > deadline) throw new Error(`it did not happen in time: ${what}`)
+    if (performance.now() > deadline) throw new Error(`timed out waiting for ${what}`)
     await new Promise((resolve) => setImmediate(resolve))
   }
 }

@@ -1,4 +1,4 @@
-// A folder on a file system of its own that is soon full.
+// A folder on a separate, small file system.
 import { execFileSync } from 'node:child_process'
 import {
   closeSync,
@@ -15,7 +15,7 @@ import { join } from 'node:path'
 import { commandEnv } from '../../src/base-images/command.ts'
 import type { Scope } from './directory.ts'
 
-/** Takes so many MiB and no more; gone afterwards. Needs root. */
+/** A tmpfs of that many MiB, unmounted afterwards. Needs root. */
 export function smallDisk(t: Scope, sizeMb: number): string {
   const path = mkdtempSync(join(tmpdir(), 'berth-test-disk-'))
   execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${sizeMb}m`, 'tmpfs', path])
@@ -26,7 +26,7 @@ export function smallDisk(t: Scope, sizeMb: number): string {
   return path
 }
 
-/** The same as a real file system, in a file. */
+/** The same as a real file system on a loop device. */
 export function smallBlockDisk(t: Scope, sizeMb: number): string {
   const path = mkdtempSync(join(tmpdir(), 'berth-test-disk-'))
   const file = `${path}.image`
@@ -42,7 +42,7 @@ export function smallBlockDisk(t: Scope, sizeMb: number): string {
   return path
 }
 
-/** Takes all that is left there, but for so many MiB; answers how to give it back. */
+/** Fills the free space except for that many MiB; returns a function that frees it again. */
 export function fillDisk(directory: string, leftMb = 0): () => void {
   const path = join(directory, 'filler')
   const file = openSync(path, 'w')

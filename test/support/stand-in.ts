@@ -1,4 +1,4 @@
-// Ports of which a test provides only what the code under test uses. The compiler checks what is provided.
+// Ports of which a test provides only what the code under test uses. The compiler checks the provided parts.
 
 type Some<T> = T extends (...args: infer Args) => infer Result
   ? (...args: Args) => Some<Result>

@@ -1,4 +1,4 @@
-// All that a storage can be asked for, as plain JSON.
+// Everything that a storage can return, as plain JSON.
 import { readFileSync } from 'node:fs'
 import type { Storage } from '../../storage/index.ts'
 
@@ -9,7 +9,7 @@ export interface StorageView {
 
 const authority = { directoryUrl: 'https://ca.example.com', email: 'admin@example.com' }
 
-/** The view of the actors with these ids, and of all else. Secrets are opened. */
+/** The view of the actors with these ids and of everything else, with decrypted secrets. */
 export async function viewOf(storage: Storage, actorIds: string[]): Promise<StorageView> {
   const view = {
     ...{ server: serverOf(storage), access: accessOf(storage), certificates: certificatesOf(storage) },

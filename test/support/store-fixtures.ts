@@ -1,5 +1,5 @@
-// What tests put into a store, and what they find in its files: rows with everything set, and the raw tables.
-// The raw ones open the files a second time, so the storage under test has to be closed before.
+// Rows that tests put into a store, and raw access to its files.
+// Raw access opens the files again, so the storage under test must be closed first.
 import type { TestContext } from 'node:test'
 import { type Database, type Key, open } from 'lmdb'
 import type { ActorRow, Transition } from '../../storage/actors/actors.ts'
@@ -12,7 +12,7 @@ function fail(reason: string): never {
   throw new Error(`the store panicked: ${reason}`)
 }
 
-/** A store without anything above it. Closed after the test. */
+/** A bare store, closed after the test. */
 export function openTestStore(t: TestContext, directory: string): Store {
   const store = openStore(directory, { onPanic: fail })
   t.after(() => store.close())
@@ -53,7 +53,7 @@ export function serviceRow(changes: Partial<ServiceRow> = {}): ServiceRow {
   }
 }
 
-/** A transition of a deploy: its first one, unless the row says otherwise. */
+/** A transition of a deploy; its first one by default. */
 export function transitionOf(
   row: Partial<ActorRow> & { id: string },
   rest: Partial<Omit<Transition, 'row' | 'record'>> & { status?: string } = {},
@@ -73,7 +73,7 @@ export function transitionOf(
   }
 }
 
-/** The same storage, with some of what it does to actors done differently. */
+/** The same storage with some actor methods replaced. */
 export function withActors(
   { events, actors }: Pick<Storage, 'actors' | 'events'>,
   changes: Partial<Storage['actors']>,
@@ -87,7 +87,7 @@ export function withActors(
   return { events, actors: changed }
 }
 
-/** Every row of every table as it is on disk: checksum and JSON. */
+/** Every row of every table as stored: checksum and JSON. */
 export async function rawTables(directory: string): Promise<Record<string, [unknown, string][]>> {
   return withRawStore(directory, (root) => {
     const names = [...root.getKeys()] as string[]
@@ -97,7 +97,7 @@ export async function rawTables(directory: string): Promise<Record<string, [unkn
   })
 }
 
-/** Damages one stored value: one bit of its last character but one. */
+/** Flips one bit of the last character but one of a stored value. */
 export async function flipBit(directory: string, table: string, key: Key): Promise<void> {
   await withRawStore(directory, async (root) => {
     const rows = openRaw(root, table)

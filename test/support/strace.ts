@@ -1,5 +1,5 @@
-// Faults of the disk, put into the system calls of a running process by strace.
-// `when` counts in each thread by itself, and the store writes from several.
+// Injects disk faults into the system calls of a running process by strace.
+// `when` counts calls per thread, and the store writes from several threads.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
@@ -11,15 +11,15 @@ import { installPackages } from './apt.ts'
 import { type Scope, temporaryDirectory } from './directory.ts'
 
 export interface Trace {
-  /** The calls so far, as strace shows them. */
+  /** All matching calls so far, in strace's notation. */
   calls(): string[]
-  /** Those of them that were hit by the fault. */
+  /** The calls that failed because of the fault. */
   hits(): string[]
-  /** The process goes on by itself. */
+  /** Detaches; the process continues. */
   end(): Promise<void>
 }
 
-/** Why no process can be traced here; null when one can. Installs strace where that is possible. */
+/** Why no process can be traced here, or null. Installs strace where possible. */
 export async function whyNoTracing(): Promise<string | null> {
   if (!hasCommand('strace') && hasApt() && isRoot()) await installPackages(['strace'])
   if (!hasCommand('strace')) return 'needs strace: sudo apt-get install strace'
@@ -31,8 +31,8 @@ export async function whyNoTracing(): Promise<string | null> {
 }
 
 /**
- * From when this resolves the calls of that name that touch `path` are seen, and fail as `fault` says in
- * strace's words, such as `error=ENOSPC`.
+ * Resolves when calls of that name on `path` are traced and fail with `fault`, in strace's notation,
+ * such as `error=ENOSPC`.
  */
 export async function traceCalls(
   t: Scope,
@@ -46,7 +46,7 @@ export async function traceCalls(
     env: commandEnv,
   })
   const end = async () => {
-    // At once: in a call that is delayed it would wait for its end.
+    // SIGKILL: strace would finish a delayed call before it exits on other signals.
     if (strace.exitCode === null && strace.kill('SIGKILL')) await once(strace, 'exit')
   }
   t.after(end)

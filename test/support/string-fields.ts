@@ -1,20 +1,20 @@
-// Every place of the API that takes a text, and a request that is right but for that place. Made from the
-// OpenAPI document: a new route is covered by being there.
+// Every text field of the API, and a request that is valid except for that field.
+// Derived from the OpenAPI document, so new routes are covered automatically.
 import { branchesOf, nounOf, type Operation, type Schema } from './operations.ts'
 import type { WireRequest } from './wire.ts'
 
 export interface StringField {
   operation: Operation
   place: 'path' | 'query' | 'header' | 'body'
-  /** The name of a parameter, or the way into the body: keys, and 0 for an entry of a list. */
+  /** The name of a parameter, or the path into the body: keys, and 0 for a list entry. */
   way: string[]
 }
 
-/** What a request has beside the one text. */
+/** The rest of a request, apart from the text. */
 export interface Rest {
-  /** Something that exists, by the noun of its path: `services`, `deploys`. */
+  /** Ids that exist, by the noun of their path: `services`, `deploys`. */
   existing: Record<string, string>
-  /** Fields of a body that have to be as they are, where the operation knows them. */
+  /** Fixed body fields, where the operation requires them. */
   fields: Record<string, unknown>
   headers: readonly (readonly [string, string])[]
 }
@@ -49,7 +49,7 @@ export function requestWith({ operation, place, way }: StringField, text: string
   }
 }
 
-/** Every byte but letters and digits: a path then has exactly this text as its parameter. */
+/** Encodes every byte except letters and digits, so that the path parameter is exactly this text. */
 export function percentEncoded(text: string): string {
   const bytes = [...Buffer.from(text)]
   const encode = (byte: number) => `%${byte.toString(16).padStart(2, '0').toUpperCase()}`
@@ -62,7 +62,7 @@ function isJson({ body }: Operation): boolean {
   return body?.type === 'application/json'
 }
 
-/** The ways to all texts of a schema. */
+/** The paths to all texts of a schema. */
 function waysOf(schema: Schema): string[][] {
   return branchesOf(schema).flatMap((branch) => {
     if (branch.type === 'string') return [[]]
@@ -82,7 +82,7 @@ function bodyWith({ body }: Operation, way: string[], text: string, { fields }: 
   return Buffer.from(JSON.stringify({ ...value, ...Object.fromEntries(forced) }))
 }
 
-/** The least that a schema asks for, with the text at the end of the way. */
+/** The minimal value of a schema, with the text at the end of the path. */
 function leastOf(schema: Schema, way: string[] | null, text: string): unknown {
   const branches = branchesOf(schema)
   const branch = branches.find((one) => way !== null && leadsOn(one, way)) ?? branches[0]!

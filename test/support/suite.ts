@@ -1,4 +1,4 @@
-// One daemon for all tests of a file, and services of a test on it: real git, real Docker.
+// One daemon for all tests of a file, and its services, with real git and real Docker.
 import { after, before } from 'node:test'
 import type { Api, Body } from './api.ts'
 import { type DaemonOptions, launchDaemon, type TestDaemon } from './daemon.ts'
@@ -11,7 +11,7 @@ export interface Suite {
   readonly api: Api
 }
 
-/** Starts the daemon before the file's tests, and removes it with all it made after them. */
+/** Starts the daemon before the file's tests; removes it and everything it created afterwards. */
 export function daemonSuite(options: DaemonOptions = {}): Suite {
   let daemon: TestDaemon | null = null
   before(async () => {
@@ -34,15 +34,15 @@ export interface TestService {
   name: string
   id: string
   repository: TestRepository
-  /** The first deploy, finished; null when none was asked for. */
+  /** The first deploy, finished; null if none was requested. */
   first: Body
-  /** Commits the files and deploys them; the answer is the finished deploy. */
+  /** Commits the files and deploys them; returns the finished deploy. */
   deploy(files: Record<string, string>): Promise<Body>
-  /** Asks for a deploy and does not wait. */
+  /** Requests a deploy without waiting for it. */
   request(body?: object): Promise<Body>
 }
 
-/** A service made from a repository with these files; its first deploy is finished. */
+/** Creates a service from a repository with these files, and waits for its first deploy. */
 export async function createService(
   t: Scope,
   api: Api,

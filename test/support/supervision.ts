@@ -1,4 +1,4 @@
-// A supervisor over real storage, with a catalogue of one kind, for tests. Cleans up after the test.
+// A supervisor with real storage and the sample machine. Cleans up after the test.
 import { rmSync } from 'node:fs'
 import type { TestContext } from 'node:test'
 import type { KindName } from '../../machines/index.ts'
@@ -15,12 +15,12 @@ export const silentLogger = createLogger({ level: 'silent' })
 export const instant = '2026-01-01T00:00:00.000Z'
 const patienceMs = Number(process.env.BERTH_TEST_PATIENCE_MS ?? 120_000)
 
-/** What uses a store, to be stopped before it closes: lmdb throws from a timer at a late read. */
+/** Users of a store, which stop before it closes: lmdb throws from a timer on a late read. */
 const users = new WeakMap<object, (() => unknown)[]>()
 
 export async function temporaryStorage(t: TestContext, directory = temporaryDirectory(t)): Promise<Storage> {
   const storage = await openStorage(directory, { onPanic: (reason) => assertNever(reason) })
-  // Hooks run in the order they were made: what is written at the close comes after the folder's own removal.
+  // Hooks run in the order of registration, so the close may write files after the folder's own removal.
   users.set(storage, [])
   t.after(async () => {
     for (const stop of users.get(storage)!.reverse()) await stop()
@@ -30,7 +30,7 @@ export async function temporaryStorage(t: TestContext, directory = temporaryDire
   return storage
 }
 
-/** Hooks run in the order they were made, so this one would run after the close of the store. */
+/** A plain hook would run after the close of the store, because hooks run in the order of registration. */
 export function stopBeforeClose(t: TestContext, storage: object, stop: () => unknown): void {
   const stops = users.get(storage)
   if (stops) stops.push(stop)
@@ -51,7 +51,7 @@ export interface Supervised {
   toRecord?: typeof sample.toRecord
 }
 
-/** A supervisor of samples. Effects that are not given succeed at once. */
+/** A supervisor of the sample machine. Effects succeed at once by default. */
 export function superviseSamples(t: TestContext, options: Supervised) {
   const { storage, effects = {}, logger = silentLogger, now = Date.now, ...kind } = options
   const supervisor = new Supervisor({ storage, catalogue: { sample: { ...sample, ...kind } }, logger, now })
@@ -69,14 +69,14 @@ export function superviseSamples(t: TestContext, options: Supervised) {
   }
 }
 
-/** A logger that keeps the errors it is told: their words and what they are about. */
+/** A logger that records errors with their fields. */
 export function recordErrors() {
   const errors: [message: string | undefined, fields: unknown][] = []
   const error = (fields: object | string, message?: string) => void errors.push([message, fields])
   return { errors, logger: { ...silentLogger, error } as Logger }
 }
 
-/** An effect that waits until the test lets it go on, or until it is aborted. */
+/** An effect that waits until the test releases it or it is aborted. */
 export function heldEffect() {
   let release: (() => void) | null = null
   let begun: () => void = () => undefined
@@ -92,13 +92,13 @@ export function heldEffect() {
   return { effect, started, release: () => release?.() }
 }
 
-/** Looks again until `look` answers something; fails with `what` after two minutes, or as the run says. */
+/** Polls until `look` returns a value; fails with `what` after two minutes, or BERTH_TEST_PATIENCE_MS. */
 export async function eventually<T>(what: string, look: () => T | null | undefined | false): Promise<T> {
   const deadline = Date.now() + patienceMs
   for (;;) {
     const found = look()
     if (found) return found
-    if (Date.now() > deadline) throw new Error(`it did not happen in time: ${what}`)
+    if (Date.now() > deadline) throw new Error(`timed out waiting for ${what}`)
     await new Promise((resolve) => setTimeout(resolve, 5))
   }
 }

@@ -1,25 +1,25 @@
-// A door in front of a server that a test shuts and opens: a network that is lost for a while.
+// A TCP proxy in front of a server that a test can shut and reopen, to simulate network outages.
 
 import type { AddressInfo } from 'node:net'
 import { connect, createServer, type Socket } from 'node:net'
 import type { Scope } from './directory.ts'
 
 export interface TcpGate {
-  /** `http://127.0.0.1:…`, the same all the time. */
+  /** `http://127.0.0.1:…`; it never changes. */
   url: string
-  /** Breaks what is open. */
+  /** Breaks open connections. */
   cut(): void
-  /** Breaks what is open, and what comes, until `open`. */
+  /** Breaks open connections and refuses new ones until `open`. */
   shut(): void
   open(): void
 }
 
 export interface GateOptions {
-  /** Breaks a connection that has sent so many bytes to the server. */
+  /** Breaks a connection after it has sent this many bytes to the server. */
   limitBytes?: number
 }
 
-/** `target` is asked at each connection: a server that was started again listens somewhere else. */
+/** `target` is called for each connection: a restarted server listens at another port. */
 export async function openTcpGate(
   t: Scope,
   target: () => string,

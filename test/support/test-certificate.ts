@@ -1,4 +1,4 @@
-// Certificates of an authority that lives for one test.
+// Certificates of an authority that exists for one test.
 import 'reflect-metadata'
 import { webcrypto } from 'node:crypto'
 import {
@@ -10,7 +10,7 @@ import {
 
 export interface TestCertificate {
   authorityPem: string
-  /** The certificate, then its authority. */
+  /** The certificate, followed by its authority. */
   chainPem: string
   keyPem: string
 }
@@ -29,7 +29,7 @@ export const rsa = {
 }
 const dayMs = 24 * 60 * 60 * 1000
 
-/** Valid from yesterday for ninety days, unless it says otherwise. */
+/** Valid from yesterday for ninety days by default. */
 export async function issueTestCertificate(
   names: string[],
   validity: Validity = {

@@ -1,5 +1,5 @@
-// The codes that a function throws by name, its own and those of what it calls, from the source.
-// Calls through the context (`actors.send`, `observe.disks`) lead outside and are not followed.
+// The error codes that a function and its callees throw, read from the source.
+// Calls through the context (`actors.send`, `observe.disks`) are not followed.
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -7,13 +7,13 @@ import { parseSync, Visitor } from 'oxc-parser'
 
 interface Known {
   codes: Set<string>
-  /** Every name in it, of which some are functions. */
+  /** All identifiers in it, some of which are functions. */
   names: Set<string>
 }
 
 interface File {
   functions: Map<string, Known>
-  /** Local name to file and name there. */
+  /** Local name to file and exported name. */
   imports: Map<string, [path: string, name: string]>
 }
 
@@ -22,7 +22,7 @@ type Node = { type: string; start: number; end: number } & Record<string, unknow
 const home = fileURLToPath(new URL('../..', import.meta.url))
 const files = new Map<string, File>()
 
-/** The files that define a top-level function of this name, below a folder. */
+/** The files below a folder that define a top-level function of this name. */
 export function definersOf(folder: string, name: string): string[] {
   const files = readdirSync(join(home, folder), { recursive: true, encoding: 'utf8' })
   const paths = files.map((file) => `${folder}/${file}`)

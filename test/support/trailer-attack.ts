@@ -1,4 +1,4 @@
-// Clients of an edge that attack with trailers, and clients that check their own responses during the attack.
+// Clients that attack an edge with trailers, and clients that check their own responses during the attack.
 
 import type { ClientHttp2Session } from 'node:http2'
 import { Agent, request } from 'node:https'
@@ -8,10 +8,10 @@ import { connect as connectTls } from 'node:tls'
 import type { RunningEdge } from './running-edge.ts'
 
 const host = 'a.test'
-/** On a busy machine they go on for longer. */
+/** Rounds continue for longer on a busy machine. */
 const [leastVisits, leastAttacks] = [30, 20]
 
-/** What an attacker sends after the last chunk; HAProxy refuses some of it. */
+/** Data that an attacker sends after the last chunk; HAProxy rejects some of it. */
 export const endings = [
   '0\r\nxxget: /stolen HTTP/1.1\r\nhost: a.test\r\n\r\n',
   '0\r\nxxpost: /stolen HTTP/1.1\r\nhost: a.test\r\ncontent-length: 50\r\n\r\n',
@@ -30,7 +30,7 @@ interface Attack {
   endings: readonly string[]
 }
 
-/** Sends each form again and again, each on a connection of its own. */
+/** Sends each form repeatedly, on a new connection each time. */
 export async function attack(
   edge: RunningEdge,
   { isTls, path, endings }: Attack,
@@ -54,7 +54,7 @@ export async function attack(
   return sent
 }
 
-/** The same by HTTP/2, where a name of a trailer may not have spaces, but its value may be anything. */
+/** The same over HTTP/2, where trailer names must not contain spaces but values are arbitrary. */
 export async function attackByHttp2(session: ClientHttp2Session, until: number): Promise<number> {
   let sent = 0
   for (; Date.now() < until || sent < leastAttacks; sent++) {
@@ -72,7 +72,7 @@ export async function attackByHttp2(session: ClientHttp2Session, until: number):
 }
 
 export interface Visitor {
-  /** Of each request, by how many were made before. */
+  /** The path of each request, by its number. */
   path(asked: number): string
   headers?: Record<string, string>
   isRight(body: string, path: string): boolean
@@ -80,11 +80,11 @@ export interface Visitor {
 
 export interface Visits {
   asked: number
-  /** The data received in place of the response. */
+  /** Data received in place of the expected response. */
   wrong: string[]
 }
 
-/** Asks again and again on a kept connection. */
+/** Sends requests repeatedly on one connection. */
 export async function visit(edge: RunningEdge, visitor: Visitor, until: number): Promise<Visits> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1, rejectUnauthorized: false })
   const wrong: string[] = []

@@ -1,4 +1,4 @@
-// Unpacks archives for tests, each into a folder of its own, and looks that nothing else is left beside it.
+// Unpacks archives into separate folders, and checks that nothing else was written next to them.
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { temporaryDirectory } from './directory.ts'
 
 type Options = Partial<Pick<UnpackRequest, 'keepsFolder' | 'limits' | 'roomBytes' | 'signal'>>
 
-/** Where it came out, and what was told of it. */
+/** The folder and the result. */
 export async function unpack(t: TestContext, archive: Buffer, options: Options = {}) {
   const { parent, directory, request } = prepare(t, archive)
   const told = await unpackArchive({ ...request, ...options })
@@ -17,7 +17,7 @@ export async function unpack(t: TestContext, archive: Buffer, options: Options =
   return { directory, told, read: (path: string) => readFileSync(join(directory, path), 'utf8') }
 }
 
-/** The code and the words it is refused with; it must be. */
+/** The code and text of the refusal; fails if the archive is accepted. */
 export async function refusalOf(t: TestContext, archive: Buffer, options: Options = {}): Promise<string> {
   const { parent, request } = prepare(t, archive)
   const refusal = await unpackArchive({ ...request, ...options }).then(

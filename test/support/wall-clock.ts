@@ -1,5 +1,5 @@
-// What clocks in a time zone show, minute by minute, and when a schedule is due then, plainly by the rule.
-// It reads dates and times of day off Intl and knows of no offsets, unlike what it is compared with.
+// The local time in a time zone, minute by minute, and when a schedule is due, by the plain rule.
+// Uses only Intl and no offsets, unlike the code it is compared with.
 import fc from 'fast-check'
 
 export const minuteMs = 60_000
@@ -7,7 +7,7 @@ export const dayMs = 24 * 60 * minuteMs
 
 export interface Minute {
   instant: number
-  /** The date and time that are shown then, read as if they were UTC. */
+  /** The local date and time, as if it were UTC. */
   wall: number
 }
 
@@ -22,7 +22,7 @@ interface Field {
   values: Set<number>
 }
 
-/** Reads a clock in the zone. */
+/** Returns the local time in the zone. */
 export function wallClock(timeZone: string): (instant: number) => number {
   const day = { year: 'numeric', month: '2-digit', day: '2-digit' } as const
   const time = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const
@@ -30,7 +30,7 @@ export function wallClock(timeZone: string): (instant: number) => number {
   return (instant) => Date.parse(`${format.format(instant).replace(' ', 'T')}:00Z`)
 }
 
-/** Each minute from the one instant until before the other. */
+/** Each minute from `from` up to, but excluding, `to`. */
 export function minutesBetween(timeZone: string, from: number, to: number): Minute[] {
   const show = wallClock(timeZone)
   const minutes: Minute[] = []
@@ -38,7 +38,7 @@ export function minutesBetween(timeZone: string, from: number, to: number): Minu
   return minutes
 }
 
-/** The minutes between the two instants, whole days apart, at which clocks are set forward or back. */
+/** The minutes between two times, whole days apart, at which the zone's offset changes. */
 export function changesBetween(timeZone: string, from: number, to: number): number[] {
   const show = wallClock(timeZone)
   const changes: number[] = []
@@ -55,7 +55,7 @@ export function changesBetween(timeZone: string, from: number, to: number): numb
   return changes
 }
 
-/** When a schedule is due in these minutes. No clock may be changed in the day before them. */
+/** When a schedule is due in these minutes. The offset must not change on the day before them. */
 export function dueIn(schedule: KnownSchedule, minutes: Minute[]): number[] {
   if (!schedule.isTimeOfDay) {
     return minutes.filter(({ wall }) => schedule.isDue(wall)).map(({ instant }) => instant)
@@ -70,7 +70,7 @@ export function dueIn(schedule: KnownSchedule, minutes: Minute[]): number[] {
   return due
 }
 
-/** Schedules of stars, steps, ranges and lists. */
+/** Schedules with wildcards, steps, ranges and lists. */
 export function anySchedule(): fc.Arbitrary<KnownSchedule> {
   const everyDay = fc.constant(everything(1, 31))
   const days = fc.oneof({ weight: 3, arbitrary: everyDay }, field(1, 31))

@@ -1,13 +1,13 @@
-// Requests as bytes: what node's own clients refuse to send can be sent, and an answer is known the moment it
-// is whole.
-// One connection for each request; an event stream is let go as soon as it falls silent.
+// Raw HTTP requests: sends what Node's clients refuse to send, and resolves as soon as the
+// response is complete.
+// One connection per request; an event stream counts as complete when it falls silent.
 import { connect } from 'node:net'
 
 export interface WireRequest {
   method: string
-  /** Path and query, as they are to stand in the request line. */
+  /** Path and query, as they appear in the request line. */
   target: string
-  /** In this order, repetitions too; Host and Content-Length are not added. */
+  /** In this order, with repetitions; Host and Content-Length are not added. */
   headers: readonly (readonly [name: string, value: string])[]
   body?: Buffer
 }
@@ -20,11 +20,11 @@ export interface WireAnswer {
 }
 
 export interface WireOptions {
-  /** An event stream counts as read after so much silence. */
+  /** An event stream counts as complete after this silence. */
   streamSilenceMs?: number
-  /** The client hangs up, without an answer, after so much silence; without it that is an error. */
+  /** The client closes the connection after this silence; by default silence is an error. */
   patienceMs?: number
-  /** The client hangs up when so many bytes are sent. */
+  /** The client closes the connection after sending this many bytes. */
   leaveAfterBytes?: number
 }
 
@@ -36,7 +36,7 @@ export function toBytes({ method, target, headers, body }: WireRequest): Buffer 
   return Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`), body ?? Buffer.alloc(0)])
 }
 
-/** The answer to these bytes; null when the server hangs up, or the client does, before it is whole. */
+/** Resolves with null if either side closes the connection before the response is complete. */
 export function exchange(port: number, bytes: Buffer, options: WireOptions = {}): Promise<WireAnswer | null> {
   const isHead = bytes.subarray(0, 5).toString('latin1') === 'HEAD '
   return new Promise((resolve, reject) => {
@@ -74,11 +74,11 @@ export function exchange(port: number, bytes: Buffer, options: WireOptions = {})
 interface Received extends WireAnswer {
   isWhole: boolean
   isStream: boolean
-  /** It does not say how long it is. */
+  /** The response has no length. */
   endsWithClose: boolean
 }
 
-/** null until the head is there. */
+/** Null until the head is complete. */
 function parseAnswer(received: Buffer, isHead: boolean): Received | null {
   const end = received.indexOf('\r\n\r\n')
   if (end < 0) return null
@@ -86,7 +86,7 @@ function parseAnswer(received: Buffer, isHead: boolean): Received | null {
   const headers = new Map(lines.map((line) => splitHeader(line)))
   const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(first)?.[1])
   const length = Number(headers.get('content-length') ?? Number.NaN)
-  // What comes after it answers bytes that were taken for another request.
+  // Any further data is a response to bytes that were parsed as another request.
   const body = received.subarray(end + 4, Number.isNaN(length) ? undefined : end + 4 + length)
   const isEmpty = isHead || status === 204
   return {

@@ -1,5 +1,4 @@
-// Another process that holds LMDB's only write lock: what a store that does not come back looks like from
-// ours.
+// Another process that holds LMDB's only write lock, so that commits of the store under test hang.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -16,7 +15,7 @@ const program = `
   })
 `
 
-/** Every commit waits from now on, until `release`: LMDB frees the lock of a process that was killed. */
+/** Blocks every commit until `release`: LMDB frees the lock of a killed process. */
 export async function holdWriteLock(t: TestContext, directory: string) {
   const options = ['--input-type=module', '--eval', program, join(directory, 'store')]
   const cwd = join(import.meta.dirname, '../..')

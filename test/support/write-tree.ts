@@ -1,4 +1,4 @@
-// A directory from its paths and contents.
+// Writes a directory from paths and contents.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 

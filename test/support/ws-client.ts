@@ -1,5 +1,4 @@
-// A WebSocket client for the shell of a datastore, and fake psql clients that record the calls they get.
-// Both end with their test.
+// A WebSocket client for the datastore shell, and fake psql clients that record calls. Closed after the test.
 import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import { text } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
@@ -11,7 +10,7 @@ import type { Body } from './api.ts'
 import { checkAnswer } from './openapi.ts'
 import { eventually, instant } from './supervision.ts'
 
-/** Stores the record only; nothing runs. */
+/** Stores only the record. */
 export async function storeDatastore(storage: Storage, name: string, fields: object = {}): Promise<string> {
   const id = storage.ids.newId('dst')
   const record = { id, name, kind: 'postgres', status: 'available', error: null, phase: null, ...fields }
@@ -34,13 +33,13 @@ export interface FakeClient {
   events: ClientEvents | null
   /** Calls other than `start` and `write`, in order. */
   calls: string[]
-  /** `take` confirms the oldest write that is not confirmed yet. */
+  /** `take` confirms the oldest unconfirmed write. */
   input: Buffer[]
   take(): void
   isClosed: boolean
 }
 
-/** Allows `most` at a time. */
+/** Allows `most` concurrent clients. */
 export function openFakeClients(most = 4): { clients: Clients; opened: FakeClient[] } {
   const opened: FakeClient[] = []
   const open = (): Client => {
@@ -73,7 +72,7 @@ export function openFakeClients(most = 4): { clients: Clients; opened: FakeClien
 
 export interface WsClient {
   socket: WebSocket
-  /** Messages parsed, bytes as `channel:text`. */
+  /** Parsed messages, and bytes as `channel:text`. */
   received: (Body | string)[]
   send(message: object): void
   /** Resolves with the close code. */
@@ -83,7 +82,7 @@ export interface WsClient {
 
 export type Refusal = [status: number, code: string]
 
-/** A refusal is checked against the OpenAPI document. */
+/** Checks a refusal against the OpenAPI document. */
 export async function tryConnecting(
   t: TestContext,
   url: string,
