@@ -2,7 +2,7 @@
 // What was kept is removed by one event, `delete`. A failure removes only what it had half written.
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import type { DatastoreKind } from './datastore/datastore-context.ts'
-import { type Problem, problemOf, shownProblem } from './problem.ts'
+import { type Problem, problemOf, problemFields } from './problem.ts'
 import { type SlotFailure, type SlotInput, type SlotOutput, slot } from './slot.ts'
 
 export const version = 1
@@ -216,7 +216,7 @@ export function toRecord(snapshot: BackupSnapshot) {
     trigger: context.trigger,
     status: status as 'running' | 'good' | 'failed' | 'deleting' | 'deleted',
     phase: context.phase,
-    ...shownProblem(context.error),
+    ...problemFields(context.error),
     attempts: context.attempts,
     next_attempt_at: context.retryAt === null ? null : new Date(context.retryAt).toISOString(),
     size_bytes: context.sizeBytes,

@@ -14,7 +14,7 @@ export function problemOf({ code, message, details }: SlotFailure): Problem {
 }
 
 /** The fields of a record that show a problem. */
-export function shownProblem(problem: Problem | null) {
+export function problemFields(problem: Problem | null) {
   return {
     error: problem?.message ?? null,
     error_code: problem && toErrorCode(problem.code),

@@ -3,7 +3,7 @@
 // then is repeated until it is either done or was never begun.
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import type { DatastoreKind } from './datastore/datastore-context.ts'
-import { type Problem, problemOf, shownProblem } from './problem.ts'
+import { type Problem, problemOf, problemFields } from './problem.ts'
 import { type SlotFailure, type SlotInput, type SlotOutput, slot } from './slot.ts'
 
 export const version = 1
@@ -151,7 +151,7 @@ export function toRecord(snapshot: RestoreSnapshot) {
     backup_id: context.backupId,
     status: statuses[snapshot.value],
     phase: context.phase,
-    ...shownProblem(context.error && { ...context.error, code: codeOf(context.error) }),
+    ...problemFields(context.error && { ...context.error, code: codeOf(context.error) }),
     size_bytes: context.sizeBytes,
     created_at: context.at,
     finished_at: context.finishedAt,

@@ -171,7 +171,7 @@ export function initialContext({ known, ...input }: DatastoreInput): DatastoreCo
 }
 
 /** A restored datastore starts on its volume, as after a stop. */
-export const reclaimed = ({ trash, limitsRevision, name }: DatastoreContext, at: string) => ({
+export const leftTrash = ({ trash, limitsRevision, name }: DatastoreContext, at: string) => ({
   name: trash?.wantedName ?? name,
   trash: null,
   limitsSettled: limitsRevision,

@@ -1,6 +1,6 @@
 // What the API shows of a datastore, from its snapshot alone.
 import type { SnapshotFrom } from 'xstate'
-import { shownProblem } from '../problem.ts'
+import { problemFields } from '../problem.ts'
 import type { machine } from './datastore.ts'
 
 const deletingStates = ['saving', 'trashing', 'deleting'] as const
@@ -16,7 +16,7 @@ export function toRecord(snapshot: DatastoreSnapshot) {
     version: context.version,
     status: statusOf(snapshot),
     phase: context.phase,
-    ...shownProblem(context.error),
+    ...problemFields(context.error),
     notice: context.notice,
     database: context.database,
     username: context.username,

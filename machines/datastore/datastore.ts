@@ -16,7 +16,7 @@ import {
   type LossOutput,
   own,
   type Phase,
-  reclaimed,
+  leftTrash,
   slots,
   type Trash,
 } from './datastore-context.ts'
@@ -82,7 +82,7 @@ const datastore = setup({
     keepTrash: assign(({ context }, change: Partial<Trash>) => ({
       trash: { ...noTrash, ...context.trash, ...change },
     })),
-    leaveTrash: assign(({ context }, { at }: { at: string }) => reclaimed(context, at)),
+    leaveTrash: assign(({ context }, { at }: { at: string }) => leftTrash(context, at)),
     enterPhase: assign((_, { phase }: { phase: Phase | null }) => ({ phase })),
     /** Asked for by a person: what went wrong before counts no more. */
     forgetFailures: assign({ error: null, failures: 0, retryAt: null }),

@@ -103,7 +103,7 @@ export function initialContext(input: DeployInput): DeployContext {
 }
 
 /** What the turn leaves in the context. */
-export function turnTaken(turn: Turn): Partial<DeployContext> {
+export function contextOfTurn(turn: Turn): Partial<DeployContext> {
   const { at, supersededBy, reused, ...taken } = turn
   return { startedAt: at, ...taken }
 }
@@ -123,7 +123,7 @@ export interface Fetched {
 const portOf = ({ port, portSource }: Listening) => ({ port, portSource })
 
 /** What of the output of an effect goes into the context. */
-export const found = {
+export const fromOutput = {
   source: ({ source }: DeployContext, { commitSha, commitMessage, branch }: Fetched) => ({
     commitSha,
     commitMessage,

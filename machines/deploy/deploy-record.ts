@@ -1,7 +1,7 @@
 // What a deploy's snapshot means outside: the record that the API shows, and its part of the service row.
 // Both are pure projections of one transition; they are committed with it or not at all.
 
-import { shownProblem } from '../problem.ts'
+import { problemFields } from '../problem.ts'
 import type { DeploySnapshot } from './deploy.ts'
 
 const statuses: Record<string, string> = {
@@ -32,7 +32,7 @@ export function toRecord(snapshot: DeploySnapshot) {
     health_check: context.healthCheck ?? null,
     commit_sha: context.commitSha,
     commit_message: context.commitMessage,
-    ...shownProblem(context.error),
+    ...problemFields(context.error),
     created_at: context.at,
     started_at: context.startedAt,
     finished_at: context.finishedAt,

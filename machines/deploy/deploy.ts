@@ -9,12 +9,12 @@ import {
   type DeployInput,
   type DeploySource,
   failed,
-  found,
+  fromOutput,
   initialContext,
   instantOf,
   superseded,
   type Turn,
-  turnTaken,
+  contextOfTurn,
 } from './deploy-context.ts'
 import { slots } from './deploy-slots.ts'
 
@@ -97,16 +97,16 @@ export const machine = deploy.createMachine({
           {
             guard: 'isReuse',
             target: 'running.starting',
-            actions: assign(({ event }) => ({ ...turnTaken(event.output), ...event.output.reused })),
+            actions: assign(({ event }) => ({ ...contextOfTurn(event.output), ...event.output.reused })),
           },
           {
             guard: 'isImage',
             target: 'running.pulling',
-            actions: assign(({ event }) => turnTaken(event.output)),
+            actions: assign(({ event }) => contextOfTurn(event.output)),
           },
           {
             target: 'running.fetching',
-            actions: assign(({ event }) => turnTaken(event.output)),
+            actions: assign(({ event }) => contextOfTurn(event.output)),
           },
         ],
         onError: failing,
@@ -128,7 +128,7 @@ export const machine = deploy.createMachine({
             }),
             onDone: {
               target: 'building',
-              actions: assign(({ context, event }) => found.source(context, event.output)),
+              actions: assign(({ context, event }) => fromOutput.source(context, event.output)),
             },
             onError: failing,
           },
@@ -198,9 +198,9 @@ export const machine = deploy.createMachine({
               {
                 guard: 'isOnSchedule',
                 target: '#deploy.live',
-                actions: assign(({ event }) => found.scheduled(event.output)),
+                actions: assign(({ event }) => fromOutput.scheduled(event.output)),
               },
-              { target: 'checking', actions: assign(({ event }) => found.port(event.output)) },
+              { target: 'checking', actions: assign(({ event }) => fromOutput.port(event.output)) },
             ],
             onError: failing,
           },
@@ -219,7 +219,7 @@ export const machine = deploy.createMachine({
             }),
             onDone: {
               target: 'switching',
-              actions: assign(({ event }) => found.health(event.output)),
+              actions: assign(({ event }) => fromOutput.health(event.output)),
             },
             onError: failing,
           },

@@ -1,7 +1,7 @@
 // What a job run's snapshot means outside: the record that the API shows.
 // A run that has failed but whose container may still run is not over yet.
 
-import { shownProblem } from '../problem.ts'
+import { problemFields } from '../problem.ts'
 import type { JobRunSnapshot } from './job-run.ts'
 
 const statuses: Record<string, 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled'> = {
@@ -31,7 +31,7 @@ export function toRecord(snapshot: JobRunSnapshot) {
     overlap: context.overlap,
     timeout_seconds: context.timeoutSeconds,
     exit_code: context.exitCode,
-    ...shownProblem(isOver(root) ? context.error : null),
+    ...problemFields(isOver(root) ? context.error : null),
     created_at: context.at,
     started_at: context.startedAt,
     finished_at: isOver(root) ? context.finishedAt : null,

@@ -1,4 +1,4 @@
-// Where a backup lies, and what the file of one begins with. Pure.
+// Paths, suffixes and magic bytes of backup files. Pure.
 import { join } from 'node:path'
 import type { DatastoreKind } from './datastore-urls.ts'
 
@@ -15,7 +15,7 @@ export interface BackupFileRef {
   id: string
   datastoreName: string
   kind: DatastoreKind
-  /** When it was asked for. */
+  /** When the backup was requested. */
   at: string
 }
 

@@ -1,5 +1,5 @@
-// How a datastore is reached: the connection strings of its two kinds, and which port it has inside.
-// They hold the password. They go out where a person or a service asks for them, and nowhere else.
+// Connection strings of datastores, and their ports inside the container.
+// Connection strings contain the password. They are returned only to users and services that request them.
 
 export type DatastoreKind = 'postgres' | 'redis'
 
@@ -26,7 +26,7 @@ export function connectionString(
   return `${schemes[kind]}://${who}@${name}:${port}${database === null ? '' : `/${database}`}`
 }
 
-/** Where a client on the host reaches what is bound to `bind`: what is bound everywhere by loopback. */
+/** The host for clients on this machine: loopback for a port that is bound to all addresses. */
 export function externalHost(bind: string): string {
   if (bind === '0.0.0.0') return '127.0.0.1'
   return bind === '::' ? '::1' : bind

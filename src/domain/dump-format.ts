@@ -1,7 +1,7 @@
-// What a file for Postgres is, by its first bytes. Pure.
-// This sorts out mistakes early. What an SQL file says is looked at before it is restored.
+// The format of a file for a Postgres restore, detected from its first bytes. Pure.
+// This catches mistakes early. The statements of an SQL file are checked separately, before the restore.
 
-/** So many first bytes are enough. */
+/** The number of bytes needed for the detection. */
 export const headBytes = 512
 
 export type DumpFormat = 'archive' | 'gzip' | 'sql'
@@ -15,7 +15,7 @@ const sqlKeywords = [
   'alter|analyze|begin|call|comment|copy|create|delete|do|drop|grant|insert|lock|merge',
   'reset|revoke|select|set|start|truncate|update|with',
 ]
-const firstWord = new RegExp(`^(${sqlKeywords.join('|')})\\b`, 'i')
+const startsWithKeyword = new RegExp(`^(${sqlKeywords.join('|')})\\b`, 'i')
 
 const problems: [RegExp, DumpProblem['code'], string][] = [
   [
@@ -32,7 +32,7 @@ const problems: [RegExp, DumpProblem['code'], string][] = [
   [/^toc\.dat\0/, 'tar_archive', 'is a tar archive (pg_dump -Ft)'],
 ]
 
-/** `head` has the first 512 bytes, or all that there are. */
+/** `head` has the first 512 bytes, or the whole file if it is shorter. */
 export function formatOf(head: Buffer): DumpFormat | DumpProblem {
   const text = head.subarray(0, headBytes).toString('latin1')
   if (text.startsWith('PGDMP')) return 'archive'
@@ -40,7 +40,7 @@ export function formatOf(head: Buffer): DumpFormat | DumpProblem {
   const problem = problems.find(([pattern]) => pattern.test(text))
   if (problem) return { code: problem[1], message: problem[2] }
   const start = text.replace(/^\xef\xbb\xbf/, '').trimStart()
-  const isSql = /^(--|\/\*|\\)/.test(start) || firstWord.test(start)
+  const isSql = /^(--|\/\*|\\)/.test(start) || startsWithKeyword.test(start)
   if (isSql && !text.includes('\0')) return 'sql'
   return { code: 'unknown_format', message: 'is something else' }
 }

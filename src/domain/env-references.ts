@@ -1,5 +1,5 @@
-// References in env values: `${{service.NAME.PROP}}` and `${{datastore.NAME.PROP}}` (decisions "Service").
-// `$${{` is a literal. What the API promises of a value and what an instance gets follow one grammar.
+// References in env values: `${{service.NAME.PROP}}` and `${{datastore.NAME.PROP}}`. `$${{` is a literal.
+// The API's validation and the resolution for instances share this grammar.
 
 export interface Reference {
   noun: 'service' | 'datastore'
@@ -7,9 +7,9 @@ export interface Reference {
   property: string
 }
 
-/** What a service can be asked for; only one that is public has a `url`. */
+/** Properties of a service; only a public one has a `url`. */
 export const serviceProperties = ['host', 'port', 'hostport', 'internalUrl', 'url'] as const
-/** What a datastore can be asked for; Redis has no `database`. */
+/** Properties of a datastore; Redis has no `database`. */
 export const datastoreProperties = [
   ...(['connectionString', 'externalConnectionString', 'host', 'port'] as const),
   ...(['user', 'password', 'database'] as const),
@@ -18,11 +18,11 @@ export type DatastoreProperty = (typeof datastoreProperties)[number]
 
 export type ServiceProperty = (typeof serviceProperties)[number]
 
-/** Closed, or cut off: both are looked at, and both can be escaped. */
+/** Matches closed and unclosed references. Both can be escaped. */
 const pattern = /\$?\$\{\{(?:([^}]*)\}\})?/g
 const parts = /^\s*(service|datastore)\.([a-z0-9-]+)\.([A-Za-z]+)\s*$/
 
-/** Puts something in the place of each reference; it is null where it is not closed or not of that form. */
+/** Replaces each reference. `reference` is null for an unclosed or malformed one. */
 export function replaceReferences(
   value: string,
   replace: (reference: Reference | null, text: string) => string,

@@ -1,5 +1,5 @@
-// Schedules as cron writes them: five fields, or one of its words, read on the clocks of a time zone.
-// cron-parser sees wall times only: its zones lose runs. Where clocks change, Vixie cron's rule holds.
+// Cron schedules (five fields or a keyword) in a time zone. At clock changes the rule of Vixie cron applies.
+// cron-parser gets only wall times, because its own time zone support loses runs.
 import { type CronExpression, CronExpressionParser } from 'cron-parser'
 import { firstInstantOf, instantsOf, isTimeZone, offsetMs } from './time-zone.ts'
 
@@ -7,7 +7,7 @@ const fieldCount = 5
 const minuteMs = 60_000
 const dayMs = 24 * 60 * minuteMs
 
-const words = new Map([
+const keywords = new Map([
   ['@yearly', '0 0 1 1 *'],
   ['@annually', '0 0 1 1 *'],
   ['@monthly', '0 0 1 * *'],
@@ -23,20 +23,20 @@ interface Plan {
   timeZone: string
 }
 
-/** The normal form of what somebody typed; null for what is no schedule, or one that never comes. */
+/** The normal form of user input. Null for an invalid schedule, and for one that never occurs. */
 export function parseSchedule(text: string): string | null {
   const schedule = text.trim().replace(/\s+/g, ' ')
   return nextTime(schedule, new Date()) === null ? null : schedule
 }
 
 /**
- * The first time after `after`; null when there is none, or no such zone.
+ * The first time after `after`. Null for a schedule without further times, or an unknown zone.
  *
- * Where clocks are changed it goes as in Vixie's and Debian's cron, but that the hour field alone decides:
- * - It begins with `*`: by elapsed time. What falls into the gap of spring is left out, and what falls into
- *   the hour that autumn repeats comes twice.
- * - Else it is a time of day. What falls into a gap comes at its end, once even if it is several times; of an
- *   hour that is repeated only the first passing counts.
+ * Clock changes are handled as in Vixie's and Debian's cron, except that only the hour field decides:
+ * - An hour field with a leading `*` means elapsed time: times in the gap of spring are skipped, and times in
+ *   the repeated hour of autumn occur twice.
+ * - Otherwise it is a time of day: all times in a gap occur once, at its end, and times in a repeated hour
+ *   occur only the first time.
  */
 export function nextTime(schedule: string, after: Date, timeZone = 'UTC'): Date | null {
   const plan = readPlan(schedule, timeZone)
@@ -46,13 +46,15 @@ export function nextTime(schedule: string, after: Date, timeZone = 'UTC'): Date 
   let found = Infinity
   for (const wall of wallTimes(plan, 'next', start + least)) {
     found = Math.min(found, ...timesOf(plan, wall).filter((time) => time > start))
-    // By elapsed time, a later wall time may come earlier: on the first passing of an hour that is repeated.
+    // By elapsed time, a later wall time can occur earlier: in the first pass of a repeated hour.
     if (plan.isTimeOfDay ? found < Infinity : found <= wall + minuteMs - most) break
   }
   return found === Infinity ? null : new Date(found)
 }
 
-/** The last time at or before `notAfter`, by the same rule; null when there is none, or no such zone. */
+/**
+ * The last time at or before `notAfter`, by the same rule. Null without such a time, or for an unknown zone.
+ */
 export function latestTime(schedule: string, notAfter: Date, timeZone = 'UTC'): Date | null {
   const plan = readPlan(schedule, timeZone)
   if (plan === null) return null
@@ -67,7 +69,7 @@ export function latestTime(schedule: string, notAfter: Date, timeZone = 'UTC'): 
 }
 
 function readPlan(schedule: string, timeZone: string): Plan | null {
-  const fields = (words.get(schedule) ?? schedule).trim().split(/\s+/)
+  const fields = (keywords.get(schedule) ?? schedule).trim().split(/\s+/)
   if (fields.length !== fieldCount || fields.some(isRandom) || !isTimeZone(timeZone)) return null
   try {
     const expression = CronExpressionParser.parse(fields.join(' '), { tz: 'UTC' })
@@ -77,18 +79,18 @@ function readPlan(schedule: string, timeZone: string): Plan | null {
   }
 }
 
-/** An `H` is any value to cron-parser, another one each time; the only name that has this letter is `thu`. */
+/** cron-parser reads `H` as a random value. The only field name with this letter is `thu`. */
 function isRandom(field: string): boolean {
   return /h/i.test(field.replace(/thu/gi, ''))
 }
 
-/** What clocks show when it is time, in order from then on, or backwards. */
+/** The wall times of the schedule from `from` on, forwards or backwards. */
 function* wallTimes({ expression }: Plan, towards: 'next' | 'prev', from: number): Generator<number> {
   try {
     expression.reset(new Date(from))
     for (;;) yield expression[towards]().getTime()
   } catch {
-    // That is how cron-parser says that there are no more.
+    // cron-parser throws when there are no more times.
   }
 }
 
@@ -96,7 +98,7 @@ function timesOf({ isTimeOfDay, timeZone }: Plan, wall: number): number[] {
   return isTimeOfDay ? [firstInstantOf(timeZone, wall)] : instantsOf(timeZone, wall)
 }
 
-/** The least and the most that clocks are ahead of UTC in that day: no zone changes them twice in one. */
+/** The smallest and largest offset from UTC within that day. No zone changes its clocks twice in a day. */
 function offsetsBetween(timeZone: string, from: number, to: number): [least: number, most: number] {
   const offsets = [offsetMs(timeZone, from), offsetMs(timeZone, to)]
   return [Math.min(...offsets), Math.max(...offsets)]

@@ -1,24 +1,23 @@
-// One setting of a service: its default, which types of services have it, when a change takes effect, what it
-// means, and its flag.
+// The descriptor of a service setting: default, service types, when a change takes effect, meaning, CLI flag.
 import type { ServiceSettings, ServiceType } from '../../storage/services.ts'
 import { listens } from './service-types.ts'
 
-/** What nobody can set yet, and what has commands of its own. */
-type Fixed = 'type' | 'auto_deploy' | 'watch_paths' | 'build_command' | 'suspended'
-export type SettingName = Exclude<keyof ServiceSettings, Fixed> | 'shared_network'
+/** Fields that cannot be set yet, or that have their own commands. */
+type NotASetting = 'type' | 'auto_deploy' | 'watch_paths' | 'build_command' | 'suspended'
+export type SettingName = Exclude<keyof ServiceSettings, NotASetting> | 'shared_network'
 
 export interface Setting<Value = unknown> {
-  /** Stored when the setting is left out or cleared. */
+  /** Stored when the setting is omitted or cleared. */
   default: Value
-  /** A restart runs the image that is live; a build setting waits for the next build or pull. */
+  /** A restart reruns the live image. A build setting takes effect at the next build or pull. */
   takesEffect: 'at once' | 'at restart' | 'at build'
-  /** For the API document. */
+  /** The description in the OpenAPI document. */
   meaning: string
-  /** Null for a setting with a command of its own. */
+  /** Null for a setting with its own command. */
   flag: Flag | null
-  /** Why services of this type do not have the setting; null for a type that has it. */
+  /** The error message for service types without this setting; null for types with it. */
   refusal?: (type: ServiceType) => string | null
-  /** The form that is stored. */
+  /** Converts a value to its stored form. */
   normalize?: (value: NonNullable<Value>) => Value
 }
 
@@ -26,7 +25,7 @@ export interface Flag {
   /** `--repo <url>` */
   flags: string
   help: string
-  /** How the text becomes a value; by default it is the value. */
+  /** How the text is parsed; undefined takes it as it is. */
   value?: 'whole number' | 'number' | 'on or off' | 'list' | 'pairs'
 }
 
@@ -34,14 +33,14 @@ export const onlyCronJobs = only((type) => type === 'cron_job', 'only a cron job
 export const onlySites = only((type) => type === 'static_site', 'only a static site has one')
 export const onlyPublic = only(
   (type) => type === 'web_service' || type === 'static_site',
-  'only a web service or a static site is reached from outside',
+  'only a web service or a static site is reachable from outside',
 )
 export const notSites = only(
   (type) => type !== 'static_site',
-  'a static site is served by a server of Berth: it has no such setting',
+  'a static site does not have this setting: Berth serves it with its own server',
 )
 export const onlyListening = (type: ServiceType) =>
-  listens({ type }) ? null : `a ${type.replace('_', ' ')} has no address to check`
+  listens({ type }) ? null : `a ${type.replace('_', ' ')} has no port to check`
 export const noDiskOfCronJobs = only((type) => type !== 'cron_job', 'a cron job has no disk')
 
 function only(has: (type: ServiceType) => boolean, refusal: string) {

@@ -1,5 +1,5 @@
-// The settings of a service, each with all that holds for it but the schema of its value, which is in
-// src/api/service-settings.ts.
+// The settings of a service with their properties. The schemas of the values
+// are in src/api/service-settings.ts.
 import { posix } from 'node:path'
 import type { ServiceRow } from '../../storage/services.ts'
 import { normalizeDomain } from './domains.ts'
@@ -21,14 +21,15 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
     default: null,
     takesEffect: 'at build',
     meaning:
-      'https://, http://, ssh://, git@host:owner/name or an absolute path; user:token@ is kept apart, ' +
-      'sealed. A path must be readable by every user of the host, or lie below --local-repositories.',
+      'https://, http://, ssh://, git@host:owner/name or an absolute path; user:token@ is stored ' +
+      'separately, sealed. A path must be readable by every user of the host, or be below ' +
+      '--local-repositories.',
     flag: { flags: '--repo <url>', help: 'git repository to build' },
   },
   image: {
     default: null,
     takesEffect: 'at build',
-    meaning: 'An image to pull instead of a repository to build; its tag is resolved anew at each deploy.',
+    meaning: 'An image to pull instead of a repository to build; its tag is resolved at each deploy.',
     flag: { flags: '--image <name>', help: 'image to pull instead' },
     refusal: notSites,
   },
@@ -36,15 +37,15 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
     default: null,
     takesEffect: 'at build',
     meaning:
-      'Without it the default branch of the repository, as it is at the next deploy; that is kept until ' +
+      'Without it the default branch of the repository at the next deploy, which then stays until ' +
       'repo_url changes.',
     flag: { flags: '--branch <name>', help: 'branch of the repository (its default one)' },
   },
   root_dir: {
     default: null,
     takesEffect: 'at build',
-    meaning: 'Where the source is inside the repository; without it the top.',
-    flag: { flags: '--root-dir <path>', help: 'where the source is inside the repository' },
+    meaning: 'The folder of the source inside the repository; without it the root.',
+    flag: { flags: '--root-dir <path>', help: 'folder of the source inside the repository' },
     normalize: normalPath,
   },
   dockerfile_path: {
@@ -65,8 +66,8 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
     default: null,
     takesEffect: 'at restart',
     meaning:
-      'Run once by sh -c in the new image, before anything of it starts; a failure fails the deploy. ' +
-      'No disk.',
+      'Run once by sh -c in the new image, before its instances start; a failure fails the deploy. ' +
+      'It has no disk.',
     flag: {
       flags: '--pre-deploy-command <command>',
       help: 'run once before a new version starts, such as migrations',
@@ -76,25 +77,26 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
   build_env: {
     default: [],
     takesEffect: 'at build',
-    meaning: 'Keys of env variables that a build gets as arguments. All of them can be mounted as secrets.',
+    meaning:
+      'Keys of env variables that are passed as build arguments. All of them can be mounted as secrets.',
     flag: {
       flags: '--build-env <key>',
-      help: 'variable that builds get as an argument; can be repeated',
+      help: 'variable that is passed as a build argument; can be repeated',
       value: 'list',
     },
   },
   build_target: {
     default: null,
     takesEffect: 'at build',
-    meaning: "The name of the Dockerfile's stage to build; without it the last one.",
+    meaning: 'The stage of the Dockerfile to build; without it the last one.',
     flag: { flags: '--build-target <stage>', help: 'stage of the Dockerfile to build (the last one)' },
   },
   build_args: {
     default: {},
     takesEffect: 'at build',
     meaning:
-      'Build arguments with their values, which the history of the image shows: not for secrets. They ' +
-      'replace all former ones and come before those of build_env; {} clears. 512 KiB together.',
+      'Build arguments with their values, which are visible in the image history: not for secrets. They ' +
+      'replace all former ones and take precedence over build_env; {} clears. At most 512 KiB in total.',
     flag: {
       flags: '--build-arg <KEY=value>',
       help: "build argument, not for secrets; can be repeated, '' clears all",
@@ -105,11 +107,11 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
     default: true,
     takesEffect: 'at restart',
     meaning:
-      'An init process is process 1: it passes signals on and ends orphans. Without it true. An image ' +
-      'whose entrypoint is one itself (/init, tini, dumb-init, systemd) never gets another.',
+      'An init process runs as PID 1: it forwards signals and reaps orphans. Without it true. An image ' +
+      'whose entrypoint is already one (/init, tini, dumb-init, systemd) never gets another.',
     flag: {
       flags: '--init <on|off>',
-      help: 'an init process is process 1 of instances and jobs (on)',
+      help: 'run an init process as PID 1 of instances and jobs (on)',
       value: 'on or off',
     },
   },
@@ -119,7 +121,7 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
     meaning: 'What a static site serves: a folder below root_dir or, with a Dockerfile, of its last stage.',
     flag: { flags: '--publish-dir <path>', help: 'what a static site serves' },
     refusal: onlySites,
-    // It may be absolute, and `.` is a folder like others: the WORKDIR of an image.
+    // It may be absolute. `.` is a valid folder: the WORKDIR of an image.
     normalize: (path) => posix.normalize(path).replace(/(?<=.)\/$/, ''),
   },
   spa_fallback: {
@@ -133,32 +135,32 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
     default: null,
     takesEffect: 'at restart',
     meaning:
-      "Where it listens, told to it as PORT. 0: PORT of its env, else the image's one exposed port, else " +
-      '3000 or the only port that it listens on.',
-    flag: { flags: '--port <number>', help: 'where it listens, 0 is automatic', value: 'whole number' },
+      "The port it listens on, passed to it as PORT. 0: PORT of its env, else the image's only exposed " +
+      'port, else 3000 or the only port that it listens on.',
+    flag: { flags: '--port <number>', help: 'port it listens on, 0 is automatic', value: 'whole number' },
   },
   health_check_path: {
     default: null,
     takesEffect: 'at restart',
     meaning:
-      'Must answer 2xx or 3xx; without it the HEALTHCHECK of the image, or a TCP connection, is enough.',
-    flag: { flags: '--health-path <path>', help: 'must answer 2xx or 3xx' },
+      'Path that must return 2xx or 3xx; without it the HEALTHCHECK of the image, or a TCP connection.',
+    flag: { flags: '--health-path <path>', help: 'path that must return 2xx or 3xx' },
     refusal: onlyListening,
   },
   health_check_timeout_seconds: {
     default: 300,
     takesEffect: 'at restart',
-    meaning: 'Until a new version must pass its check. Without it 300.',
+    meaning: 'Time in which a new version must pass its health check. Without it 300.',
     flag: {
       flags: '--health-timeout <seconds>',
-      help: 'until a new version must pass (300)',
+      help: 'time for a new version to pass its health check (300)',
       value: 'whole number',
     },
   },
   drain_seconds: {
     default: 30,
     takesEffect: 'at restart',
-    meaning: 'How long open connections to a former version may go on. Without it 30.',
+    meaning: 'How long open connections to a former version may stay open. Without it 30.',
     flag: {
       flags: '--drain <seconds>',
       help: 'for open connections to a former version (30)',
@@ -169,20 +171,21 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
     default: 1,
     takesEffect: 'at once',
     meaning: '1 to 50, one with a disk. Without it 1.',
-    flag: { flags: '--instances <number>', help: 'how many run (1)', value: 'whole number' },
+    flag: { flags: '--instances <number>', help: 'number of instances (1)', value: 'whole number' },
   },
   disk_mount_path: {
     default: null,
     takesEffect: 'at restart',
-    meaning: 'Where the disk of the service is mounted; a new version then starts after the former stopped.',
-    flag: { flags: '--disk <path>', help: 'where its disk is mounted' },
+    meaning:
+      'Mount path of the disk. With a disk, a new version starts only after the former one has stopped.',
+    flag: { flags: '--disk <path>', help: 'mount path of its disk' },
     refusal: (type) => notSites(type) ?? noDiskOfCronJobs(type),
   },
   memory_limit_mb: {
     default: null,
     takesEffect: 'at restart',
     meaning: 'MiB per instance, from 16; 0 is the server default.',
-    flag: { flags: '--memory <mib>', help: 'limit per instance', value: 'whole number' },
+    flag: { flags: '--memory <mib>', help: 'memory limit per instance', value: 'whole number' },
   },
   cpu_limit: {
     default: null,
@@ -193,7 +196,8 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
   custom_domains: {
     default: [],
     takesEffect: 'at once',
-    meaning: "Hosts of its own beside NAME.<base domain>, at most 50; each is one service's alone. At once.",
+    meaning:
+      'Hosts in addition to NAME.<base domain>, at most 50. A host belongs to one service only. At once.',
     flag: null,
     refusal: onlyPublic,
     // Each once, in the order given. Throws `invalid_request`.
@@ -202,10 +206,11 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
   hsts: {
     default: false,
     takesEffect: 'at once',
-    meaning: 'Browsers that came by HTTPS are told to come by nothing else. At once. Without it false.',
+    meaning:
+      'Sends Strict-Transport-Security over HTTPS: browsers then use only HTTPS. At once. Without it false.',
     flag: {
       flags: '--hsts <on|off>',
-      help: 'browsers are told to come by HTTPS alone (off)',
+      help: 'make browsers use only HTTPS (off)',
       value: 'on or off',
     },
     refusal: onlyPublic,
@@ -213,10 +218,10 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
   request_timeout_seconds: {
     default: 75,
     takesEffect: 'at once',
-    meaning: 'How long an answer may stay silent before it is given up. At once. Without it 75.',
+    meaning: 'How long a response may stay without data before it is aborted. At once. Without it 75.',
     flag: {
       flags: '--request-timeout <seconds>',
-      help: 'how long an answer may stay silent (75)',
+      help: 'how long a response may stay without data (75)',
       value: 'whole number',
     },
     refusal: onlyPublic,
@@ -224,8 +229,8 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
   max_body_mb: {
     default: 512,
     takesEffect: 'at once',
-    meaning: "MiB of a request's body, by its Content-Length. At once. Without it 512.",
-    flag: { flags: '--max-body <mib>', help: "of a request's body (512)", value: 'whole number' },
+    meaning: 'Maximum Content-Length of a request, in MiB. At once. Without it 512.',
+    flag: { flags: '--max-body <mib>', help: 'maximum size of a request body (512)', value: 'whole number' },
     refusal: onlyPublic,
   },
   shared_network: {
@@ -242,29 +247,29 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
   schedule: {
     default: null,
     takesEffect: 'at once',
-    meaning: 'When a cron job runs: five fields of cron, or a word such as @daily. At once.',
+    meaning: 'When a cron job runs: five cron fields, or a keyword such as @daily. At once.',
     flag: { flags: '--schedule <cron>', help: "when a cron job runs: '0 3 * * *', @daily" },
     refusal: onlyCronJobs,
   },
   timezone: {
     default: null,
     takesEffect: 'at once',
-    meaning: 'Of the schedule, as Europe/Berlin. At once. Without it UTC.',
-    flag: { flags: '--timezone <zone>', help: 'of its schedule, as Europe/Berlin (UTC)' },
+    meaning: 'Time zone of the schedule, such as Europe/Berlin. At once. Without it UTC.',
+    flag: { flags: '--timezone <zone>', help: 'of its schedule, such as Europe/Berlin (UTC)' },
     refusal: onlyCronJobs,
   },
   overlap: {
     default: null,
     takesEffect: 'at once',
     meaning:
-      'What a cron job does when it is due while it still runs: skip, queue or replace. Without it skip.',
-    flag: { flags: '--overlap <policy>', help: 'due while it still runs: skip, queue or replace (skip)' },
+      'What happens when a cron job is due while it still runs: skip, queue or replace. Without it skip.',
+    flag: { flags: '--overlap <policy>', help: 'if due while it still runs: skip, queue or replace (skip)' },
     refusal: onlyCronJobs,
   },
   timeout_seconds: {
     default: null,
     takesEffect: 'at once',
-    meaning: 'After so many seconds a job run is ended, and has failed; 0 is the default of 86400 (a day).',
+    meaning: 'Seconds after which a job run is stopped and fails; 0 is the default of 86400 (a day).',
     flag: {
       flags: '--job-timeout <seconds>',
       help: 'how long its job runs may take (a day)',
@@ -276,7 +281,7 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
 
 export const settingNames = Object.keys(serviceSettings) as SettingName[]
 
-/** Without needless parts; the top of the repository is null, as when nothing is set. */
+/** The normalized path. Null for the root of the repository, as for an unset path. */
 function normalPath(path: string): string | null {
   const normal = posix.normalize(path).replace(/\/$/, '')
   return normal === '.' ? null : normal

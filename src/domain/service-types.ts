@@ -1,11 +1,11 @@
-// What the type of a service means for what runs of it.
+// Properties that derive from the type of a service.
 
-/** Whether it has an address that others ask: workers and cron jobs have none. */
+/** Whether the service listens on a port: workers and cron jobs do not. */
 export function listens({ type }: { type: string }): boolean {
   return type !== 'background_worker' && type !== 'cron_job'
 }
 
-/** How many instances are to run while it is not suspended: none of what runs by a schedule. */
+/** The number of instances while the service is not suspended. Cron jobs have none. */
 export function wantedInstances({ type, instances }: { type: string; instances: number }): number {
   return type === 'cron_job' ? 0 : instances
 }

@@ -1,5 +1,5 @@
-// A Dockerfile to start from, for a project that has none; for the daemon and for the command line.
-// The files may be a stranger's, so links are not followed, and what is read is bounded.
+// Suggests a Dockerfile for a project without one. Used by the daemon and by the command line.
+// The files are untrusted: links are not followed, and reads are bounded.
 import { constants } from 'node:fs'
 import { open, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -8,23 +8,23 @@ export interface Suggestion {
   /** As in "this looks like a Node.js project". */
   kind: string
   dockerfile: string[]
-  /** What else is worth knowing of the project. */
+  /** Further hints about the project. */
   notes: string[]
 }
 
 interface Project {
   files: ReadonlySet<string>
-  /** Empty when there is no such file, or none to read. */
+  /** Empty for a missing or unreadable file. */
   read(name: string): Promise<string>
-  /** The web line of its Procfile. */
+  /** The `web` command of the Procfile. */
   web: string | null
 }
 
 interface Kind {
   kind: string
-  /** One of these gives the kind away. */
+  /** Any of these files identifies the kind. */
   evidence: string[]
-  /** Without the command of a Procfile. */
+  /** The Dockerfile without its CMD line. */
   lines(project: Project): string[] | Promise<string[]>
   command(project: Project): string | Promise<string>
 }
@@ -102,7 +102,7 @@ const standaloneNext: Kind = {
 }
 
 const unknown: Kind = {
-  kind: 'a project of a kind Berth does not know',
+  kind: 'a project of an unknown kind',
   evidence: [],
   lines: () => ['FROM debian:stable-slim', 'WORKDIR /app', 'COPY . .'],
   command: () => '["./start.sh"]',
@@ -116,7 +116,7 @@ export async function suggestDockerfile(directory: string): Promise<Suggestion> 
   const procfile = await read('Procfile')
   const project = { files, read, web: lineOf(procfile, 'web') }
   const found = await kindOf(project)
-  // In the shell form, as a Procfile means it: $PORT is replaced.
+  // The shell form, as in a Procfile: $PORT is expanded.
   const command = project.web ?? (await found.command(project))
   const compose = composeFiles.find((name) => files.has(name))
   const release = lineOf(procfile, 'release')
@@ -177,7 +177,7 @@ async function nodeLines(project: Project): Promise<string[]> {
   ]
 }
 
-/** Packages for development are needed where something is built. */
+/** Development packages are needed for a build step. */
 function installOf(files: ReadonlySet<string>, builds: boolean): { files: string; command: string } {
   if (files.has('pnpm-lock.yaml')) {
     const command = `corepack enable && pnpm install --frozen-lockfile${builds ? '' : ' --prod'}`

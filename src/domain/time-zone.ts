@@ -1,9 +1,9 @@
-// Time zones of the tz database: which there are, and at which instants the clocks of one show a time.
+// Time zones of the tz database, and the conversion from wall times to instants.
 // A wall time is a number like an instant: its date and time of day, read as if they were in UTC.
 const dayMs = 24 * 60 * 60_000
 
-// Intl knows more than it lists: links of the tz database, in any case, and abbreviations of its own: BST is
-// the time of Bangladesh to it. The pattern has the shape of the links and of nothing else.
+// Intl accepts more names than it lists: links of the tz database in any case, and its own abbreviations,
+// such as BST for Bangladesh. The pattern matches the form of the links and nothing else.
 const listed = new Set(Intl.supportedValuesOf('timeZone'))
 const word = '[A-Z](?:[a-z][A-Za-z]*|[A-Z]{1,2})'
 const place = `(?:US|[A-Z][a-z]+)(?:[/_-]${word})+(?:[+-]?\\d+)?`
@@ -13,7 +13,10 @@ const unlisted = new RegExp(`^(?:${place}|${country}|${clock})$`)
 
 const formats = new Map<string, Intl.DateTimeFormat>()
 
-/** Whether it is a name of the tz database, such as `Europe/Berlin` or `UTC`, in its case; no offset is. */
+/**
+ * Whether it is a name of the tz database, such as `Europe/Berlin` or `UTC`. Case matters; offsets
+ * are not names.
+ */
 export function isTimeZone(name: string): boolean {
   if (listed.has(name)) return true
   try {
@@ -23,16 +26,16 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-/** How far clocks are ahead of UTC at that instant, in milliseconds; throws for no zone. */
+/** The offset from UTC at that instant, in milliseconds. Throws for an unknown zone. */
 export function offsetMs(timeZone: string, instant: number): number {
-  // Far cheaper than the parts of a date: 8/5/1969, GMT-00:44:30
+  // Formats as `8/5/1969, GMT-00:44:30`. Much cheaper than formatToParts.
   const text = formatOf(timeZone).format(instant)
   const [, sign, hours, minutes, seconds] = /GMT([+-])(\d+):(\d+)(?::(\d+))?$/.exec(text) ?? []
   const ahead = (Number(hours ?? 0) * 60 + Number(minutes ?? 0)) * 60 + Number(seconds ?? 0)
   return (sign === '-' ? -ahead : ahead) * 1000
 }
 
-/** The instants at which clocks show that wall time: none where they skip it, two where they repeat it. */
+/** The instants of a wall time: none if clocks skip it, two if they repeat it. */
 export function instantsOf(timeZone: string, wall: number): number[] {
   const earlier = wall - offsetMs(timeZone, wall - dayMs)
   const later = wall - offsetMs(timeZone, wall + dayMs)
@@ -40,7 +43,7 @@ export function instantsOf(timeZone: string, wall: number): number[] {
   return [earlier, later].filter((instant) => instant + offsetMs(timeZone, instant) === wall)
 }
 
-/** The first instant at which clocks show that wall time or, where they skip it, a later one. */
+/** The first instant of a wall time or, if clocks skip it, the end of the gap. */
 export function firstInstantOf(timeZone: string, wall: number): number {
   return instantsOf(timeZone, wall)[0] ?? endOfGap(timeZone, wall)
 }

@@ -1,4 +1,4 @@
-// Makes actors whose transitions are committed before their effects run. Nothing else calls createActor.
+// Creates actors whose transitions are committed before their effects run. The only caller of createActor.
 import { type AnyStateMachine, createActor } from 'xstate'
 import type { ActorRow, Transition } from '../../storage/actors/actors.ts'
 import { StorageError } from '../../storage/store/errors.ts'
@@ -8,7 +8,7 @@ import type { SupervisorOptions } from './options.ts'
 import type { Receipts } from './receipts.ts'
 import type { RunningActor } from './running-actor.ts'
 import { fillSlots, type SlotOptions, toError } from './slots.ts'
-import { currentSnapshot, requireFit } from './snapshot-check.ts'
+import { assertFits, currentSnapshot } from './snapshot-check.ts'
 import { type Move, type Step, toTransition } from './transition.ts'
 
 interface FactoryParts extends Pick<SupervisorOptions, 'storage' | 'catalogue' | 'logger'> {
@@ -34,22 +34,22 @@ export class ActorFactory {
   provide(effects: Record<string, object>): void {
     const { catalogue, logger, slots } = this.#parts
     const onBug = (slot: string, actor: string, err: unknown) =>
-      logger.error({ err, actor, slot }, 'an effect failed for a reason of ours')
+      logger.error({ err, actor, slot }, 'an effect failed with an internal error')
     for (const [name, kind] of Object.entries(catalogue)) {
-      const own = { ...slots, onBug, cleanups: kind.cleanups ?? [] }
-      this.#machines.set(name, fillSlots(kind.machine, effects[name] ?? {}, own))
+      const options = { ...slots, onBug, cleanups: kind.cleanups ?? [] }
+      this.#machines.set(name, fillSlots(kind.machine, effects[name] ?? {}, options))
     }
   }
 
-  /** A new actor and the transition that has to be committed before it is started. */
+  /** A new actor, and the transition that must be committed before the actor starts. */
   create(
     origin: Move['row'],
     input: object,
     eventId: string | null,
   ): { running: RunningActor; transition: Transition } {
     const { catalogue, isoNow } = this.#parts
-    const nothing = { service_id: null, version: 0, snapshot: null, final: false, parked: null }
-    const running = this.#open({ ...origin, ...nothing }, { input })
+    const empty = { service_id: null, version: 0, snapshot: null, final: false, parked: null }
+    const running = this.#open({ ...origin, ...empty }, { input })
     const next = running.actor.getSnapshot()
     if (next.status === 'error') throw new Failure('internal_error', messageOf(next.error))
     const event = { type: 'xstate.init' }
@@ -59,21 +59,21 @@ export class ActorFactory {
     return { running, transition }
   }
 
-  /** An actor from its stored snapshot, not started. Throws when the snapshot does not fit the chart. */
+  /** Creates an actor from its stored snapshot, without starting it. Throws if the snapshot does not fit. */
   restore(row: ActorRow): RunningActor {
     const kind = this.#parts.catalogue[row.kind]
     if (!kind) throw new Error(`unknown actor kind ${row.kind}`)
     const running = this.#open(row, { snapshot: currentSnapshot(row, kind) })
-    requireFit(row, running.actor.getSnapshot())
+    assertFits(row, running.actor.getSnapshot())
     return running
   }
 
-  /** Until the actor is started it runs no effect. */
+  /** The actor runs no effect until it is started. */
   #open(row: ActorRow, given: { input: object } | { snapshot: unknown }): RunningActor {
     const { storage, logger, receipts, failed } = this.#parts
     const machine = makeDurable(this.#machines.get(row.kind)!, {
       moved: (before, next, event, act) => this.#commit(running, machine, { before, next, event }, act),
-      // Settled after the commits that came before it, so that the record it goes with explains it.
+      // Settled after the preceding commits, so that the record shows why the event was ignored.
       ignored: (event) => {
         const settle = () =>
           receipts.settle(event, { applied: false, record: storage.actors.record(row.id)! })
@@ -95,7 +95,7 @@ export class ActorFactory {
     return running
   }
 
-  /** Appends a transition to the actor's chain of commits; its effects run when it is durable. */
+  /** Appends a transition to the actor's chain of commits. Its effects run once it is durable. */
   #commit(running: RunningActor, machine: AnyStateMachine, step: Step, act: () => void): void {
     const { storage, catalogue, receipts, isoNow, failed, ended } = this.#parts
     const row = { ...running.row, revision: running.row.revision + 1 }

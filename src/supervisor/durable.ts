@@ -1,7 +1,5 @@
-// Write ahead, then act: wraps a machine's `transition` so that its effects wait for the commit of the new
-// snapshot.
-// XState itself starts effects before any subscriber hears of the transition; persisting there is too
-// late.
+// Write-ahead: wraps a machine's `transition` so that its effects wait for the commit of the new snapshot.
+// XState starts effects before it notifies subscribers, so persisting in a subscriber would be too late.
 import type {
   AnyActorScope,
   AnyMachineSnapshot,
@@ -18,11 +16,13 @@ export interface Journal {
   ignored(event: EventObject): void
   /** A guard, assign or input function threw: nothing ran, the actor is unchanged. */
   rejected(event: EventObject, error: unknown): void
-  /** An effect failed without an answer in the chart, or `moved` threw: the disk keeps the last snapshot. */
+  /**
+   * The chart does not handle the failure of an effect, or `moved` threw: the disk keeps the last snapshot.
+   */
   failed(event: EventObject, error: unknown): void
 }
 
-/** The same machine, whose transitions are committed through the journal before anything acts on them. */
+/** The same machine, with transitions that are committed through the journal before their effects run. */
 export function makeDurable(machine: AnyStateMachine, journal: Journal): AnyStateMachine {
   const durable: AnyStateMachine = Object.create(machine)
   durable.transition = (snapshot: AnyMachineSnapshot, event: EventObject, scope: AnyActorScope) => {
@@ -41,7 +41,7 @@ export function makeDurable(machine: AnyStateMachine, journal: Journal): AnyStat
       journal.ignored(event)
       return snapshot
     }
-    // Not after the commit: in that window a stopped effect's late result would reach the new state.
+    // Stop before the commit: otherwise the late result of a stopped effect could reach the new state.
     for (const stop of stops) stop()
     try {
       if (next.status === 'error') throw next.error
@@ -60,7 +60,7 @@ function collectEffects(scope: AnyActorScope) {
   let sink: (() => void)[] | null = effects
   const collecting: AnyActorScope = {
     ...scope,
-    // After the transition (sink null) an effect that defers runs at once: its time has come.
+    // After the transition (sink is null) a deferred effect runs immediately.
     defer: (effect) => (sink ? sink.push(effect) : effect()),
     actionExecutor: (action: ExecutableActionObject) => {
       if (!isStop(action)) {

@@ -1,6 +1,6 @@
-// A fence per actor: an effect starts only when the aborted ones of the same actor have really ended.
-// Without it a cleanup runs past a create that is still under way, and a container stays behind. Fences
-// belong to the id, so they outlive an actor's restart.
+// A fence per actor: an effect starts only after the aborted effects of the same actor have ended.
+// Without it a cleanup could finish before an aborted create does, and leave a container behind. Fences
+// are keyed by id, so they survive a restart of the actor.
 
 interface Effect {
   aborted: boolean
@@ -9,11 +9,11 @@ interface Effect {
 
 export interface Fences {
   /**
-   * Resolves when the aborted effects of that actor have ended, at the latest after the bound: then `late` is
-   * their end still to come, so that what follows can be done once more.
+   * Resolves when the aborted effects of the actor have ended, or after the time limit. After the limit,
+   * `late` resolves with their end, so that a cleanup can be repeated then.
    */
   pass(actorId: string): Promise<{ late: Promise<void> | null }>
-  /** Stands for a running effect until it settles. */
+  /** Tracks a running effect until it settles. */
   guard<T>(actorId: string, signal: AbortSignal, work: Promise<T>): Promise<T>
   /** Resolves when every effect has ended, at the latest after `timeoutMs`. */
   settled(timeoutMs: number): Promise<void>
@@ -39,7 +39,7 @@ export function createFences(boundMs = 30_000): Fences {
       }
       signal.addEventListener('abort', markAborted)
       void effect.ended.then(() => {
-        // Node keeps a combined signal for as long as somebody listens to it.
+        // Node keeps a combined signal in memory as long as it has a listener.
         signal.removeEventListener('abort', markAborted)
         running.delete(effect)
         if (running.size === 0) effects.delete(actorId)

@@ -1,4 +1,4 @@
-// What callers give the supervisor, and what they get.
+// Options and results of the supervisor.
 import type { Kind } from '../../machines/index.ts'
 import type { ActorRow, By, RecordOf } from '../../storage/actors/actors.ts'
 import type { Storage } from '../../storage/index.ts'
@@ -10,26 +10,26 @@ export interface SupervisorOptions {
   catalogue: Record<string, Kind>
   logger: Logger
   now?: () => number
-  /** After an actor was parked. */
+  /** Called after an actor was parked. */
   onParked?: (id: string, reason: string) => Promise<void>
-  /** Throws when a parked actor may not go on from this snapshot: others have taken its place. */
+  /** Throws when a parked actor cannot resume from this snapshot, because another actor took its place. */
   assertCanResume?: (row: ActorRow, snapshot: unknown) => void
 }
 
-/** The request's id: a repetition of it changes nothing. */
+/** `eventId` identifies the request: a repetition of it changes nothing. */
 export interface EventOptions {
   eventId?: string
 }
 
 export interface SpawnOptions extends EventOptions {
-  /** What belongs to the same request is written in the same transaction. */
+  /** Further writes in the same transaction. */
   also?: (commit: Commit) => void
-  /** Who asked for it. */
+  /** The requester. */
   by?: By
 }
 
 export interface DiscardOptions {
-  /** What belongs to the same request is written in the same transaction. */
+  /** Further writes in the same transaction. */
   also?: (commit: Commit) => void
 }
 

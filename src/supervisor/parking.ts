@@ -1,4 +1,4 @@
-// Keeps an actor for an operator: its record shows `failed`, and what the actor made is left as it is.
+// Parks an actor: it stops, its record shows `failed`, and its Docker objects stay until an operator decides.
 import type { ParkCode } from '../../storage/actors/actors.ts'
 import { sleep } from '../async/sleep.ts'
 import type { SupervisorOptions } from './options.ts'
@@ -7,14 +7,14 @@ interface ParkingParts extends Pick<SupervisorOptions, 'storage' | 'logger'> {
   now: () => number
   halt: AbortSignal
   onParked: SupervisorOptions['onParked']
-  /** How long to wait after so many failed attempts. */
+  /** The delay after `tries` failed attempts. */
   delayMs(tries: number): number
   forget(id: string): void
 }
 
 export type Park = (id: string, reason: string, code: ParkCode) => Promise<void>
 
-/** Retries while the store cannot write, until the supervisor stops. */
+/** The returned function retries while the store cannot write, until the supervisor stops. */
 export function createParking({ storage, logger, now, halt, onParked, delayMs, forget }: ParkingParts): Park {
   return async (id, reason, code) => {
     logger.error({ actor: id, reason }, 'an actor is parked')
@@ -24,7 +24,7 @@ export function createParking({ storage, logger, now, halt, onParked, delayMs, f
         forget(id)
         return await onParked?.(id, reason)
       } catch (err) {
-        logger.error({ err, actor: id }, 'an actor could not be marked as parked')
+        logger.error({ err, actor: id }, 'failed to mark an actor as parked')
         await sleep(delayMs(tries), halt).catch(() => undefined)
       }
     }

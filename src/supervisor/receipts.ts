@@ -1,4 +1,4 @@
-// Receipts: who sent an event learns what became of it, after its commit.
+// Receipts: they report the outcome of an event to its sender, after the commit.
 import type { EventObject } from 'xstate'
 import type { RecordOf } from '../../storage/actors/actors.ts'
 
@@ -15,7 +15,7 @@ interface Waiting {
 
 export type Receipts = ReturnType<typeof createReceipts>
 
-/** Keyed by the event object itself, which XState hands through unchanged. */
+/** Keyed by the event object itself, which XState passes through unchanged. */
 export function createReceipts() {
   const waiting = new Map<EventObject, Waiting>()
 

@@ -1,4 +1,4 @@
-// Declares to storage the record type of each kind: storage does not import machines/.
+// Declares the record type of each kind for storage, which does not import machines/.
 import type { RecordTypes } from '../../machines/index.ts'
 
 declare module '../../storage/actors/actor-row.ts' {

@@ -1,6 +1,5 @@
-// What an operator does to a parked actor: it goes on from its snapshot, is made anew from its record, or
-// ends.
-// One at a time for each actor: the supervisor sees to that.
+// Recovery of parked actors: resume from the snapshot, recreate from the record, or discard.
+// The supervisor runs one recovery per actor at a time.
 import type { AnyMachineSnapshot } from 'xstate'
 import type { Kind } from '../../machines/index.ts'
 import type { ActorRecord, ParkedActor } from '../../storage/actors/actors.ts'
@@ -11,17 +10,17 @@ import { pathOf } from './transition.ts'
 
 export interface RecoveryParts extends Pick<SupervisorOptions, 'storage' | 'catalogue'> {
   assertCanResume: SupervisorOptions['assertCanResume']
-  /** An actor from the snapshot on disk, not started. Throws when it does not fit. */
-  restored(id: string): RunningActor
-  /** Starts it and keeps it. */
-  begin(running: RunningActor): void
-  /** Makes and starts a new one in place of the one that is there. */
-  remake(kind: string, id: string, input: object, options: SpawnOptions): Promise<Spawned>
+  /** Creates an actor from the snapshot on disk, without starting it. Throws if the snapshot does not fit. */
+  restore(id: string): RunningActor
+  /** Starts the actor and registers it as running. */
+  start(running: RunningActor): void
+  /** Creates and starts a new actor in place of the existing one. */
+  recreate(kind: string, id: string, input: object, options: SpawnOptions): Promise<Spawned>
   isoNow(): string
 }
 
-/** Codes that say nothing of the snapshot: the actor can be asked for again. */
-const passing = ['commit_failed', 'conflict', 'not_parked']
+/** Failures that are unrelated to the snapshot: the request can be retried. */
+const transientCodes = ['commit_failed', 'conflict', 'not_parked']
 
 export class Recovery {
   readonly #parts: RecoveryParts
@@ -30,15 +29,15 @@ export class Recovery {
     this.#parts = parts
   }
 
-  /** Whoever asks for an id gets its actor: a parked one goes on, a discarded one is made anew. */
+  /** The existing actor with this id: a parked one is resumed, a discarded one recreated. */
   async find(kind: string, id: string, input: object, options: SpawnOptions): Promise<Spawned> {
     const { actors } = this.#parts.storage
     const parked = actors.parkedOf(id)
     if (parked) {
-      const asked = Object.keys(input).length > 0 ? input : null
-      return { record: await this.#recover(id, parked.kind, asked, options), duplicate: true }
+      const requested = Object.keys(input).length > 0 ? input : null
+      return { record: await this.#recover(id, parked.kind, requested, options), duplicate: true }
     }
-    if (isDiscarded(actors.get(id))) return this.#parts.remake(kind, id, input, options)
+    if (isDiscarded(actors.get(id))) return this.#parts.recreate(kind, id, input, options)
     return { record: actors.record(id)!, duplicate: true }
   }
 
@@ -54,31 +53,31 @@ export class Recovery {
     return storage.actors.record(id)!
   }
 
-  /** Where the snapshot is of no use, its record may be enough for a new actor. */
+  /** If the snapshot does not fit, the record may be enough for a new actor. */
   async #recover(
     id: string,
     kind: string,
-    asked: object | null,
+    requested: object | null,
     options: SpawnOptions,
   ): Promise<ActorRecord> {
     try {
-      return await this.#goOn(id, options)
+      return await this.#resume(id, options)
     } catch (error) {
-      if (passing.includes(codeOf(error))) throw error
-      const { storage, catalogue, remake, isoNow } = this.#parts
+      if (transientCodes.includes(codeOf(error))) throw error
+      const { storage, catalogue, recreate, isoNow } = this.#parts
       const record = storage.actors.record(id) ?? {}
-      const from = { record, asked: asked as Record<string, unknown> | null, at: isoNow() }
+      const from = { record, asked: requested as Record<string, unknown> | null, at: isoNow() }
       const input = catalogue[kind]?.rebuild?.(from) ?? null
-      if (input !== null) return (await remake(kind, id, input, options)).record
+      if (input !== null) return (await recreate(kind, id, input, options)).record
       const hint = `berth discard ${id} ends it, and lists what it leaves behind`
-      throw new Failure('not_recoverable', `${id} cannot go on: ${messageOf(error)}`, hint)
+      throw new Failure('not_recoverable', `${id} cannot resume: ${messageOf(error)}`, hint)
     }
   }
 
-  /** Commits that it goes on, then starts it. */
-  async #goOn(id: string, { eventId }: EventOptions): Promise<ActorRecord> {
-    const { storage, catalogue, assertCanResume, restored, begin, isoNow } = this.#parts
-    const running = restored(id)
+  /** Commits that the actor is active again, then starts it. */
+  async #resume(id: string, { eventId }: EventOptions): Promise<ActorRecord> {
+    const { storage, catalogue, assertCanResume, restore, start, isoNow } = this.#parts
+    const running = restore(id)
     const snapshot = running.actor.getSnapshot() as AnyMachineSnapshot
     const kind: Kind = catalogue[running.row.kind]!
     assertCanResume?.(running.row, snapshot)
@@ -87,7 +86,7 @@ export class Recovery {
     const again = { record, state: pathOf(snapshot.value), service, event: eventId ?? null, at: isoNow() }
     await storage.actors.unpark(id, again)
     running.row = { ...running.row, revision: running.row.revision + 1, parked: null, restarts: 0 }
-    begin(running)
+    start(running)
     return record
   }
 

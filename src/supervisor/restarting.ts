@@ -19,10 +19,10 @@ interface RestartingParts extends Pick<SupervisorOptions, 'storage' | 'logger'> 
 export function createRestarting({ storage, logger, restarts, halt, park, revive }: RestartingParts) {
   async function restartFromDisk(running: RunningActor, error: unknown): Promise<void> {
     const { id } = running.row
-    // A store that cannot write is no fault of the actor: it waits longer and longer, and is never parked.
+    // A store that cannot write is not the actor's fault: it retries with backoff and is never parked.
     const isStoreFailure = codeOf(error) === 'commit_failed'
     const count = isStoreFailure ? restarts.next(`store of ${id}`) : restarts.next(id, running.row.restarts)
-    logger.error({ err: error, actor: id, restarts: count }, 'an actor is started again from disk')
+    logger.error({ err: error, actor: id, restarts: count }, 'restarting an actor from disk')
     await null // The caller may be inside a transition: the actor stops after it.
     running.actor.stop()
     await running.tail

@@ -1,18 +1,18 @@
-// The restart policy: how long an actor waits after a bug before it goes on from disk, and when it is parked.
-// This is for bugs and broken stores only; what a business failure means is said by the chart.
+// The restart policy: the backoff before an actor restarts from disk, and when it is parked instead.
+// It covers only bugs and store failures; charts handle expected failures.
 
 const firstDelayMs = 100
 const longestDelayMs = 30_000
 const parkAfter = 5
 const quietMs = 10 * 60_000
 
-/** Counts the restarts of each actor; ten quiet minutes forget them, also those of an earlier daemon. */
+/** Counts the restarts of each actor. Ten minutes without one reset the count, even a stored one. */
 export function createRestarts(now: () => number) {
   const startedAt = now()
   const known = new Map<string, { count: number; at: number }>()
 
   return {
-    /** The count that this restart makes, from the one on record; where none is kept, from the last one. */
+    /** The count including this restart. It continues the recorded count, or else the last one in memory. */
     next(key: string, recorded = known.get(key)?.count ?? 0): number {
       const last = known.get(key)?.at ?? startedAt
       const count = now() - last > quietMs ? 1 : recorded + 1

@@ -1,6 +1,5 @@
-// Turns effects (plain async functions) into the promise actors that fill a machine's slots.
-// Every effect is fenced, bounded by its deadline, and rejects with plain JSON: an Error does not
-// survive storage.
+// Turns effects (plain async functions) into the promise actors that fill a machine's slots. Every effect is
+// fenced, bounded by its deadline, and rejects with plain JSON, because an Error cannot be stored.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type AnyStateMachine, fromPromise } from 'xstate'
 import type { SlotFailure, SlotInput } from '../../machines/slot.ts'
@@ -12,28 +11,28 @@ type AnyEffect = (input: SlotInput, signal: AbortSignal) => Promise<unknown>
 export interface SlotOptions {
   fences: Fences
   now: () => number
-  /** A failure nobody foresaw (a bug), with its stack. */
+  /** Called for an unexpected failure (a bug), with its stack. */
   onBug: (slot: string, actorId: string, error: unknown) => void
-  /** How long an effect may take to settle by itself after its deadline; ten seconds. */
+  /** How long an effect may take to settle after its deadline; 10 s by default. */
   graceMs?: number
   /** Aborted when the supervisor stops. */
   halt?: AbortSignal
-  /** Slots whose work is done once more when an effect before them ended late. */
+  /** Slots that run once more when an aborted effect ended late. */
   cleanups?: readonly string[]
-  /** While a restart of the daemon brings actors back, a deadline that passed meanwhile leaves some time. */
+  /** True while actors are restored at a start: deadlines that passed during the downtime are extended. */
   isRestoring?: () => boolean
 }
 
-/** What an effect gets at least when it begins again with the daemon. */
-const leastAfterRestoreMs = 30_000
-/** Failures that are bugs of ours begin with it, so that nobody looks for them in their own code. */
+/** The minimum time of an effect that restarts with the daemon. */
+const minAfterRestoreMs = 30_000
+/** Prefix of messages about bugs in Berth, so that users do not look for them in their own code. */
 const bugPrefix = 'internal: '
-/** How long an effect waits for a store that cannot write. */
+/** The delay between retries while the store cannot write. */
 const storePauseMs = 1000
-/** The longest time a timer of Node's can wait; a longer one would fire at once. */
+/** The longest delay of a Node timer. A longer one would fire immediately. */
 const longestMs = 2 ** 31 - 1
 
-/** Fills all slots of a machine. Throws when one has no effect: that is a bug of the build, found at boot. */
+/** Fills all slots of a machine. Throws at the start when a slot has no effect. */
 export function fillSlots(machine: AnyStateMachine, effects: object, options: SlotOptions): AnyStateMachine {
   const filled = Object.keys(machine.implementations.actors).map((name) => {
     const effect = (effects as Record<string, AnyEffect>)[name]
@@ -45,15 +44,16 @@ export function fillSlots(machine: AnyStateMachine, effects: object, options: Sl
 
 function toPromiseActor(name: string, effect: AnyEffect, options: SlotOptions) {
   const { fences, now, onBug, halt, cleanups = [], isRestoring } = options
-  return fromPromise<unknown, SlotInput>(async ({ input: asked, signal }) => {
-    const input = isRestoring?.() ? withTimeLeft(asked, now()) : asked
+  return fromPromise<unknown, SlotInput>(async ({ input: requested, signal }) => {
+    const input = isRestoring?.() ? withTimeLeft(requested, now()) : requested
     try {
       const { late } = await fences.pass(input.id)
       signal.throwIfAborted()
-      // An effect that outlived its abort and the fence may leave something behind: look again when it ends.
+      // An effect that outlived its abort and the fence may leave objects behind: clean up again
+      // when it ends.
       if (late && cleanups.includes(name))
         void late.then(() => run(name, effect, input, halt, options)).catch(() => {})
-      return await untilStored(() => run(name, effect, input, signal, options), signal)
+      return await retryFailedCommits(() => run(name, effect, input, signal, options), signal)
     } catch (error) {
       if (codeOf(error) === 'internal_error' && !signal.aborted) onBug(name, input.id, error)
       throw toFailure(error, now())
@@ -61,8 +61,8 @@ function toPromiseActor(name: string, effect: AnyEffect, options: SlotOptions) {
   })
 }
 
-/** A store that cannot write is no fault of the effect: it begins again, as it does after a restart. */
-async function untilStored<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+/** A store that cannot write is not the effect's fault: the effect starts again, as after a restart. */
+async function retryFailedCommits<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
   for (;;) {
     try {
       return await work()
@@ -89,13 +89,13 @@ function run(
   return Promise.race([guarded, deadline.passed]).finally(deadline.clear)
 }
 
-/** The time the daemon was away is not the effect's fault. */
+/** The downtime of the daemon does not count against the effect's deadline. */
 function withTimeLeft(input: SlotInput, nowMs: number): SlotInput {
   if (input.deadlineAt === undefined) return input
-  return { ...input, deadlineAt: Math.max(input.deadlineAt, nowMs + leastAfterRestoreMs) }
+  return { ...input, deadlineAt: Math.max(input.deadlineAt, nowMs + minAfterRestoreMs) }
 }
 
-/** Aborts at the deadline, and gives up on an effect that does not settle after its abort. */
+/** Aborts at the deadline, and stops waiting for an effect that does not settle after its abort. */
 function startDeadline(slot: string, remainingMs: number, graceMs: number) {
   const waitMs = Math.min(Math.max(0, remainingMs), longestMs - graceMs)
   const failure = new Failure('timeout', `${slot} took longer than its limit`)
@@ -115,15 +115,15 @@ function toFailure(error: unknown, nowMs: number): SlotFailure {
   const code = codeOf(error)
   const message = messageOf(error)
   const text = code === 'internal_error' ? `${bugPrefix}${message}` : message
-  const facts = error instanceof Failure ? error.facts : undefined
-  return { code, message: text, ...(facts && { details: facts }), at: new Date(nowMs).toISOString() }
+  const details = error instanceof Failure ? error.facts : undefined
+  return { code, message: text, ...(details && { details }), at: new Date(nowMs).toISOString() }
 }
 
-/** What an effect failed with, as an error again: with its code, and its words as they were. */
+/** Turns the failure of an effect back into an error with its code and original message. */
 export function toError(failure: unknown): unknown {
   const { code, message, details } = (failure ?? {}) as Partial<SlotFailure>
   if (failure instanceof Error || code === undefined || message === undefined) return failure
-  const words = code === 'internal_error' ? message.slice(bugPrefix.length) : message
-  const error = new Failure(code, words)
+  const original = code === 'internal_error' ? message.slice(bugPrefix.length) : message
+  const error = new Failure(code, original)
   return details ? error.with(details) : error
 }

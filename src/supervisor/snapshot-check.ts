@@ -1,11 +1,10 @@
-// Whether a stored snapshot may become an actor again. What does not fit parks the actor; it never starts
-// from it.
+// Checks whether a stored snapshot can be restored. An actor whose snapshot does not fit is parked.
 import type { AnyMachineSnapshot } from 'xstate'
 import type { Kind } from '../../machines/index.ts'
 import type { ActorRecord, ActorRow, ParkCode } from '../../storage/actors/actors.ts'
 import { codeOf, messageOf } from '../errors.ts'
 
-/** A snapshot of an earlier version is migrated, or its actor parked: never started as it is. */
+/** The snapshot, migrated to the current version. Throws if there is no migration. */
 export function currentSnapshot(row: ActorRow, kind: Kind): unknown {
   if (row.version === kind.version) return row.snapshot
   if (!kind.migrate) throw new Error(`its snapshot has version ${row.version}, the chart has ${kind.version}`)
@@ -20,15 +19,15 @@ export function recordOf(row: ActorRow, catalogue: Record<string, Kind>): ActorR
 }
 
 /** Throws when the chart does not know the stored state, or an effect that was under way in it. */
-export function requireFit(row: ActorRow, restored: AnyMachineSnapshot): void {
+export function assertFits(row: ActorRow, restored: AnyMachineSnapshot): void {
   if (restored.status !== 'active') throw new Error(`its snapshot does not fit: ${messageOf(restored.error)}`)
-  // xstate drops a child whose source is unknown without a word: the actor would hang.
+  // xstate silently drops a child with an unknown source: the actor would hang.
   const stored = Object.keys((row.snapshot as { children: object }).children)
   const missing = stored.find((child) => !restored.children[child])
-  if (missing) throw new Error(`its effect ${missing} is not known any more`)
+  if (missing) throw new Error(`its effect ${missing} no longer exists`)
 }
 
-/** What a failed restoration says of the snapshot. */
+/** The park code for a failed restoration. */
 export function misfitCode(error: unknown): ParkCode {
   return codeOf(error) === 'row_damaged' ? 'row_damaged' : 'snapshot_misfit'
 }

@@ -1,4 +1,4 @@
-// Keeps every actor alive: creates, sends, restores, stops. Callers are answered after the commit.
+// Owns every actor: spawns, sends, restores, stops. Calls resolve after the commit.
 import type { AnyEventObject } from 'xstate'
 import type { KindName } from '../../machines/index.ts'
 import type { ActorRecord, By, RecordOf } from '../../storage/actors/actors.ts'
@@ -47,18 +47,20 @@ export class Supervisor {
     })
     this.#recovery = new Recovery({
       ...{ storage, catalogue, assertCanResume, isoNow },
-      restored: (id) => this.#factory.restore(storage.actors.get(id)!),
-      begin: (running) => this.#begin(running),
-      remake: (kind, id, input, options) => this.#create(kind, id, input, options, true),
+      restore: (id) => this.#factory.restore(storage.actors.get(id)!),
+      start: (running) => this.#start(running),
+      recreate: (kind, id, input, options) => this.#create(kind, id, input, options, true),
     })
   }
 
-  /** Fills the slots of every kind; the effects may hold the supervisor, so they come after it. */
+  /** Fills the slots of every kind. Separate from the constructor, because effects may use the supervisor. */
   provide(effects: Record<string, object>): void {
     this.#factory.provide(effects)
   }
 
-  /** Makes and starts an actor; a known id answers the existing one's, and a parked one tries again. */
+  /**
+   * Creates and starts an actor. For a known id it returns the existing record; a parked actor is resumed.
+   */
   async spawn<Kind extends KindName>(
     kind: Kind,
     id: string,
@@ -66,8 +68,8 @@ export class Supervisor {
     options: SpawnOptions = {},
   ): Promise<Spawned<Kind>> {
     while (this.#recovering.has(id)) await this.#recovering.get(id)?.catch(() => undefined)
-    const underWay = this.#spawning.get(id)
-    if (underWay) return { ...((await underWay) as Spawned<Kind>), duplicate: true }
+    const pending = this.#spawning.get(id)
+    if (pending) return { ...((await pending) as Spawned<Kind>), duplicate: true }
     const found = this.#storage.actors.record(id)
       ? this.#recovery.find(kind, id, input, options)
       : this.#create(kind, id, input, options)
@@ -81,24 +83,24 @@ export class Supervisor {
     return this.#factory.create(origin, input, null).transition.record as RecordOf<Kind>
   }
 
-  /** A parked actor goes on. Throws `not_parked`, `not_recoverable`, `conflict`. */
+  /** Resumes a parked actor. Throws `not_parked`, `not_recoverable`, `conflict`. */
   retry(id: string, options: EventOptions = {}): Promise<ActorRecord> {
-    return this.#alone(id, () => this.#recovery.retry(id, options))
+    return this.#exclusive(id, () => this.#recovery.retry(id, options))
   }
 
-  /** A parked actor ends; what it made in Docker stays. Throws `not_parked`. */
+  /** Ends a parked actor; its Docker objects stay. Throws `not_parked`. */
   discard(id: string, options: DiscardOptions = {}): Promise<ActorRecord> {
-    return this.#alone(id, () => this.#recovery.discard(id, options))
+    return this.#exclusive(id, () => this.#recovery.discard(id, options))
   }
 
-  /** To one that is just made, too. `applied` is false when its chart does not take the event now. */
+  /** Waits for an actor that is being created. `applied` is false when the chart ignores the event now. */
   async send<Kind extends string = string>(
     id: string,
     event: AnyEventObject,
     { eventId }: EventOptions = {},
   ): Promise<Receipt<Kind>> {
-    const answered = eventId ? this.#storage.events.get(eventId) : null
-    if (answered) return { applied: true, record: answered.body as RecordOf<Kind> }
+    const stored = eventId ? this.#storage.events.get(eventId) : null
+    if (stored) return { applied: true, record: stored.body as RecordOf<Kind> }
     await this.#spawning.get(id)?.catch(() => undefined)
     await this.#recovering.get(id)?.catch(() => undefined)
     await this.#running.get(id)?.restarting
@@ -113,10 +115,10 @@ export class Supervisor {
     return receipt as Promise<Receipt<Kind>>
   }
 
-  /** Starts every actor that is not final: the only boot there is. One that cannot be restored is parked. */
+  /** Starts every active actor from disk. Parks those that cannot be restored. */
   async restore(): Promise<{ restored: number; parked: number }> {
     if (await this.#storage.actors.repairIndex())
-      this.#logger.error('the index of actors was damaged and is made again from their rows')
+      this.#logger.error('the actor index was damaged; it was rebuilt from the rows')
     const active = [...this.#storage.actors.active()]
     const misfits: [id: string, error: unknown][] = []
     this.#isRestoring = true
@@ -132,7 +134,7 @@ export class Supervisor {
     return { restored: active.length - misfits.length, parked: misfits.length }
   }
 
-  /** Stops every actor; nothing of that is persisted. Waits, within a bound, for what is under way. */
+  /** Stops every actor without persisting that. Waits at most `timeoutMs` for running effects. */
   async stop(timeoutMs = 10_000): Promise<void> {
     this.#halt.abort()
     const all = [...this.#running.values()]
@@ -141,24 +143,24 @@ export class Supervisor {
     this.#receipts.failAll(new Failure('unavailable', 'the daemon is stopping'))
   }
 
-  /** Two operators of one actor come one after the other. */
-  async #alone(id: string, work: () => Promise<ActorRecord>): Promise<ActorRecord> {
-    const underWay = () => this.#spawning.get(id) ?? this.#recovering.get(id)
-    while (underWay()) await underWay()?.catch(() => undefined)
+  /** Serializes the recoveries of one actor. */
+  async #exclusive(id: string, work: () => Promise<ActorRecord>): Promise<ActorRecord> {
+    const pending = () => this.#spawning.get(id) ?? this.#recovering.get(id)
+    while (pending()) await pending()?.catch(() => undefined)
     const done = work()
     this.#recovering.set(id, done)
     return done.finally(() => this.#recovering.delete(id))
   }
 
-  /** `isAgain`: in place of a parked or discarded one, whose history goes on. */
-  async #create(kind: string, id: string, input: object, options: SpawnOptions, isAgain = false) {
+  /** With `replaces`, the actor replaces a parked or discarded one and continues its history. */
+  async #create(kind: string, id: string, input: object, options: SpawnOptions, replaces = false) {
     const { actors } = this.#storage
-    const revision = isAgain ? actors.revisionOf(id) + 1 : 1
+    const revision = replaces ? actors.revisionOf(id) + 1 : 1
     const origin = { id, kind, revision, restarts: 0, by: options.by ?? null }
     const { running, transition } = this.#factory.create(origin, input, options.eventId ?? null)
-    if (isAgain) await actors.replace(transition, options.also)
+    if (replaces) await actors.replace(transition, options.also)
     else await actors.create(transition, options.also)
-    this.#begin(running)
+    this.#start(running)
     return { record: transition.record, duplicate: false }
   }
 
@@ -166,15 +168,15 @@ export class Supervisor {
   #revive(id: string): void {
     const row = this.#storage.actors.get(id)
     if (!row || row.final || row.parked) this.#running.delete(id)
-    else this.#begin(this.#factory.restore(row))
+    else this.#start(this.#factory.restore(row))
   }
 
-  #begin(running: RunningActor): void {
+  #start(running: RunningActor): void {
     this.#running.set(running.row.id, running)
     if (!this.#halt.signal.aborted) running.actor.start()
   }
 
-  /** After a bug or a failed commit. Further failures of the same actor change nothing. */
+  /** Called after a bug or a failed commit. Further failures of the same actor are ignored. */
   #restart(running: RunningActor, error: unknown): void {
     const isCurrent = this.#running.get(running.row.id) === running
     if (this.#halt.signal.aborted || running.restarting || !isCurrent) return

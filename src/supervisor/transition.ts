@@ -1,4 +1,4 @@
-// What one transition writes: snapshot, record, history entry and the service's part, as plain JSON.
+// What one transition writes: snapshot, record, history entry and service patch, as plain JSON.
 import type { AnyMachineSnapshot, AnyStateMachine, EventObject } from 'xstate'
 import type { Kind, ServiceEffect } from '../../machines/index.ts'
 import type { ActorRecord, ActorRow, By, HistoryEntry, Transition } from '../../storage/actors/actors.ts'
@@ -14,7 +14,7 @@ export interface Move {
 
 export type Step = Pick<Move, 'before' | 'next' | 'event'>
 
-/** Everything that the commit of a move writes. Pure: it asks the kind's own projections. */
+/** Everything that the commit of a move writes. Pure: it uses the kind's own projections. */
 export function toTransition(kind: Kind, machine: AnyStateMachine, move: Move): Transition {
   const { before, next, event } = move
   const { revision, by = null } = move.row
@@ -40,7 +40,7 @@ export function toTransition(kind: Kind, machine: AnyStateMachine, move: Move): 
   return { row, record, entry, service, event: move.eventId }
 }
 
-/** `xstate.done.actor.fetchSource` reads `fetchSource.done` in a history. */
+/** The history shows `xstate.done.actor.fetchSource` as `fetchSource.done`. */
 function nameOf(event: EventObject): string {
   if (event.type === 'xstate.init') return 'created'
   const effect = /^xstate\.(done|error)\.actor\.(.+)$/.exec(event.type)
@@ -48,13 +48,15 @@ function nameOf(event: EventObject): string {
   return `${effect[2]}.${effect[1] === 'done' ? 'done' : 'failed'}`
 }
 
-/** Commands of the API carry who asked; those of effects say why the server itself sends them. */
+/**
+ * Commands of the API carry their requester; events of effects carry the reason why the server sends them.
+ */
 function senderOf(event: EventObject): By | null {
   const { asker, by } = event as { asker?: By; by?: string }
   return asker ?? (by === undefined ? null : { kind: 'server', id: null, name: by })
 }
 
-/** Time comes in with events: commands carry `at`, effects resolve and reject with it. */
+/** Time comes from events: commands carry `at`, and effects resolve and reject with it. */
 function instantOf(event: EventObject): string | null {
   const { at, output, error } = event as { at?: string; output?: { at?: string }; error?: { at?: string } }
   return at ?? output?.at ?? error?.at ?? null

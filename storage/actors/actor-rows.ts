@@ -31,8 +31,8 @@ export class ActorRows {
 
   /** A damaged record is rebuilt from the snapshot. */
   record(id: string): ActorRecord | null {
-    const found = this.records.getOrNull(id) ?? (this.records.has(id) ? this.rebuildRecord(id) : null)
-    return found === null || 'revision' in found ? found : this.withCommonFields(found)
+    const found = this.records.getOrNull(id) ?? (this.records.has(id) ? this.#rebuildRecord(id) : null)
+    return found === null || 'revision' in found ? found : this.#withCommonFields(found)
   }
 
   historyOf(id: string): HistoryEntry[] {
@@ -50,7 +50,7 @@ export class ActorRows {
 
   write(commit: Commit, { row, record, entry, service, event }: Transition): void {
     if (row.service_id && service) this.#services.patch(commit, row.service_id, service)
-    if (row.service_id && this.changesServiceState(row, record)) this.#services.touch(commit, row.service_id)
+    if (row.service_id && this.#changesServiceState(row, record)) this.#services.touch(commit, row.service_id)
     this.writeRow(row)
     this.records.put(row.id, { ...record, revision: row.revision, by: row.by ?? null })
     this.writeHistory(row.id, row.revision, entry)
@@ -77,20 +77,20 @@ export class ActorRows {
   }
 
   /** The state of a service derives from its deploys. It does not distinguish queued from running. */
-  changesServiceState({ id, kind }: ActorRow, { status }: ActorRecord): boolean {
+  #changesServiceState({ id, kind }: ActorRow, { status }: ActorRecord): boolean {
     const isActive = (one: string | undefined) => one === 'queued' || one === 'running'
     const former = this.records.getOrNull(id)?.status
     return kind === 'deploy' && former !== status && !(isActive(former) && isActive(status))
   }
 
   /** Records written by older servers and rebuilt records do not have these fields. */
-  withCommonFields(record: ActorRecord): ActorRecord {
+  #withCommonFields(record: ActorRecord): ActorRecord {
     const row = this.rows.getOrNull(record.id)
     return { ...record, revision: row?.revision ?? 0, by: row?.by ?? null }
   }
 
   /** When the snapshot is damaged too, the record reports that: one bad row must not break a list. */
-  rebuildRecord(id: string): ActorRecord {
+  #rebuildRecord(id: string): ActorRecord {
     try {
       const row = this.rows.get(id)!
       const failed = { status: 'failed', error: `internal: ${row.parked}` }

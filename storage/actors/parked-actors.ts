@@ -48,7 +48,7 @@ export class ParkedActors {
 
   *list(kind?: string, serviceId?: string): Iterable<ParkedActor> {
     for (const actor of this.#all.index.parked(kind, serviceId)) {
-      yield { ...actor, ...(this.#all.index.parkNote(actor) ?? this.deriveNote(actor.id)) }
+      yield { ...actor, ...(this.#all.index.parkNote(actor) ?? this.#deriveNote(actor.id)) }
     }
   }
 
@@ -130,7 +130,7 @@ export class ParkedActors {
       const active = new Set([...this.#all.index.active()].map(({ id }) => id))
       for (const actor of this.#all.index.allListed()) {
         if (active.has(actor.id) || !this.#wasParked(actor.id)) continue
-        this.#all.index.park(actor, this.deriveNote(actor.id))
+        this.#all.index.park(actor, this.#deriveNote(actor.id))
       }
       this.#meta.put(indexedKey, 1)
     })
@@ -145,11 +145,11 @@ export class ParkedActors {
   }
 
   #withNote(actor: ActiveActor): ParkedActor {
-    return { ...actor, ...(this.#all.index.parkNote(actor) ?? this.deriveNote(actor.id)) }
+    return { ...actor, ...(this.#all.index.parkNote(actor) ?? this.#deriveNote(actor.id)) }
   }
 
   /** From the row, or from the record that parking wrote. */
-  deriveNote(id: string): ParkNote {
+  #deriveNote(id: string): ParkNote {
     const row = this.#all.rows.getOrNull(id)
     const { error = null, finished_at = null } = this.#all.record(id) ?? ({} as Partial<ActorRecord>)
     const at = typeof finished_at === 'string' ? finished_at : null

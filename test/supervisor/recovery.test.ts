@@ -190,7 +190,7 @@ test('a deadline that passed while the daemon was away leaves some time, a new o
   assert.equal(storage.actors.record('err-1')?.status, 'working')
 })
 
-test('what goes wrong for a reason of ours is in the log, with the actor that it is about', async (t) => {
+test('every internal error is in the log, with the actor that it is about', async (t) => {
   const storage = await temporaryStorage(t)
   const { errors, logger } = recordErrors()
   const odd = new TypeError('x is not a function')
@@ -210,8 +210,8 @@ test('what goes wrong for a reason of ours is in the log, with the actor that it
     return [message, rest, err.message]
   })
   assert.deepEqual(about, [
-    ['an effect failed for a reason of ours', { actor: 'err-odd', slot: 'work' }, 'x is not a function'],
+    ['an effect failed with an internal error', { actor: 'err-odd', slot: 'work' }, 'x is not a function'],
     ['an event was rejected', { actor: 'err-1', event: 'explode' }, 'boom'],
-    ['an actor is started again from disk', { actor: 'err-1', restarts: 1 }, 'no answer in the chart'],
+    ['restarting an actor from disk', { actor: 'err-1', restarts: 1 }, 'no answer in the chart'],
   ])
 })

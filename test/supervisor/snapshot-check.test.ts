@@ -55,7 +55,7 @@ test('an effect that was under way and that the chart does not have any more par
     children: { ...children, fetch: { ...children.work, src: 'fetch' } },
   }))
   await superviseSamples(t, { storage }).restore()
-  assert.equal(storage.actors.get('err-1')?.parked, 'its effect fetch is not known any more')
+  assert.equal(storage.actors.get('err-1')?.parked, 'its effect fetch no longer exists')
 })
 
 test('an actor of a kind that nobody knows is parked, and the others go on', async (t) => {
@@ -90,7 +90,7 @@ test('an actor that cannot be marked as parked is marked as soon as the store ca
   await superviseSamples(t, { storage: withActors(storage, { park }), logger }).restore()
   assert.deepEqual([refusals, storage.actors.record('err-1')?.status], [3, 'failed'])
   const { parked: reason } = storage.actors.get('err-1')!
-  const refused = ['an actor could not be marked as parked', { err: full, actor: 'err-1' }]
+  const refused = ['failed to mark an actor as parked', { err: full, actor: 'err-1' }]
   assert.deepEqual(errors, [['an actor is parked', { actor: 'err-1', reason }], refused, refused])
 })
 

@@ -19,7 +19,7 @@ const kinds: [file: string, kind: string, from: string][] = [
   ['Cargo.toml', 'a Rust project', 'rust:1 AS build'],
   ['Gemfile', 'a Ruby project', 'ruby:3.4-slim'],
   ['index.html', 'a folder of web pages', 'nginx:alpine'],
-  ['main.zig', 'a project of a kind Berth does not know', 'debian:stable-slim'],
+  ['main.zig', 'a project of an unknown kind', 'debian:stable-slim'],
 ]
 
 for (const [file, kind, from] of kinds) {
@@ -48,5 +48,5 @@ test('only the folder itself counts, not what is below it', async (t) => {
   mkdirSync(join(directory, 'web'))
   writeFileSync(join(directory, 'web', 'package.json'), '')
   const [first] = await starterFor(directory, 'Dockerfile')
-  assert.match(first!, /does not know$/)
+  assert.match(first!, /of an unknown kind$/)
 })
