@@ -2,7 +2,7 @@
 // What was kept is removed by one event, `delete`. A failure removes only what it had half written.
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import type { DatastoreKind } from './datastore/datastore-context.ts'
-import { type Problem, problemOf, problemFields } from './problem.ts'
+import { type Problem, problemFields, problemOf } from './problem.ts'
 import { type SlotFailure, type SlotInput, type SlotOutput, slot } from './slot.ts'
 
 export const version = 1

@@ -3,7 +3,7 @@
 // then is repeated until it is either done or was never begun.
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import type { DatastoreKind } from './datastore/datastore-context.ts'
-import { type Problem, problemOf, problemFields } from './problem.ts'
+import { type Problem, problemFields, problemOf } from './problem.ts'
 import { type SlotFailure, type SlotInput, type SlotOutput, slot } from './slot.ts'
 
 export const version = 1

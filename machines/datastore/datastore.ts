@@ -14,9 +14,9 @@ import {
   type DueOutput,
   initialContext,
   type LossOutput,
+  leftTrash,
   own,
   type Phase,
-  leftTrash,
   slots,
   type Trash,
 } from './datastore-context.ts'

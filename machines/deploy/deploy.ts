@@ -4,6 +4,7 @@
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import type { SlotFailure } from '../slot.ts'
 import {
+  contextOfTurn,
   type DeployContext,
   type DeployEvent,
   type DeployInput,
@@ -14,7 +15,6 @@ import {
   instantOf,
   superseded,
   type Turn,
-  contextOfTurn,
 } from './deploy-context.ts'
 import { slots } from './deploy-slots.ts'
 
